@@ -1,0 +1,579 @@
+/* daruma.h - decides what to do when a call to a model or a tool goes wrong.
+ *
+ * This library does no I/O, reads no clock, rolls no dice and calls no malloc.
+ * You observe, it judges, you act:
+ *
+ *     evidence --classify--> failure --case_next--> remedy
+ *         ^                                           |
+ *         +-------- you send, hold, keep or stop -----+
+ *
+ * OWNERSHIP  A daruma_str borrows. What a call makes lives in the arena you gave
+ *            it and dies with that arena. Structs are yours: no _free anywhere.
+ * ERRORS     daruma_status says that *daruma* could not do its job (bad input, no
+ *            room). What went wrong in the *world* is a value: daruma_failure.
+ * TIME       daruma_ms are monotonic milliseconds from any origin, -1 is unknown.
+ *            Every call that needs chance or time takes one daruma_moment.
+ * THREADS    No globals but const tables. One owner per struct at a time.
+ * NUMBERS    size_t for bytes in memory, int64_t for tokens and times. Unknown is -1.
+ */
+#ifndef DARUMA_H
+#define DARUMA_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DARUMA_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define DARUMA_API __attribute__((visibility("default")))
+#else
+#define DARUMA_API
+#endif
+
+/* ---- ground ---------------------------------------------------------------- */
+
+typedef int64_t daruma_ms;
+
+/* All that is not a function of the input. */
+typedef struct daruma_moment {
+    daruma_ms now; /* monotonic */
+    int64_t wall;  /* unix seconds, to read dates; 0 unknown */
+    uint64_t dice; /* 64 fresh random bits */
+} daruma_moment;
+
+/* A borrowed slice of bytes; not NUL-terminated. All zero is the empty string. */
+typedef struct daruma_str {
+    const char *p;
+    size_t n;
+} daruma_str;
+#define DARUMA_STR(lit) ((daruma_str){(lit), sizeof(lit) - 1})
+
+/* Memory that is given back all at once. `beg`..`end` is the free room. When it
+ * does not suffice, `more` (may be NULL) is asked for a block that holds `need`
+ * bytes and sets beg and end; when it refuses, the arena remembers that it ran full. */
+typedef struct daruma_arena {
+    char *beg, *end;
+    bool full;                                         /* an allocation did not fit, ever */
+    bool (*more)(struct daruma_arena *a, size_t need); /* NULL: this block is all */
+    void *host;                                        /* for `more` */
+} daruma_arena;
+
+/* Bytes to append to. A fixed buffer when `arena` is NULL, else it grows in there. */
+typedef struct daruma_buf {
+    char *p;
+    size_t n, cap;
+    bool full;           /* something did not fit, ever */
+    daruma_arena *arena; /* where it grows; NULL: it does not */
+} daruma_buf;
+
+typedef enum daruma_status {
+    DARUMA_OK = 0,
+    DARUMA_EINPUT = -1, /* the input is not what it should be */
+    DARUMA_EDEEP = -2,  /* nested deeper than limits.h allows */
+    DARUMA_EFULL = -3,  /* the arena, buffer or table has no room */
+} daruma_status;
+
+/* ---- what was seen ---------------------------------------------------------- */
+
+/* How far the attempt came. */
+typedef enum daruma_phase {
+    DARUMA_AT_CONNECT, /* no connection yet */
+    DARUMA_AT_SEND,    /* the request was going out */
+    DARUMA_AT_WAIT,    /* sent, no answer byte yet */
+    DARUMA_AT_HEAD,    /* a status came */
+    DARUMA_AT_STREAM,  /* in the middle of a streamed answer */
+    DARUMA_AT_ANSWER,  /* the whole answer is here */
+    DARUMA_AT_TOOL,    /* a tool ran */
+    DARUMA_AT_AGENT,   /* between calls */
+} daruma_phase;
+
+/* What the wire did. X(symbol, name, in plain words) */
+#define DARUMA_NET_MAP(X)                                                                                              \
+    X(NONE, "none", "the wire was fine")                                                                               \
+    X(DNS, "dns", "the host name could not be resolved")                                                               \
+    X(REFUSED, "refused", "the connection was refused")                                                                \
+    X(UNREACHABLE, "unreachable", "the host could not be reached")                                                     \
+    X(RESET, "reset", "the connection was reset")                                                                      \
+    X(CLOSED, "closed", "the connection was closed before the answer began")                                           \
+    X(CUT, "cut", "the answer broke off before its end")                                                               \
+    X(TLS, "tls", "the TLS handshake failed")                                                                          \
+    X(CERTIFICATE, "certificate", "the server's certificate could not be verified")                                    \
+    X(PROTOCOL, "protocol", "the answer was not valid HTTP")                                                           \
+    X(PROXY, "proxy", "the proxy refused to connect")                                                                  \
+    X(CONNECT_TIMEOUT, "connect_timeout", "no connection was made in time")                                            \
+    X(FIRST_BYTE_TIMEOUT, "first_byte_timeout", "the answer did not begin in time")                                    \
+    X(IDLE_TIMEOUT, "idle_timeout", "the answer fell silent")                                                          \
+    X(TOTAL_TIMEOUT, "total_timeout", "the answer took longer than it may in all")
+
+typedef enum daruma_net {
+#define X(sym, ...) DARUMA_NET_##sym,
+    DARUMA_NET_MAP(X)
+#undef X
+        DARUMA_NETS /* how many there are */
+} daruma_net;
+
+/* What a reader of the dialect found wrong with an answer whose status was fine. */
+typedef enum daruma_flaw {
+    DARUMA_FLAW_NONE,
+    DARUMA_FLAW_ERROR_EVENT, /* an error inside the stream or the 200 body: it is in `body` */
+    DARUMA_FLAW_EMPTY,       /* no text, no tool call */
+    DARUMA_FLAW_BROKEN,      /* not the JSON or the events it should be */
+    DARUMA_FLAW_CUT,         /* it ended without its terminal marker */
+    DARUMA_FLAW_SILENT,      /* connected, but nothing but pings */
+} daruma_flaw;
+
+typedef struct daruma_header {
+    daruma_str name, value;
+} daruma_header;
+
+/* One failed attempt as the host saw it. All zero is valid: nothing is known. */
+typedef struct daruma_evidence {
+    daruma_phase phase;
+    int status;          /* HTTP status, 0 when none came */
+    daruma_net net;      /* what the wire did */
+    daruma_flaw flaw;    /* what was wrong with the answer itself */
+    daruma_str provider; /* "openai", "anthropic", ...; empty when unknown. A hint only */
+    daruma_str finish;   /* stop reason as sent, empty when none */
+    daruma_str body;     /* raw: JSON, SSE, HTML or text; may be cut */
+    const daruma_header *headers;
+    size_t nheaders;
+    size_t forwarded; /* answer bytes the client already has */
+    daruma_ms took;   /* from sending to failing, -1 unknown */
+} daruma_evidence;
+
+/* ---- what it means ----------------------------------------------------------- */
+
+/* Who is sick: what a cooldown or a breaker is about. */
+typedef enum daruma_scope {
+    DARUMA_SICK_REQUEST,
+    DARUMA_SICK_CONVERSATION,
+    DARUMA_SICK_ANSWER,
+    DARUMA_SICK_KEY,
+    DARUMA_SICK_ACCOUNT,
+    DARUMA_SICK_TARGET,
+    DARUMA_SICK_MODEL,
+    DARUMA_SICK_PROVIDER,
+    DARUMA_SICK_TOOL,
+    DARUMA_SICK_AGENT,
+    DARUMA_SICK_PLAN,
+    DARUMA_SICK_TASK,
+} daruma_scope;
+
+/* Osprey's severities (O-F1): may the same plan continue? */
+typedef enum daruma_severity {
+    DARUMA_RETRIABLE,
+    DARUMA_REPLANNING,
+    DARUMA_RECLASSIFICATION,
+    DARUMA_CRITICAL,
+    DARUMA_FATAL,
+} daruma_severity;
+
+/* One line per kind of failure. The names are wire format.
+ *   symbol, name, who is sick, severity, passes by itself, what happened in plain words */
+#define DARUMA_KIND_MAP(X)                                                                                             \
+    X(UNKNOWN, "unknown", REQUEST, CRITICAL, false, "something went wrong that nobody explained")                      \
+    X(CONTEXT_LENGTH, "context_length", CONVERSATION, RETRIABLE, false, "the conversation is too long for the model")  \
+    X(OUTPUT_LIMIT, "output_limit", REQUEST, RETRIABLE, false, "the answer is longer than the model may write")        \
+    X(REQUEST_TOO_LARGE, "request_too_large", REQUEST, RETRIABLE, false, "the request is larger than accepted")        \
+    X(RATE_LIMIT, "rate_limit", KEY, RETRIABLE, true, "the provider asked to slow down")                               \
+    X(QUOTA, "quota", ACCOUNT, CRITICAL, false, "the account has no credit or allowance left")                         \
+    X(OVERLOADED, "overloaded", MODEL, RETRIABLE, true, "the model is too busy")                                       \
+    X(SERVER_ERROR, "server_error", PROVIDER, RETRIABLE, true, "the provider had an internal error")                   \
+    X(TIMEOUT, "timeout", PROVIDER, RETRIABLE, true, "the answer did not come in time")                                \
+    X(NETWORK, "network", PROVIDER, RETRIABLE, true, "the connection failed")                                          \
+    X(INTERRUPTED, "interrupted", ANSWER, RETRIABLE, false, "the answer broke off after it had begun")                 \
+    X(AUTH, "auth", KEY, CRITICAL, false, "the credentials were not accepted")                                         \
+    X(PERMISSION, "permission", ACCOUNT, CRITICAL, false, "the account may not do this")                               \
+    X(MODEL_NOT_FOUND, "model_not_found", TARGET, CRITICAL, false, "the model does not exist here")                    \
+    X(ORPHAN_TOOL_CALL, "orphan_tool_call", CONVERSATION, RETRIABLE, false,                                            \
+      "a tool call and its result do not belong together")                                                             \
+    X(INVALID_MESSAGE, "invalid_message", CONVERSATION, RETRIABLE, false, "a message is not accepted by the model")    \
+    X(INVALID_TOOL_SCHEMA, "invalid_tool_schema", REQUEST, RETRIABLE, false, "a tool or schema is not accepted")       \
+    X(INVALID_PARAMETER, "invalid_parameter", REQUEST, RETRIABLE, false, "a parameter is not accepted by the model")   \
+    X(CONTENT_FILTER, "content_filter", ANSWER, CRITICAL, false, "the provider's content policy blocked it")           \
+    X(MALFORMED_OUTPUT, "malformed_output", ANSWER, RETRIABLE, false, "the model's answer was broken or empty")        \
+    X(TOOL_ERROR, "tool_error", TOOL, REPLANNING, false, "a tool failed")                                              \
+    X(TOOL_UNKNOWN, "tool_unknown", ANSWER, REPLANNING, false, "the model called a tool that does not exist")          \
+    X(TOOL_ARGUMENTS, "tool_arguments", ANSWER, REPLANNING, false, "the model called a tool with wrong arguments")     \
+    X(LOOP, "loop", AGENT, REPLANNING, false, "the agent goes in circles")                                             \
+    X(STUCK, "stuck", AGENT, REPLANNING, false, "the agent makes no progress")                                         \
+    X(PLAN_INVALID, "plan_invalid", PLAN, REPLANNING, false, "the plan cannot be carried out")                         \
+    X(BUDGET, "budget", TASK, CRITICAL, false, "the time, attempts or money set aside are used up")                    \
+    X(CANCELLED, "cancelled", TASK, FATAL, false, "it was cancelled")
+
+typedef enum daruma_kind {
+#define X(sym, ...) DARUMA_##sym,
+    DARUMA_KIND_MAP(X)
+#undef X
+        DARUMA_KINDS /* how many there are */
+} daruma_kind;
+
+/* What kind of tool failure, where kind is DARUMA_TOOL_ERROR. X(symbol, name) */
+#define DARUMA_TOOL_KIND_MAP(X)                                                                                        \
+    X(NONE, "")                                                                                                        \
+    X(TIMEOUT, "timeout")                                                                                              \
+    X(AUTH, "auth")                                                                                                    \
+    X(VALIDATION, "validation")                                                                                        \
+    X(NOT_FOUND, "not_found")                                                                                          \
+    X(RATE_LIMIT, "rate_limit")                                                                                        \
+    X(PERMISSION, "permission")                                                                                        \
+    X(NETWORK, "network")                                                                                              \
+    X(UNKNOWN, "unknown")
+
+typedef enum daruma_tool_kind {
+#define X(sym, ...) DARUMA_TOOL_##sym##_KIND,
+    DARUMA_TOOL_KIND_MAP(X)
+#undef X
+        DARUMA_TOOL_KINDS
+} daruma_tool_kind;
+
+/* A judged failure. Strings live in the arena that daruma_classify was given. */
+typedef struct daruma_failure {
+    daruma_kind kind;
+    daruma_tool_kind tool_kind; /* for DARUMA_TOOL_ERROR */
+    daruma_severity severity;
+    bool retryable;     /* the same request may succeed later, unchanged */
+    uint8_t sure;       /* percent */
+    uint16_t rule;      /* the phrase row that spoke: daruma_rule_name(); 0 none */
+    int status;         /* HTTP status, 0 when none came */
+    daruma_ms wait;     /* what the provider advised, -1 nothing */
+    int64_t limit;      /* numbers read from the message, -1 unknown: the allowance, */
+    int64_t used;       /*   what of it is used or what the request counts, */
+    int64_t requested;  /*   what the request asks for on top */
+    daruma_str subject; /* the parameter, message, model or tool it is about; may be empty */
+    daruma_str code;    /* the provider's own code or type; may be empty */
+    daruma_str message; /* the provider's message on one line, unwrapped, secrets removed */
+} daruma_failure;
+
+/* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
+ * Works on structured code, then type, then status, then anchored text of the error
+ * message itself, never on text elsewhere in the body. Text lives in `a`. Pure. */
+DARUMA_API daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a);
+
+/* The provider's advice how long to wait, from headers, body and text; of several
+ * the one of the exhausted dimension. -1 none. Pure. */
+DARUMA_API daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at);
+
+/* The name of a rule ("openai.code.context_length_exceeded"); "" for 0. Static. */
+DARUMA_API const char *daruma_rule_name(uint16_t rule);
+
+DARUMA_API const char *daruma_kind_name(daruma_kind k);              /* "rate_limit"; static */
+DARUMA_API const char *daruma_kind_words(daruma_kind k);             /* what happened; static */
+DARUMA_API daruma_kind daruma_kind_parse(daruma_str name, bool *ok); /* UNKNOWN and !ok if no such */
+DARUMA_API daruma_scope daruma_kind_scope(daruma_kind k);            /* who is sick */
+DARUMA_API daruma_severity daruma_kind_severity(daruma_kind k);      /* the default of the kind */
+DARUMA_API bool daruma_kind_passes(daruma_kind k);                   /* waiting alone may mend it */
+DARUMA_API const char *daruma_tool_kind_name(daruma_tool_kind k);    /* "" for none; static */
+DARUMA_API const char *daruma_severity_name(daruma_severity s);      /* static */
+DARUMA_API const char *daruma_scope_name(daruma_scope s);            /* static */
+DARUMA_API const char *daruma_net_name(daruma_net n);                /* static */
+DARUMA_API const char *daruma_net_words(daruma_net n);               /* static */
+
+/* Copies `text` without what looks like a key, token, cookie, password or e-mail
+ * address; each is replaced by "[redacted]". The copy lives in `a`. */
+DARUMA_API daruma_str daruma_redact(daruma_str text, daruma_arena *a);
+
+/* ---- the parts, each usable alone --------------------------------------------- */
+
+typedef struct daruma_backoff {
+    daruma_ms base;        /* delay before the first retry */
+    daruma_ms cap;         /* no delay is longer */
+    uint32_t factor_milli; /* growth per retry in thousandths; 2000 doubles */
+    uint32_t jitter_milli; /* share of the delay that the dice decide; 1000 is full jitter */
+} daruma_backoff;
+
+/* Delay before retry number `nth` (1 first). Saturates, never overflows. */
+DARUMA_API daruma_ms daruma_backoff_delay(const daruma_backoff *b, uint32_t nth, uint64_t dice);
+
+/* All zero: closed, healthy. */
+typedef struct daruma_breaker {
+    uint32_t bad, all;         /* this window */
+    uint32_t was_bad, was_all; /* the window before it */
+    daruma_ms turned;          /* when this window began */
+    daruma_ms shut_until;      /* 0 closed; past: half-open */
+    uint16_t epoch;            /* a permit of an older epoch no longer counts */
+    uint16_t trips;            /* in a row, so that it stays shut longer each time */
+    bool probing;              /* half-open and its one probe is out */
+} daruma_breaker;
+
+typedef struct daruma_permit {
+    uint16_t epoch;
+    bool ok;    /* go */
+    bool probe; /* it is the one probe of a half-open breaker */
+} daruma_permit;
+
+/* May a call go out? When half-open, exactly one gets ok and probe. */
+DARUMA_API daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now);
+/* How the permitted call ended. An answer from an older epoch changes nothing. */
+DARUMA_API void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, daruma_ms now);
+/* The permitted call ended and says nothing about health (the client left). */
+DARUMA_API void daruma_breaker_drop(daruma_breaker *b, daruma_permit p);
+DARUMA_API daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now); /* 0: now */
+
+/* Retries are at most `percent` of the last minute's calls plus `floor`. All zero
+ * but percent and floor: nothing was called yet. */
+typedef struct daruma_budget {
+    uint32_t percent, floor;
+    uint32_t calls, retries;         /* this minute */
+    uint32_t was_calls, was_retries; /* the minute before */
+    daruma_ms turned;                /* when this minute began */
+} daruma_budget;
+
+DARUMA_API void daruma_budget_call(daruma_budget *b, daruma_ms now);          /* a call goes out */
+DARUMA_API bool daruma_budget_take(daruma_budget *b, daruma_ms now);          /* a retry, if there is room */
+DARUMA_API int64_t daruma_budget_left(const daruma_budget *b, daruma_ms now); /* retries still free, >= 0 */
+
+/* ---- where calls can go --------------------------------------------------------- */
+
+/* One way to reach a model. Names only, never a secret. Borrowed strings must outlive
+ * the case. Call daruma_target_seal() after filling it in. */
+typedef struct daruma_target {
+    daruma_str provider, model, account, key;
+    int64_t window;                                              /* tokens, -1 unknown */
+    int64_t max_output;                                          /* tokens, -1 unknown */
+    int32_t host;                                                /* the host's own index, carried along */
+    uint64_t provider_id, account_id, key_id, model_id, lane_id; /* by daruma_target_seal() */
+} daruma_target;
+
+DARUMA_API void daruma_target_seal(daruma_target *t);
+
+/* Health of everything that can be sick: a fixed-capacity table keyed by the ids of
+ * targets. When it is full the entry that was touched longest ago is forgotten. */
+typedef struct daruma_ward daruma_ward;
+
+DARUMA_API size_t daruma_ward_bytes(uint32_t places);
+/* Needs daruma_ward_bytes(places) in `a`; NULL when they are not there. */
+DARUMA_API daruma_ward *daruma_ward_new(daruma_arena *a, uint32_t places);
+
+typedef struct daruma_health {
+    bool well;        /* a call may go there now */
+    daruma_ms in;     /* else: how long until it may, -1 never by itself */
+    daruma_kind why;  /* else: what made it sick */
+    daruma_scope who; /* else: which of its parts is sick */
+} daruma_health;
+
+/* How a target is now. Changes nothing. */
+DARUMA_API daruma_health daruma_ward_look(const daruma_ward *w, const daruma_target *t, daruma_ms now);
+/* The retry budget of a provider; never NULL. */
+DARUMA_API daruma_budget *daruma_ward_budget(daruma_ward *w, const daruma_target *t, daruma_ms now);
+/* Forgets what made the credentials of a target sick: new ones were fetched. */
+DARUMA_API void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t);
+
+/* One sick or watched place, for status pages. */
+typedef struct daruma_place {
+    uint64_t id;
+    daruma_scope scope;
+    daruma_kind why;
+    daruma_ms cool_in;   /* until its cooldown ends, 0 none, -1 never by itself */
+    const char *breaker; /* "closed", "open", "half-open"; static */
+    uint32_t calls, bad; /* as the breaker counts them */
+} daruma_place;
+/* Writes up to `max` places that are watched; returns how many there are. */
+DARUMA_API size_t daruma_ward_list(const daruma_ward *w, daruma_ms now, daruma_place *out, size_t max);
+
+/* ---- what to do about it ---------------------------------------------------------- */
+
+/* All that a host must be able to do. */
+typedef enum daruma_act {
+    DARUMA_SEND, /* send to `target`, after `wait` */
+    DARUMA_HOLD, /* wait for a person */
+    DARUMA_KEEP, /* deliver what arrived, marked as partial */
+    DARUMA_STOP, /* answer with the failure */
+} daruma_act;
+
+/* One line per remedy: symbol, name, act, in plain words (what daruma tried) */
+#define DARUMA_REMEDY_MAP(X)                                                                                           \
+    X(NONE, "none", STOP, "nothing")                                                                                   \
+    X(RETRY, "retry", SEND, "tried again")                                                                             \
+    X(RETRY_FRESH, "retry_fresh", SEND, "tried again on a fresh connection")                                           \
+    X(WAIT_RETRY, "wait_retry", SEND, "waited and tried again")                                                        \
+    X(REFRESH_CREDENTIALS, "refresh_credentials", SEND, "fetched new credentials")                                     \
+    X(SWITCH_KEY, "switch_key", SEND, "used another key")                                                              \
+    X(SWITCH_ACCOUNT, "switch_account", SEND, "used another account")                                                  \
+    X(SWITCH_MODEL, "switch_model", SEND, "used another model or provider")                                            \
+    X(KEEP_PARTIAL, "keep_partial", KEEP, "kept what had arrived")                                                     \
+    X(EXPLAIN, "explain", STOP, "explained")
+
+typedef enum daruma_remedy_kind {
+#define X(sym, ...) DARUMA_REMEDY_##sym,
+    DARUMA_REMEDY_MAP(X)
+#undef X
+        DARUMA_REMEDIES
+} daruma_remedy_kind;
+
+DARUMA_API const char *daruma_remedy_name(daruma_remedy_kind r);  /* static */
+DARUMA_API const char *daruma_remedy_words(daruma_remedy_kind r); /* static */
+
+typedef struct daruma_remedy {
+    daruma_remedy_kind remedy;
+    daruma_act act;
+    uint16_t rung;  /* the policy row that chose it */
+    daruma_ms wait; /* act after this long */
+    int target;     /* for DARUMA_SEND: index into the case's targets */
+} daruma_remedy;
+
+/* What a rung needs; the case works out what it has. */
+enum daruma_need {
+    DARUMA_NEED_TIME = 1 << 0,    /* the delay still fits before the deadline */
+    DARUMA_NEED_PURSE = 1 << 1,   /* the retry budget of the provider has room */
+    DARUMA_NEED_CLEAN = 1 << 2,   /* no byte of the answer has reached the client */
+    DARUMA_NEED_TRIES = 1 << 3,   /* this target may be called again for this kind */
+    DARUMA_NEED_KEY = 1 << 4,     /* another key for the same model is well */
+    DARUMA_NEED_ACCOUNT = 1 << 5, /* another account for the same model is well */
+    DARUMA_NEED_MODEL = 1 << 6,   /* another model or provider is well */
+    DARUMA_NEED_SAFE = 1 << 7,    /* sending it twice does no harm */
+    DARUMA_NEED_SOURCE = 1 << 8,  /* the credentials can be fetched anew */
+    DARUMA_NEED_PASSES = 1 << 9,  /* the failure says that waiting may help */
+};
+
+/* How long a rung waits before it acts. */
+typedef enum daruma_after {
+    DARUMA_NOW,    /* not at all */
+    DARUMA_ADVICE, /* as the provider advised, at least; else as GROW */
+    DARUMA_GROW,   /* the kind's backoff */
+} daruma_after;
+
+typedef struct daruma_rung {
+    daruma_kind kind;
+    daruma_remedy_kind remedy;
+    uint8_t times;  /* at most so often in one case */
+    uint16_t needs; /* bits of daruma_need */
+    daruma_after after;
+} daruma_rung;
+
+/* Numbers of one kind. */
+typedef struct daruma_kind_policy {
+    uint32_t max_attempts; /* calls to one target, the first included; 0: the policy's */
+    daruma_backoff backoff;
+} daruma_kind_policy;
+
+/* A policy is data: copy the standard one and change what you want. */
+typedef struct daruma_policy {
+    const char *profile;
+    const daruma_rung *rungs; /* those of one kind stand together, top first */
+    size_t nrungs;
+    uint32_t max_attempts; /* calls to one target where the kind does not say */
+    daruma_ms max_wait;    /* a longer wait is not slept: another target or an honest failure */
+    bool enabled;          /* false: first failure is final */
+    daruma_kind_policy kinds[DARUMA_KINDS];
+} daruma_policy;
+
+/* The policy of a profile by name ("default"); NULL when there is none. Static. */
+DARUMA_API const daruma_policy *daruma_policy_find(daruma_str profile);
+DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
+
+#define DARUMA_CASE_RUNGS 96 /* rungs a policy may have: one counter each in the case */
+#define DARUMA_CASE_TRIED 32 /* targets one case keeps count of; more are not tried */
+
+/* One exactly, always. X(symbol, name) */
+#define DARUMA_OUTCOME_MAP(X)                                                                                          \
+    X(PENDING, "pending")                                                                                              \
+    X(OK, "ok")                                                                                                        \
+    X(RECOVERED, "recovered")                                                                                          \
+    X(DEGRADED, "degraded")                                                                                            \
+    X(EXPLAINED, "explained")                                                                                          \
+    X(ESCALATED, "escalated")                                                                                          \
+    X(FAILED, "failed")                                                                                                \
+    X(CANCELLED_, "cancelled")
+
+typedef enum daruma_outcome {
+#define X(sym, ...) DARUMA_OUTCOME_##sym,
+    DARUMA_OUTCOME_MAP(X)
+#undef X
+} daruma_outcome;
+
+DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
+
+/* One request on its way to an answer. Yours to place; all fields are readable, only
+ * those marked (set) are for you to write, after daruma_case_open(). */
+typedef struct daruma_case {
+    daruma_ward *ward;
+    const daruma_policy *policy;
+    const daruma_target *targets; /* preferred first; borrowed */
+    size_t ntargets;
+    daruma_ms opened, deadline; /* deadline: -1 none */
+    uint64_t id;
+    bool safe_twice;                    /* (set) sending it again does no harm; true after open */
+    bool can_refresh;                   /* (set) the host can fetch credentials anew; false after open */
+    bool out;                           /* an attempt is in the world right now */
+    uint32_t attempts;                  /* calls made in all */
+    int target;                         /* where the current or last attempt went, -1 none yet */
+    int want;                           /* where the next one shall go, -1 any */
+    daruma_ms not_before;               /* the next one goes out no earlier */
+    daruma_permit permits[3];           /* of the current attempt: model, provider, lane */
+    uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
+    uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */
+    uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more */
+    uint32_t remedies;                  /* bit per daruma_remedy_kind that was tried */
+    daruma_ms waited;                   /* sum of waits */
+    daruma_kind last;                   /* kind of the last failure */
+    daruma_outcome outcome;             /* PENDING until it ends */
+} daruma_case;
+
+/* Opens a case. `targets` (1 to DARUMA_CASE_TRIED count, more are ignored), `prefer` is
+ * tried first while it is well (-1: the order of the list). */
+DARUMA_API void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_policy *p, const daruma_target *targets,
+                                 size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at);
+
+typedef struct daruma_admission {
+    daruma_act act;  /* SEND or STOP */
+    daruma_ms wait;  /* SEND: 0 go now; else ask again after this long */
+    int target;      /* SEND with wait 0: where to */
+    daruma_kind why; /* STOP or wait: what the targets are sick of */
+} daruma_admission;
+
+/* May an attempt go out, when, and where? SEND with wait 0 means: go, and tell me
+ * how it ended with exactly one of _next, _done or _drop. */
+DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
+/* The attempt failed: the next thing to try. Updates health. May be asked again for the same
+ * failure before an admit: then the remedy it gave is taken as unfit and it climbs on. Every
+ * ladder ends in a STOP or KEEP, so this does. `forwarded`: answer bytes the client has. */
+DARUMA_API daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at);
+/* The attempt succeeded. */
+DARUMA_API void daruma_case_done(daruma_case *c, daruma_moment at);
+/* The client left, or the attempt says nothing about health. */
+DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
+/* The case ended with this outcome; later calls change nothing. */
+DARUMA_API void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at);
+/* How long until some target of the case may be called again: what to say in Retry-After.
+ * 0 now, -1 waiting does not help. */
+DARUMA_API daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now);
+
+/* ---- words ------------------------------------------------------------------------- */
+
+/* Writes, for people: what happened, what daruma tried, what they can do. No raw JSON, no
+ * secrets. `c` may be NULL (nothing was tried). One paragraph, ends with a period. */
+DARUMA_API void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *out);
+
+/* One step of a case, as an event. Only fields that apply are set; numbers are -1 and
+ * strings empty otherwise. Start from DARUMA_EVENT_INIT. */
+typedef struct daruma_event {
+    const char *name; /* "failure_classified", "llm_retry_attempt", ...: see doc/events.md */
+    daruma_moment at;
+    uint64_t case_id;
+    const daruma_failure *failure; /* NULL: none */
+    const daruma_target *target;   /* NULL: none */
+    const daruma_remedy *remedy;   /* NULL: none */
+    daruma_outcome outcome;        /* PENDING: not told */
+    int64_t attempt, max_attempts;
+    daruma_ms delay, took;
+    int64_t attempts;  /* calls in all */
+    daruma_str reason; /* free text, secrets are removed on writing */
+} daruma_event;
+#define DARUMA_EVENT_INIT                                                                                              \
+    (daruma_event)                                                                                                     \
+    {                                                                                                                  \
+        .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1                                     \
+    }
+
+DARUMA_API void daruma_event_write(const daruma_event *e, daruma_buf *out); /* one JSON line, with newline */
+DARUMA_API void daruma_event_say(const daruma_event *e, daruma_buf *out);   /* one readable line */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,30 @@
+#include "base/arena.h"
+#include "base/check.h"
+#include <string.h>
+
+void *arena_take(daruma_arena *a, size_t n, size_t align)
+{
+    check(align && (align & (align - 1)) == 0);
+    for (int asked = 0; asked < 2; asked++) {
+        size_t room = (size_t)(a->end - a->beg), pad = -(uintptr_t)a->beg & (align - 1);
+        if (room >= pad && room - pad >= n) {
+            char *p = a->beg + pad;
+            a->beg = p + n;
+            return n ? memset(p, 0, n) : p;
+        }
+        if (asked || !a->more || n > SIZE_MAX - align || !a->more(a, n + align))
+            break;
+    }
+    a->full = true;
+    return NULL;
+}
+
+daruma_str arena_copy(daruma_arena *a, daruma_str s)
+{
+    char *p = s.n < SIZE_MAX ? arena_take(a, s.n + 1, 1) : NULL;
+    if (!p)
+        return (daruma_str){0};
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    return (daruma_str){p, s.n};
+}

@@ -1,0 +1,17 @@
+/* arena.h - memory that is given back all at once. Take, never free. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+#include "daruma.h"
+
+/* `n` zeroed bytes aligned to `align` (a power of two), or NULL and a->full. */
+void *arena_take(daruma_arena *a, size_t n, size_t align);
+/* A copy of `s` with a NUL behind it; empty when it does not fit. */
+daruma_str arena_copy(daruma_arena *a, daruma_str s);
+
+#define ARENA_NEW(a, type, count) ((type *)arena_take((a), sizeof(type) * (count), _Alignof(type)))
+
+static inline daruma_arena arena_over(void *mem, size_t n)
+{
+    return (daruma_arena){.beg = mem, .end = (char *)mem + n};
+}
+#endif

@@ -1,0 +1,143 @@
+#include "base/buf.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+char *buf_room(daruma_buf *b, size_t n)
+{
+    if (n <= b->cap - b->n)
+        return b->p + b->n;
+    if (b->arena && n <= SIZE_MAX / 4 && b->n <= SIZE_MAX / 4) {
+        size_t cap = b->cap ? b->cap : 64;
+        while (cap < b->n + n)
+            cap *= 2;
+        if (b->p && b->p + b->cap == b->arena->beg && (size_t)(b->arena->end - b->arena->beg) >= cap - b->cap) {
+            b->arena->beg += cap - b->cap; /* it is the newest in its arena: grow where it stands */
+            b->cap = cap;
+            return b->p + b->n;
+        }
+        char *p = arena_take(b->arena, cap, 1);
+        if (p) {
+            if (b->n)
+                memcpy(p, b->p, b->n);
+            b->p = p;
+            b->cap = cap;
+            return b->p + b->n;
+        }
+    }
+    b->full = true;
+    return NULL;
+}
+
+void buf_put(daruma_buf *b, daruma_str s)
+{
+    char *to = s.n ? buf_room(b, s.n) : NULL;
+    if (!to)
+        return;
+    memcpy(to, s.p, s.n);
+    b->n += s.n;
+}
+
+void buf_putc(daruma_buf *b, char c)
+{
+    buf_put(b, (daruma_str){&c, 1});
+}
+
+void buf_putz(daruma_buf *b, const char *z)
+{
+    buf_put(b, str_of(z));
+}
+
+void buf_int(daruma_buf *b, int64_t v)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%lld", (long long)v);
+    buf_put(b, (daruma_str){text, (size_t)n});
+}
+
+void buf_hex64(daruma_buf *b, uint64_t v)
+{
+    char text[17];
+    int n = snprintf(text, sizeof text, "%016llx", (unsigned long long)v);
+    buf_put(b, (daruma_str){text, (size_t)n});
+}
+
+void buf_printf(daruma_buf *b, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (n < 0 || (size_t)n >= sizeof text)
+        b->full = true;
+    else
+        buf_put(b, (daruma_str){text, (size_t)n});
+}
+
+/* Length of the UTF-8 sequence at the start of s, 0 when it is not one (RFC 3629). */
+static size_t utf8_len(daruma_str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n > s.n)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)))
+        return 0;
+    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
+        return 0;
+    return n;
+}
+
+void buf_json(daruma_buf *b, daruma_str s)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t from = 0, i = 0;
+    buf_putc(b, '"');
+    while (i < s.n) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+            i++;
+            continue;
+        }
+        size_t n = c >= 0x80 ? utf8_len(str_from(s, i)) : 0;
+        if (n) {
+            i += n;
+            continue;
+        }
+        buf_put(b, str_sub(s, from, i - from));
+        char shortly = c == '"' || c == '\\' ? (char)c : c == '\n' ? 'n' : c == '\r' ? 'r' : c == '\t' ? 't' : 0;
+        if (shortly) {
+            buf_putc(b, '\\');
+            buf_putc(b, shortly);
+        } else if (c >= 0x80) {
+            BUF_LIT(b, "\xef\xbf\xbd");
+        } else {
+            char esc[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+            buf_put(b, (daruma_str){esc, 6});
+        }
+        from = ++i;
+    }
+    buf_put(b, str_sub(s, from, i - from));
+    buf_putc(b, '"');
+}
+
+void buf_duration(daruma_buf *b, daruma_ms ms)
+{
+    if (ms < 1000)
+        buf_printf(b, "%lld ms", (long long)ms);
+    else if (ms < 10000 && ms % 1000 >= 100)
+        buf_printf(b, "%lld.%lld s", (long long)(ms / 1000), (long long)(ms % 1000 / 100));
+    else if (ms < 120000)
+        buf_printf(b, "%lld s", (long long)((ms + 500) / 1000));
+    else if (ms < 7200000)
+        buf_printf(b, "%lld min", (long long)((ms + 30000) / 60000));
+    else if (ms < 172800000)
+        buf_printf(b, "%lld h", (long long)((ms + 1800000) / 3600000));
+    else
+        buf_printf(b, "%lld days", (long long)((ms + 43200000) / 86400000));
+}

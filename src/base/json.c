@@ -1,0 +1,404 @@
+#include "base/json.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* First byte at or after `p` that a string cannot simply contain: '"', '\\' or a control
+ * character. The hot loop of everything here: 16 bytes at a time where SSE2 is there. */
+static const char *plain_end(const char *p, const char *end)
+{
+#if defined(__SSE2__)
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1f);
+    while (end - p >= 32) {
+        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+        __m128i ha = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(a, quote), _mm_cmpeq_epi8(a, slash)),
+                                  _mm_cmpeq_epi8(_mm_min_epu8(a, low), a));
+        __m128i hb = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(b, quote), _mm_cmpeq_epi8(b, slash)),
+                                  _mm_cmpeq_epi8(_mm_min_epu8(b, low), b));
+        unsigned hits = (unsigned)_mm_movemask_epi8(ha) | (unsigned)_mm_movemask_epi8(hb) << 16;
+        if (hits)
+            return p + __builtin_ctz(hits);
+        p += 32;
+    }
+#endif
+    while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20)
+        p++;
+    return p;
+}
+
+static int hex4(const char *p)
+{
+    int v = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = ch_lower(p[i]);
+        int d = ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (d < 0)
+            return -1;
+        v = v << 4 | d;
+    }
+    return v;
+}
+
+/* Behind the closing quote of the string whose opening quote is at p; NULL when broken. */
+static const char *skip_string(const char *p, const char *end)
+{
+    for (p++;;) {
+        p = plain_end(p, end);
+        if (p == end || (unsigned char)*p < 0x20)
+            return NULL;
+        if (*p == '"')
+            return p + 1;
+        if (end - p < 2)
+            return NULL;
+        if (p[1] == 'u') {
+            if (end - p < 6 || hex4(p + 2) < 0)
+                return NULL;
+            p += 6;
+        } else if (memchr("\"\\/bfnrt", p[1], 8)) {
+            p += 2;
+        } else {
+            return NULL;
+        }
+    }
+}
+
+static const char *skip_digits(const char *p, const char *end)
+{
+    while (p < end && ch_digit(*p))
+        p++;
+    return p;
+}
+
+static const char *skip_number(const char *p, const char *end)
+{
+    const char *from;
+    if (*p == '-')
+        p++;
+    if (p == end || !ch_digit(*p))
+        return NULL;
+    p = *p == '0' ? p + 1 : skip_digits(p, end);
+    if (p < end && *p == '.') {
+        p = skip_digits(from = p + 1, end);
+        if (p == from)
+            return NULL;
+    }
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        p++;
+        if (p < end && (*p == '+' || *p == '-'))
+            p++;
+        p = skip_digits(from = p, end);
+        if (p == from)
+            return NULL;
+    }
+    return p;
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r'))
+        p++;
+    return p;
+}
+
+static const char *skip_scalar(const char *p, const char *end)
+{
+    size_t room = (size_t)(end - p);
+    switch (*p) {
+    case '"':
+        return skip_string(p, end);
+    case 't':
+        return room >= 4 && memcmp(p, "true", 4) == 0 ? p + 4 : NULL;
+    case 'f':
+        return room >= 5 && memcmp(p, "false", 5) == 0 ? p + 5 : NULL;
+    case 'n':
+        return room >= 4 && memcmp(p, "null", 4) == 0 ? p + 4 : NULL;
+    default:
+        return *p == '-' || ch_digit(*p) ? skip_number(p, end) : NULL;
+    }
+}
+
+/* Behind the value at p. One loop, no recursion: a bit per open bracket says which it is. */
+static const char *skip_value(const char *p, const char *end)
+{
+    uint8_t object[JSON_DEPTH_MAX / 8] = {0};
+    int depth = 0;
+    for (;;) {
+        p = skip_space(p, end);
+        if (p == end)
+            return NULL;
+        if (*p == '{' || *p == '[') {
+            bool is_object = *p == '{';
+            p = skip_space(p + 1, end);
+            if (p < end && *p == (is_object ? '}' : ']')) {
+                p++;
+            } else {
+                if (depth == JSON_DEPTH_MAX)
+                    return NULL;
+                object[depth / 8] =
+                    (uint8_t)((object[depth / 8] & ~(1u << depth % 8)) | (unsigned)is_object << depth % 8);
+                depth++;
+                goto member;
+            }
+        } else if (!(p = skip_scalar(p, end))) {
+            return NULL;
+        }
+        for (;;) { /* a value is complete: close what it closes */
+            if (depth == 0)
+                return p;
+            p = skip_space(p, end);
+            if (p == end)
+                return NULL;
+            bool is_object = object[(depth - 1) / 8] >> (depth - 1) % 8 & 1;
+            if (*p == (is_object ? '}' : ']')) {
+                p++;
+                depth--;
+                continue;
+            }
+            if (*p++ != ',')
+                return NULL;
+            p = skip_space(p, end);
+            break;
+        }
+    member:
+        if (object[(depth - 1) / 8] >> (depth - 1) % 8 & 1) {
+            if (p == end || *p != '"' || !(p = skip_string(p, end)))
+                return NULL;
+            p = skip_space(p, end);
+            if (p == end || *p++ != ':')
+                return NULL;
+        }
+    }
+}
+
+size_t json_skip(daruma_str text, size_t at, daruma_str *value)
+{
+    const char *end = text.p + text.n, *p, *q;
+    if (at >= text.n)
+        return STR_NONE;
+    p = skip_space(text.p + at, end);
+    if (p == end || !(q = skip_value(p, end)))
+        return STR_NONE;
+    if (value)
+        *value = (daruma_str){p, (size_t)(q - p)};
+    return (size_t)(q - text.p);
+}
+
+bool json_whole(daruma_str text, daruma_str *value)
+{
+    size_t at = json_skip(text, 0, value);
+    return at != STR_NONE && skip_space(text.p + at, text.p + text.n) == text.p + text.n;
+}
+
+bool json_valid(daruma_str text)
+{
+    return json_whole(text, NULL);
+}
+
+json_iter json_open(daruma_str v)
+{
+    if (!json_is_object(v) && !json_is_array(v))
+        return (json_iter){.bad = true};
+    return (json_iter){.p = v.p + 1, .end = v.p + v.n, .close = v.p[0] == '{' ? '}' : ']', .first = true};
+}
+
+static bool iter_stop(json_iter *it, bool bad)
+{
+    it->p = it->end;
+    it->close = 0;
+    it->bad |= bad;
+    return false;
+}
+
+bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
+{
+    if (!it->close)
+        return false;
+    const char *p = skip_space(it->p, it->end);
+    if (p == it->end)
+        return iter_stop(it, true);
+    if (*p == it->close)
+        return iter_stop(it, false);
+    if (!it->first) {
+        if (*p != ',')
+            return iter_stop(it, true);
+        p = skip_space(p + 1, it->end);
+    }
+    it->first = false;
+    if (it->close == '}') {
+        const char *q = p < it->end && *p == '"' ? skip_string(p, it->end) : NULL;
+        if (!q)
+            return iter_stop(it, true);
+        if (key)
+            *key = (daruma_str){p + 1, (size_t)(q - p) - 2};
+        p = skip_space(q, it->end);
+        if (p == it->end || *p != ':')
+            return iter_stop(it, true);
+        p = skip_space(p + 1, it->end);
+    } else if (key) {
+        *key = (daruma_str){0};
+    }
+    const char *q = p < it->end ? skip_value(p, it->end) : NULL;
+    if (!q)
+        return iter_stop(it, true);
+    *value = (daruma_str){p, (size_t)(q - p)};
+    it->p = q;
+    return true;
+}
+
+/* The character an escape at p (behind the backslash) stands for, as UTF-8 into out (4 bytes);
+ * *used is how many bytes of input it took. The text was checked by skip_string before. */
+static size_t unescape(const char *p, const char *end, char *out, size_t *used)
+{
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    *used = 1;
+    if (*p != 'u') {
+        const char *hit = memchr(from, *p, 5);
+        out[0] = hit ? to[hit - from] : *p;
+        return 1;
+    }
+    int c = end - p >= 5 ? hex4(p + 1) : -1;
+    *used = c < 0 ? 1 : 5;
+    if (c >= 0xd800 && c < 0xdc00 && end - p >= 11 && p[5] == '\\' && p[6] == 'u') {
+        int low = hex4(p + 7);
+        if (low >= 0xdc00 && low < 0xe000) {
+            c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+            *used = 11;
+        }
+    }
+    if (c < 0 || (c >= 0xd800 && c < 0xe000))
+        c = 0xfffd;
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+bool json_raw_eq(daruma_str raw, daruma_str text)
+{
+    if (raw.n < text.n)
+        return false;
+    if (str_findch(raw, '\\') == STR_NONE)
+        return str_eq(raw, text);
+    const char *p = raw.p, *end = raw.p + raw.n;
+    size_t at = 0;
+    while (p < end) {
+        char c[4] = {*p};
+        size_t n = 1, used = 1;
+        if (*p == '\\' && p + 1 < end) {
+            n = unescape(p + 1, end, c, &used);
+            used++;
+        }
+        if (at + n > text.n || memcmp(text.p + at, c, n) != 0)
+            return false;
+        at += n;
+        p += used;
+    }
+    return at == text.n;
+}
+
+daruma_str json_get(daruma_str object, daruma_str key)
+{
+    daruma_str name, value, found = {0};
+    json_iter it = json_open(object);
+    if (it.close != '}')
+        return found;
+    while (json_next(&it, &name, &value))
+        if (json_raw_eq(name, key))
+            found = value;
+    return found;
+}
+
+daruma_str json_path(daruma_str value, const char *path)
+{
+    daruma_str rest = str_of(path);
+    while (rest.n && value.n) {
+        daruma_str step = str_cut(&rest, '.');
+        int64_t want, i = 0;
+        if (json_is_array(value) && str_int(step, &want)) {
+            json_iter it = json_open(value);
+            daruma_str item, hit = {0};
+            while (json_next(&it, NULL, &item))
+                if (i++ == want) {
+                    hit = item;
+                    break;
+                }
+            value = hit;
+        } else {
+            value = json_get(value, step);
+        }
+    }
+    return value;
+}
+
+bool json_is_string(daruma_str v)
+{
+    return v.n >= 2 && v.p[0] == '"' && v.p[v.n - 1] == '"';
+}
+
+daruma_str json_text(daruma_str v, daruma_arena *a)
+{
+    if (!json_is_string(v))
+        return (daruma_str){0};
+    daruma_str raw = str_sub(v, 1, v.n - 2);
+    if (str_findch(raw, '\\') == STR_NONE)
+        return raw;
+    char *out = arena_take(a, raw.n, 1);
+    if (!out)
+        return (daruma_str){0};
+    size_t n = 0;
+    for (const char *p = raw.p, *end = raw.p + raw.n; p < end;) {
+        size_t used;
+        if (*p != '\\' || p + 1 == end) {
+            out[n++] = *p++;
+            continue;
+        }
+        n += unescape(p + 1, end, out + n, &used); /* never longer than its escape */
+        p += used + 1;
+    }
+    return (daruma_str){out, n};
+}
+
+int64_t json_int(daruma_str v, int64_t otherwise)
+{
+    if (!json_is_number(v))
+        return otherwise;
+    bool minus = v.p[0] == '-';
+    int64_t n = 0;
+    size_t i = minus;
+    for (; i < v.n && ch_digit(v.p[i]); i++)
+        n = add_sat(mul_sat(n, 10), v.p[i] - '0');
+    for (size_t e = i; e < v.n; e++) /* 1e3 and 1.5e3 are integers too, but nobody sends them: read the plain ones */
+        if (v.p[e] == 'e' || v.p[e] == 'E')
+            return otherwise;
+    return minus ? -n : n;
+}
+
+size_t json_count(daruma_str value)
+{
+    json_iter it = json_open(value);
+    daruma_str member;
+    size_t n = 0;
+    while (json_next(&it, NULL, &member))
+        n++;
+    return n;
+}

@@ -1,0 +1,69 @@
+/* json.h - reads JSON (RFC 8259) as spans of the text it stands in: nothing is copied, nothing
+ * becomes a tree. A value is the slice from its first to its last byte; '{', '[', '"', '-' or
+ * a digit, 't', 'f', 'n' at its start say what it is. Strings are skipped a block at a time.
+ *
+ *     {"model":"m","messages":[...],"stream":true}
+ *              ^-^            ^---^          ^--^      values, verbatim
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+#include "daruma.h"
+
+/* Skips the value that begins at text.p[at] (white space before it allowed) and sets *value to
+ * its span. Returns the offset behind it, or STR_NONE when it is broken or cut. Checks strings
+ * for control characters and escapes, literals, numbers and brackets; not UTF-8. */
+size_t json_skip(daruma_str text, size_t at, daruma_str *value);
+
+/* Is `text` exactly one JSON value with nothing but white space around it? */
+bool json_valid(daruma_str text);
+/* Like json_valid, and gives the value without the white space. */
+bool json_whole(daruma_str text, daruma_str *value);
+
+/* Walks an object or an array. After the last member `bad` tells whether it was broken. */
+typedef struct json_iter {
+    const char *p, *end;
+    char close; /* '}' or ']' */
+    bool first, bad;
+} json_iter;
+
+json_iter json_open(daruma_str value); /* of anything but an object or array: nothing to walk, bad */
+/* The next member. `key` (may be NULL) is the raw span of the name without its quotes. */
+bool json_next(json_iter *it, daruma_str *key, daruma_str *value);
+
+/* Value of a member of an object; empty when it has none. Of duplicate keys the last wins;
+ * keys spelt with escapes are found. */
+daruma_str json_get(daruma_str object, daruma_str key);
+/* A path of members and array indexes: "error.details.0.reason". */
+daruma_str json_path(daruma_str value, const char *path);
+
+/* The text of a string value, unescaped. Borrows when there is nothing to unescape, else
+ * lives in `a`. Lone surrogates become U+FFFD. Empty for other values. */
+daruma_str json_text(daruma_str value, daruma_arena *a);
+bool json_is_string(daruma_str value);
+static inline bool json_is_object(daruma_str v)
+{
+    return v.n && v.p[0] == '{';
+}
+static inline bool json_is_array(daruma_str v)
+{
+    return v.n && v.p[0] == '[';
+}
+static inline bool json_is_number(daruma_str v)
+{
+    return v.n && (v.p[0] == '-' || (v.p[0] >= '0' && v.p[0] <= '9'));
+}
+static inline bool json_is_true(daruma_str v)
+{
+    return v.n == 4 && v.p[0] == 't';
+}
+static inline bool json_is_null(daruma_str v)
+{
+    return v.n == 4 && v.p[0] == 'n';
+}
+/* Is the raw key or string content (without quotes) equal to plain `text`? Escapes are seen through. */
+bool json_raw_eq(daruma_str raw, daruma_str text);
+/* A number, cut to an integer and saturated; `otherwise` for anything else. */
+int64_t json_int(daruma_str value, int64_t otherwise);
+/* Members of an object or elements of an array; 0 for anything else. */
+size_t json_count(daruma_str value);
+#endif

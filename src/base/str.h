@@ -1,0 +1,80 @@
+/* str.h - slices of bytes: compare, find, cut, convert. Nothing here allocates. */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+#include "daruma.h"
+#include <string.h>
+
+#define S          DARUMA_STR
+#define STR_FMT    "%.*s"
+#define STR_ARG(s) (int)(s).n, (s).p ? (s).p : ""
+
+static inline daruma_str str_of(const char *z)
+{
+    return (daruma_str){z, z ? strlen(z) : 0};
+}
+static inline daruma_str str_sub(daruma_str s, size_t from, size_t n) /* clamps */
+{
+    if (from > s.n)
+        from = s.n;
+    if (n > s.n - from)
+        n = s.n - from;
+    return (daruma_str){s.p ? s.p + from : NULL, n};
+}
+static inline daruma_str str_from(daruma_str s, size_t from)
+{
+    return str_sub(s, from, (size_t)-1);
+}
+static inline bool str_eq(daruma_str a, daruma_str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+static inline char ch_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
+}
+static inline bool ch_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+}
+static inline bool ch_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+static inline bool ch_alpha(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+static inline bool ch_word(char c) /* letter, digit, underscore or a byte of a longer character */
+{
+    return ch_alpha(c) || ch_digit(c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+bool str_ieq(daruma_str a, daruma_str b); /* ASCII case ignored */
+bool str_starts(daruma_str s, daruma_str with);
+bool str_ends(daruma_str s, daruma_str with);
+bool str_istarts(daruma_str s, daruma_str with); /* ASCII case ignored */
+#define STR_NONE ((size_t)-1)
+size_t str_find(daruma_str s, daruma_str what);        /* offset, or STR_NONE */
+size_t str_ifind(daruma_str s, daruma_str what_lower); /* `what_lower` is lower case; STR_NONE */
+size_t str_findch(daruma_str s, char c);               /* STR_NONE */
+daruma_str str_trim(daruma_str s);                     /* white space at both ends */
+daruma_str str_cut(daruma_str *rest, char at);         /* what stands before `at`; rest moves behind it */
+/* Reads a whole non-negative decimal number; false when it is anything else or overflows. */
+bool str_int(daruma_str s, int64_t *ret);
+/* Reads the digits (commas and underscores between them allowed) at the start; returns bytes used, 0 none. Saturates.
+ */
+size_t str_scan_int(daruma_str s, int64_t *ret);
+/* How many single edits lie between two names, at most `max` (then max + 1). For "did you mean". */
+size_t str_distance(daruma_str a, daruma_str b, size_t max);
+
+static inline int64_t add_sat(int64_t a, int64_t b)
+{
+    int64_t r;
+    return __builtin_add_overflow(a, b, &r) ? (b > 0 ? INT64_MAX : INT64_MIN) : r;
+}
+static inline int64_t mul_sat(int64_t a, int64_t b)
+{
+    int64_t r;
+    return __builtin_mul_overflow(a, b, &r) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : r;
+}
+#endif

@@ -1,0 +1,123 @@
+/* failure.c - the names of things: made from the lists in daruma.h. */
+#include "base/str.h"
+
+static const struct {
+    const char *name, *words;
+    daruma_scope scope;
+    daruma_severity severity;
+    bool passes;
+} kinds[] = {
+#define X(sym, name, scope, severity, passes, words) {name, words, DARUMA_SICK_##scope, DARUMA_##severity, passes},
+    DARUMA_KIND_MAP(X)
+#undef X
+};
+_Static_assert(sizeof kinds / sizeof *kinds == DARUMA_KINDS, "a row for each kind");
+
+static const char *const tool_kinds[] = {
+#define X(sym, name) name,
+    DARUMA_TOOL_KIND_MAP(X)
+#undef X
+};
+
+static const struct {
+    const char *name, *words;
+} nets[] = {
+#define X(sym, name, words) {name, words},
+    DARUMA_NET_MAP(X)
+#undef X
+};
+
+static const struct {
+    const char *name, *words;
+} remedies[] = {
+#define X(sym, name, act, words) {name, words},
+    DARUMA_REMEDY_MAP(X)
+#undef X
+};
+
+static const char *const outcomes[] = {
+#define X(sym, name) name,
+    DARUMA_OUTCOME_MAP(X)
+#undef X
+};
+
+const char *daruma_kind_name(daruma_kind k)
+{
+    return kinds[k].name;
+}
+
+const char *daruma_kind_words(daruma_kind k)
+{
+    return kinds[k].words;
+}
+
+daruma_kind daruma_kind_parse(daruma_str name, bool *ok)
+{
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        if (str_eq(name, str_of(kinds[k].name))) {
+            if (ok)
+                *ok = true;
+            return (daruma_kind)k;
+        }
+    if (ok)
+        *ok = false;
+    return DARUMA_UNKNOWN;
+}
+
+daruma_scope daruma_kind_scope(daruma_kind k)
+{
+    return kinds[k].scope;
+}
+
+daruma_severity daruma_kind_severity(daruma_kind k)
+{
+    return kinds[k].severity;
+}
+
+bool daruma_kind_passes(daruma_kind k)
+{
+    return kinds[k].passes;
+}
+
+const char *daruma_tool_kind_name(daruma_tool_kind k)
+{
+    return tool_kinds[k];
+}
+
+const char *daruma_severity_name(daruma_severity s)
+{
+    static const char *const names[] = {"retriable", "replanning", "reclassification", "critical", "fatal"};
+    return names[s];
+}
+
+const char *daruma_scope_name(daruma_scope s)
+{
+    static const char *const names[] = {"request", "conversation", "answer", "key",   "account", "target",
+                                        "model",   "provider",     "tool",   "agent", "plan",    "task"};
+    return names[s];
+}
+
+const char *daruma_net_name(daruma_net n)
+{
+    return nets[n].name;
+}
+
+const char *daruma_net_words(daruma_net n)
+{
+    return nets[n].words;
+}
+
+const char *daruma_remedy_name(daruma_remedy_kind r)
+{
+    return remedies[r].name;
+}
+
+const char *daruma_remedy_words(daruma_remedy_kind r)
+{
+    return remedies[r].words;
+}
+
+const char *daruma_outcome_name(daruma_outcome o)
+{
+    return outcomes[o];
+}
