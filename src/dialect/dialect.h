@@ -1,0 +1,91 @@
+/* dialect.h - the wire shapes of LLM APIs as const data and a few functions. A dialect
+ * translates, it does not judge: it finds its way in requests and answers and writes errors
+ * and messages. Pure: no I/O, no clock, memory from arenas. */
+#ifndef DIALECT_DIALECT_H
+#define DIALECT_DIALECT_H
+#include "daruma.h"
+#include "dialect/sse.h"
+
+/* What one pass over a request body finds. Spans point into the body. */
+typedef struct request_scan {
+    bool ok;              /* it is one JSON object, whole */
+    daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
+    daruma_str model;     /* without */
+    bool stream;
+    bool tools;            /* offers at least one tool */
+    bool schema;           /* asks for a response format (JSON) */
+    bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
+    bool has_user;         /* at least one user message */
+    daruma_str messages;   /* the array; "input" in Responses (may be a string) */
+    uint64_t conversation; /* hash of system prompt and first user message; 0 unknown */
+    int64_t max_output;    /* -1 not said */
+} request_scan;
+
+/* What a whole (non-streamed) answer with status 200 is. */
+typedef struct answer_view {
+    daruma_flaw flaw;                    /* NONE: good to go out */
+    daruma_str finish;                   /* stop reason as sent */
+    bool text, calls;                    /* has text, has tool calls */
+    int64_t input_tokens, output_tokens; /* usage, -1 not said */
+} answer_view;
+
+/* Reads a stream event by event. All zero to begin with. */
+typedef struct stream_view {
+    bool began;                          /* any event of the dialect came */
+    bool content;                        /* text, thinking, refusal or a tool call came: the commit point */
+    bool done;                           /* the terminal marker came */
+    bool finished;                       /* a stop reason came */
+    bool broken;                         /* an event that is not what the dialect sends */
+    bool error;                          /* an error event came; it is in error_body */
+    bool ping;                           /* the newest event was only a ping or comment: not progress */
+    daruma_str error_body;               /* data of the error event, in the bytes that were fed */
+    char finish[32];                     /* stop reason, cut */
+    int64_t input_tokens, output_tokens; /* 0 not said */
+} stream_view;
+
+/* What an answer of our own (explanation) and an error need to know. */
+typedef struct write_ctx {
+    daruma_str model; /* as the client asked */
+    uint64_t id;      /* for made-up ids */
+    int64_t wall;     /* unix seconds */
+} write_ctx;
+
+typedef struct dialect {
+    const char *name;       /* "openai", "openai-responses", "anthropic" */
+    const char *key_header; /* "authorization" or "x-api-key" */
+    const char *key_prefix; /* "Bearer " or "" */
+    daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
+    request_scan (*scan)(daruma_str body);
+    answer_view (*check)(daruma_str body, daruma_arena *scratch);
+    void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);
+    /* Is this body an error as the clients of this dialect read it ({"error":{...}})? */
+    bool (*is_error)(daruma_str body);
+    /* An error body. `message` as clients show it; `note` (may be empty) is daruma's explanation, put
+     * beside it in error.daruma so that nobody's parsing of the message breaks. */
+    void (*write_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
+    /* The same as the last event(s) of a stream that has begun. */
+    void (*write_stream_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                               daruma_str note);
+    /* A whole assistant message with that text and zero usage; as a body, or as a complete stream. */
+    void (*write_message)(daruma_buf *out, const write_ctx *x, daruma_str text);
+    void (*write_message_stream)(daruma_buf *out, const write_ctx *x, daruma_str text);
+} dialect;
+
+extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic;
+const dialect *dialect_find(daruma_str name); /* NULL: unknown */
+/* Which dialect a path speaks: "/v1/chat/completions", "/v1/messages", "/v1/responses" (any prefix before
+ * /v1, a missing /v1 as well); NULL for every other path (count_tokens, batches, models, ...). */
+const dialect *dialect_of_path(daruma_str path);
+
+/* Puts daruma's note into a provider's own error body: {"error":{...,"daruma":{...}}}; everything
+ * else verbatim. False when the body has no such place. */
+bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
+
+/* First line of every message daruma writes in the model's place. */
+#define DIALECT_NOTICE "[daruma] The model could not answer. This message was written by daruma, not by the model."
+/* Removes messages that begin with DIALECT_NOTICE and for which `ours(hash of its text)` is true
+ * (assistant role only). True when something was removed; the new body is in `out`. */
+bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
+                           daruma_buf *out, daruma_arena *scratch);
+uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written */
+#endif

@@ -1,0 +1,64 @@
+/* server.h - accepts clients: reads whole requests, writes answers. One loop, one thread.
+ *
+ *   request ---> head and body complete ---> ops.request(call)
+ *                                              call_head, call_write*, call_end   (any time later)
+ *   client leaves before call_end -----------> ops.gone(call)
+ *
+ * A broken request is answered here (400, 408, 413, 414, 417, 431, 501, 503) and closed; its
+ * handler never sees it. Pipelined requests wait until the answer before them has ended. */
+#ifndef NET_SERVER_H
+#define NET_SERVER_H
+#include "net/http.h"
+#include <uv.h>
+
+typedef struct server server;
+
+/* One request and its answer. */
+typedef struct call {
+    http_head head;      /* lives as long as the call */
+    daruma_str body;     /* whole, decoded from chunks; lives until call_drop_body() or the end */
+    daruma_arena *arena; /* memory that dies with the call; grows on demand */
+    void *user;          /* the handler's own */
+    uint64_t id;
+} call;
+
+typedef struct server_ops {
+    /* A whole request is here. */
+    void (*request)(call *c, void *user);
+    /* The client left, or the connection broke, before call_end(). The call is dead after this returns. */
+    void (*gone)(call *c, void *user);
+    /* What waited for a slow reader has been written: go on after call_write() said false. */
+    void (*drained)(call *c, void *user);
+} server_ops;
+
+typedef struct server_limits {
+    size_t body_bytes;    /* of a request body; BODY_BYTES_MAX */
+    uint32_t connections; /* CONNECTIONS_MAX */
+} server_limits;
+
+/* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence
+ * in `why` when it cannot. */
+server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,
+                      void *user, char why[256]);
+int server_port(const server *s);
+uint32_t server_connections(const server *s);
+/* Accepts nobody any more, closes idle connections, lets calls in flight end (Connection: close);
+ * `done` is called when the last has gone. */
+void server_drain(server *s, void (*done)(void *user), void *user);
+/* Closes everything now (gone() is called for calls in flight) and frees it once the loop has run. */
+void server_close(server *s);
+
+/* Starts the answer. `length` >= 0: that many body bytes follow; -1: chunked (or close for HTTP/1.0).
+ * Hop-by-hop fields, Content-Length, Transfer-Encoding and Date are ours: leave them out. */
+void call_head(call *c, int status, const daruma_header *headers, size_t n, int64_t length);
+/* Sends body bytes; what the socket does not take at once is copied. False: WRITE_QUEUE_BYTES_MAX
+ * wait, pause until ops.drained(). */
+bool call_write(call *c, daruma_str bytes);
+/* The answer is complete; the call is dead after this returns. */
+void call_end(call *c);
+/* Breaks the connection off, so that the client sees an incomplete answer; no gone(). The call is dead. */
+void call_abort(call *c);
+/* Gives the body's memory back early. */
+void call_drop_body(call *c);
+bool call_started(const call *c); /* a head went out */
+#endif

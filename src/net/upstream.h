@@ -1,0 +1,62 @@
+/* upstream.h - calls providers: pools connections, speaks TLS, goes through proxies, keeps clocks.
+ *
+ *   fetch_start -> ops.head -> ops.body* -> ops.end      all went well
+ *                  ... any time ... -> ops.fail          exactly one of end and fail; never both
+ *   fetch_cancel                                         neither; the fetch is dead at once
+ *
+ * A request that fails on a reused connection before any answer byte is sent once more on a
+ * fresh one, silently, when that is safe (the provider had closed it before it saw us). */
+#ifndef NET_UPSTREAM_H
+#define NET_UPSTREAM_H
+#include "net/http.h"
+#include "net/url.h"
+#include <uv.h>
+
+typedef struct upstream upstream; /* pools, TLS context, DNS, proxy settings of one loop */
+typedef struct fetch fetch;       /* one attempt */
+
+typedef struct upstream_settings {
+    daruma_str https_proxy, http_proxy, no_proxy; /* empty: none. As curl reads them */
+    const char *ca_file;                          /* extra CA bundle for tests and companies; NULL: the system's */
+    bool insecure;                                /* never verify names; refused unless the host is loopback */
+} upstream_settings;
+
+/* Settings are copied. NULL and a sentence in `why` when TLS cannot be set up. */
+upstream *upstream_new(uv_loop_t *loop, const upstream_settings *s, char why[256]);
+void upstream_close(upstream *u);          /* cancels what is under way, frees it once the loop has run */
+uint32_t upstream_open(const upstream *u); /* connections open now, idle ones included */
+
+typedef struct fetch_clocks { /* milliseconds, 0 none */
+    daruma_ms connect;        /* DNS, TCP, proxy and TLS together */
+    daruma_ms first_byte;     /* from the request being sent to the first answer byte */
+    daruma_ms idle;           /* silence between answer bytes, after the first */
+    daruma_ms total;          /* from fetch_start to the end */
+} fetch_clocks;
+
+typedef struct fetch_ops {
+    void (*head)(fetch *f, const http_head *h, void *user); /* valid during the call; 1xx are swallowed */
+    void (*body)(fetch *f, daruma_str bytes, void *user);   /* decoded from chunks; valid during the call */
+    void (*end)(fetch *f, void *user);                      /* complete; the fetch is dead after this returns */
+    void (*fail)(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user); /* dead after this */
+} fetch_ops;
+
+/* What to send. Everything borrowed must live until end, fail or cancel. */
+typedef struct fetch_request {
+    const url *to;
+    daruma_str method;            /* "POST" */
+    daruma_str target;            /* origin-form: prefix + path + query */
+    const daruma_header *headers; /* Host, Content-Length and Connection are ours: leave them out */
+    size_t nheaders;
+    daruma_str body[4]; /* pieces, sent one after the other; empty ones skipped */
+    bool has_body;      /* false: no Content-Length is sent */
+    bool fresh;         /* do not reuse a pooled connection */
+    fetch_clocks clocks;
+} fetch_request;
+
+/* Never fails at once: a failure comes through ops.fail from the loop. NULL only without memory. */
+fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, void *user);
+void fetch_pause(fetch *f); /* back-pressure: read nothing until fetch_resume(); the idle clock stands still */
+void fetch_resume(fetch *f);
+void fetch_cancel(fetch *f);           /* closes its connection; no callback any more */
+bool fetch_was_reused(const fetch *f); /* went out on a pooled connection */
+#endif

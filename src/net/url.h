@@ -1,0 +1,17 @@
+/* url.h - where a provider is: http(s)://host[:port][/prefix]. */
+#ifndef NET_URL_H
+#define NET_URL_H
+#include "daruma.h"
+
+typedef struct url {
+    bool tls;
+    daruma_str host;      /* without brackets */
+    int port;             /* 443 or 80 unless written */
+    daruma_str prefix;    /* path without a trailing slash; empty for none */
+    daruma_str authority; /* host[:port] as it goes into Host: no port when it is the default one */
+    daruma_str userinfo;  /* before '@', empty when none (proxies only) */
+} url;
+
+/* Slices of the result point into `text` or `a`. On failure `why` (may be NULL) is a static sentence. */
+bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why);
+#endif
