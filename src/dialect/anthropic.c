@@ -1,0 +1,243 @@
+/* anthropic.c - Anthropic Messages: https://docs.anthropic.com/en/api/messages and
+ * .../messages-streaming. */
+#include "dialect/parts.h"
+
+// clang-format off
+static const scan_key keys[] = {
+    {LIT("model"),          SCAN_MODEL},
+    {LIT("messages"),       SCAN_MESSAGES},
+    {LIT("system"),         SCAN_SYSTEM},
+    {LIT("stream"),         SCAN_STREAM},
+    {LIT("tools"),          SCAN_TOOLS},
+    {LIT("output_config"), SCAN_FORMAT_IN},
+    {LIT("output_format"), SCAN_FORMAT}, /* its name while it was beta */
+    {LIT("max_tokens"),    SCAN_MAX},
+    {LIT("container"),      SCAN_STATE_ID}, /* of code execution */
+};
+
+/* Stop reasons for which no text is an honest answer: asking again gives the same. */
+static const daruma_str may_be_empty[] = {
+    LIT("max_tokens"), LIT("refusal"), LIT("pause_turn"), LIT("model_context_window_exceeded"), LIT("stop_sequence"),
+};
+// clang-format on
+
+static request_scan scan(daruma_str body)
+{
+    return scan_request(body, keys, sizeof keys / sizeof *keys);
+}
+
+/* What the model's total input was: the cached parts are counted beside input_tokens. */
+static void read_usage(daruma_str usage, int64_t *in, int64_t *out)
+{
+    int64_t said = -1;
+    usage_read(usage, S("input_tokens"), S("output_tokens"), &said, out);
+    int64_t made = usage_get(usage, S("cache_creation_input_tokens"));
+    int64_t read = usage_get(usage, S("cache_read_input_tokens"));
+    if (said >= 0)
+        *in = add_sat(said, add_sat(made > 0 ? made : 0, read > 0 ? read : 0));
+}
+
+typedef struct block_view {
+    bool text, calls, thought, other;
+} block_view;
+
+/* A block says something when a member besides its type does: text, thinking, data. A call says
+ * something by being there. */
+static block_view read_block(daruma_str block)
+{
+    block_view b = {0};
+    daruma_str key, value, type = {0};
+    bool said = false;
+    for (json_iter it = json_open(block); json_next(&it, &key, &value);)
+        if (key_is(key, S("type")))
+            type = value_raw(value);
+        else if (!key_is(key, S("citations")))
+            said |= value_given(value);
+    if (str_eq(type, S("text")))
+        b.text = said;
+    else if (str_ends(type, S("tool_use")))
+        b.calls = true;
+    else if (str_ends(type, S("thinking")))
+        b.thought = said;
+    else
+        b.other = type.n > 0;
+    return b;
+}
+
+static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+{
+    answer_view a = {.input_tokens = -1, .output_tokens = -1};
+    daruma_str key, value, content = {0}, block;
+    bool error = false, other = false;
+    whole_iter w = whole_open(body);
+    (void)scratch;
+    while (whole_next(&w, &key, &value))
+        if (key_is(key, S("content")))
+            content = value;
+        else if (key_is(key, S("stop_reason")))
+            a.finish = value_raw(value);
+        else if (key_is(key, S("usage")))
+            read_usage(value, &a.input_tokens, &a.output_tokens);
+        else
+            error |= is_error_shape(key, value) || (key_is(key, S("type")) && value_is(value, S("error")));
+    for (json_iter it = json_open(content); json_next(&it, NULL, &block);) {
+        block_view b = read_block(block);
+        a.text |= b.text;
+        a.calls |= b.calls;
+        other |= b.other;
+    }
+    for (size_t i = 0; i < sizeof may_be_empty / sizeof *may_be_empty; i++)
+        other |= str_eq(a.finish, may_be_empty[i]);
+    if (!whole_ok(&w))
+        a.flaw = DARUMA_FLAW_BROKEN;
+    else if (error)
+        a.flaw = DARUMA_FLAW_ERROR_EVENT;
+    else if (!json_is_array(content) && !json_is_null(content))
+        a.flaw = DARUMA_FLAW_BROKEN;
+    else
+        a.flaw = a.text || a.calls || other ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY;
+    return a;
+}
+
+/* The members of an event that matter, whatever its type. */
+typedef struct event_view {
+    daruma_str type, message, block, delta, usage;
+    bool error;
+} event_view;
+
+static bool read_event(const sse_event *e, event_view *v)
+{
+    daruma_str key, value;
+    whole_iter w = whole_open(e->data);
+    v->type = e->event;
+    while (whole_next(&w, &key, &value))
+        if (key_is(key, S("type")))
+            v->type = value_raw(value);
+        else if (key_is(key, S("message")))
+            v->message = value;
+        else if (key_is(key, S("content_block")))
+            v->block = value;
+        else if (key_is(key, S("delta")))
+            v->delta = value;
+        else if (key_is(key, S("usage")))
+            v->usage = value;
+        else
+            v->error |= is_error_shape(key, value);
+    return whole_ok(&w);
+}
+
+static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+{
+    event_view ev = {0};
+    (void)scratch;
+    if (watch_plain(v, e))
+        return;
+    if (!read_event(e, &ev)) {
+        v->broken = true;
+        return;
+    }
+    if (ev.error || str_eq(ev.type, S("error"))) {
+        watch_error(v, e->data);
+    } else if (str_eq(ev.type, S("ping"))) {
+        v->ping = true;
+    } else if (str_eq(ev.type, S("message_start"))) {
+        v->began = true;
+        read_usage(json_get(ev.message, S("usage")), &v->input_tokens, &v->output_tokens);
+    } else if (str_eq(ev.type, S("content_block_start"))) {
+        block_view b = read_block(ev.block);
+        v->began = true;
+        v->content |= b.text || b.calls || b.thought || b.other;
+    } else if (str_eq(ev.type, S("content_block_delta"))) {
+        daruma_str key, value;
+        v->began = true;
+        for (json_iter it = json_open(ev.delta); json_next(&it, &key, &value);)
+            v->content |= !key_is(key, S("type")) && value_given(value);
+    } else if (str_eq(ev.type, S("message_delta"))) {
+        v->began = true;
+        watch_finish(v, value_raw(json_get(ev.delta, S("stop_reason"))));
+        read_usage(ev.usage, &v->input_tokens, &v->output_tokens);
+    } else if (str_eq(ev.type, S("message_stop"))) {
+        v->began = v->done = true;
+    }
+}
+
+static bool is_error(daruma_str body)
+{
+    daruma_str error = json_valid(body) ? json_get(str_trim(body), S("error")) : (daruma_str){0};
+    return value_given(json_get(error, S("type"))) && json_is_string(json_get(error, S("message")));
+}
+
+static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+{
+    BUF_LIT(out, "{\"type\":\"error\",\"error\":{\"type\":");
+    put_cstr(out, error_words_of(f->kind, status).anthropic);
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    error_note(out, f, note);
+    BUF_LIT(out, "}}");
+}
+
+static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                               daruma_str note)
+{
+    BUF_LIT(out, "event: error\ndata: ");
+    write_error(out, f, status, message, note);
+    BUF_LIT(out, "\n\n");
+}
+
+#define NO_USAGE                                                                                                       \
+    "\"usage\":{\"input_tokens\":0,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":" \
+    "0}"
+
+/* A message up to its content, which comes as JSON, and what follows it. */
+static void message(daruma_buf *out, const write_ctx *x, const daruma_str *text, const char *stop)
+{
+    BUF_LIT(out, "{\"id\":\"msg_daruma");
+    buf_hex64(out, x->id);
+    BUF_LIT(out, "\",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
+    buf_json(out, x->model);
+    BUF_LIT(out, ",\"content\":[");
+    if (text) {
+        BUF_LIT(out, "{\"type\":\"text\",\"text\":");
+        buf_json(out, *text);
+        buf_putc(out, '}');
+    }
+    BUF_LIT(out, "],\"stop_reason\":");
+    put_cstr(out, stop);
+    BUF_LIT(out, ",\"stop_sequence\":null," NO_USAGE "}");
+}
+
+static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+{
+    message(out, x, &text, "end_turn");
+}
+
+static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+{
+    BUF_LIT(out, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":");
+    message(out, x, NULL, NULL);
+    BUF_LIT(out, "}\n\nevent: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,"
+                 "\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+                 "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,"
+                 "\"delta\":{\"type\":\"text_delta\",\"text\":");
+    buf_json(out, text);
+    BUF_LIT(out, "}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+                 "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\","
+                 "\"stop_sequence\":null}," NO_USAGE "}\n\n"
+                 "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n");
+}
+
+const dialect dialect_anthropic = {
+    .name = "anthropic",
+    .key_header = "x-api-key",
+    .key_prefix = "",
+    .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+    .scan = scan,
+    .check = check_answer,
+    .watch = watch,
+    .is_error = is_error,
+    .write_error = write_error,
+    .write_stream_error = write_stream_error,
+    .write_message = write_message,
+    .write_message_stream = write_message_stream,
+};

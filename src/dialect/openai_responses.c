@@ -1,0 +1,399 @@
+/* openai_responses.c - OpenAI Responses: https://platform.openai.com/docs/api-reference/responses
+ * and .../responses-streaming. */
+#include "dialect/parts.h"
+
+// clang-format off
+static const scan_key keys[] = {
+    {LIT("model"),                SCAN_MODEL},
+    {LIT("input"),                SCAN_MESSAGES},
+    {LIT("instructions"),         SCAN_SYSTEM},
+    {LIT("stream"),               SCAN_STREAM},
+    {LIT("tools"),                SCAN_TOOLS},
+    {LIT("text"),                 SCAN_FORMAT_IN},
+    {LIT("max_output_tokens"),    SCAN_MAX},
+    {LIT("previous_response_id"), SCAN_STATE},
+    {LIT("conversation"),         SCAN_STATE_ID},
+    {LIT("prompt"),               SCAN_STATE_ID}, /* a template that the account keeps */
+};
+// clang-format on
+
+/* Items that only the account they came from can read: references, and reasoning, whose content is
+ * kept by the server or encrypted for the organisation. */
+static bool names_server_items(daruma_str input)
+{
+    daruma_str item, key, value;
+    if (!json_is_array(input))
+        return false;
+    for (json_iter it = json_open(input); json_next(&it, NULL, &item);)
+        for (json_iter m = json_open(item); json_next(&m, &key, &value);)
+            if (key_is(key, S("type"))) {
+                if (value_is(value, S("item_reference")) || value_is(value, S("reasoning")))
+                    return true;
+                break;
+            }
+    return false;
+}
+
+static request_scan scan(daruma_str body)
+{
+    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys);
+    if (r.ok && !r.stateful)
+        r.stateful = names_server_items(r.messages);
+    return r;
+}
+
+/* What one output item says. */
+typedef struct item_view {
+    bool text, calls, thought;
+} item_view;
+
+static bool parts_say(daruma_str parts)
+{
+    daruma_str part;
+    for (json_iter it = json_open(parts); json_next(&it, NULL, &part);)
+        if (value_given(json_get(part, S("text"))) || value_given(json_get(part, S("refusal"))))
+            return true;
+    return false;
+}
+
+/* Messages and reasoning say what their parts say; every other item is a call or its outcome. */
+static item_view read_item(daruma_str item)
+{
+    item_view v = {0};
+    daruma_str type = value_raw(json_get(item, S("type")));
+    bool said = parts_say(json_get(item, S("content")));
+    if (str_eq(type, S("message")))
+        v.text = said;
+    else if (str_eq(type, S("reasoning")))
+        v.thought = said || parts_say(json_get(item, S("summary")));
+    else
+        v.calls = type.n > 0;
+    return v;
+}
+
+/* The members of a response object that matter. */
+typedef struct response_view {
+    daruma_str status, reason, output;
+    bool shape, error;
+    item_view says;
+    int64_t in, out; /* tokens, -1 not said */
+} response_view;
+
+static void read_member(response_view *r, daruma_str key, daruma_str value)
+{
+    if (key_is(key, S("status")))
+        r->status = value_raw(value);
+    else if (key_is(key, S("output")))
+        r->output = value;
+    else if (key_is(key, S("incomplete_details")))
+        r->reason = value_raw(json_get(value, S("reason")));
+    else if (key_is(key, S("usage")))
+        usage_read(value, S("input_tokens"), S("output_tokens"), &r->in, &r->out);
+    else
+        r->error |= is_error_shape(key, value);
+}
+
+static void read_output(response_view *r)
+{
+    daruma_str item;
+    r->error |= str_eq(r->status, S("failed"));
+    r->shape = json_is_array(r->output);
+    for (json_iter it = json_open(r->output); json_next(&it, NULL, &item);) {
+        item_view v = read_item(item);
+        r->says.text |= v.text;
+        r->says.calls |= v.calls;
+        r->says.thought |= v.thought;
+    }
+}
+
+/* An answer in the background is not there yet; what was cut short may have said nothing. */
+static bool may_be_empty(const response_view *r)
+{
+    static const daruma_str states[] = {LIT("queued"), LIT("in_progress"), LIT("incomplete"), LIT("cancelled")};
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (str_eq(r->status, states[i]))
+            return true;
+    return false;
+}
+
+static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+{
+    response_view r = {.in = -1, .out = -1};
+    daruma_str key, value;
+    whole_iter w = whole_open(body);
+    (void)scratch;
+    while (whole_next(&w, &key, &value))
+        read_member(&r, key, value);
+    read_output(&r);
+    answer_view a = {.finish = r.reason.n ? r.reason : r.status,
+                     .text = r.says.text,
+                     .calls = r.says.calls,
+                     .input_tokens = r.in,
+                     .output_tokens = r.out};
+    if (!whole_ok(&w))
+        a.flaw = DARUMA_FLAW_BROKEN;
+    else if (r.error)
+        a.flaw = DARUMA_FLAW_ERROR_EVENT;
+    else if (!r.shape && !json_is_null(r.output))
+        a.flaw = DARUMA_FLAW_BROKEN;
+    else if (!a.text && !a.calls && !may_be_empty(&r))
+        a.flaw = DARUMA_FLAW_EMPTY;
+    return a;
+}
+
+/* The terminal events and those that carry a response object. */
+static void watch_response(stream_view *v, const sse_event *e, daruma_str type, daruma_str response)
+{
+    response_view r = {.in = -1, .out = -1};
+    daruma_str key, value;
+    for (json_iter it = json_open(response); json_next(&it, &key, &value);)
+        read_member(&r, key, value);
+    read_output(&r);
+    if (r.error || str_eq(type, S("response.failed")) || str_eq(type, S("response.cancelled"))) {
+        watch_error(v, e->data);
+        return;
+    }
+    if (str_eq(type, S("response.completed")) || str_eq(type, S("response.incomplete"))) {
+        v->content |= r.says.text || r.says.calls || r.says.thought;
+        v->done = true;
+        watch_finish(v, r.reason.n ? r.reason : str_from(type, sizeof "response." - 1));
+        if (r.in >= 0)
+            v->input_tokens = r.in;
+        if (r.out >= 0)
+            v->output_tokens = r.out;
+    }
+}
+
+/* Deltas of whatever kind, and the beginnings and ends of items and parts. */
+static bool carries_content(daruma_str type, daruma_str item, daruma_str part, bool said)
+{
+    if (str_starts(type, S("response.output_item."))) {
+        item_view i = read_item(item);
+        return i.text || i.calls || i.thought;
+    }
+    if (str_starts(type, S("response.content_part.")) || str_starts(type, S("response.reasoning_summary_part.")))
+        return value_given(json_get(part, S("text"))) || value_given(json_get(part, S("refusal")));
+    return said && (str_ends(type, S(".delta")) || str_ends(type, S(".done")) || str_ends(type, S(".partial_image")));
+}
+
+static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+{
+    static const daruma_str speech[] = {LIT("delta"), LIT("text"), LIT("refusal"),          LIT("arguments"),
+                                        LIT("input"), LIT("code"), LIT("partial_image_b64")};
+    daruma_str type = e->event, item = {0}, part = {0}, response = {0}, key, value;
+    bool said = false, error = false;
+    (void)scratch;
+    if (watch_plain(v, e))
+        return;
+    whole_iter w = whole_open(e->data);
+    while (whole_next(&w, &key, &value))
+        if (key_is(key, S("type")))
+            type = value_raw(value);
+        else if (key_is(key, S("item")))
+            item = value;
+        else if (key_is(key, S("part")))
+            part = value;
+        else if (key_is(key, S("response")))
+            response = value;
+        else if (is_error_shape(key, value))
+            error = true;
+        else
+            for (size_t i = 0; i < sizeof speech / sizeof *speech; i++)
+                said |= key_is(key, speech[i]) && value_given(value);
+    if (!whole_ok(&w)) {
+        v->broken = true;
+        return;
+    }
+    if (error || str_eq(type, S("error"))) {
+        watch_error(v, e->data);
+        return;
+    }
+    v->ping = str_eq(type, S("ping")) || str_eq(type, S("keepalive"));
+    v->began |= str_starts(type, S("response."));
+    v->content |= carries_content(type, item, part, said);
+    if (json_is_object(response))
+        watch_response(v, e, type, response);
+}
+
+static bool is_error(daruma_str body)
+{
+    return dialect_openai.is_error(body);
+}
+
+static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+{
+    dialect_openai.write_error(out, f, status, message, note);
+}
+
+#define NO_USAGE                                                                                                       \
+    "{\"input_tokens\":0,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":0,"                          \
+    "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":0}"
+
+static void put_part(daruma_buf *out, daruma_str text)
+{
+    BUF_LIT(out, "{\"type\":\"output_text\",\"text\":");
+    buf_json(out, text);
+    BUF_LIT(out, ",\"annotations\":[],\"logprobs\":[]}");
+}
+
+static void put_item_id(daruma_buf *out, const write_ctx *x)
+{
+    BUF_LIT(out, "\"msg_daruma");
+    buf_hex64(out, x->id);
+    buf_putc(out, '"');
+}
+
+/* The one output item; without text while it is in progress. */
+static void put_item(daruma_buf *out, const write_ctx *x, const daruma_str *text)
+{
+    BUF_LIT(out, "{\"id\":");
+    put_item_id(out, x);
+    BUF_LIT(out, ",\"type\":\"message\",\"status\":");
+    put_cstr(out, text ? "completed" : "in_progress");
+    BUF_LIT(out, ",\"role\":\"assistant\",\"content\":[");
+    if (text)
+        put_part(out, *text);
+    BUF_LIT(out, "]}");
+}
+
+/* A response object up to its error, which is JSON, its output and its usage. */
+static void put_response_head(daruma_buf *out, const write_ctx *x, const char *status)
+{
+    BUF_LIT(out, "{\"id\":\"resp_daruma");
+    buf_hex64(out, x->id);
+    BUF_LIT(out, "\",\"object\":\"response\",\"created_at\":");
+    buf_int(out, x->wall);
+    BUF_LIT(out, ",\"status\":");
+    put_cstr(out, status);
+    BUF_LIT(out, ",\"model\":");
+    buf_json(out, x->model);
+    BUF_LIT(out, ",\"incomplete_details\":null,\"instructions\":null,\"max_output_tokens\":null,\"metadata\":{},"
+                 "\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":null,\"store\":false,"
+                 "\"temperature\":null,\"text\":{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\","
+                 "\"tools\":[],\"top_p\":null,\"truncation\":\"disabled\"");
+}
+
+static void put_response(daruma_buf *out, const write_ctx *x, const daruma_str *text)
+{
+    put_response_head(out, x, text ? "completed" : "in_progress");
+    BUF_LIT(out, ",\"error\":null,\"output\":[");
+    if (text)
+        put_item(out, x, text);
+    BUF_LIT(out, "],\"usage\":");
+    buf_put(out, text ? S(NO_USAGE) : S("null"));
+    buf_putc(out, '}');
+}
+
+static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+{
+    put_response(out, x, &text);
+}
+
+/* An event up to its own members. */
+static void event(daruma_buf *out, const char *type, int nth)
+{
+    BUF_LIT(out, "event: ");
+    buf_putz(out, type);
+    BUF_LIT(out, "\ndata: {\"type\":");
+    put_cstr(out, type);
+    BUF_LIT(out, ",\"sequence_number\":");
+    buf_int(out, nth);
+}
+
+static void event_end(daruma_buf *out)
+{
+    BUF_LIT(out, "}\n\n");
+}
+
+static void response_event(daruma_buf *out, const write_ctx *x, const char *type, int nth, const daruma_str *text)
+{
+    event(out, type, nth);
+    BUF_LIT(out, ",\"response\":");
+    put_response(out, x, text);
+    event_end(out);
+}
+
+static void item_event(daruma_buf *out, const write_ctx *x, const char *type, int nth, const daruma_str *text)
+{
+    event(out, type, nth);
+    BUF_LIT(out, ",\"output_index\":0,\"item\":");
+    put_item(out, x, text);
+    event_end(out);
+}
+
+static void part_event(daruma_buf *out, const write_ctx *x, const char *type, int nth)
+{
+    event(out, type, nth);
+    BUF_LIT(out, ",\"item_id\":");
+    put_item_id(out, x);
+    BUF_LIT(out, ",\"output_index\":0,\"content_index\":0");
+}
+
+static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+{
+    response_event(out, x, "response.created", 0, NULL);
+    response_event(out, x, "response.in_progress", 1, NULL);
+    item_event(out, x, "response.output_item.added", 2, NULL);
+
+    part_event(out, x, "response.content_part.added", 3);
+    BUF_LIT(out, ",\"part\":");
+    put_part(out, (daruma_str){0});
+    event_end(out);
+    part_event(out, x, "response.output_text.delta", 4);
+    BUF_LIT(out, ",\"logprobs\":[],\"delta\":");
+    buf_json(out, text);
+    event_end(out);
+    part_event(out, x, "response.output_text.done", 5);
+    BUF_LIT(out, ",\"logprobs\":[],\"text\":");
+    buf_json(out, text);
+    event_end(out);
+    part_event(out, x, "response.content_part.done", 6);
+    BUF_LIT(out, ",\"part\":");
+    put_part(out, text);
+    event_end(out);
+
+    item_event(out, x, "response.output_item.done", 7, &text);
+    response_event(out, x, "response.completed", 8, &text);
+}
+
+/* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
+ * error stands flat and nested, for both spellings are in use. */
+static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                               daruma_str note)
+{
+    error_words w = error_words_of(f->kind, status);
+    event(out, "error", 0);
+    BUF_LIT(out, ",\"code\":");
+    put_cstr(out, w.code);
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    BUF_LIT(out, ",\"param\":null,\"error\":");
+    error_object(out, f, status, message, note);
+    event_end(out);
+
+    event(out, "response.failed", 1);
+    BUF_LIT(out, ",\"response\":");
+    put_response_head(out, &(write_ctx){0}, "failed");
+    BUF_LIT(out, ",\"error\":{\"code\":");
+    put_cstr(out, w.code ? w.code : w.type);
+    BUF_LIT(out, ",\"message\":");
+    buf_json(out, message);
+    error_note(out, f, note);
+    BUF_LIT(out, "},\"output\":[],\"usage\":null}");
+    event_end(out);
+}
+
+const dialect dialect_openai_responses = {
+    .name = "openai-responses",
+    .key_header = "authorization",
+    .key_prefix = "Bearer ",
+    .heartbeat = LIT(": daruma is waiting\n\n"),
+    .scan = scan,
+    .check = check_answer,
+    .watch = watch,
+    .is_error = is_error,
+    .write_error = write_error,
+    .write_stream_error = write_stream_error,
+    .write_message = write_message,
+    .write_message_stream = write_message_stream,
+};

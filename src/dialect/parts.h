@@ -1,0 +1,76 @@
+/* parts.h - what the dialects share: the scan of a request, small questions about values, and
+ * the words of an error. Only files of this folder include it. */
+#ifndef DIALECT_PARTS_H
+#define DIALECT_PARTS_H
+#include "dialect/dialect.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+
+/* A constant slice inside a table, where a compound literal may not stand. */
+#define LIT(text)                                                                                                      \
+    {                                                                                                                  \
+        (text), sizeof(text) - 1                                                                                       \
+    }
+
+/* What a top-level member of a request tells. */
+typedef enum scan_what {
+    SCAN_MODEL,
+    SCAN_STREAM,
+    SCAN_TOOLS,     /* an array that is not empty offers tools */
+    SCAN_FORMAT,    /* an object whose type is json_object or json_schema */
+    SCAN_FORMAT_IN, /* an object with such a format in its member "format" */
+    SCAN_MESSAGES,
+    SCAN_SYSTEM,   /* the system prompt outside the messages */
+    SCAN_MAX,      /* the output cap */
+    SCAN_STATE,    /* anything but null and "" lives on the server */
+    SCAN_STATE_ID, /* a string, or an object with an id, does */
+} scan_what;
+
+typedef struct scan_key {
+    daruma_str key;
+    scan_what what;
+} scan_key;
+
+/* Reads a request by its dialect's table of `n` keys. Looks into messages only up to the first
+ * user message. */
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n);
+
+/* Walks a whole body: what json_iter does not tell is whether anything stands behind the object. */
+typedef struct whole_iter {
+    json_iter it;
+    const char *last; /* behind the last value */
+    const char *end;  /* of the body */
+} whole_iter;
+whole_iter whole_open(daruma_str body);
+bool whole_next(whole_iter *w, daruma_str *key, daruma_str *value);
+bool whole_ok(const whole_iter *w); /* after the last member: it was one whole object */
+
+bool key_is(daruma_str raw, daruma_str name);         /* as json_raw_eq, quick where nothing is escaped */
+bool value_is(daruma_str value, daruma_str text);     /* a string value that says `text` */
+bool value_given(daruma_str value);                   /* a string, array or object that is not empty */
+daruma_str value_raw(daruma_str value);               /* a string value without its quotes, escapes kept; else empty */
+int64_t usage_get(daruma_str usage, daruma_str name); /* a count >= 0, or -1 */
+/* The first tokens of `names` that a usage object says; 0 and up are written, else untouched. */
+void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out);
+
+/* An error inside an answer: {"error":{...}}, or vLLM's and Mistral's {"object":"error",...}. */
+bool is_error_shape(daruma_str key, daruma_str value);
+
+/* For watch(). */
+bool watch_plain(stream_view *v, const sse_event *e); /* comments, [DONE], errors as fields: true when that was all */
+void watch_error(stream_view *v, daruma_str body);
+void watch_finish(stream_view *v, daruma_str raw);
+
+/* How the two families name a failure: "rate_limit_error", "rate_limit_exceeded", ... */
+typedef struct error_words {
+    const char *type, *code; /* OpenAI's; code may be NULL */
+    const char *anthropic;   /* Anthropic's type */
+} error_words;
+error_words error_words_of(daruma_kind kind, int status);
+/* {"message":...,"type":...,"param":...,"code":...,"daruma":{...}} as OpenAI's two dialects have it. */
+void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
+/* ,"daruma":{"kind":...,"explanation":...}; with its comma. */
+void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note);
+void put_cstr(daruma_buf *out, const char *z); /* as a JSON string; NULL is null */
+#endif

@@ -1,0 +1,64 @@
+/* watch.c - what the streams of all dialects have in common, and how usage is read. */
+#include "dialect/parts.h"
+
+int64_t usage_get(daruma_str usage, daruma_str name)
+{
+    int64_t n = json_int(json_get(usage, name), -1);
+    return n < 0 ? -1 : n;
+}
+
+void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out)
+{
+    int64_t n;
+    if (!json_is_object(usage))
+        return;
+    if ((n = usage_get(usage, in)) >= 0)
+        *ret_in = n;
+    if ((n = usage_get(usage, out)) >= 0)
+        *ret_out = n;
+}
+
+bool is_error_shape(daruma_str key, daruma_str value)
+{
+    if (key_is(key, S("error")))
+        return value_given(value);
+    return key_is(key, S("object")) && value_is(value, S("error"));
+}
+
+void watch_error(stream_view *v, daruma_str body)
+{
+    v->error = true;
+    v->error_body = body;
+}
+
+void watch_finish(stream_view *v, daruma_str raw)
+{
+    if (!raw.n)
+        return;
+    size_t n = raw.n < sizeof v->finish ? raw.n : sizeof v->finish - 1;
+    memcpy(v->finish, raw.p, n);
+    v->finish[n] = 0;
+    v->finished = true;
+}
+
+bool watch_plain(stream_view *v, const sse_event *e)
+{
+    v->ping = false;
+    if (e->data.n == 0) {
+        /* llama.cpp before its change 16486 sent errors as a field of that name. */
+        if (str_starts(e->raw, S("error:")))
+            watch_error(v, str_trim(str_from(e->raw, 6)));
+        else
+            v->ping = true;
+        return true;
+    }
+    if (str_eq(str_trim(e->data), S("[DONE]"))) {
+        v->began = v->done = true;
+        return true;
+    }
+    if (str_eq(e->event, S("error"))) {
+        watch_error(v, e->data);
+        return true;
+    }
+    return false;
+}
