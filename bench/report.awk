@@ -1,0 +1,105 @@
+# report.awk - the samples of bench/run as a table on stdout and as JSON in the file `json`.
+# Figures are medians over the rounds. "x nginx" is the median over rounds of the ratio within one round: the programs took
+# turns, so that what else the machine did meanwhile touches both sides of a ratio.
+BEGIN { FS = "\t" }
+$1 == "meta" { meta[$2] = $3 }
+$1 == "program" { version[$2] = $3; order[++programs] = $2 }
+$1 == "missing" { missing[++missings] = $2 }
+$1 == "sample" {
+    value[$3, $4, $5, $2] = $6
+    if ($2 > rounds) rounds = $2
+    if ($5 == "errors" || $5 == "not_200") bad[$3] += $6
+}
+
+function sorted_middle(list, n,    i, j, t) {
+    if (n == 0) return ""
+    for (i = 2; i <= n; i++)
+        for (j = i; j > 1 && list[j - 1] > list[j]; j--) { t = list[j]; list[j] = list[j - 1]; list[j - 1] = t }
+    return n % 2 ? list[(n + 1) / 2] : (list[n / 2] + list[n / 2 + 1]) / 2
+}
+function median(p, lane, metric,    r, n, list) {
+    for (r = 1; r <= rounds; r++)
+        if ((p, lane, metric, r) in value) list[++n] = value[p, lane, metric, r] + 0
+    return sorted_middle(list, n)
+}
+# of p's figure to that of `base`, or, with `minus`, of their difference
+function against(p, base, lane, metric, minus,    r, n, list, a, b) {
+    for (r = 1; r <= rounds; r++)
+        if ((p, lane, metric, r) in value && (base, lane, metric, r) in value) {
+            a = value[p, lane, metric, r]; b = value[base, lane, metric, r]
+            if (minus) list[++n] = a - b
+            else if (b > 0) list[++n] = a / b
+        }
+    return sorted_middle(list, n)
+}
+function figure(p, kind, lane, metric) {
+    if (kind == "ratio") return against(p, "nginx", lane, metric, 0)
+    if (kind == "added") return p == "direct" ? "" : against(p, "direct", lane, metric, 1)
+    return median(p, lane, metric)
+}
+function row(id, label, format, kind, lane, metric,    i, v, line, any, p) {
+    line = sprintf("%-38s", label)
+    for (i = 0; i <= programs; i++) {
+        p = order[i]
+        v = figure(p, kind, lane, metric)
+        if (v != "") { any = 1; result[p] = result[p] sprintf(",\"%s\":%." format "f", id, v); got[p, id] = v }
+        line = line sprintf("%12s", v == "" ? "-" : sprintf("%." format "f", v))
+    }
+    if (any) print line
+}
+function goal(label, v, limit, format) {
+    if (v == "") printf "  %-44s not measured\n", label
+    else printf "  %-44s %." format "f  (goal <= %s)  %s\n", label, v, limit, v + 0 <= limit + 0 ? "reached" : "MISSED"
+}
+
+END {
+    order[0] = "direct"
+    printf "%s; %s; %s; medians of %d rounds\n\n", meta["date"], meta["machine"], \
+        meta["pinned"] ? "program on core 1, load and upstream on core 0" : "not pinned", rounds
+    line = sprintf("%-38s", "")
+    for (i = 0; i <= programs; i++) line = line sprintf("%12s", order[i])
+    print line
+    row("cpu_us_2kb", "CPU per request, 2 KB, us", 1, "median", 2048, "cpu_us_per_request")
+    row("cpu_2kb_x_nginx", "  x nginx", 2, "ratio", 2048, "cpu_us_per_request")
+    row("cpu_us_200kb", "CPU per request, 200 KB, us", 1, "median", 204800, "cpu_us_per_request")
+    row("cpu_200kb_x_nginx", "  x nginx", 2, "ratio", 204800, "cpu_us_per_request")
+    row("per_second_2kb", "requests/s, 2 KB", 0, "median", 2048, "per_second")
+    row("per_second_2kb_x_nginx", "  x nginx", 2, "ratio", 2048, "per_second")
+    row("per_second_200kb", "requests/s, 200 KB", 0, "median", 204800, "per_second")
+    row("per_second_200kb_x_nginx", "  x nginx", 2, "ratio", 204800, "per_second")
+    row("busy_2kb", "share of its core used, 2 KB", 2, "median", 2048, "cpu_busy")
+    row("busy_200kb", "share of its core used, 200 KB", 2, "median", 204800, "cpu_busy")
+    row("p99_us_2kb", "p99 under that load, 2 KB, us", 0, "median", 2048, "p99_us")
+    row("p99_us_200kb", "p99 under that load, 200 KB, us", 0, "median", 204800, "p99_us")
+    row("one_p50_us", "one connection, median, us", 1, "median", "one", "p50_us")
+    row("added_p50_us", "  added", 1, "added", "one", "p50_us")
+    row("one_p99_us", "one connection, p99, us", 1, "median", "one", "p99_us")
+    row("added_p99_us", "  added", 1, "added", "one", "p99_us")
+    row("kb_per_stream", "KB per stream, " meta["streams"] " open", 2, "median", "streams", "kb_per_stream")
+    row("kb_per_stream_less_request", "  less the bytes of its request", 2, "median", "streams", "kb_per_stream_less_request")
+    row("idle_private_kb", "idle private memory, CA loaded, KB", 0, "median", "idle", "private_kb")
+    row("idle_dirty_kb", "  of it written to", 0, "median", "idle", "dirty_kb")
+    row("start_ms", "start to first answer, ms", 1, "median", "start", "ms")
+    row("classify_median_ns", "classification, median, ns", 0, "median", "classify", "median_ns")
+    row("classify_p99_ns", "classification, p99, ns", 0, "median", "classify", "p99_ns")
+
+    for (p in bad) if (bad[p]) printf "\n%s: %d requests failed or were not answered 200\n", p, bad[p]
+    for (i = 1; i <= missings; i++) printf "%s%s\n", i == 1 ? "\n" : "", missing[i]
+    if ("daruma" in version) {
+        print "\ngoals for daruma"
+        goal("CPU per request x nginx, 2 KB", got["daruma", "cpu_2kb_x_nginx"], 1.0, 2)
+        goal("CPU per request x nginx, 200 KB", got["daruma", "cpu_200kb_x_nginx"], 0.9, 2)
+        goal("KB per plain stream", got["daruma", "kb_per_stream"], 6, 2)
+        goal("idle private memory, KB", got["daruma", "idle_private_kb"], 4096, 0)
+        goal("classification, median, ns", got["daruma", "classify_median_ns"], 2000, 0)
+    }
+
+    printf "{\"date\":\"%s\",\"machine\":\"%s\",\"pinned\":%s,\"rounds\":%d,\"programs\":{", \
+        meta["date"], meta["machine"], (meta["pinned"] ? "true" : "false"), rounds >json
+    for (i = 0; i <= programs; i++)
+        printf "%s\n\"%s\":{\"version\":\"%s\",\"bad_answers\":%d%s}", (i ? "," : ""), order[i], version[order[i]], \
+            bad[order[i]], result[order[i]] >json
+    printf "},\n\"not_measured\":[" >json
+    for (i = 1; i <= missings; i++) printf "%s\"%s\"", (i == 1 ? "" : ","), missing[i] >json
+    print "]}" >json
+}
