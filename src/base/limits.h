@@ -24,11 +24,49 @@
 #define POOL_IDLE_MS               30000        /* idle upstream connection; shorter than providers keep theirs */
 #define POOL_IDLE_MAX              128          /* idle upstream connections to one origin */
 #define WRITE_QUEUE_BYTES_MAX      (256u << 10) /* waiting for a slow reader before the other side is paused */
+#define LINGER_MS                  2000         /* a refused client may go on sending so long and still read why */
+#define LINGER_BYTES_MAX           (8u << 20)   /* and so much */
+#define AHEAD_BYTES_MAX            (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
+#define CALL_ARENA_BYTES_MAX       (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */
+#define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */
+#define DNS_ADDRESSES_MAX          8            /* tried one after the other for one name */
 
 #define WARD_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
+
+#define BACKOFF_STEPS_MAX          64      /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_SPREAD_DIV         8       /* waiters for one recovery spread over up to this part of the wait on top */
+#define BUDGET_PERCENT             30      /* retries per 100 calls of the last minute, each provider */
+#define BUDGET_FLOOR               10      /* retries a minute on top, so that a quiet client can recover too */
+#define BUDGET_WINDOW_MS           60000   /* "the last minute" */
+#define BREAKER_HALF_MS            15000   /* half of the span a breaker looks back on; calls to models take seconds */
+#define BREAKER_CALLS_MIN          10      /* fewer calls prove nothing */
+#define BREAKER_BAD_PERCENT        50      /* of them, and it opens: at 20 % faults retries do better than a breaker */
+#define BREAKER_SHUT_MS            5000    /* first time shut; doubles with every trip in a row */
+#define BREAKER_SHUT_MS_MAX        120000  /* longest time shut: a provider that is back is noticed within it */
+#define BREAKER_PROBE_LOOK_MS      500     /* while the probe of a half-open breaker is out: look again after this */
+#define WARD_CREDENTIALS_MS        300000  /* a refused key, lane or model rests so long, then one call may probe it */
+#define WARD_QUOTA_MS              300000  /* an empty account rests so long at first; doubles */
+#define WARD_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
+#define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
+#define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
+
+#define EXCHANGES_KEPT 256              /* used exchanges kept for the next requests */
+#define CLIENT_ROOM_MS_MAX 1000         /* of the client's own timeout, left for our answer to arrive */
+#define CASES_MAX 1024                  /* failed cases kept so that a client's own retry continues them */
+#define CASE_MS_MAX 120000              /* and for how long; SDKs retry within seconds */
+#define NOTICES_MAX 4096                /* hashes of messages daruma wrote */
+#define KEY_COMMAND_MS_MAX 15000        /* a key command; password managers may ask a daemon */
+#define EVENT_SUBSCRIBERS_MAX 64        /* listeners on /daruma/events */
+
+#define CONFIG_BYTES_MAX           (1u << 20) /* a configuration file; real ones have a few KiB */
+#define CONFIG_PROVIDERS_MAX       64         /* providers in one file */
+#define CONFIG_KEYS_MAX            64         /* keys of one provider */
+#define CONFIG_HEADERS_MAX         32         /* extra headers of one provider */
+#define CONFIG_MODELS_MAX          1024       /* models in one file; looked up by walking */
+#define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 #include "daruma.h"
+#include "base/buf.h"
 
 /* The head of a request or an answer. Slices point into memory of the message. */
 typedef struct http_head {
@@ -26,4 +27,58 @@ daruma_str http_header(const http_head *h, daruma_str name);
  * `connection` is the value of the Connection field, which may name more. */
 bool http_is_hop_by_hop(daruma_str name, daruma_str connection);
 const char *http_reason(int status); /* "Not Found"; "" unknown */
+
+/* ---- reading ---- */
+
+/* Why a message is refused. */
+typedef struct http_fault {
+    int status;      /* what a client is answered: 400, 414, 417, 431, 501, 505 */
+    const char *why; /* a static sentence */
+} http_fault;
+
+/* How far the end of a head has been looked for. All zero at its first byte. */
+typedef struct http_scan {
+    size_t at;      /* bytes of whole lines seen */
+    uint32_t lines; /* how many */
+} http_scan;
+
+typedef enum http_found {
+    HTTP_MORE, /* bytes are missing */
+    HTTP_HERE, /* the whole thing is there */
+    HTTP_BAD,  /* it never will be: see the fault */
+} http_found;
+
+/* Looks for the empty line that ends the head at p[0..n), the same bytes as before and perhaps more.
+ * HTTP_HERE: scan->at is the length of the head with that line. Cheap to call again and again. */
+http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault);
+
+/* Reads the whole head that http_scan_head() found. Fields go to `room`, which has place for
+ * HTTP_HEADERS_MAX; slices point into `raw`. False and a fault when RFC 9112 or we forbid it. */
+bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http_fault *fault);
+/* The same for an answer. `to_head`: the request was HEAD, so no body follows whatever is announced.
+ * ret->length is 0 when there is no body, -1 for chunked and until close (`until_close`). */
+bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_head *ret, bool *until_close,
+                      http_fault *fault);
+
+/* Decodes a chunked body (RFC 9112 7.1). All zero at its first byte. */
+typedef struct http_chunks {
+    uint64_t left;     /* bytes missing from this chunk */
+    uint32_t line;     /* bytes of this line, or of all trailers */
+    uint8_t state, nd; /* where it is; hex digits of this size */
+} http_chunks;
+
+typedef enum http_chunk {
+    HTTP_CHUNK_MORE, /* `in` is used up */
+    HTTP_CHUNK_DATA, /* *data has bytes of the body */
+    HTTP_CHUNK_END,  /* the body is complete; `in` is what follows it */
+    HTTP_CHUNK_BAD,  /* no chunked body */
+} http_chunk;
+
+/* Takes bytes from the front of `in`. Trailer fields are checked for form and dropped. */
+http_chunk http_chunks_read(http_chunks *c, daruma_str *in, daruma_str *data);
+
+/* ---- writing ---- */
+
+/* Appends "name: value\r\n". Left out when the bytes would break the framing (line ends, NUL, odd name). */
+void http_put_field(daruma_buf *b, daruma_str name, daruma_str value);
 #endif

@@ -4,8 +4,9 @@
  *                                              call_head, call_write*, call_end   (any time later)
  *   client leaves before call_end -----------> ops.gone(call)
  *
- * A broken request is answered here (400, 408, 413, 414, 417, 431, 501, 503) and closed; its
- * handler never sees it. Pipelined requests wait until the answer before them has ended. */
+ * A broken request is answered here (400, 408, 413, 414, 417, 431, 501, 503, 505) and closed; its
+ * handler never sees it. Pipelined requests wait until the answer before them has ended. A client
+ * that closes its sending side while it waits has left: HTTP clients do not do that otherwise. */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
 #include "net/http.h"
@@ -32,8 +33,9 @@ typedef struct server_ops {
 } server_ops;
 
 typedef struct server_limits {
-    size_t body_bytes;    /* of a request body; BODY_BYTES_MAX */
-    uint32_t connections; /* CONNECTIONS_MAX */
+    size_t body_bytes;                             /* of a request body; BODY_BYTES_MAX */
+    uint32_t connections;                          /* CONNECTIONS_MAX */
+    daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
 } server_limits;
 
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence

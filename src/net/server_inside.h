@@ -1,0 +1,90 @@
+/* server_inside.h - one client's connection, for server.c (life and answers) and server_read.c (requests).
+ *
+ *        +------------------------- answered, keep-alive ------------------------+
+ *        v                                                                       |
+ *     IN_HEAD --> IN_BODY (length known) --+                                     |
+ *        |   \--> IN_CHUNKS ---------------+--> WITH_HANDLER --> call_end() -----+
+ *        |                                                           | close
+ *        +--> refused --------------------------------> LINGERING <--+
+ *                                                           v
+ *     any --> client gone, timeout ---------------------> CLOSING --> freed
+ */
+#ifndef NET_SERVER_INSIDE_H
+#define NET_SERVER_INSIDE_H
+#include "net/server.h"
+
+typedef enum conn_state { IN_HEAD, IN_BODY, IN_CHUNKS, WITH_HANDLER, LINGERING, CLOSING } conn_state;
+
+/* What a connection may wait for, each for its own time. One queue a kind: all in it wait equally
+ * long, so the first is the next to run out. */
+typedef enum conn_wait { FOR_REQUEST, FOR_HEAD, FOR_BODY, FOR_CLOSE, WAITS, FOR_NOTHING = WAITS } conn_wait;
+
+typedef struct conn conn;
+struct conn {
+    call call; /* first: a call is its connection */
+    uv_tcp_t tcp;
+    server *server;
+    conn *next, *prev;           /* all connections */
+    conn *wait_next, *wait_prev; /* its queue */
+    conn *later_next;            /* those to be looked after before the loop sleeps */
+    daruma_ms since;             /* when it began to wait */
+    daruma_arena arena;          /* of the call */
+    char *text;                  /* a head in part, or requests that came ahead; malloc */
+    size_t ntext, text_cap;
+    http_scan scan;
+    char *body; /* malloc; length known: exactly that long */
+    size_t nbody, body_cap;
+    http_chunks chunks;
+    daruma_str head_out; /* of the answer, waits for its first body bytes; in the arena */
+    int64_t answer_left; /* body bytes of the answer still to come; -1 chunked, or until close */
+    uint32_t lingered;   /* bytes thrown away */
+    uint8_t state;       /* conn_state */
+    uint8_t waits;       /* conn_wait */
+    bool blank;          /* an empty line before this request was skipped */
+    bool feeding;        /* bytes are being worked off further up the stack */
+    bool later;          /* in the list of those to be looked after */
+    bool reading;        /* from the socket */
+    bool broken;         /* writing failed */
+    bool blocked;        /* call_write() said false */
+    bool started;        /* the answer */
+    bool keep;           /* the connection after this answer */
+    bool chunked;        /* the answer is */
+    bool bodyless;       /* HEAD, 204, 304: body bytes of the answer are not sent */
+};
+
+typedef struct conn_queue {
+    conn *first, *last;
+} conn_queue;
+
+struct server {
+    uv_loop_t *loop;
+    uv_tcp_t listener;
+    uv_prepare_t before_sleep; /* runs while somebody is in the list `later` */
+    uv_timer_t tick;           /* runs while somebody waits */
+    server_limits limits;
+    server_ops ops;
+    void *user;
+    void (*drained)(void *user); /* server_drain()'s */
+    void *drained_user;
+    conn *all, *later;
+    conn_queue waiting[WAITS];
+    daruma_ms wait_ms[WAITS];
+    uint64_t calls; /* to number them */
+    uint32_t open;
+    uint8_t handles; /* of its own, not closed yet */
+    bool draining, closing;
+    char buffer[64 << 10]; /* everybody's, for one read */
+};
+
+/* ---- server.c ---- */
+void conn_wait_for(conn *c, conn_wait what);          /* begins to wait; FOR_NOTHING ends it */
+void conn_later(conn *c);                             /* conn_look_after() runs before the loop sleeps */
+void conn_refuse(conn *c, const http_fault *why);     /* answers, then lingers */
+void conn_close(conn *c);                             /* at once */
+void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what it can, copies the rest */
+
+/* ---- server_read.c ---- */
+bool conn_read_start(conn *c);
+/* Goes on with what came ahead, after an answer has ended. */
+void conn_read_on(conn *c);
+#endif

@@ -1,0 +1,316 @@
+/* server_read.c - the half of the server that turns bytes into whole requests. */
+#include "net/server_inside.h"
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+/* ---- bytes that must wait ---- */
+
+/* Keeps `in`, which may be the tail of what is kept already. */
+static bool keep(conn *c, daruma_str in)
+{
+    if (in.n == 0) {
+        free(c->text);
+        c->text = NULL;
+        c->ntext = c->text_cap = 0;
+        return true;
+    }
+    if (c->text && in.p >= c->text && in.p <= c->text + c->ntext) {
+        check(in.p + in.n == c->text + c->ntext);
+        if (in.p != c->text)
+            memmove(c->text, in.p, in.n);
+        c->ntext = in.n;
+        return true;
+    }
+    if (c->text_cap - c->ntext < in.n) {
+        size_t cap = c->text_cap ? c->text_cap : 1024;
+        while (cap - c->ntext < in.n)
+            cap *= 2;
+        char *wider = realloc(c->text, cap);
+        if (!wider)
+            return false;
+        c->text = wider;
+        c->text_cap = cap;
+    }
+    memcpy(c->text + c->ntext, in.p, in.n);
+    c->ntext += in.n;
+    return true;
+}
+
+/* ---- bodies ---- */
+
+static void hand_over(conn *c)
+{
+    server *s = c->server;
+    c->call.body = (daruma_str){c->body, c->nbody};
+    c->state = WITH_HANDLER;
+    conn_wait_for(c, FOR_NOTHING);
+    s->ops.request(&c->call, s->user);
+}
+
+/* The client waits for permission to send its body (RFC 9110 10.1.1). */
+static void allow_body(conn *c)
+{
+    uv_buf_t go = uv_buf_init((char[]){"HTTP/1.1 100 Continue\r\n\r\n"}, 25);
+    conn_write(c, &go, 1);
+}
+
+static bool room_for_chunks(conn *c, size_t n)
+{
+    size_t cap = c->body_cap ? c->body_cap : 4096;
+    while (cap - c->nbody < n)
+        cap *= 2;
+    char *wider = cap == c->body_cap ? c->body : realloc(c->body, cap);
+    if (!wider)
+        return false;
+    c->body = wider;
+    c->body_cap = cap;
+    return true;
+}
+
+static void take_chunks(conn *c, daruma_str *in)
+{
+    for (;;) {
+        daruma_str data;
+        switch (http_chunks_read(&c->chunks, in, &data)) {
+        case HTTP_CHUNK_MORE:
+            conn_wait_for(c, FOR_BODY);
+            return;
+        case HTTP_CHUNK_END:
+            hand_over(c);
+            return;
+        case HTTP_CHUNK_BAD:
+            conn_refuse(c, &(http_fault){400, "the chunks are broken"});
+            return;
+        case HTTP_CHUNK_DATA:
+            if (data.n > c->server->limits.body_bytes - c->nbody) {
+                conn_refuse(c, &(http_fault){413, "the body is too long"});
+                return;
+            }
+            if (!room_for_chunks(c, data.n)) {
+                conn_refuse(c, &(http_fault){503, "out of memory"});
+                return;
+            }
+            memcpy(c->body + c->nbody, data.p, data.n);
+            c->nbody += data.n;
+        }
+    }
+}
+
+static void body_grew(conn *c)
+{
+    if (c->nbody == c->body_cap)
+        hand_over(c);
+    else
+        conn_wait_for(c, FOR_BODY);
+}
+
+static void take_body(conn *c, daruma_str *in)
+{
+    daruma_str piece = str_sub(*in, 0, c->body_cap - c->nbody);
+    memcpy(c->body + c->nbody, piece.p, piece.n);
+    c->nbody += piece.n;
+    *in = str_from(*in, piece.n);
+    body_grew(c);
+}
+
+/* ---- heads ---- */
+
+/* What is the head's own moves to the arena; room for the fields is counted, not guessed. */
+static bool read_head(conn *c, daruma_str raw, http_fault *fault)
+{
+    size_t fields = c->scan.lines ? c->scan.lines - 1 : 0;
+    if (!sys_arena_init(&c->arena, raw.n + 16 + fields * sizeof(daruma_header) + 512, CALL_ARENA_BYTES_MAX)) {
+        *fault = (http_fault){503, "out of memory"};
+        return false;
+    }
+    c->call.arena = &c->arena;
+    daruma_header *room = ARENA_NEW(&c->arena, daruma_header, fields + 1);
+    daruma_str head = arena_copy(&c->arena, raw);
+    check(room && head.p);
+    return http_read_request(head, room, &c->call.head, fault);
+}
+
+static bool begin_body(conn *c, daruma_str in, http_fault *fault)
+{
+    int64_t length = c->call.head.length;
+    daruma_str expects = c->call.head.http10 ? (daruma_str){0} : http_header(&c->call.head, S("expect"));
+    if (expects.n && !str_ieq(expects, S("100-continue"))) {
+        *fault = (http_fault){417, "only 100-continue can be expected"};
+        return false;
+    }
+    if (length > 0 && (uint64_t)length > c->server->limits.body_bytes) {
+        *fault = (http_fault){413, "the body is too long"};
+        return false;
+    }
+    if (length > 0) {
+        /* All at once: pages that no byte reaches cost nothing, and the socket is read straight into it. */
+        c->body = malloc((size_t)length);
+        if (!c->body) {
+            *fault = (http_fault){503, "out of memory"};
+            return false;
+        }
+        c->body_cap = (size_t)length;
+    }
+    if (length && expects.n && in.n == 0)
+        allow_body(c);
+    return true;
+}
+
+/* A head must be whole so long after its first byte, however often bytes come. */
+static void wait_for_head(conn *c)
+{
+    if (c->waits != FOR_HEAD)
+        conn_wait_for(c, FOR_HEAD);
+}
+
+/* False: more bytes are needed. */
+static bool take_head(conn *c, daruma_str *in)
+{
+    http_fault fault;
+    /* One empty line before a request: some clients send it behind a body (RFC 9112 2.2). */
+    if (c->scan.at == 0 && in->p[0] == '\r' && !c->blank) {
+        if (in->n == 1) {
+            wait_for_head(c);
+            return false;
+        }
+        if (in->p[1] == '\n') {
+            *in = str_from(*in, 2);
+            return c->blank = true;
+        }
+    }
+    http_found found = http_scan_head(&c->scan, in->p, in->n, &fault);
+    if (found == HTTP_MORE) {
+        wait_for_head(c);
+        return false;
+    }
+    daruma_str raw = str_sub(*in, 0, c->scan.at);
+    if (found == HTTP_BAD || !read_head(c, raw, &fault)) {
+        conn_refuse(c, &fault);
+        return true;
+    }
+    *in = str_from(*in, raw.n);
+    c->scan = (http_scan){0};
+    c->blank = false;
+    c->call.id = ++c->server->calls;
+    c->keep = c->call.head.keep_alive && !c->server->draining;
+    if (!begin_body(c, *in, &fault)) {
+        conn_refuse(c, &fault);
+        return true;
+    }
+    c->state = c->call.head.length > 0 ? IN_BODY : c->call.head.length < 0 ? IN_CHUNKS : WITH_HANDLER;
+    if (c->state == WITH_HANDLER)
+        hand_over(c);
+    else
+        conn_wait_for(c, FOR_BODY);
+    return true;
+}
+
+/* ---- the socket ---- */
+
+static void throw_away(conn *c, daruma_str *in)
+{
+    c->lingered = in->n > LINGER_BYTES_MAX - c->lingered ? LINGER_BYTES_MAX : c->lingered + (uint32_t)in->n;
+    in->n = 0;
+    if (c->lingered == LINGER_BYTES_MAX)
+        conn_close(c);
+}
+
+static void pause_reading(conn *c)
+{
+    uv_read_stop((uv_stream_t *)&c->tcp);
+    c->reading = false;
+}
+
+/* Works off `in` as far as the state allows and keeps the rest. */
+static void feed(conn *c, daruma_str in)
+{
+    bool more = true;
+    c->feeding = true;
+    while (in.n && more) {
+        switch ((conn_state)c->state) {
+        case IN_HEAD:
+            more = take_head(c, &in);
+            break;
+        case IN_BODY:
+            take_body(c, &in);
+            break;
+        case IN_CHUNKS:
+            take_chunks(c, &in);
+            break;
+        case LINGERING:
+            throw_away(c, &in);
+            break;
+        case WITH_HANDLER:
+            more = false;
+            break;
+        case CLOSING:
+            in.n = 0;
+        }
+    }
+    c->feeding = false;
+    if (!keep(c, in))
+        conn_close(c);
+    if (c->state == WITH_HANDLER && c->ntext > AHEAD_BYTES_MAX && c->reading)
+        pause_reading(c); /* a client that leaves is then noticed when we write */
+}
+
+static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
+{
+    conn *c = h->data;
+    (void)suggested;
+    if (c->state == IN_BODY)
+        *buf = uv_buf_init(c->body + c->nbody, (unsigned)(c->body_cap - c->nbody));
+    else
+        *buf = uv_buf_init(c->server->buffer, sizeof c->server->buffer);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    conn *c = stream->data;
+    if (c->state == CLOSING || n == 0)
+        return;
+    if (n < 0) {
+        server *s = c->server;
+        bool with_handler = c->state == WITH_HANDLER;
+        conn_close(c);
+        if (with_handler)
+            s->ops.gone(&c->call, s->user);
+        return;
+    }
+    if (c->state == IN_BODY) {
+        c->nbody += (size_t)n;
+        c->feeding = true;
+        body_grew(c);
+        c->feeding = false;
+        return;
+    }
+    daruma_str in = {buf->base, (size_t)n};
+    if (c->ntext) {
+        if (!keep(c, in)) {
+            conn_close(c);
+            return;
+        }
+        in = (daruma_str){c->text, c->ntext};
+    }
+    feed(c, in);
+}
+
+bool conn_read_start(conn *c)
+{
+    c->reading = uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read) == 0;
+    return c->reading;
+}
+
+void conn_read_on(conn *c)
+{
+    if (!c->reading && !conn_read_start(c)) {
+        conn_close(c);
+        return;
+    }
+    if (c->ntext)
+        feed(c, (daruma_str){c->text, c->ntext});
+}

@@ -1,0 +1,90 @@
+#include "net/url.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+static bool no(const char **why, const char *what)
+{
+    if (why)
+        *why = what;
+    return false;
+}
+
+/* Only bytes that may stand in a path or an authority; a space or line end would change our requests. */
+static bool printable(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= 0x20 || (unsigned char)s.p[i] >= 0x7f)
+            return false;
+    return true;
+}
+
+static bool read_port(daruma_str text, int *port)
+{
+    int64_t n;
+    if (!str_int(text, &n) || n < 1 || n > 65535)
+        return false;
+    *port = (int)n;
+    return true;
+}
+
+/* host, host:port, [v6], [v6]:port */
+static bool read_authority(daruma_str text, url *u)
+{
+    daruma_str port = text;
+    if (text.n && text.p[0] == '[') {
+        size_t end = str_findch(text, ']');
+        if (end == STR_NONE)
+            return false;
+        u->host = str_sub(text, 1, end - 1);
+        port = str_from(text, end + 1);
+        if (port.n && port.p[0] != ':')
+            return false;
+        port = str_from(port, 1);
+        return u->host.n && (port.n == 0 || read_port(port, &u->port));
+    }
+    u->host = str_cut(&port, ':');
+    return u->host.n && (u->host.n == text.n || read_port(port, &u->port));
+}
+
+bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
+{
+    url u = {0};
+    if (!printable(text))
+        return no(why, "a URL holds no spaces and no control characters");
+    if (str_istarts(text, S("https://")))
+        u.tls = true;
+    else if (!str_istarts(text, S("http://")))
+        return no(why, "a URL begins with http:// or https://");
+    daruma_str rest = str_from(text, u.tls ? 8 : 7);
+    size_t end = 0;
+    while (end < rest.n && rest.p[end] != '/' && rest.p[end] != '?' && rest.p[end] != '#')
+        end++;
+    u.prefix = str_from(rest, end);
+    daruma_str authority = str_sub(rest, 0, end);
+    if (str_findch(u.prefix, '?') != STR_NONE || str_findch(u.prefix, '#') != STR_NONE)
+        return no(why, "a base URL has no query and no fragment");
+    while (u.prefix.n && u.prefix.p[u.prefix.n - 1] == '/')
+        u.prefix.n--;
+    for (size_t i = authority.n; i > 0; i--)
+        if (authority.p[i - 1] == '@') {
+            u.userinfo = str_sub(authority, 0, i - 1);
+            authority = str_from(authority, i);
+            break;
+        }
+    u.port = u.tls ? 443 : 80;
+    if (!read_authority(authority, &u))
+        return no(why, "after http:// comes host or host:port");
+    daruma_buf b = buf_in(a);
+    bool v6 = str_findch(u.host, ':') != STR_NONE;
+    buf_putz(&b, v6 ? "[" : "");
+    buf_put(&b, u.host);
+    buf_putz(&b, v6 ? "]" : "");
+    if (u.port != (u.tls ? 443 : 80))
+        buf_printf(&b, ":%d", u.port);
+    if (b.full)
+        return no(why, "out of memory");
+    u.authority = buf_str(&b);
+    *ret = u;
+    return true;
+}

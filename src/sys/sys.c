@@ -1,0 +1,159 @@
+#include "sys/sys.h"
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/str.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+
+/* ---- clock and dice ---- */
+
+/* splitmix64 (Steele, Lea, Flood 2014): one addition and a mix, any seed is good. */
+static uint64_t dice(void)
+{
+    static uint64_t state;
+    static bool seeded;
+    if (!seeded) {
+        seeded = true;
+        if (getrandom(&state, sizeof state, GRND_NONBLOCK) != (ssize_t)sizeof state) {
+            struct timespec t;
+            clock_gettime(CLOCK_REALTIME, &t); /* early at boot: different enough to spread retries */
+            state = (uint64_t)t.tv_nsec ^ (uint64_t)t.tv_sec << 32;
+        }
+    }
+    uint64_t x = state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+daruma_moment sys_moment(void)
+{
+    struct timespec mono, wall;
+    clock_gettime(CLOCK_MONOTONIC, &mono);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    return (daruma_moment){
+        .now = (daruma_ms)mono.tv_sec * 1000 + mono.tv_nsec / 1000000, .wall = wall.tv_sec, .dice = dice()};
+}
+
+/* ---- arenas ---- */
+
+/* Blocks are a list, newest first; the first block of all carries the account of the whole.
+ *
+ *   a->host -> [account | block | bytes...]     account.newest -> [block | bytes...] -> ... -> NULL  */
+typedef struct block {
+    struct block *older; /* NULL: it is the one behind the account */
+} block;
+
+typedef struct account {
+    size_t limit, taken; /* bytes from malloc that may be and have been taken */
+    size_t last;         /* size of the newest block */
+    block *newest;
+} account;
+
+static bool more(daruma_arena *a, size_t need)
+{
+    account *all = a->host;
+    size_t left = all->limit - all->taken;
+    if (left < sizeof(block) || need > left - sizeof(block))
+        return false;
+    size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
+    if (want < need + sizeof(block))
+        want = need + sizeof(block);
+    if (want > left)
+        want = left;
+    block *b = malloc(want);
+    if (!b)
+        return false;
+    b->older = all->newest;
+    all->newest = b;
+    all->taken += want;
+    all->last = want;
+    a->beg = (char *)(b + 1);
+    a->end = (char *)b + want;
+    return true;
+}
+
+bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes)
+{
+    size_t n = sizeof(account) + first_bytes;
+    check(first_bytes <= SIZE_MAX / 2);
+    account *all = malloc(n);
+    *a = (daruma_arena){0};
+    if (!all)
+        return false;
+    *all = (account){.limit = limit_bytes > n ? limit_bytes : n, .taken = n, .last = n};
+    a->beg = (char *)(all + 1);
+    a->end = (char *)all + n;
+    a->more = more;
+    a->host = all;
+    return true;
+}
+
+void sys_arena_done(daruma_arena *a)
+{
+    account *all = a->host;
+    if (all) {
+        for (block *b = all->newest, *older; b; b = older) {
+            older = b->older;
+            free(b);
+        }
+        free(all);
+    }
+    *a = (daruma_arena){0};
+}
+
+size_t sys_arena_bytes(const daruma_arena *a)
+{
+    const account *all = a->host;
+    return all ? all->taken : 0;
+}
+
+/* ---- files, environment, signals ---- */
+
+static bool no_file(char why[256], const char *path, const char *what)
+{
+    snprintf(why, 256, "%.180s: %s", path, what);
+    return false;
+}
+
+bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_str *ret, char why[256])
+{
+    FILE *f = fopen(path, "rbe");
+    if (!f)
+        return no_file(why, path, strerror(errno));
+    size_t cap = 4096, n = 0;
+    char *p = malloc(cap);
+    while (p) {
+        n += fread(p + n, 1, cap - n, f);
+        if (n < cap || n > max_bytes)
+            break;
+        char *wider = realloc(p, cap *= 2);
+        if (!wider)
+            free(p);
+        p = wider;
+    }
+    bool broken = ferror(f);
+    int error = errno;
+    fclose(f);
+    daruma_str text = p && !broken && n <= max_bytes ? arena_copy(a, (daruma_str){p, n}) : (daruma_str){0};
+    free(p);
+    if (text.p) {
+        *ret = text;
+        return true;
+    }
+    return no_file(why, path, broken ? strerror(error) : n > max_bytes ? "the file is too long" : "out of memory");
+}
+
+daruma_str sys_env(const char *name)
+{
+    return str_of(getenv(name));
+}
+
+void sys_ignore_sigpipe(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+}

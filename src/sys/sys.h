@@ -1,0 +1,23 @@
+/* sys.h - the one place with a clock, dice, environment and files. Everything above takes what it
+ * needs of them as values. */
+#ifndef SYS_SYS_H
+#define SYS_SYS_H
+#include "daruma.h"
+
+/* Now: monotonic milliseconds, unix seconds, 64 random bits (seeded once from the kernel; not for keys). */
+daruma_moment sys_moment(void);
+
+/* An arena on malloc: a first block of about `first_bytes`, more blocks as it grows, never more than
+ * `limit_bytes` in all. False without memory. End it with sys_arena_done(), which may be called twice. */
+bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
+void sys_arena_done(daruma_arena *a);
+size_t sys_arena_bytes(const daruma_arena *a); /* taken from malloc so far */
+
+/* The whole file in `a`, with a NUL behind it that does not count. False and a sentence in `why`
+ * when it cannot be read or is longer than `max_bytes`. */
+bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_str *ret, char why[256]);
+/* Value of an environment variable; empty when unset. Borrows from the environment. */
+daruma_str sys_env(const char *name);
+/* Writing to a closed socket or pipe becomes an error instead of a signal. Any number of times. */
+void sys_ignore_sigpipe(void);
+#endif
