@@ -418,16 +418,17 @@ typedef struct daruma_remedy {
 
 /* What a rung needs; the case works out what it has. */
 enum daruma_need {
-    DARUMA_NEED_TIME = 1 << 0,    /* the delay still fits before the deadline */
-    DARUMA_NEED_PURSE = 1 << 1,   /* the retry budget of the provider has room */
-    DARUMA_NEED_CLEAN = 1 << 2,   /* no byte of the answer has reached the client */
-    DARUMA_NEED_TRIES = 1 << 3,   /* this target may be called again for this kind */
-    DARUMA_NEED_KEY = 1 << 4,     /* another key for the same model is well */
-    DARUMA_NEED_ACCOUNT = 1 << 5, /* another account for the same model is well */
-    DARUMA_NEED_MODEL = 1 << 6,   /* another model or provider is well */
-    DARUMA_NEED_SAFE = 1 << 7,    /* sending it twice does no harm */
-    DARUMA_NEED_SOURCE = 1 << 8,  /* the credentials can be fetched anew */
-    DARUMA_NEED_PASSES = 1 << 9,  /* the failure says that waiting may help */
+    DARUMA_NEED_TIME = 1 << 0,     /* the delay still fits before the deadline */
+    DARUMA_NEED_PURSE = 1 << 1,    /* the retry budget of the provider has room */
+    DARUMA_NEED_CLEAN = 1 << 2,    /* no byte of the answer has reached the client */
+    DARUMA_NEED_TRIES = 1 << 3,    /* this target may be called again for this kind */
+    DARUMA_NEED_KEY = 1 << 4,      /* another key for the same model is well */
+    DARUMA_NEED_ACCOUNT = 1 << 5,  /* another account for the same model is well */
+    DARUMA_NEED_MODEL = 1 << 6,    /* another model or provider is well */
+    DARUMA_NEED_SAFE = 1 << 7,     /* sending it twice does no harm */
+    DARUMA_NEED_SOURCE = 1 << 8,   /* the credentials can be fetched anew */
+    DARUMA_NEED_PASSES = 1 << 9,   /* the failure says that waiting may help */
+    DARUMA_NEED_PARTIAL = 1 << 10, /* some of the answer has reached the client */
 };
 
 /* How long a rung waits before it acts. */
@@ -504,7 +505,8 @@ typedef struct daruma_case {
     int target;                         /* where the current or last attempt went, -1 none yet */
     int want;                           /* where the next one shall go, -1 any */
     daruma_ms not_before;               /* the next one goes out no earlier */
-    daruma_permit permits[3];           /* of the current attempt: model, provider, lane */
+    uint16_t rung;                      /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
+    daruma_permit permits[3];           /* of the current attempt: model, provider, rested place */
     uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */
     uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more */

@@ -1,0 +1,227 @@
+/* policy.c - what is done about each kind of failure: the ladders.
+ *
+ * A rung says: when THIS fails, do THAT, at most so often in one case, if all of these are to
+ * hand, after such a delay. The case climbs the rungs of a kind from the top and takes the
+ * first whose needs are met. The last rung of a kind needs nothing. */
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define TIME    DARUMA_NEED_TIME
+#define PURSE   DARUMA_NEED_PURSE
+#define CLEAN   DARUMA_NEED_CLEAN
+#define TRIES   DARUMA_NEED_TRIES
+#define KEY     DARUMA_NEED_KEY
+#define ACCOUNT DARUMA_NEED_ACCOUNT
+#define MODEL   DARUMA_NEED_MODEL
+#define SAFE    DARUMA_NEED_SAFE
+#define SOURCE  DARUMA_NEED_SOURCE
+#define PASSES  DARUMA_NEED_PASSES
+#define PARTIAL DARUMA_NEED_PARTIAL
+
+enum {
+    OFTEN = 64,                   /* bounded by the tries of each target, the purse and the time */
+    EACH = DARUMA_CASE_TRIED - 1, /* every other target once */
+};
+
+/* Sending again what failed for a passing reason. */
+#define RESEND (TIME | PURSE | CLEAN)
+
+#define R(k, r, times, needs, after)                                                                                   \
+    {                                                                                                                  \
+        DARUMA_##k, DARUMA_REMEDY_##r, times, needs, DARUMA_##after                                                    \
+    }
+// clang-format off
+static const daruma_rung standard[] = {
+    /* when this fails    do this              times  if we have                               after */
+    R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                            NOW),
+    R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,                 ADVICE),
+    R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                          NOW),
+    R(RATE_LIMIT,         EXPLAIN,             1,     0,                                       NOW),
+
+    R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                  NOW),
+    R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
+    R(QUOTA,              EXPLAIN,             1,     0,                                       NOW),
+
+    R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES,                 ADVICE),
+    R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                          NOW),
+    R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,                 ADVICE),
+    R(OVERLOADED,         EXPLAIN,             1,     0,                                       NOW),
+
+    R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          ADVICE),
+    R(SERVER_ERROR,       SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(SERVER_ERROR,       EXPLAIN,             1,     0,                                       NOW),
+
+    R(TIMEOUT,            RETRY,               OFTEN, RESEND | TRIES | PASSES | SAFE,          NOW),
+    R(TIMEOUT,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(TIMEOUT,            EXPLAIN,             1,     0,                                       NOW),
+
+    R(NETWORK,            RETRY_FRESH,         1,     RESEND | TRIES | PASSES | SAFE,          NOW),
+    R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          GROW),
+    R(NETWORK,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(NETWORK,            EXPLAIN,             1,     0,                                       NOW),
+
+    R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                                 NOW),
+    R(INTERRUPTED,        RETRY,               OFTEN, RESEND | TRIES | SAFE,                   NOW),
+    R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(INTERRUPTED,        EXPLAIN,             1,     0,                                       NOW),
+
+    R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                   NOW),
+    R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                      NOW),
+    R(AUTH,               EXPLAIN,             1,     0,                                       NOW),
+
+    R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                      NOW),
+    R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
+    R(PERMISSION,         EXPLAIN,             1,     0,                                       NOW),
+
+    R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
+    R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                       NOW),
+
+    /* For these two only a target with a larger window counts as another model. */
+    R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                    NOW),
+    R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                       NOW),
+    R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                    NOW),
+    R(REQUEST_TOO_LARGE,  EXPLAIN,             1,     0,                                       NOW),
+
+    R(MALFORMED_OUTPUT,   RETRY,               OFTEN, RESEND | TRIES | SAFE,                   NOW),
+    R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                       NOW),
+
+    R(UNKNOWN,            WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,          GROW),
+    R(UNKNOWN,            EXPLAIN,             1,     0,                                       NOW),
+
+    R(OUTPUT_LIMIT,       EXPLAIN,             1,     0,                                       NOW),
+    R(ORPHAN_TOOL_CALL,   EXPLAIN,             1,     0,                                       NOW),
+    R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                       NOW),
+    R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                       NOW),
+    R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                       NOW),
+    R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                       NOW),
+    R(TOOL_ERROR,         EXPLAIN,             1,     0,                                       NOW),
+    R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                       NOW),
+    R(TOOL_ARGUMENTS,     EXPLAIN,             1,     0,                                       NOW),
+    R(LOOP,               EXPLAIN,             1,     0,                                       NOW),
+    R(STUCK,              EXPLAIN,             1,     0,                                       NOW),
+    R(PLAN_INVALID,       EXPLAIN,             1,     0,                                       NOW),
+    R(BUDGET,             EXPLAIN,             1,     0,                                       NOW),
+    R(CANCELLED,          NONE,                1,     0,                                       NOW),
+};
+// clang-format on
+_Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a counter for each rung");
+
+#define USUAL                                                                                                          \
+    {                                                                                                                  \
+        .base = 500, .cap = 30000, .factor_milli = 2000, .jitter_milli = 1000                                          \
+    }
+#define SLOW                                                                                                           \
+    {                                                                                                                  \
+        .base = 2000, .cap = 60000, .factor_milli = 2000, .jitter_milli = 1000                                         \
+    }
+
+static const daruma_policy profiles[] = {
+    {
+        .profile = "default",
+        .rungs = standard,
+        .nrungs = sizeof standard / sizeof *standard,
+        .max_attempts = 4,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .enabled = true,
+        .kinds =
+            {
+                [DARUMA_RATE_LIMIT] = {.backoff = SLOW}, /* asked to slow down: we do */
+                [DARUMA_OVERLOADED] = {.backoff = USUAL},
+                [DARUMA_SERVER_ERROR] = {.backoff = USUAL},
+                [DARUMA_NETWORK] = {.backoff = USUAL},
+                [DARUMA_TIMEOUT] = {.max_attempts = 2, .backoff = USUAL}, /* each costs the whole patience */
+                [DARUMA_INTERRUPTED] = {.max_attempts = 2, .backoff = USUAL},
+                [DARUMA_MALFORMED_OUTPUT] = {.max_attempts = 3, .backoff = USUAL},
+                [DARUMA_UNKNOWN] = {.max_attempts = 2, .backoff = USUAL},
+            },
+    },
+};
+
+const daruma_policy *daruma_policy_find(daruma_str profile)
+{
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
+        if (str_eq(profile, str_of(profiles[i].profile)))
+            return &profiles[i];
+    return NULL;
+}
+
+/* ---- printed ------------------------------------------------------------------- */
+
+static const struct {
+    unsigned need;
+    const char *words;
+} needs[] = {
+    {DARUMA_NEED_TIME, "time"},
+    {DARUMA_NEED_PURSE, "retry budget"},
+    {DARUMA_NEED_CLEAN, "nothing forwarded"},
+    {DARUMA_NEED_TRIES, "tries left"},
+    {DARUMA_NEED_KEY, "another key"},
+    {DARUMA_NEED_ACCOUNT, "another account"},
+    {DARUMA_NEED_MODEL, "another model"},
+    {DARUMA_NEED_SAFE, "safe twice"},
+    {DARUMA_NEED_SOURCE, "credentials can be fetched"},
+    {DARUMA_NEED_PASSES, "it may pass"},
+    {DARUMA_NEED_PARTIAL, "part of the answer forwarded"},
+};
+
+static void print_needs(unsigned of, daruma_buf *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
+        if (!(of & needs[i].need))
+            continue;
+        buf_putz(out, first ? "" : ", ");
+        buf_putz(out, needs[i].words);
+        first = false;
+    }
+}
+
+static void print_backoff(const daruma_backoff *b, daruma_buf *out)
+{
+    if (b->base <= 0) {
+        BUF_LIT(out, "-");
+        return;
+    }
+    buf_duration(out, b->base);
+    buf_printf(out, " x %u.%u, at most ", b->factor_milli / 1000, b->factor_milli % 1000 / 100);
+    buf_duration(out, b->cap);
+}
+
+static void print_numbers(const daruma_policy *p, daruma_buf *out)
+{
+    BUF_LIT(out, "| kind | calls to one target | backoff |\n|---|---|---|\n");
+    for (int k = 0; k < DARUMA_KINDS; k++) {
+        const daruma_kind_policy *kind = &p->kinds[k];
+        if (!kind->max_attempts && kind->backoff.base <= 0)
+            continue;
+        buf_printf(out, "| %s | %u | ", daruma_kind_name((daruma_kind)k),
+                   kind->max_attempts ? kind->max_attempts : p->max_attempts);
+        print_backoff(&kind->backoff, out);
+        BUF_LIT(out, " |\n");
+    }
+}
+
+void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
+{
+    static const char *const after[] = {"at once", "as advised, else backoff", "backoff"};
+    buf_printf(out, "# What daruma does: profile `%s`\n\n", p->profile);
+    BUF_LIT(out, "When something fails, the rungs of its kind are tried from the top; the first whose needs are met\n"
+                 "is taken. `at most` counts per request. No wait is longer than ");
+    buf_duration(out, p->max_wait);
+    buf_printf(out, "; one target is called at most %u times.\n", p->max_attempts);
+    if (!p->enabled)
+        BUF_LIT(out, "\nRecovery is switched off: the first failure is final.\n");
+    BUF_LIT(out, "\n| when this fails | do this | at most | if we have | when |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < p->nrungs; i++) {
+        const daruma_rung *r = &p->rungs[i];
+        bool again = i && p->rungs[i - 1].kind == r->kind;
+        buf_printf(out, "| %-19s | %-19s | %2u | ", again ? "" : daruma_kind_name(r->kind),
+                   daruma_remedy_name(r->remedy), r->times);
+        print_needs(r->needs, out);
+        buf_printf(out, " | %s |\n", after[r->after]);
+    }
+    BUF_LIT(out, "\nThe numbers of the kinds that are sent again:\n\n");
+    print_numbers(p, out);
+}
