@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+
+#define ASK_MS 2000 /* silence after which a single request is given up */
 
 _Noreturn void die(const char *what)
 {
@@ -299,6 +302,74 @@ char *chat_request(long port, const char *path, const char *model, bool stream, 
     free(body);
     *ret_n = head + n;
     return whole;
+}
+
+typedef struct kept {
+    char *at;
+    size_t n, room;
+} kept;
+
+static void keep(void *ctx, const char *p, size_t n)
+{
+    kept *k = ctx;
+    size_t take = k->room > k->n + 1 ? k->room - k->n - 1 : 0;
+    if (take > n)
+        take = n;
+    if (!take)
+        return;
+    memcpy(k->at + k->n, p, take);
+    k->n += take;
+    k->at[k->n] = 0;
+}
+
+bool ask_once(long port, const char *request, size_t n, http_in *ret_in, char *body, size_t room)
+{
+    char bytes[16 << 10];
+    kept k = {.at = body, .room = room};
+    bool sent = false;
+    int fd = connect_loopback(port);
+    if (fd < 0)
+        return false;
+    if (room)
+        body[0] = 0;
+    http_begin(ret_in, true);
+    while (ret_in->phase != HTTP_DONE && ret_in->phase != HTTP_BROKEN) {
+        struct pollfd p = {.fd = fd, .events = sent ? POLLIN : POLLOUT};
+        if (poll(&p, 1, ASK_MS) <= 0)
+            break;
+        if (!sent) {
+            sent = send(fd, request, n, MSG_NOSIGNAL) == (ssize_t)n;
+            if (!sent)
+                break;
+            continue;
+        }
+        ssize_t got = recv(fd, bytes, sizeof bytes, 0);
+        if (got == 0 && ret_in->phase == HTTP_UNTIL_CLOSE)
+            ret_in->phase = HTTP_DONE;
+        if (got <= 0)
+            break;
+        http_feed(ret_in, bytes, (size_t)got, keep, &k);
+    }
+    close(fd);
+    return ret_in->phase == HTTP_DONE;
+}
+
+bool url_read(const char *url, long *ret_port, const char **ret_path)
+{
+    static const char *const hosts[] = {"http://127.0.0.1:", "http://localhost:"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(hosts[i]);
+        if (strncmp(url, hosts[i], n))
+            continue;
+        char *end;
+        long port = strtol(url + n, &end, 10);
+        if (end == url + n || port < 1 || port > 65535 || (*end && *end != '/'))
+            return false;
+        *ret_port = port;
+        *ret_path = end;
+        return true;
+    }
+    return false;
 }
 
 /* --- latencies --- */

@@ -67,6 +67,13 @@ bool http_header(const http_in *in, const char *name, char *out, size_t n);
 char *chat_request(long port, const char *path, const char *model, bool stream, long body_bytes, const char *more_heads,
                    size_t *ret_n);
 
+/* One request on a connection of its own, waited for. True when its answer, whatever its status, came back whole; of
+ * its body the first `room` - 1 bytes are in `body`, NUL-terminated (NULL, 0: not wanted). */
+bool ask_once(long port, const char *request, size_t n, http_in *ret_in, char *body, size_t room);
+
+/* The port and the path ("" when it has none) of "http://127.0.0.1:PORT/path"; false for any other host or scheme. */
+bool url_read(const char *url, long *ret_port, const char **ret_path);
+
 /* Latencies in nanoseconds, grown as needed. */
 typedef struct times {
     int64_t *ns; /* malloc */

@@ -195,5 +195,8 @@ int main(int argc, char **argv)
     int64_t elapsed = clock_ns() - from;
     cpu = load.watch ? proc_cpu(load.watch).cpu_us - cpu : 0;
     print_result(elapsed, cpu);
+    free(callers);
+    free(load.request);
+    free(load.took.ns);
     return load.answered ? 0 : 1;
 }

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,38 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ANSWER_MS 2000 /* for one try to be answered */
-
-/* One request on a fresh connection; true when a 200 came back whole. */
 static bool answered(long port, const char *request, size_t n)
 {
-    char bytes[16 << 10];
     http_in in;
-    bool done = false, sent = false;
-    int fd = connect_loopback(port);
-    if (fd < 0)
-        return false;
-    http_begin(&in, true);
-    while (!done) {
-        struct pollfd p = {.fd = fd, .events = sent ? POLLIN : POLLOUT};
-        if (poll(&p, 1, ANSWER_MS) <= 0)
-            break;
-        if (!sent) {
-            if (send(fd, request, n, MSG_NOSIGNAL) != (ssize_t)n)
-                break;
-            sent = true;
-            continue;
-        }
-        ssize_t got = recv(fd, bytes, sizeof bytes, 0);
-        if (got <= 0)
-            break;
-        http_feed(&in, bytes, (size_t)got, NULL, NULL);
-        if (in.phase == HTTP_BROKEN)
-            break;
-        done = in.phase == HTTP_DONE;
-    }
-    close(fd);
-    return done && in.status == 200;
+    return ask_once(port, request, n, &in, NULL, 0) && in.status == 200;
 }
 
 static void print_use(long pid)
@@ -126,6 +97,7 @@ int main(int argc, char **argv)
     if (at >= argc) { /* no program: is one answering there already? */
         bool ok = answered(port, request, n);
         printf("{\"answered\":%s}\n", ok ? "true" : "false");
+        free(request);
         return ok ? 0 : 1;
     }
     int64_t from = clock_ns(), limit = from + limit_ms * 1000000;
@@ -142,5 +114,6 @@ int main(int argc, char **argv)
     if (!gone)
         end(pid);
     printf("{\"answered\":%s,\"ms\":%.2f}\n", ok ? "true" : "false", ms);
+    free(request);
     return ok ? 0 : 1;
 }

@@ -141,5 +141,7 @@ int main(int argc, char **argv)
            count, opened, all.live, all.failed, all.chunks, all.request_n, (long long)before.private_kb,
            (long long)after.private_kb, kb, all.live ? kb - (double)all.request_n / 1024 : 0,
            (double)(after.cpu_us - held.cpu_us) / 1000);
+    free(s);
+    free(all.request);
     return all.live == count ? 0 : 1;
 }
