@@ -69,4 +69,8 @@
 #define CONFIG_MODELS_MAX          1024       /* models in one file; looked up by walking */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
+#define CHAOS_SCRIPT_BYTES_MAX     (1u << 20) /* a script of the faulty provider, as read; thousands of faults */
+#define CHAOS_BODIES_MAX           (1u << 20) /* different request bodies whose calls are counted; 16 MiB of counts */
+#define CHAOS_NAMES_MAX            256        /* models, keys, faults and paths counted each by its name */
+
 #endif
