@@ -84,7 +84,7 @@ static void free_request(conn *c)
     c->chunks = (http_chunks){0};
     c->head_out = (daruma_str){0};
     c->call = (call){0};
-    c->started = c->chunked = c->bodyless = c->blocked = false;
+    c->started = c->chunked = c->bodyless = c->blocked = c->raw = false;
     c->answer_left = 0;
 }
 
@@ -107,7 +107,7 @@ static void on_closed(uv_handle_t *h)
             break;
         }
     free_request(c);
-    free(c->text);
+    http_rest_keep(&c->rest, (daruma_str){0});
     free(c);
     s->open--;
     if (s->draining && s->open == 0 && s->drained) {
@@ -362,7 +362,7 @@ void call_end(call *call_)
     free_request(c);
     c->state = IN_HEAD;
     conn_wait_for(c, FOR_REQUEST);
-    if (!c->feeding && (c->ntext || !c->reading))
+    if (!c->feeding && (c->rest.n || !c->reading))
         conn_later(c); /* not from here: the handler is in the middle of something */
 }
 
@@ -370,7 +370,8 @@ void call_abort(call *call_)
 {
     conn *c = conn_of(call_);
     check(c->state == WITH_HANDLER);
-    bool tells = c->chunked || c->answer_left > 0; /* the missing rest shows that it is cut; else only a reset does */
+    bool tells =
+        c->raw || c->chunked || c->answer_left > 0; /* the missing rest shows that it is cut; else only a reset does */
     if (c->head_out.n && tells) {
         uv_buf_t head = buf_of(c->head_out);
         conn_write(c, &head, 1);
@@ -379,6 +380,32 @@ void call_abort(call *call_)
         linger(c);
     else
         leave(c, true);
+}
+
+bool call_raw(call *call_, daruma_str bytes)
+{
+    conn *c = conn_of(call_);
+    check(c->state == WITH_HANDLER && (c->raw || !c->started));
+    c->started = c->raw = true;
+    c->keep = false;
+    if (bytes.n == 0 || c->broken)
+        return !c->blocked;
+    uv_buf_t buf = buf_of(bytes);
+    conn_write(c, &buf, 1);
+    if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
+        c->blocked = true;
+    return !c->blocked;
+}
+
+void call_reset(call *call_)
+{
+    conn *c = conn_of(call_);
+    check(c->state == WITH_HANDLER);
+    if (c->head_out.n && !c->broken) {
+        uv_buf_t head = buf_of(c->head_out);
+        conn_write(c, &head, 1);
+    }
+    leave(c, true);
 }
 
 void call_drop_body(call *call_)
@@ -520,7 +547,7 @@ void server_drain(server *s, void (*done)(void *user), void *user)
     s->drained_user = user;
     close_own((uv_handle_t *)&s->listener);
     for (conn *c = s->all; c; c = c->next)
-        if (c->state == IN_HEAD && c->ntext == 0)
+        if (c->state == IN_HEAD && c->rest.n == 0)
             conn_close(c);
     if (s->open == 0 && done) {
         s->drained = NULL;

@@ -60,6 +60,11 @@ bool call_write(call *c, daruma_str bytes);
 void call_end(call *c);
 /* Breaks the connection off, so that the client sees an incomplete answer; no gone(). The call is dead. */
 void call_abort(call *c);
+/* For those who break HTTP on purpose. Instead of call_head() and call_write(): sends bytes as they are, without a
+ * head or framing of ours; false as in call_write(). call_end() and call_abort() then close the connection. */
+bool call_raw(call *c, daruma_str bytes);
+/* Breaks the connection off with a reset (RST), whatever went out before; no gone(). The call is dead. */
+void call_reset(call *c);
 /* Gives the body's memory back early. */
 void call_drop_body(call *c);
 bool call_started(const call *c); /* a head went out */

@@ -29,8 +29,7 @@ struct conn {
     conn *later_next;            /* those to be looked after before the loop sleeps */
     daruma_ms since;             /* when it began to wait */
     daruma_arena arena;          /* of the call */
-    char *text;                  /* a head in part, or requests that came ahead; malloc */
-    size_t ntext, text_cap;
+    http_rest rest;              /* a head in part, or requests that came ahead */
     http_scan scan;
     char *body; /* malloc; length known: exactly that long */
     size_t nbody, body_cap;
@@ -49,6 +48,7 @@ struct conn {
     bool started;        /* the answer */
     bool keep;           /* the connection after this answer */
     bool chunked;        /* the answer is */
+    bool raw;            /* its bytes come from call_raw() */
     bool bodyless;       /* HEAD, 204, 304: body bytes of the answer are not sent */
 };
 
@@ -81,7 +81,7 @@ void conn_wait_for(conn *c, conn_wait what);          /* begins to wait; FOR_NOT
 void conn_later(conn *c);                             /* conn_look_after() runs before the loop sleeps */
 void conn_refuse(conn *c, const http_fault *why);     /* answers, then lingers */
 void conn_close(conn *c);                             /* at once */
-void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what it can, copies the rest */
+void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what the socket does not: a copy waits */
 
 /* ---- server_read.c ---- */
 bool conn_read_start(conn *c);
