@@ -60,8 +60,10 @@ typedef struct config {
 
 /* Where and what is wrong with a file. */
 typedef struct config_error {
-    int line, column; /* 1-based, 0 unknown */
-    char text[512];   /* "timeouts.connect: expected a duration like 5s, got \"soon\"" and the remedy */
+    int line, column;  /* 1-based, 0 unknown */
+    char text[512];    /* "timeouts.connect: expected a duration like 5s, found \"soon\"" and the remedy */
+    char excerpt[200]; /* the line, what could be secret masked; empty when there is none to show */
+    int caret;         /* characters of the excerpt before the place */
 } config_error;
 
 typedef daruma_str (*config_env)(daruma_str name, bool *found, void *user);
@@ -71,4 +73,21 @@ bool config_read(daruma_str text, config_env env, void *user, daruma_arena *a, c
 /* What is true without a file: Anthropic and OpenAI with the clients' own credentials. ANTHROPIC_UPSTREAM_URL and
  * OPENAI_UPSTREAM_URL, where set, say where they are. */
 bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
+
+/* The request target for a provider: its prefix and the path (query included) a client sent, so that "/v1" stands in
+ * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
+ * a prefix a path that has no version gets "/v1". Lives in `a` or borrows `path`. */
+daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
+/* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
+ * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
+int config_provider_of(const config *c, const dialect *d);
+/* Does it listen where only this machine can reach it? */
+bool config_is_loopback(daruma_str host);
+
+/* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
+ * nothing when all is well. Returns the number of warnings. */
+void config_summary(const config *c, daruma_buf *out);
+size_t config_warnings(const config *c, daruma_buf *out);
+/* Every option with type, bounds, default and help, as the Markdown of doc/config.md. */
+void config_options_print(daruma_buf *out);
 #endif

@@ -1,0 +1,281 @@
+#include "gateway/config_table.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define AT(type, field) .at = offsetof(type, field), .size = sizeof(((type *)0)->field)
+#define NEEDED          .flags = OPTION_REQUIRED
+#define SECOND          1000
+#define MINUTE          (60 * SECOND)
+#define HOUR            (60 * MINUTE)
+#define TOKENS_MAX      1000000000
+
+// clang-format off
+const option options[] = {
+    {"listen", OPTION_LISTEN, AT(config, listen_host), .fallback = "127.0.0.1:4141",
+     .help = "Where clients connect. `:4141` is the loopback too; any other address is used only when it is written here, since whoever reaches it can use your keys. Port 0 takes a free one."},
+
+    {"providers", OPTION_LIST, .list = &config_list_providers, .says = "`anthropic` and `openai`, with the clients' own keys",
+     .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},
+    {"providers[].name", OPTION_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64,
+     .help = "How targets, events and metrics call it."},
+    {"providers[].dialect", OPTION_DIALECT, NEEDED, AT(config_provider, dialect),
+     .help = "How it speaks: `openai` (Chat Completions), `openai-responses` or `anthropic` (Messages). `gemini` is not done yet; its OpenAI-compatible address works with `openai`."},
+    {"providers[].url", OPTION_URL, NEEDED, AT(config_provider, to),
+     .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
+    {"providers[].keys", OPTION_LIST, .list = &config_list_keys, .says = "the clients' own",
+     .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
+    {"providers[].keys[]", OPTION_STRING, .flags = OPTION_SECRET, AT(config_key, value), .min = 1, .max = 16384,
+     .help = "A key alone; the same as `{ value: ... }`."},
+    {"providers[].keys[].value", OPTION_STRING, .flags = OPTION_SECRET, AT(config_key, value), .min = 1, .max = 16384,
+     .help = "The key. Better not written out: `${OPENAI_API_KEY}`."},
+    {"providers[].keys[].command", OPTION_STRING, .flags = OPTION_SECRET | OPTION_LINES, AT(config_key, command), .min = 1, .max = 16384,
+     .help = "A shell command that prints the key in its first line. It is run again once when the key is refused."},
+    {"providers[].keys[].account", OPTION_NAME, AT(config_key, account), .min = 1, .max = 64, .says = "the key's name",
+     .help = "Whose key it is. Keys of one account share its limits: when the account is empty, all of them are."},
+    {"providers[].keys[].name", OPTION_NAME, AT(config_key, name), .min = 1, .max = 64, .says = "key1, key2, ...",
+     .help = "How events call the key."},
+    {"providers[].headers", OPTION_NAMED, .list = &config_list_headers,
+     .help = "Headers that are sent along with every request to it, by name."},
+    {"providers[].headers.*", OPTION_STRING, .flags = OPTION_SECRET, AT(daruma_header, value), .min = 0, .max = 8192,
+     .help = "The header's value."},
+
+    {"models", OPTION_LIST, .list = &config_list_models,
+     .help = "Models with more than one place to go."},
+    {"models[].name", OPTION_STRING, NEEDED, AT(config_model, name), .min = 1, .max = 200,
+     .help = "The name clients ask for."},
+    {"models[].targets", OPTION_LIST, NEEDED, .list = &config_list_targets,
+     .help = "Where to go, preferred first; all of one dialect."},
+    {"models[].targets[]", OPTION_TARGET, AT(config_target, model), .min = 1, .max = 300,
+     .help = "`provider/model`: what stands behind the first slash goes to the provider as it is."},
+    {"models[].window", OPTION_INTEGER, AT(config_model, window), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+     .help = "Tokens that fit into the context window."},
+    {"models[].max_output", OPTION_INTEGER, AT(config_model, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+     .help = "Tokens that one answer may have."},
+
+    {"timeouts", OPTION_GROUP, .help = "How long a call to a provider may take. `none` switches a clock off."},
+    {"timeouts.connect", OPTION_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",
+     .help = "Name, connection, proxy and TLS together."},
+    {"timeouts.first_byte", OPTION_DURATION, AT(config, clocks.first_byte), .min = 10, .max = 24 * HOUR, .fallback = "60s", .word = "none",
+     .help = "From the request being sent to the first byte of the answer."},
+    {"timeouts.idle", OPTION_DURATION, AT(config, clocks.idle), .min = 10, .max = 24 * HOUR, .fallback = "30s", .word = "none",
+     .help = "Silence between two pieces of an answer."},
+    {"timeouts.total", OPTION_DURATION, AT(config, clocks.total), .min = 10, .max = 24 * HOUR, .fallback = "10m", .word = "none",
+     .help = "The whole call."},
+
+    {"recovery", OPTION_GROUP, .help = "What is done when a call fails."},
+    {"recovery.profile", OPTION_PROFILE, AT(config, policy), .fallback = "default",
+     .help = "The set of ladders; `daruma policy` prints it. The rows below change its numbers. Only `default` is there yet."},
+    {"recovery.enabled", OPTION_BOOL, AT(config, policy.enabled), .fallback = "true",
+     .help = "`false`: everything passes through and the first failure is final."},
+    {"recovery.on_failure", OPTION_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
+     .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},
+    {"recovery.max_attempts", OPTION_INTEGER, AT(config, policy.max_attempts), .min = 1, .max = 100, .says = "the profile's",
+     .help = "Calls to one target, the first included; other targets add theirs, deadline and budget bound all."},
+    {"recovery.max_wait", OPTION_DURATION, AT(config, policy.max_wait), .min = 0, .max = 24 * HOUR, .says = "the profile's",
+     .help = "A longer wait is not slept: another target is tried, or the failure told."},
+    {"recovery.kinds", OPTION_NAMED, .list = &config_list_kinds,
+     .help = "Numbers of one kind of failure, by its name: `rate_limit`, `overloaded`, `timeout`, ..."},
+    {"recovery.kinds.*.max_attempts", OPTION_INTEGER, AT(daruma_kind_policy, max_attempts), .min = 1, .max = 100, .says = "the profile's, else `recovery.max_attempts`",
+     .help = "Calls to one target, the first included."},
+    {"recovery.kinds.*.delay", OPTION_DURATION, AT(daruma_kind_policy, backoff.base), .min = 0, .max = HOUR, .says = "the profile's",
+     .help = "Before the first retry, where the provider gave no advice."},
+    {"recovery.kinds.*.factor", OPTION_FRACTION, AT(daruma_kind_policy, backoff.factor_milli), .min = 1000, .max = 100000, .says = "the profile's",
+     .help = "How the delay grows with each retry; 2 doubles it."},
+    {"recovery.kinds.*.max_delay", OPTION_DURATION, AT(daruma_kind_policy, backoff.cap), .min = 0, .max = HOUR, .says = "the profile's",
+     .help = "No delay is longer."},
+    {"recovery.kinds.*.jitter", OPTION_FRACTION, AT(daruma_kind_policy, backoff.jitter_milli), .min = 0, .max = 1000, .says = "the profile's",
+     .help = "Share of the delay that chance decides, so that clients do not come back all at once; 1 is all of it."},
+
+    {"events", OPTION_GROUP, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
+    {"events.file", OPTION_STRING, AT(config, events_file), .min = 1, .max = 4096, .says = "none",
+     .help = "One JSON line each is appended to it."},
+    {"events.stderr", OPTION_TERMINAL, AT(config, events_stderr), .fallback = "auto",
+     .help = "One readable line each on standard error; `auto`: when that is a terminal."},
+
+    {"limits", OPTION_GROUP, .help = "What is accepted from clients."},
+    {"limits.body", OPTION_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB",
+     .help = "Of one request body."},
+    {"limits.connections", OPTION_INTEGER, AT(config, connections_max), .min = 1, .max = 1000000, .fallback = "8192",
+     .help = "Open at the same time."},
+
+    {"proxy", OPTION_GROUP, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
+    {"proxy.https_proxy", OPTION_PROXY, .flags = OPTION_SECRET, AT(config, https_proxy), .max = 2048, .env = "https_proxy HTTPS_PROXY",
+     .help = "For `https` providers."},
+    {"proxy.http_proxy", OPTION_PROXY, .flags = OPTION_SECRET, AT(config, http_proxy), .max = 2048, .env = "http_proxy HTTP_PROXY",
+     .help = "For `http` providers."},
+    {"proxy.no_proxy", OPTION_STRING, AT(config, no_proxy), .min = 0, .max = 8192, .env = "no_proxy NO_PROXY",
+     .help = "Hosts that are reached directly, separated by commas, as curl reads it."},
+
+    {"tls", OPTION_GROUP, .help = "Providers' certificates and names are always verified."},
+    {"tls.ca_file", OPTION_STRING, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's",
+     .help = "Certificates that are trusted, as a PEM file."},
+};
+// clang-format on
+const size_t noptions = sizeof options / sizeof *options;
+
+/* What a value has to be, by type. */
+static const char *const expectations[OPTION_TYPES] = {
+    [OPTION_GROUP] = "a mapping",
+    [OPTION_LIST] = "a list",
+    [OPTION_NAMED] = "a mapping",
+    [OPTION_STRING] = "a text",
+    [OPTION_NAME] = "a name of letters, digits, '.', '_' and '-'",
+    [OPTION_DURATION] = "a duration like 5s",
+    [OPTION_SIZE] = "a size like 64MiB",
+    [OPTION_INTEGER] = "a whole number",
+    [OPTION_FRACTION] = "a number like 1.5",
+    [OPTION_BOOL] = "true or false",
+    [OPTION_ENUM] = "one of ",
+    [OPTION_TERMINAL] = "true, false or auto",
+    [OPTION_LISTEN] = "an address like 127.0.0.1:4141",
+    [OPTION_URL] = "a URL like https://api.openai.com",
+    [OPTION_PROXY] = "a URL like http://proxy.example:3128",
+    [OPTION_DIALECT] = "one of openai, openai-responses, anthropic",
+    [OPTION_PROFILE] = "the name of a profile",
+    [OPTION_TARGET] = "a target like provider/model",
+};
+
+/* What stands between a row's path and those of its members. */
+static daruma_str inner(const option *o)
+{
+    return o->type == OPTION_LIST ? S("[]") : o->type == OPTION_NAMED ? S(".*") : S("");
+}
+
+daruma_str option_name_in(const option *parent, const option *row)
+{
+    daruma_str rest = str_of(row->path);
+    if (parent) {
+        daruma_str head = str_of(parent->path), in = inner(parent);
+        if (row == parent || !str_starts(rest, head) || !str_starts(str_from(rest, head.n), in))
+            return (daruma_str){0};
+        rest = str_from(rest, head.n + in.n);
+        if (!rest.n || rest.p[0] != '.')
+            return (daruma_str){0};
+        rest = str_from(rest, 1);
+    }
+    bool deeper = str_findch(rest, '.') != STR_NONE || str_findch(rest, '[') != STR_NONE || str_eq(rest, S("*"));
+    return deeper ? (daruma_str){0} : rest;
+}
+
+const option *option_element(const option *list)
+{
+    daruma_str head = str_of(list->path), in = inner(list);
+    for (size_t i = 0; i < noptions; i++) {
+        daruma_str path = str_of(options[i].path);
+        if (path.n == head.n + in.n && str_starts(path, head) && str_ends(path, in))
+            return &options[i];
+    }
+    return NULL;
+}
+
+bool option_known(daruma_str name, bool *secret)
+{
+    bool known = false;
+    *secret = false;
+    for (size_t i = 0; i < noptions; i++) {
+        daruma_str path = str_of(options[i].path);
+        size_t from = path.n;
+        while (from && path.p[from - 1] != '.')
+            from--;
+        daruma_str last = str_from(path, from);
+        size_t bracket = str_findch(last, '[');
+        if (!str_eq(bracket == STR_NONE ? last : str_sub(last, 0, bracket), name))
+            continue;
+        known = true;
+        *secret |= (options[i].flags & OPTION_SECRET) != 0;
+    }
+    *secret |= str_eq(name, S("headers"));
+    return known;
+}
+
+static const struct {
+    option_type type;
+    int64_t is;
+    const char *name;
+} units[] = {
+    /* longest first: the first that divides is shown */
+    {OPTION_DURATION, HOUR, "h"},  {OPTION_DURATION, MINUTE, "m"}, {OPTION_DURATION, SECOND, "s"},
+    {OPTION_DURATION, 1, "ms"},    {OPTION_SIZE, 1 << 30, "GiB"},  {OPTION_SIZE, 1 << 20, "MiB"},
+    {OPTION_SIZE, 1 << 10, "KiB"}, {OPTION_SIZE, 1, "B"},
+};
+
+void option_show(const option *o, int64_t value, daruma_buf *out)
+{
+    if (o->type == OPTION_FRACTION) {
+        buf_int(out, value / 1000);
+        if (value % 1000)
+            buf_printf(out, ".%03d", (int)(value % 1000));
+        return;
+    }
+    if (o->type == OPTION_DURATION && value == 0) {
+        BUF_LIT(out, "0s");
+        return;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (units[i].type == o->type && value % units[i].is == 0) {
+            buf_int(out, value / units[i].is);
+            buf_putz(out, units[i].name);
+            return;
+        }
+    }
+    buf_int(out, value);
+}
+
+void option_expects(const option *o, daruma_buf *out)
+{
+    buf_putz(out, expectations[o->type]);
+    if (o->words) {
+        daruma_str rest = str_of(o->words);
+        for (bool first = true; rest.n; first = false) {
+            if (!first)
+                BUF_LIT(out, ", ");
+            buf_put(out, str_cut(&rest, ' '));
+        }
+    }
+    bool number =
+        o->type == OPTION_DURATION || o->type == OPTION_SIZE || o->type == OPTION_INTEGER || o->type == OPTION_FRACTION;
+    if (number) {
+        BUF_LIT(out, " from ");
+        option_show(o, o->min, out);
+        BUF_LIT(out, " to ");
+        option_show(o, o->max, out);
+    }
+    if (o->word)
+        buf_printf(out, ", or %s", o->word);
+}
+
+static void print_default(const option *o, daruma_buf *out)
+{
+    if (o->env) {
+        daruma_str rest = str_of(o->env);
+        BUF_LIT(out, "environment: ");
+        for (bool first = true; rest.n; first = false) {
+            if (!first)
+                BUF_LIT(out, ", ");
+            BUF_LIT(out, "`");
+            buf_put(out, str_cut(&rest, ' '));
+            BUF_LIT(out, "`");
+        }
+    } else if (o->flags & OPTION_REQUIRED)
+        BUF_LIT(out, "**required**");
+    else if (o->says)
+        buf_putz(out, o->says);
+    else if (o->fallback)
+        buf_printf(out, "`%s`", o->fallback);
+}
+
+void config_options_print(daruma_buf *out)
+{
+    BUF_LIT(out, "| option | value | default | what it does |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < noptions; i++) {
+        const option *o = &options[i];
+        buf_printf(out, "| `%s` | ", o->path);
+        option_expects(o, out);
+        BUF_LIT(out, " | ");
+        print_default(o, out);
+        BUF_LIT(out, " | ");
+        buf_putz(out, o->help);
+        BUF_LIT(out, " |\n");
+    }
+}

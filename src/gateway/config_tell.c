@@ -1,0 +1,145 @@
+/* What a configuration says, for people: a summary without secrets, and what is allowed but hardly meant. */
+#include "gateway/config.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+bool config_is_loopback(daruma_str host)
+{
+    return str_starts(host, S("127.")) || str_eq(host, S("::1")) || str_ieq(host, S("localhost"));
+}
+
+static void put_many(daruma_buf *out, size_t n, const char *one, const char *many)
+{
+    buf_printf(out, "%zu %s", n, n == 1 ? one : many);
+}
+
+static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
+{
+    buf_printf(out, "%s ", name);
+    if (ms)
+        buf_duration(out, ms);
+    else
+        BUF_LIT(out, "none");
+}
+
+static void put_listen(const config *c, daruma_buf *out)
+{
+    bool six = str_findch(c->listen_host, ':') != STR_NONE;
+    BUF_LIT(out, "  listen     ");
+    buf_printf(out, "%s" STR_FMT "%s:%d\n", six ? "[" : "", STR_ARG(c->listen_host), six ? "]" : "", c->listen_port);
+}
+
+static void put_provider(const config_provider *p, daruma_buf *out)
+{
+    BUF_LIT(out, "  provider   ");
+    buf_put(out, p->name);
+    buf_printf(out, ": %s at http%s://", p->dialect->name, p->to.tls ? "s" : "");
+    buf_put(out, p->to.authority);
+    buf_put(out, p->to.prefix);
+    BUF_LIT(out, ", ");
+    if (p->nkeys)
+        put_many(out, p->nkeys, "key", "keys");
+    else
+        BUF_LIT(out, "the clients' own keys");
+    for (size_t i = 0; i < p->nkeys; i++) {
+        buf_putz(out, i ? ", " : " (");
+        buf_put(out, p->keys[i].name);
+        if (!str_eq(p->keys[i].account, p->keys[i].name)) {
+            BUF_LIT(out, " of ");
+            buf_put(out, p->keys[i].account);
+        }
+        if (p->keys[i].command.n)
+            BUF_LIT(out, ", by command");
+    }
+    buf_putz(out, p->nkeys ? ")\n" : "\n");
+}
+
+static void put_model(const config *c, const config_model *m, daruma_buf *out)
+{
+    BUF_LIT(out, "  model      ");
+    buf_put(out, m->name);
+    for (size_t i = 0; i < m->ntargets; i++) {
+        buf_putz(out, i ? ", then " : ": ");
+        buf_put(out, c->providers[m->targets[i].provider].name);
+        BUF_LIT(out, "/");
+        buf_put(out, m->targets[i].model);
+    }
+    if (m->window >= 0)
+        buf_printf(out, "; window %lld", (long long)m->window);
+    if (m->max_output >= 0)
+        buf_printf(out, "; output %lld", (long long)m->max_output);
+    BUF_LIT(out, "\n");
+}
+
+void config_summary(const config *c, daruma_buf *out)
+{
+    put_listen(c, out);
+    for (size_t i = 0; i < c->nproviders; i++)
+        put_provider(&c->providers[i], out);
+    for (size_t i = 0; i < c->nmodels; i++)
+        put_model(c, &c->models[i], out);
+    put_clock(out, "  timeouts   connect", c->clocks.connect);
+    put_clock(out, ", first byte", c->clocks.first_byte);
+    put_clock(out, ", idle", c->clocks.idle);
+    put_clock(out, ", total", c->clocks.total);
+    buf_printf(out, "\n  recovery   %s, profile %s, %u calls to one target\n", c->policy.enabled ? "on" : "off",
+               c->policy.profile, c->policy.max_attempts);
+    BUF_LIT(out, "  events     ");
+    buf_put(out, c->events_file.n ? c->events_file : S("to no file"));
+    BUF_LIT(out, "\n");
+}
+
+/* ---- warnings ------------------------------------------------------------------------- */
+
+static size_t warn_provider(const config *c, const config_provider *p, daruma_buf *out)
+{
+    size_t n = 0;
+    if (p->nkeys && !p->to.tls && !config_is_loopback(p->to.host)) {
+        n++;
+        buf_printf(out, "provider " STR_FMT ": its keys travel unencrypted; use https\n", STR_ARG(p->name));
+    }
+    for (size_t i = 0; i < p->nkeys; i++)
+        for (size_t k = 0; k < i; k++) {
+            bool same = p->keys[i].value.n && str_eq(p->keys[i].value, p->keys[k].value);
+            if (same && ++n)
+                buf_printf(out, "provider " STR_FMT ": " STR_FMT " and " STR_FMT " are the same key\n",
+                           STR_ARG(p->name), STR_ARG(p->keys[k].name), STR_ARG(p->keys[i].name));
+        }
+    (void)c;
+    return n;
+}
+
+static size_t warn_model(const config *c, const config_model *m, daruma_buf *out)
+{
+    size_t ways = 0;
+    for (size_t i = 0; i < m->ntargets; i++) {
+        size_t keys = c->providers[m->targets[i].provider].nkeys;
+        ways += keys ? keys : 1;
+    }
+    if (ways <= DARUMA_CASE_TRIED)
+        return 0;
+    buf_printf(out, "model " STR_FMT ": targets and keys make %zu ways; only the first %d are tried\n",
+               STR_ARG(m->name), ways, DARUMA_CASE_TRIED);
+    return 1;
+}
+
+size_t config_warnings(const config *c, daruma_buf *out)
+{
+    size_t n = 0, keys = 0;
+    for (size_t i = 0; i < c->nproviders; i++) {
+        n += warn_provider(c, &c->providers[i], out);
+        keys += c->providers[i].nkeys;
+    }
+    for (size_t i = 0; i < c->nmodels; i++)
+        n += warn_model(c, &c->models[i], out);
+    if (!config_is_loopback(c->listen_host)) {
+        n++;
+        buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen_host),
+                   keys ? "; whoever does uses your keys" : "");
+    }
+    if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {
+        n++;
+        BUF_LIT(out, "timeouts: first_byte is longer than total and can never run out\n");
+    }
+    return n;
+}

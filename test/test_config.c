@@ -1,0 +1,595 @@
+#include "test.h"
+#include "gateway/config.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include <stdlib.h>
+#include <string.h>
+
+static char memory[1 << 20];
+
+static daruma_str test_env(daruma_str name, bool *found, void *user)
+{
+    static const char *const vars[][2] = {
+        {"KEY_1", "sk-live-0123456789abcdef"},
+        {"EMPTY", ""},
+        {"BROKEN", "sk-1\n"},
+        {"SOON", "soon"},
+        {"PORT", "9100"},
+        {"HTTPS_PROXY", "http://u:pw@proxy:3128"},
+        {"no_proxy", "localhost,.corp"},
+        {"LOOP", "${LOOP}"},
+    };
+    (void)user;
+    for (size_t i = 0; i < sizeof vars / sizeof *vars; i++)
+        if (str_eq(name, str_of(vars[i][0]))) {
+            *found = true;
+            return str_of(vars[i][1]);
+        }
+    *found = false;
+    return (daruma_str){0};
+}
+
+static daruma_str no_env(daruma_str name, bool *found, void *user)
+{
+    (void)name, (void)user;
+    *found = false;
+    return (daruma_str){0};
+}
+
+static bool read_text(const char *text, config *c, config_error *e)
+{
+    daruma_arena a = arena_over(memory, sizeof memory);
+    return config_read(str_of(text), test_env, NULL, &a, c, e);
+}
+
+#define P "providers:\n- { name: a, dialect: openai, url: http://h:1 }\n"
+
+/* ---- what is wrong: place, text, and what is shown ------------------------------------ */
+
+static const struct {
+    const char *text;
+    int line, column;
+    const char *says; /* part of the error */
+} wrong[] = {
+    // clang-format off
+    /* YAML itself */
+    {"listen: [", 2, 1, "not valid YAML"},
+    {"listen: \"x", 1, 11, "not valid YAML"},
+    {"timeouts:\n\tconnect: 5s\n", 2, 1, "does not allow a tab here; indent with spaces"},
+    {"a: b: c\n", 1, 5, "not valid YAML: mapping values are not allowed in this context"},
+    {"listen: :4141\n---\nlisten: :4142\n", 3, 1, "a second document begins here"},
+    {"listen: \xff\n", 1, 9, "save the file as UTF-8"},
+    {"listen: :1\n# \x01\n", 2, 3, "control characters"},
+    {"a: *nobody\n", 1, 4, "found undefined alias"},
+    {"a: &x 1\nb: &x 2\n", 2, 4, "duplicate anchor"},
+    {"- a\n", 1, 1, "expected options like `listen: 127.0.0.1:4141`, found a list"},
+    {"hello\n", 1, 1, "found a single value"},
+    {"? [a, b]\n: 1\n", 1, 3, "expected the name of an option, found a list"},
+    {"listen: :1\nlisten: :2\n", 2, 1, "the key `listen` stands here twice, first in line 1"},
+    /* keys */
+    {"timeout: { connect: 5s }\n", 1, 1, "unknown key `timeout`; did you mean `timeouts`?"},
+    {"timeouts: { conect: 5s }\n", 1, 13, "timeouts: unknown key `conect`; did you mean `connect`?"},
+    {"first_byte: 5s\n", 1, 1, "unknown key `first_byte` here; its place is `timeouts.first_byte`"},
+    {"tls: { insecure: true }\n", 1, 8, "tls: unknown key `insecure`; known here: ca_file"},
+    {"sk-live-0123456789abcdef: 1\n", 1, 1, "unknown key `[redacted]`"},
+    {"timeouts: &t { connect: 1s }\nlimits: { <<: *t }\n", 2, 11, "merging with `<<` is not done"},
+    {"timeouts: 5s\n", 1, 11, "timeouts: expected a mapping, found a single value"},
+    {"timeouts: [1]\n", 1, 11, "timeouts: expected a mapping, found a list"},
+    /* durations */
+    {"timeouts: { connect: soon }\n", 1, 22, "timeouts.connect: expected a duration like 5s from 10ms to 10m, or none, found \"soon\"; write it like 500ms, 5s or 1m30s"},
+    {"timeouts: { connect: 5 }\n", 1, 22, "found \"5\"; add a unit, e.g. 5s"},
+    {"timeouts: { connect: 1.5 }\n", 1, 22, "add a unit"},
+    {"timeouts: { idle: 0 }\n", 1, 19, "write none to switch it off"},
+    {"timeouts: { connect: 1ms }\n", 1, 22, "it is too small"},
+    {"timeouts: { connect: 2h }\n", 1, 22, "it is too large"},
+    {"timeouts: { connect: 99999999999999999999d }\n", 1, 22, "it is too large"},
+    {"timeouts: { connect: -5s }\n", 1, 22, "expected a duration"},
+    {"timeouts: { connect: [5s] }\n", 1, 22, "expected a duration like 5s from 10ms to 10m, or none, found a list"},
+    {"timeouts:\n  connect:\n", 2, 11, "found nothing; give a value or remove the line"},
+    {"timeouts:\n  connect: ${SOON}\n", 2, 12, "found \"${SOON}\""},
+    /* sizes, numbers, words */
+    {"limits: { body: 64 }\n", 1, 17, "limits.body: expected a size like 64MiB from 1KiB to 1GiB, found \"64\"; add a unit, e.g. 64MiB"},
+    {"limits: { body: 64MiBs }\n", 1, 17, "write it like 512KiB, 10MB or 64MiB"},
+    {"limits: { body: 1B }\n", 1, 17, "it is too small"},
+    {"limits: { connections: 0 }\n", 1, 24, "expected a whole number from 1 to 1000000"},
+    {"limits: { connections: 8k }\n", 1, 24, "write all digits"},
+    {"limits: { connections: many }\n", 1, 24, "found \"many\""},
+    {"recovery: { enabled: maybe }\n", 1, 22, "recovery.enabled: expected true or false, found \"maybe\""},
+    {"recovery: { on_failure: mesage }\n", 1, 25, "expected one of auto, error, message, found \"mesage\"; did you mean message?"},
+    {"recovery: { max_attempts: 0 }\n", 1, 27, "from 1 to 100"},
+    {"recovery: { profile: penguiflow }\n", 1, 22, "only `default` is there; other profiles are not done yet"},
+    {"recovery: { kinds: { ratelimit: { delay: 1s } } }\n", 1, 22, "unknown kind of failure `ratelimit`; did you mean `rate_limit`?"},
+    {"recovery: { kinds: { zzz: { delay: 1s } } }\n", 1, 22, "`daruma policy` lists them"},
+    {"recovery: { kinds: { timeout: 3 } }\n", 1, 31, "recovery.kinds.timeout: expected a mapping"},
+    {"recovery: { kinds: { timeout: { factor: 0.5 } } }\n", 1, 41, "recovery.kinds.timeout.factor: expected a number like 1.5 from 1 to 100"},
+    {"recovery: { kinds: { timeout: { jitter: 2 } } }\n", 1, 41, "from 0 to 1"},
+    {"recovery: { kinds: { timeout: { delay: 10s, max_delay: 1s } } }\n", 1, 40, "longer than the longest"},
+    {"recovery: { kinds: { timeout: { max_delay: 1ms, delay: 1s } } }\n", 1, 56, "longer than the longest"},
+    {"recovery: { kinds: { timeout: {}, timeout: {} } }\n", 1, 35, "stands here twice"},
+    {"events: { stderr: sometimes }\n", 1, 19, "expected true, false or auto"},
+    {"events: { file: \"\" }\n", 1, 17, "it is empty"},
+    /* addresses */
+    {"listen: 4141\n", 1, 9, "put a colon before the port"},
+    {"listen: 127.0.0.1\n", 1, 9, "add the port, e.g. :4141"},
+    {"listen: 127.0.0.1:99999\n", 1, 9, "the port is a number up to 65535"},
+    {"listen: \"::1:4141\"\n", 1, 9, "put an IPv6 address into brackets"},
+    {"listen: example.com:4141\n", 1, 9, "the host is an IP address or localhost"},
+    {"listen: \"[127.0.0.1]:1\"\n", 1, 9, "the host is an IP address or localhost"},
+    /* the environment */
+    {"events: { file: \"${NOT_THERE}\" }\n", 1, 17, "events.file: the environment variable NOT_THERE is not set"},
+    {"events: { file: \"${KEY_1\" }\n", 1, 17, "expected ${NAME}"},
+    {"events: { file: \"${KEY_1:-x}\" }\n", 1, 17, "expected ${NAME}"},
+    {"events: { file: \"${EMPTY}\" }\n", 1, 17, "it is empty (the environment variable is set to nothing)"},
+    /* providers */
+    {"providers: []\n", 1, 12, "providers: it is empty; give at least 1"},
+    {"providers: { name: a }\n", 1, 12, "expected a list, found a mapping; begin each element with \"- \""},
+    {"providers: [a]\n", 1, 13, "providers[0]: expected a mapping with options like `providers[].name`, found a single value"},
+    {"providers:\n- { name: a, url: http://h }\n", 2, 3, "providers[0]: `dialect` is missing"},
+    {"providers:\n- { dialect: openai, url: http://h }\n", 2, 3, "`name` is missing"},
+    {"providers:\n- { name: a, dialect: openai }\n", 2, 3, "`url` is missing"},
+    {"providers:\n- { name: a/b, dialect: openai, url: http://h }\n", 2, 11, "expected a name of letters"},
+    {"providers:\n- { name: a, dialect: opnai, url: http://h }\n", 2, 23, "expected one of openai, openai-responses, anthropic, found \"opnai\""},
+    {"providers:\n- { name: a, dialect: gemini, url: http://h }\n", 2, 23, "gemini is not done yet"},
+    {"providers:\n- { name: a, dialect: openai, url: ftp://h }\n", 2, 36, "expected a URL like https://api.openai.com, found \"ftp://h\""},
+    {"providers:\n- { name: a, dialect: openai, url: \"http://u:pw@h\" }\n", 2, 36, "holds no user or password"},
+    {P "- { name: a, dialect: openai, url: http://h }\n", 3, 11, "another provider has the name \"a\""},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: sk-secret }\n", 2, 52, "providers[0].keys: expected a list, found a single value"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [[sk-secret]] }\n", 2, 53, "expected a text, found a list"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [\"${BROKEN}\"] }\n", 2, 53, "line break or control character; remove it from the environment variable"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ acount: b, value: sk-secret }] }\n", 2, 55, "unknown key `acount`; did you mean `account`?"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ account: b }] }\n", 2, 53, "providers[0].keys[0]: `value` is missing (or `command`"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ value: b, command: c }] }\n", 2, 53, "both `value` and `command`"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [x, { value: b, name: key1 }] }\n", 2, 56, "another key of this provider has the name \"key1\""},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { \"a b\": c } }\n", 2, 57, "not the name of a header"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { Host: c } }\n", 2, 57, "daruma writes this header itself"},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { X-A: \"a\\r\\nb: c\" } }\n", 2, 62, "line break or control character"},
+    /* models */
+    {P "models: [{ targets: [a/m] }]\n", 3, 10, "`name` is missing"},
+    {P "models: [{ name: m }]\n", 3, 10, "`targets` is missing"},
+    {P "models: [{ name: m, targets: [] }]\n", 3, 30, "it is empty"},
+    {P "models: [{ name: m, targets: a/m }]\n", 3, 30, "expected a list"},
+    {P "models: [{ name: m, targets: [m] }]\n", 3, 31, "models[0].targets[0]: expected a target like provider/model, found \"m\""},
+    {P "models: [{ name: m, targets: [a/] }]\n", 3, 31, "expected a target like provider/model"},
+    {P "models: [{ name: m, targets: [b/m] }]\n", 3, 31, "there is no provider \"b\""},
+    {P "- { name: main, dialect: openai, url: http://h }\nmodels: [{ name: m, targets: [mian/m] }]\n", 4, 31, "did you mean \"main\"?"},
+    {P "models: [{ name: m, targets: [a/m, a/m] }]\n", 3, 36, "stands here twice"},
+    {P "- { name: c, dialect: anthropic, url: http://h }\nmodels: [{ name: m, targets: [a/m, c/m] }]\n", 4, 36, "provider \"c\" speaks anthropic, but the model's first target speaks openai; translating between dialects is not done yet"},
+    {P "models: [{ name: m, targets: [a/m] }, { name: m, targets: [a/n] }]\n", 3, 47, "another model has the name \"m\""},
+    {P "models: [{ name: m, targets: [a/m], window: big }]\n", 3, 45, "expected a whole number from 1 to 1000000000, or learned, found \"big\""},
+    /* proxies */
+    {"proxy: { https_proxy: \"ftp://user:geheim@p\" }\n", 1, 23, "found [redacted]"},
+    // clang-format on
+};
+
+static void every_mistake_is_told_with_its_place(void **state)
+{
+    (void)state;
+    int bad = 0;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        config c;
+        config_error e;
+        if (read_text(wrong[i].text, &c, &e)) {
+            print_error("accepted: %s\n", wrong[i].text);
+            bad++;
+        } else if (e.line != wrong[i].line || e.column != wrong[i].column || !strstr(e.text, wrong[i].says)) {
+            print_error("%s  got  %d:%d: %s\n  want %d:%d: %s\n", wrong[i].text, e.line, e.column, e.text,
+                        wrong[i].line, wrong[i].column, wrong[i].says);
+            bad++;
+        }
+    }
+    assert_int_equal(bad, 0);
+}
+
+static void no_error_shows_a_secret(void **state)
+{
+    (void)state;
+    static const char *const files[] = {
+        "providers:\n- { name: a, dialct: openai, keys: [SECRET-1, { value: SECRET-2 }] }\n",
+        "providers:\n- { name: a, dialect: openai, key: SECRET }\n",
+        "providers:\n- { name: a, dialect: openai, url: http://h, keys: SECRET }\n",
+        "providers:\n- { name: a, dialect: openai, url: http://h, keys: { SECRET: x } }\n",
+        "providers:\n- name: a\n  keys:\n  - [SECRET\n",
+        "providers:\n- name: a\n  keys: [\n\"SECRET\", SECRET: b: c ]\n",
+        "keys: SECRET\nlisten: :x # SECRET\n",
+        "listen: x # SECRET\n",
+        "listen: :4141\nproxy: { https_proxy: \"ftp://SECRET@h\" }\n",
+        "providers:\n- { name: a, dialect: openai, url: \"http://SECRET@h\", keys: [] }\n",
+        "providers:\n- { name: a, dialect: openai, url: http://h, headers: { X-Key: [SECRET] } }\n",
+        "providers:\n- { name: a, dialect: openai, url: http://h, keys: [\"SECRET\\n\"] }\n",
+        "providers:\n- { name: a, dialect: openai, url: http://h, keys: [\"SECRET${NOPE}\"] }\n",
+        "providers:\n- { name: a, dialect: openai, url: \"ftp://u:SECRET@h\", keys: [] }\n",
+        "SECRET-0123: 1\n",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        config c;
+        config_error e;
+        assert_false(read_text(files[i], &c, &e));
+        if (strstr(e.text, "SECRET") || strstr(e.excerpt, "SECRET"))
+            fail_msg("file %zu: %s | %s", i, e.text, e.excerpt);
+    }
+}
+
+static void the_line_is_shown_with_the_place(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_false(read_text("timeouts: { connect: soon } # note\n", &c, &e));
+    assert_string_equal(e.excerpt, "timeouts: { connect: soon } *** ***");
+    assert_int_equal(e.caret, 21);
+    assert_false(read_text("providers:\n- { keys: [\"${NO}\", \"x${NO}\"], name: ä, url: 1 }\n", &c, &e));
+    assert_string_equal(e.excerpt, "- { keys: [\"${NO}\", \"***{***}\"], name: ä, url: 1 }");
+    assert_false(read_text("providers:\n- { keys: [abc, def], name: ä, url: 1 }\n", &c, &e));
+    assert_string_equal(e.excerpt, "- { keys: [***, ***], name: ä, url: 1 }");
+}
+
+static void every_prefix_of_a_file_is_read_or_refused(void **state)
+{
+    (void)state;
+    static const char text[] = "listen: :1\nproviders:\n- name: a\n  dialect: openai\n  url: http://h\n  keys:\n"
+                               "  - { command: \"x\", account: &a b }\n  - { value: y, account: *a }\n"
+                               "models:\n- { name: m, targets: [a/m/n] }\n";
+    for (size_t n = 0; n < sizeof text; n++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        char *copy = malloc(n ? n : 1); /* exactly as long, so that a byte too many is seen */
+        memcpy(copy, text, n);
+        config c;
+        config_error e;
+        if (!config_read((daruma_str){copy, n}, no_env, NULL, &a, &c, &e))
+            assert_true(e.text[0]);
+        free(copy);
+    }
+}
+
+static void a_small_arena_is_told(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < 2000; n += 50) {
+        daruma_arena a = arena_over(memory, n);
+        config c;
+        config_error e;
+        if (!config_read(S(P "models: [{ name: m, targets: [a/m] }]\n"), no_env, NULL, &a, &c, &e))
+            assert_non_null(strstr(e.text, "memory"));
+    }
+}
+
+/* ---- what is right ------------------------------------------------------------------------ */
+
+static const char sample[] =
+    "listen: 127.0.0.1:4141\n"
+    "providers:\n"
+    "  - name: main\n"
+    "    dialect: openai\n"
+    "    url: http://127.0.0.1:9100/v1\n"
+    "    keys:                                        # a key, or a command that prints one\n"
+    "      - { value: \"${KEY_1}\", account: a }\n"
+    "      - { command: \"pass show openai\", account: b }\n"
+    "  - { name: claude, dialect: anthropic, url: http://127.0.0.1:9100, keys: [\"${KEY_1}\"] }\n"
+    "models:\n"
+    "  - { name: m-main, targets: [main/m-main, main/m-fallback], window: 128000, max_output: 16384 }\n"
+    "timeouts: { connect: 5s, first_byte: 60s, idle: 30s, total: 10m }\n"
+    "recovery:\n"
+    "  enabled: true\n"
+    "  profile: default\n"
+    "  on_failure: auto\n"
+    "  max_attempts: 4\n"
+    "  kinds: { rate_limit: { max_attempts: 6, delay: 2s, factor: 2, max_delay: 60s }, timeout: { max_attempts: 2 } }\n"
+    "events: { file: daruma.events.jsonl }\n";
+
+static void the_sample_means_what_it_says(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    if (!read_text(sample, &c, &e))
+        fail_msg("%d:%d: %s", e.line, e.column, e.text);
+    assert_str(c.listen_host, "127.0.0.1");
+    assert_int_equal(c.listen_port, 4141);
+    assert_int_equal(c.nproviders, 2);
+    const config_provider *main = &c.providers[0];
+    assert_str(main->name, "main");
+    assert_ptr_equal(main->dialect, &dialect_openai);
+    assert_str(main->to.prefix, "/v1");
+    assert_int_equal(main->to.port, 9100);
+    assert_int_equal(main->nkeys, 2);
+    assert_str(main->keys[0].value, "sk-live-0123456789abcdef");
+    assert_str(main->keys[0].account, "a");
+    assert_str(main->keys[0].name, "key1");
+    assert_str(main->keys[1].command, "pass show openai");
+    assert_str(main->keys[1].name, "key2");
+    assert_int_equal(main->keys[1].value.n, 0);
+    assert_ptr_equal(c.providers[1].dialect, &dialect_anthropic);
+    assert_str(c.providers[1].keys[0].value, "sk-live-0123456789abcdef");
+    assert_str(c.providers[1].keys[0].account, "key1");
+    assert_int_equal(c.nmodels, 1);
+    assert_int_equal(c.models[0].ntargets, 2);
+    assert_str(c.models[0].targets[1].model, "m-fallback");
+    assert_int_equal(c.models[0].targets[1].provider, 0);
+    assert_int_equal(c.models[0].window, 128000);
+    assert_int_equal(c.models[0].max_output, 16384);
+    assert_int_equal(c.clocks.connect, 5000);
+    assert_int_equal(c.clocks.total, 600000);
+    assert_true(c.policy.enabled);
+    assert_int_equal(c.policy.max_attempts, 4);
+    const daruma_kind_policy *k = &c.policy.kinds[DARUMA_RATE_LIMIT];
+    assert_int_equal(k->max_attempts, 6);
+    assert_int_equal(k->backoff.base, 2000);
+    assert_int_equal(k->backoff.factor_milli, 2000);
+    assert_int_equal(k->backoff.cap, 60000);
+    assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].max_attempts, 2);
+    assert_str(c.events_file, "daruma.events.jsonl");
+    assert_int_equal(c.on_failure, ON_FAILURE_AUTO);
+    assert_int_equal(c.body_bytes_max, 64 << 20);
+    assert_int_equal(c.connections_max, 8192);
+    assert_str(c.https_proxy, "http://u:pw@proxy:3128");
+    assert_str(c.no_proxy, "localhost,.corp");
+    assert_false(c.zero);
+}
+
+static void a_summary_shows_no_secret(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_true(read_text(sample, &c, &e));
+    static char out[4096];
+    daruma_buf b = buf_over(out, sizeof out);
+    config_summary(&c, &b);
+    assert_int_equal(str_find(buf_str(&b), S("sk-live")), STR_NONE);
+    assert_int_equal(str_find(buf_str(&b), S("pw@")), STR_NONE);
+    assert_int_not_equal(str_find(buf_str(&b), S("main/m-main, then main/m-fallback")), STR_NONE);
+    assert_int_not_equal(str_find(buf_str(&b), S("2 keys (key1 of a, key2 of b, by command)")), STR_NONE);
+    assert_int_equal(config_warnings(&c, &b), 0);
+}
+
+static void an_empty_file_is_no_file_with_a_name(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"",    "\n",           "# nothing\n",         "---\n",
+                                        "~\n", "\xef\xbb\xbf", "timeouts:\nmodels:\n"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        config c;
+        config_error e;
+        if (!read_text(files[i], &c, &e))
+            fail_msg("%s", e.text);
+        assert_int_equal(c.nproviders, 2);
+        assert_int_equal(c.nmodels, 0);
+        assert_int_equal(c.clocks.idle, 30000);
+    }
+}
+
+static void single_values_are_read(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_true(read_text("timeouts: { connect: 500ms, first_byte: 1m30s, idle: none, total: 1h }", &c, &e));
+    assert_int_equal(c.clocks.connect, 500);
+    assert_int_equal(c.clocks.first_byte, 90000);
+    assert_int_equal(c.clocks.idle, 0);
+    assert_int_equal(c.clocks.total, 3600000);
+    assert_true(read_text("limits: { body: 10MB }\nevents: { stderr: on }", &c, &e));
+    assert_int_equal(c.body_bytes_max, 10000000);
+    assert_true(c.events_stderr);
+    assert_true(read_text("limits: { body: 1.5KiB }\nevents: { stderr: false }", &c, &e));
+    assert_int_equal(c.body_bytes_max, 1536);
+    assert_false(c.events_stderr);
+    assert_true(read_text("recovery: { kinds: { timeout: { factor: 1.5, jitter: 0.25 } }, profile: default }", &c, &e));
+    assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.factor_milli, 1500);
+    assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.jitter_milli, 250);
+    assert_true(read_text("recovery: { kinds: { auth: { delay: 2s } } }", &c, &e)); /* the profile has no cap for it */
+    assert_int_equal(c.policy.kinds[DARUMA_AUTH].backoff.base, 2000);
+    assert_true(c.policy.kinds[DARUMA_AUTH].backoff.cap >= 2000);
+    assert_true(read_text("recovery: { on_failure: message, enabled: no, max_wait: 2m }", &c, &e));
+    assert_int_equal(c.on_failure, ON_FAILURE_MESSAGE);
+    assert_false(c.policy.enabled);
+    assert_int_equal(c.policy.max_wait, 120000);
+    assert_true(read_text("proxy: { https_proxy: \"\", http_proxy: corp:8080, no_proxy: \"*\" }", &c, &e));
+    assert_str(c.https_proxy, "");
+    assert_str(c.http_proxy, "http://corp:8080");
+    assert_str(c.no_proxy, "*");
+}
+
+static void addresses_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *host;
+        int port;
+    } rows[] = {
+        {"listen: 127.0.0.1:4141", "127.0.0.1", 4141}, {"listen: :8080", "127.0.0.1", 8080},
+        {"listen: localhost:1", "127.0.0.1", 1},       {"listen: \"[::1]:4141\"", "::1", 4141},
+        {"listen: 0.0.0.0:4141", "0.0.0.0", 4141},     {"listen: :0", "127.0.0.1", 0},
+        {"listen: \":${PORT}\"", "127.0.0.1", 9100},   {"{}", "127.0.0.1", 4141},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        config c;
+        config_error e;
+        if (!read_text(rows[i].text, &c, &e))
+            fail_msg("%s: %s", rows[i].text, e.text);
+        assert_str(c.listen_host, rows[i].host);
+        assert_int_equal(c.listen_port, rows[i].port);
+    }
+}
+
+static void variables_are_replaced_once(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_true(read_text("events: { file: \"a-${SOON}-$${SOON}-${LOOP}-$5\" }", &c, &e));
+    assert_str(c.events_file, "a-soon-${SOON}-${LOOP}-$5");
+}
+
+static void aliases_and_later_providers_are_understood(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_true(read_text("models:\n- { name: x, targets: &t [or/meta/llama-3:free] }\n- { name: y, targets: *t }\n"
+                          "providers:\n- { name: or, dialect: openai, url: https://openrouter.ai/api/v1,\n"
+                          "    headers: { X-Title: daruma, HTTP-Referer: \"${SOON}\" } }\n",
+                          &c, &e));
+    assert_str(c.models[1].targets[0].model, "meta/llama-3:free");
+    assert_int_equal(c.models[1].window, -1);
+    assert_int_equal(c.providers[0].nheaders, 2);
+    assert_str(c.providers[0].headers[1].name, "HTTP-Referer");
+    assert_str(c.providers[0].headers[1].value, "soon");
+}
+
+static void aliases_that_multiply_are_bounded(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    assert_false(read_text("a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
+                           "providers: [*c,*c,*c]\n",
+                           &c, &e));
+    assert_false(read_text("providers: &p [*p, *p]\n", &c, &e));
+    assert_false(read_text("recovery: &r { kinds: *r }\n", &c, &e));
+    static char many[1 << 16];
+    daruma_buf b = buf_over(many, sizeof many - 1);
+    BUF_LIT(&b, "providers:\n- &p { name: a, dialect: openai, url: http://h, keys: [");
+    for (int i = 0; i < 65; i++)
+        BUF_LIT(&b, "k,");
+    BUF_LIT(&b, "] }\n");
+    assert_false(read_text(many, &c, &e));
+    assert_non_null(strstr(e.text, "65 are too many; 64 at most"));
+}
+
+static void without_a_file_the_two_providers_are_there(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    config c;
+    config_error e;
+    assert_true(config_zero(no_env, NULL, &a, &c, &e));
+    assert_true(c.zero);
+    assert_str(c.providers[0].name, "anthropic");
+    assert_str(c.providers[0].to.host, "api.anthropic.com");
+    assert_true(c.providers[1].to.tls);
+    assert_int_equal(c.providers[1].nkeys, 0);
+    assert_int_equal(config_provider_of(&c, &dialect_anthropic), 0);
+    assert_int_equal(config_provider_of(&c, &dialect_openai), 1);
+    assert_int_equal(config_provider_of(&c, &dialect_openai_responses), 1);
+    assert_int_equal(c.clocks.first_byte, 60000);
+    assert_str(c.policy.profile ? str_of(c.policy.profile) : S(""), "default");
+}
+
+static daruma_str moved_env(daruma_str name, bool *found, void *user)
+{
+    *found = str_eq(name, S("OPENAI_UPSTREAM_URL"));
+    return *found ? str_of(user) : (daruma_str){0};
+}
+
+static void the_environment_says_where_the_two_are(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    config c;
+    config_error e;
+    char moved[] = "http://127.0.0.1:9100/v1", broken[] = "127";
+    assert_true(config_zero(moved_env, moved, &a, &c, &e));
+    assert_int_equal(c.providers[1].to.port, 9100);
+    assert_str(c.providers[0].to.host, "api.anthropic.com");
+    assert_false(config_zero(moved_env, broken, &a, &c, &e));
+    assert_non_null(strstr(e.text, "OPENAI_UPSTREAM_URL: expected a URL like https://api.openai.com"));
+    assert_int_equal(e.line, 0);
+}
+
+static void warnings_name_what_is_hardly_meant(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    static char out[4096];
+    daruma_buf b = buf_over(out, sizeof out - 1);
+    assert_true(read_text("listen: 0.0.0.0:1\ntimeouts: { first_byte: 1h }\nproviders:\n"
+                          "- { name: a, dialect: openai, url: http://far.example, keys: [x, x] }\n",
+                          &c, &e));
+    assert_int_equal(config_warnings(&c, &b), 4);
+    assert_non_null(strstr(out, "provider a: its keys travel unencrypted; use https"));
+    assert_non_null(strstr(out, "key1 and key2 are the same key"));
+    assert_non_null(strstr(out, "other machines can reach 0.0.0.0; whoever does uses your keys"));
+    assert_non_null(strstr(out, "first_byte is longer than total"));
+}
+
+/* ---- paths ------------------------------------------------------------------------------------ */
+
+static void v1_stands_once_in_an_upstream_path(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *prefix, *path, *want;
+    } rows[] = {
+        {"/v1", "/v1/chat/completions", "/v1/chat/completions"},
+        {"/v1", "/chat/completions", "/v1/chat/completions"},
+        {"/v1", "/v1", "/v1"},
+        {"/v1", "/v1?a=b", "/v1?a=b"},
+        {"/v1", "/v1/models?limit=/v1/", "/v1/models?limit=/v1/"},
+        {"/v1", "/v10/models", "/v1/v10/models"},
+        {"/api/v1", "/v1/chat/completions", "/api/v1/chat/completions"},
+        {"/api/paas/v4", "/v1/chat/completions", "/api/paas/v4/chat/completions"},
+        {"/v1beta/openai", "/v1/chat/completions", "/v1beta/openai/chat/completions"},
+        {"/v1beta/openai", "/chat/completions", "/v1beta/openai/chat/completions"},
+        {"", "/v1/messages", "/v1/messages"},
+        {"", "/v1/messages?beta=true", "/v1/messages?beta=true"},
+        {"", "/messages", "/v1/messages"},
+        {"", "/chat/completions", "/v1/chat/completions"},
+        {"", "/chat/completions?x=/v1/", "/v1/chat/completions?x=/v1/"},
+        {"", "/v1beta/models", "/v1beta/models"},
+        {"", "/", "/v1/"},
+        {"", "*", "*"},
+        {"/anthropic", "/v1/messages", "/anthropic/v1/messages"},
+        {"/openai/deployments/x", "/chat/completions?api-version=1",
+         "/openai/deployments/x/chat/completions?api-version=1"},
+        {"/vx", "/v1/messages", "/vx/v1/messages"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        config_provider p = {.to.prefix = str_of(rows[i].prefix)};
+        assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
+    }
+}
+
+/* ---- the table itself ---------------------------------------------------------------------------- */
+
+static void the_document_has_the_table_as_it_is_printed(void **state)
+{
+    (void)state;
+    static char out[1 << 16], text[1 << 17];
+    daruma_buf b = buf_over(out, sizeof out);
+    config_options_print(&b);
+    assert_false(b.full);
+    FILE *f = fopen("doc/config.md", "rb");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    if (str_find((daruma_str){text, n}, buf_str(&b)) == STR_NONE)
+        fail_msg("doc/config.md: put in what `daruma check --options` prints");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mistake_is_told_with_its_place),
+        cmocka_unit_test(no_error_shows_a_secret),
+        cmocka_unit_test(the_line_is_shown_with_the_place),
+        cmocka_unit_test(every_prefix_of_a_file_is_read_or_refused),
+        cmocka_unit_test(a_small_arena_is_told),
+        cmocka_unit_test(the_sample_means_what_it_says),
+        cmocka_unit_test(a_summary_shows_no_secret),
+        cmocka_unit_test(an_empty_file_is_no_file_with_a_name),
+        cmocka_unit_test(single_values_are_read),
+        cmocka_unit_test(addresses_are_read),
+        cmocka_unit_test(variables_are_replaced_once),
+        cmocka_unit_test(aliases_and_later_providers_are_understood),
+        cmocka_unit_test(aliases_that_multiply_are_bounded),
+        cmocka_unit_test(without_a_file_the_two_providers_are_there),
+        cmocka_unit_test(the_environment_says_where_the_two_are),
+        cmocka_unit_test(warnings_name_what_is_hardly_meant),
+        cmocka_unit_test(v1_stands_once_in_an_upstream_path),
+        cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
