@@ -241,7 +241,8 @@ bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
     } else if (key) {
         *key = (daruma_str){0};
     }
-    const char *q = p < it->end ? skip_value(p, it->end) : NULL;
+    bool quick = it->quick && p < it->end && (*p == '{' || *p == '[');
+    const char *q = quick ? json_end_quick(p, it->end) : p < it->end ? skip_value(p, it->end) : NULL;
     if (!q)
         return iter_stop(it, true);
     *value = (daruma_str){p, (size_t)(q - p)};

@@ -24,11 +24,16 @@ typedef struct json_iter {
     const char *p, *end;
     char close; /* '}' or ']' */
     bool first, bad;
+    bool quick; /* set it after json_open: objects and arrays within are passed over by json_end_quick */
 } json_iter;
 
 json_iter json_open(daruma_str value); /* of anything but an object or array: nothing to walk, bad */
 /* The next member. `key` (may be NULL) is the raw span of the name without its quotes. */
 bool json_next(json_iter *it, daruma_str *key, daruma_str *value);
+
+/* Behind the object or array that begins at p, or NULL when it is cut. Looks at strings and brackets
+ * only, 64 bytes at a time: several times as fast as json_skip, and blind to what else is wrong. */
+const char *json_end_quick(const char *p, const char *end);
 
 /* Value of a member of an object; empty when it has none. Of duplicate keys the last wins;
  * keys spelt with escapes are found. */
