@@ -1,7 +1,9 @@
 #include "net/http.h"
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include <llhttp.h>
+#include <stdlib.h>
 
 /* ---- small things ---- */
 
@@ -327,6 +329,37 @@ bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_he
                                                 : length,
                        .keep_alive = !f.close && (!http10 || f.keep_alive) && !*until_close,
                        .http10 = http10};
+    return true;
+}
+
+/* ---- bytes that wait ---- */
+
+bool http_rest_keep(http_rest *r, daruma_str in)
+{
+    if (in.n == 0) {
+        free(r->p);
+        *r = (http_rest){0};
+        return true;
+    }
+    if (r->p && in.p >= r->p && in.p < r->p + r->n) {
+        check(in.p + in.n == r->p + r->n);
+        if (in.p != r->p)
+            memmove(r->p, in.p, in.n);
+        r->n = in.n;
+        return true;
+    }
+    if (r->cap - r->n < in.n) {
+        size_t cap = r->cap ? r->cap : 1024;
+        while (cap - r->n < in.n)
+            cap *= 2;
+        char *wider = realloc(r->p, cap);
+        if (!wider)
+            return false;
+        r->p = wider;
+        r->cap = cap;
+    }
+    memcpy(r->p + r->n, in.p, in.n);
+    r->n += in.n;
     return true;
 }
 

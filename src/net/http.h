@@ -60,6 +60,16 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
 bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_head *ret, bool *until_close,
                       http_fault *fault);
 
+/* Bytes that wait until more of their message is there; on malloc. All zero: none. */
+typedef struct http_rest {
+    char *p;
+    size_t n, cap;
+} http_rest;
+
+/* Keeps `in`: appends it, or when it is the tail of what is kept already, drops what stands before it.
+ * Empty: gives the memory back. False without memory. */
+bool http_rest_keep(http_rest *r, daruma_str in);
+
 /* Decodes a chunked body (RFC 9112 7.1). All zero at its first byte. */
 typedef struct http_chunks {
     uint64_t left;     /* bytes missing from this chunk */

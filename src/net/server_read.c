@@ -7,39 +7,6 @@
 #include "sys/sys.h"
 #include <stdlib.h>
 
-/* ---- bytes that must wait ---- */
-
-/* Keeps `in`, which may be the tail of what is kept already. */
-static bool keep(conn *c, daruma_str in)
-{
-    if (in.n == 0) {
-        free(c->text);
-        c->text = NULL;
-        c->ntext = c->text_cap = 0;
-        return true;
-    }
-    if (c->text && in.p >= c->text && in.p <= c->text + c->ntext) {
-        check(in.p + in.n == c->text + c->ntext);
-        if (in.p != c->text)
-            memmove(c->text, in.p, in.n);
-        c->ntext = in.n;
-        return true;
-    }
-    if (c->text_cap - c->ntext < in.n) {
-        size_t cap = c->text_cap ? c->text_cap : 1024;
-        while (cap - c->ntext < in.n)
-            cap *= 2;
-        char *wider = realloc(c->text, cap);
-        if (!wider)
-            return false;
-        c->text = wider;
-        c->text_cap = cap;
-    }
-    memcpy(c->text + c->ntext, in.p, in.n);
-    c->ntext += in.n;
-    return true;
-}
-
 /* ---- bodies ---- */
 
 static void hand_over(conn *c)
@@ -252,9 +219,9 @@ static void feed(conn *c, daruma_str in)
         }
     }
     c->feeding = false;
-    if (!keep(c, in))
+    if (!http_rest_keep(&c->rest, in))
         conn_close(c);
-    if (c->state == WITH_HANDLER && c->ntext > AHEAD_BYTES_MAX && c->reading)
+    if (c->state == WITH_HANDLER && c->rest.n > AHEAD_BYTES_MAX && c->reading)
         pause_reading(c); /* a client that leaves is then noticed when we write */
 }
 
@@ -289,12 +256,12 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     daruma_str in = {buf->base, (size_t)n};
-    if (c->ntext) {
-        if (!keep(c, in)) {
+    if (c->rest.n) {
+        if (!http_rest_keep(&c->rest, in)) {
             conn_close(c);
             return;
         }
-        in = (daruma_str){c->text, c->ntext};
+        in = (daruma_str){c->rest.p, c->rest.n};
     }
     feed(c, in);
 }
@@ -311,6 +278,6 @@ void conn_read_on(conn *c)
         conn_close(c);
         return;
     }
-    if (c->ntext)
-        feed(c, (daruma_str){c->text, c->ntext});
+    if (c->rest.n)
+        feed(c, (daruma_str){c->rest.p, c->rest.n});
 }

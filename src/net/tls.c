@@ -1,0 +1,272 @@
+#include "net/tls.h"
+#include "base/str.h"
+#include "sys/sys.h"
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct tls_context {
+    SSL_CTX *ssl;
+    BIO_METHOD *wire; /* reads what tls_put() gave, writes to `out` */
+    char *out;        /* bytes for the wire, of the connection that wrote last; malloc */
+    size_t nout, out_cap;
+    daruma_net net; /* of the last failure */
+    char why[200];
+};
+
+struct tls {
+    tls_context *context;
+    SSL *ssl;
+    daruma_str in;         /* bytes from the wire, not yet used */
+    tls_session **session; /* where the newest ticket is kept */
+};
+
+/* ---- the wire as OpenSSL sees it ---- */
+
+/* Not its memory BIO: that keeps two growing buffers for each connection, and we have the bytes at hand
+ * in one place for all. */
+static int wire_read_ex(BIO *b, char *to, size_t cap, size_t *n)
+{
+    tls *t = BIO_get_data(b);
+    BIO_clear_retry_flags(b);
+    if (!t->in.n) {
+        BIO_set_retry_read(b);
+        return 0;
+    }
+    *n = cap < t->in.n ? cap : t->in.n;
+    memcpy(to, t->in.p, *n);
+    t->in = str_from(t->in, *n);
+    return 1;
+}
+
+static int wire_write_ex(BIO *b, const char *from, size_t n, size_t *done)
+{
+    tls_context *c = ((tls *)BIO_get_data(b))->context;
+    BIO_clear_retry_flags(b);
+    if (c->out_cap - c->nout < n) {
+        size_t cap = c->out_cap ? c->out_cap : 4096;
+        while (cap - c->nout < n)
+            cap *= 2;
+        char *wider = realloc(c->out, cap);
+        if (!wider)
+            return 0;
+        c->out = wider;
+        c->out_cap = cap;
+    }
+    memcpy(c->out + c->nout, from, n);
+    c->nout += n;
+    *done = n;
+    return 1;
+}
+
+static long wire_ctrl(BIO *b, int cmd, long num, void *ptr)
+{
+    (void)b, (void)num, (void)ptr;
+    return cmd == BIO_CTRL_FLUSH;
+}
+
+/* ---- trust ---- */
+
+/* Is it a folder of certificates named by hash (openssl-rehash)? Then each authority is read when a chain
+ * ends in it, instead of all 140 at once. */
+static bool hashed(const char *folder)
+{
+    DIR *d = opendir(folder);
+    bool found = false;
+    for (struct dirent *e; d && !found && (e = readdir(d));)
+        found = strlen(e->d_name) == 10 && strspn(e->d_name, "0123456789abcdef") == 8 && e->d_name[8] == '.';
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static bool trust_system(SSL_CTX *ssl)
+{
+    daruma_str file = sys_env(X509_get_default_cert_file_env()), folder = sys_env(X509_get_default_cert_dir_env());
+    if (file.n)
+        return SSL_CTX_load_verify_file(ssl, file.p) == 1;
+    const char *at = folder.n ? folder.p : X509_get_default_cert_dir();
+    if (hashed(at))
+        return SSL_CTX_load_verify_dir(ssl, at) == 1;
+    /* Where Debian, Fedora and others keep all in one. */
+    const char *files[] = {X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt",
+                           "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (SSL_CTX_load_verify_file(ssl, files[i]) == 1)
+            return true;
+    return false;
+}
+
+static const char *reason(void)
+{
+    const char *text = ERR_reason_error_string(ERR_peek_last_error());
+    return text ? text : "unknown reason";
+}
+
+/* ---- the context ---- */
+
+/* A ticket came: the next connection to the same place begins with it. */
+static int on_session(SSL *ssl, SSL_SESSION *session)
+{
+    tls *t = SSL_get_app_data(ssl);
+    SSL_SESSION_free(*t->session);
+    *t->session = session;
+    return 1; /* it is ours now */
+}
+
+tls_context *tls_context_new(const char *ca_file, char why[256])
+{
+    tls_context *c = calloc(1, sizeof *c);
+    if (c) {
+        c->ssl = SSL_CTX_new(TLS_client_method());
+        c->wire = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "daruma");
+    }
+    if (!c || !c->ssl || !c->wire) {
+        snprintf(why, 256, "out of memory");
+        tls_context_free(c);
+        return NULL;
+    }
+    BIO_meth_set_read_ex(c->wire, wire_read_ex);
+    BIO_meth_set_write_ex(c->wire, wire_write_ex);
+    BIO_meth_set_ctrl(c->wire, wire_ctrl);
+    SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
+    SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(c->ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+    SSL_CTX_sess_set_new_cb(c->ssl, on_session);
+    SSL_CTX_set_alpn_protos(c->ssl, (const unsigned char *)"\x08http/1.1", 9);
+    ERR_clear_error();
+    bool system = trust_system(c->ssl);
+    if (ca_file ? SSL_CTX_load_verify_file(c->ssl, ca_file) != 1 : !system) {
+        snprintf(why, 256, "%.150s: no certificates: %s", ca_file ? ca_file : "the system", reason());
+        tls_context_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void tls_context_free(tls_context *c)
+{
+    if (!c)
+        return;
+    SSL_CTX_free(c->ssl);
+    BIO_meth_free(c->wire);
+    free(c->out);
+    free(c);
+}
+
+/* ---- connections ---- */
+
+static bool set_name(SSL *ssl, const char *host)
+{
+    unsigned char ip[16];
+    if (inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1)
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1; /* no SNI: RFC 6066 3 */
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **session)
+{
+    tls *t = calloc(1, sizeof *t);
+    BIO *wire = t ? BIO_new(c->wire) : NULL;
+    if (wire)
+        t->ssl = SSL_new(c->ssl);
+    if (!wire || !t->ssl || !set_name(t->ssl, host)) {
+        if (t)
+            SSL_free(t->ssl);
+        BIO_free(wire);
+        free(t);
+        return NULL;
+    }
+    t->context = c;
+    t->session = session;
+    BIO_set_data(wire, t);
+    BIO_set_init(wire, 1);
+    SSL_set_bio(t->ssl, wire, wire);
+    SSL_set_app_data(t->ssl, t);
+    SSL_set_verify(t->ssl, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+    if (*session)
+        SSL_set_session(t->ssl, *session);
+    SSL_set_connect_state(t->ssl);
+    return t;
+}
+
+void tls_free(tls *t)
+{
+    if (!t)
+        return;
+    /* Else OpenSSL takes the session for a bad one and it could not be used again. */
+    SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+    SSL_free(t->ssl);
+    free(t);
+}
+
+void tls_session_free(tls_session *s)
+{
+    SSL_SESSION_free(s);
+}
+
+void tls_put(tls *t, daruma_str cipher)
+{
+    t->in = cipher;
+}
+
+daruma_str tls_take(tls *t)
+{
+    daruma_str out = {t->context->out, t->context->nout};
+    t->context->nout = 0;
+    return out;
+}
+
+static tls_step step_of(tls *t, int result)
+{
+    tls_context *c = t->context;
+    if (result == 1)
+        return TLS_DONE;
+    int e = SSL_get_error(t->ssl, result);
+    if (e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE)
+        return TLS_MORE;
+    if (e == SSL_ERROR_ZERO_RETURN)
+        return TLS_CLOSED;
+    long verdict = SSL_get_verify_result(t->ssl);
+    bool certificate = verdict != X509_V_OK && SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE;
+    c->net = certificate ? DARUMA_NET_CERTIFICATE : DARUMA_NET_TLS;
+    snprintf(c->why, sizeof c->why, "%s", certificate ? X509_verify_cert_error_string(verdict) : reason());
+    return TLS_BAD;
+}
+
+tls_step tls_handshake(tls *t)
+{
+    ERR_clear_error();
+    return step_of(t, SSL_do_handshake(t->ssl));
+}
+
+tls_step tls_read(tls *t, char *out, size_t cap, size_t *n)
+{
+    ERR_clear_error();
+    return step_of(t, SSL_read_ex(t->ssl, out, cap, n));
+}
+
+tls_step tls_write(tls *t, daruma_str plain)
+{
+    size_t n;
+    ERR_clear_error();
+    return step_of(t, SSL_write_ex(t->ssl, plain.p, plain.n, &n));
+}
+
+bool tls_pending(const tls *t)
+{
+    return t->in.n > 0 || SSL_has_pending(t->ssl);
+}
+
+daruma_net tls_why(const tls *t, char why[256])
+{
+    snprintf(why, 256, "%s", t->context->why);
+    return t->context->net;
+}

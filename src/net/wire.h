@@ -1,0 +1,109 @@
+/* wire.h - one connection to a provider: resolving, connecting, tunnelling, TLS, the pool. What goes
+ * over it is upstream.c's.
+ *
+ *     RESOLVING -> CONNECTING -> TUNNEL (proxy) -> HANDSHAKE (TLS) -> BUSY <-> IDLE (pool)
+ *          any of them -> CLOSING -> freed
+ */
+#ifndef NET_WIRE_H
+#define NET_WIRE_H
+#include "net/tls.h"
+#include "net/upstream.h"
+#include "base/limits.h"
+
+typedef enum wire_state {
+    WIRE_RESOLVING,
+    WIRE_CONNECTING,
+    WIRE_TUNNEL,
+    WIRE_HANDSHAKE,
+    WIRE_BUSY,
+    WIRE_IDLE,
+    WIRE_CLOSING
+} wire_state;
+
+typedef struct wire wire;
+typedef struct origin origin;
+typedef struct dial dial;
+
+/* Where connections of one kind lead, and what is known of it. Lives as long as its upstream. */
+struct origin {
+    origin *next;
+    char *host; /* NUL-terminated */
+    int port;
+    bool tls;
+    const url *proxy;                          /* NULL: directly */
+    wire *idle;                                /* newest first */
+    uint32_t nidle;                            /* of them */
+    struct sockaddr_in6 at[DNS_ADDRESSES_MAX]; /* of the host or the proxy; both families fit */
+    int nat;
+    daruma_ms at_until; /* they are believed until then */
+    tls_session *session;
+};
+
+struct wire {
+    uv_tcp_t tcp;
+    uv_timer_t clock; /* of the fetch, or of the pool */
+    upstream *upstream;
+    origin *origin;
+    fetch *fetch;      /* who uses it; NULL: idle or closing */
+    wire *next, *prev; /* all */
+    wire *idle_next, *idle_prev;
+    dial *dial;       /* while it is being made */
+    tls *tls;         /* NULL: plain */
+    uv_write_t write; /* of the rest of a request */
+    char *unsent;     /* rest of the request's head; malloc */
+    http_rest rest;   /* a head in part */
+    http_scan scan;
+    daruma_ms since; /* when it began: connecting, to be idle */
+    daruma_ms armed; /* when `clock` fires; INT64_MAX: it does not */
+    const char *why; /* of `failed` */
+    uint8_t failed;  /* daruma_net that is told from the loop, not from where it was seen */
+    uint8_t state;   /* wire_state */
+    uint8_t handles; /* not closed yet */
+    bool writing;    /* `write` is under way */
+    bool reading;    /* from the socket */
+};
+
+struct upstream {
+    uv_loop_t *loop;
+    daruma_arena arena; /* of the settings */
+    url http_proxy, https_proxy;
+    daruma_str no_proxy, ca_file;
+    tls_context *tls; /* NULL until the first is needed */
+    origin *origins;
+    wire *all;
+    uint32_t open;    /* wires not freed */
+    uint32_t lookups; /* under way */
+    bool insecure, closing;
+    char why[256];                                          /* the last sentence */
+    daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */
+    char scratch[HTTP_HEAD_BYTES_MAX + HTTP_URL_BYTES_MAX]; /* a request head being written */
+    char buffer[64 << 10];                                  /* everybody's, for one read */
+    char plain[16 << 10];                                   /* one TLS record read */
+    char stage[16 << 10];                                   /* one TLS record to be written */
+};
+
+/* ---- wire.c ---- */
+origin *origin_of(upstream *u, const url *to);
+/* An idle connection, taken from the pool; NULL when there is none. */
+wire *wire_take(origin *o);
+/* Begins to make a connection for `f`. NULL without memory. */
+wire *wire_dial(upstream *u, origin *o, fetch *f);
+void wire_keep(wire *w); /* back to the pool */
+void wire_close(wire *w);
+void wire_arm(wire *w, daruma_ms at); /* fetch_on_clock() or the pool's end not later than that */
+void wire_fail_later(wire *w, daruma_net net, const char *why);
+bool wire_read(wire *w, bool on); /* starts or stops reading */
+/* Sends bytes; what the socket does not take at once is copied. */
+void wire_write_copy(wire *w, daruma_str bytes);
+void wire_flush_tls(wire *w); /* sends what TLS has written */
+
+/* ---- upstream.c ---- */
+void fetch_on_ready(fetch *f);                /* the connection stands */
+void fetch_on_bytes(fetch *f, daruma_str in); /* plain bytes of the answer */
+void fetch_on_eof(fetch *f, bool clean);      /* no more; `clean`: TLS says so, or there is no TLS */
+void fetch_on_room(fetch *f);                 /* what was copied has been written */
+void fetch_on_broken(fetch *f, daruma_net net, const char *why);
+void fetch_on_clock(fetch *f);
+void fetch_free(fetch *f);                  /* without a word */
+daruma_ms fetch_connect_ms(const fetch *f); /* its connect clock, 0 none */
+#endif
