@@ -232,6 +232,7 @@ const dialect dialect_anthropic = {
     .key_header = "x-api-key",
     .key_prefix = "",
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
+    .terminal = LIT("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
     .scan = scan,
     .check = check_answer,
     .watch = watch,

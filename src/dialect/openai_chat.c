@@ -228,6 +228,7 @@ const dialect dialect_openai = {
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .heartbeat = LIT(": daruma is waiting\n\n"),
+    .terminal = LIT("data: [DONE]\n\n"),
     .scan = scan,
     .check = check_answer,
     .watch = watch,

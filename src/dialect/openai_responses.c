@@ -24,8 +24,9 @@ static bool names_server_items(daruma_str input)
     daruma_str item, key, value;
     if (!json_is_array(input))
         return false;
-    for (json_iter it = json_open(input); json_next(&it, NULL, &item);)
-        for (json_iter m = json_open(item); json_next(&m, &key, &value);)
+    json_iter it = json_open(input), m;
+    for (it.quick = true; json_next(&it, NULL, &item);)
+        for (m = json_open(item), m.quick = true; json_next(&m, &key, &value);)
             if (key_is(key, S("type"))) {
                 if (value_is(value, S("item_reference")) || value_is(value, S("reasoning")))
                     return true;

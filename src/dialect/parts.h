@@ -46,7 +46,13 @@ whole_iter whole_open(daruma_str body);
 bool whole_next(whole_iter *w, daruma_str *key, daruma_str *value);
 bool whole_ok(const whole_iter *w); /* after the last member: it was one whole object */
 
-bool key_is(daruma_str raw, daruma_str name);         /* as json_raw_eq, quick where nothing is escaped */
+/* As json_raw_eq, quick where nothing is escaped. */
+static inline bool key_is(daruma_str raw, daruma_str name)
+{
+    if (raw.n <= name.n)
+        return raw.n == name.n && memcmp(raw.p, name.p, name.n) == 0;
+    return memchr(raw.p, '\\', raw.n) && json_raw_eq(raw, name);
+}
 bool value_is(daruma_str value, daruma_str text);     /* a string value that says `text` */
 bool value_given(daruma_str value);                   /* a string, array or object that is not empty */
 daruma_str value_raw(daruma_str value);               /* a string value without its quotes, escapes kept; else empty */

@@ -39,11 +39,6 @@ bool whole_ok(const whole_iter *w)
     return p < w->end && *p == '}' && space_end(p + 1, w->end) == w->end;
 }
 
-bool key_is(daruma_str raw, daruma_str name)
-{
-    return str_eq(raw, name) || (raw.n > name.n && json_raw_eq(raw, name));
-}
-
 bool value_is(daruma_str value, daruma_str text)
 {
     return json_is_string(value) && key_is(str_sub(value, 1, value.n - 2), text);
@@ -69,6 +64,13 @@ static bool wants_json(daruma_str format)
     return value_is(type, S("json_schema")) || value_is(type, S("json_object"));
 }
 
+static json_iter quickly(daruma_str value)
+{
+    json_iter it = json_open(value);
+    it.quick = true;
+    return it;
+}
+
 /* Adds what a system prompt or message says to the hash: its texts, not their dress. Clients move
  * cache marks from message to message and send the same text now as a string, now as blocks. */
 static uint64_t hash_texts(uint64_t h, daruma_str content)
@@ -78,7 +80,7 @@ static uint64_t hash_texts(uint64_t h, daruma_str content)
         return XXH3_64bits_withSeed(content.p + 1, content.n - 2, h);
     if (!json_is_array(content))
         return h;
-    for (json_iter it = json_open(content); json_next(&it, NULL, &block);)
+    for (json_iter it = quickly(content); json_next(&it, NULL, &block);)
         h = hash_texts(h, json_get(block, S("text")));
     return h;
 }
@@ -92,9 +94,9 @@ static void find_user(request_scan *r, daruma_str system)
         h = hash_texts(h, r->messages);
     }
     if (json_is_array(r->messages))
-        for (json_iter it = json_open(r->messages); !r->has_user && json_next(&it, NULL, &message);) {
+        for (json_iter it = quickly(r->messages); !r->has_user && json_next(&it, NULL, &message);) {
             daruma_str role = {0}, content = {0};
-            for (json_iter m = json_open(message); json_next(&m, &key, &value);)
+            for (json_iter m = quickly(message); json_next(&m, &key, &value);)
                 if (key_is(key, S("role")))
                     role = value;
                 else if (key_is(key, S("content")))
@@ -149,6 +151,7 @@ request_scan scan_request(daruma_str body, const scan_key *keys, size_t n)
     request_scan r = {.max_output = -1};
     daruma_str key, value, system = {0};
     whole_iter w = whole_open(body);
+    w.it.quick = true;
     while (whole_next(&w, &key, &value))
         for (size_t i = 0; i < n; i++)
             if (key_is(key, keys[i].key)) {

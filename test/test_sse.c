@@ -1,0 +1,159 @@
+#include "test.h"
+#include "dialect/sse.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include <stdlib.h>
+
+static char mem[1 << 20];
+
+/* Reads `bytes` fed in pieces of `step` (0: all at once) and writes what each event says, one a line. */
+static daruma_str told(daruma_str bytes, size_t step, daruma_arena *a)
+{
+    daruma_buf out = buf_in(a);
+    daruma_str rest = {bytes.p, 0};
+    size_t fed = 0;
+    sse_event e;
+    while (fed < bytes.n) {
+        size_t n = !step || bytes.n - fed < step ? bytes.n - fed : step;
+        fed += n;
+        rest.n += n;
+        size_t whole = sse_whole(rest), taken = 0;
+        while (sse_next(&rest, &e, a)) {
+            taken += e.raw.n;
+            buf_printf(&out, "%c", e.comment ? '#' : '=');
+            buf_put(&out, e.event);
+            buf_putc(&out, '|');
+            buf_json(&out, e.data);
+            buf_putc(&out, '\n');
+        }
+        assert_int_equal(whole, taken);
+    }
+    buf_put(&out, rest);
+    assert_false(out.full);
+    return buf_str(&out);
+}
+
+static void says(const char *bytes, const char *want)
+{
+    daruma_str b = str_of(bytes);
+    for (size_t step = 0; step <= b.n; step++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_str got = told(b, step, &a);
+        if (!str_eq(got, str_of(want)))
+            fail_msg("in steps of %zu: got \"" STR_FMT "\", want \"%s\"", step, STR_ARG(got), want);
+    }
+}
+
+static void an_event_has_a_name_and_data(void **state)
+{
+    (void)state;
+    says("event: ping\ndata: {\"a\":1}\n\n", "=ping|\"{\\\"a\\\":1}\"\n");
+    says("data:x\nevent:y\n\n", "=y|\"x\"\n");
+    says("data:  two\n\n", "=|\" two\"\n"); /* one space is dropped */
+    says("data\n\n", "=|\"\"\n");
+    says("datax: no\nid: 7\nretry: 10\n\n", "=|\"\"\n");
+    says("event: a\nevent: b\ndata: 1\n\n", "=b|\"1\"\n");
+}
+
+static void lines_end_with_lf_cr_lf_or_cr(void **state)
+{
+    (void)state;
+    says("data: a\n\ndata: b\n\n", "=|\"a\"\n=|\"b\"\n");
+    says("data: a\r\n\r\ndata: b\r\n\r\n", "=|\"a\"\n=|\"b\"\n");
+    says("data: a\r\rdata: b\r\r", "=|\"a\"\n=|\"b\"\n");
+    says("event: e\r\ndata: a\r\n\r\n", "=e|\"a\"\n");
+    says("event: e\rdata: a\r\r", "=e|\"a\"\n");
+    says("event: e\rdata: a\n\n", "=e|\"a\"\n");
+    says("data: a\n\r\ndata: b\n\n", "=|\"a\"\n=|\"b\"\n");
+    says("data: a\r\r\ndata: b\n\n", "=|\"a\"\n#|\"\"\n=|\"b\"\n");
+}
+
+static void data_of_several_lines_is_joined(void **state)
+{
+    (void)state;
+    says("data: {\"a\":\ndata: 1}\n\n", "=|\"{\\\"a\\\":\\n1}\"\n");
+    says("data: 1\nevent: e\ndata\ndata: 3\n\n", "=e|\"1\\n\\n3\"\n");
+    says("data: 1\r\ndata: 2\r\n\r\n", "=|\"1\\n2\"\n");
+}
+
+static void comments_and_blank_lines_are_only_that(void **state)
+{
+    (void)state;
+    says(": OPENROUTER PROCESSING\n\ndata: 1\n\n", "#|\"\"\n=|\"1\"\n");
+    says("\n\ndata: 1\n\n", "#|\"\"\n#|\"\"\n=|\"1\"\n");
+    says(": c\ndata: 1\n\n", "=|\"1\"\n");
+}
+
+static void a_byte_order_mark_belongs_to_nobody(void **state)
+{
+    (void)state;
+    says("\xef\xbb\xbf"
+         "data: 1\n\n",
+         "=|\"1\"\n");
+}
+
+static void what_is_not_whole_stays(void **state)
+{
+    (void)state;
+    says("data: 1\n\ndata: 2\n", "=|\"1\"\ndata: 2\n");
+    says("data: 1", "data: 1");
+    says("data: 1\r\n\r", "data: 1\r\n\r");
+    says("", "");
+}
+
+static void raw_bytes_of_all_events_are_the_stream(void **state)
+{
+    (void)state;
+    daruma_str bytes = S(":hi\n\nevent: a\r\ndata: 1\r\n\r\ndata: 2\ndata: 3\n\n\n"), rest = bytes;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_buf out = buf_in(&a);
+    sse_event e;
+    while (sse_next(&rest, &e, &a))
+        buf_put(&out, e.raw);
+    assert_true(str_eq(buf_str(&out), bytes));
+    assert_int_equal(rest.n, 0);
+}
+
+static void a_huge_event_is_one_slice(void **state)
+{
+    (void)state;
+    const size_t n = 4u << 20;
+    char *big = malloc(n + 8);
+    memcpy(big, "data: ", 6);
+    memset(big + 6, 'x', n);
+    memcpy(big + 6 + n, "\n\n", 2);
+    daruma_str rest = {big, n + 8};
+    daruma_arena none = {0};
+    sse_event e;
+    assert_true(sse_next(&rest, &e, &none));
+    assert_int_equal(e.data.n, n);
+    assert_false(none.full);
+    free(big);
+}
+
+static void without_room_to_join_there_is_no_data_and_the_arena_knows(void **state)
+{
+    (void)state;
+    daruma_arena none = {0};
+    daruma_str rest = S("data: 1\ndata: 2\n\n");
+    sse_event e;
+    assert_true(sse_next(&rest, &e, &none));
+    assert_int_equal(e.data.n, 0);
+    assert_true(none.full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_has_a_name_and_data),
+        cmocka_unit_test(lines_end_with_lf_cr_lf_or_cr),
+        cmocka_unit_test(data_of_several_lines_is_joined),
+        cmocka_unit_test(comments_and_blank_lines_are_only_that),
+        cmocka_unit_test(a_byte_order_mark_belongs_to_nobody),
+        cmocka_unit_test(what_is_not_whole_stays),
+        cmocka_unit_test(raw_bytes_of_all_events_are_the_stream),
+        cmocka_unit_test(a_huge_event_is_one_slice),
+        cmocka_unit_test(without_room_to_join_there_is_no_data_and_the_arena_knows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
