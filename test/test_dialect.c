@@ -530,6 +530,22 @@ static void a_responses_stream_is_followed_to_its_end(void **state)
                      .content);
 }
 
+static void a_made_up_terminal_is_a_terminal(void **state)
+{
+    (void)state;
+    EACH(d)
+    {
+        stream_view v = {0};
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_str rest = d->terminal;
+        sse_event e;
+        while (sse_next(&rest, &e, &a))
+            d->watch(&v, &e, &a);
+        assert_int_equal(v.done, d->terminal.n > 0);
+        assert_false(v.content || v.broken || v.error || rest.n);
+    }
+}
+
 static void a_long_stop_reason_is_cut(void **state)
 {
     (void)state;
@@ -808,6 +824,7 @@ int main(void)
         cmocka_unit_test(pings_are_not_progress),
         cmocka_unit_test(an_anthropic_stream_is_followed_to_its_end),
         cmocka_unit_test(a_responses_stream_is_followed_to_its_end),
+        cmocka_unit_test(a_made_up_terminal_is_a_terminal),
         cmocka_unit_test(a_long_stop_reason_is_cut),
         cmocka_unit_test(every_error_is_read_by_its_own_dialect),
         cmocka_unit_test(errors_have_the_names_clients_act_on),

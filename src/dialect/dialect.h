@@ -55,6 +55,7 @@ typedef struct dialect {
     const char *key_header; /* "authorization" or "x-api-key" */
     const char *key_prefix; /* "Bearer " or "" */
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
+    daruma_str terminal;    /* the terminal marker as an event; empty where it cannot be made up */
     request_scan (*scan)(daruma_str body);
     answer_view (*check)(daruma_str body, daruma_arena *scratch);
     void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);
