@@ -213,7 +213,7 @@ static void on_connection(int listener)
     }
 }
 
-/* One group of the streams gets its next chunk. */
+/* The next chunk for one group of the streams. */
 static void tick(void)
 {
     static unsigned turn;
