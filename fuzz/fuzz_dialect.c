@@ -1,0 +1,98 @@
+/* The dialects: whatever comes, spans stay inside it; what was JSON stays JSON; what daruma writes
+ * its own dialect reads. The first byte chooses the dialect. */
+#include "dialect/dialect.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/json.h"
+#include "base/str.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool every(uint64_t hash, void *user)
+{
+    (void)user;
+    return hash != 0;
+}
+
+static bool within(daruma_str inner, daruma_str outer)
+{
+    return inner.n == 0 || (inner.p >= outer.p && inner.p + inner.n <= outer.p + outer.n);
+}
+
+static void as_request(const dialect *d, daruma_str body, bool valid, daruma_arena *a)
+{
+    request_scan r = d->scan(body);
+    check(within(r.model, body) && within(r.model_raw, body) && within(r.messages, body));
+    check(!valid || r.ok == json_is_object(str_trim(body)));
+    check(r.model.n == 0 || r.model_raw.n == r.model.n + 2);
+    check(r.max_output >= -1);
+    daruma_buf once = buf_in(a), twice = buf_in(a);
+    if (dialect_strip_notices(d, body, every, NULL, &once, a) && !once.full) {
+        check(once.n < body.n);
+        check(!valid || json_valid(buf_str(&once)));
+        check(!dialect_strip_notices(d, buf_str(&once), every, NULL, &twice, a));
+    }
+}
+
+static void as_answer(const dialect *d, daruma_str body, bool valid, daruma_arena *a)
+{
+    answer_view v = (d->check)(body, a);
+    check(within(v.finish, body));
+    check(valid || v.flaw == DARUMA_FLAW_BROKEN);
+    check(!d->is_error(body) || v.flaw == DARUMA_FLAW_ERROR_EVENT);
+    daruma_buf b = buf_in(a);
+    if (dialect_add_note(&b, body, S("a \"note\"")) && !b.full)
+        check(valid && json_valid(buf_str(&b)));
+}
+
+static void as_stream(const dialect *d, daruma_str bytes, daruma_arena *a)
+{
+    stream_view v = {0};
+    sse_event e;
+    for (daruma_str rest = bytes; sse_next(&rest, &e, a);) {
+        d->watch(&v, &e, a);
+        check(memchr(v.finish, 0, sizeof v.finish));
+        check(v.input_tokens >= 0 && v.output_tokens >= 0);
+    }
+}
+
+static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
+{
+    write_ctx x = {.model = text, .id = text.n};
+    daruma_failure f = {.kind = (daruma_kind)(text.n % DARUMA_KINDS), .subject = text};
+    daruma_buf b = buf_in(a), c = buf_in(a);
+    d->write_message(&b, &x, text);
+    d->write_error(&c, &f, (int)(text.n % 600), text, text);
+    if (b.full || c.full)
+        return;
+    check(json_valid(buf_str(&b)) && json_valid(buf_str(&c)));
+    check((d->check)(buf_str(&b), a).flaw == (text.n ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY));
+    check((d->check)(buf_str(&c), a).flaw == DARUMA_FLAW_ERROR_EVENT);
+    b = buf_in(a);
+    d->write_message_stream(&b, &x, text);
+    daruma_str rest = buf_str(&b);
+    stream_view v = {0};
+    sse_event e;
+    while (sse_next(&rest, &e, a))
+        d->watch(&v, &e, a);
+    check(b.full || (v.done && v.finished && !v.broken && !v.error && rest.n == 0));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic};
+    static char memory[4 << 20];
+    if (size == 0)
+        return 0;
+    const dialect *d = all[data[0] % 3];
+    daruma_arena a = arena_over(memory, sizeof memory);
+    daruma_str body = {(const char *)data + 1, size - 1};
+    bool valid = json_valid(body);
+    as_request(d, body, valid, &a);
+    as_answer(d, body, valid, &a);
+    as_stream(d, body, &a);
+    as_text(d, body, &a);
+    dialect_of_path(body);
+    return 0;
+}
