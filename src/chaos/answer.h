@@ -1,0 +1,70 @@
+/* answer.h - what the faulty provider answers when nothing is wrong with it. A pure function of the request, so that
+ * clients can check every byte: it echoes, it calls the tools it is told to call, it names what they answered. */
+#ifndef CHAOS_ANSWER_H
+#define CHAOS_ANSWER_H
+#include "chaos/ask.h"
+
+enum {
+    ANSWER_HEADERS = 24,  /* fields an answer can carry */
+    ANSWER_CALLS_MAX = 8, /* tool calls in one answer */
+};
+
+/* An answer as it would go out: whole, with the places where it can be broken. */
+typedef struct answer {
+    int status;
+    daruma_header headers[ANSWER_HEADERS];
+    size_t nheaders;
+    daruma_str body;
+    size_t *ends; /* where in the body each event of a stream ends; NULL: no stream */
+    size_t nends;
+    bool stream;
+} answer;
+
+/* Ways in which a model itself, not its provider, can fail. */
+typedef enum answer_twist {
+    ANSWER_GOOD,
+    ANSWER_NOTHING,       /* says nothing: empty text, no tool call */
+    ANSWER_CHOICELESS,    /* chat: no choices; messages: no blocks; Responses: no output items */
+    ANSWER_CUT_SHORT,     /* stops at the output limit */
+    ANSWER_FILTERED,      /* stops at the content filter */
+    ANSWER_BAD_ARGUMENTS, /* tool calls with broken JSON */
+    ANSWER_BAD_TOOL,      /* calls a tool that nobody offered */
+} answer_twist;
+
+/* What the model says: text, or tool calls. */
+typedef struct speech {
+    daruma_str text;
+    daruma_str name[ANSWER_CALLS_MAX], arguments[ANSWER_CALLS_MAX];
+    size_t ncalls;
+    answer_twist twist;
+    bool cut;              /* max_output was too small for it */
+    int64_t input, output; /* tokens */
+} speech;
+
+speech answer_speech(const ask *q, answer_twist twist, daruma_arena *a);
+/* The whole answer in the wire of the request. Lives in `a`. */
+answer answer_write(const ask *q, const speech *s, daruma_arena *a);
+/* Answers to the questions beside the three wires: /v1/models, /v1/embeddings, count_tokens. */
+answer answer_embeddings(const ask *q, daruma_arena *a);
+answer answer_count(const ask *q, daruma_arena *a);
+answer answer_models(const ask *q, const daruma_str *names, size_t n, daruma_arena *a);
+answer answer_json(int status, const daruma_buf *body);
+void answer_header(answer *x, daruma_str name, daruma_str value);
+daruma_str answer_header_of(const answer *x, daruma_str name); /* empty when it has none */
+
+/* A value that fits a JSON schema, made up but always the same. */
+void answer_instance(daruma_buf *out, daruma_str schema);
+
+/* The next piece of a text, as models send them: a word or so, never within a character. `least` bytes at least. */
+daruma_str answer_piece(daruma_str *rest, size_t least);
+
+/* A provider's error. Strings live as long as the request. */
+typedef struct refusal {
+    int status; /* 0: nothing is wrong */
+    daruma_str type, code, param, message;
+} refusal;
+
+/* As a body in that wire, or (in band) as the last events of a stream that has begun. */
+answer answer_refusal(wire w, const refusal *r, uint64_t id, daruma_arena *a);
+void answer_refusal_events(daruma_buf *out, wire w, const refusal *r, uint64_t id);
+#endif

@@ -1,0 +1,449 @@
+#include "chaos/chaos.h"
+#include "chaos/play.h"
+#include "chaos/report.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <stdlib.h>
+
+struct chaos {
+    uv_loop_t *loop;
+    server *server;
+    chaos_settings settings;
+    script *script;
+    report report;
+    uint64_t dice;   /* of random faults; from the seed */
+    uint64_t number; /* of the newest call */
+    int64_t open;    /* calls under way: a reset of the counts leaves it alone */
+};
+
+/* One call while it is answered. */
+typedef struct live {
+    chaos *chaos;
+    script *script; /* as it was when the call came: the plan points into it */
+    play *play;
+    uint64_t number;
+    daruma_ms began;
+    daruma_str model;
+    bool good; /* a client sees nothing wrong when it is played to its end */
+} live;
+
+static uint64_t roll(chaos *k) /* splitmix64 */
+{
+    uint64_t z = k->dice += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static daruma_ms now_of(const chaos *k)
+{
+    return (daruma_ms)uv_now(k->loop);
+}
+
+/* ---- what is known of a call ------------------------------------------------------------------------- */
+
+static const script_key *key_of(const script *s, daruma_str key)
+{
+    for (size_t i = 0; i < s->nkeys; i++)
+        if (str_eq(s->keys[i].value, key))
+            return &s->keys[i];
+    return NULL;
+}
+
+static const script_model *model_of(const script *s, daruma_str name)
+{
+    for (size_t i = 0; i < s->nmodels; i++)
+        if (str_eq(s->models[i].name, name))
+            return &s->models[i];
+    return NULL;
+}
+
+/* What reports call a key: never the key itself. */
+static daruma_str key_label(const script *s, daruma_str key, daruma_arena *a)
+{
+    const script_key *known = key_of(s, key);
+    if (known)
+        return known->name;
+    daruma_buf b = buf_in(a);
+    if (key.n)
+        BUF_LIT(&b, "...");
+    buf_put(&b, key.n == 0 ? S("none") : key.n >= 8 ? str_from(key, key.n - 4) : S(""));
+    return buf_str(&b);
+}
+
+/* ---- which fault ----------------------------------------------------------------------------------------- */
+
+static bool fits(daruma_str pattern, daruma_str s)
+{
+    if (pattern.n && pattern.p[pattern.n - 1] == '*')
+        return str_starts(s, str_sub(pattern, 0, pattern.n - 1));
+    return pattern.n == 0 || str_eq(pattern, s);
+}
+
+static bool fault_fits(const fault *f, const script *s, const ask *q)
+{
+    const script_key *key = key_of(s, q->key);
+    /* without a path only calls to a model are meant: nobody wants their list of models to use up the faults */
+    bool meant = f->path.n ? fits(f->path, q->path) : q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS;
+    return meant && fits(f->model, q->model) && fits(f->key, q->key) &&
+           (f->account.n == 0 || (key && fits(f->account, key->account))) &&
+           (f->stream < 0 || f->stream == (int)q->stream);
+}
+
+/* The first fault that fits and still has a hit left, and which of its kinds; NULL: all is well. */
+static fault *pick_fault(chaos *k, const ask *q, const fault_kind **kind)
+{
+    for (size_t i = 0; i < k->script->nfaults; i++) {
+        fault *f = &k->script->faults[i];
+        if (!fault_fits(f, k->script, q))
+            continue;
+        f->met++;
+        if (f->met <= f->skip || (f->times >= 0 && f->hit >= f->times))
+            continue;
+        if (f->rate >= 0 && (int64_t)(roll(k) % 1000) >= f->rate)
+            continue;
+        f->hit++;
+        *kind = f->kinds[f->nkinds > 1 ? roll(k) % f->nkinds : 0];
+        return f;
+    }
+    return NULL;
+}
+
+static bool harmless(const fault_kind *k)
+{
+    return k->effect == FAULT_STALL || k->effect == FAULT_PINGS || k->effect == FAULT_SLOW ||
+           k->effect == FAULT_TRICKLE || k->effect == FAULT_DELAY;
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------- */
+
+static plan plan_refusal(const ask *q, const refusal *r, daruma_arena *a)
+{
+    answer x = answer_refusal(q->wire, r, q->hash, a);
+    plan p = plan_good(&x);
+    p.name = "refused";
+    return p;
+}
+
+static answer list_models(const script *s, const ask *q, daruma_arena *a)
+{
+    static const daruma_str any[] = {{"m-main", 6}, {"m-fallback", 10}};
+    daruma_str *names = ARENA_NEW(a, daruma_str, s->nmodels + 1);
+    for (size_t i = 0; names && i < s->nmodels; i++)
+        names[i] = s->models[i].name;
+    return s->nmodels && names ? answer_models(q, names, s->nmodels, a) : answer_models(q, any, 2, a);
+}
+
+/* What a provider does with a request when nothing is wrong with the provider. */
+static plan plan_honest(const script *s, const ask *q, const model_limits *limits, daruma_arena *a)
+{
+    refusal r = {0};
+    answer x;
+    if (q->route == ROUTE_NONE)
+        r = refuse_path(q, a);
+    else if (q->route == ROUTE_GENERATE || q->route == ROUTE_COUNT)
+        r = validate(q, limits, a);
+    if (!r.status && q->route != ROUTE_NONE && q->route != ROUTE_MODELS && s->nmodels && !model_of(s, q->model))
+        r = refuse_model(q, a);
+    if (r.status)
+        return plan_refusal(q, &r, a);
+    if (q->route == ROUTE_MODELS) {
+        x = list_models(s, q, a);
+    } else if (q->route == ROUTE_EMBEDDINGS) {
+        x = answer_embeddings(q, a);
+    } else if (q->route == ROUTE_COUNT) {
+        x = answer_count(q, a);
+    } else {
+        speech said = answer_speech(q, ANSWER_GOOD, a);
+        x = answer_write(q, &said, a);
+    }
+    return plan_good(&x);
+}
+
+/* The key first, as providers do; then the faults; then what the request itself deserves. */
+static plan make_plan(chaos *k, const ask *q, const fault **f, bool *good, daruma_arena *a)
+{
+    static const model_limits endless = {-1, -1, false};
+    const script_model *m = model_of(k->script, q->model);
+    const model_limits *limits = m ? &m->limits : &endless;
+    const fault_kind *kind = NULL;
+    refusal r = validate_key(q, k->script->nkeys == 0 || key_of(k->script, q->key), a);
+    *f = r.status ? NULL : pick_fault(k, q, &kind);
+    if (r.status)
+        return plan_refusal(q, &r, a);
+    if (!*f) {
+        plan p = plan_honest(k->script, q, limits, a);
+        *good = p.a.status == 200;
+        return p;
+    }
+    plan p = fault_plan(*f, kind, q, limits, q->hash ^ k->number, a);
+    if (harmless(kind)) { /* it slows the honest answer, which may be a refusal, and changes nothing else */
+        plan honest = plan_honest(k->script, q, limits, a);
+        *good = honest.a.status == 200 && p.a.status == 200;
+        if (honest.a.status != 200) {
+            honest.delay = p.delay;
+            return honest;
+        }
+    }
+    return p;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------- */
+
+static void say(chaos *k, const daruma_buf *line)
+{
+    if (k->settings.say)
+        k->settings.say(buf_str(line), k->settings.user);
+}
+
+static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const fault *f, daruma_arena *a)
+{
+    if (!k->settings.say)
+        return;
+    daruma_buf b = buf_in(a);
+    daruma_str label = key_label(k->script, q->key, a);
+    buf_printf(&b, "#%llu ", (unsigned long long)k->number);
+    buf_put(&b, c->head.method);
+    buf_putc(&b, ' ');
+    buf_put(&b, c->head.path);
+    buf_putc(&b, ' ');
+    buf_put(&b, q->model);
+    buf_putz(&b, q->stream ? " (stream, " : " (");
+    buf_put(&b, label);
+    BUF_LIT(&b, "): ");
+    if (p->no_head)
+        BUF_LIT(&b, "no answer");
+    else
+        buf_int(&b, p->a.status);
+    buf_putc(&b, ' ');
+    buf_putz(&b, p->name);
+    if (f)
+        buf_printf(&b, ", line %d of the script", f->line);
+    say(k, &b);
+}
+
+static void count_call(chaos *k, const ask *q, const plan *p, const fault *f, daruma_arena *a)
+{
+    report *r = &k->report;
+    daruma_buf status = buf_in(a);
+    r->calls++;
+    k->open++;
+    r->open = k->open;
+    if (r->open > r->most_open)
+        r->most_open = r->open;
+    if (p->no_head)
+        BUF_LIT(&status, "none");
+    else
+        buf_int(&status, p->a.status);
+    tally_add(&r->statuses, buf_str(&status));
+    tally_add(&r->paths, q->path);
+    tally_add(&r->keys, key_label(k->script, q->key, a));
+    if (q->model.n)
+        tally_add(&r->models, q->model);
+    if (f)
+        tally_add(&r->faults, str_of(p->name));
+    else if (p->a.status != 200)
+        r->refused++;
+    if (q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS)
+        report_body(r, q->hash);
+}
+
+static void live_end(live *l)
+{
+    chaos *k = l->chaos;
+    k->open--;
+    k->report.open = k->open;
+    script_drop(l->script);
+    free(l);
+}
+
+static void on_done(void *user, bool whole)
+{
+    live *l = user;
+    report *r = &l->chaos->report;
+    if (whole && l->good) {
+        r->answered++;
+        tally_add(&r->answered_models, l->model);
+    }
+    live_end(l);
+}
+
+static void answer_call(chaos *k, call *c, const ask *q)
+{
+    const fault *f = NULL;
+    live *l = calloc(1, sizeof *l);
+    if (!l) {
+        call_abort(c);
+        return;
+    }
+    k->number++;
+    *l = (live){
+        .chaos = k, .script = script_hold(k->script), .number = k->number, .began = now_of(k), .model = q->model};
+    plan p = make_plan(k, q, &f, &l->good, c->arena);
+    count_call(k, q, &p, f, c->arena);
+    say_call(k, c, q, &p, f, c->arena);
+    c->user = l;
+    daruma_str keepalive =
+        q->wire == WIRE_MESSAGES ? S("event: ping\ndata: {\"type\": \"ping\"}\n\n") : S(": keep-alive\n\n");
+    if (!play_start(k->loop, c, &p, keepalive, on_done, l, &l->play)) {
+        live_end(l);
+        call_abort(c);
+    }
+}
+
+/* ---- /chaos/... ------------------------------------------------------------------------------------------------- */
+
+static void reply(call *c, int status, const daruma_buf *body)
+{
+    answer x = answer_json(status, body);
+    call_head(c, x.status, x.headers, x.nheaders, (int64_t)x.body.n);
+    call_write(c, x.body);
+    call_end(c);
+}
+
+static void reset(chaos *k)
+{
+    report_done(&k->report);
+    report_init(&k->report, now_of(k));
+    k->report.open = k->report.most_open = k->open;
+    k->dice = (uint64_t)k->script->seed;
+    for (size_t i = 0; i < k->script->nfaults; i++)
+        k->script->faults[i].met = k->script->faults[i].hit = 0;
+}
+
+static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
+{
+    script_error err;
+    script *s = script_read(yaml, &err);
+    if (!s) {
+        BUF_LIT(b, "{\"error\":{\"message\":");
+        buf_json(b, str_of(err.text));
+        buf_printf(b, ",\"line\":%d,\"column\":%d}}", err.line, err.column);
+        return 400;
+    }
+    script_inherit(s, k->script);
+    script_drop(k->script);
+    k->script = s;
+    if (s->says_seed)
+        k->dice = (uint64_t)s->seed;
+    buf_printf(b, "{\"ok\":true,\"faults\":%zu}", s->nfaults);
+    return 200;
+}
+
+static void control(chaos *k, call *c)
+{
+    daruma_buf b = buf_in(c->arena);
+    daruma_str what = str_from(c->head.path, 7); /* behind "/chaos/" */
+    bool post = str_eq(c->head.method, S("POST"));
+    int status = 200;
+    if (str_eq(what, S("report")) && !post) {
+        report_json(&k->report, now_of(k), &b);
+    } else if (str_eq(what, S("reset")) && post) {
+        reset(k);
+        BUF_LIT(&b, "{\"ok\":true}");
+    } else if (str_eq(what, S("mark")) && post) {
+        k->report.mark = now_of(k);
+        k->report.noticed_ms = -1;
+        BUF_LIT(&b, "{\"ok\":true}");
+    } else if (str_eq(what, S("script")) && post) {
+        status = take_script(k, c->body, &b);
+    } else if (str_eq(what, S("finish")) && post) {
+        bool held = report_judge(&k->report, k->script, false, &b);
+        reply(c, 200, &b);
+        if (k->settings.finished)
+            k->settings.finished(held, k->settings.user);
+        return;
+    } else {
+        status = 404;
+        BUF_LIT(&b, "{\"error\":{\"message\":\"there are GET /chaos/report and POST /chaos/reset, /chaos/mark, "
+                    "/chaos/script and /chaos/finish\"}}");
+    }
+    reply(c, status, &b);
+}
+
+/* ---- the server's callbacks ---------------------------------------------------------------------------------------
+ */
+
+static void on_request(call *c, void *user)
+{
+    chaos *k = user;
+    ask q = ask_read(&c->head, c->body, c->arena);
+    if (q.route == ROUTE_CONTROL)
+        control(k, c);
+    else
+        answer_call(k, c, &q);
+}
+
+static void on_gone(call *c, void *user)
+{
+    chaos *k = user;
+    live *l = c->user;
+    report *r = &k->report;
+    if (!l)
+        return;
+    daruma_ms now = now_of(k);
+    r->aborted++;
+    r->aborted_after_ms = now - l->began;
+    if (r->mark >= 0) {
+        r->noticed_ms = now - r->mark;
+        r->mark = -1;
+    }
+    if (k->settings.say) {
+        daruma_buf b = buf_in(c->arena);
+        buf_printf(&b, "#%llu the client left after ", (unsigned long long)l->number);
+        buf_duration(&b, now - l->began);
+        say(k, &b);
+    }
+    play_gone(l->play);
+    live_end(l);
+}
+
+static void on_drained(call *c, void *user)
+{
+    (void)user;
+    live *l = c->user;
+    if (l)
+        play_drained(l->play);
+}
+
+/* ---- life
+ * ------------------------------------------------------------------------------------------------------------ */
+
+chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, char why[256])
+{
+    static const server_ops ops = {on_request, on_gone, on_drained};
+    static const server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = CONNECTIONS_MAX};
+    chaos *k = calloc(1, sizeof *k);
+    if (!k || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {
+        free(k);
+        script_drop(script_);
+        return NULL;
+    }
+    k->loop = loop;
+    k->settings = *s;
+    k->script = script_;
+    k->dice = (uint64_t)script_->seed;
+    report_init(&k->report, now_of(k));
+    return k;
+}
+
+int chaos_port(const chaos *k)
+{
+    return server_port(k->server);
+}
+
+bool chaos_finish(const chaos *k, daruma_buf *text)
+{
+    report_text(&k->report, now_of(k), text);
+    return report_judge(&k->report, k->script, true, text);
+}
+
+void chaos_close(chaos *k)
+{
+    server_close(k->server);
+    script_drop(k->script);
+    report_done(&k->report);
+    free(k);
+}

@@ -1,0 +1,490 @@
+#include "chaos/faults.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+
+// clang-format off
+const fault_kind fault_kinds[] = {
+    {"rate_limit",          FAULT_ERROR, .main = "status", .words = "429: slow down, in the provider's words"},
+    {"quota",               FAULT_ERROR, .main = "status", .words = "the account has no credit left"},
+    {"overloaded",          FAULT_ERROR, .main = "status", .words = "503 or 529: too busy"},
+    {"server_error",        FAULT_ERROR, .main = "status", .words = "500: an internal error"},
+    {"auth",                FAULT_ERROR, .main = "status", .words = "401: the key is wrong"},
+    {"permission",          FAULT_ERROR, .main = "status", .words = "403: the account may not do this"},
+    {"model_not_found",     FAULT_ERROR, .main = "status", .words = "404: no such model"},
+    {"context_length",      FAULT_ERROR, .main = "status", .words = "400: the conversation does not fit the window"},
+    {"output_limit",        FAULT_ERROR, .main = "status", .words = "400: more output asked than the model can write"},
+    {"request_too_large",   FAULT_ERROR, .main = "status", .words = "413: too many bytes"},
+    {"orphan_tool_call",    FAULT_ERROR, .main = "status", .words = "400: a tool call without its result"},
+    {"orphan_tool_result",  FAULT_ERROR, .main = "status", .words = "400: a tool result without its call"},
+    {"invalid_parameter",   FAULT_ERROR, .main = "status", .words = "400: a parameter the model does not know"},
+    {"invalid_tool_schema", FAULT_ERROR, .main = "status", .words = "400: a tool's schema is not accepted"},
+    {"invalid_message",     FAULT_ERROR, .main = "status", .words = "400: a message is not accepted"},
+    {"content_filter",      FAULT_ERROR, .main = "status", .words = "400: the content policy blocked it"},
+    {"unprocessable",       FAULT_ERROR, .main = "status", .words = "422: understood, but not done"},
+    {"status",              FAULT_ERROR, .main = "status", .words = "the status you name, with an error that says nothing else"},
+    {"html",                FAULT_HTML,  .main = "status", .words = "the HTML page of a proxy, 502 unless you name another status"},
+    {"bad_gateway_html",    FAULT_HTML,  .main = "status", .words = "the same"},
+    {"empty",               FAULT_EMPTY, .main = "form", .forms = {"stream", "choices", "text", "body"},
+     .words = "an answer with nothing in it: no events, no choices, no text, or no body"},
+    {"malformed",           FAULT_BROKEN, .main = "form", .forms = {"truncated", "not_json", "content_type"},
+     .words = "a 200 that is cut JSON, no JSON, or HTML that calls itself something else"},
+    {"truncated_json",      FAULT_BROKEN, .main = "form", .forms = {"truncated"}, .words = "a 200 whose JSON stops in the middle"},
+    {"bad_http",            FAULT_FRAMING, .main = "form",
+     .forms = {"half_head", "status_line", "header", "two_lengths", "length_and_chunked", "chunk_size", "huge_chunk", "short_body", "garbage"},
+     .words = "an answer that breaks HTTP itself"},
+    {"timeout",             FAULT_HANG,    .main = "for", .words = "the request is accepted and never answered"},
+    {"reset",               FAULT_RESET,   .main = "after_wire_bytes", .words = "the connection is reset (RST), before the answer or in it"},
+    {"cut",                 FAULT_CUT,     .main = "after_bytes",  .words = "the connection closes in the middle of the answer"},
+    {"eof",                 FAULT_EOF,     .main = "form", .forms = {"clean"}, .words = "the answer ends early, in good order, without its end marker"},
+    {"stall",               FAULT_STALL,   .main = "for",   .words = "the answer falls silent for 30s, or as you say, and then goes on"},
+    {"pings_only",          FAULT_PINGS,   .main = "for",   .words = "nothing but keep-alives for 30s, or as you say, and then the answer"},
+    {"slow",                FAULT_SLOW,    .main = "every", .words = "the answer comes byte by byte"},
+    {"trickle",             FAULT_TRICKLE, .main = "every", .words = "a stream comes event by event"},
+    {"delay",               FAULT_DELAY,   .main = "delay", .words = "late, but fine"},
+    {"cut_short",           FAULT_TWIST, ANSWER_CUT_SHORT,     .words = "the model stops at its output limit"},
+    {"filtered",            FAULT_TWIST, ANSWER_FILTERED,      .words = "the model's answer is withheld: finish reason content_filter or refusal"},
+    {"bad_arguments",       FAULT_TWIST, ANSWER_BAD_ARGUMENTS, .words = "tool calls come with broken JSON"},
+    {"bad_tool",            FAULT_TWIST, ANSWER_BAD_TOOL,      .words = "the model calls a tool that nobody offered"},
+};
+const size_t nfault_kinds = sizeof fault_kinds / sizeof *fault_kinds;
+
+/* What the providers say. Row: kind, wire, status, type, code, parameter, text. Chat's row serves Responses where that
+ * has none of its own. In braces: what the request fills in. */
+static const struct {
+    const char *kind;
+    wire wire;
+    int status;
+    const char *type, *code, *param, *text;
+} texts[] = {
+    {"rate_limit", WIRE_CHAT, 429, "tokens", "rate_limit_exceeded", NULL,
+     "Rate limit reached for {model} in organization org-chaos on tokens per min (TPM): Limit 30000, Used 29700, Requested "
+     "400. Please try again in {retry}. Visit https://platform.openai.com/account/rate-limits to learn more."},
+    {"rate_limit", WIRE_MESSAGES, 429, "rate_limit_error", NULL, NULL,
+     "This request would exceed the rate limit for your organization of 30,000 input tokens per minute. For details, refer "
+     "to: https://docs.anthropic.com/en/api/rate-limits. You can see the response headers for current usage. Please reduce "
+     "the prompt length or the maximum tokens requested, or try again later. You may also contact sales at "
+     "https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase."},
+    {"quota", WIRE_CHAT, 429, "insufficient_quota", "insufficient_quota", NULL,
+     "You exceeded your current quota, please check your plan and billing details. For more information on this error, read "
+     "the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
+    {"quota", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase "
+     "credits."},
+    {"overloaded", WIRE_CHAT, 503, "server_error", NULL, NULL,
+     "The engine is currently overloaded, please try again later"},
+    {"overloaded", WIRE_RESPONSES, 503, "service_unavailable_error", "server_is_overloaded", NULL,
+     "Our servers are currently overloaded. Please try again later."},
+    {"overloaded", WIRE_MESSAGES, 529, "overloaded_error", NULL, NULL, "Overloaded"},
+    {"server_error", WIRE_CHAT, 500, "server_error", NULL, NULL,
+     "The server had an error processing your request. Sorry about that! You can retry your request, or contact us through "
+     "our help center at help.openai.com if you keep seeing this error."},
+    {"server_error", WIRE_RESPONSES, 500, "server_error", "server_error", NULL,
+     "An error occurred while processing your request. You can retry your request, or contact us through our help center at "
+     "help.openai.com if the error persists."},
+    {"server_error", WIRE_MESSAGES, 500, "api_error", NULL, NULL, "Internal server error"},
+    {"auth", WIRE_CHAT, 401, "invalid_request_error", "invalid_api_key", NULL,
+     "Incorrect API key provided: {key}***. You can find your API key at https://platform.openai.com/account/api-keys."},
+    {"auth", WIRE_MESSAGES, 401, "authentication_error", NULL, NULL, "invalid x-api-key"},
+    {"permission", WIRE_CHAT, 403, "request_forbidden", "unsupported_country_region_territory", NULL,
+     "Country, region, or territory not supported"},
+    {"permission", WIRE_MESSAGES, 403, "permission_error", NULL, NULL,
+     "Your API key does not have permission to use the specified resource."},
+    {"model_not_found", WIRE_CHAT, 404, "invalid_request_error", "model_not_found", NULL,
+     "The model `{model}` does not exist or you do not have access to it."},
+    {"model_not_found", WIRE_MESSAGES, 404, "not_found_error", NULL, NULL, "model: {model}"},
+    {"context_length", WIRE_CHAT, 400, "invalid_request_error", "context_length_exceeded", "messages",
+     "This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. Please "
+     "reduce the length of the messages."},
+    {"context_length", WIRE_RESPONSES, 400, "invalid_request_error", "context_length_exceeded", "input",
+     "Your input exceeds the context window of this model. Please adjust your input and try again."},
+    {"context_length", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "prompt is too long: {tokens} tokens > {window} maximum"},
+    {"output_limit", WIRE_CHAT, 400, "invalid_request_error", "invalid_value", "max_tokens",
+     "max_tokens is too large: {output}. This model supports at most {output_max} completion tokens, whereas you provided "
+     "{output}."},
+    {"output_limit", WIRE_RESPONSES, 400, "invalid_request_error", "integer_above_max_value", "max_output_tokens",
+     "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= {output_max}, but got {output} instead."},
+    {"output_limit", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "max_tokens: {output} > {output_max}, which is the maximum allowed number of output tokens for {model}"},
+    {"request_too_large", WIRE_CHAT, 413, "server_error", NULL, NULL,
+     "413: Maximum content size limit (26214400) exceeded (26428490 bytes read)"},
+    {"request_too_large", WIRE_MESSAGES, 413, "request_too_large", NULL, NULL, "Request exceeds the maximum size"},
+    {"orphan_tool_call", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[2].role",
+     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
+     "following tool_call_ids did not have response messages: call_chaos01"},
+    {"orphan_tool_call", WIRE_RESPONSES, 400, "invalid_request_error", NULL, "input",
+     "No tool output found for function call call_chaos01."},
+    {"orphan_tool_call", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_chaos01. Each `tool_use` "
+     "block must have a corresponding `tool_result` block in the next message."},
+    {"orphan_tool_result", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[2].role",
+     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."},
+    {"orphan_tool_result", WIRE_RESPONSES, 400, "invalid_request_error", NULL, "input",
+     "No tool call found for function call output with call_id call_chaos01."},
+    {"orphan_tool_result", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_chaos01. Each `tool_result` block "
+     "must have a corresponding `tool_use` block in the previous message."},
+    {"invalid_parameter", WIRE_CHAT, 400, "invalid_request_error", "unsupported_parameter", "temperature",
+     "Unsupported parameter: 'temperature' is not supported with this model."},
+    {"invalid_parameter", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "temperature: Extra inputs are not permitted"},
+    {"invalid_tool_schema", WIRE_CHAT, 400, "invalid_request_error", "invalid_function_parameters",
+     "tools[0].function.parameters",
+     "Invalid schema for function 'chaos': In context=(), 'additionalProperties' is required to be supplied and to be false."},
+    {"invalid_tool_schema", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12"},
+    {"invalid_message", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[1].content",
+     "Invalid value for 'content': expected a string, got null."},
+    {"invalid_message", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "messages.1: all messages must have non-empty content except for the optional final assistant message"},
+    {"content_filter", WIRE_CHAT, 400, "invalid_request_error", "invalid_prompt", NULL,
+     "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different "
+     "prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting"},
+    {"content_filter", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
+     "Output blocked by content filtering policy"},
+    {"unprocessable", WIRE_CHAT, 422, "invalid_request_error", NULL, NULL,
+     "The request was well-formed but could not be processed."},
+    {"unprocessable", WIRE_MESSAGES, 422, "invalid_request_error", NULL, NULL,
+     "The request was well-formed but could not be processed."},
+    {"status", WIRE_CHAT, 500, "error", NULL, NULL, "The request failed."},
+    {"status", WIRE_MESSAGES, 500, "error", NULL, NULL, "The request failed."},
+};
+// clang-format on
+
+const fault fault_none = {.stream = -1,
+                          .times = -1,
+                          .rate = -1,
+                          .status = -1,
+                          .after_events = -1,
+                          .after_bytes = -1,
+                          .after_wire_bytes = -1,
+                          .hold = -1,
+                          .every = -1,
+                          .delay = -1};
+
+const fault_kind *fault_find(daruma_str name)
+{
+    for (size_t i = 0; i < nfault_kinds; i++)
+        if (str_eq(name, str_of(fault_kinds[i].name)))
+            return &fault_kinds[i];
+    return NULL;
+}
+
+/* ---- the provider's words ------------------------------------------------------------------------- */
+
+/* How long the text says to wait: what a retry-after of the script says, so that both agree. */
+static void put_retry(daruma_buf *b, const fault *f)
+{
+    for (size_t i = 0; i < f->nheaders; i++)
+        if (str_ieq(f->headers[i].name, S("retry-after")) && f->headers[i].value.n &&
+            ch_digit(f->headers[i].value.p[0])) {
+            buf_put(b, f->headers[i].value);
+            buf_putc(b, 's');
+            return;
+        }
+    BUF_LIT(b, "200ms");
+}
+
+static void put_word(daruma_buf *b, daruma_str word, const fault *f, const ask *q, const model_limits *m)
+{
+    int64_t output = q->max_output > 0 ? q->max_output : 100000;
+    if (str_eq(word, S("model")))
+        buf_put(b, q->model);
+    else if (str_eq(word, S("key")))
+        buf_put(b, str_sub(q->key, 0, 3));
+    else if (str_eq(word, S("retry")))
+        put_retry(b, f);
+    else if (str_eq(word, S("tokens")))
+        buf_int(b, q->tokens);
+    else if (str_eq(word, S("window"))) /* one that the request does not fit, whatever the script says */
+        buf_int(b, m->window >= 0 && m->window < q->tokens ? m->window : q->tokens / 2);
+    else if (str_eq(word, S("output")))
+        buf_int(b, output);
+    else if (str_eq(word, S("output_max")))
+        buf_int(b, m->max_output >= 0 && m->max_output < output ? m->max_output : output / 2);
+}
+
+static daruma_str fill_in(const char *text, const fault *f, const ask *q, const model_limits *m, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    daruma_str rest = str_of(text);
+    while (rest.n) {
+        buf_put(&b, str_cut(&rest, '{'));
+        if (rest.n)
+            put_word(&b, str_cut(&rest, '}'), f, q, m);
+    }
+    return buf_str(&b);
+}
+
+static refusal error_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, daruma_arena *a)
+{
+    size_t row = 0, n = sizeof texts / sizeof *texts;
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(str_of(texts[i].kind), str_of(k->name)) &&
+            (texts[i].wire == q->wire || (texts[i].wire == WIRE_CHAT && q->wire == WIRE_RESPONSES))) {
+            row = i;
+            if (texts[i].wire == q->wire)
+                break;
+        }
+    return (refusal){
+        .status = f->status > 0 ? (int)f->status : texts[row].status,
+        .type = str_of(texts[row].type),
+        .code = str_of(texts[row].code),
+        .param = str_of(texts[row].param),
+        .message = f->message.n ? f->message : fill_in(texts[row].text, f, q, m, a),
+    };
+}
+
+/* ---- odd bodies -------------------------------------------------------------------------------------- */
+
+static answer html_page(int status, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    const char *reason = *http_reason(status) ? http_reason(status) : "Error";
+    buf_printf(&b,
+               "<html>\r\n<head><title>%d %s</title></head>\r\n<body>\r\n<center><h1>%d %s</h1></center>\r\n"
+               "<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n",
+               status, reason, status, reason);
+    answer x = {.status = status, .body = buf_str(&b)};
+    answer_header(&x, S("content-type"), S("text/html"));
+    return x;
+}
+
+static answer good_answer(const ask *q, answer_twist twist, daruma_arena *a)
+{
+    if (q->route == ROUTE_EMBEDDINGS)
+        return answer_embeddings(q, a);
+    if (q->route == ROUTE_COUNT)
+        return answer_count(q, a);
+    speech s = answer_speech(q, twist, a);
+    return answer_write(q, &s, a);
+}
+
+static answer empty_answer(const ask *q, daruma_str form, daruma_arena *a)
+{
+    if (str_eq(form, S("choices")))
+        return good_answer(q, ANSWER_CHOICELESS, a);
+    if (str_eq(form, S("text")))
+        return good_answer(q, ANSWER_NOTHING, a);
+    answer x = good_answer(q, ANSWER_GOOD, a);
+    x.body.n = x.nends = 0;
+    if (str_eq(form, S("body")))
+        x.stream = false;
+    return x;
+}
+
+static answer broken_answer(const ask *q, daruma_str form, daruma_arena *a)
+{
+    answer x = good_answer(q, ANSWER_GOOD, a);
+    if (str_eq(form, S("content_type"))) {
+        answer page = html_page(200, a);
+        answer_header(&page, S("content-type"), answer_header_of(&x, S("content-type")));
+        return page;
+    }
+    if (str_eq(form, S("not_json"))) {
+        x.body = x.stream ? S("data: upstream says: <nil>\n\n") : S("upstream says: <nil>\n");
+        x.nends = 0;
+        return x;
+    }
+    /* A stream stops within the JSON of an event, which then ends as an event should. */
+    if (x.stream && x.nends > 2) {
+        size_t from = x.ends[1], half = from + (x.ends[2] - from) / 2;
+        daruma_buf b = buf_in(a);
+        buf_put(&b, str_sub(x.body, 0, half));
+        BUF_LIT(&b, "\n\n");
+        x.body = buf_str(&b);
+        x.ends[2] = x.body.n;
+        x.nends = 3;
+        return x;
+    }
+    x.body.n /= 2;
+    return x;
+}
+
+/* ---- over the wire --------------------------------------------------------------------------------------- */
+
+static void put_head(daruma_buf *b, const answer *x)
+{
+    buf_printf(b, "HTTP/1.1 %d %s\r\n", x->status, http_reason(x->status));
+    for (size_t i = 0; i < x->nheaders; i++) {
+        buf_put(b, x->headers[i].name);
+        BUF_LIT(b, ": ");
+        buf_put(b, x->headers[i].value);
+        BUF_LIT(b, "\r\n");
+    }
+    BUF_LIT(b, "Connection: close\r\n");
+}
+
+static void put_chunk(daruma_buf *b, daruma_str bytes)
+{
+    if (bytes.n == 0)
+        return;
+    buf_printf(b, "%zx\r\n", bytes.n);
+    buf_put(b, bytes);
+    BUF_LIT(b, "\r\n");
+}
+
+/* The answer as its bytes go over the wire. */
+static answer wire_answer(const answer *x, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    put_head(&b, x);
+    if (x->stream) {
+        BUF_LIT(&b, "Transfer-Encoding: chunked\r\n\r\n");
+        for (size_t i = 0, from = 0; i < x->nends; from = x->ends[i++])
+            put_chunk(&b, str_sub(x->body, from, x->ends[i] - from));
+        BUF_LIT(&b, "0\r\n\r\n");
+    } else {
+        buf_printf(&b, "Content-Length: %zu\r\n\r\n", x->body.n);
+        buf_put(&b, x->body);
+    }
+    answer raw = {.status = x->status, .body = buf_str(&b)};
+    return raw;
+}
+
+static answer bad_framing(const answer *x, daruma_str form, daruma_arena *a)
+{
+    static const char chunked[] = "Transfer-Encoding: chunked\r\n";
+    daruma_buf b = buf_in(a);
+    size_t half = x->body.n / 2;
+    if (str_eq(form, S("garbage")))
+        return (answer){.status = 0,
+                        .body = S("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 this is not HTTP\r\n\r\n")};
+    if (str_eq(form, S("half_head")))
+        return (answer){.status = 0, .body = S("HTTP/1.1 200 OK\r\ncontent-type: applica")};
+    if (str_eq(form, S("status_line")))
+        return (answer){.status = 0, .body = S("HTTP/1.1 abc Okay\r\ncontent-length: 2\r\n\r\n{}")};
+    put_head(&b, x);
+    if (str_eq(form, S("header")))
+        BUF_LIT(&b, "this header has no colon\r\n");
+    if (str_eq(form, S("two_lengths")))
+        buf_printf(&b, "Content-Length: %zu\r\n", half);
+    if (str_eq(form, S("length_and_chunked")))
+        buf_putz(&b, chunked);
+    if (str_eq(form, S("chunk_size")) || str_eq(form, S("huge_chunk"))) {
+        buf_putz(&b, chunked);
+        BUF_LIT(&b, "\r\n");
+        put_chunk(&b, str_sub(x->body, 0, half));
+        buf_putz(&b, str_eq(form, S("chunk_size")) ? "xyz\r\n" : "fffffffffffffffff\r\n");
+    } else {
+        buf_printf(&b, "Content-Length: %zu\r\n\r\n", x->body.n);
+    }
+    buf_put(&b, str_sub(x->body, 0, str_eq(form, S("short_body")) ? half : x->body.n));
+    return (answer){.status = x->status, .body = buf_str(&b)};
+}
+
+/* ---- the plan ------------------------------------------------------------------------------------------------ */
+
+plan plan_good(const answer *x)
+{
+    return (plan){.a = *x, .name = "ok", .stop_at = x->body.n, .hold = -1};
+}
+
+/* Where in the body something happens: as the script says, else behind `events` of a stream (-1: half of them).
+ * A body without events breaks in its middle. */
+static size_t place_in(const fault *f, const answer *x, int64_t events)
+{
+    if (f->after_bytes >= 0)
+        return (uint64_t)f->after_bytes < x->body.n ? (size_t)f->after_bytes : x->body.n;
+    if (f->after_events >= 0)
+        events = f->after_events;
+    if (events == 0)
+        return 0;
+    if (x->nends == 0)
+        return x->body.n / 2;
+    size_t n = events < 0 ? x->nends / 2 : (uint64_t)events < x->nends ? (size_t)events : x->nends;
+    return n ? x->ends[n - 1] : 0;
+}
+
+/* The error inside a 200: behind some events of the stream that had begun, or as the body. */
+static answer in_band(const fault *f, const refusal *r, const ask *q, uint64_t id, daruma_arena *a)
+{
+    answer x = good_answer(q, ANSWER_GOOD, a);
+    if (!x.stream) {
+        answer e = answer_refusal(q->wire, r, id, a);
+        e.status = 200;
+        return e;
+    }
+    daruma_buf b = buf_in(a);
+    size_t at = place_in(f, &x, 1);
+    buf_put(&b, str_sub(x.body, 0, at));
+    answer_refusal_events(&b, q->wire, r, id);
+    x.body = buf_str(&b);
+    while (x.nends && x.ends[x.nends - 1] > at)
+        x.nends--;
+    if (x.ends)
+        x.ends[x.nends++] = x.body.n;
+    return x;
+}
+
+static answer answer_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, uint64_t id,
+                        daruma_arena *a)
+{
+    daruma_str form = f->form.n ? f->form : str_of(k->forms[0]);
+    if (k->effect == FAULT_ERROR) {
+        refusal r = error_of(f, k, q, m, a);
+        return f->in_band ? in_band(f, &r, q, id, a) : answer_refusal(q->wire, &r, id, a);
+    }
+    if (k->effect == FAULT_HTML)
+        return html_page(f->status > 0 ? (int)f->status : 502, a);
+    if (k->effect == FAULT_EMPTY)
+        return empty_answer(q, form, a);
+    if (k->effect == FAULT_BROKEN)
+        return broken_answer(q, form, a);
+    return good_answer(q, k->twist, a);
+}
+
+/* What happens to the answer on its way, and where. */
+static void set_act(plan *p, const fault *f, const fault_kind *k)
+{
+    static const struct {
+        fault_effect effect;
+        plan_act act;
+        int64_t events;  /* where by default */
+        daruma_ms hold;  /* how long by default */
+        daruma_ms every; /* how often */
+    } acts[] = {
+        {FAULT_HANG, PLAN_HANG, 0, -1, 0},       {FAULT_RESET, PLAN_RESET, 0, 0, 0},
+        {FAULT_CUT, PLAN_CUT, -1, 0, 0},         {FAULT_EOF, PLAN_EOF, -1, 0, 0},
+        {FAULT_STALL, PLAN_STALL, -1, 30000, 0}, {FAULT_PINGS, PLAN_PINGS, 0, 30000, 0},
+        {FAULT_SLOW, PLAN_END, 0, 0, 20},        {FAULT_TRICKLE, PLAN_END, 0, 0, 100},
+    };
+    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+        if (acts[i].effect != k->effect)
+            continue;
+        p->act = acts[i].act;
+        p->hold = f->hold >= 0 ? f->hold : acts[i].hold;
+        p->every = f->every >= 0 ? f->every : acts[i].every;
+        bool placed = f->after_bytes >= 0 || f->after_events >= 0;
+        if (p->act != PLAN_END)
+            p->stop_at = p->raw ? (size_t)f->after_wire_bytes : place_in(f, &p->a, acts[i].events);
+        p->no_head = (p->act == PLAN_HANG || p->act == PLAN_RESET) && !placed && !p->raw;
+    }
+    if (p->stop_at > p->a.body.n)
+        p->stop_at = p->a.body.n;
+    p->bytes = k->effect == FAULT_SLOW;
+    if (f->every >= 0)
+        p->every = f->every;
+}
+
+plan fault_plan(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, uint64_t id, daruma_arena *a)
+{
+    answer x = answer_of(f, k, q, m, id, a);
+    if (f->status > 0 && k->effect != FAULT_ERROR && k->effect != FAULT_HTML)
+        x.status = (int)f->status;
+    for (size_t i = 0; i < f->nheaders; i++)
+        answer_header(&x, f->headers[i].name, f->headers[i].value);
+    bool raw = f->after_wire_bytes >= 0 || k->effect == FAULT_FRAMING;
+    if (k->effect == FAULT_FRAMING)
+        x = bad_framing(&x, f->form.n ? f->form : str_of(k->forms[0]), a);
+    else if (raw)
+        x = wire_answer(&x, a);
+    plan p = plan_good(&x);
+    p.name = k->name;
+    p.raw = raw;
+    p.delay = f->delay > 0 ? f->delay : 0;
+    set_act(&p, f, k);
+    return p;
+}

@@ -1,0 +1,68 @@
+/* script.h - what a user wrote: which models and keys there are, what goes wrong when, and what must be true at the
+ * end. Every key is a row of a table in script.c; --list, the flags of the command line and the errors come from it. */
+#ifndef CHAOS_SCRIPT_H
+#define CHAOS_SCRIPT_H
+#include "chaos/faults.h"
+
+typedef struct script_model {
+    daruma_str name;
+    model_limits limits;
+} script_model;
+
+typedef struct script_key {
+    daruma_str value;   /* the secret */
+    daruma_str account; /* its owner; empty: nobody in particular */
+    daruma_str name;    /* for reports: as written, or "key1" in order */
+} script_key;
+
+typedef enum expect_what {
+    EXPECT_CALLS,
+    EXPECT_ANSWERED,
+    EXPECT_FAULTS,
+    EXPECT_ABORTED,
+    EXPECT_MOST,
+} expect_what;
+
+/* One thing that must be true at the end: WHAT of SUBJECT is OP VALUE. */
+typedef struct expect {
+    expect_what what;
+    daruma_str subject; /* a model or a kind of fault; empty: all together */
+    char op[3];         /* "<=", "==", ... */
+    int64_t value;
+    daruma_str text; /* as written, for reports */
+} expect;
+
+typedef struct script {
+    daruma_arena memory;
+    uint32_t users;    /* who holds it: script_drop() */
+    daruma_str listen; /* empty when not said */
+    int64_t seed;      /* 1 when not said */
+    script_model *models;
+    size_t nmodels; /* 0: any model will do */
+    script_key *keys;
+    size_t nkeys; /* 0: any key will do */
+    fault *faults;
+    size_t nfaults;
+    expect *expects;
+    size_t nexpects;
+    bool says_seed, says_models, says_keys, says_faults, says_expect; /* which parts it has */
+} script;
+
+/* Where and what is wrong with a script. */
+typedef struct script_error {
+    int line, column; /* 1-based; 0 unknown */
+    char text[256];
+} script_error;
+
+/* Reads a script; NULL and *err when there is something wrong with it. The caller holds it. */
+script *script_read(daruma_str yaml, script_error *err);
+script *script_hold(script *s);
+void script_drop(script *s); /* the last one to hold it frees it; NULL allowed */
+/* What `b` does not say is taken over from `a`: a new script replaces only the parts it has. */
+void script_inherit(script *b, const script *a);
+
+/* The names of what a fault may say, for flags: "model", "times", ...; NULL behind the last. `words` may be NULL. */
+const char *script_fault_key(size_t i, const char **words);
+/* Is `value` what `e` wants? */
+bool expect_holds(const expect *e, int64_t value);
+#endif
