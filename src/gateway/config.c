@@ -300,6 +300,16 @@ bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, confi
     return ok;
 }
 
+bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *err)
+{
+    config_reader r = {.ret = c, .a = a, .err = err, .raw = text};
+    *err = (config_error){0};
+    for (size_t i = 0; i < noptions; i++)
+        if (options[i].type == OPTION_LISTEN)
+            return config_value(&r, &options[i], text, c);
+    return false;
+}
+
 /* "v1", "v4", "v1beta": how APIs name their versions in a path. */
 static bool is_version(daruma_str segment)
 {
@@ -334,8 +344,8 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
         buf_put(&out, str_eq(first, S("v1")) ? str_from(whole, first.n) : path);
         return buf_str(&out);
     }
-    if (!prefix.n && is_version(first))
-        return path;
+    if (!prefix.n && (is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
+        return path; /* others' paths are not ours to complete */
     if (!prefix.n)
         BUF_LIT(&out, "/v1");
     buf_put(&out, path);

@@ -74,6 +74,9 @@ bool config_read(daruma_str text, config_env env, void *user, daruma_arena *a, c
  * OPENAI_UPSTREAM_URL, where set, say where they are. */
 bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
 
+/* Reads an address as `listen` takes it ("127.0.0.1:4141", ":0") into c->listen_host and c->listen_port. */
+bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *err);
+
 /* The request target for a provider: its prefix and the path (query included) a client sent, so that "/v1" stands in
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
  * a prefix a path that has no version gets "/v1". Lives in `a` or borrows `path`. */

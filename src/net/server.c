@@ -325,7 +325,7 @@ bool call_write(call *call_, daruma_str bytes)
         bufs[n++] = uv_buf_init(line, (unsigned)snprintf(line, sizeof line, "%zx\r\n", bytes.n));
     bufs[n++] = buf_of(bytes);
     if (c->chunked)
-        bufs[n++] = uv_buf_init((char[]){"\r\n"}, 2);
+        bufs[n++] = buf_of(S("\r\n"));
     c->head_out = (daruma_str){0};
     if (c->answer_left > 0)
         c->answer_left -= (int64_t)bytes.n;

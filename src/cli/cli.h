@@ -1,0 +1,37 @@
+/* cli.h - the subcommands. Each gets its own name as argv[0] and returns the exit code: 0 fine, 1 it did not go
+ * well, 2 it was asked wrongly. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+#include "daruma.h"
+#include <stdio.h>
+
+typedef struct cli_command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help; /* one line */
+} cli_command;
+
+int cli_serve(int argc, char **argv);
+int cli_with(int argc, char **argv);
+int cli_demo(int argc, char **argv);
+int cli_chaos(int argc, char **argv);
+int cli_check(int argc, char **argv);
+int cli_policy(int argc, char **argv);
+int cli_classify(int argc, char **argv);
+int cli_replay(int argc, char **argv);
+int cli_explain(int argc, char **argv);
+int cli_version(int argc, char **argv);
+
+/* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. */
+typedef struct cli_option {
+    const char *name;  /* "--listen" */
+    const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
+    const char **text; /* where a value goes */
+    bool *on;          /* where a switch goes */
+    const char *help;
+} cli_option;
+
+/* Reads options up to the first other argument or "--". Returns its index, or -1 after an error was told (exit 2),
+ * or -2 after --help was answered (exit 0). `usage` is the first line of the help, `about` what follows it. */
+int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
+#endif

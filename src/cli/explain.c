@@ -1,0 +1,162 @@
+/* explain.c - `daruma explain`: an error on stdin, or a case from the event file, in plain words. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+enum { EVENTS_FILE_BYTES_MAX = 256 << 20 };
+
+static daruma_str read_all(FILE *in, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    char chunk[4096];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, in)) > 0 && b.n < CLASSIFY_BODY_BYTES_MAX)
+        buf_put(&b, (daruma_str){chunk, n});
+    return buf_str(&b);
+}
+
+/* ---- an error text ---- */
+
+static int explain_text(int status, daruma_arena *a)
+{
+    daruma_evidence ev = {
+        .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(read_all(stdin, a)), .took = -1};
+    if (!ev.body.n && !status) {
+        fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
+        return 2;
+    }
+    daruma_failure f = daruma_classify(&ev, sys_moment(), a);
+    daruma_buf b = buf_in(a);
+    daruma_explain(&f, NULL, &b);
+    buf_putc(&b, '\n');
+    fwrite(b.p, 1, b.n, stdout);
+    return 0;
+}
+
+/* ---- a case ---- */
+
+/* The words of one event line; empty for events that say nothing to people. */
+static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
+{
+    daruma_str name = json_text(json_get(line, S("event")), a), ts = json_text(json_get(line, S("ts")), a);
+    daruma_str kind = json_text(json_get(line, S("kind")), a), message = json_text(json_get(line, S("message")), a);
+    daruma_str provider = json_text(json_get(line, S("provider")), a), model = json_text(json_get(line, S("model")), a);
+    bool known;
+    daruma_kind k = daruma_kind_parse(kind, &known);
+    daruma_buf b = buf_in(a);
+    buf_printf(&b, "%.*s  ", (int)(ts.n > 40 ? 40 : ts.n), ts.p ? ts.p : "");
+    if (str_eq(name, S("llm_request_failed"))) {
+        buf_printf(&b, "call %zu to ", ++*calls);
+        buf_put(&b, provider);
+        BUF_LIT(&b, "/");
+        buf_put(&b, model);
+        BUF_LIT(&b, " failed: ");
+        buf_putz(&b, daruma_kind_words(k));
+        int64_t status = json_int(json_get(line, S("status")), 0);
+        if (status)
+            buf_printf(&b, " (%s, status %lld)", daruma_kind_name(k), (long long)status);
+        if (message.n) {
+            BUF_LIT(&b, "; the provider said: ");
+            buf_put(&b, message);
+        }
+    } else if (str_eq(name, S("llm_retry_attempt"))) {
+        BUF_LIT(&b, "daruma decided: ");
+        buf_put(&b, json_text(json_get(line, S("remedy")), a));
+        int64_t delay = json_int(json_get(line, S("delay_ms")), 0);
+        if (delay > 0) {
+            BUF_LIT(&b, " after ");
+            buf_duration(&b, delay);
+        }
+    } else if (str_eq(name, S("error_recovery_success"))) {
+        BUF_LIT(&b, "it worked: the client got its answer and saw nothing of this");
+    } else if (str_eq(name, S("error_recovery_failed"))) {
+        BUF_LIT(&b, "nothing more to try: the client was told");
+    } else {
+        buf_put(&b, name);
+        daruma_str reason = json_text(json_get(line, S("reason")), a);
+        if (reason.n) {
+            BUF_LIT(&b, ": ");
+            buf_put(&b, reason);
+        }
+    }
+    buf_putc(&b, '\n');
+    fwrite(b.p, 1, b.n, stdout);
+}
+
+/* The last failure of a case, in the words clients got. */
+static void tell_end(daruma_str line, daruma_arena *a)
+{
+    bool known;
+    daruma_kind k = daruma_kind_parse(json_text(json_get(line, S("kind")), a), &known);
+    daruma_failure f = {.kind = k,
+                        .status = (int)json_int(json_get(line, S("status")), 0),
+                        .severity = daruma_kind_severity(k),
+                        .retryable = daruma_kind_passes(k),
+                        .limit = json_int(json_get(line, S("limit")), -1),
+                        .used = -1,
+                        .requested = json_int(json_get(line, S("requested")), -1),
+                        .wait = json_int(json_get(line, S("retry_after_ms")), -1),
+                        .message = json_text(json_get(line, S("message")), a)};
+    daruma_buf b = buf_in(a);
+    daruma_explain(&f, NULL, &b);
+    buf_putc(&b, '\n');
+    fwrite(b.p, 1, b.n, stdout);
+}
+
+static int explain_case(const char *id, const char *file, daruma_arena *a)
+{
+    daruma_str text, last = {0};
+    char why[256];
+    size_t calls = 0, found = 0;
+    if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why)) {
+        fprintf(stderr,
+                "daruma explain: %s\nName the event file with --events FILE (`events: { file: ... }` in the "
+                "configuration).\n",
+                why);
+        return 2;
+    }
+    while (text.n) {
+        daruma_str line = str_cut(&text, '\n');
+        if (!str_eq(json_text(json_get(line, S("case")), a), str_of(id)))
+            continue;
+        found++;
+        tell_event(line, &calls, a);
+        last = line;
+    }
+    if (!found) {
+        fprintf(stderr, "daruma explain: %s has no case %s (ids stand in x-daruma-case)\n", file, id);
+        return 1;
+    }
+    if (json_get(last, S("kind")).n && str_eq(json_text(json_get(last, S("event")), a), S("error_recovery_failed")))
+        tell_end(last, a);
+    return 0;
+}
+
+int cli_explain(int argc, char **argv)
+{
+    static const char about[] = "Says in plain words what an error means and what to do about it.\n\n"
+                                "  daruma explain < error.json           an error text, JSON, HTML or a log line\n"
+                                "  daruma explain CASE                   a case from the event file (x-daruma-case)";
+    const char *file = "daruma.events.jsonl", *status = NULL;
+    const cli_option options[] = {{"--events", "FILE", &file, NULL, "the event file; default: daruma.events.jsonl"},
+                                  {"--status", "N", &status, NULL, "the HTTP status that came with the error on stdin"},
+                                  {0}};
+    int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [CASE]", about);
+    int64_t code = 0;
+    daruma_arena a;
+    if (rest < 0)
+        return rest == -2 ? 0 : 2;
+    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
+        fprintf(stderr, "daruma explain: --status %s is no HTTP status\n", status);
+        return 2;
+    }
+    sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);
+    int result = rest < argc ? explain_case(argv[rest], file, &a) : explain_text((int)code, &a);
+    sys_arena_done(&a);
+    return result;
+}

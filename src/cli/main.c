@@ -1,0 +1,73 @@
+/* main.c - the daruma program: a table of subcommands. */
+#include "base/str.h"
+#include "cli/cli.h"
+#include <stdlib.h>
+
+static const cli_command commands[] = {
+    {"serve", cli_serve, "the gateway: point any agent or SDK at it"},
+    {"with", cli_with, "run one command behind a gateway of its own: daruma with -- COMMAND..."},
+    {"demo", cli_demo, "gateway and faulty provider together, with commands to try"},
+    {"chaos", cli_chaos, "a provider that misbehaves on purpose, for your tests"},
+    {"check", cli_check, "read a configuration and say whether it is fine"},
+    {"policy", cli_policy, "print what is done about each kind of failure"},
+    {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
+    {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
+    {"replay", cli_replay, "run scenario files through the engine"},
+    {"version", cli_version, "print the version"},
+};
+
+static void help(FILE *to)
+{
+    fprintf(to, "daruma " DARUMA_VERSION ": error recovery for LLM agents\n\nUsage: daruma COMMAND [OPTIONS]\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
+    fprintf(to, "\n`daruma COMMAND --help` tells more. Start with:\n\n"
+                "  daruma serve                     then set OPENAI_BASE_URL=http://127.0.0.1:4141/v1\n"
+                "                                   or ANTHROPIC_BASE_URL=http://127.0.0.1:4141\n"
+                "  daruma with -- COMMAND...        does both for one command\n");
+}
+
+static int unknown(const char *name)
+{
+    const char *near = NULL;
+    size_t best = 3;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        size_t d = str_distance(str_of(name), str_of(commands[i].name), 3);
+        if (d < best) {
+            best = d;
+            near = commands[i].name;
+        }
+    }
+    fprintf(stderr, "daruma: there is no command `%s`", name);
+    if (near)
+        fprintf(stderr, "; did you mean `%s`?", near);
+    fprintf(stderr, "\nSee daruma --help.\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return 2;
+    }
+    daruma_str name = str_of(argv[1]);
+    if (str_eq(name, S("--help")) || str_eq(name, S("-h")) || str_eq(name, S("help"))) {
+        help(stdout);
+        return 0;
+    }
+    if (str_eq(name, S("--version")) || str_eq(name, S("-V")))
+        name = S("version");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (str_eq(name, str_of(commands[i].name)))
+            return commands[i].run(argc - 1, argv + 1);
+    return unknown(argv[1]);
+}
+
+int cli_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("daruma " DARUMA_VERSION "\n");
+    return 0;
+}

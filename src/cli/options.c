@@ -1,0 +1,59 @@
+#include "base/str.h"
+#include "cli/cli.h"
+
+static void help(const cli_option *options, const char *usage, const char *about)
+{
+    printf("Usage: daruma %s\n\n%s\n", usage, about);
+    if (options->name)
+        printf("\nOptions\n");
+    for (const cli_option *o = options; o->name; o++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+        printf("  %-24s %s\n", left, o->help);
+    }
+}
+
+/* One argument that begins with "--". Returns how many it used, 0 after an error was told. */
+static int take(int left, char **argv, const cli_option *options)
+{
+    daruma_str given = str_of(argv[0]), rest = given, name = str_cut(&rest, '=');
+    for (const cli_option *o = options; o->name; o++) {
+        if (!str_eq(name, str_of(o->name)))
+            continue;
+        if (!o->value) {
+            *o->on = true;
+            return 1;
+        }
+        if (name.n < given.n) {
+            *o->text = argv[0] + name.n + 1;
+            return 1;
+        }
+        if (left < 2) {
+            fprintf(stderr, "daruma: %s needs a value: %s %s\n", o->name, o->name, o->value);
+            return 0;
+        }
+        *o->text = argv[1];
+        return 2;
+    }
+    fprintf(stderr, "daruma: there is no option %s here; --help lists them\n", argv[0]);
+    return 0;
+}
+
+int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
+{
+    int i = 1;
+    while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+        daruma_str arg = str_of(argv[i]);
+        if (str_eq(arg, S("--")))
+            return i + 1;
+        if (str_eq(arg, S("--help")) || str_eq(arg, S("-h"))) {
+            help(options, usage, about);
+            return -2;
+        }
+        int used = take(argc - i, argv + i, options);
+        if (!used)
+            return -1;
+        i += used;
+    }
+    return i;
+}

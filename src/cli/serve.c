@@ -1,0 +1,129 @@
+/* serve.c - `daruma serve`: runs the gateway until it is told to stop. SIGTERM and Ctrl-C let requests end, a second
+ * one stops at once; SIGHUP reads the configuration again. */
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "gateway/gateway.h"
+#include "sys/sys.h"
+#include <signal.h>
+#include <unistd.h>
+
+typedef struct serving {
+    gateway *g;
+    uv_signal_t term, quit, hup;
+    bool draining, quiet;
+} serving;
+
+static void stop(void *user)
+{
+    serving *s = user;
+    uv_close((uv_handle_t *)&s->term, NULL);
+    uv_close((uv_handle_t *)&s->quit, NULL);
+    uv_close((uv_handle_t *)&s->hup, NULL);
+    gateway_close(s->g);
+    s->g = NULL;
+}
+
+static void summary(const serving *s)
+{
+    char text[2048];
+    daruma_buf b = buf_over(text, sizeof text);
+    gateway_summary(s->g, &b);
+    if (!s->quiet)
+        fprintf(stderr, STR_FMT, STR_ARG(buf_str(&b)));
+}
+
+static void on_drained(void *user)
+{
+    serving *s = user;
+    if (!s->g)
+        return;
+    summary(s);
+    stop(s);
+}
+
+static void on_stop(uv_signal_t *h, int signum)
+{
+    serving *s = h->data;
+    (void)signum;
+    if (!s->g)
+        return;
+    if (!s->draining && !s->quiet)
+        fprintf(stderr, "daruma: stopping; requests under way may end (again: stop now)\n");
+    s->draining = true;
+    gateway_drain(s->g, on_drained, s);
+}
+
+static void on_hup(uv_signal_t *h, int signum)
+{
+    serving *s = h->data;
+    char why[512];
+    (void)signum;
+    if (!s->g)
+        return;
+    if (gateway_reload(s->g, why))
+        fprintf(stderr, "daruma: the configuration was read again\n");
+    else
+        fprintf(stderr, "daruma: the configuration stays as it was: %s\n", why);
+}
+
+static void watch_signals(serving *s, uv_loop_t *loop)
+{
+    uv_signal_init(loop, &s->term);
+    uv_signal_init(loop, &s->quit);
+    uv_signal_init(loop, &s->hup);
+    s->term.data = s->quit.data = s->hup.data = s;
+    uv_signal_start(&s->term, on_stop, SIGTERM);
+    uv_signal_start(&s->quit, on_stop, SIGINT);
+    uv_signal_start(&s->hup, on_hup, SIGHUP);
+}
+
+static void greet(const serving *s, const char *file)
+{
+    const config *cfg = gateway_config(s->g);
+    int port = gateway_port(s->g);
+    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://" STR_FMT ":%d (%s)\n", STR_ARG(cfg->listen_host),
+            port, file ? file : "no configuration: OpenAI and Anthropic with the clients' own keys");
+    fprintf(stderr, "  OPENAI_BASE_URL=http://127.0.0.1:%d/v1   ANTHROPIC_BASE_URL=http://127.0.0.1:%d\n", port, port);
+}
+
+int cli_serve(int argc, char **argv)
+{
+    static const char about[] =
+        "Starts the gateway. Without a configuration it listens on 127.0.0.1:4141 and forwards to Anthropic what\n"
+        "carries anthropic-version, the rest of /v1/* to OpenAI, with the clients' own credentials.\n\n"
+        "  GET /daruma/health   is it up        GET /daruma/status   targets, breakers, counts\n"
+        "  GET /daruma/events   every step as server-sent events\n\n"
+        "SIGHUP reads the configuration again; SIGTERM and Ctrl-C let requests end, twice stops at once.";
+    const char *file = NULL, *listen = NULL;
+    serving s = {0};
+    const cli_option options[] = {
+        {"--config", "FILE", &file, NULL, "YAML file; `daruma check --options` lists what it may say"},
+        {"--listen", "HOST:PORT", &listen, NULL, "where clients connect, over the file's word"},
+        {"--quiet", NULL, NULL, &s.quiet, "nothing on stderr but errors"},
+        {0}};
+    int rest = cli_options(argc, argv, options, "serve [--config FILE] [--listen HOST:PORT] [--quiet] [FILE]", about);
+    if (rest < 0)
+        return rest == -2 ? 0 : 2;
+    if (rest < argc && !file)
+        file = argv[rest++];
+    if (rest < argc) {
+        fprintf(stderr, "daruma serve: one configuration file is enough; what is `%s`?\n", argv[rest]);
+        return 2;
+    }
+    char why[512];
+    uv_loop_t *loop = uv_default_loop();
+    gateway_options o = {.config_file = file, .listen = listen, .quiet = s.quiet};
+    sys_ignore_sigpipe();
+    s.g = gateway_start(loop, &o, why);
+    if (!s.g) {
+        fprintf(stderr, "daruma serve: %s\n", why);
+        return 2;
+    }
+    watch_signals(&s, loop);
+    if (!s.quiet)
+        greet(&s, file);
+    uv_run(loop, UV_RUN_DEFAULT);
+    uv_loop_close(loop);
+    return 0;
+}

@@ -1,0 +1,133 @@
+/* with.c - `daruma with -- COMMAND...`: a gateway for one command. Sets the base URLs that SDKs and agents read,
+ * runs the command, and says at the end what was recovered. */
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "gateway/gateway.h"
+#include "sys/sys.h"
+#include <signal.h>
+#include <stdlib.h>
+
+/* Variables that SDKs and agents read; some want the /v1, some do not. */
+static const struct {
+    const char *name, *path, *upstream; /* upstream: what a value that is set already becomes */
+} variables[] = {
+    {"OPENAI_BASE_URL", "/v1", "OPENAI_UPSTREAM_URL"},
+    {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
+    {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},
+    {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"},
+};
+
+typedef struct running {
+    gateway *g;
+    uv_process_t child;
+    uv_signal_t term, quit;
+    int code;
+    bool gone;
+} running;
+
+static void child_gone(uv_process_t *p, int64_t status, int signum)
+{
+    running *r = p->data;
+    char text[2048];
+    daruma_buf b = buf_over(text, sizeof text);
+    r->code = signum ? 128 + signum : (int)status;
+    r->gone = true;
+    gateway_summary(r->g, &b);
+    fprintf(stderr, STR_FMT, STR_ARG(buf_str(&b)));
+    uv_close((uv_handle_t *)p, NULL);
+    uv_close((uv_handle_t *)&r->term, NULL);
+    uv_close((uv_handle_t *)&r->quit, NULL);
+    gateway_close(r->g);
+}
+
+/* Ctrl-C reaches the command by itself: we only must not die before it. */
+static void on_interrupt(uv_signal_t *h, int signum)
+{
+    (void)h;
+    (void)signum;
+}
+
+static void on_term(uv_signal_t *h, int signum)
+{
+    running *r = h->data;
+    if (!r->gone)
+        uv_process_kill(&r->child, signum);
+}
+
+/* What pointed at a provider before becomes where the gateway forwards to. */
+static void keep_upstreams(void)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *was = getenv(variables[i].name);
+        if (was && *was)
+            setenv(variables[i].upstream, was, 0);
+    }
+}
+
+static void point_here(int port)
+{
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char here[64];
+        snprintf(here, sizeof here, "http://127.0.0.1:%d%s", port, variables[i].path);
+        setenv(variables[i].name, here, 1);
+        unsetenv(variables[i].upstream);
+    }
+    setenv("NO_PROXY", getenv("NO_PROXY") ? getenv("NO_PROXY") : "127.0.0.1,localhost", 0);
+}
+
+static int spawn(running *r, uv_loop_t *loop, char **command)
+{
+    uv_stdio_container_t stdio[3];
+    for (int i = 0; i < 3; i++)
+        stdio[i] = (uv_stdio_container_t){.flags = UV_INHERIT_FD, .data.fd = i};
+    uv_process_options_t o = {
+        .file = command[0], .args = command, .stdio = stdio, .stdio_count = 3, .exit_cb = child_gone};
+    r->child.data = r;
+    return uv_spawn(loop, &r->child, &o);
+}
+
+int cli_with(int argc, char **argv)
+{
+    static const char about[] =
+        "Starts a gateway for one command on a free port, sets OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL "
+        "and\n"
+        "ANTHROPIC_API_URL for it, runs it, and says on stderr what was recovered. The exit code is the command's.\n"
+        "Base URLs that were set before are where the gateway forwards to.\n\n"
+        "  daruma with -- python my_agent.py";
+    const char *file = NULL;
+    bool verbose = false;
+    running r = {0};
+    char why[512];
+    const cli_option options[] = {{"--config", "FILE", &file, NULL, "YAML file; default: the clients' own keys"},
+                                  {"--verbose", NULL, NULL, &verbose, "every step as a line on stderr"},
+                                  {0}};
+    int rest = cli_options(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);
+    if (rest < 0)
+        return rest == -2 ? 0 : 2;
+    if (rest >= argc) {
+        fprintf(stderr, "daruma with: which command? daruma with -- COMMAND [ARGUMENT...]\n");
+        return 2;
+    }
+    uv_loop_t *loop = uv_default_loop();
+    sys_ignore_sigpipe();
+    keep_upstreams();
+    r.g = gateway_start(loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose}, why);
+    if (!r.g) {
+        fprintf(stderr, "daruma with: %s\n", why);
+        return 2;
+    }
+    point_here(gateway_port(r.g));
+    uv_signal_init(loop, &r.term);
+    uv_signal_init(loop, &r.quit);
+    r.term.data = r.quit.data = &r;
+    uv_signal_start(&r.term, on_term, SIGTERM);
+    uv_signal_start(&r.quit, on_interrupt, SIGINT);
+    int error = spawn(&r, loop, argv + rest);
+    if (error) {
+        fprintf(stderr, "daruma with: cannot run %s: %s\n", argv[rest], uv_strerror(error));
+        return error == UV_ENOENT ? 127 : 126;
+    }
+    uv_run(loop, UV_RUN_DEFAULT);
+    return r.code;
+}

@@ -1,0 +1,165 @@
+/* admin.c - what people and machines ask daruma itself: GET /daruma/health, /daruma/status, /daruma/events. */
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include <stdlib.h>
+
+enum { PLACES_SHOWN_MAX = 256 };
+
+static void put_count(daruma_buf *b, const char *name, uint64_t v)
+{
+    buf_json(b, str_of(name));
+    buf_printf(b, ":%llu,", (unsigned long long)v);
+}
+
+/* Takes the comma after the last member away again. */
+static void close_object(daruma_buf *b)
+{
+    if (b->n && b->p[b->n - 1] == ',')
+        b->n--;
+    BUF_LIT(b, "},");
+}
+
+static void put_counts(daruma_buf *b, const gateway_counts *n)
+{
+    BUF_LIT(b, "\"requests\":{");
+    put_count(b, "all", n->requests);
+    put_count(b, "ok", n->ok);
+    put_count(b, "recovered", n->recovered);
+    put_count(b, "degraded", n->degraded);
+    put_count(b, "explained", n->explained);
+    put_count(b, "failed", n->failed);
+    put_count(b, "cancelled", n->cancelled);
+    put_count(b, "passed_on", n->passed);
+    close_object(b);
+    BUF_LIT(b, "\"calls\":{");
+    put_count(b, "all", n->calls);
+    uint64_t bad = 0;
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        bad += n->kinds[k];
+    put_count(b, "failed", bad);
+    put_count(b, "wasted_ms", n->wasted_ms);
+    put_count(b, "waited_ms", n->waited_ms);
+    buf_printf(b, "\"error_rate\":%llu.%03llu,", n->calls ? (unsigned long long)(bad / n->calls) : 0ULL,
+               n->calls ? (unsigned long long)(bad % n->calls * 1000 / n->calls) : 0ULL);
+    close_object(b);
+    BUF_LIT(b, "\"failures\":{");
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        if (n->kinds[k])
+            put_count(b, daruma_kind_name((daruma_kind)k), n->kinds[k]);
+    close_object(b);
+    BUF_LIT(b, "\"remedies\":{");
+    for (int r = 0; r < DARUMA_REMEDIES; r++)
+        if (n->remedies[r])
+            put_count(b, daruma_remedy_name((daruma_remedy_kind)r), n->remedies[r]);
+    close_object(b);
+}
+
+static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, daruma_ms now)
+{
+    daruma_health h = daruma_ward_look(g->ward, t, now);
+    BUF_LIT(b, "{\"provider\":");
+    buf_json(b, t->provider);
+    BUF_LIT(b, ",\"model\":");
+    buf_json(b, t->model);
+    BUF_LIT(b, ",\"account\":");
+    buf_json(b, t->account);
+    BUF_LIT(b, ",\"key\":");
+    buf_json(b, t->key);
+    buf_printf(b, ",\"well\":%s", h.well ? "true" : "false");
+    if (!h.well)
+        buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
+                   daruma_scope_name(h.who), (long long)h.in);
+    buf_printf(b, ",\"retries_left\":%lld},", (long long)daruma_budget_left(daruma_ward_budget(g->ward, t, now), now));
+}
+
+static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
+{
+    const setup *s = g->now;
+    BUF_LIT(b, "\"targets\":{");
+    for (size_t r = 0; r < s->nroutes; r++) {
+        buf_json(b, s->routes[r].model);
+        BUF_LIT(b, ":[");
+        for (size_t t = 0; t < s->routes[r].ntargets; t++)
+            put_target(b, g, &s->routes[r].targets[t], now);
+        if (s->routes[r].ntargets)
+            b->n--;
+        BUF_LIT(b, "],");
+    }
+    close_object(b);
+}
+
+static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
+{
+    daruma_place places[PLACES_SHOWN_MAX];
+    size_t all = daruma_ward_list(g->ward, now, places, PLACES_SHOWN_MAX);
+    size_t shown = all < PLACES_SHOWN_MAX ? all : PLACES_SHOWN_MAX;
+    buf_printf(b, "\"places_watched\":%zu,\"places\":[", all);
+    for (size_t i = 0; i < shown; i++) {
+        const daruma_place *p = &places[i];
+        BUF_LIT(b, "{\"id\":\"");
+        buf_hex64(b, p->id);
+        buf_printf(
+            b, "\",\"who\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},",
+            daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in, p->calls, p->bad);
+    }
+    if (shown)
+        b->n--;
+    BUF_LIT(b, "],");
+}
+
+void admin_status(gateway *g, daruma_buf *b)
+{
+    daruma_ms now = exchange_now().now;
+    buf_printf(b,
+               "{\"version\":\"" DARUMA_VERSION
+               "\",\"uptime_ms\":%lld,\"profile\":\"%s\",\"active\":%u,\"connections\":%u,"
+               "\"upstream_connections\":%u,\"sessions\":%zu,",
+               (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
+               upstream_open(g->now->up), memory_sessions(g->mem));
+    put_counts(b, &g->counts);
+    put_targets(b, g, now);
+    put_places(b, g, now);
+    b->n--;
+    BUF_LIT(b, "}\n");
+}
+
+static void answer(call *c, int status, daruma_str type, daruma_str body)
+{
+    daruma_header h[] = {{S("content-type"), type}, {S("cache-control"), S("no-store")}};
+    call_head(c, status, h, 2, (int64_t)body.n);
+    call_write(c, body);
+    call_end(c);
+}
+
+static void answer_events(gateway *g, call *c)
+{
+    daruma_header h[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
+                         {S("cache-control"), S("no-store")}};
+    call_head(c, 200, h, 2, -1);
+    call_write(c, S(": daruma events, one JSON line each\n\n"));
+    events_subscribe(g->events, c);
+}
+
+bool admin_handles(gateway *g, call *c)
+{
+    daruma_str path = c->head.path;
+    if (!str_starts(path, S("/daruma/")) && !str_eq(path, S("/daruma")))
+        return false;
+    c->user = NULL; /* not an exchange */
+    if (!str_eq(c->head.method, S("GET"))) {
+        answer(c, 405, S("text/plain"), S("Only GET is answered here.\n"));
+    } else if (str_eq(path, S("/daruma/health"))) {
+        answer(c, g->draining ? 503 : 200, S("application/json"),
+               g->draining ? S("{\"status\":\"draining\"}\n") : S("{\"status\":\"ok\"}\n"));
+    } else if (str_eq(path, S("/daruma/status"))) {
+        daruma_buf b = buf_in(c->arena);
+        admin_status(g, &b);
+        answer(c, b.full ? 500 : 200, S("application/json"), buf_str(&b));
+    } else if (str_eq(path, S("/daruma/events"))) {
+        answer_events(g, c);
+    } else {
+        answer(c, 404, S("text/plain"), S("There are /daruma/health, /daruma/status and /daruma/events.\n"));
+    }
+    return true;
+}

@@ -1,0 +1,233 @@
+/* finish.c - when nothing helped: the provider's own error, or a readable message in the model's
+ * place, in the client's dialect, with honest advice whether and when to come again. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+
+/* `auto`: clients act on some errors themselves; an agent in the middle of a task is better off with an
+ * answer it can read. */
+static bool as_message(const exchange *x)
+{
+    if (!x->d || !x->scan.ok)
+        return false;
+    switch (x->s->cfg.on_failure) {
+    case ON_FAILURE_ERROR:
+        return false;
+    case ON_FAILURE_MESSAGE:
+        return true;
+    case ON_FAILURE_AUTO:
+        break;
+    }
+    switch (x->failure.kind) {
+    case DARUMA_AUTH:
+    case DARUMA_PERMISSION:
+    case DARUMA_QUOTA:
+    case DARUMA_RATE_LIMIT:
+    case DARUMA_CONTEXT_LENGTH:
+        return false;
+    default:
+        return x->scan.tools && !x->scan.schema;
+    }
+}
+
+/* Status where the provider gave none that fits an error. */
+static int status_of(const daruma_failure *f)
+{
+    if (f->status >= 400 && f->status < 600)
+        return f->status;
+    switch (f->kind) {
+    case DARUMA_RATE_LIMIT:
+    case DARUMA_QUOTA:
+        return 429;
+    case DARUMA_AUTH:
+        return 401;
+    case DARUMA_PERMISSION:
+        return 403;
+    case DARUMA_MODEL_NOT_FOUND:
+        return 404;
+    case DARUMA_REQUEST_TOO_LARGE:
+        return 413;
+    case DARUMA_CONTEXT_LENGTH:
+    case DARUMA_OUTPUT_LIMIT:
+    case DARUMA_ORPHAN_TOOL_CALL:
+    case DARUMA_INVALID_MESSAGE:
+    case DARUMA_INVALID_TOOL_SCHEMA:
+    case DARUMA_INVALID_PARAMETER:
+    case DARUMA_CONTENT_FILTER:
+        return 400;
+    case DARUMA_OVERLOADED:
+        return 503;
+    case DARUMA_TIMEOUT:
+        return 504;
+    default:
+        return 502;
+    }
+}
+
+static daruma_str explanation(exchange *x)
+{
+    daruma_buf b = buf_in(x->c->arena);
+    daruma_explain(&x->failure, &x->kase, &b);
+    return buf_str(&b);
+}
+
+static void announce(exchange *x, daruma_outcome o)
+{
+    daruma_moment at = exchange_now();
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "error_recovery_failed";
+    e.failure = &x->failure;
+    e.outcome = o;
+    e.attempts = x->kase.attempts;
+    e.took = at.now - x->started;
+    exchange_event(x, &e);
+}
+
+/* The last words of a stream whose head said "pending". */
+static daruma_str closing_comment(exchange *x, daruma_outcome o)
+{
+    daruma_buf b = buf_in(x->c->arena);
+    buf_printf(&b, ": daruma outcome=%s attempts=%u kind=%s case=", daruma_outcome_name(o), x->kase.attempts,
+               daruma_kind_name(x->failure.kind));
+    buf_hex64(&b, x->kase.id);
+    BUF_LIT(&b, "\n\n");
+    return buf_str(&b);
+}
+
+/* retry-after and x-should-retry, which SDKs obey (clients.md): false when waiting cannot help or would
+ * take longer than anybody waits. */
+static void put_advice(exchange *x, daruma_header *h, size_t *n)
+{
+    daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, exchange_now().now);
+    bool again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable;
+    h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
+    if (in < 0 || !x->failure.retryable)
+        return;
+    daruma_buf b = buf_in(x->c->arena);
+    buf_int(&b, (in + 999) / 1000);
+    h[(*n)++] = (daruma_header){S("retry-after"), buf_str(&b)};
+}
+
+/* Fields of the provider's error that still hold for the client. */
+static size_t kept_headers(exchange *x, daruma_header *out)
+{
+    static const daruma_str dropped[] = {{"content-type", 12},   {"content-encoding", 16}, {"retry-after", 11},
+                                         {"retry-after-ms", 14}, {"x-should-retry", 14},   {"set-cookie", 10}};
+    size_t n = 0;
+    for (size_t i = 0; i < x->nfailed_headers; i++) {
+        bool drop = false;
+        for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++)
+            drop |= str_ieq(x->failed_headers[i].name, dropped[d]);
+        if (!drop)
+            out[n++] = x->failed_headers[i];
+    }
+    return n;
+}
+
+static void answer(exchange *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
+{
+    daruma_header *theirs = ARENA_NEW(x->c->arena, daruma_header, x->nfailed_headers + 1);
+    size_t n = 0;
+    if (theirs) {
+        n = status >= 400 ? kept_headers(x, theirs) : 0;
+        theirs[n++] = (daruma_header){S("content-type"), type};
+    }
+    daruma_header *h = head_for_client(x, theirs, n, o, &n, 2);
+    if (h && status >= 400)
+        put_advice(x, h, &n);
+    call_head(x->c, status, h, n, (int64_t)body.n);
+    call_write(x->c, body);
+}
+
+static void write_message(exchange *x)
+{
+    daruma_arena *a = x->c->arena;
+    daruma_buf text = buf_in(a), out = buf_in(a);
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = exchange_now().wall};
+    BUF_LIT(&text, DIALECT_NOTICE "\n\n");
+    buf_put(&text, explanation(x));
+    memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
+    if (x->streaming)
+        x->d->write_message_stream(&out, &w, buf_str(&text));
+    else
+        x->d->write_message(&out, &w, buf_str(&text));
+    if (x->pending) {
+        call_write(x->c, buf_str(&out));
+        call_write(x->c, closing_comment(x, DARUMA_OUTCOME_EXPLAINED));
+        return;
+    }
+    answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), buf_str(&out),
+           DARUMA_OUTCOME_EXPLAINED);
+}
+
+/* The message an error carries: the provider's own words where it gave any. */
+static daruma_str error_message(exchange *x, daruma_str note)
+{
+    return x->failure.message.n ? x->failure.message : note;
+}
+
+static void write_error(exchange *x)
+{
+    const dialect *d = x->d ? x->d : &dialect_openai;
+    daruma_str note = explanation(x);
+    daruma_buf out = buf_in(x->c->arena);
+    int status = status_of(&x->failure);
+    if (x->pending) {
+        d->write_stream_error(&out, &x->failure, status, error_message(x, note), note);
+        call_write(x->c, buf_str(&out));
+        call_write(x->c, closing_comment(x, DARUMA_OUTCOME_FAILED));
+        return;
+    }
+    bool theirs = x->failed_body.n && (!x->d || d->is_error(x->failed_body));
+    if (theirs && (!x->d || !dialect_add_note(&out, x->failed_body, note))) {
+        out = buf_in(x->c->arena);
+        buf_put(&out, x->failed_body);
+    } else if (!theirs) {
+        d->write_error(&out, &x->failure, status, error_message(x, note), note);
+    }
+    answer(x, status, S("application/json"), buf_str(&out), DARUMA_OUTCOME_FAILED);
+}
+
+/* A failed case is kept for a while: when the client's SDK retries, it goes on with what is left. */
+static void remember_case(exchange *x)
+{
+    if (!x->kase.ntargets || !x->d || !x->c->body.n)
+        return;
+    memory_case_put(x->g->mem, exchange_request_hash(x), exchange_now().now, &x->kase);
+}
+
+void finish_failed(exchange *x)
+{
+    bool message = as_message(x);
+    call *c = x->c;
+    x->beat_at = x->progress_by = x->act_at = -1;
+    announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
+    remember_case(x);
+    if (message)
+        write_message(x);
+    else
+        write_error(x);
+    exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
+    call_end(c);
+}
+
+void finish_interrupted(exchange *x)
+{
+    call *c = x->c;
+    announce(x, DARUMA_OUTCOME_DEGRADED);
+    if (x->mode == ANSWER_PASSED || !x->d) { /* bytes we do not understand: the client must see that they broke off */
+        exchange_end(x, DARUMA_OUTCOME_FAILED);
+        call_abort(c);
+        return;
+    }
+    if (!x->view.error) {
+        daruma_buf out = buf_in(c->arena);
+        daruma_str note = explanation(x);
+        x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note);
+        call_write(c, buf_str(&out));
+    }
+    call_write(c, closing_comment(x, DARUMA_OUTCOME_DEGRADED));
+    exchange_end(x, DARUMA_OUTCOME_DEGRADED);
+    call_end(c);
+}

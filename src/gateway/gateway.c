@@ -1,0 +1,205 @@
+/* gateway.c - puts the parts together and takes requests. */
+#include "gateway/gateway.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include "sys/sys.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void on_request(call *c, void *user)
+{
+    gateway *g = user;
+    if (!admin_handles(g, c))
+        exchange_begin(g, c);
+}
+
+static void on_gone(call *c, void *user)
+{
+    gateway *g = user;
+    if (c->user)
+        exchange_gone(c->user);
+    else
+        events_unsubscribe(g->events, c);
+}
+
+static void on_drained(call *c, void *user)
+{
+    (void)user;
+    if (c->user)
+        exchange_drained(c->user);
+}
+
+static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
+
+/* --listen lies over the file's word. */
+static bool listen_where(gateway *g, char why[512])
+{
+    config_error err = {0};
+    if (!g->listen || config_listen(str_of(g->listen), &g->now->arena, &g->now->cfg, &err))
+        return true;
+    snprintf(why, 512, "--listen: %.480s", err.text);
+    return false;
+}
+
+static bool open_events(gateway *g, char why[512])
+{
+    const config *cfg = &g->now->cfg;
+    return events_open(g->events, cfg->events_file, cfg->events_stderr && !g->options.quiet, why);
+}
+
+static bool start(gateway *g, char why[512])
+{
+    char host[256], cause[256] = "";
+    daruma_arena a;
+    size_t bytes = daruma_ward_bytes(WARD_PLACES);
+    g->ward_memory = malloc(bytes);
+    g->mem = memory_new();
+    g->events = events_new();
+    snprintf(why, 512, "there is no memory");
+    if (!g->ward_memory || !g->mem || !g->events)
+        return false;
+    a = arena_over(g->ward_memory, bytes);
+    g->ward = daruma_ward_new(&a, WARD_PLACES);
+    if (!g->ward || !(g->now = setup_new(g, &g->options, why)))
+        return false;
+    if (!listen_where(g, why) || !open_events(g, why))
+        return false;
+    snprintf(host, sizeof host, STR_FMT, STR_ARG(g->now->cfg.listen_host));
+    int port = g->now->cfg.listen_port;
+    server_limits limits = {.body_bytes = g->now->cfg.body_bytes_max, .connections = g->now->cfg.connections_max};
+    g->srv = server_listen(g->loop, host, port, &limits, &ops, g, cause);
+    if (!g->srv)
+        snprintf(why, 512, "cannot listen on %.200s:%d: %.200s", host, port, cause);
+    return g->srv != NULL;
+}
+
+static void gateway_free(gateway *g)
+{
+    exchange_free_idle(g);
+    setup_drop(g->now);
+    events_free(g->events);
+    memory_free(g->mem);
+    free(g->ward_memory);
+    free(g->config_file);
+    free(g->listen);
+    free(g);
+}
+
+gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
+{
+    gateway *g = calloc(1, sizeof *g);
+    if (!g)
+        return NULL;
+    daruma_moment at = sys_moment();
+    g->loop = loop;
+    g->started = at.now;
+    g->secret = at.dice;
+    g->config_file = o->config_file ? strdup(o->config_file) : NULL;
+    g->listen = o->listen ? strdup(o->listen) : NULL;
+    g->options = (gateway_options){g->config_file, g->listen, o->quiet};
+    if (start(g, why))
+        return g;
+    gateway_free(g);
+    return NULL;
+}
+
+int gateway_port(const gateway *g)
+{
+    return server_port(g->srv);
+}
+
+const config *gateway_config(const gateway *g)
+{
+    return &g->now->cfg;
+}
+
+const gateway_counts *gateway_count(const gateway *g)
+{
+    return &g->counts;
+}
+
+bool gateway_reload(gateway *g, char why[512])
+{
+    setup *s = setup_new(g, &g->options, why);
+    if (!s)
+        return false;
+    setup *was = g->now;
+    g->now = s;
+    if (!open_events(g, why)) {
+        g->now = was;
+        setup_drop(s);
+        return false;
+    }
+    setup_drop(was);
+    return true;
+}
+
+static void server_drained(void *user)
+{
+    gateway *g = user;
+    if (g->drained)
+        g->drained(g->drained_user);
+}
+
+void gateway_drain(gateway *g, void (*done)(void *user), void *user)
+{
+    if (g->draining) { /* asked twice: now */
+        if (done)
+            done(user);
+        return;
+    }
+    g->draining = true;
+    g->drained = done;
+    g->drained_user = user;
+    events_end(g->events);
+    server_drain(g->srv, server_drained, g);
+}
+
+void gateway_close(gateway *g)
+{
+    g->draining = true;
+    g->drained = NULL;
+    events_end(g->events);
+    server_close(g->srv);
+    gateway_free(g);
+}
+
+static void put_kinds(daruma_buf *out, const uint64_t by_kind[DARUMA_KINDS])
+{
+    bool first = true;
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        if (by_kind[k]) {
+            buf_printf(out, "%s%llu %s", first ? "" : ", ", (unsigned long long)by_kind[k],
+                       daruma_kind_name((daruma_kind)k));
+            first = false;
+        }
+}
+
+void gateway_summary(const gateway *g, daruma_buf *out)
+{
+    const gateway_counts *n = &g->counts;
+    buf_printf(out, "daruma: %llu request%s, %llu call%s to providers.", (unsigned long long)n->requests,
+               n->requests == 1 ? "" : "s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+    if (n->recovered) {
+        buf_printf(out, " Recovered %llu (", (unsigned long long)n->recovered);
+        put_kinds(out, n->saved);
+        BUF_LIT(out, ")");
+        if (n->waited_ms) {
+            BUF_LIT(out, ", waiting ");
+            buf_duration(out, (daruma_ms)n->waited_ms);
+            BUF_LIT(out, " in all");
+        }
+        BUF_LIT(out, ".");
+    }
+    uint64_t lost = n->failed + n->explained + n->degraded;
+    if (lost)
+        buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed).",
+                   (unsigned long long)lost, (unsigned long long)n->explained, (unsigned long long)n->degraded,
+                   (unsigned long long)n->failed);
+    if (!n->recovered && !lost)
+        BUF_LIT(out, " Nothing had to be recovered.");
+    BUF_LIT(out, "\n");
+}

@@ -1,0 +1,41 @@
+/* gateway.h - `daruma serve`: one process, one loop. Holds what outlives a request: the
+ * configuration in force, health, sessions, counters, the event log. */
+#ifndef GATEWAY_GATEWAY_H
+#define GATEWAY_GATEWAY_H
+#include "gateway/config.h"
+#include <uv.h>
+
+typedef struct gateway gateway;
+
+/* Starts listening. `source` is the file that SIGHUP reads again (NULL: none). On failure NULL and a
+ * sentence in `why`. `quiet` keeps events off stderr whatever the configuration says. */
+typedef struct gateway_options {
+    const char *config_file; /* NULL: zero configuration */
+    const char *listen;      /* "host:port" over the file's; NULL: the file's */
+    bool quiet;
+} gateway_options;
+
+gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512]);
+int gateway_port(const gateway *g);
+const config *gateway_config(const gateway *g); /* the one in force */
+/* Reads the file again; what is under way ends under the old configuration. False: it stays, `why` says so. */
+bool gateway_reload(gateway *g, char why[512]);
+/* Stops accepting, lets requests end, then calls done. A second call stops at once. */
+void gateway_drain(gateway *g, void (*done)(void *user), void *user);
+void gateway_close(gateway *g);
+
+/* What happened so far. */
+typedef struct gateway_counts {
+    uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
+    uint64_t passed;                                                          /* requests on other paths */
+    uint64_t calls;                                                           /* to providers */
+    uint64_t waited_ms;                                                       /* in backoff, all requests together */
+    uint64_t wasted_ms;                                                       /* in calls that failed */
+    uint64_t kinds[DARUMA_KINDS];                                             /* failures by kind */
+    uint64_t remedies[DARUMA_REMEDIES];                                       /* remedies by kind */
+    uint64_t saved[DARUMA_KINDS]; /* requests recovered, by the kind of their last failure */
+} gateway_counts;
+const gateway_counts *gateway_count(const gateway *g);
+/* One paragraph for people: what was recovered and what was not. */
+void gateway_summary(const gateway *g, daruma_buf *out);
+#endif

@@ -1,0 +1,128 @@
+/* head.c - header fields on their way to providers and to clients. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "gateway/inside.h"
+#include <xxhash.h>
+
+/* Fields of the client that a provider never sees as they came. */
+static bool is_ours(daruma_str name)
+{
+    static const daruma_str names[] = {{"host", 4}, {"content-length", 14}, {"expect", 6}, {"accept-encoding", 15}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_ieq(name, names[i]))
+            return true;
+    return str_istarts(name, S("x-daruma-"));
+}
+
+/* Where any client puts its credentials. */
+static bool is_credential(daruma_str name)
+{
+    return str_ieq(name, S("authorization")) || str_ieq(name, S("x-api-key")) || str_ieq(name, S("api-key")) ||
+           str_ieq(name, S("x-goog-api-key"));
+}
+
+uint64_t head_credential(const gateway *g, const http_head *h)
+{
+    uint64_t sum = g->secret;
+    for (size_t i = 0; i < h->nheaders; i++)
+        if (is_credential(h->headers[i].name))
+            sum = XXH3_64bits_withSeed(h->headers[i].value.p, h->headers[i].value.n, sum);
+    return sum;
+}
+
+daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_str secret, size_t *n)
+{
+    const http_head *in = &x->c->head;
+    daruma_arena *a = x->c->arena;
+    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 2);
+    daruma_str connection = http_header(in, S("connection"));
+    *n = 0;
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < in->nheaders; i++) {
+        daruma_str name = in->headers[i].name;
+        if (http_is_hop_by_hop(name, connection) || (secret.n && is_credential(name)))
+            continue;
+        if (is_ours(name) &&
+            !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */
+            continue;
+        out[(*n)++] = in->headers[i];
+    }
+    if (x->d)
+        out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
+    if (secret.n) {
+        daruma_buf v = buf_in(a);
+        buf_putz(&v, p->dialect->key_prefix);
+        buf_put(&v, secret);
+        out[(*n)++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&v)};
+    }
+    for (size_t i = 0; i < p->nheaders; i++)
+        out[(*n)++] = p->headers[i];
+    return out;
+}
+
+static void put_remedies(daruma_buf *b, uint32_t remedies)
+{
+    size_t from = b->n;
+    for (int r = 1; r < DARUMA_REMEDIES; r++)
+        if (remedies & 1u << r) {
+            if (b->n > from)
+                BUF_LIT(b, ",");
+            buf_putz(b, daruma_remedy_name((daruma_remedy_kind)r));
+        }
+    if (b->n == from)
+        BUF_LIT(b, "none");
+}
+
+static daruma_str slice_since(const daruma_buf *b, size_t from)
+{
+    return str_from(buf_str(b), from);
+}
+
+daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
+                               size_t room)
+{
+    daruma_arena *a = x->c->arena;
+    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 5 + room);
+    char *text = arena_take(a, 512, 1);
+    daruma_str connection = {0};
+    *n = 0;
+    if (!out || !text)
+        return NULL;
+    for (size_t i = 0; i < ntheirs; i++)
+        if (str_ieq(theirs[i].name, S("connection")))
+            connection = theirs[i].value;
+    for (size_t i = 0; i < ntheirs; i++) {
+        daruma_str name = theirs[i].name;
+        if (!http_is_hop_by_hop(name, connection) && !str_ieq(name, S("content-length")) &&
+            !str_istarts(name, S("x-daruma-")))
+            out[(*n)++] = theirs[i];
+    }
+    daruma_buf b = buf_over(text, 512);
+    size_t at;
+    out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(o))};
+    at = b.n;
+    buf_int(&b, x->kase.attempts);
+    out[(*n)++] = (daruma_header){S("x-daruma-attempts"), slice_since(&b, at)};
+    at = b.n;
+    put_remedies(&b, x->kase.remedies);
+    out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
+    at = b.n;
+    buf_hex64(&b, x->kase.id);
+    out[(*n)++] = (daruma_header){S("x-daruma-case"), slice_since(&b, at)};
+    if (x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets) {
+        const daruma_target *t = &x->targets[x->kase.target];
+        daruma_buf name = buf_in(a);
+        buf_put(&name, t->provider);
+        if (t->model.n) {
+            buf_putc(&name, '/');
+            for (size_t i = 0; i < t->model.n; i++) /* a client's model name may hold anything */
+                buf_putc(&name, (unsigned char)t->model.p[i] > 0x20 && (unsigned char)t->model.p[i] < 0x7f
+                                    ? t->model.p[i]
+                                    : '_');
+        }
+        if (!name.full)
+            out[(*n)++] = (daruma_header){S("x-daruma-target"), buf_str(&name)};
+    }
+    return out;
+}

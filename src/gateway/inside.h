@@ -1,0 +1,216 @@
+/* inside.h - what the files of the gateway share: the state of the program and of one exchange.
+ *
+ *   gateway --- setup (configuration in force, counted references)
+ *      |          +-- routes: targets of each model
+ *      |          +-- keys: secrets, commands that fetch them
+ *      +------ ward (health of everything)   memory (sessions, cases, notices)   events
+ *      |
+ *   exchange: call (client) <--> case (engine) <--> fetch (one attempt)
+ */
+#ifndef GATEWAY_INSIDE_H
+#define GATEWAY_INSIDE_H
+#include "base/str.h"
+#include "gateway/config.h"
+#include "gateway/gateway.h"
+#include "net/server.h"
+#include "net/upstream.h"
+
+typedef struct exchange exchange;
+typedef struct setup setup;
+
+/* ---- keys.c: secrets and the commands that print them ---- */
+
+typedef struct key_state {
+    char *secret; /* malloc'd; NULL: not fetched yet */
+    size_t secret_n;
+    bool running;      /* the command is under way */
+    bool refreshed;    /* fetched anew since the last success */
+    exchange *waiting; /* exchanges that go on when it ends, linked by next_waiting */
+    const config_key *key;
+} key_state;
+
+/* The secret of a provider's key if it is at hand. */
+bool key_ready(const key_state *k, daruma_str *secret);
+/* Runs the key's command and calls exchange_key_here() on `x` afterwards. */
+void key_fetch(setup *s, key_state *k, exchange *x);
+void key_forget(key_state *k, exchange *x); /* x does not wait any more */
+
+/* ---- setup.c: one configuration in force ---- */
+
+#define HOST_KEYS       256 /* daruma_target.host is provider * HOST_KEYS + key; the last key means the client's own */
+#define HOST_CLIENT_KEY (HOST_KEYS - 1)
+
+typedef struct route {
+    daruma_str model;
+    daruma_target *targets;
+    size_t ntargets;
+} route;
+
+struct setup {
+    gateway *g;
+    config cfg;
+    daruma_arena arena;
+    int refs;
+    upstream *up;
+    key_state **keys; /* per provider, per key */
+    route *routes;
+    size_t nroutes;
+};
+
+setup *setup_new(gateway *g, const gateway_options *o, char why[512]);
+setup *setup_hold(setup *s);
+void setup_drop(setup *s);
+/* Targets of a request: those of the model if one is configured, else all keys of the first provider of
+ * its dialect. `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
+const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
+                                   daruma_arena *a, size_t *n);
+const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, uint64_t credential,
+                                            daruma_arena *a, size_t *n);
+
+/* ---- memory.c: bounded tables of what was seen ---- */
+
+typedef struct memory memory;
+memory *memory_new(void);
+void memory_free(memory *m);
+/* Which key a conversation used last; 0 unknown. The one used longest ago is forgotten first. */
+uint64_t memory_session(memory *m, uint64_t conversation);
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id);
+size_t memory_sessions(const memory *m);
+/* A case that failed, so that the client's own retry continues it. */
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret);
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
+/* Hashes of the messages daruma wrote. */
+void memory_notice_put(memory *m, uint64_t hash);
+bool memory_notice_known(uint64_t hash, void *m);
+bool memory_has_notices(const memory *m);
+
+/* ---- events.c: the event log ---- */
+
+typedef struct event_log event_log;
+event_log *events_new(void);
+bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
+void events_free(event_log *l);
+void events_emit(event_log *l, const daruma_event *e);
+void events_subscribe(event_log *l, call *c); /* GET /daruma/events: the answer was begun by the caller */
+void events_unsubscribe(event_log *l, call *c);
+void events_end(event_log *l); /* ends every subscriber's answer */
+
+/* ---- gateway.c ---- */
+
+struct gateway {
+    uv_loop_t *loop;
+    server *srv;
+    setup *now;
+    gateway_options options;
+    char *config_file, *listen;
+    daruma_ward *ward;
+    void *ward_memory;
+    memory *mem;
+    event_log *events;
+    gateway_counts counts;
+    daruma_ms started;
+    exchange *idle; /* used exchanges, kept for the next */
+    size_t nidle;
+    uint32_t active; /* exchanges under way */
+    uint64_t secret; /* process secret: hashes of tenants mean nothing outside */
+    bool draining;
+    void (*drained)(void *user);
+    void *drained_user;
+};
+
+/* ---- exchange.c: one request, client to answer ---- */
+
+/* What the attempt under way delivers. */
+typedef enum answer_mode {
+    ANSWER_NONE,    /* no head yet */
+    ANSWER_ERROR,   /* an error status: collect the body and judge it */
+    ANSWER_WHOLE,   /* a plain answer: collect, check, then deliver */
+    ANSWER_HELD,    /* a stream before its commit point */
+    ANSWER_RELAYED, /* a stream behind it */
+    ANSWER_PASSED,  /* bytes go through as they come */
+} answer_mode;
+
+struct exchange {
+    gateway *g;
+    setup *s;
+    call *c;          /* NULL: the client left */
+    const dialect *d; /* NULL: a path we only pass on */
+    request_scan scan;
+    daruma_str body;     /* what is sent: the client's, or without our own notices */
+    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;           /* sending it twice does no harm */
+    uint64_t credential; /* hash of what the client showed */
+    const daruma_target *targets;
+    daruma_case kase;
+    daruma_ms started, attempt_started;
+    fetch *f;
+    url to_scratch;
+    uv_timer_t timer;      /* backoff, heartbeat or progress, whichever comes first */
+    daruma_ms act_at;      /* end of a wait, -1 none */
+    daruma_ms beat_at;     /* next heartbeat, -1 none */
+    daruma_ms progress_by; /* content must come by then, -1 none */
+    bool timer_on;
+    bool streaming; /* the client wants a stream */
+    bool pending;   /* 200 was sent before there was an answer (heartbeat) */
+    bool paused;
+    bool refreshing; /* waits for a key command */
+    /* the attempt */
+    answer_mode mode;
+    int status;
+    daruma_arena scratch;   /* dies with the attempt, or when the stream is committed */
+    daruma_header *headers; /* of the answer, in scratch */
+    size_t nheaders;
+    daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
+    size_t parsed;   /* of held: whole events already watched */
+    stream_view view;
+    size_t forwarded; /* answer bytes the client has */
+    /* the last failure, its strings in the call's arena */
+    daruma_failure failure;
+    daruma_str failed_body; /* the provider's error body, whole, when it is one */
+    daruma_header *failed_headers;
+    size_t nfailed_headers;
+    exchange *next_waiting, *next_idle;
+};
+
+void exchange_begin(gateway *g, call *c);
+uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
+void exchange_gone(exchange *x);
+void exchange_drained(exchange *x);
+void exchange_key_here(exchange *x); /* a key command ended */
+void exchange_free_idle(gateway *g);
+daruma_moment exchange_now(void);
+/* The attempt failed so. Takes the next rung. */
+void exchange_failed(exchange *x, const daruma_evidence *ev);
+/* The attempt succeeded and everything was delivered. */
+void exchange_done(exchange *x);
+void exchange_event(exchange *x, daruma_event *e);
+/* Frees what the attempt held. */
+void exchange_scratch_reset(exchange *x);
+void exchange_timer(exchange *x);                 /* arms it for the earliest of the three */
+void exchange_end(exchange *x, daruma_outcome o); /* counts, lets go of everything; the call was ended before */
+
+/* ---- relay.c: answers on their way to the client ---- */
+
+extern const fetch_ops relay_ops;
+bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
+
+/* ---- head.c: header fields, both ways ---- */
+
+/* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. */
+daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_str secret, size_t *n);
+/* Fields for the client: the provider's (may be none) plus x-daruma-*. */
+daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
+                               size_t room);
+uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
+
+/* ---- finish.c: when nothing helped ---- */
+
+void finish_failed(exchange *x); /* answers with x->failure, as on_failure says */
+/* A stream that has begun ends with the dialect's error event. */
+void finish_interrupted(exchange *x);
+
+/* ---- admin.c ---- */
+
+bool admin_handles(gateway *g, call *c); /* /daruma/...: answers and returns true */
+void admin_status(gateway *g, daruma_buf *out);
+#endif

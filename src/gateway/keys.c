@@ -1,0 +1,89 @@
+/* keys.c - secrets: written in the configuration, or printed by a command that is run when the key is first
+ * needed and once more when the provider refuses it. Many requests may wait for one run. */
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include "sys/process.h"
+#include <stdlib.h>
+
+bool key_ready(const key_state *k, daruma_str *secret)
+{
+    if (!k->key->command.n) {
+        *secret = k->key->value;
+        return true;
+    }
+    *secret = (daruma_str){k->secret, k->secret_n};
+    return k->secret != NULL && !k->running;
+}
+
+typedef struct key_run {
+    setup *s;
+    key_state *k;
+} key_run;
+
+static void ran(int exit_code, daruma_str out, const char *why, void *user)
+{
+    key_run *r = user;
+    key_state *k = r->k;
+    (void)why; /* it may quote what the command said */
+    if (k->secret)
+        explicit_bzero(k->secret, k->secret_n);
+    free(k->secret);
+    k->secret = NULL;
+    k->secret_n = 0;
+    /* A command that fails leaves an empty secret: the provider's refusal then says so to the client. */
+    daruma_str got = exit_code == 0 ? out : (daruma_str){0};
+    k->secret = malloc(got.n + 1);
+    if (k->secret) {
+        if (got.n)
+            memcpy(k->secret, got.p, got.n);
+        k->secret_n = got.n;
+    }
+    if (exit_code != 0) {
+        daruma_event e = DARUMA_EVENT_INIT;
+        e.name = "key_command_failed";
+        e.at = exchange_now();
+        e.reason = k->key->name;
+        events_emit(r->s->g->events, &e);
+    }
+    k->running = false;
+    exchange *x = k->waiting;
+    k->waiting = NULL;
+    while (x) {
+        exchange *next = x->next_waiting;
+        x->next_waiting = NULL;
+        exchange_key_here(x);
+        x = next;
+    }
+    setup_drop(r->s);
+    free(r);
+}
+
+void key_fetch(setup *s, key_state *k, exchange *x)
+{
+    x->next_waiting = k->waiting;
+    k->waiting = x;
+    if (k->running)
+        return;
+    key_run *r = malloc(sizeof *r);
+    char *command = strndup(k->key->command.p, k->key->command.n);
+    if (!r || !command) {
+        free(r);
+        free(command);
+        k->waiting = x->next_waiting;
+        return;
+    }
+    *r = (key_run){setup_hold(s), k};
+    k->running = true;
+    process_run(s->g->loop, command, KEY_COMMAND_MS_MAX, ran, r);
+    free(command);
+}
+
+void key_forget(key_state *k, exchange *x)
+{
+    for (exchange **at = &k->waiting; *at; at = &(*at)->next_waiting)
+        if (*at == x) {
+            *at = x->next_waiting;
+            x->next_waiting = NULL;
+            return;
+        }
+}

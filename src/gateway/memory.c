@@ -1,0 +1,132 @@
+/* memory.c - bounded tables of what was seen: which key a conversation used, which cases failed lately, which
+ * messages daruma wrote. Each is a table of fixed size in which a new entry takes the place of the one
+ * touched longest ago among the few places its hash may stand in. */
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include <stdlib.h>
+
+enum { WAYS = 4 };
+
+typedef struct session {
+    uint64_t conversation, key_id;
+    uint32_t touched; /* stamp of the table's own clock; 0 empty */
+} session;
+
+typedef struct kept_case {
+    uint64_t request;
+    daruma_ms at;
+    daruma_case c;
+    bool full;
+} kept_case;
+
+struct memory {
+    uint32_t clock;
+    size_t nsessions;
+    session *sessions; /* made when the first is kept */
+    kept_case *cases;  /* likewise */
+    uint32_t next_case;
+    uint64_t *notices; /* likewise; 0 empty */
+    size_t nnotices;
+};
+
+memory *memory_new(void)
+{
+    return calloc(1, sizeof(memory));
+}
+
+void memory_free(memory *m)
+{
+    if (!m)
+        return;
+    free(m->sessions);
+    free(m->cases);
+    free(m->notices);
+    free(m);
+}
+
+static session *session_find(memory *m, uint64_t conversation, bool make)
+{
+    if (!m->sessions && (!make || !(m->sessions = calloc(SESSIONS_MAX, sizeof *m->sessions))))
+        return NULL;
+    session *set = &m->sessions[conversation % (SESSIONS_MAX / WAYS) * WAYS], *oldest = set;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].touched && set[i].conversation == conversation)
+            return &set[i];
+        if (set[i].touched < oldest->touched)
+            oldest = &set[i];
+    }
+    if (!make)
+        return NULL;
+    m->nsessions += oldest->touched == 0;
+    *oldest = (session){.conversation = conversation};
+    return oldest;
+}
+
+uint64_t memory_session(memory *m, uint64_t conversation)
+{
+    session *s = session_find(m, conversation, false);
+    if (!s)
+        return 0;
+    s->touched = ++m->clock;
+    return s->key_id;
+}
+
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id)
+{
+    session *s = session_find(m, conversation, true);
+    if (!s)
+        return;
+    s->key_id = key_id;
+    s->touched = ++m->clock;
+}
+
+size_t memory_sessions(const memory *m)
+{
+    return m->nsessions;
+}
+
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret)
+{
+    for (size_t i = 0; m->cases && i < CASES_MAX; i++) {
+        kept_case *k = &m->cases[i];
+        if (!k->full || k->request != request)
+            continue;
+        k->full = false;
+        if (now - k->at > CASE_MS_MAX)
+            return false;
+        *ret = k->c;
+        return true;
+    }
+    return false;
+}
+
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c)
+{
+    if (!m->cases && !(m->cases = calloc(CASES_MAX, sizeof *m->cases)))
+        return;
+    m->cases[m->next_case++ % CASES_MAX] = (kept_case){.request = request, .at = now, .c = *c, .full = true};
+}
+
+static uint64_t *notice_place(const memory *m, uint64_t hash)
+{
+    return &m->notices[hash % NOTICES_MAX];
+}
+
+void memory_notice_put(memory *m, uint64_t hash)
+{
+    if (!m->notices && !(m->notices = calloc(NOTICES_MAX, sizeof *m->notices)))
+        return;
+    m->nnotices++;
+    *notice_place(m, hash) = hash;
+}
+
+bool memory_notice_known(uint64_t hash, void *user)
+{
+    const memory *m = user;
+    return m->notices && *notice_place(m, hash) == hash;
+}
+
+bool memory_has_notices(const memory *m)
+{
+    return m->nnotices > 0;
+}

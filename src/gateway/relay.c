@@ -1,0 +1,357 @@
+/* relay.c - answers on their way from a provider to the client. Nothing goes out before it is
+ * known to be good: an error is judged, a plain answer is checked whole, a stream is held until
+ * its commit point (the first event that carries content). Behind it only whole events go out,
+ * so that an answer that breaks off can still be ended in the client's dialect.
+ *
+ *   head --+-- error status ------> ANSWER_ERROR    collect, judge
+ *          +-- event stream ------> ANSWER_HELD     --content--> ANSWER_RELAYED
+ *          +-- plain answer ------> ANSWER_WHOLE    collect, check, deliver
+ *          +-- not our dialect ---> ANSWER_PASSED   bytes as they come
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include "sys/sys.h"
+
+static void copy_headers(exchange *x, const http_head *h)
+{
+    x->headers = ARENA_NEW(&x->scratch, daruma_header, h->nheaders ? h->nheaders : 1);
+    for (size_t i = 0; x->headers && i < h->nheaders; i++)
+        x->headers[x->nheaders++] =
+            (daruma_header){arena_copy(&x->scratch, h->headers[i].name), arena_copy(&x->scratch, h->headers[i].value)};
+}
+
+static daruma_outcome outcome_now(const exchange *x)
+{
+    return x->kase.remedies || x->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
+}
+
+/* The provider's status and fields go to the client. */
+static void send_head(exchange *x, int64_t length)
+{
+    size_t n;
+    if (x->pending) /* a heartbeat was faster */
+        return;
+    daruma_header *h = head_for_client(x, x->headers, x->nheaders, outcome_now(x), &n, 0);
+    call_head(x->c, x->status, h, n, length);
+    x->beat_at = -1;
+}
+
+static void forward(exchange *x, daruma_str bytes)
+{
+    if (!bytes.n)
+        return;
+    x->forwarded += bytes.n;
+    if (!call_write(x->c, bytes) && x->f) {
+        x->paused = true;
+        fetch_pause(x->f);
+    }
+}
+
+static daruma_evidence evidence_of(const exchange *x, daruma_phase phase)
+{
+    return (daruma_evidence){
+        .phase = phase, .status = x->status, .body = buf_str(&x->held), .headers = x->headers, .nheaders = x->nheaders};
+}
+
+static void fail_answer(exchange *x, daruma_flaw flaw, daruma_str body)
+{
+    daruma_evidence ev = evidence_of(x, x->streaming ? DARUMA_AT_STREAM : DARUMA_AT_ANSWER);
+    daruma_str finish = str_of(x->view.finish);
+    ev.flaw = flaw;
+    ev.body = body;
+    ev.finish = finish;
+    exchange_failed(x, &ev);
+}
+
+/* Pings keep a provider alive but are not progress: without content for this long it is stuck. */
+static daruma_ms progress_limit(const exchange *x)
+{
+    fetch_clocks k = x->s->cfg.clocks;
+    daruma_ms four = mul_sat(k.idle, 4);
+    return four > k.first_byte ? four : k.first_byte;
+}
+
+bool relay_progress_late(exchange *x, daruma_ms now)
+{
+    (void)now;
+    daruma_evidence ev = evidence_of(x, DARUMA_AT_STREAM);
+    ev.net = DARUMA_NET_IDLE_TIMEOUT;
+    ev.flaw = DARUMA_FLAW_SILENT;
+    exchange_failed(x, &ev);
+    return true;
+}
+
+/* ---- streams ---- */
+
+/* Behind the commit point the request is not needed again: its memory goes back. */
+static void commit(exchange *x)
+{
+    x->mode = ANSWER_RELAYED;
+    send_head(x, -1);
+    x->beat_at = x->progress_by = -1;
+    exchange_timer(x);
+    daruma_str held = buf_str(&x->held);
+    size_t whole = sse_whole(held);
+    forward(x, str_sub(held, 0, whole));
+    daruma_str tail = str_from(held, whole);
+    char keep[4096];
+    if (tail.n <= sizeof keep) { /* give the rest back: thousands of streams stand open at once */
+        if (tail.n)
+            memcpy(keep, tail.p, tail.n);
+        exchange_scratch_reset(x);
+        sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
+        x->held = buf_in(&x->scratch);
+        buf_put(&x->held, (daruma_str){keep, tail.n});
+    } else {
+        memmove(x->held.p, tail.p, tail.n);
+        x->held.n = tail.n;
+    }
+    x->parsed = 0;
+    call_drop_body(x->c);
+    x->body = (daruma_str){0};
+    x->scan.model_raw = (daruma_str){0};
+}
+
+/* Reads what is new in a held stream. False: the attempt is over. */
+static bool watch_held(exchange *x)
+{
+    char small[2048];
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str rest = str_from(buf_str(&x->held), x->parsed);
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        x->parsed = x->held.n - rest.n;
+        x->d->watch(&x->view, &e, &x->scratch);
+        if (x->view.error) {
+            fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+            return false;
+        }
+        if (x->view.broken) {
+            fail_answer(x, DARUMA_FLAW_BROKEN, buf_str(&x->held));
+            return false;
+        }
+        if (x->view.content) {
+            commit(x);
+            return true;
+        }
+    }
+    if (x->held.n > STREAM_HELD_BYTES_MAX)
+        commit(x);
+    return true;
+}
+
+/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. */
+static void relay(exchange *x, daruma_str bytes)
+{
+    char small[4096];
+    if (x->held.n) {
+        buf_put(&x->held, bytes);
+        bytes = buf_str(&x->held);
+    }
+    daruma_str rest = bytes;
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        x->d->watch(&x->view, &e, &scratch);
+        if (x->view.error)
+            break;
+    }
+    daruma_str whole = str_sub(bytes, 0, bytes.n - rest.n);
+    if (!x->held.n && rest.n) {
+        buf_put(&x->held, rest);
+        forward(x, whole);
+    } else {
+        forward(x, whole);
+        if (x->held.n) {
+            memmove(x->held.p, rest.p, rest.n);
+            x->held.n = rest.n;
+        }
+    }
+    if (x->view.error) { /* the provider's own error event went out as it is */
+        fail_answer(x, DARUMA_FLAW_ERROR_EVENT, (daruma_str){0});
+        return;
+    }
+    if (x->held.full) {
+        daruma_evidence ev = evidence_of(x, DARUMA_AT_STREAM);
+        ev.net = DARUMA_NET_PROTOCOL;
+        exchange_failed(x, &ev);
+    }
+}
+
+/* A last event that lacks its blank line goes out if it is whole otherwise. */
+static void last_event(exchange *x)
+{
+    char small[4096];
+    daruma_arena scratch = arena_over(small, sizeof small);
+    sse_event e;
+    if (!x->held.n)
+        return;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = buf_str(&x->held);
+    if (!sse_next(&rest, &e, &scratch))
+        return;
+    x->d->watch(&x->view, &e, &scratch);
+    if (!x->view.broken && !x->view.error)
+        forward(x, e.raw);
+}
+
+static void stream_ended(exchange *x)
+{
+    if (x->mode == ANSWER_HELD) {
+        bool empty = x->view.done || x->view.finished || !x->view.began;
+        fail_answer(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
+        return;
+    }
+    last_event(x);
+    if (!x->view.done && !x->view.finished) {
+        fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
+        return;
+    }
+    if (!x->view.done) /* the answer is whole, only its terminal marker is missing */
+        forward(x, x->d->terminal);
+    call *c = x->c;
+    exchange_done(x);
+    call_end(c);
+}
+
+/* ---- plain answers ---- */
+
+static void answer_ended(exchange *x)
+{
+    answer_view v = x->d->check(buf_str(&x->held), &x->scratch);
+    if (v.flaw != DARUMA_FLAW_NONE) {
+        daruma_evidence ev = evidence_of(x, DARUMA_AT_ANSWER);
+        ev.flaw = v.flaw;
+        ev.finish = v.finish;
+        exchange_failed(x, &ev);
+        return;
+    }
+    send_head(x, (int64_t)x->held.n);
+    call *c = x->c;
+    call_write(c, buf_str(&x->held));
+    exchange_done(x);
+    call_end(c);
+}
+
+/* ---- callbacks of the attempt ---- */
+
+static bool is_event_stream(const http_head *h)
+{
+    return str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    exchange *x = user;
+    (void)f;
+    x->status = h->status;
+    copy_headers(x, h);
+    if (h->status >= 400 || (x->d && !x->opaque && h->status >= 300)) {
+        x->mode = ANSWER_ERROR;
+    } else if (!x->d || x->opaque) {
+        x->mode = ANSWER_PASSED;
+        send_head(x, h->length);
+    } else if (is_event_stream(h)) {
+        x->mode = ANSWER_HELD;
+        x->progress_by = add_sat(exchange_now().now, progress_limit(x));
+        exchange_timer(x);
+    } else {
+        x->mode = ANSWER_WHOLE;
+        if (h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX)
+            buf_room(&x->held, (size_t)h->length);
+    }
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    exchange *x = user;
+    (void)f;
+    switch (x->mode) {
+    case ANSWER_NONE:
+        break;
+    case ANSWER_ERROR:
+        if (x->held.n < CLASSIFY_BODY_BYTES_MAX) /* what is longer echoes the request */
+            buf_put(&x->held, str_sub(bytes, 0, CLASSIFY_BODY_BYTES_MAX - x->held.n));
+        break;
+    case ANSWER_WHOLE:
+        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX) { /* too large to check: it goes out as it is */
+            send_head(x, -1);
+            forward(x, buf_str(&x->held));
+            x->held.n = 0;
+            x->mode = ANSWER_PASSED;
+            forward(x, bytes);
+            break;
+        }
+        buf_put(&x->held, bytes);
+        break;
+    case ANSWER_HELD:
+        buf_put(&x->held, bytes);
+        watch_held(x);
+        break;
+    case ANSWER_RELAYED:
+        relay(x, bytes);
+        break;
+    case ANSWER_PASSED:
+        forward(x, bytes);
+        break;
+    }
+}
+
+static void on_end(fetch *f, void *user)
+{
+    exchange *x = user;
+    (void)f;
+    x->f = NULL;
+    switch (x->mode) {
+    case ANSWER_NONE:
+    case ANSWER_ERROR: {
+        daruma_evidence ev = evidence_of(x, DARUMA_AT_ANSWER);
+        exchange_failed(x, &ev);
+        break;
+    }
+    case ANSWER_WHOLE:
+        answer_ended(x);
+        break;
+    case ANSWER_HELD:
+    case ANSWER_RELAYED:
+        stream_ended(x);
+        break;
+    case ANSWER_PASSED: {
+        call *c = x->c;
+        exchange_done(x);
+        call_end(c);
+        break;
+    }
+    }
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    exchange *x = user;
+    (void)f;
+    (void)why; /* the name of `net` says it to people; `why` may carry a peer's bytes */
+    x->f = NULL;
+    if (x->mode == ANSWER_RELAYED && x->view.done) { /* the answer was whole; only the connection died after it */
+        call *c = x->c;
+        exchange_done(x);
+        call_end(c);
+        return;
+    }
+    daruma_evidence ev = evidence_of(x, phase);
+    if (x->mode == ANSWER_ERROR) /* a status came: it says more than the broken rest of its body */
+        net = DARUMA_NET_NONE;
+    else
+        ev.body = (daruma_str){0};
+    if (x->mode != ANSWER_ERROR && x->mode != ANSWER_NONE)
+        ev.status = 0;
+    ev.net = net;
+    exchange_failed(x, &ev);
+}
+
+const fetch_ops relay_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};

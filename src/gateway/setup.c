@@ -1,0 +1,225 @@
+/* setup.c - one configuration in force: read, checked, and turned into what a request needs at hand. Requests
+ * hold on to the one they began under, so a reload changes nothing for them. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "gateway/inside.h"
+#include "sys/sys.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SETUP_BYTES_MAX = 16 << 20, CONFIG_BYTES_MAX = 4 << 20 };
+
+static daruma_str env_of(daruma_str name, bool *found, void *user)
+{
+    char z[256];
+    (void)user;
+    *found = false;
+    if (name.n >= sizeof z)
+        return (daruma_str){0};
+    memcpy(z, name.p, name.n);
+    z[name.n] = 0;
+    const char *v = getenv(z);
+    *found = v != NULL;
+    return str_of(v);
+}
+
+static bool read_config(setup *s, const gateway_options *o, char why[512])
+{
+    config_error err = {0};
+    if (!o->config_file) {
+        if (config_zero(env_of, NULL, &s->arena, &s->cfg, &err))
+            return true;
+        snprintf(why, 512, "%s", err.text);
+        return false;
+    }
+    daruma_str text;
+    char cause[256];
+    if (!sys_read_file(o->config_file, CONFIG_BYTES_MAX, &s->arena, &text, cause)) {
+        snprintf(why, 512, "%.200s: %.200s", o->config_file, cause);
+        return false;
+    }
+    if (config_read(text, env_of, NULL, &s->arena, &s->cfg, &err)) {
+        s->cfg.file = arena_copy(&s->arena, str_of(o->config_file));
+        return true;
+    }
+    snprintf(why, 512, "%.150s:%d:%d: %.300s", o->config_file, err.line, err.column, err.text);
+    return false;
+}
+
+static daruma_target target_of(const setup *s, int provider, int key, daruma_str model)
+{
+    const config_provider *p = &s->cfg.providers[provider];
+    const config_key *k = &p->keys[key];
+    daruma_target t = {.provider = p->name,
+                       .model = model,
+                       .account = k->account,
+                       .key = k->name,
+                       .window = -1,
+                       .max_output = -1,
+                       .host = provider * HOST_KEYS + key};
+    daruma_target_seal(&t);
+    return t;
+}
+
+static bool build_keys(setup *s)
+{
+    s->keys = ARENA_NEW(&s->arena, key_state *, s->cfg.nproviders);
+    for (size_t p = 0; s->keys && p < s->cfg.nproviders; p++) {
+        size_t n = s->cfg.providers[p].nkeys;
+        s->keys[p] = ARENA_NEW(&s->arena, key_state, n ? n : 1);
+        for (size_t k = 0; s->keys[p] && k < n; k++)
+            s->keys[p][k].key = &s->cfg.providers[p].keys[k];
+    }
+    return !s->arena.full;
+}
+
+/* For each model: all keys of its first target, then all of its second, and so on. */
+static bool build_routes(setup *s)
+{
+    s->routes = ARENA_NEW(&s->arena, route, s->cfg.nmodels ? s->cfg.nmodels : 1);
+    for (size_t m = 0; s->routes && m < s->cfg.nmodels; m++) {
+        const config_model *model = &s->cfg.models[m];
+        route *r = &s->routes[s->nroutes++];
+        size_t total = 0;
+        r->model = model->name;
+        for (size_t i = 0; i < model->ntargets; i++)
+            total += s->cfg.providers[model->targets[i].provider].nkeys;
+        r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
+        for (size_t i = 0; r->targets && i < model->ntargets; i++) {
+            int p = model->targets[i].provider;
+            for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
+                daruma_target *t = &r->targets[r->ntargets++];
+                *t = target_of(s, p, (int)k, model->targets[i].model);
+                t->window = model->window;
+                t->max_output = model->max_output;
+            }
+        }
+    }
+    return !s->arena.full;
+}
+
+setup *setup_new(gateway *g, const gateway_options *o, char why[512])
+{
+    setup *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->g = g;
+    s->refs = 1;
+    sys_arena_init(&s->arena, 4096, SETUP_BYTES_MAX);
+    if (!read_config(s, o, why)) {
+        setup_drop(s);
+        return NULL;
+    }
+    char cause[256] = "";
+    char *ca = s->cfg.ca_file.n ? (char *)(uintptr_t)arena_copy(&s->arena, s->cfg.ca_file).p : NULL;
+    upstream_settings u = {
+        .https_proxy = s->cfg.https_proxy, .http_proxy = s->cfg.http_proxy, .no_proxy = s->cfg.no_proxy, .ca_file = ca};
+    if (!build_keys(s) || !build_routes(s)) {
+        snprintf(why, 512, "the configuration is too large");
+    } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
+        snprintf(why, 512, "%s", cause);
+    } else {
+        return s;
+    }
+    setup_drop(s);
+    return NULL;
+}
+
+setup *setup_hold(setup *s)
+{
+    s->refs++;
+    return s;
+}
+
+static void forget_secrets(setup *s)
+{
+    for (size_t p = 0; s->keys && p < s->cfg.nproviders; p++)
+        for (size_t k = 0; s->keys[p] && k < s->cfg.providers[p].nkeys; k++) {
+            key_state *key = &s->keys[p][k];
+            if (key->secret)
+                explicit_bzero(key->secret, key->secret_n);
+            free(key->secret);
+        }
+}
+
+void setup_drop(setup *s)
+{
+    if (!s || --s->refs > 0)
+        return;
+    forget_secrets(s);
+    if (s->up)
+        upstream_close(s->up);
+    sys_arena_done(&s->arena);
+    free(s);
+}
+
+static const daruma_target *client_target(const setup *s, int provider, daruma_str model, uint64_t credential,
+                                          daruma_arena *a, size_t *n)
+{
+    daruma_target *t = ARENA_NEW(a, daruma_target, 1);
+    daruma_buf name = buf_in(a);
+    BUF_LIT(&name, "client-");
+    buf_hex64(&name, credential);
+    if (!t || name.full)
+        return NULL;
+    *t = (daruma_target){.provider = s->cfg.providers[provider].name,
+                         .model = model,
+                         .account = buf_str(&name),
+                         .key = buf_str(&name),
+                         .window = -1,
+                         .max_output = -1,
+                         .host = provider * HOST_KEYS + HOST_CLIENT_KEY};
+    daruma_target_seal(t);
+    *n = 1;
+    return t;
+}
+
+const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, uint64_t credential,
+                                            daruma_arena *a, size_t *n)
+{
+    size_t nkeys = s->cfg.providers[provider].nkeys;
+    *n = 0;
+    if (!nkeys)
+        return client_target(s, provider, model, credential, a, n);
+    daruma_target *t = ARENA_NEW(a, daruma_target, nkeys);
+    for (; t && *n < nkeys; ++*n)
+        t[*n] = target_of(s, provider, (int)*n, model);
+    return t;
+}
+
+/* A configured model whose providers have no keys of their own: the client's, per target. */
+static const daruma_target *keyless_targets(const setup *s, const config_model *m, uint64_t credential, daruma_arena *a,
+                                            size_t *n)
+{
+    daruma_target *t = ARENA_NEW(a, daruma_target, m->ntargets);
+    *n = 0;
+    for (size_t i = 0; t && i < m->ntargets; i++) {
+        size_t one;
+        const daruma_target *c = client_target(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
+        if (c)
+            t[(*n)++] = *c;
+    }
+    return t;
+}
+
+static bool speaks(const config_provider *p, const dialect *d)
+{
+    return p->dialect == d || (d == &dialect_openai_responses && p->dialect == &dialect_openai);
+}
+
+const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
+                                   daruma_arena *a, size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < s->nroutes; i++) {
+        const config_model *m = &s->cfg.models[i];
+        if (!str_eq(s->routes[i].model, model) || !m->ntargets || !speaks(&s->cfg.providers[m->targets[0].provider], d))
+            continue;
+        if (!s->routes[i].ntargets)
+            return keyless_targets(s, m, credential, a, n);
+        *n = s->routes[i].ntargets;
+        return s->routes[i].targets;
+    }
+    int provider = config_provider_of(&s->cfg, d);
+    return provider < 0 ? NULL : setup_provider_targets(s, provider, model, credential, a, n);
+}

@@ -1,0 +1,199 @@
+// What must hold: right answers under every recoverable fault, streaming and not, with tools; honest errors under
+// the others, at one call per credential and model.
+import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
+
+const WORDS = "fall seven times rise eight";
+const weather = {
+  name: "get_weather",
+  description: "weather of a city",
+  schema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+};
+
+// One client per dialect with the same few verbs, so that a scenario is written once.
+const dialects = {
+  openai: {
+    models: { main: "m-main", single: "m-single", fallback: "m-fallback" },
+    client: (pair) => new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 }),
+    body: (model, text, tool) => ({
+      model,
+      messages: [{ role: "user", content: text }],
+      ...(tool && { tools: [{ type: "function", function: { name: tool.name, description: tool.description, parameters: tool.schema } }] }),
+    }),
+    async plain(c, model, text, tool) {
+      const { data, response } = await c.chat.completions.create(this.body(model, text, tool)).withResponse();
+      const m = data.choices[0].message;
+      return { text: m.content ?? "", calls: (m.tool_calls ?? []).map((t) => ({ name: t.function.name, args: JSON.parse(t.function.arguments) })), usage: data.usage, headers: response.headers };
+    },
+    async stream(c, model, text, tool) {
+      const { data, response } = await c.chat.completions.create({ ...this.body(model, text, tool), stream: true }).withResponse();
+      let out = "", finish = null;
+      const calls = [];
+      for await (const chunk of data) {
+        const choice = chunk.choices[0];
+        if (!choice) continue;
+        out += choice.delta?.content ?? "";
+        finish = choice.finish_reason ?? finish;
+        for (const t of choice.delta?.tool_calls ?? []) {
+          calls[t.index] ??= { name: "", args: "" };
+          calls[t.index].name += t.function?.name ?? "";
+          calls[t.index].args += t.function?.arguments ?? "";
+        }
+      }
+      assert.ok(finish, "the stream ended without a finish_reason");
+      return { text: out, calls: calls.map((t) => ({ name: t.name, args: JSON.parse(t.args) })), headers: response.headers };
+    },
+    message: (e) => e.error?.message ?? e.message,
+    note: (e) => e.error?.daruma?.explanation,
+  },
+  anthropic: {
+    models: { main: "c-main", single: "c-single", fallback: "c-fallback" },
+    client: (pair) => new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 }),
+    body: (model, text, tool) => ({
+      model,
+      max_tokens: 200,
+      messages: [{ role: "user", content: text }],
+      ...(tool && { tools: [{ name: tool.name, description: tool.description, input_schema: tool.schema }] }),
+    }),
+    read: (message, headers) => ({
+      text: message.content.filter((b) => b.type === "text").map((b) => b.text).join(""),
+      calls: message.content.filter((b) => b.type === "tool_use").map((b) => ({ name: b.name, args: b.input })),
+      usage: message.usage,
+      headers,
+    }),
+    async plain(c, model, text, tool) {
+      const { data, response } = await c.messages.create(this.body(model, text, tool)).withResponse();
+      return this.read(data, response.headers);
+    },
+    async stream(c, model, text, tool) {
+      const s = c.messages.stream(this.body(model, text, tool));
+      const { response } = await s.withResponse();
+      return this.read(await s.finalMessage(), response.headers);
+    },
+    message: (e) => e.error?.error?.message ?? e.message,
+    note: (e) => e.error?.error?.daruma?.explanation,
+  },
+};
+
+export const scenarios = [];
+
+const asks = [
+  { how: "plain", what: "text", text: `say ${WORDS}`, right: (r) => assert.equal(r.text.trim(), WORDS) },
+  { how: "stream", what: "text", text: `say ${WORDS}`, right: (r) => assert.equal(r.text.trim(), WORDS) },
+  { how: "plain", what: "tool", text: "call get_weather", tool: weather, right: calledWeather },
+  { how: "stream", what: "tool", text: "call get_weather", tool: weather, right: calledWeather },
+];
+
+function calledWeather(r) {
+  assert.equal(r.calls.length, 1);
+  assert.equal(r.calls[0].name, "get_weather");
+  assert.equal(typeof r.calls[0].args.city, "string");
+}
+
+// fault: lines of the chaos script. only: restrict to plain or stream. calls: upstream calls at most.
+const recoverable = [
+  { name: "nothing", fault: "", outcome: "ok", calls: 1 },
+  { name: "rate_limit", fault: "- { times: 2, kind: rate_limit }" },
+  { name: "rate_limit with retry-after-ms", fault: '- { times: 2, status: 429, kind: rate_limit, headers: { retry-after-ms: "80" } }' },
+  { name: "overloaded", fault: "- { times: 2, kind: overloaded }" },
+  { name: "server_error", fault: "- { times: 2, kind: server_error }" },
+  { name: "HTML 502", fault: "- { times: 1, html: 502 }" },
+  { name: "timeout", fault: "- { times: 1, kind: timeout }" },
+  { name: "connection reset", fault: "- { times: 2, kind: reset }" },
+  { name: "cut before content", fault: "- { times: 1, cut: { after_bytes: 20 } }" },
+  { name: "empty stream", fault: "- { times: 1, empty: stream }", only: "stream" },
+  { name: "empty answer", fault: "- { times: 1, empty: choices }", only: "plain" },
+  { name: "in-band error", fault: "- { times: 1, kind: overloaded, in_band: true }", only: "stream" },
+  { name: "truncated JSON in a 200", fault: "- { times: 1, truncated_json: true }", only: "plain" },
+  { name: "quota, second key", fault: "- { key: sk-one, kind: quota }", calls: 2 },
+  { name: "auth, second key", fault: "- { key: sk-one, kind: auth }", calls: 2 },
+  { name: "model_not_found, second model", fault: "- { model: MAIN, kind: model_not_found }", calls: 2 },
+  { name: "overloaded for long, second model", fault: "- { model: MAIN, kind: overloaded }" },
+];
+
+for (const [dialect, d] of Object.entries(dialects))
+  for (const f of recoverable)
+    for (const ask of asks) {
+      if (f.only && f.only !== ask.how) continue;
+      scenarios.push({
+        name: `${dialect} ${ask.how} ${ask.what}: ${f.name}`,
+        chaos: f.fault ? `faults:\n  ${f.fault.replace("MAIN", d.models.main)}\n` : "faults: []\n",
+        async run(pair) {
+          const r = await d[ask.how](d.client(pair), d.models.main, ask.text, ask.tool);
+          ask.right(r);
+          assert.equal(r.headers.get("x-daruma-outcome"), f.outcome ?? "recovered");
+          const report = await pair.report();
+          if (f.calls) assert.equal(report.calls, f.calls, "calls to the provider");
+          assert.equal(String(report.calls), r.headers.get("x-daruma-attempts"));
+        },
+      });
+    }
+
+// Nothing can be done: one call per credential and model, the provider's own words, an explanation for people.
+const hopeless = [
+  { name: "auth", fault: "- { kind: auth }", status: 401, calls: 2 },
+  { name: "quota", fault: "- { kind: quota }", calls: 2 },
+  { name: "permission", fault: "- { kind: permission }", status: 403, calls: 2 },
+  { name: "model_not_found", fault: "- { kind: model_not_found }", status: 404, calls: 1 },
+  { name: "unprocessable", fault: "- { kind: unprocessable }", status: 422, calls: 1 },
+];
+
+for (const [dialect, d] of Object.entries(dialects))
+  for (const f of hopeless)
+    for (const how of ["plain", "stream"])
+      scenarios.push({
+        name: `${dialect} ${how}: ${f.name} costs ${f.calls} call${f.calls > 1 ? "s" : ""} and is explained`,
+        chaos: `faults:\n  ${f.fault}\n`,
+        async run(pair) {
+          const e = await d[how](d.client(pair), d.models.single, `say ${WORDS}`).then(() => assert.fail("there was an answer"), (x) => x);
+          assert.ok(e.status >= 400, `not an API error: ${e}`);
+          if (f.status) assert.equal(e.status, f.status);
+          assert.equal(e.headers.get("x-should-retry"), "false");
+          assert.equal((await pair.report()).calls, f.calls, "calls to the provider");
+          const note = d.note(e);
+          assert.ok(note?.length > 40, `no explanation: ${note}`);
+          assert.doesNotMatch(note, /[{}]|sk-one|sk-two|sk-client/);
+          assert.match(d.message(e), /\w/);
+        },
+      });
+
+for (const [dialect, d] of Object.entries(dialects)) {
+  scenarios.push({
+    name: `${dialect} stream: cut in the middle ends with an error, never cleanly`,
+    chaos: "faults:\n  - { cut: { after_events: 4 } }\n",
+    async run(pair) {
+      await d.stream(d.client(pair), d.models.single, `say ${WORDS}`).then(
+        (r) => assert.fail(`the cut answer looked whole: ${r.text}`),
+        (e) => assert.ok(e),
+      );
+    },
+  });
+  scenarios.push({
+    name: `${dialect} plain: with tools a lasting failure becomes a readable message`,
+    chaos: "faults:\n  - { kind: server_error }\n",
+    async run(pair) {
+      const r = await d.plain(d.client(pair), d.models.single, "call get_weather", weather);
+      assert.equal(r.headers.get("x-daruma-outcome"), "explained");
+      assert.match(r.text, /^\[daruma\] /);
+      assert.doesNotMatch(r.text, /[{}]/);
+    },
+  });
+  scenarios.push({
+    name: `${dialect} stream: a client that leaves cancels the call within 100 ms`,
+    chaos: "faults:\n  - { stall: { after_events: 3, for: 10s } }\n",
+    async run(pair) {
+      const stop = new AbortController();
+      const c = d.client(pair), body = d.body(d.models.single, `say ${WORDS}`);
+      const s = dialect === "openai" ? await c.chat.completions.create({ ...body, stream: true }, { signal: stop.signal }) : await c.messages.create({ ...body, stream: true }, { signal: stop.signal });
+      for await (const _ of s) break;
+      stop.abort();
+      for (let i = 0; i < 20; i++) {
+        const r = await pair.report();
+        if (r.aborted >= 1 || r.aborted_by_client >= 1) return;
+        await new Promise((ok) => setTimeout(ok, 10));
+      }
+      assert.fail("the provider did not notice within 200 ms");
+    },
+  });
+}
