@@ -1,0 +1,241 @@
+/* answer.c - reads the form of a model's answer that came with a good status: does it hold
+ * anything, and why did it stop? Chat Completions, Messages, Responses, Gemini, Converse,
+ * Ollama and Cohere, whole or as one event of a stream. Only the form is read, never the text. */
+#include "engine/judge/unwrap.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define ANSWER_PARTS_MAX 64 /* content parts looked at; one with content is enough */
+
+/* A string value with something but white space in it. */
+static bool has_words(daruma_str v)
+{
+    return json_is_string(v) && str_trim(str_sub(v, 1, v.n - 2)).n > 0;
+}
+
+static bool is_set(daruma_str v)
+{
+    return v.n && !json_is_null(v) && !(v.n == 2 && (v.p[0] == '{' || v.p[0] == '[' || v.p[0] == '"'));
+}
+
+static void set_finish(said *s, daruma_str v, daruma_arena *a)
+{
+    if (has_words(v))
+        s->finish = json_text(v, a);
+}
+
+/* Arguments are a string that must hold JSON; in a stream they come in pieces. */
+static void look_at_calls(daruma_str calls, said *s, daruma_arena *a)
+{
+    daruma_str call;
+    json_iter it = json_open(calls);
+    for (int i = 0; i < ANSWER_PARTS_MAX && json_next(&it, NULL, &call); i++) {
+        daruma_str args = json_path(call, "function.arguments");
+        s->shape |= SAID_CONTENT;
+        if (json_is_string(args) && !(s->shape & SAID_STREAM) && has_words(args) && !json_valid(json_text(args, a)))
+            s->shape |= SAID_BAD_CALL;
+    }
+}
+
+/* A list of typed parts, as Anthropic, Gemini, Converse and Responses have them. */
+static void look_at_parts(daruma_str parts, said *s, daruma_arena *a)
+{
+    daruma_str part, key, v;
+    json_iter it = json_open(parts);
+    for (int i = 0; i < ANSWER_PARTS_MAX && json_next(&it, NULL, &part); i++) {
+        bool words = false, thought = false, call = false;
+        daruma_str inner = {0};
+        json_iter members = json_open(part);
+        while (json_next(&members, &key, &v)) {
+            if (str_eq(key, S("text")))
+                words = has_words(v);
+            else if (str_eq(key, S("thought")))
+                thought = json_is_true(v);
+            else if (str_eq(key, S("content")))
+                inner = v;
+            else if (str_eq(key, S("refusal")) && has_words(v))
+                s->shape |= SAID_REFUSAL;
+            else if (str_eq(key, S("functionCall")) || str_eq(key, S("toolUse")) || str_eq(key, S("inlineData")))
+                call = true;
+            else if (str_eq(key, S("type")))
+                call |= str_ifind(v, S("tool_use")) != STR_NONE || str_ifind(v, S("_call")) != STR_NONE;
+        }
+        if ((words && !thought) || call)
+            s->shape |= SAID_CONTENT;
+        if (json_is_array(inner))
+            look_at_parts(inner, s, a);
+    }
+}
+
+static void look_at_content(daruma_str content, said *s, daruma_arena *a)
+{
+    if (has_words(content))
+        s->shape |= SAID_CONTENT;
+    else if (json_is_array(content))
+        look_at_parts(content, s, a);
+}
+
+static void look_at_message(daruma_str m, said *s, daruma_arena *a)
+{
+    daruma_str key, v;
+    json_iter it = json_open(m);
+    while (json_next(&it, &key, &v)) {
+        if (str_eq(key, S("content")))
+            look_at_content(v, s, a);
+        else if (str_eq(key, S("tool_calls")))
+            look_at_calls(v, s, a);
+        else if (str_eq(key, S("function_call")) && is_set(v))
+            s->shape |= SAID_CONTENT;
+        else if (str_eq(key, S("refusal")) && has_words(v))
+            s->shape |= SAID_REFUSAL;
+        else if (str_eq(key, S("stop_reason")))
+            set_finish(s, v, a);
+    }
+}
+
+/* choices[0] and candidates[0]; false when it holds an error of its own. */
+static bool look_at_choice(daruma_str c, said *s, daruma_arena *a)
+{
+    daruma_str key, v;
+    json_iter it = json_open(c);
+    while (json_next(&it, &key, &v)) {
+        if (str_eq(key, S("error")) && is_set(v))
+            return false;
+        if (str_eq(key, S("finish_reason")) || str_eq(key, S("finishReason")))
+            set_finish(s, v, a);
+        else if (str_eq(key, S("message")) || str_eq(key, S("delta")))
+            look_at_message(v, s, a);
+        else if (str_eq(key, S("text")) && has_words(v))
+            s->shape |= SAID_CONTENT;
+        else if (str_eq(key, S("content")))
+            look_at_parts(json_get(v, S("parts")), s, a);
+        else if (str_eq(key, S("finishMessage")) && has_words(v) && s->ntexts == 0)
+            s->texts[s->ntexts++] = json_text(v, a);
+    }
+    return true;
+}
+
+/* An event of Anthropic's or OpenAI's typed streams: its `type` says what it brings. */
+static bool look_at_event(daruma_str type, daruma_str object, said *s, daruma_arena *a)
+{
+    if (str_starts(type, S("response."))) {
+        daruma_str response = json_get(object, S("response"));
+        if (str_ends(type, S(".delta")) && has_words(json_get(object, S("delta"))))
+            s->shape |= SAID_CONTENT;
+        return !json_is_object(response) || answer_read(response, s, a);
+    }
+    if (str_starts(type, S("content_block_"))) {
+        daruma_str delta = json_get(object, S("delta"));
+        if (has_words(json_get(delta, S("text"))) || has_words(json_get(delta, S("partial_json"))) ||
+            json_raw_eq(json_path(object, "content_block.type"), S("\"tool_use\"")))
+            s->shape |= SAID_CONTENT;
+        return true;
+    }
+    if (str_eq(type, S("message_delta")))
+        set_finish(s, json_path(object, "delta.stop_reason"), a);
+    else if (str_eq(type, S("message_stop")))
+        s->shape |= SAID_FINISHED;
+    else if (str_eq(type, S("message_start")))
+        look_at_message(json_get(object, S("message")), s, a);
+    return true;
+}
+
+static bool first_choice(daruma_str list, said *s, daruma_arena *a)
+{
+    daruma_str c;
+    json_iter it = json_open(list);
+    if (json_next(&it, NULL, &c))
+        return look_at_choice(c, s, a);
+    if (!(s->shape & SAID_STREAM)) /* the last chunk of a stream carries usage alone */
+        s->shape |= SAID_NO_CHOICES;
+    return true;
+}
+
+bool answer_read(daruma_str object, said *s, daruma_arena *a)
+{
+    daruma_str key, v, choices = {0}, content = {0}, message = {0}, output = {0}, stop = {0}, block = {0};
+    daruma_str type = {0}, why_incomplete = {0}, prompt_reply = {0};
+    bool stops = false, is_response = false;
+    json_iter it = json_open(object);
+    while (json_next(&it, &key, &v)) {
+        if (!key.n)
+            continue;
+        switch (key.p[0]) { /* one comparison or two for most members */
+        case 'e':
+            if (str_eq(key, S("error")) && is_set(v))
+                return false;
+            break;
+        case 'c':
+            if (str_eq(key, S("choices")) || str_eq(key, S("candidates")))
+                choices = v;
+            else if (str_eq(key, S("content")))
+                content = v;
+            break;
+        case 'p':
+            if (str_eq(key, S("promptFeedback")) || str_eq(key, S("prompt_feedback")))
+                block = json_get(v, key.p[6] == '_' ? S("block_reason") : S("blockReason"));
+            break;
+        case 's':
+            if (str_eq(key, S("stop_reason")) || str_eq(key, S("stopReason")))
+                stops = true, stop = v;
+            break;
+        case 'f':
+            if (str_eq(key, S("finish_reason")))
+                stops = true, stop = v;
+            break;
+        case 'd':
+            if (str_eq(key, S("done_reason")))
+                stop = v;
+            else if (str_eq(key, S("done")))
+                stops = true;
+            break;
+        case 'm':
+            if (str_eq(key, S("message")))
+                message = v;
+            break;
+        case 'r':
+            if (str_eq(key, S("response")))
+                prompt_reply = v;
+            break;
+        case 'o':
+            if (str_eq(key, S("output")))
+                output = v;
+            else if (str_eq(key, S("object")))
+                is_response = str_eq(v, S("\"response\""));
+            break;
+        case 't':
+            if (str_eq(key, S("type")))
+                type = json_is_string(v) ? str_sub(v, 1, v.n - 2) : v;
+            break;
+        case 'i':
+            if (str_eq(key, S("incomplete_details")))
+                why_incomplete = json_get(v, S("reason"));
+            break;
+        default:
+            break;
+        }
+    }
+    bool event = str_starts(type, S("response.")) || str_starts(type, S("content_block_")) ||
+                 str_starts(type, S("message_")) || str_eq(type, S("ping"));
+    if (event && !str_eq(type, S("response.failed"))) {
+        if (!look_at_event(type, object, s, a))
+            return false;
+        s->shape |= SAID_ANSWER;
+        return true;
+    }
+    if (!json_is_array(choices) && !is_set(block) && !stops && !is_response)
+        return false;
+    if (json_is_array(choices) && !first_choice(choices, s, a) && !is_set(block))
+        return false;
+    s->shape |= SAID_ANSWER;
+    set_finish(s, stop, a);
+    set_finish(s, why_incomplete, a);
+    set_finish(s, block, a);
+    look_at_content(content, s, a);
+    look_at_message(message, s, a);
+    if (has_words(prompt_reply))
+        s->shape |= SAID_CONTENT;
+    look_at_content(json_is_object(output) ? json_path(output, "message.content") : output, s, a);
+    return true;
+}

@@ -1,0 +1,346 @@
+/* classify.c - evidence becomes a failure: unwrap what was said, find the row that fits, then
+ * let tool or model, the numbers and the forwarded bytes have their say. */
+#include "engine/judge/hints.h"
+#include "engine/judge/match.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define OTHER_TEXT_BYTES_MAX 1024 /* of the texts around the innermost message */
+#define SUBJECT_BYTES_MAX    80   /* a longer quoted word is no name */
+
+/* What a kind of model failure means when a tool said it, and whether waiting may help. */
+static const struct {
+    uint8_t tool_kind; /* daruma_tool_kind */
+    bool ambiguous;    /* tools say it as well as models: the name of the speaker decides */
+    bool retryable;
+} means[DARUMA_KINDS] = {
+    [DARUMA_UNKNOWN] = {DARUMA_TOOL_UNKNOWN_KIND, true, false},
+    [DARUMA_CONTEXT_LENGTH] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_REQUEST_TOO_LARGE] = {DARUMA_TOOL_VALIDATION_KIND, true, false},
+    [DARUMA_RATE_LIMIT] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, true},
+    [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, false},
+    [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true},
+    [DARUMA_SERVER_ERROR] = {DARUMA_TOOL_UNKNOWN_KIND, true, true},
+    [DARUMA_TIMEOUT] = {DARUMA_TOOL_TIMEOUT_KIND, true, true},
+    [DARUMA_NETWORK] = {DARUMA_TOOL_NETWORK_KIND, true, true},
+    [DARUMA_INTERRUPTED] = {DARUMA_TOOL_NETWORK_KIND, false, true},
+    [DARUMA_AUTH] = {DARUMA_TOOL_AUTH_KIND, true, false},
+    [DARUMA_PERMISSION] = {DARUMA_TOOL_PERMISSION_KIND, true, false},
+    [DARUMA_MODEL_NOT_FOUND] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false},
+    [DARUMA_ORPHAN_TOOL_CALL] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_INVALID_MESSAGE] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_INVALID_TOOL_SCHEMA] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_INVALID_PARAMETER] = {DARUMA_TOOL_VALIDATION_KIND, true, false},
+    [DARUMA_CONTENT_FILTER] = {DARUMA_TOOL_PERMISSION_KIND, false, false},
+    [DARUMA_MALFORMED_OUTPUT] = {DARUMA_TOOL_UNKNOWN_KIND, false, true},
+    [DARUMA_TOOL_UNKNOWN] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false},
+    [DARUMA_TOOL_ARGUMENTS] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+};
+
+/* ---- the texts ------------------------------------------------------------------------------ */
+
+/* `text` on one line, at most `max` bytes: white space and control characters become one space,
+ * curly quotes straight ones. */
+static daruma_str flatten(daruma_str text, size_t max, daruma_arena *a)
+{
+    text = str_sub(str_trim(text), 0, max);
+    char *out = arena_take(a, text.n, 1);
+    size_t n = 0;
+    if (!out)
+        return (daruma_str){0};
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (c <= ' ' || c == 0x7f) {
+            if (n && out[n - 1] != ' ')
+                out[n++] = ' ';
+        } else if (c == 0xe2 && i + 2 < text.n && (unsigned char)text.p[i + 1] == 0x80 &&
+                   ((unsigned char)text.p[i + 2] & 0xf0) == 0x90 && (unsigned char)text.p[i + 2] >= 0x98) {
+            out[n++] = (unsigned char)text.p[i + 2] < 0x9c ? '\'' : '"'; /* U+2018..U+201F */
+            i += 2;
+        } else {
+            out[n++] = (char)c;
+        }
+    }
+    return (daruma_str){out, n};
+}
+
+static daruma_str lower(daruma_str s, daruma_arena *a)
+{
+    char *out = arena_take(a, s.n, 1);
+    if (!out)
+        return (daruma_str){0};
+    for (size_t i = 0; i < s.n; i++)
+        out[i] = ch_lower(s.p[i]);
+    return (daruma_str){out, s.n};
+}
+
+/* The parameter, else the first short word in quotes or backticks. */
+static daruma_str subject_of(const said *s, daruma_str message)
+{
+    if (s->param.n)
+        return s->param;
+    for (size_t i = 0; i < message.n; i++) {
+        char q = message.p[i];
+        if ((q != '`' && q != '\'' && q != '"') || (i && ch_word(message.p[i - 1])))
+            continue;
+        size_t n = str_findch(str_sub(message, i + 1, SUBJECT_BYTES_MAX), q);
+        if (n != STR_NONE && n && str_findch(str_sub(message, i + 1, n), ' ') == STR_NONE)
+            return str_sub(message, i + 1, n);
+    }
+    return (daruma_str){0};
+}
+
+/* ---- tool or model? -------------------------------------------------------------------------- */
+
+/* Families of model providers, gateways, servers and SDKs: what a hint may begin with or hold. */
+static bool is_model_provider(daruma_str provider)
+{
+    static const daruma_str families[] = {
+#define F(s) {s, sizeof s - 1}
+        F("openai"),      F("anthropic"),     F("claude"),        F("google"),      F("gemini"),     F("vertex"),
+        F("bedrock"),     F("aws"),           F("azure"),         F("openrouter"),  F("mistral"),    F("cohere"),
+        F("groq"),        F("deepseek"),      F("xai"),           F("x.ai"),        F("grok"),       F("ollama"),
+        F("lmstudio"),    F("lm-studio"),     F("lm_studio"),     F("llama"),       F("llm"),        F("sglang"),
+        F("tgi"),         F("huggingface"),   F("hugging"),       F("zhipu"),       F("z.ai"),       F("zai"),
+        F("glm"),         F("bigmodel"),      F("moonshot"),      F("kimi"),        F("minimax"),    F("dashscope"),
+        F("qwen"),        F("alibaba"),       F("aliyun"),        F("bailian"),     F("volc"),       F("doubao"),
+        F("ark"),         F("baidu"),         F("qianfan"),       F("ernie"),       F("tencent"),    F("hunyuan"),
+        F("siliconflow"), F("stepfun"),       F("baichuan"),      F("perplexity"),  F("together"),   F("fireworks"),
+        F("cerebras"),    F("nvidia"),        F("nim"),           F("databricks"),  F("snowflake"),  F("watsonx"),
+        F("ibm"),         F("github-models"), F("github_models"), F("copilot"),     F("codex"),      F("cloudflare"),
+        F("vercel"),      F("replicate"),     F("deepinfra"),     F("novita"),      F("hyperbolic"), F("sambanova"),
+        F("ai21"),        F("aleph"),         F("writer"),        F("upstage"),     F("reka"),       F("nebius"),
+        F("lambda"),      F("anyscale"),      F("lepton"),        F("friendli"),    F("chutes"),     F("venice"),
+        F("portkey"),     F("helicone"),      F("requesty"),      F("kong"),        F("lmdeploy"),   F("mlx"),
+        F("kobold"),      F("oobabooga"),     F("jan"),           F("localai"),     F("gpt"),        F("proxy"),
+        F("gateway"),     F("router"),        F("xiaomi"),        F("pydantic-ai"), F("langchain"),  F("ai-sdk"),
+        F("unknown"),     F("coreweave"),     F("nginx"),         F("opencode"),    F("cursor"),     F("cline"),
+        F("windsurf"),
+#undef F
+    };
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (str_ifind(provider, families[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* A word of the hint that only tools carry: "github-mcp", "bash-tool", "angular-cli". */
+static bool is_tool_name(daruma_str provider, bool model)
+{
+    static const daruma_str words[] = {
+        {"mcp", 3},    {"tool", 4},    {"tools", 5}, /* these even behind a model provider's name */
+        {"cli", 3},    {"api", 3},     {"sql", 3},      {"git", 3},         {"github", 6},
+        {"bash", 4},   {"shell", 5},   {"terminal", 8}, {"filesystem", 10}, {"npm", 3},
+        {"docker", 6}, {"browser", 7}, {"search", 6},   {"playwright", 10}, {"postgres", 8},
+        {"mysql", 5},  {"sqlite", 6},  {"slack", 5},    {"jira", 4},        {"notion", 6},
+        {"python", 6}, {"node", 4},    {"redis", 5},    {"fetch", 5},       {"kubectl", 7},
+    };
+    size_t from = 0;
+    for (size_t i = 0; i <= provider.n; i++) {
+        if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
+            continue;
+        for (size_t k = 0; k < (model ? 3 : sizeof words / sizeof *words); k++)
+            if (str_ieq(str_sub(provider, from, i - from), words[k]))
+                return true;
+        from = i + 1;
+    }
+    return false;
+}
+
+/* Words of a wrapper that ran a tool, whoever it was. */
+static bool says_tool(const seen *s)
+{
+    static const char *const says[] = {
+        "^tool * failed",
+        "error executing tool",
+        "tool execution failed",
+        "error calling tool",
+        "failed to execute tool",
+        "^error: tool ",
+        "exit code: ",
+        "exited with code",
+        "exit status",
+        "command failed",
+        "^traceback (most recent",
+        "process exited",
+        "mcp server",
+        "exit code 1",
+    };
+    for (size_t i = 0; i < s->ntexts; i++)
+        for (size_t k = 0; k < sizeof says / sizeof *says; k++)
+            if (match_text(s->texts[i], says[k]) != STR_NONE)
+                return true;
+    return false;
+}
+
+/* Words that only come from the world of models. */
+static bool speaks_of_models(const seen *s)
+{
+    static const char *const says[] = {"model",     "tokens",   "prompt",    "completion",    "llm",
+                                       "inference", "messages", "chat/",     "openai",        "anthropic",
+                                       "gemini",    "claude",   "context",   "upstream",      "/v1/",
+                                       "thinking",  "provider", "assistant", "^error code: ", "infer"};
+    for (size_t i = 0; i < s->ntexts; i++)
+        for (size_t k = 0; k < sizeof says / sizeof *says; k++)
+            if (match_text(s->texts[i], says[k]) != STR_NONE)
+                return true;
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (s->facts[i].where == AT_CODE && is_model_provider(s->facts[i].says))
+            return true;
+    return false;
+}
+
+static phrase_for who_spoke(const daruma_evidence *ev, const said *s, const seen *v)
+{
+    bool model = is_model_provider(ev->provider);
+    if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
+        return FOR_TOOL;
+    if (!ev->status && says_tool(v))
+        return FOR_TOOL;
+    return ev->provider.n && !model ? FOR_MAYBE : FOR_MODEL;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static const char *const statuses[] = {"4xx", "5xx"};
+
+static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char number[4], daruma_arena *a)
+{
+    static const struct {
+        unsigned bit;
+        daruma_str name;
+    } shapes[] = {
+        {SAID_NOTHING, {"nothing", 7}},
+        {SAID_HTML, {"html", 4}},
+        {SAID_NO_CHOICES, {"no_choices", 10}},
+        {SAID_REFUSAL, {"refusal", 7}},
+        {SAID_CUT, {"broken", 6}},
+        {SAID_BAD_CALL, {"bad_call", 8}},
+        {SAID_PER_DAY, {"quota_per_day", 13}},
+        {SAID_ZERO_LIMIT, {"quota_zero", 10}},
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        if (s->shape & shapes[i].bit)
+            seen_add(v, AT_SHAPE, shapes[i].name);
+    bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT);
+    if (empty || ev->flaw == DARUMA_FLAW_EMPTY)
+        seen_add(v, AT_SHAPE, S("empty_answer"));
+    bool unfinished = (s->shape & SAID_STREAM) && !(s->shape & SAID_FINISHED) && !s->finish.n && !s->ntexts;
+    if (ev->flaw == DARUMA_FLAW_CUT || unfinished)
+        seen_add(v, AT_SHAPE, S("cut"));
+    if ((s->shape & SAID_ANSWER) && s->ntexts && ev->status < 400)
+        seen_add(v, AT_SHAPE, S("error_in_answer"));
+    if (ev->flaw == DARUMA_FLAW_BROKEN)
+        seen_add(v, AT_SHAPE, S("broken"));
+    if (ev->flaw == DARUMA_FLAW_SILENT)
+        seen_add(v, AT_SHAPE, S("silent"));
+    for (size_t i = 0; i < s->ncodes; i++)
+        seen_add(v, AT_CODE, lower(s->codes[i], a));
+    seen_add(v, AT_FINISH, lower(str_trim(ev->finish.n ? ev->finish : s->finish), a));
+    if (ev->net != DARUMA_NET_NONE && ev->net < DARUMA_NETS)
+        seen_add(v, AT_NET, str_of(daruma_net_name(ev->net)));
+    if (v->status >= 400 && v->status <= 599) {
+        for (int i = 2, n = v->status; i >= 0; i--, n /= 10)
+            number[i] = (char)('0' + n % 10);
+        seen_add(v, AT_STATUS, (daruma_str){number, 3});
+        seen_add(v, AT_STATUS, str_of(statuses[v->status / 100 - 4]));
+    }
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------ */
+
+static void apply_sum(daruma_failure *f, uint8_t sum)
+{
+    if (sum == SUM_ASKS_TOO_MUCH && f->limit > 0 && f->requested > f->limit)
+        f->retryable = false;
+    if (sum == SUM_FILLS_WINDOW && f->limit > 0 && f->requested >= f->limit)
+        f->kind = DARUMA_OUTPUT_LIMIT;
+}
+
+static uint8_t sure_of(const phrase *p)
+{
+    static const uint8_t percent[] = {
+        [AT_TEXT] = 90, [AT_CODE] = 90, [AT_FINISH] = 90, [AT_SHAPE] = 80, [AT_NET] = 95, [AT_STATUS] = 60};
+    return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
+}
+
+static void decide(daruma_failure *f, seen *v, uint16_t rule)
+{
+    const phrase *p = rule ? &phrases[rule - 1] : NULL;
+    f->rule = rule;
+    f->kind = p ? (daruma_kind)p->kind : DARUMA_UNKNOWN;
+    f->tool_kind = p ? (daruma_tool_kind)p->tool_kind : DARUMA_TOOL_NONE_KIND;
+    f->sure = p ? sure_of(p) : 10;
+    f->retryable = means[f->kind].retryable;
+    if (p && p->retry != RETRY_BY_KIND)
+        f->retryable = p->retry == RETRY_YES;
+    if (p)
+        apply_sum(f, p->sum);
+    if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
+        return;
+    bool told = rule || !v->status;
+    if (v->tool == FOR_MAYBE && told && means[f->kind].ambiguous && !speaks_of_models(v)) {
+        v->tool = FOR_TOOL; /* nobody known spoke, and not of models: hear it as a tool */
+        decide(f, v, match_first(v));
+        return;
+    }
+    if (v->tool == FOR_TOOL) {
+        f->tool_kind = (daruma_tool_kind)means[f->kind].tool_kind;
+        f->kind = DARUMA_TOOL_ERROR;
+    }
+}
+
+/* In words of other kinds "try again" is said in passing. */
+static bool waits(daruma_kind k)
+{
+    return means[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
+}
+
+daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
+{
+    said s = unwrap(ev->body, a);
+    daruma_failure f = {.status = ev->status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
+    char number[4];
+    daruma_str message = {0};
+    for (size_t i = 0; i < s.ntexts; i++) {
+        daruma_str line = flatten(s.texts[i], i ? OTHER_TEXT_BYTES_MAX : CLASSIFY_MESSAGE_BYTES_MAX, a);
+        if (!i)
+            message = line;
+        if (line.n)
+            v.texts[v.ntexts++] = lower(line, a);
+    }
+    if (s.param.n && v.ntexts < SEEN_TEXTS) {
+        daruma_buf b = buf_in(a);
+        BUF_LIT(&b, "param=");
+        buf_put(&b, s.param);
+        v.texts[v.ntexts++] = lower(buf_str(&b), a);
+    }
+    v.tool = who_spoke(ev, &s, &v);
+    add_facts(&v, ev, &s, number, a);
+    for (size_t i = 0; i < v.ntexts; i++)
+        hints_numbers(v.texts[i], &s);
+    f.limit = s.limit;
+    f.used = s.used;
+    f.requested = s.requested;
+    decide(&f, &v, match_first(&v));
+    if (ev->forwarded && (f.kind == DARUMA_NETWORK || f.kind == DARUMA_TIMEOUT))
+        f.kind = DARUMA_INTERRUPTED;
+    f.severity = daruma_kind_severity(f.kind);
+    f.wait = hints_wait(ev, &s, v.texts, waits(f.kind) ? v.ntexts : 0, at);
+    if (!f.status)
+        f.status = s.status;
+    f.subject = subject_of(&s, message);
+    f.code = s.code;
+    f.message = daruma_redact(message, a);
+    f.subject = daruma_redact(f.subject, a);
+    return f;
+}
+
+const char *daruma_rule_name(uint16_t rule)
+{
+    return rule && rule <= nphrases ? phrases[rule - 1].name : "";
+}

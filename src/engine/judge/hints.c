@@ -1,0 +1,351 @@
+/* hints.c - reads how long to wait, and the numbers of a limit.
+ *
+ * An explicit word to this client (retry-after-ms, Retry-After, RetryInfo, "try again in") beats
+ * the reset times of limits, for those are sent with every answer: only that of an exhausted
+ * dimension says when to come back. */
+#include "engine/judge/hints.h"
+#include "base/arena.h"
+#include "base/date.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define NUMBERS_MAX 24         /* in one text; a message about a limit has under ten */
+#define WALL_MIN    1000000000 /* unix seconds: what is larger is a moment (after 2001), not a duration */
+
+static daruma_str header(const daruma_evidence *ev, daruma_str name)
+{
+    for (size_t i = 0; i < ev->nheaders; i++)
+        if (str_ieq(ev->headers[i].name, name))
+            return str_trim(ev->headers[i].value);
+    return (daruma_str){0};
+}
+
+/* Milliseconds from now to a moment; 0 when it has passed, -1 when there is no clock. */
+static daruma_ms until(int64_t wall_ms, daruma_moment at)
+{
+    if (wall_ms < 0 || at.wall <= 0)
+        return -1;
+    int64_t left = wall_ms - mul_sat(at.wall, 1000);
+    return left > 0 ? left : 0;
+}
+
+/* A number: seconds from now, or a moment in unix seconds or milliseconds. */
+static daruma_ms number_or_moment(daruma_str v, daruma_moment at)
+{
+    int64_t milli;
+    if (!date_milli(v, &milli))
+        return -1;
+    if (milli / 1000 >= WALL_MIN * INT64_C(1000))
+        return until(milli / 1000, at);
+    return milli / 1000 >= WALL_MIN ? until(milli, at) : milli;
+}
+
+/* Anything a reset or Retry-After header holds. */
+static daruma_ms moment_or_duration(daruma_str v, daruma_moment at)
+{
+    if (!v.n)
+        return -1;
+    daruma_ms ms = number_or_moment(v, at);
+    if (ms < 0)
+        ms = date_duration(v, NULL);
+    if (ms < 0)
+        ms = until(date_http(v), at);
+    if (ms < 0)
+        ms = until(date_rfc3339(v), at);
+    return ms;
+}
+
+/* Dimensions of limits: what is left of it, when it is full again. */
+static const struct {
+    daruma_str remaining, reset;
+} dimensions[] = {
+#define D(a, b)                                                                                                        \
+    {                                                                                                                  \
+        {a, sizeof a - 1},                                                                                             \
+        {                                                                                                              \
+            b, sizeof b - 1                                                                                            \
+        }                                                                                                              \
+    }
+    D("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+    D("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+    D("x-ratelimit-remaining-requests-day", "x-ratelimit-reset-requests-day"),
+    D("x-ratelimit-remaining-tokens-minute", "x-ratelimit-reset-tokens-minute"),
+    D("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+    D("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+    D("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
+    D("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
+    D("anthropic-ratelimit-unified-remaining", "anthropic-ratelimit-unified-reset"),
+    D("x-ratelimit-remaining", "x-ratelimit-reset"),
+    D("ratelimit-remaining", "ratelimit-reset"),
+#undef D
+};
+
+static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
+{
+    daruma_ms longest = -1, only = -1;
+    int resets = 0;
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+        daruma_ms ms = moment_or_duration(header(ev, dimensions[i].reset), at);
+        if (ms < 0)
+            continue;
+        int64_t left;
+        daruma_str remaining = header(ev, dimensions[i].remaining);
+        bool known = str_int(remaining, &left);
+        resets++;
+        if (known && left == 0 && ms > longest)
+            longest = ms;
+        if (!known || left == 0)
+            only = ms;
+    }
+    if (longest >= 0)
+        return longest;
+    return resets == 1 && ev->status == 429 ? only : -1;
+}
+
+static daruma_ms explicit_header(const daruma_evidence *ev, daruma_moment at)
+{
+    static const daruma_str in_ms[] = {{"retry-after-ms", 14}, {"x-ms-retry-after-ms", 19}};
+    for (size_t i = 0; i < 2; i++) {
+        int64_t milli;
+        if (date_milli(header(ev, in_ms[i]), &milli))
+            return milli / 1000;
+    }
+    return moment_or_duration(header(ev, S("retry-after")), at);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* "may 30th, 2026 2:29 pm", as codex prints it; unix milliseconds, -1 when it is none. The
+ * zone is not told: UTC is taken. */
+static int64_t spoken_date(daruma_str t)
+{
+    static const char months[] = "janfebmaraprmayjunjulaugsepoctnovdec";
+    int64_t n[5] = {0}; /* day, year, hour, minute */
+    size_t found = 0, at = 0;
+    int month = 0;
+    if (t.n < 3)
+        return -1;
+    for (int m = 0; m < 12; m++)
+        if (memcmp(t.p, months + m * 3, 3) == 0)
+            month = m + 1;
+    if (!month)
+        return -1;
+    while (at < t.n && at < 40 && found < 4) {
+        if (!ch_digit(t.p[at])) {
+            at++;
+            continue;
+        }
+        size_t end = at;
+        while (end < t.n && ch_digit(t.p[end]))
+            end++;
+        str_int(str_sub(t, at, end - at), &n[found++]);
+        at = end;
+    }
+    if (found < 4 || n[0] > 31 || n[1] < 2000 || n[1] > 9999 || n[2] > 23 || n[3] > 59)
+        return -1;
+    daruma_str half = str_trim(str_sub(t, at, 3));
+    if (str_starts(half, S("pm")) && n[2] < 12)
+        n[2] += 12;
+    if (str_starts(half, S("am")) && n[2] == 12)
+        n[2] = 0;
+    char iso[] = "0000-00-00T00:00:00Z";
+    const int64_t values[] = {n[1] / 100, n[1] % 100, month, n[0], n[2], n[3]};
+    static const int places[] = {0, 2, 5, 8, 11, 14};
+    for (int i = 0; i < 6; i++) {
+        iso[places[i]] = (char)('0' + values[i] / 10 % 10);
+        iso[places[i] + 1] = (char)('0' + values[i] % 10);
+    }
+    return date_rfc3339(S(iso));
+}
+
+/* What may stand before a duration. The first that is followed by one counts. */
+static const daruma_str leads[] = {
+#define L(s)                                                                                                           \
+    {                                                                                                                  \
+        s, sizeof s - 1                                                                                                \
+    }
+    L("try again in "),   L("retry in "),       L("retry after "),  L("retry-after: "), L("retry_after: "),
+    L("again after "),    L("retry again in "), L("wait "),         L("resets in "),    L("reset in "),
+    L("reset after "),    L("resets after "),   L("available in "), L("wait for "),     L("resume in "),
+    L("refresh in "),     L("again at "),       L("retry-after "),  L("retryafter: "),  L("retry your request after "),
+    L("requests after "), L("retrydelay: "),    L("resets at "),    L("reset at "),
+#undef L
+};
+
+static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
+{
+    static const daruma_str fill[] = {{"another ", 8}, {"about ", 6}, {"approximately ", 14}, {"at least ", 9},
+                                      {"for ", 4},     {"~", 1},      {"up to ", 6},          {"'", 1}};
+    for (size_t i = 0; i < sizeof fill / sizeof *fill; i++)
+        if (str_starts(rest, fill[i]))
+            rest = str_from(rest, fill[i].n);
+    size_t used;
+    daruma_ms ms = date_duration(str_sub(rest, 0, 60), &used);
+    if (used)
+        return ms;
+    if (at.wall > 0 && (ms = until(spoken_date(rest), at)) > 0)
+        return ms;
+    if (at.wall > 0 && rest.n >= 19 && ch_digit(rest.p[0])) {
+        size_t n = 0;
+        while (n < rest.n && n < 32 && (ch_digit(rest.p[n]) || memchr("-:.tz+ ", rest.p[n], 7)))
+            n++;
+        char iso[32];
+        for (size_t i = 0; i < n; i++)
+            iso[i] = rest.p[i];
+        return until(date_rfc3339(str_trim((daruma_str){iso, n})), at);
+    }
+    return -1;
+}
+
+static daruma_ms text_wait(daruma_str t, daruma_moment at)
+{
+    static const daruma_str cheap[] = {{"again", 5},         {"retry", 5},  {"reset", 5},  {"wait", 4},
+                                       {"available in", 12}, {"resume", 6}, {"refresh", 7}};
+    bool any = false;
+    for (size_t i = 0; !any && i < sizeof cheap / sizeof *cheap; i++)
+        any = str_find(t, cheap[i]) != STR_NONE;
+    if (!any)
+        return -1;
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+        size_t hit = str_find(t, leads[i]);
+        if (hit == STR_NONE)
+            continue;
+        daruma_ms ms = spoken_wait(str_from(t, hit + leads[i].n), at);
+        if (ms >= 0)
+            return ms;
+    }
+    return -1;
+}
+
+daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts, daruma_moment at)
+{
+    daruma_ms ms = -1;
+    bool heads = ev->nheaders && ev->status / 100 != 2; /* those of an answer are not about its failure */
+    if (heads && (ms = explicit_header(ev, at)) >= 0)
+        return ms;
+    if (s->wait >= 0)
+        return s->wait;
+    for (size_t i = 0; i < ntexts; i++)
+        if ((ms = text_wait(texts[i], at)) >= 0)
+            return ms;
+    if (heads && (ms = exhausted_reset(ev, at)) >= 0)
+        return ms;
+    return until(s->reset_wall, at);
+}
+
+daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at)
+{
+    char mem[16 << 10];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    said s = unwrap(ev->body, &a);
+    daruma_str texts[SAID_TEXTS];
+    size_t n = 0;
+    for (size_t i = 0; i < s.ntexts; i++) {
+        daruma_str t = str_sub(s.texts[i], 0, CLASSIFY_MESSAGE_BYTES_MAX / 4);
+        char *low = arena_take(&a, t.n, 1);
+        if (!low)
+            break;
+        for (size_t k = 0; k < t.n; k++)
+            low[k] = ch_lower(t.p[k]);
+        texts[n++] = (daruma_str){low, t.n};
+    }
+    return hints_wait(ev, &s, texts, n, at);
+}
+
+/* ---- the numbers of a limit ----------------------------------------------------------------- */
+
+enum { LIMIT, USED, REQUESTED };
+
+/* What stands right before a number, or right behind it; two bytes at least. */
+static const struct {
+    daruma_str says;
+    bool behind;
+    uint8_t what;
+} counts[] = {
+#define B(s, w)                                                                                                        \
+    {                                                                                                                  \
+        {s, sizeof s - 1}, false, w                                                                                    \
+    }
+#define A(s, w)                                                                                                        \
+    {                                                                                                                  \
+        {s, sizeof s - 1}, true, w                                                                                     \
+    }
+    B("requested about ", REQUESTED),
+    B("you requested a total of ", REQUESTED),
+    B("you requested ", REQUESTED),
+    B("requested: ", REQUESTED),
+    B("requested ", REQUESTED),
+    B("maximum context length is ", LIMIT),
+    B("maximum context length of ", LIMIT),
+    B("maximum prompt length is ", LIMIT),
+    B("context window of ", LIMIT),
+    B("context limit: ", LIMIT),
+    B("model token limit: ", LIMIT),
+    B("while limit is ", LIMIT),
+    B("maximum allowed length of ", LIMIT),
+    B("maximum allowed input length of ", LIMIT),
+    B("maximum number of tokens allowed (", LIMIT),
+    B("available context size (", LIMIT),
+    B("limit of ", LIMIT),
+    B("limit: ", LIMIT),
+    B("limit ", LIMIT),
+    B("max size: ", LIMIT),
+    B("context size is ", LIMIT),
+    B("should be [1, ", LIMIT),
+    B("cannot exceed ", LIMIT),
+    B("the maximum allowed is ", LIMIT),
+    A(" maximum context length", LIMIT),
+    A(" maximum", LIMIT),
+    B("> ", LIMIT),
+    B("used ", USED),
+    B("current: ", USED),
+    B("current length is ", USED),
+    B("resulted in ", USED),
+    B("token count (", USED),
+    B("token count of ", USED),
+    B("prompt is too long: ", USED),
+    B("prompt contains at least ", USED),
+    B("prompt contains ", USED),
+    B("the request contains ", USED),
+    B("prompt has ", USED),
+    B("the input (", USED),
+    B("request (", USED),
+    A(" tokens from the input", USED),
+    A(" in the messages", USED),
+    A(" tokens > ", USED),
+#undef A
+#undef B
+};
+
+/* The first row that stands right before t[from] or right behind t[to - 1]. */
+static int row_at(daruma_str t, size_t from, size_t to)
+{
+    for (int i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
+        daruma_str says = counts[i].says;
+        if (counts[i].behind ? to + says.n <= t.n && t.p[to + 1] == says.p[1] && memcmp(t.p + to, says.p, says.n) == 0
+                             : says.n <= from && t.p[from - 2] == says.p[says.n - 2] &&
+                                   memcmp(t.p + from - says.n, says.p, says.n) == 0)
+            return i;
+    }
+    return -1;
+}
+
+void hints_numbers(daruma_str t, said *s)
+{
+    int64_t *const to[] = {&s->limit, &s->used, &s->requested};
+    int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
+    int numbers = 0;
+    for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; i++) {
+        if (!ch_digit(t.p[i]))
+            continue;
+        int64_t n;
+        size_t used = str_scan_int(str_from(t, i), &n);
+        int row = i && ch_word(t.p[i - 1]) ? -1 : row_at(t, i, i + used);
+        if (row >= 0 && row < best[counts[row].what]) { /* an earlier row is the better name */
+            best[counts[row].what] = row;
+            *to[counts[row].what] = n;
+        }
+        numbers++;
+        i += used;
+    }
+}

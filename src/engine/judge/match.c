@@ -1,0 +1,184 @@
+/* match.c - the phrase table is far too long to search a message for each row. So each row
+ * stands in an index under one word of its pattern (or its fact); one pass over the words of
+ * the message marks the rows whose word occurs, and only those are tried, in order.
+ *
+ *     "prompt is too long: ..."  -> promp, is, too, long -> rows 311, 312, 402 -> 311 fits
+ *
+ * The index is made at build time by tools/phrase_index.c. */
+#include "engine/judge/match.h"
+#include "base/str.h"
+
+typedef struct phrase_slot {
+    uint32_t hash;
+    uint16_t first, n; /* of phrase_rows; n 0: free */
+} phrase_slot;
+#include "engine/judge/phrase_index.h"
+
+#define WORDS_OF_BITS 64
+#define MARKS_MAX     2048 /* rows; a bit each */
+_Static_assert(PHRASE_COUNT <= MARKS_MAX, "room for a bit per row");
+
+static bool word_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || ch_digit(c) || c == '_';
+}
+
+/* Behind `seg` when it stands at t[at], else STR_NONE. */
+static size_t stands_at(daruma_str t, size_t at, const char *seg, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (seg[i] == '|') {
+            if (at && at < t.n && word_char(t.p[at - 1]) && word_char(t.p[at]))
+                return STR_NONE;
+        } else if (seg[i] == '$') {
+            size_t end = at;
+            while (end < t.n && (t.p[end] == '.' || t.p[end] == '!' || t.p[end] == ' '))
+                end++;
+            if (end != t.n)
+                return STR_NONE;
+        } else if (seg[i] == '#') {
+            if (at >= t.n || !ch_digit(t.p[at]))
+                return STR_NONE;
+            at++;
+        } else {
+            if (at >= t.n || t.p[at] != seg[i])
+                return STR_NONE;
+            at++;
+        }
+    }
+    return at;
+}
+
+/* Behind the first place at or after `from` where `seg` stands at the beginning of a word. */
+static size_t find_segment(daruma_str t, size_t from, const char *seg, size_t n)
+{
+    bool bound = word_char(seg[0]);
+    while (from < t.n) {
+        const char *hit = memchr(t.p + from, seg[0], t.n - from);
+        if (!hit)
+            return STR_NONE;
+        size_t at = (size_t)(hit - t.p);
+        if (!bound || at == 0 || !word_char(t.p[at - 1])) {
+            size_t end = stands_at(t, at, seg, n);
+            if (end != STR_NONE)
+                return end;
+        }
+        from = at + 1;
+    }
+    return STR_NONE;
+}
+
+size_t match_text(daruma_str t, const char *says)
+{
+    size_t at = 0;
+    bool anchored = *says == '^';
+    says += anchored;
+    while (*says) {
+        const char *star = strchr(says, '*');
+        size_t n = star ? (size_t)(star - says) : strlen(says);
+        if (n) {
+            at = anchored ? stands_at(t, at, says, n) : find_segment(t, at, says, n);
+            if (at == STR_NONE)
+                return STR_NONE;
+        }
+        anchored = false;
+        says += n + (star != NULL);
+    }
+    return at;
+}
+
+static bool any_text(const seen *s, const char *says)
+{
+    for (size_t i = 0; i < s->ntexts; i++)
+        if (match_text(s->texts[i], says) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* Does the hint begin with one of the names in "a/b/c"? */
+static bool is_who(daruma_str provider, const char *who)
+{
+    for (daruma_str rest = str_of(who), name; rest.n;) {
+        name = str_cut(&rest, '/');
+        if (str_istarts(provider, name))
+            return true;
+    }
+    return false;
+}
+
+static bool has_fact(const seen *s, const phrase *p)
+{
+    for (size_t i = 0; i < s->nfacts; i++)
+        if (s->facts[i].where == (phrase_where)p->where && str_eq(s->facts[i].says, str_of(p->says)))
+            return true;
+    return false;
+}
+
+static bool fits(const seen *s, const phrase *p)
+{
+    if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
+        return false;
+    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL) || (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
+        return false;
+    if (p->who && !is_who(s->provider, p->who))
+        return false;
+    if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
+        return false;
+    return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
+}
+
+static void mark(uint64_t *marks, uint32_t hash)
+{
+    for (uint32_t i = hash;; i++) {
+        const phrase_slot *slot = &phrase_slots[i & (PHRASE_SLOTS - 1)];
+        if (!slot->n)
+            return;
+        if (slot->hash != hash)
+            continue;
+        for (uint16_t k = 0; k < slot->n; k++) {
+            uint16_t row = phrase_rows[slot->first + k];
+            marks[row / WORDS_OF_BITS] |= (uint64_t)1 << row % WORDS_OF_BITS;
+        }
+        return;
+    }
+}
+
+static void mark_words(uint64_t *marks, daruma_str t)
+{
+    for (size_t i = 0; i < t.n; i++) {
+        if (!word_char(t.p[i])) {
+            if ((unsigned char)t.p[i] >= 0x80)
+                mark(marks, phrase_hash(AT_TEXT, S("\x80"))); /* rows in scripts without spaces */
+            continue;
+        }
+        size_t end = i + 1;
+        while (end < t.n && word_char(t.p[end]))
+            end++;
+        mark(marks, phrase_hash(AT_TEXT, str_sub(t, i, end - i < PHRASE_PREFIX ? end - i : PHRASE_PREFIX)));
+        i = end - 1;
+    }
+}
+
+void seen_add(seen *s, phrase_where where, daruma_str says)
+{
+    if (!says.n || s->nfacts == SEEN_FACTS)
+        return;
+    s->facts[s->nfacts].where = where;
+    s->facts[s->nfacts++].says = says;
+}
+
+uint16_t match_first(const seen *s)
+{
+    uint64_t marks[MARKS_MAX / WORDS_OF_BITS] = {0};
+    for (size_t i = 0; i < s->ntexts; i++)
+        mark_words(marks, s->texts[i]);
+    for (size_t i = 0; i < s->nfacts; i++)
+        mark(marks, phrase_hash(s->facts[i].where, s->facts[i].says));
+    for (size_t w = 0; w < MARKS_MAX / WORDS_OF_BITS; w++)
+        for (uint64_t left = marks[w]; left; left &= left - 1) {
+            size_t row = w * WORDS_OF_BITS + (size_t)__builtin_ctzll(left);
+            if (fits(s, &phrases[row]))
+                return (uint16_t)(row + 1);
+        }
+    return 0;
+}

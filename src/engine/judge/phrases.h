@@ -1,0 +1,62 @@
+/* phrases.h - what providers say, and what it means: one table, first row that fits wins. */
+#ifndef JUDGE_PHRASES_H
+#define JUDGE_PHRASES_H
+#include "daruma.h"
+
+/* What a row looks at. All but TEXT are facts that are equal or not. */
+typedef enum phrase_where {
+    AT_TEXT,   /* the error message, lower case */
+    AT_CODE,   /* a code, type, reason or class name, lower case */
+    AT_FINISH, /* the stop reason of an answer, lower case */
+    AT_SHAPE,  /* the form of the body: "html", "empty_answer", ... */
+    AT_NET,    /* what the wire did, by daruma_net_name() */
+    AT_STATUS, /* "429" or "5xx" */
+} phrase_where;
+
+/* Which evidence a row is for. */
+typedef enum phrase_for {
+    FOR_ANY,
+    FOR_MODEL, /* not when it is known to be a tool */
+    FOR_MAYBE, /* when it may be a tool: no model provider is named */
+    FOR_TOOL,  /* when it is known to be a tool */
+} phrase_for;
+
+enum phrase_retry { RETRY_BY_KIND, RETRY_YES, RETRY_NO };
+
+/* What the numbers of the message still decide. */
+enum phrase_sum {
+    SUM_NONE,
+    SUM_ASKS_TOO_MUCH, /* requested > limit: waiting never helps */
+    SUM_FILLS_WINDOW,  /* requested output alone >= limit: output_limit, else the row's kind */
+};
+
+/* A text pattern is a substring that begins at a word's beginning: `*` is anything within one
+ * text, `^` its beginning, `$` its end, `|` the end (or beginning) of a word,
+ * `#` a digit. A parameter that the body names apart is a text of its own, "param=...". */
+typedef struct phrase {
+    const char *name;
+    const char *says;   /* lower case; what `where` must contain or be */
+    const char *unless; /* a text pattern that forbids the row; NULL none */
+    const char *also;   /* a text pattern that must be there as well; NULL none */
+    const char *who;    /* provider hint must begin with one of these, '/' between; NULL any */
+    uint16_t status;    /* 0 any, 4 or 5 its class, else that status */
+    uint8_t where, kind, tool_kind, retry, only, sum;
+} phrase;
+
+extern const phrase phrases[];
+extern const uint16_t nphrases;
+
+#define PHRASE_PREFIX 5 /* bytes of a word that count for the index: the open end of "exceed" finds "exceeded" */
+
+/* A word of a text pattern by which it can be looked up, the first PHRASE_PREFIX bytes of it:
+ * one that is as long or whose end the pattern shows. `nth` counts from 0; empty: no more. */
+daruma_str phrase_word(const char *says, int nth);
+/* FNV-1a over the bytes, begun with `where` so that the same word means different things. */
+static inline uint32_t phrase_hash(phrase_where where, daruma_str s)
+{
+    uint32_t h = 2166136261u ^ (uint32_t)where * 0x9e3779b9u;
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
+    return h;
+}
+#endif

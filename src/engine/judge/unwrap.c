@@ -1,0 +1,739 @@
+/* unwrap.c - takes code, type, status, parameter and message out of whatever an error came in.
+ *
+ *     litellm.BadRequestError: AnthropicException - {"error":{"message":"{\"type\":...}"}}
+ *     ^ class names, status       text around it    ^ JSON     ^ JSON again, at most 8 deep
+ *
+ * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
+ * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
+#include "engine/judge/unwrap.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* What the member of an error object is to us. */
+enum role {
+    IS_NOTHING,
+    IS_MESSAGE, /* words for people */
+    IS_TITLE,   /* words for people, less telling than a message */
+    IS_CODE,    /* a name for the failure */
+    IS_STATUS,  /* HTTP status as a number, else a name */
+    IS_NEST,    /* holds another error, or text */
+    IS_CHOICES, /* an answer that holds an error */
+    IS_PARAM,
+    IS_WAIT, /* seconds, or a duration */
+    IS_WAIT_MS,
+    IS_RESET, /* a moment: unix seconds, milliseconds, or RFC 3339 */
+    IS_QUOTA, /* the id of a quota: "...PerDay..." */
+    IS_LIMIT,
+    IS_USED,
+    IS_RPC,
+    IS_IS_ERROR,
+};
+
+/* Member names as compared: lower case without '_' and '-'. */
+static const struct {
+    daruma_str name;
+    enum role role;
+} keys[] = {
+#define K(name, role)                                                                                                  \
+    {                                                                                                                  \
+        {name, sizeof name - 1}, role                                                                                  \
+    }
+    K("message", IS_MESSAGE),
+    K("code", IS_CODE),
+    K("type", IS_CODE),
+    K("error", IS_NEST),
+    K("status", IS_STATUS),
+    K("param", IS_PARAM),
+    K("msg", IS_MESSAGE),
+    K("detail", IS_NEST),
+    K("details", IS_NEST),
+    K("reason", IS_CODE),
+    K("metadata", IS_NEST),
+    K("raw", IS_NEST),
+    K("errors", IS_NEST),
+    K("errormessage", IS_MESSAGE),
+    K("errormsg", IS_MESSAGE),
+    K("errorcode", IS_CODE),
+    K("errcode", IS_CODE),
+    K("errortype", IS_CODE),
+    K("errorname", IS_CODE),
+    K("name", IS_CODE),
+    K("errno", IS_CODE),
+    K("description", IS_MESSAGE),
+    K("errordescription", IS_MESSAGE),
+    K("title", IS_TITLE),
+    K("statusmsg", IS_MESSAGE),
+    K("statusmessage", IS_MESSAGE),
+    K("statuscode", IS_STATUS),
+    K("httpstatus", IS_STATUS),
+    K("httpstatuscode", IS_STATUS),
+    K("httpcode", IS_STATUS),
+    K("innererror", IS_NEST),
+    K("cause", IS_NEST),
+    K("baseresp", IS_NEST),
+    K("lasterror", IS_NEST),
+    K("exception", IS_NEST),
+    K("response", IS_NEST),
+    K("responsebody", IS_NEST),
+    K("body", IS_NEST),
+    K("data", IS_NEST),
+    K("result", IS_NEST),
+    K("violations", IS_NEST),
+    K("errordetails", IS_NEST),
+    K("originalerror", IS_NEST),
+    K("choices", IS_CHOICES),
+    K("loc", IS_PARAM),
+    K("stderr", IS_MESSAGE),
+    K("parameter", IS_PARAM),
+    K("field", IS_PARAM),
+    K("retrydelay", IS_WAIT),
+    K("retryafter", IS_WAIT),
+    K("retryafterseconds", IS_WAIT),
+    K("retryaftersec", IS_WAIT),
+    K("resetsinseconds", IS_WAIT),
+    K("resetinseconds", IS_WAIT),
+    K("retryafterms", IS_WAIT_MS),
+    K("resetsat", IS_RESET),
+    K("resetat", IS_RESET),
+    K("resettime", IS_RESET),
+    K("quotaid", IS_QUOTA),
+    K("quotavalue", IS_LIMIT),
+    K("nctx", IS_LIMIT),
+    K("nprompttokens", IS_USED),
+    K("jsonrpc", IS_RPC),
+    K("iserror", IS_IS_ERROR),
+#undef K
+};
+
+typedef struct reader {
+    said *s;
+    daruma_arena *a;
+    int best;        /* level of texts[0] */
+    int code_level;  /* level of s->code */
+    unsigned values; /* looked at so far: bounds the whole work */
+} reader;
+
+#define UNWRAP_VALUES_MAX 512 /* members of one error body; real ones have under 60 */
+#define UNWRAP_BRACES_MAX 8   /* places in a text where JSON may begin */
+#define PARAM_BYTES_MAX   200 /* a longer name of a parameter is none */
+#define KEY_BYTES_MAX     24  /* the longest name in `keys` is shorter */
+
+static void read_any(reader *r, daruma_str text, int level);
+static void read_value(reader *r, daruma_str value, int level);
+
+static enum role role_of(daruma_str key)
+{
+    char low[KEY_BYTES_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < key.n; i++) {
+        if (key.p[i] == '_' || key.p[i] == '-')
+            continue;
+        if (n == sizeof low)
+            return IS_NOTHING;
+        low[n++] = ch_lower(key.p[i]);
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].name.n == n && keys[i].name.p[0] == low[0] && memcmp(keys[i].name.p, low, n) == 0)
+            return keys[i].role;
+    if (n > 5 && memcmp(low + n - 5, "error", 5) == 0) /* upstream_error, providerError, ... */
+        return IS_NEST;
+    return IS_NOTHING;
+}
+
+/* ---- what was found ------------------------------------------------------------- */
+
+static void add_text(reader *r, daruma_str text, int level)
+{
+    said *s = r->s;
+    text = str_trim(text);
+    if (!text.n)
+        return;
+    for (size_t i = 0; i < s->ntexts; i++)
+        if (str_eq(s->texts[i], text))
+            return;
+    if (s->ntexts < SAID_TEXTS)
+        s->ntexts++;
+    else if (level < r->best)
+        return;
+    if (s->ntexts == 1 || level > r->best) {
+        s->texts[s->ntexts - 1] = s->texts[0];
+        s->texts[0] = text;
+        r->best = level;
+    } else {
+        s->texts[s->ntexts - 1] = text;
+    }
+}
+
+static bool http_status(int64_t n)
+{
+    return n >= 400 && n <= 599;
+}
+
+static void add_code(reader *r, daruma_str code, int level)
+{
+    said *s = r->s;
+    code = str_trim(code);
+    /* "com.amazon.coral.service#ThrottlingException:http://..." names its last part */
+    size_t hash = str_findch(code, '#');
+    if (hash != STR_NONE)
+        code = str_from(code, hash + 1);
+    if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE)
+        return;
+    size_t colon = str_findch(code, ':');
+    if (colon != STR_NONE && colon)
+        code = str_sub(code, 0, colon);
+    int64_t n;
+    if (str_int(code, &n) && http_status(n))
+        s->status = (int)n;
+    if (s->ncodes < SAID_CODES)
+        s->codes[s->ncodes++] = code;
+    if (level > r->code_level && !str_ieq(code, S("error"))) {
+        s->code = code;
+        r->code_level = level;
+    }
+}
+
+/* The text of a scalar: a string without quotes and escapes, a number as it stands. */
+static daruma_str scalar(reader *r, daruma_str v)
+{
+    return json_is_string(v) ? json_text(v, r->a) : json_is_number(v) ? v : (daruma_str){0};
+}
+
+static void add_wait(reader *r, daruma_str text, bool is_ms)
+{
+    int64_t milli, ms = -1;
+    if (date_milli(text, &milli))
+        ms = is_ms ? milli / 1000 : milli;
+    else
+        ms = date_duration(text, NULL);
+    if (ms >= 0 && ms > r->s->wait)
+        r->s->wait = ms;
+}
+
+static void add_reset(reader *r, daruma_str text)
+{
+    int64_t n;
+    if (!str_int(text, &n))
+        n = date_rfc3339(text);
+    else if (n < 100000000000) /* seconds until the year 5138 */
+        n = mul_sat(n, 1000);
+    if (n > 0)
+        r->s->reset_wall = n;
+}
+
+/* One member of an error object, already as text. `level` is how deep the object stands. */
+static void add_member(reader *r, enum role role, daruma_str text, int level)
+{
+    int64_t n;
+    switch (role) {
+    case IS_MESSAGE:
+    case IS_NEST:
+        read_any(r, text, level + 1);
+        break;
+    case IS_TITLE:
+        add_text(r, text, 0);
+        break;
+    case IS_STATUS:
+        if (str_int(text, &n) && http_status(n))
+            r->s->status = (int)n;
+        else
+            add_code(r, text, level);
+        break;
+    case IS_CODE:
+        if (str_findch(text, ' ') != STR_NONE)
+            add_text(r, text, level); /* a "reason" in words */
+        else
+            add_code(r, text, level);
+        break;
+    case IS_PARAM:
+        if (str_findch(text, ' ') != STR_NONE)
+            add_text(r, text, level); /* some put the sentence there */
+        else if (text.n && text.n < PARAM_BYTES_MAX)
+            r->s->param = text;
+        break;
+    case IS_CHOICES:
+    case IS_WAIT:
+    case IS_WAIT_MS:
+        add_wait(r, text, role == IS_WAIT_MS);
+        break;
+    case IS_RESET:
+        add_reset(r, text);
+        break;
+    case IS_QUOTA:
+        if (str_ifind(text, S("perday")) != STR_NONE)
+            r->s->shape |= SAID_PER_DAY;
+        break;
+    case IS_LIMIT:
+        if (str_int(text, &n)) {
+            r->s->limit = n;
+            if (n == 0)
+                r->s->shape |= SAID_ZERO_LIMIT;
+        }
+        break;
+    case IS_USED:
+        if (str_int(text, &n))
+            r->s->used = n;
+        break;
+    case IS_RPC:
+        r->s->shape |= SAID_RPC;
+        break;
+    case IS_IS_ERROR:
+        if (str_ieq(text, S("true")))
+            r->s->shape |= SAID_RPC;
+        break;
+    case IS_NOTHING:
+        break;
+    }
+}
+
+/* ---- JSON ---------------------------------------------------------------------------- */
+
+/* {"content":[{"type":"text","text":"..."}],"isError":true}: what an MCP tool says. */
+static void read_tool_result(reader *r, daruma_str object, int level)
+{
+    daruma_str item;
+    json_iter it = json_open(json_get(object, S("content")));
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item))
+        read_any(r, json_text(json_get(item, S("text")), r->a), level + 1);
+}
+
+/* ["body", "messages", 0, "content"]: where FastAPI saw it, as "body.messages.0.content". */
+static void read_path(reader *r, daruma_str list)
+{
+    daruma_str item;
+    daruma_buf b = buf_in(r->a);
+    json_iter it = json_open(list);
+    while (b.n < PARAM_BYTES_MAX && r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item)) {
+        if (b.n)
+            buf_putc(&b, '.');
+        buf_put(&b, scalar(r, item));
+    }
+    if (!r->s->param.n)
+        r->s->param = buf_str(&b);
+}
+
+/* choices: [{"error": {...}}], as OpenRouter sends a failure in the middle of an answer. */
+static void read_choices(reader *r, daruma_str list, int level)
+{
+    daruma_str item;
+    json_iter it = json_open(list);
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item))
+        read_value(r, json_get(item, S("error")), level + 1);
+}
+
+static void read_object(reader *r, daruma_str object, int level)
+{
+    daruma_str key, v, words = {0};
+    size_t texts = r->s->ntexts;
+    json_iter it = json_open(object);
+    r->s->shape |= SAID_CODED;
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
+        enum role role = role_of(key);
+        if (role == IS_NOTHING) {
+            if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
+                words = v;
+            continue;
+        }
+        if (role == IS_IS_ERROR && json_is_true(v)) {
+            r->s->shape |= SAID_RPC;
+            read_tool_result(r, object, level);
+        } else if (json_is_object(v) || json_is_array(v)) {
+            if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE)
+                read_value(r, v, level + 1);
+            else if (role == IS_PARAM)
+                read_path(r, v);
+            else if (role == IS_CHOICES)
+                read_choices(r, v, level);
+        } else {
+            add_member(r, role, scalar(r, v), level);
+        }
+    }
+    if (level > 0 && r->s->ntexts == texts && r->s->ncodes) /* an error whose message has an unheard-of name */
+        add_text(r, json_text(words, r->a), level);
+}
+
+static void read_value(reader *r, daruma_str v, int level)
+{
+    if (level > JSON_UNWRAP_LEVELS_MAX)
+        return;
+    if (json_is_object(v)) {
+        if (!answer_read(v, r->s, r->a))
+            read_object(r, v, level);
+        return;
+    }
+    daruma_str item;
+    json_iter it = json_open(v);
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item)) {
+        if (json_is_string(item))
+            read_any(r, json_text(item, r->a), level + 1);
+        else
+            read_value(r, item, level);
+    }
+}
+
+/* ---- what only resembles JSON -------------------------------------------------------- */
+
+/* Backslash escapes away: what a Python repr or a twice quoted string carries. */
+static daruma_str unescape(reader *r, daruma_str raw)
+{
+    if (str_findch(raw, '\\') == STR_NONE)
+        return raw;
+    char *out = arena_take(r->a, raw.n, 1);
+    if (!out)
+        return raw;
+    size_t n = 0;
+    for (size_t i = 0; i < raw.n; i++) {
+        char c = raw.p[i];
+        if (c == '\\' && i + 1 < raw.n) {
+            c = raw.p[++i];
+            c = c == 'n' || c == 't' || c == 'r' ? ' ' : c;
+        }
+        out[n++] = c;
+    }
+    return (daruma_str){out, n};
+}
+
+/* Where the value that `quote` opened ends: at a quote with , } ] ) or nothing behind it. */
+static size_t loose_end(daruma_str t, size_t at, char quote)
+{
+    for (size_t i = at; i < t.n; i++) {
+        if (t.p[i] == '\\') {
+            i++;
+            continue;
+        }
+        if (t.p[i] != quote)
+            continue;
+        size_t next = i + 1;
+        while (next < t.n && (ch_space(t.p[next]) || t.p[next] == '\\'))
+            next++;
+        if (next >= t.n || memchr(",}])\"'", t.p[next], 6))
+            return i;
+    }
+    return t.n;
+}
+
+/* `"body", "messages", 0]...` as "body.messages.0". */
+static void add_loose_path(reader *r, daruma_str list)
+{
+    daruma_buf b = buf_in(r->a);
+    for (size_t i = 0; i < list.n && list.p[i] != ']'; i++)
+        if (ch_word(list.p[i]))
+            buf_putc(&b, list.p[i]);
+        else if (list.p[i] == ',')
+            buf_putc(&b, '.');
+    if (!r->s->param.n)
+        r->s->param = buf_str(&b);
+}
+
+/* Reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
+static bool read_loose(reader *r, daruma_str t, int level)
+{
+    bool any = false;
+    int deep = level;
+    for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
+        char q = t.p[i];
+        if (q == '{')
+            deep += deep <= JSON_UNWRAP_LEVELS_MAX;
+        if (q != '"' && q != '\'')
+            continue;
+        size_t end = i + 1;
+        while (end < t.n && end - i <= KEY_BYTES_MAX && (ch_word(t.p[end]) || t.p[end] == '-'))
+            end++;
+        if (end >= t.n || t.p[end] == '\\' || t.p[end] != q || end == i + 1)
+            continue;
+        size_t v = end + 1;
+        while (v < t.n && t.p[v] == ' ')
+            v++;
+        if (v >= t.n || t.p[v] != ':')
+            continue;
+        for (v++; v < t.n && t.p[v] == ' ';)
+            v++;
+        enum role role = role_of(str_sub(t, i + 1, end - i - 1));
+        if (v >= t.n)
+            break;
+        r->values++;
+        if (t.p[v] == '"' || t.p[v] == '\'') {
+            if (v + 2 < t.n && t.p[v + 1] == '{' && (t.p[v + 2] == '"' || t.p[v + 2] == '\'')) {
+                i = v; /* an object in quotes that nobody escaped: go on inside it */
+                continue;
+            }
+            size_t stop = loose_end(t, v + 1, t.p[v]);
+            if (role != IS_NOTHING) {
+                add_member(r, role, unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
+                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_NEST;
+            }
+            i = stop;
+        } else if (t.p[v] == '[' && role == IS_PARAM) {
+            add_loose_path(r, str_sub(t, v + 1, PARAM_BYTES_MAX));
+            i = v;
+        } else if (ch_digit(t.p[v]) || t.p[v] == '-') {
+            size_t stop = v + 1;
+            while (stop < t.n && (ch_digit(t.p[stop]) || t.p[stop] == '.'))
+                stop++;
+            add_member(r, role, str_sub(t, v, stop - v), deep);
+            i = stop - 1;
+        } else {
+            i = v - 1;
+        }
+    }
+    return any;
+}
+
+/* ---- text ------------------------------------------------------------------------------- */
+
+/* "RateLimitError", "litellm.Timeout:", "botocore.errorfactory.ThrottlingException": names of classes. */
+static bool is_class(daruma_str w)
+{
+    static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
+    if (w.n < 6 || !ch_alpha(w.p[0]))
+        return false;
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        if (w.n > tails[i].n && str_ends(w, tails[i]))
+            return true;
+    return false;
+}
+
+/* Class names and status numbers of the text around a message, or of a bare message. Only the
+ * beginning counts: further on a number is anything. */
+static void read_prefix(reader *r, daruma_str t, bool is_all)
+{
+    static const daruma_str says_status[] = {
+        {"error code", 10}, {"status code", 11}, {"statuscode", 10}, {"status_code", 11}, {"status", 6},
+        {"http", 4},        {"http/1.1", 8},     {"code", 4},        {"http error", 10},  {"api error", 9},
+        {"error", 5},       {"returned", 8},     {"response", 8},    {"with status", 11}, {"api", 3},
+    };
+    t = str_sub(t, 0, 300);
+    for (size_t i = 0; i < t.n;) {
+        if (!ch_word(t.p[i])) {
+            i++;
+            continue;
+        }
+        size_t end = i;
+        while (end < t.n && (ch_word(t.p[end]) || (t.p[end] == '.' && end + 1 < t.n && ch_word(t.p[end + 1]))))
+            end++;
+        daruma_str w = str_sub(t, i, end - i);
+        int64_t n;
+        if (is_class(w)) {
+            for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
+                w = str_from(w, dot + 1);
+            add_code(r, w, -1);
+        } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
+            add_code(r, w, 0);
+        } else if (w.n == 3 && str_int(w, &n) && http_status(n) && !r->s->status) {
+            size_t b = i;
+            while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))
+                b--;
+            daruma_str before = str_sub(t, 0, b);
+            bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
+            if (!told && before.n && before.n < 11 && is_class(before))
+                told = true;
+            for (size_t k = 0; !told && k < sizeof says_status / sizeof *says_status; k++) {
+                daruma_str s = says_status[k];
+                told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
+            }
+            if (told || (i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')'))
+                r->s->status = (int)n;
+        }
+        i = end;
+    }
+}
+
+/* Text with an object somewhere in it: the object is what was said, the rest is wrapping. */
+static bool read_embedded(reader *r, daruma_str t, int level)
+{
+    int tries = 0;
+    for (size_t i = 0; i < t.n && tries < UNWRAP_BRACES_MAX; i++) {
+        if (t.p[i] != '{' && !(t.p[i] == '[' && i + 1 < t.n && t.p[i + 1] == '{'))
+            continue;
+        tries++;
+        daruma_str v;
+        size_t had = r->s->ntexts, codes = r->s->ncodes, texts_before = had;
+        size_t end = json_skip(t, i, &v);
+        if (end != STR_NONE) {
+            read_value(r, v, level + 1);
+        } else {
+            daruma_str rest = str_from(t, i);
+            bool quoted = rest.n > 2 && (rest.p[1] == '"' || rest.p[1] == '\'' || rest.p[1] == '\\');
+            if (!quoted)
+                continue;
+            if (rest.p[1] == '\\') /* {\"error\": one level of quoting too many */
+                rest = unescape(r, rest);
+            if (!read_loose(r, rest, level + 1))
+                continue;
+            end = t.n;
+        }
+        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1) {
+            daruma_str prefix = str_sub(t, 0, i);
+            if (i) {
+                read_prefix(r, prefix, false);
+                add_text(r, prefix, level - 1);
+            }
+            return true;
+        }
+        i = end - 1;
+    }
+    return false;
+}
+
+/* ---- pages and streams -------------------------------------------------------------------- */
+
+static bool is_html(daruma_str t)
+{
+    static const daruma_str starts[] = {{"<!doctype", 9}, {"<html", 5}, {"<head", 5}, {"<body", 5}, {"<center>", 8},
+                                        {"<title", 6},    {"<h1", 3},   {"<?xml", 5}, {"<!--", 4}};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (str_istarts(t, starts[i]))
+            return true;
+    return false;
+}
+
+/* The words of a page, tags, scripts and styles away; its first CLASSIFY_MESSAGE_BYTES_MAX. */
+static void read_html(reader *r, daruma_str t, int level)
+{
+    size_t cap = t.n < CLASSIFY_MESSAGE_BYTES_MAX ? t.n : CLASSIFY_MESSAGE_BYTES_MAX, n = 0;
+    char *out = arena_take(r->a, cap + 1, 1);
+    r->s->shape |= SAID_HTML;
+    if (!out)
+        return;
+    for (size_t i = 0; i < t.n && n < cap;) {
+        if (t.p[i] != '<') {
+            bool space = ch_space(t.p[i]);
+            if (!space || (n && out[n - 1] != ' '))
+                out[n++] = space ? ' ' : t.p[i];
+            i++;
+            continue;
+        }
+        daruma_str tag = str_from(t, i);
+        daruma_str until = str_istarts(tag, S("<script"))  ? S("</script")
+                           : str_istarts(tag, S("<style")) ? S("</style")
+                           : str_istarts(tag, S("<!--"))   ? S("-->")
+                                                           : S(">");
+        size_t end = str_ifind(tag, until);
+        if (end == STR_NONE)
+            break;
+        i += end + until.n;
+        if (until.p[0] == '<') {
+            size_t close = str_findch(str_from(t, i), '>');
+            i = close == STR_NONE ? t.n : i + close + 1;
+        }
+        if (n && n < cap && out[n - 1] != ' ')
+            out[n++] = ' ';
+    }
+    daruma_str text = str_trim((daruma_str){out, n});
+    read_prefix(r, text, true);
+    add_text(r, text, level);
+}
+
+static bool is_sse(daruma_str t)
+{
+    return str_starts(t, S("data:")) || str_starts(t, S("event:")) || str_starts(t, S(": ")) ||
+           str_starts(t, S(":\n")) || str_starts(t, S("id:")) || str_starts(t, S("retry:"));
+}
+
+static bool is_error_event(daruma_str name)
+{
+    return str_ifind(name, S("error")) != STR_NONE || str_ifind(name, S("exception")) != STR_NONE ||
+           str_eq(name, S("response.failed"));
+}
+
+static void read_sse(reader *r, daruma_str t, int level)
+{
+    daruma_str rest = t, event = {0};
+    r->s->shape |= SAID_STREAM;
+    while (rest.n && r->values++ < UNWRAP_VALUES_MAX * 4) {
+        daruma_str line = str_trim(str_cut(&rest, '\n')), v;
+        if (str_starts(line, S("event:"))) {
+            event = str_trim(str_from(line, 6));
+            if (str_eq(event, S("message_stop")) || str_eq(event, S("response.completed")))
+                r->s->shape |= SAID_FINISHED | SAID_ANSWER;
+        }
+        if (!str_starts(line, S("data:")))
+            continue;
+        daruma_str data = str_trim(str_from(line, 5));
+        if (str_eq(data, S("[DONE]"))) {
+            r->s->shape |= SAID_FINISHED | SAID_ANSWER;
+        } else if (is_error_event(event)) {
+            r->s->shape |= SAID_ERROR_EVENT;
+            read_any(r, data, level + 1);
+        } else if (json_whole(data, &v)) {
+            read_value(r, v, level + 1);
+        } else if (data.n && data.p[0] == '{') {
+            r->s->shape |= SAID_CUT;
+            read_loose(r, data, level + 1);
+        } else {
+            add_text(r, data, level + 1);
+        }
+    }
+}
+
+/* ---- anything ----------------------------------------------------------------------------- */
+
+static void read_any(reader *r, daruma_str t, int level)
+{
+    t = str_trim(t);
+    if (!t.n)
+        return;
+    if (level > JSON_UNWRAP_LEVELS_MAX) {
+        add_text(r, t, level);
+        return;
+    }
+    if (t.p[0] == '{' || t.p[0] == '[') {
+        daruma_str v, rest = t;
+        size_t end = json_skip(rest, 0, &v);
+        if (end != STR_NONE) { /* one value, or one a line */
+            size_t texts = r->s->ntexts;
+            while (end != STR_NONE && r->values++ < UNWRAP_VALUES_MAX) {
+                if (json_is_object(v) || json_is_array(v))
+                    read_value(r, v, level);
+                rest = str_trim(str_from(rest, end));
+                end = rest.n ? json_skip(rest, 0, &v) : STR_NONE;
+            }
+            if (rest.n && t.p[0] == '[' && r->s->ntexts == texts)
+                add_text(r, t, level); /* "[Tool] failed": not JSON after all */
+            else if (rest.n && rest.p[0] == '{')
+                r->s->shape |= SAID_CUT;
+            return;
+        }
+        if (str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE) {
+            r->s->shape |= SAID_ANSWER | SAID_CUT; /* an answer cut short: its words are the model's */
+            return;
+        }
+        if (read_loose(r, t, level)) {
+            if (r->s->ntexts == 0)
+                r->s->shape |= SAID_CUT;
+            return;
+        }
+        if (t.p[0] == '{')
+            r->s->shape |= SAID_CUT;
+    }
+    daruma_str quoted;
+    if (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted)) {
+        read_any(r, json_text(quoted, r->a), level + 1);
+        return;
+    }
+    if (is_html(t)) {
+        read_html(r, t, level);
+    } else if (is_sse(t)) {
+        read_sse(r, t, level);
+    } else if (!read_embedded(r, t, level)) {
+        read_prefix(r, t, true);
+        add_text(r, t, level);
+    }
+}
+
+said unwrap(daruma_str body, daruma_arena *a)
+{
+    said s = {.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
+    reader r = {.s = &s, .a = a, .best = -9, .code_level = -2};
+    body = str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX);
+    if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
+        body = str_from(body, 3);
+    read_any(&r, body, 0);
+    if (!s.ntexts && !s.ncodes && !(s.shape & (SAID_ANSWER | SAID_STREAM | SAID_CUT)))
+        s.shape |= SAID_NOTHING;
+    return s;
+}

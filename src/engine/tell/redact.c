@@ -1,0 +1,348 @@
+/* redact.c - text without secrets. One pass: a secret is known by how it begins, by the name
+ * before it, or by its form; what it takes away it replaces by "[redacted]". Rather one word
+ * too many than a key in a log; but prose, model names and request ids stay readable. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+/* Beginnings of keys and how many more bytes make one. */
+static const struct {
+    daruma_str begin;
+    uint8_t more; /* key bytes that must follow */
+    bool digit;   /* one of them is a digit, an upper-case letter or a mask: "sk-learn" is none */
+} keys[] = {
+#define K(s, more, digit)                                                                                              \
+    {                                                                                                                  \
+        {s, sizeof s - 1}, more, digit                                                                                 \
+    }
+    K("sk-", 8, true),      K("sk_", 10, true),         K("pk_", 10, true),      K("rk_", 10, true),
+    K("gsk_", 8, true),     K("xai-", 12, true),        K("AIza", 12, false),    K("ya29.", 8, false),
+    K("ghp_", 8, false),    K("gho_", 8, false),        K("ghu_", 8, false),     K("ghs_", 8, false),
+    K("ghr_", 8, false),    K("github_pat_", 8, false), K("glpat-", 8, false),   K("hf_", 12, true),
+    K("AKIA", 12, false),   K("ASIA", 12, false),       K("xoxb-", 8, false),    K("xoxp-", 8, false),
+    K("xoxa-", 8, false),   K("xoxs-", 8, false),       K("xapp-", 8, false),    K("npm_", 12, true),
+    K("r8_", 12, true),     K("pplx-", 8, true),        K("nvapi-", 8, false),   K("csk-", 8, true),
+    K("fw_", 12, true),     K("tgp_", 8, false),        K("dapi", 16, true),     K("AQ.", 16, true),
+    K("secret_", 16, true), K("ntn_", 12, true),        K("lin_api_", 8, false), K("sbp_", 12, true),
+    K("eyJ", 16, false),    K("SG.", 16, true),         K("dop_v1_", 8, false),  K("ABSK", 16, true),
+    K("tvly-", 8, true),    K("jina_", 12, true),       K("sess-", 12, true),    K("whsec_", 8, false),
+#undef K
+};
+
+/* Names whose value is a secret: "x-api-key: ...", "password=...", "\"token\": \"...\"". */
+static const daruma_str names[] = {
+#define N(s)                                                                                                           \
+    {                                                                                                                  \
+        s, sizeof s - 1                                                                                                \
+    }
+    N("x-api-key"),
+    N("api-key"),
+    N("api_key"),
+    N("apikey"),
+    N("x-goog-api-key"),
+    N("authorization"),
+    N("password"),
+    N("passwd"),
+    N("pwd"),
+    N("secret"),
+    N("client_secret"),
+    N("access_token"),
+    N("refresh_token"),
+    N("id_token"),
+    N("auth_token"),
+    N("session_token"),
+    N("secret_key"),
+    N("access_key"),
+    N("private_key"),
+    N("set-cookie"),
+    N("cookie"),
+    N("x-auth-token"),
+    N("x-amz-security-token"),
+    N("x-amz-signature"),
+    N("sessionid"),
+    N("sig"),
+    N("signature_key"),
+    N("credential"),
+    N("proxy-authorization"),
+    N("token"),
+    N("key"),
+#undef N
+};
+
+static bool key_char(char c)
+{
+    return ch_alpha(c) || ch_digit(c) || c == '-' || c == '_';
+}
+
+static size_t key_run(daruma_str t, size_t at) /* with dots, masks and base64 */
+{
+    size_t end = at;
+    while (end < t.n && (key_char(t.p[end]) || (t.p[end] && memchr(".*+/=~", t.p[end], 6))))
+        end++;
+    while (end > at && (t.p[end - 1] == '.' || t.p[end - 1] == '/'))
+        end--;
+    return end;
+}
+
+static bool has_secret_form(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_digit(s.p[i]) || (s.p[i] >= 'A' && s.p[i] <= 'Z') || s.p[i] == '*')
+            return true;
+    return false;
+}
+
+/* Behind a key that begins at `at`, or `at`. */
+static size_t known_key(daruma_str t, size_t at)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        if (t.p[at] != keys[i].begin.p[0] || !str_starts(str_from(t, at), keys[i].begin))
+            continue;
+        size_t from = at + keys[i].begin.n, end = key_run(t, from);
+        daruma_str rest = str_sub(t, from, end - from);
+        bool masked = str_findch(rest, '*') != STR_NONE || str_find(rest, S("...")) != STR_NONE;
+        if ((rest.n >= keys[i].more && (!keys[i].digit || has_secret_form(rest))) || (masked && rest.n >= 3))
+            return end;
+    }
+    return at;
+}
+
+/* Behind a masked key that has no known beginning ("abcd****wxyz"), or `at`. */
+static size_t masked_key(daruma_str t, size_t at)
+{
+    size_t end = at, stars = 0, run = 0, kept = 0;
+    for (; end < t.n && (key_char(t.p[end]) || t.p[end] == '*'); end++) {
+        run = t.p[end] == '*' ? run + 1 : 0;
+        stars = run > stars ? run : stars;
+        kept += t.p[end] != '*';
+    }
+    return stars >= 3 && kept >= 2 ? end : at;
+}
+
+/* Behind the secret that the scheme at `at` ("Bearer ", "Basic ") announces; *keep is how much of it stays. */
+static size_t scheme(daruma_str t, size_t at, size_t *keep)
+{
+    static const daruma_str schemes[] = {{"bearer ", 7}, {"basic ", 6}};
+    daruma_str rest = str_from(t, at);
+    for (size_t i = 0; i < 2; i++) {
+        if (!str_istarts(rest, schemes[i]))
+            continue;
+        size_t from = at + schemes[i].n, end = key_run(t, from);
+        if (end - from >= 8 && has_secret_form(str_sub(t, from, end - from))) {
+            *keep = schemes[i].n;
+            return end;
+        }
+    }
+    return at;
+}
+
+/* Where the value of a secret name ends: at its quote, or at white space and separators. */
+static size_t value_end(daruma_str t, size_t at, char quote, bool to_line_end)
+{
+    size_t end = at;
+    while (end < t.n) {
+        char c = t.p[end];
+        if (quote ? c == quote || c == '\\'
+                  : c == '\n' || c == '\r' || (!to_line_end && (ch_space(c) || memchr("&,;\"')}]>", c, 9))))
+            break;
+        end++;
+    }
+    return end;
+}
+
+/* "name: value", "name=value", "name": "value"; behind the value, *keep up to it. */
+static size_t named(daruma_str t, size_t at, size_t *keep)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (ch_lower(t.p[at]) != names[i].p[0] || !str_istarts(str_from(t, at), names[i]))
+            continue;
+        size_t p = at + names[i].n;
+        bool quoted_name = p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\');
+        while (p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\'))
+            p++;
+        while (p < t.n && t.p[p] == ' ')
+            p++;
+        if (p >= t.n || (t.p[p] != '=' && t.p[p] != ':'))
+            continue;
+        bool is_query = t.p[p] == '=', header = !is_query && !quoted_name;
+        for (p++; p < t.n && t.p[p] == ' ';)
+            p++;
+        char quote = 0;
+        if (p < t.n && t.p[p] == '\\')
+            p++;
+        if (p < t.n && (t.p[p] == '"' || t.p[p] == '\''))
+            quote = t.p[p++];
+        bool whole_line = header && (str_ends(names[i], S("cookie")) || str_ends(names[i], S("authorization")));
+        size_t end = value_end(t, p, quote, whole_line);
+        daruma_str v = str_sub(t, p, end - p);
+        bool is_word = str_eq(names[i], S("key")) || str_eq(names[i], S("token")) || str_eq(names[i], S("sig")) ||
+                       str_eq(names[i], S("secret")) || str_eq(names[i], S("credential")) || header;
+        if (v.n == 0 || str_starts(v, S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
+            return at;
+        if (is_word && !whole_line && (v.n < 8 || !has_secret_form(v))) /* "Invalid api key: please check" */
+            return at;
+        *keep = p - at;
+        return end;
+    }
+    return at;
+}
+
+/* The end of an e-mail address around the '@' at `at`; *from its beginning. */
+static size_t mail(daruma_str t, size_t at, size_t least, size_t *from)
+{
+    size_t b = at, e = at + 1, dots = 0;
+    while (b > least && (ch_alpha(t.p[b - 1]) || ch_digit(t.p[b - 1]) || memchr("._%+-", t.p[b - 1], 5)))
+        b--;
+    while (e < t.n && (ch_alpha(t.p[e]) || ch_digit(t.p[e]) || t.p[e] == '.' || t.p[e] == '-')) {
+        dots += t.p[e] == '.' && e > at + 1 && e + 1 < t.n && ch_alpha(t.p[e + 1]);
+        e++;
+    }
+    while (e > at + 1 && (t.p[e - 1] == '.' || t.p[e - 1] == '-'))
+        e--;
+    *from = b;
+    return b < at && dots ? e : at;
+}
+
+/* The user part of "scheme://user:pass@host"; behind it, or `at` when there is none. */
+static size_t userinfo(daruma_str t, size_t at)
+{
+    size_t end = at;
+    while (end < t.n && !ch_space(t.p[end]) && !memchr("/\"'<>?#@", t.p[end], 8))
+        end++;
+    return end < t.n && t.p[end] == '@' ? end : at;
+}
+
+static size_t pem(daruma_str t, size_t at)
+{
+    if (!str_starts(str_from(t, at), S("-----BEGIN ")))
+        return at;
+    size_t end = str_find(str_from(t, at), S("-----END "));
+    if (end == STR_NONE)
+        return t.n;
+    size_t close = str_find(str_from(t, at + end + 9), S("-----"));
+    return close == STR_NONE ? t.n : at + end + 9 + close + 5;
+}
+
+/* Can a key, a scheme or a secret name begin with these two bytes? Sorts out nearly every word. */
+static bool may_begin(char first, char second)
+{
+#define P(a, b) ((a) << 8 | (b))
+    switch (P((unsigned char)first, (unsigned char)second)) {
+    case P('s', 'k'):
+    case P('p', 'k'):
+    case P('r', 'k'):
+    case P('g', 's'):
+    case P('x', 'a'):
+    case P('A', 'I'):
+    case P('y', 'a'):
+    case P('g', 'h'):
+    case P('g', 'i'):
+    case P('g', 'l'):
+    case P('h', 'f'):
+    case P('A', 'K'):
+    case P('A', 'S'):
+    case P('x', 'o'):
+    case P('n', 'p'):
+    case P('r', '8'):
+    case P('p', 'p'):
+    case P('n', 'v'):
+    case P('c', 's'):
+    case P('f', 'w'):
+    case P('t', 'g'):
+    case P('d', 'a'):
+    case P('A', 'Q'):
+    case P('n', 't'):
+    case P('l', 'i'):
+    case P('s', 'b'):
+    case P('e', 'y'):
+    case P('S', 'G'):
+    case P('d', 'o'):
+    case P('A', 'B'):
+    case P('t', 'v'):
+    case P('j', 'i'):
+    case P('w', 'h'):
+    case P('-', '-'):
+        return true;
+    default:
+        break;
+    }
+    switch (P((unsigned char)ch_lower(first), (unsigned char)ch_lower(second))) {
+    case P('b', 'e'):
+    case P('b', 'a'):
+    case P('x', '-'):
+    case P('a', 'p'):
+    case P('a', 'u'):
+    case P('p', 'a'):
+    case P('p', 'w'):
+    case P('s', 'e'):
+    case P('c', 'l'):
+    case P('a', 'c'):
+    case P('r', 'e'):
+    case P('i', 'd'):
+    case P('p', 'r'):
+    case P('c', 'o'):
+    case P('s', 'i'):
+    case P('c', 'r'):
+    case P('t', 'o'):
+    case P('k', 'e'):
+        return true;
+    default:
+        return false;
+    }
+#undef P
+}
+
+/* Finds the next secret at or after `at`; false when there is none. */
+static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
+{
+    for (size_t least = at; at < t.n; at++) {
+        char c = t.p[at];
+        if (c == '@' && (*to = mail(t, at, least, from)) > at)
+            return true;
+        if (c == ':' && at + 2 < t.n && t.p[at + 1] == '/' && t.p[at + 2] == '/') {
+            if ((*to = userinfo(t, at + 3)) > at + 3) {
+                *from = at + 3;
+                return true;
+            }
+            at += 2;
+            continue;
+        }
+        bool begins = at == 0 || !(ch_alpha(t.p[at - 1]) || ch_digit(t.p[at - 1]) || t.p[at - 1] == '_');
+        if (c == '*' && (*to = masked_key(t, at)) > at) {
+            *from = at;
+            return true;
+        }
+        if (!begins || at + 1 >= t.n)
+            continue;
+        if (t.p[at + 1] == '*' || (at + 3 < t.n && memchr(t.p + at, '*', 4))) {
+            *from = at;
+            if ((*to = masked_key(t, at)) > at)
+                return true;
+        }
+        if (!may_begin(c, t.p[at + 1]))
+            continue;
+        size_t keep = 0, end;
+        if ((end = known_key(t, at)) > at || (end = scheme(t, at, &keep)) > at || (end = named(t, at, &keep)) > at ||
+            (end = masked_key(t, at)) > at || (c == '-' && (end = pem(t, at)) > at)) {
+            *from = at + keep;
+            *to = end;
+            return true;
+        }
+    }
+    return false;
+}
+
+daruma_str daruma_redact(daruma_str text, daruma_arena *a)
+{
+    size_t from, to, at = 0;
+    daruma_buf out = buf_in(a);
+    while (next_secret(text, at, &from, &to)) {
+        buf_put(&out, str_sub(text, at, from - at));
+        BUF_LIT(&out, "[redacted]");
+        at = to;
+    }
+    if (!at)
+        return arena_copy(a, text);
+    buf_put(&out, str_from(text, at));
+    return out.full ? (daruma_str){0} : buf_str(&out);
+}
