@@ -26,22 +26,26 @@ static inline bool plain64(const char *p)
     return _mm_movemask_epi8(hits) == 0;
 }
 
-static uint64_t bits16(__m128i hits, int i)
+/* One bit for each byte of the four that equals `c`. */
+static inline uint64_t equal64(const __m128i v[4], char c)
 {
-    return (uint64_t)(unsigned)_mm_movemask_epi8(hits) << 16 * i;
+    const __m128i want = _mm_set1_epi8(c);
+    uint64_t b0 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[0], want));
+    uint64_t b1 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[1], want));
+    uint64_t b2 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[2], want));
+    uint64_t b3 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[3], want));
+    return b0 | b1 << 16 | b2 << 32 | b3 << 48;
 }
 
 static inline marks mark64(const char *p)
 {
-    marks m = {0};
-    for (int i = 0; i < 4; i++) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
-        __m128i low = _mm_or_si128(v, _mm_set1_epi8(0x20)); /* [ becomes {, ] becomes } */
-        m.quote |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), i);
-        m.slash |= bits16(_mm_cmpeq_epi8(v, _mm_set1_epi8('\\')), i);
-        m.open |= bits16(_mm_cmpeq_epi8(low, _mm_set1_epi8('{')), i);
-        m.close |= bits16(_mm_cmpeq_epi8(low, _mm_set1_epi8('}')), i);
-    }
+    const __m128i *at = (const __m128i *)(const void *)p, bit = _mm_set1_epi8(0x20);
+    __m128i v[4] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3)};
+    marks m = {.quote = equal64(v, '"'), .slash = equal64(v, '\\')};
+    for (int i = 0; i < 4; i++)
+        v[i] = _mm_or_si128(v[i], bit); /* [ becomes {, ] becomes } */
+    m.open = equal64(v, '{');
+    m.close = equal64(v, '}');
     return m;
 }
 #else
@@ -64,7 +68,7 @@ static marks mark64(const char *p)
 #endif
 
 /* Bits of the bytes that a backslash escapes; *carry: the first byte of the next block is one. */
-static uint64_t escaped(uint64_t slash, uint64_t *carry)
+static inline uint64_t escaped(uint64_t slash, uint64_t *carry)
 {
     const uint64_t even = 0x5555555555555555u;
     slash &= ~*carry;
@@ -75,7 +79,7 @@ static uint64_t escaped(uint64_t slash, uint64_t *carry)
 }
 
 /* Every bit becomes the parity of itself and those below: the inside of the strings. */
-static uint64_t parity(uint64_t x)
+static inline uint64_t parity(uint64_t x)
 {
     for (int by = 1; by < 64; by *= 2)
         x ^= x << by;
@@ -83,7 +87,7 @@ static uint64_t parity(uint64_t x)
 }
 
 /* Bits that are set; seldom more than a few. */
-static int count(uint64_t x)
+static inline int count(uint64_t x)
 {
     int n = 0;
     for (; x; x &= x - 1)
@@ -99,7 +103,7 @@ typedef struct quick {
 } quick;
 
 /* The offset behind the bracket that closes the first one, or 0 when it is not in this block. */
-static size_t block(quick *q, marks m)
+static inline size_t block(quick *q, marks m)
 {
     if (m.slash | q->carry)
         m.quote &= ~escaped(m.slash, &q->carry);
@@ -123,15 +127,17 @@ static size_t block(quick *q, marks m)
 
 const char *json_end_quick(const char *p, const char *end)
 {
-    quick q = {0};
-    size_t n;
-    for (; end - p >= 64; p += 64)
-        if (q.inside && !q.carry && plain64(p))
-            continue;
-        else if ((n = block(&q, mark64(p))))
-            return p + n;
     char last[64] = {0}; /* the rest, with nothing behind it */
-    memcpy(last, p, (size_t)(end - p));
-    n = block(&q, mark64(last));
-    return n ? p + n : NULL;
+    for (quick q = {0};; p += 64) {
+        bool rest = end - p < 64;
+        if (rest)
+            memcpy(last, p, (size_t)(end - p));
+        else if (q.inside && !q.carry && plain64(p))
+            continue;
+        size_t n = block(&q, mark64(rest ? last : p));
+        if (n)
+            return p + n;
+        if (rest)
+            return NULL;
+    }
 }

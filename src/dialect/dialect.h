@@ -8,16 +8,16 @@
 
 /* What one pass over a request body finds. Spans point into the body. */
 typedef struct request_scan {
-    bool ok;              /* it is one JSON object, whole */
+    bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
-    daruma_str model;     /* without */
+    daruma_str model;     /* without, escapes kept: PHP writes "a\\/b"; json_text(model_raw) is the name */
     bool stream;
     bool tools;            /* offers at least one tool */
     bool schema;           /* asks for a response format (JSON) */
     bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
     bool has_user;         /* at least one user message */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
-    uint64_t conversation; /* hash of system prompt and first user message; 0 unknown */
+    uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
     int64_t max_output;    /* -1 not said */
 } request_scan;
 
@@ -88,5 +88,5 @@ bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
  * (assistant role only). True when something was removed; the new body is in `out`. */
 bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
                            daruma_buf *out, daruma_arena *scratch);
-uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written */
+uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; white space at its ends does not count */
 #endif
