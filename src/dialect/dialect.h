@@ -10,7 +10,7 @@
 typedef struct request_scan {
     bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
-    daruma_str model;     /* without, escapes kept: PHP writes "a\\/b"; json_text(model_raw) is the name */
+    daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
     bool tools;            /* offers at least one tool */
     bool schema;           /* asks for a response format (JSON) */
