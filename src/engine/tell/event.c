@@ -1,0 +1,184 @@
+/* event.c - one step of a case, as a line of JSON for programs and as a line for people.
+ * doc/events.md lists the names and when they are written. */
+#include "engine/tell/words.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* ---- JSON ------------------------------------------------------------------------ */
+
+static void name(daruma_buf *out, const char *field)
+{
+    BUF_LIT(out, ",\"");
+    buf_putz(out, field);
+    BUF_LIT(out, "\":");
+}
+
+/* Words of ours: they hold no secret. Empty ones are left out. */
+static void put_word(daruma_buf *out, const char *field, const char *word)
+{
+    if (!*word)
+        return;
+    name(out, field);
+    buf_json(out, str_of(word));
+}
+
+/* Text of others. Empty ones are left out. */
+static void put_text(daruma_buf *out, const char *field, daruma_str text)
+{
+    char room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
+    if (!text.n)
+        return;
+    name(out, field);
+    buf_json(out, words_clean(text, FAILURE_TEXT_BYTES_MAX, &a));
+}
+
+/* -1 is unknown and left out. */
+static void put_number(daruma_buf *out, const char *field, int64_t v)
+{
+    if (v < 0)
+        return;
+    name(out, field);
+    buf_int(out, v);
+}
+
+static void write_failure(const daruma_failure *f, daruma_buf *out)
+{
+    put_word(out, "kind", daruma_kind_name(f->kind));
+    put_word(out, "tool_kind", daruma_tool_kind_name(f->tool_kind));
+    put_word(out, "severity", daruma_severity_name(f->severity));
+    name(out, "retryable");
+    buf_putz(out, f->retryable ? "true" : "false");
+    put_number(out, "status", f->status > 0 ? f->status : -1);
+    put_text(out, "code", f->code);
+    put_text(out, "subject", f->subject);
+    put_text(out, "message", f->message);
+    put_number(out, "retry_after_ms", f->wait);
+    put_number(out, "limit", f->limit);
+    put_number(out, "used", f->used);
+    put_number(out, "requested", f->requested);
+    put_word(out, "rule", daruma_rule_name(f->rule));
+}
+
+void daruma_event_write(const daruma_event *e, daruma_buf *out)
+{
+    BUF_LIT(out, "{\"event\":");
+    buf_json(out, str_of(e->name));
+    if (e->at.wall > 0) {
+        char ts[21];
+        date_write(e->at.wall, ts);
+        put_word(out, "ts", ts);
+    }
+    name(out, "case");
+    BUF_LIT(out, "\"");
+    buf_hex64(out, e->case_id);
+    BUF_LIT(out, "\"");
+    if (e->failure)
+        write_failure(e->failure, out);
+    if (e->remedy) {
+        put_word(out, "remedy", daruma_remedy_name(e->remedy->remedy));
+        put_number(out, "delay_ms", e->delay >= 0 ? e->delay : e->remedy->wait);
+    } else {
+        put_number(out, "delay_ms", e->delay);
+    }
+    put_number(out, "attempt", e->attempt);
+    put_number(out, "max_attempts", e->max_attempts);
+    if (e->target) {
+        put_text(out, "provider", e->target->provider);
+        put_text(out, "model", e->target->model);
+        put_text(out, "account", e->target->account);
+        put_text(out, "key", e->target->key);
+    }
+    if (e->outcome != DARUMA_OUTCOME_PENDING)
+        put_word(out, "outcome", daruma_outcome_name(e->outcome));
+    put_number(out, "attempts", e->attempts);
+    put_number(out, "took_ms", e->took);
+    put_text(out, "reason", e->reason);
+    BUF_LIT(out, "}\n");
+}
+
+/* ---- for people ------------------------------------------------------------------- */
+
+static void say_text(daruma_str text, daruma_buf *out)
+{
+    char room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
+    buf_put(out, words_clean(text, FAILURE_TEXT_BYTES_MAX, &a));
+}
+
+static void say_target(const daruma_target *t, daruma_buf *out)
+{
+    BUF_LIT(out, "  ");
+    say_text(t->provider, out);
+    BUF_LIT(out, "/");
+    say_text(t->model, out);
+    if (t->key.n) {
+        BUF_LIT(out, " key ");
+        say_text(t->key, out);
+    }
+}
+
+static void say_failure(const daruma_failure *f, daruma_buf *out)
+{
+    BUF_LIT(out, "  ");
+    buf_putz(out, daruma_kind_name(f->kind));
+    if (f->status > 0)
+        buf_printf(out, " (%d)", f->status);
+    if (f->message.n) {
+        BUF_LIT(out, ": ");
+        say_text(f->message, out);
+    }
+}
+
+static void say_remedy(const daruma_event *e, daruma_buf *out)
+{
+    daruma_ms wait = e->delay >= 0 ? e->delay : e->remedy->wait;
+    BUF_LIT(out, "  -> ");
+    buf_putz(out, daruma_remedy_name(e->remedy->remedy));
+    if (wait > 0) {
+        BUF_LIT(out, " in ");
+        buf_duration(out, wait);
+    }
+}
+
+static void say_end(const daruma_event *e, daruma_buf *out)
+{
+    BUF_LIT(out, "  ");
+    buf_putz(out, daruma_outcome_name(e->outcome));
+    if (e->attempts >= 0)
+        buf_printf(out, " after %lld call%s", (long long)e->attempts, e->attempts == 1 ? "" : "s");
+    if (e->took >= 0) {
+        BUF_LIT(out, " in ");
+        buf_duration(out, e->took);
+    }
+}
+
+void daruma_event_say(const daruma_event *e, daruma_buf *out)
+{
+    if (e->at.wall > 0) {
+        char ts[21];
+        date_write(e->at.wall, ts);
+        buf_put(out, (daruma_str){ts + 11, 8});
+        BUF_LIT(out, "  ");
+    }
+    buf_printf(out, "%08llx  ", (unsigned long long)(e->case_id >> 32));
+    buf_putz(out, e->name);
+    if (e->target)
+        say_target(e->target, out);
+    if (e->failure)
+        say_failure(e->failure, out);
+    if (e->remedy)
+        say_remedy(e, out);
+    if (e->attempt >= 0)
+        buf_printf(out, "  call %lld", (long long)e->attempt);
+    if (e->outcome != DARUMA_OUTCOME_PENDING)
+        say_end(e, out);
+    if (e->reason.n) {
+        BUF_LIT(out, "  ");
+        say_text(e->reason, out);
+    }
+    BUF_LIT(out, "\n");
+}

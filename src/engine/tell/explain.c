@@ -1,0 +1,221 @@
+/* explain.c - a failure in plain words: what happened, what daruma tried, what you can do. */
+#include "engine/tell/words.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+enum {
+    NAME_BYTES_MAX = 80,   /* of a provider's, model's or parameter's name */
+    QUOTE_BYTES_MAX = 300, /* of a provider's message; what is longer is no sentence */
+};
+
+/* What people can do. Where waiting helps the sentence begins with "Try again in about ...". */
+// clang-format off
+static const struct {
+    daruma_kind kind;
+    bool waits;
+    const char *step;
+} steps[] = {
+    {DARUMA_UNKNOWN,             false, "Try once more; if it happens again, look at the provider's status page or ask its support"},
+    {DARUMA_CONTEXT_LENGTH,      false, "Shorten the conversation, begin a new one, or use a model with a larger window"},
+    {DARUMA_OUTPUT_LIMIT,        false, "Ask for a shorter answer, or lower the allowed output to what the model can write"},
+    {DARUMA_REQUEST_TOO_LARGE,   false, "Remove or shrink attachments and large tool output, then send it again"},
+    {DARUMA_RATE_LIMIT,          true,  ", or add another key or a second model to the configuration"},
+    {DARUMA_QUOTA,               false, "Add credit or raise the limit of the account at the provider, or configure a key of another account"},
+    {DARUMA_OVERLOADED,          true,  ", or add a second model to the configuration"},
+    {DARUMA_SERVER_ERROR,        true,  "; if it lasts, look at the provider's status page or add a second provider to the configuration"},
+    {DARUMA_TIMEOUT,             true,  ", send a smaller request, or allow more time under `timeouts` in the configuration"},
+    {DARUMA_NETWORK,             true,  "; if it lasts, check the network, the proxy and the provider's address in the configuration"},
+    {DARUMA_INTERRUPTED,         false, "Ask the model to go on from where the answer stops"},
+    {DARUMA_AUTH,                false, "Check that the API key is complete, active and meant for this provider, then try again"},
+    {DARUMA_PERMISSION,          false, "Ask the owner of the account to allow this, or use a model that the account may use"},
+    {DARUMA_MODEL_NOT_FOUND,     false, "Check how the model's name is spelt, or choose one from the provider's list of models"},
+    {DARUMA_ORPHAN_TOOL_CALL,    false, "Remove the unfinished tool call from the conversation, or begin a new one"},
+    {DARUMA_INVALID_MESSAGE,     false, "Correct the message that the provider names, or begin a new conversation"},
+    {DARUMA_INVALID_TOOL_SCHEMA, false, "Correct the definition of the tool or schema that the provider names"},
+    {DARUMA_INVALID_PARAMETER,   false, "Correct or leave out the parameter that the provider names"},
+    {DARUMA_CONTENT_FILTER,      false, "Put the request in other words, or leave out what the provider does not allow"},
+    {DARUMA_MALFORMED_OUTPUT,    false, "Try again; if it happens again, use another model or ask for less at once"},
+    {DARUMA_TOOL_ERROR,          false, "Look at what the tool said, mend its cause, and let the agent go on"},
+    {DARUMA_TOOL_UNKNOWN,        false, "Check that the tools the model was told of are the ones that exist"},
+    {DARUMA_TOOL_ARGUMENTS,      false, "Describe the tool's arguments more clearly, with an example for each"},
+    {DARUMA_LOOP,                false, "Tell the agent what to do differently, or give it what it keeps looking for"},
+    {DARUMA_STUCK,               false, "Give the agent a smaller next step, or what it lacks to take one"},
+    {DARUMA_PLAN_INVALID,        false, "Ask for a new plan and say what has changed"},
+    {DARUMA_BUDGET,              false, "Allow more time, attempts or money, or split the task"},
+    {DARUMA_CANCELLED,           false, "Start it again if that was not intended"},
+};
+// clang-format on
+_Static_assert(sizeof steps / sizeof *steps == DARUMA_KINDS, "a step for each kind, in their order");
+
+static void put_clean(daruma_buf *out, daruma_str text, size_t max)
+{
+    char room[WORDS_ROOM_BYTES];
+    daruma_arena a = arena_over(room, sizeof room);
+    buf_put(out, words_clean(text, max, &a));
+}
+
+/* ---- what happened ------------------------------------------------------------------ */
+
+/* Was it about a call to a model? Else it is about the agent and its task. */
+static bool about_a_call(daruma_kind k)
+{
+    daruma_scope s = daruma_kind_scope(k);
+    return s < DARUMA_SICK_TOOL && k != DARUMA_TOOL_UNKNOWN && k != DARUMA_TOOL_ARGUMENTS;
+}
+
+static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
+{
+    const char *words = daruma_kind_words(f->kind);
+    if (!about_a_call(f->kind)) {
+        buf_putc(out, (char)(words[0] - ('a' <= words[0] && words[0] <= 'z' ? 32 : 0)));
+        buf_putz(out, words + 1);
+        return;
+    }
+    BUF_LIT(out, "The call");
+    if (c && c->target >= 0 && (size_t)c->target < c->ntargets) {
+        BUF_LIT(out, " to ");
+        put_clean(out, c->targets[c->target].model, NAME_BYTES_MAX);
+        BUF_LIT(out, " at ");
+        put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
+    }
+    BUF_LIT(out, " failed: ");
+    buf_putz(out, words);
+}
+
+/* "(HTTP 400, about temperature, 130000 of 128000)" as far as it is known. */
+static void put_details(daruma_buf *out, const daruma_failure *f)
+{
+    const char *sep = " (";
+    if (f->status > 0) {
+        buf_printf(out, "%sHTTP %d", sep, f->status);
+        sep = ", ";
+    }
+    bool plain = f->subject.n > 0 && f->subject.n <= NAME_BYTES_MAX;
+    for (size_t i = 0; i < f->subject.n && plain; i++)
+        plain = ch_word(f->subject.p[i]) || (f->subject.p[i] && strchr("-._:/[]", f->subject.p[i]));
+    if (plain) {
+        buf_printf(out, "%sabout ", sep);
+        put_clean(out, f->subject, NAME_BYTES_MAX);
+        sep = ", ";
+    }
+    int64_t asked = f->requested >= 0 ? f->requested : f->used;
+    if (f->limit > 0 && asked > 0) {
+        buf_printf(out, "%s%lld where %lld are allowed", sep, (long long)asked, (long long)f->limit);
+        sep = ", ";
+    }
+    if (sep[0] == ',')
+        BUF_LIT(out, ")");
+}
+
+/* Is it a sentence, and not a piece of JSON, HTML or code? */
+static bool is_prose(daruma_str s)
+{
+    bool space = false;
+    if (s.n < 8 || s.n > QUOTE_BYTES_MAX || !(ch_word(s.p[0]) || s.p[0] == '\'' || s.p[0] == '`'))
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (memchr("{}<>\"\\\n\r\t", s.p[i], 9))
+            return false;
+        space |= s.p[i] == ' ';
+    }
+    return space;
+}
+
+static void put_quote(daruma_buf *out, daruma_str message)
+{
+    message = str_trim(message);
+    while (message.n && message.p[message.n - 1] == '.')
+        message.n--;
+    if (!is_prose(message))
+        return;
+    BUF_LIT(out, " The provider says: \"");
+    put_clean(out, message, QUOTE_BYTES_MAX);
+    BUF_LIT(out, "\".");
+}
+
+/* ---- what was tried ----------------------------------------------------------------- */
+
+static int targets_called(const daruma_case *c)
+{
+    int n = 0;
+    for (size_t i = 0; i < c->ntargets && i < DARUMA_CASE_TRIED; i++)
+        n += c->calls[i] > 0;
+    return n;
+}
+
+/* "waited and tried again, used another key and ..." */
+static bool put_remedies(daruma_buf *out, uint32_t remedies)
+{
+    remedies &= ~(1u << DARUMA_REMEDY_NONE | 1u << DARUMA_REMEDY_KEEP_PARTIAL | 1u << DARUMA_REMEDY_EXPLAIN);
+    for (uint32_t left = remedies; left; left &= left - 1) {
+        if (left != remedies)
+            buf_putz(out, left & (left - 1) ? ", " : " and ");
+        buf_putz(out, daruma_remedy_words((daruma_remedy_kind)__builtin_ctz(left)));
+    }
+    return remedies != 0;
+}
+
+static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
+{
+    if (c->attempts == 0) {
+        BUF_LIT(out, " daruma sent nothing, because all it could call is resting after earlier failures.");
+        return;
+    }
+    if (c->attempts == 1) {
+        BUF_LIT(out, " daruma called once and did not repeat it, ");
+        buf_putz(out, f->retryable ? "because there was no time, budget or other target for it."
+                                   : "because the same request would fail again.");
+    } else {
+        BUF_LIT(out, " daruma ");
+        if (!put_remedies(out, c->remedies))
+            BUF_LIT(out, "tried again");
+        int to = targets_called(c);
+        buf_printf(out, " (%u calls to %d target%s", c->attempts, to, to == 1 ? "" : "s");
+        if (c->waited > 0) {
+            BUF_LIT(out, ", ");
+            buf_duration(out, c->waited);
+            BUF_LIT(out, " of waiting");
+        }
+        BUF_LIT(out, "), without success.");
+    }
+    if (c->remedies & 1u << DARUMA_REMEDY_KEEP_PARTIAL)
+        BUF_LIT(out, " What had arrived of the answer was kept.");
+}
+
+/* ---- what can be done --------------------------------------------------------------- */
+
+static void put_step(daruma_buf *out, const daruma_failure *f)
+{
+    if (steps[f->kind].waits && f->retryable) {
+        BUF_LIT(out, " Try again in about ");
+        if (f->wait > 0)
+            buf_duration(out, f->wait);
+        else
+            BUF_LIT(out, "a minute");
+        buf_putz(out, steps[f->kind].step);
+    } else if (steps[f->kind].waits) {
+        BUF_LIT(out, " Trying again will not help by itself");
+        buf_putz(out, steps[f->kind].step);
+    } else {
+        BUF_LIT(out, " ");
+        buf_putz(out, steps[f->kind].step);
+        if (f->wait > 0) {
+            BUF_LIT(out, "; the provider says that it passes in about ");
+            buf_duration(out, f->wait);
+        }
+    }
+    BUF_LIT(out, ".");
+}
+
+void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *out)
+{
+    put_what(out, f, c);
+    put_details(out, f);
+    BUF_LIT(out, ".");
+    put_quote(out, f->message);
+    if (c)
+        put_tried(out, f, c);
+    put_step(out, f);
+}

@@ -1,0 +1,275 @@
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+
+static char memory[1 << 20];
+
+/* The rules' names come from another room: one here is enough. */
+const char *daruma_rule_name(uint16_t rule)
+{
+    return rule ? "openai.code.rate_limit_exceeded" : "";
+}
+
+static daruma_target target(const char *provider, const char *model, const char *key)
+{
+    daruma_target t = {.provider = str_of(provider), .model = str_of(model), .account = S("a"), .key = str_of(key)};
+    daruma_target_seal(&t);
+    return t;
+}
+
+static daruma_failure failure(daruma_kind k, const char *message)
+{
+    return (daruma_failure){.kind = k,
+                            .severity = daruma_kind_severity(k),
+                            .retryable = daruma_kind_passes(k),
+                            .wait = -1,
+                            .limit = -1,
+                            .used = -1,
+                            .requested = -1,
+                            .message = str_of(message)};
+}
+
+static daruma_str written(const daruma_event *e)
+{
+    daruma_buf b = buf_over(memory, sizeof memory);
+    daruma_event_write(e, &b);
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+static daruma_str said(const daruma_event *e)
+{
+    daruma_buf b = buf_over(memory, sizeof memory);
+    daruma_event_say(e, &b);
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+static daruma_str explained(const daruma_failure *f, const daruma_case *c)
+{
+    daruma_buf b = buf_over(memory, sizeof memory);
+    daruma_explain(f, c, &b);
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+/* ---- events -------------------------------------------------------------------------- */
+
+static void an_event_is_one_line_of_json_with_all_it_knows(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "m-main", "k1");
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, "Rate limit reached");
+    daruma_remedy r = {.remedy = DARUMA_REMEDY_WAIT_RETRY, .act = DARUMA_SEND, .wait = 2000};
+    f.status = 429;
+    f.wait = 2000;
+    f.rule = 7;
+    f.code = S("rate_limit_exceeded");
+    f.limit = 100;
+    f.requested = 120;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "llm_retry_attempt";
+    e.at = at(0);
+    e.case_id = 0x1a2b;
+    e.failure = &f;
+    e.target = &t;
+    e.remedy = &r;
+    e.attempt = 2;
+    e.max_attempts = 4;
+    assert_str(written(&e),
+               "{\"event\":\"llm_retry_attempt\",\"ts\":\"2026-01-01T00:00:00Z\",\"case\":\"0000000000001a2b\","
+               "\"kind\":\"rate_limit\",\"severity\":\"retriable\",\"retryable\":true,\"status\":429,"
+               "\"code\":\"rate_limit_exceeded\",\"message\":\"Rate limit reached\",\"retry_after_ms\":2000,"
+               "\"limit\":100,\"requested\":120,\"rule\":\"openai.code.rate_limit_exceeded\","
+               "\"remedy\":\"wait_retry\",\"delay_ms\":2000,\"attempt\":2,\"max_attempts\":4,"
+               "\"provider\":\"main\",\"model\":\"m-main\",\"account\":\"a\",\"key\":\"k1\"}\n");
+}
+
+static void what_an_event_does_not_know_it_leaves_out(void **state)
+{
+    (void)state;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "error_recovery_success";
+    e.outcome = DARUMA_OUTCOME_RECOVERED;
+    e.attempts = 2;
+    e.took = 15;
+    assert_str(written(&e),
+               "{\"event\":\"error_recovery_success\",\"case\":\"0000000000000000\",\"outcome\":\"recovered\","
+               "\"attempts\":2,\"took_ms\":15}\n");
+}
+
+static void no_text_breaks_the_line_or_shows_a_secret(void **state)
+{
+    (void)state;
+    static const char secret[] = "sk-proj-Abc123Def456Ghi789Jkl012";
+    daruma_target t = target("main", "m\n\"x\"", "k");
+    daruma_failure f = failure(DARUMA_AUTH, "Incorrect API key\r\nprovided: sk-proj-Abc123Def456Ghi789Jkl012 \x01\xff");
+    f.subject = f.code = str_of(secret);
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "llm_request_failed";
+    e.at = at(0);
+    e.failure = &f;
+    e.target = &t;
+    e.reason = S("Authorization: Bearer sk-proj-Abc123Def456Ghi789Jkl012");
+    daruma_str line = written(&e);
+    assert_true(json_valid(line));
+    assert_int_equal(str_findch(line, '\n'), line.n - 1);
+    assert_true(str_find(line, S("Abc123")) == STR_NONE);
+    line = said(&e);
+    assert_int_equal(str_findch(line, '\n'), line.n - 1);
+    assert_true(str_find(line, S("Abc123")) == STR_NONE);
+}
+
+static void a_message_is_cut_between_characters_and_no_secret_hides_in_the_cut(void **state)
+{
+    (void)state;
+    static char text[1200];
+    daruma_failure f = failure(DARUMA_AUTH, "");
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "llm_request_failed";
+    e.failure = &f;
+    for (size_t lead = 440; lead < 520; lead++) {
+        size_t n = 0;
+        for (; n < lead; n++)
+            text[n] = n % 7 ? 'x' : ' ';
+        memcpy(text + n, " sk-proj-Abc123Def456Ghi789Jkl012Mno345", 39);
+        n += 39;
+        while (n + 2 < sizeof text) {
+            memcpy(text + n, "\xc3\xa9", 2);
+            n += 2;
+        }
+        f.message = (daruma_str){text, n};
+        daruma_str line = written(&e);
+        assert_true(json_valid(line));
+        assert_true(str_find(line, S("Abc")) == STR_NONE);
+        assert_true(str_find(line, S("\xef\xbf\xbd")) == STR_NONE); /* no half character */
+        assert_true(json_get(line, S("message")).n <= 502);
+    }
+}
+
+static void an_event_is_said_in_one_readable_line(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "m-main", "k1");
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, "Slow down");
+    daruma_remedy r = {.remedy = DARUMA_REMEDY_WAIT_RETRY, .act = DARUMA_SEND, .wait = 2000};
+    f.status = 429;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "llm_retry_attempt";
+    e.at = at(1000);
+    e.case_id = 0x1a2b3c4d00000000;
+    e.failure = &f;
+    e.target = &t;
+    e.remedy = &r;
+    e.attempt = 2;
+    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_retry_attempt  main/m-main key k1  rate_limit (429): Slow down"
+                         "  -> wait_retry in 2 s  call 2\n");
+}
+
+static void a_buffer_without_room_says_so_and_nothing_else_happens(void **state)
+{
+    (void)state;
+    char small[16];
+    daruma_failure f = failure(DARUMA_AUTH, "no");
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "llm_request_failed";
+    e.failure = &f;
+    daruma_buf b = buf_over(small, sizeof small);
+    daruma_event_write(&e, &b);
+    assert_true(b.full);
+    b = buf_over(small, sizeof small);
+    daruma_explain(&f, NULL, &b);
+    assert_true(b.full);
+}
+
+/* ---- explanations -------------------------------------------------------------------- */
+
+static void every_kind_is_explained_in_one_plain_paragraph(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "m-main", "k1");
+    daruma_case c = {.targets = &t, .ntargets = 1, .target = 0, .attempts = 1, .calls = {1}};
+    for (int k = 0; k < DARUMA_KINDS; k++) {
+        daruma_failure f = failure((daruma_kind)k, "{\"error\":{\"message\":\"<html>\"}}");
+        const daruma_case *cases[] = {NULL, &c};
+        for (int i = 0; i < 2; i++) {
+            daruma_str said_ = explained(&f, cases[i]);
+            assert_true(said_.n > 40 && str_ends(said_, S(".")));
+            assert_true(said_.p[0] >= 'A' && said_.p[0] <= 'Z');
+            for (size_t j = 0; j < said_.n; j++)
+                assert_null(memchr("{}<>\n", said_.p[j], 5));
+            assert_true(str_find(said_, S("..")) == STR_NONE);
+            daruma_str words = str_from(str_of(daruma_kind_words((daruma_kind)k)), 1);
+            assert_true(str_find(said_, words) != STR_NONE);
+        }
+    }
+}
+
+static void an_explanation_says_what_happened_what_was_tried_and_the_next_step(void **state)
+{
+    (void)state;
+    daruma_target t[] = {target("main", "m-main", "k1"), target("main", "m-main", "k2")};
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, "Rate limit reached for requests.");
+    f.status = 429;
+    f.wait = 20000;
+    daruma_case c = {.targets = t, .ntargets = 2, .target = 1, .attempts = 3, .calls = {2, 1}, .waited = 4000};
+    c.remedies = 1u << DARUMA_REMEDY_WAIT_RETRY | 1u << DARUMA_REMEDY_SWITCH_KEY | 1u << DARUMA_REMEDY_EXPLAIN;
+    assert_str(
+        explained(&f, &c),
+        "The call to m-main at main failed: the provider asked to slow down (HTTP 429). The provider says: \"Rate "
+        "limit reached for requests\". daruma waited and tried again and used another key (3 calls to 2 targets, 4 "
+        "s of waiting), without success. Try again in about 20 s, or add another key or a second model to the "
+        "configuration.");
+}
+
+static void an_explanation_without_a_case_says_nothing_of_tries(void **state)
+{
+    (void)state;
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, "<!doctype html><p>too long");
+    f.limit = 128000;
+    f.requested = 130000;
+    assert_str(explained(&f, NULL),
+               "The call failed: the conversation is too long for the model (130000 where 128000 are allowed). Shorten "
+               "the conversation, begin a new one, or use a model with a larger window.");
+}
+
+static void an_explanation_is_honest_when_nothing_was_sent(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "m-main", "k1");
+    daruma_case c = {.targets = &t, .ntargets = 1, .target = -1};
+    daruma_failure f = failure(DARUMA_OVERLOADED, "");
+    assert_str(
+        explained(&f, &c),
+        "The call failed: the model is too busy. daruma sent nothing, because all it could call is resting after "
+        "earlier failures. Try again in about a minute, or add a second model to the configuration.");
+}
+
+static void an_explanation_shows_no_secret(void **state)
+{
+    (void)state;
+    daruma_failure f = failure(DARUMA_AUTH, "Incorrect API key provided: sk-proj-Abc123Def456Ghi789Jkl012");
+    f.subject = S("sk-proj-Abc123Def456Ghi789Jkl012");
+    daruma_str said_ = explained(&f, NULL);
+    assert_true(str_find(said_, S("Abc123")) == STR_NONE);
+    assert_true(str_find(said_, S("Incorrect API key")) != STR_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_one_line_of_json_with_all_it_knows),
+        cmocka_unit_test(what_an_event_does_not_know_it_leaves_out),
+        cmocka_unit_test(no_text_breaks_the_line_or_shows_a_secret),
+        cmocka_unit_test(a_message_is_cut_between_characters_and_no_secret_hides_in_the_cut),
+        cmocka_unit_test(an_event_is_said_in_one_readable_line),
+        cmocka_unit_test(a_buffer_without_room_says_so_and_nothing_else_happens),
+        cmocka_unit_test(every_kind_is_explained_in_one_plain_paragraph),
+        cmocka_unit_test(an_explanation_says_what_happened_what_was_tried_and_the_next_step),
+        cmocka_unit_test(an_explanation_without_a_case_says_nothing_of_tries),
+        cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
+        cmocka_unit_test(an_explanation_shows_no_secret),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
