@@ -458,7 +458,10 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
     for (int i = 0; i < targets_of(c); i++) {
         if (c->spoiled[i])
             continue;
-        daruma_ms in = daruma_ward_look(c->ward, &c->targets[i], now).in;
+        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        daruma_ms in = h.in;
+        if (!h.well && !daruma_kind_passes(h.why))
+            continue;           /* it will be probed, but nobody should wait for that */
         if (c->calls[i] && f) { /* it has just failed: not before its backoff is over */
             daruma_backoff sure = c->policy->kinds[f->kind].backoff;
             sure.jitter_milli = 0;

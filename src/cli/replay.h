@@ -1,0 +1,57 @@
+/* replay.h - scenario files: what they hold and how they are run. doc/cases.md is their format. */
+#ifndef CLI_REPLAY_H
+#define CLI_REPLAY_H
+#include "daruma.h"
+
+enum {
+    REPLAY_STEPS_MAX = 256, /* lines of an upstream block */
+    REPLAY_FILE_BYTES_MAX = 1 << 20,
+    REPLAY_LOG_BYTES_MAX = 1 << 20,
+    REPLAY_TURNS_MAX = 10000, /* admissions of one scene: more is a bug of ours */
+};
+
+/* One line of an upstream block. */
+typedef struct replay_step {
+    int line;
+    uint32_t times;        /* how often it is still to happen */
+    daruma_str where, key; /* only calls to this "provider/model" and key; empty: any */
+    daruma_str what;       /* the outcome, or "request ..." or "advance ..." */
+} replay_step;
+
+typedef struct replay_scene {
+    const char *file;
+    daruma_str title;
+    daruma_policy policy;
+    daruma_target targets[DARUMA_CASE_TRIED];
+    size_t ntargets;
+    int prefer;         /* -1: the order of the list */
+    daruma_ms deadline; /* from each request on, -1 none */
+    uint64_t seed;
+    bool refresh, safe_twice;
+    bool explain, rules; /* the log has the explanation, the rule that judged */
+    replay_step steps[REPLAY_STEPS_MAX];
+    size_t nsteps;
+    daruma_str expect; /* the log as the file has it */
+    int expect_line;   /* of its first line */
+} replay_scene;
+
+/* Walks the scenes of a file. */
+typedef struct replay_reader {
+    const char *file;
+    daruma_str text, rest;
+    int line; /* lines read */
+    daruma_str title;
+    char why[256]; /* what is wrong with the file, with its line; empty: nothing */
+} replay_reader;
+
+replay_reader replay_open(const char *file, daruma_str text);
+/* The next scene; false at the end or when the file is wrong (then `why` says so). */
+bool replay_next(replay_reader *r, replay_scene *ret);
+/* Reads "retry-after=2"-like words: cuts the next word from *rest; false at the end. */
+bool replay_word(daruma_str *rest, daruma_str *name, daruma_str *value);
+/* A duration "2s", "500ms", or plain milliseconds; -1 when it is none. */
+daruma_ms replay_duration(daruma_str s);
+
+/* Runs a scene and writes its log. False when it cannot be run; then `why` says so. */
+bool replay_run(replay_scene *s, daruma_buf *log, char why[256]);
+#endif

@@ -1,0 +1,274 @@
+/* replay_read.c - reads scenario files: prose is skipped, fenced blocks are the scene. */
+#include "cli/replay.h"
+#include "base/date.h"
+#include "base/str.h"
+#include <stdio.h>
+
+static bool wrong(replay_reader *r, const char *what, daruma_str about)
+{
+    snprintf(r->why, sizeof r->why, "%s:%d: %s%s" STR_FMT "%s", r->file, r->line, what, about.n ? " `" : "",
+             (int)(about.n > 80 ? 80 : about.n), about.p ? about.p : "", about.n ? "`" : "");
+    return false;
+}
+
+static bool read_line(replay_reader *r, daruma_str *line)
+{
+    if (!r->rest.n)
+        return false;
+    *line = str_cut(&r->rest, '\n');
+    r->line++;
+    return true;
+}
+
+daruma_ms replay_duration(daruma_str s)
+{
+    int64_t ms;
+    return str_int(s, &ms) ? ms : date_duration(s, NULL);
+}
+
+bool replay_word(daruma_str *rest, daruma_str *name, daruma_str *value)
+{
+    *rest = str_trim(*rest);
+    if (!rest->n)
+        return false;
+    *value = str_cut(rest, ' ');
+    *name = str_cut(value, '=');
+    return true;
+}
+
+/* ---- the policy block --------------------------------------------------------------- */
+
+static bool read_switch(replay_reader *r, daruma_str v, bool *ret)
+{
+    bool on = str_eq(v, S("on")) || str_eq(v, S("yes"));
+    if (!on && !str_eq(v, S("off")) && !str_eq(v, S("no")))
+        return wrong(r, "expected on or off, not", v);
+    *ret = on;
+    return true;
+}
+
+static bool read_number(replay_reader *r, daruma_str v, int64_t *ret)
+{
+    return str_int(v, ret) && *ret <= INT32_MAX ? true : wrong(r, "expected a number, not", v);
+}
+
+static bool read_ms(replay_reader *r, daruma_str v, daruma_ms *ret)
+{
+    *ret = replay_duration(v);
+    return *ret >= 0 ? true : wrong(r, "expected a duration like 2s or 500ms, not", v);
+}
+
+/* main/m-main k1 a window=1000 */
+static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
+{
+    daruma_str rest = v, where = str_cut(&rest, ' '), name, value;
+    if (s->ntargets == DARUMA_CASE_TRIED)
+        return wrong(r, "more targets than one case tries", (daruma_str){0});
+    daruma_target t = {.provider = str_cut(&where, '/'), .model = where, .window = -1, .max_output = -1};
+    if (!t.provider.n || !t.model.n)
+        return wrong(r, "expected provider/model [key [account]], not", v);
+    while (replay_word(&rest, &name, &value)) {
+        if (str_eq(name, S("window"))) {
+            if (!read_number(r, value, &t.window))
+                return false;
+        } else if (!t.key.n) {
+            t.key = name;
+        } else if (!t.account.n) {
+            t.account = name;
+        } else {
+            return wrong(r, "what is this word of a target?", name);
+        }
+    }
+    t.key = t.key.n ? t.key : S("k1");
+    t.account = t.account.n ? t.account : S("a");
+    daruma_target_seal(&t);
+    s->targets[s->ntargets++] = t;
+    return true;
+}
+
+/* rate_limit: max_attempts=6 delay=2s max_delay=60s */
+static bool read_kind(replay_reader *r, daruma_str v, daruma_kind_policy *k)
+{
+    daruma_str name, value;
+    while (replay_word(&v, &name, &value)) {
+        int64_t n = 0;
+        if (str_eq(name, S("max_attempts"))) {
+            if (!read_number(r, value, &n))
+                return false;
+            k->max_attempts = (uint32_t)n;
+        } else if (str_eq(name, S("delay"))) {
+            if (!read_ms(r, value, &k->backoff.base))
+                return false;
+        } else if (str_eq(name, S("max_delay"))) {
+            if (!read_ms(r, value, &k->backoff.cap))
+                return false;
+        } else {
+            return wrong(r, "a kind has max_attempts, delay and max_delay, not", name);
+        }
+    }
+    return true;
+}
+
+static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s)
+{
+    int64_t n = 0;
+    bool on = false, ok = false;
+    daruma_kind kind = daruma_kind_parse(name, &ok);
+    if (str_eq(name, S("target")))
+        return read_target(r, v, s);
+    if (str_eq(name, S("deadline")))
+        return read_ms(r, v, &s->deadline);
+    if (str_eq(name, S("max_wait")))
+        return read_ms(r, v, &s->policy.max_wait);
+    if (str_eq(name, S("refresh")))
+        return read_switch(r, v, &s->refresh);
+    if (str_eq(name, S("safe_twice")))
+        return read_switch(r, v, &s->safe_twice);
+    if (str_eq(name, S("explain")))
+        return read_switch(r, v, &s->explain);
+    if (str_eq(name, S("rules")))
+        return read_switch(r, v, &s->rules);
+    if (str_eq(name, S("enabled")))
+        return read_switch(r, v, &s->policy.enabled);
+    if (ok)
+        return read_kind(r, v, &s->policy.kinds[kind]);
+    if (str_eq(name, S("profile"))) {
+        const daruma_policy *p = daruma_policy_find(v);
+        if (!p)
+            return wrong(r, "there is no profile", v);
+        s->policy = *p;
+        for (int k = 0; k < DARUMA_KINDS; k++)
+            s->policy.kinds[k].backoff.jitter_milli = 0;
+        return true;
+    }
+    if (str_eq(name, S("jitter"))) {
+        if (!read_switch(r, v, &on))
+            return false;
+        for (int k = 0; k < DARUMA_KINDS; k++)
+            s->policy.kinds[k].backoff.jitter_milli = on ? 1000 : 0;
+        return true;
+    }
+    bool known = str_eq(name, S("max_attempts")) || str_eq(name, S("prefer")) || str_eq(name, S("seed"));
+    if (!known)
+        return wrong(r, "unknown setting", name);
+    if (!read_number(r, v, &n))
+        return false;
+    if (name.p[0] == 'm')
+        s->policy.max_attempts = (uint32_t)n;
+    else if (name.p[0] == 'p')
+        s->prefer = (int)n;
+    else
+        s->seed = (uint64_t)n;
+    return true;
+}
+
+/* ---- blocks ------------------------------------------------------------------------- */
+
+static bool read_policy_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    line = str_trim(line);
+    if (!line.n || line.p[0] == '#')
+        return true;
+    if (str_findch(line, ':') == STR_NONE)
+        return wrong(r, "expected `name: value`, not", line);
+    daruma_str name = str_cut(&line, ':');
+    return read_setting(r, str_trim(name), str_trim(line), s);
+}
+
+/* [3x ][main/m-main[ k1]: ]429 retry-after=2 {...} */
+static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    line = str_trim(line);
+    if (!line.n || line.p[0] == '#')
+        return true;
+    if (s->nsteps == REPLAY_STEPS_MAX)
+        return wrong(r, "an upstream block has at most 256 lines", (daruma_str){0});
+    replay_step step = {.line = r->line, .times = 1};
+    int64_t times;
+    size_t used = str_scan_int(line, &times);
+    if (used && used + 1 < line.n && line.p[used] == 'x' && line.p[used + 1] == ' ') {
+        step.times = times < 100000 ? (uint32_t)times : 100000;
+        line = str_trim(str_from(line, used + 1));
+    }
+    size_t colon = str_find(line, S(": ")), slash = str_findch(line, '/'), brace = str_findch(line, '{');
+    if (colon != STR_NONE && slash < colon && (brace == STR_NONE || colon < brace)) {
+        daruma_str head = str_sub(line, 0, colon);
+        step.where = str_cut(&head, ' ');
+        step.key = str_trim(head);
+        line = str_trim(str_from(line, colon + 2));
+    }
+    step.what = line;
+    s->steps[s->nsteps++] = step;
+    return true;
+}
+
+typedef enum block { PROSE, POLICY, UPSTREAM, EXPECT } block;
+
+static bool block_named(replay_reader *r, daruma_str name, block *ret)
+{
+    static const struct {
+        daruma_str name;
+        block block;
+    } blocks[] = {{{"policy", 6}, POLICY}, {{"upstream", 8}, UPSTREAM}, {{"expect", 6}, EXPECT}};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (str_eq(name, blocks[i].name)) {
+            *ret = blocks[i].block;
+            return true;
+        }
+    if (str_eq(name, S("model")) || str_eq(name, S("tools")))
+        return wrong(r, "this block is reserved for scenarios of agents:", name);
+    return wrong(r, "a block is policy, upstream or expect, not", name.n ? name : S("(nothing)"));
+}
+
+static bool read_block(replay_reader *r, block b, replay_scene *s)
+{
+    daruma_str line, from = r->rest;
+    int begun = r->line;
+    s->expect_line = b == EXPECT ? r->line + 1 : s->expect_line;
+    while (read_line(r, &line)) {
+        if (str_starts(line, S("```"))) {
+            if (b == EXPECT)
+                s->expect = (daruma_str){from.p, (size_t)(line.p - from.p)};
+            return true;
+        }
+        if (b == POLICY && !read_policy_line(r, line, s))
+            return false;
+        if (b == UPSTREAM && !read_upstream_line(r, line, s))
+            return false;
+    }
+    r->line = begun;
+    return wrong(r, "this block is not closed", (daruma_str){0});
+}
+
+replay_reader replay_open(const char *file, daruma_str text)
+{
+    return (replay_reader){.file = file, .text = text, .rest = text};
+}
+
+bool replay_next(replay_reader *r, replay_scene *ret)
+{
+    daruma_str line;
+    bool begun = false;
+    *ret = (replay_scene){.file = r->file, .prefer = -1, .deadline = -1, .seed = 1, .safe_twice = true};
+    read_setting(r, S("profile"), S("default"), ret);
+    while (read_line(r, &line)) {
+        block b = PROSE;
+        if (str_starts(line, S("#")) && !begun) {
+            while (line.n && line.p[0] == '#')
+                line = str_from(line, 1);
+            r->title = str_trim(line);
+        }
+        if (!str_starts(line, S("```")))
+            continue;
+        begun = true;
+        if (!block_named(r, str_trim(str_from(line, 3)), &b) || !read_block(r, b, ret))
+            return false;
+        if (b == EXPECT) {
+            ret->title = r->title;
+            if (!ret->ntargets)
+                read_target(r, S("main/m-main"), ret);
+            return true;
+        }
+    }
+    return begun ? wrong(r, "the last scene has no expect block", (daruma_str){0}) : false;
+}

@@ -1,0 +1,340 @@
+/* replay_run.c - a host without a network: it does what the engine says against a script, on a
+ * clock that only moves when somebody waits, and writes down each step. */
+#include "cli/replay.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WALL_BEGIN = 1767225600, ROOM_BYTES = 1 << 18, PLACES = 256, HEADERS = 8 };
+
+typedef struct run {
+    replay_scene *s;
+    daruma_buf *log;
+    char *why; /* of 256 bytes */
+    daruma_ward *ward;
+    daruma_case c;
+    daruma_ms now;
+    uint64_t dice;
+    daruma_failure failure;
+    char *room; /* for classification, reused by each */
+} run;
+
+static daruma_moment moment(run *r)
+{
+    uint64_t z = (r->dice += 0x9e3779b97f4a7c15u); /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (daruma_moment){.now = r->now, .wall = WALL_BEGIN + r->now / 1000, .dice = z ^ (z >> 31)};
+}
+
+static bool told(run *r, int line, const char *what, daruma_str about)
+{
+    snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
+             about.p ? about.p : "");
+    return false;
+}
+
+static void event(run *r, const char *name)
+{
+    buf_printf(r->log, "event %s\n", name);
+}
+
+static void log_target(run *r, int i)
+{
+    const daruma_target *t = &r->s->targets[i];
+    buf_printf(r->log, STR_FMT "/" STR_FMT " key=" STR_FMT, STR_ARG(t->provider), STR_ARG(t->model), STR_ARG(t->key));
+}
+
+/* ---- what the script says -------------------------------------------------------------- */
+
+static bool leads_to(const replay_step *step, const daruma_target *t)
+{
+    daruma_str where = step->where, provider = str_cut(&where, '/');
+    return !step->where.n || (str_eq(provider, t->provider) && (str_eq(where, t->model) || str_eq(where, S("*"))) &&
+                              (!step->key.n || str_eq(step->key, t->key)));
+}
+
+static bool is_directive(daruma_str what)
+{
+    return str_eq(what, S("request")) || str_starts(what, S("request ")) || str_starts(what, S("advance "));
+}
+
+/* The next outcome for a call to `t` before the next request; NULL when there is none. */
+static replay_step *next_step(replay_scene *s, size_t from, const daruma_target *t)
+{
+    for (size_t i = from; i < s->nsteps && !is_directive(s->steps[i].what); i++)
+        if (s->steps[i].times && leads_to(&s->steps[i], t))
+            return &s->steps[i];
+    return NULL;
+}
+
+/* Words that are an outcome without a status. */
+// clang-format off
+static const struct {
+    daruma_str word;
+    daruma_net net;
+    daruma_flaw flaw;
+    daruma_phase phase;
+    int status;
+} outcomes[] = {
+#define O(word, ...) {{word, sizeof word - 1}, __VA_ARGS__}
+    O("dns",                DARUMA_NET_DNS,                DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
+    O("refused",            DARUMA_NET_REFUSED,            DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
+    O("certificate",        DARUMA_NET_CERTIFICATE,        DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
+    O("reset",              DARUMA_NET_RESET,              DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
+    O("closed",             DARUMA_NET_CLOSED,             DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
+    O("timeout connect",    DARUMA_NET_CONNECT_TIMEOUT,    DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
+    O("timeout first_byte", DARUMA_NET_FIRST_BYTE_TIMEOUT, DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
+    O("timeout idle",       DARUMA_NET_IDLE_TIMEOUT,       DARUMA_FLAW_NONE,        DARUMA_AT_STREAM,  200),
+    O("timeout total",      DARUMA_NET_TOTAL_TIMEOUT,      DARUMA_FLAW_NONE,        DARUMA_AT_STREAM,  200),
+    O("cut",                DARUMA_NET_CUT,                DARUMA_FLAW_CUT,         DARUMA_AT_STREAM,  200),
+    O("empty",              DARUMA_NET_NONE,               DARUMA_FLAW_EMPTY,       DARUMA_AT_ANSWER,  200),
+    O("broken",             DARUMA_NET_NONE,               DARUMA_FLAW_BROKEN,      DARUMA_AT_ANSWER,  200),
+    O("silent",             DARUMA_NET_NONE,               DARUMA_FLAW_SILENT,      DARUMA_AT_STREAM,  200),
+    O("error",              DARUMA_NET_NONE,               DARUMA_FLAW_ERROR_EVENT, DARUMA_AT_STREAM,  200),
+#undef O
+};
+// clang-format on
+
+static bool begins_with_word(daruma_str s, daruma_str word)
+{
+    return str_starts(s, word) && (s.n == word.n || s.p[word.n] == ' ');
+}
+
+/* `what` as evidence. Words before the body are headers, but for took= and forwarded=. */
+static bool evidence_of(run *r, const replay_step *step, daruma_header headers[HEADERS], daruma_evidence *ev)
+{
+    daruma_str rest = step->what, name, value;
+    int64_t number;
+    size_t used = str_scan_int(rest, &number);
+    bool known = used == 3 && (rest.n == 3 || rest.p[3] == ' ');
+    *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .headers = headers, .took = 0};
+    if (known)
+        ev->status = (int)number;
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes && !known; i++)
+        if (begins_with_word(rest, outcomes[i].word)) {
+            ev->net = outcomes[i].net;
+            ev->flaw = outcomes[i].flaw;
+            ev->phase = outcomes[i].phase;
+            ev->status = outcomes[i].status;
+            used = outcomes[i].word.n;
+            known = true;
+        }
+    if (!known)
+        return told(r, step->line, "what outcome is this?", step->what);
+    rest = str_trim(str_from(rest, used));
+    while (rest.n && !memchr("{[<\"", rest.p[0], 4) && replay_word(&rest, &name, &value)) {
+        rest = str_trim(rest);
+        if (str_eq(name, S("took"))) {
+            ev->took = replay_duration(value);
+            if (ev->took < 0)
+                return told(r, step->line, "expected a duration, not", value);
+        } else if (str_eq(name, S("forwarded"))) {
+            if (!str_int(value, &number))
+                return told(r, step->line, "expected a number, not", value);
+            ev->forwarded = (size_t)number;
+        } else if (str_eq(name, S("provider"))) {
+            ev->provider = value;
+        } else if (ev->nheaders < HEADERS && value.n) {
+            headers[ev->nheaders++] = (daruma_header){name, value};
+        } else {
+            return told(r, step->line, "expected header=value, took=, forwarded= or a body, not", name);
+        }
+    }
+    ev->body = rest;
+    return true;
+}
+
+/* ---- one request ------------------------------------------------------------------------ */
+
+static void end(run *r, daruma_outcome o)
+{
+    daruma_case_close(&r->c, o, moment(r));
+    o = r->c.outcome;
+    buf_printf(r->log, "outcome %s attempts=%u", daruma_outcome_name(o), r->c.attempts);
+    if (o == DARUMA_OUTCOME_EXPLAINED) {
+        daruma_ms again = daruma_case_again_in(&r->c, r->c.attempts ? &r->failure : NULL, r->now);
+        if (again < 0)
+            BUF_LIT(r->log, " again=never");
+        else
+            buf_printf(r->log, " again=%lld", (long long)again);
+    }
+    BUF_LIT(r->log, "\n");
+    if (r->s->explain && r->failure.message.p && o != DARUMA_OUTCOME_RECOVERED) {
+        BUF_LIT(r->log, "explain ");
+        daruma_explain(&r->failure, &r->c, r->log);
+        BUF_LIT(r->log, "\n");
+    }
+}
+
+static void give_up(run *r)
+{
+    if (r->c.attempts > 1)
+        event(r, "llm_retry_exhausted");
+    event(r, "error_recovery_failed");
+    end(r, DARUMA_OUTCOME_EXPLAINED);
+}
+
+/* The attempt failed: asks what to do and does it. */
+static void failed(run *r, const daruma_evidence *ev)
+{
+    daruma_arena a = arena_over(r->room, ROOM_BYTES);
+    daruma_moment at = moment(r);
+    r->failure = daruma_classify(ev, at, &a);
+    buf_printf(r->log, "failure %s", daruma_kind_name(r->failure.kind));
+    if (r->failure.status)
+        buf_printf(r->log, " status=%d", r->failure.status);
+    if (r->failure.wait >= 0)
+        buf_printf(r->log, " wait=%lld", (long long)r->failure.wait);
+    if (r->s->rules && r->failure.rule)
+        buf_printf(r->log, " rule=%s", daruma_rule_name(r->failure.rule));
+    BUF_LIT(r->log, "\n");
+    event(r, "llm_request_failed");
+    bool first = r->c.remedies == 0;
+    daruma_remedy m = daruma_case_next(&r->c, &r->failure, ev->forwarded, at);
+    buf_printf(r->log, "remedy %s", daruma_remedy_name(m.remedy));
+    if (m.act == DARUMA_SEND) {
+        buf_printf(r->log, " delay=%lld\n", (long long)m.wait);
+        if (first)
+            event(r, "error_recovery_attempt");
+        event(r, "llm_retry_attempt");
+        if (m.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
+            daruma_ward_refreshed(r->ward, &r->s->targets[m.target]);
+        return;
+    }
+    BUF_LIT(r->log, "\n");
+    if (m.act == DARUMA_KEEP)
+        end(r, DARUMA_OUTCOME_DEGRADED);
+    else
+        give_up(r);
+}
+
+static bool call(run *r, int target, size_t from)
+{
+    daruma_header headers[HEADERS];
+    daruma_evidence ev;
+    replay_step *step = next_step(r->s, from, &r->s->targets[target]);
+    BUF_LIT(r->log, "call ");
+    log_target(r, target);
+    BUF_LIT(r->log, "\n");
+    if (!step)
+        return told(r, r->s->expect_line, "the script has no outcome left for a call to", r->s->targets[target].model);
+    step->times--;
+    if (str_eq(step->what, S("ok"))) {
+        daruma_case_done(&r->c, moment(r));
+        if (r->c.outcome == DARUMA_OUTCOME_RECOVERED)
+            event(r, "error_recovery_success");
+        end(r, r->c.outcome);
+        return true;
+    }
+    if (str_eq(step->what, S("leave"))) {
+        daruma_case_drop(&r->c, moment(r));
+        end(r, DARUMA_OUTCOME_CANCELLED_);
+        return true;
+    }
+    if (!evidence_of(r, step, headers, &ev))
+        return false;
+    r->now = add_sat(r->now, ev.took);
+    failed(r, &ev);
+    return true;
+}
+
+/* Runs one request against the outcomes from `from` on. */
+static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
+{
+    daruma_case_open(&r->c, r->ward, p, r->s->targets, r->s->ntargets, prefer,
+                     deadline < 0 ? -1 : add_sat(r->now, deadline), moment(r));
+    r->c.can_refresh = r->s->refresh;
+    r->c.safe_twice = r->s->safe_twice;
+    r->failure = (daruma_failure){.wait = -1, .limit = -1, .used = -1, .requested = -1};
+    for (int turn = 0; turn < REPLAY_TURNS_MAX && r->c.outcome == DARUMA_OUTCOME_PENDING; turn++) {
+        daruma_admission a = daruma_case_admit(&r->c, moment(r));
+        if (a.act == DARUMA_STOP) {
+            buf_printf(r->log, "stop %s\n", daruma_kind_name(a.why));
+            give_up(r);
+        } else if (a.wait > 0) {
+            buf_printf(r->log, "sleep %lld\n", (long long)a.wait);
+            r->now = add_sat(r->now, a.wait);
+        } else if (!call(r, a.target, from)) {
+            return false;
+        }
+    }
+    return r->c.outcome != DARUMA_OUTCOME_PENDING || told(r, r->s->expect_line, "it does not end", r->s->title);
+}
+
+/* request [prefer=1] [deadline=5s] [enabled=off] */
+static bool read_request(run *r, const replay_step *step, int *prefer, daruma_ms *deadline, daruma_policy *p)
+{
+    daruma_str rest = str_from(step->what, sizeof "request" - 1), name, value;
+    int64_t n;
+    while (replay_word(&rest, &name, &value)) {
+        if (str_eq(name, S("prefer")) && str_int(value, &n) && n < DARUMA_CASE_TRIED)
+            *prefer = (int)n;
+        else if (str_eq(name, S("deadline")) && replay_duration(value) >= 0)
+            *deadline = replay_duration(value);
+        else if (str_eq(name, S("enabled")))
+            p->enabled = str_eq(value, S("on"));
+        else
+            return told(r, step->line, "a request has prefer=, deadline= and enabled=, not", name);
+    }
+    return true;
+}
+
+static bool play(run *r)
+{
+    replay_scene *s = r->s;
+    size_t i = 0;
+    bool done = false; /* the request that is implied when a block begins with an outcome */
+    while (i < s->nsteps || !done) {
+        replay_step *step = i < s->nsteps ? &s->steps[i] : NULL;
+        daruma_policy p = s->policy;
+        int prefer = s->prefer;
+        daruma_ms deadline = s->deadline;
+        uint32_t times = 1;
+        if (step && str_starts(step->what, S("advance "))) {
+            daruma_ms by = replay_duration(str_trim(str_from(step->what, 8)));
+            if (by < 0)
+                return told(r, step->line, "expected a duration:", step->what);
+            r->now = add_sat(r->now, by);
+            done = true;
+            i++;
+            continue;
+        }
+        if (step && is_directive(step->what)) {
+            times = step->times;
+            if (!read_request(r, step, &prefer, &deadline, &p))
+                return false;
+            buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->now);
+            i++;
+        }
+        done = true;
+        size_t from = i;
+        for (uint32_t t = 0; t < times; t++)
+            if (!request(r, from, prefer, deadline, &p))
+                return false;
+        for (; i < s->nsteps && !is_directive(s->steps[i].what); i++)
+            if (s->steps[i].times)
+                return told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
+    }
+    return true;
+}
+
+bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
+{
+    size_t bytes = daruma_ward_bytes(PLACES);
+    char *ward = malloc(bytes), *room = malloc(ROOM_BYTES);
+    bool ok = false;
+    if (ward && room) {
+        daruma_arena a = arena_over(ward, bytes);
+        run r = {.s = s, .log = log, .why = why, .ward = daruma_ward_new(&a, PLACES), .dice = s->seed, .room = room};
+        ok = play(&r);
+    } else {
+        snprintf(why, 256, "%s: no memory", s->file);
+    }
+    free(room);
+    free(ward);
+    return ok;
+}
