@@ -1,0 +1,892 @@
+/* Server and upstream on real sockets: what clients and providers do to each other, and to us. */
+#include "net_kit.h"
+#include "base/arena.h"
+#include "net/http.h"
+#include "net/proxy.h"
+
+/* ---- a server that does what the path says ---- */
+
+typedef struct site {
+    server *s;
+    int port;
+    call *held; /* the last call that was not answered at once */
+    int requests, gone, drained;
+    size_t body; /* bytes of the last body */
+    bool drain_done;
+} site;
+
+static void on_request(call *c, void *user)
+{
+    site *t = user;
+    t->requests++;
+    t->body = c->body.n;
+    if (str_eq(c->head.path, S("/hold"))) {
+        t->held = c;
+    } else if (str_eq(c->head.path, S("/stream"))) {
+        call_head(c, 200, NULL, 0, -1);
+        call_write(c, S("one"));
+        call_write(c, S("two"));
+        call_end(c);
+    } else if (str_eq(c->head.path, S("/short"))) {
+        call_head(c, 200, NULL, 0, 10);
+        call_write(c, S("abc"));
+        call_end(c);
+    } else if (str_eq(c->head.path, S("/abort"))) {
+        call_head(c, 200, NULL, 0, -1);
+        call_write(c, S("abc"));
+        call_abort(c);
+    } else {
+        call_head(c, str_eq(c->head.path, S("/204")) ? 204 : 200, (daruma_header[]){{S("x-path"), c->head.path}}, 1,
+                  str_eq(c->head.path, S("/204")) ? 0 : (int64_t)c->body.n);
+        call_write(c, c->body);
+        call_end(c);
+    }
+}
+
+static void on_gone(call *c, void *user)
+{
+    site *t = user;
+    t->gone++;
+    if (t->held == c)
+        t->held = NULL;
+}
+
+static void on_drained(call *c, void *user)
+{
+    (void)c;
+    ((site *)user)->drained++;
+}
+
+static void on_drain_done(void *user)
+{
+    ((site *)user)->drain_done = true;
+}
+
+static void site_start(site *t, server_limits limits)
+{
+    char why[256];
+    server_ops ops = {on_request, on_gone, on_drained};
+    *t = (site){0};
+    t->s = server_listen(loop, "127.0.0.1", 0, &limits, &ops, t, why);
+    assert_non_null(t->s);
+    t->port = server_port(t->s);
+}
+
+static const server_limits usual = {.body_bytes = 1 << 20, .connections = 16};
+#define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: a\r\n"
+
+static void a_body_comes_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x?q=1") "Content-Length: 5\r\n\r\nhello");
+    until(heard(&p, "hello"));
+    assert_true(heard(&p, "HTTP/1.1 200 OK\r\nx-path: /x\r\ncontent-length: 5\r\n\r\nhello"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_large_body_is_read_whole_in_any_pieces(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    size_t n = 300000;
+    char *body = malloc(n);
+    for (size_t i = 0; i < n; i++)
+        body[i] = (char)('a' + i % 23);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x") "Content-Length: 300000\r\n\r\n");
+    peer_say_n(&p, body, 7);
+    pump_once();
+    peer_say_n(&p, body + 7, n - 7);
+    until((peer_hear(&p), p.n > n));
+    assert_memory_equal(p.got + p.n - n, body, n);
+    free(body);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void chunks_are_decoded_in_every_split(void **state)
+{
+    (void)state;
+    static const char raw[] =
+        HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n";
+    site t;
+    site_start(&t, usual);
+    for (size_t cut = 1; cut < sizeof raw - 1; cut++) {
+        peer p = peer_connect(t.port);
+        peer_say_n(&p, raw, cut);
+        pump_once();
+        peer_say_n(&p, raw + cut, sizeof raw - 1 - cut);
+        until(heard(&p, "\r\n\r\nabcde"));
+        peer_done(&p);
+    }
+    server_close(t.s);
+}
+
+static void pipelined_requests_are_answered_in_order(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n" HEAD("POST", "/b") "Content-Length: 2\r\n\r\nbb" HEAD("GET", "/c") "\r\n");
+    until(t.held);
+    pump_ms(5);
+    assert_int_equal(t.requests, 1);
+    call_head(t.held, 200, NULL, 0, 1);
+    call_write(t.held, S("a"));
+    call_end(t.held);
+    until(heard(&p, "/c"));
+    const char *a = strstr(p.got, "\r\n\r\na"), *b = strstr(p.got, "/b"), *c = strstr(p.got, "/c");
+    assert_true(a && a < b && b < c);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_head_alone_goes_out_on_the_next_turn(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    call_head(t.held, 200, NULL, 0, -1);
+    until(heard(&p, "transfer-encoding: chunked\r\n\r\n"));
+    call_end(t.held);
+    until(heard(&p, "0\r\n\r\n"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void answers_are_framed_as_the_client_can_read(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    static const struct {
+        const char *ask, *start, *end;
+        bool closes;
+    } rows[] = {
+        {HEAD("GET", "/stream") "\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+         "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n", false},
+        {"GET /stream HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", "\r\n\r\nonetwo", true},
+        {HEAD("HEAD", "/stream") "\r\n", "HTTP/1.1 200 OK\r\n\r\n", "OK\r\n\r\n", false},
+        {HEAD("GET", "/204") "\r\n", "HTTP/1.1 204 No Content\r\n", "/204\r\n\r\n", false},
+        {HEAD("GET", "/x") "Connection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n", "connection: close\r\n\r\n", true},
+        {HEAD("GET", "/short") "\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n", "\r\n\r\nabc", true},
+        {HEAD("GET", "/abort") "\r\n", "HTTP/1.1 200 OK\r\n", "3\r\nabc\r\n", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, rows[i].ask);
+        until(heard(&p, rows[i].end));
+        if (rows[i].closes)
+            until(heard_end(&p));
+        else
+            pump_ms(3);
+        peer_hear(&p);
+        assert_true(strncmp(p.got, rows[i].start, strlen(rows[i].start)) == 0);
+        assert_true(str_ends(str_of(p.got), str_of(rows[i].end)));
+        assert_int_equal(p.eof, rows[i].closes);
+        peer_done(&p);
+    }
+    server_close(t.s);
+}
+
+static void permission_to_send_is_given(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x") "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    until(heard(&p, "HTTP/1.1 100 Continue\r\n\r\n"));
+    peer_say(&p, "ab");
+    until(heard(&p, "\r\n\r\nab"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_client_that_leaves_is_noticed_at_once(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    for (int hard = 0; hard < 2; hard++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        until(t.held);
+        call_head(t.held, 200, NULL, 0, -1);
+        call_write(t.held, S("x"));
+        daruma_ms left = sys_moment().now;
+        if (hard)
+            peer_reset(&p);
+        else
+            close(p.fd);
+        p.fd = -1;
+        until(t.gone == hard + 1);
+        assert_true(sys_moment().now - left < 100);
+        peer_done(&p);
+    }
+    until(server_connections(t.s) == 0);
+    server_close(t.s);
+}
+
+static void a_slow_reader_holds_the_handler_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    static char block[65536];
+    call_head(t.held, 200, NULL, 0, -1);
+    size_t sent = 0;
+    while (call_write(t.held, (daruma_str){block, sizeof block})) {
+        sent += sizeof block;
+        assert_true(sent < 64u << 20);
+        pump_once();
+    }
+    assert_int_equal(t.drained, 0);
+    until((peer_hear(&p), t.drained == 1));
+    assert_true(call_write(t.held, S("more")));
+    call_end(t.held);
+    until(heard(&p, "0\r\n\r\n"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void limits_are_told_to_the_client(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 1, .head_ms = 40, .body_idle_ms = 40});
+    static char many[40000], longer[70000];
+    size_t n = (size_t)snprintf(many, sizeof many, HEAD("GET", "/x"));
+    for (int i = 0; i < 200; i++)
+        n += (size_t)snprintf(many + n, sizeof many - n, "X%d: 1\r\n", i);
+    n = (size_t)snprintf(longer, sizeof longer, HEAD("GET", "/x") "X: ");
+    memset(longer + n, 'a', sizeof longer - n - 1);
+    const struct {
+        const char *say, *answer;
+    } rows[] = {
+        {HEAD("POST", "/x") "Content-Length: 11\r\n\r\n", "HTTP/1.1 413 "},
+        {HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n", "HTTP/1.1 413 "},
+        {many, "HTTP/1.1 431 "},
+        {longer, "HTTP/1.1 431 "},
+        {HEAD("GET", "/x"), "HTTP/1.1 408 "},
+        {HEAD("POST", "/x") "Content-Length: 5\r\n\r\nab", "HTTP/1.1 408 "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, rows[i].say);
+        until(heard(&p, "\r\n\r\n"));
+        assert_true(heard(&p, rows[i].answer));
+        until(heard(&p, "}\n") && heard_end(&p));
+        peer_done(&p);
+        until(server_connections(t.s) == 0);
+    }
+    peer first = peer_connect(t.port), second = peer_connect(t.port);
+    until(heard(&second, "HTTP/1.1 503 "));
+    peer_say(&first, HEAD("GET", "/x") "\r\n");
+    until(heard(&first, "HTTP/1.1 200 "));
+    peer_done(&first);
+    peer_done(&second);
+    assert_int_equal(t.requests, 1);
+    server_close(t.s);
+}
+
+static void an_idle_connection_is_closed_in_the_end(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .keepalive_ms = 30});
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/x") "\r\n");
+    until(heard_end(&p));
+    assert_true(heard(&p, "HTTP/1.1 200 ") && !heard(&p, "408"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void draining_lets_calls_end(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer idle = peer_connect(t.port), busy = peer_connect(t.port);
+    peer_say(&busy, HEAD("GET", "/hold") "\r\n");
+    until(t.held && server_connections(t.s) == 2);
+    server_drain(t.s, on_drain_done, &t);
+    until(heard_end(&idle));
+    assert_false(t.drain_done);
+    call_head(t.held, 200, NULL, 0, 2);
+    call_write(t.held, S("ok"));
+    call_end(t.held);
+    until(heard(&busy, "connection: close\r\n\r\nok") && heard_end(&busy));
+    peer_done(&busy);
+    until(t.drain_done);
+    peer_done(&idle);
+    server_close(t.s);
+}
+
+/* ---- fetching ---- */
+
+typedef struct got {
+    fetch *f;
+    int status, heads, ends, fails;
+    daruma_net net;
+    daruma_phase phase;
+    char why[128];
+    size_t bytes;
+    char body[4096];
+    bool pause, cancel; /* when the head comes */
+} got;
+
+static void got_head(fetch *f, const http_head *h, void *user)
+{
+    got *g = user;
+    g->status = h->status;
+    g->heads++;
+    if (g->pause)
+        fetch_pause(f);
+    if (g->cancel)
+        fetch_cancel(f);
+}
+
+static void got_body(fetch *f, daruma_str bytes, void *user)
+{
+    got *g = user;
+    (void)f;
+    if (g->bytes + bytes.n < sizeof g->body)
+        memcpy(g->body + g->bytes, bytes.p, bytes.n);
+    g->bytes += bytes.n;
+}
+
+static void got_end(fetch *f, void *user)
+{
+    (void)f;
+    ((got *)user)->ends++;
+}
+
+static void got_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    got *g = user;
+    (void)f;
+    g->fails++;
+    g->net = net;
+    g->phase = phase;
+    snprintf(g->why, sizeof g->why, "%s", why);
+}
+
+static const fetch_ops got_ops = {got_head, got_body, got_end, got_fail};
+
+typedef struct net {
+    upstream *u;
+    url to;
+    daruma_arena a;
+    int listener, port;
+} net;
+
+static void net_start(net *n, upstream_settings s)
+{
+    char why[256], text[64];
+    *n = (net){0};
+    n->listener = peer_listen(&n->port);
+    sys_arena_init(&n->a, 1024, 1 << 20);
+    n->u = upstream_new(loop, &s, why);
+    assert_non_null(n->u);
+    snprintf(text, sizeof text, "http://127.0.0.1:%d", n->port);
+    assert_true(url_parse(arena_copy(&n->a, str_of(text)), &n->a, &n->to, NULL));
+}
+
+static void net_stop(net *n)
+{
+    upstream_close(n->u);
+    close(n->listener);
+    sys_arena_done(&n->a);
+}
+
+static void go(net *n, got *g, const char *method, const char *body, fetch_clocks clocks)
+{
+    fetch_request r = {.to = &n->to,
+                       .method = str_of(method),
+                       .target = S("/v1"),
+                       .body = {str_of(body)},
+                       .has_body = body != NULL,
+                       .clocks = clocks};
+    *g = (got){.pause = g->pause, .cancel = g->cancel};
+    g->f = fetch_start(n->u, &r, &got_ops, g);
+    assert_non_null(g->f);
+}
+
+static const fetch_clocks long_clocks = {5000, 5000, 5000, 5000};
+
+static void answers_are_read_strictly(void **state)
+{
+    (void)state;
+    // clang-format off
+    static const struct { const char *raw; bool eof; int status; const char *body; daruma_net net; daruma_phase phase; } rows[] = {
+        {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab", false, 200, "ab", DARUMA_NET_NONE, 0},
+        {"HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", false, 200, "", DARUMA_NET_NONE, 0},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1;x\r\nc\r\n0\r\nT: 1\r\n\r\n", false, 200, "abc", DARUMA_NET_NONE, 0},
+        {"HTTP/1.0 200 OK\r\n\r\nab", true, 200, "ab", DARUMA_NET_NONE, 0},
+        {"HTTP/1.1 204 No Content\r\n\r\n", false, 204, "", DARUMA_NET_NONE, 0},
+        {"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", false, 304, "", DARUMA_NET_NONE, 0},
+        {"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nX: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na", false, 200, "a", DARUMA_NET_NONE, 0},
+        {"", true, 0, "", DARUMA_NET_CLOSED, DARUMA_AT_WAIT},
+        {"HTTP/1.1 200 OK\r\nConte", true, 0, "", DARUMA_NET_CUT, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", true, 200, "ab", DARUMA_NET_CUT, DARUMA_AT_STREAM},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n", true, 200, "ab", DARUMA_NET_CUT, DARUMA_AT_STREAM},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n", true, 200, "ab", DARUMA_NET_CUT, DARUMA_AT_STREAM},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nab", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nX: 1\r\n 2\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\nContent-Length: 0\n\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nX\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 101 Switching\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/2.0 200 OK\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 20 OK\r\n\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"SSH-2.0-x\r\n", false, 0, "", DARUMA_NET_PROTOCOL, DARUMA_AT_HEAD},
+        {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", false, 200, "", DARUMA_NET_PROTOCOL, DARUMA_AT_STREAM},
+    };
+    // clang-format on
+    net n;
+    net_start(&n, (upstream_settings){0});
+    for (int drip = 0; drip < 2; drip++)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            got g = {0};
+            go(&n, &g, "POST", "{}", long_clocks);
+            peer p = peer_accept(n.listener);
+            until(heard(&p, "{}"));
+            if (drip)
+                peer_drip(&p, rows[i].raw, strlen(rows[i].raw));
+            else
+                peer_say(&p, rows[i].raw);
+            if (rows[i].eof)
+                shutdown(p.fd, SHUT_WR);
+            until(g.ends + g.fails);
+            if (g.status != rows[i].status || strcmp(g.body, rows[i].body) != 0 || g.net != rows[i].net ||
+                g.phase != rows[i].phase || g.ends + g.fails != 1)
+                fail_msg("%s: status %d body %s net %d phase %d %s", rows[i].raw, g.status, g.body, g.net, g.phase,
+                         g.why);
+            close(p.fd);
+            p.fd = -1;
+            until(upstream_open(n.u) == 0); /* an idle one is closed when its provider closes it */
+            peer_done(&p);
+        }
+    net_stop(&n);
+}
+
+static void the_request_is_framed_by_us(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    daruma_header fields[] = {{S("Authorization"), S("Bearer k")}, {S("X-Bad"), S("a\r\nInjected: 1")}};
+    fetch_request r = {.to = &n.to,
+                       .method = S("POST"),
+                       .target = S("/v1/x?y"),
+                       .headers = fields,
+                       .nheaders = 2,
+                       .body = {S("a"), {0}, S("bc"), S("def")},
+                       .has_body = true,
+                       .clocks = long_clocks};
+    fetch_start(n.u, &r, &got_ops, &g);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "abcdef"));
+    char want[256];
+    snprintf(
+        want, sizeof want,
+        "POST /v1/x?y HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer k\r\nContent-Length: 6\r\n\r\nabcdef",
+        n.port);
+    assert_string_equal(p.got, want);
+    peer_done(&p);
+    until(g.fails);
+    net_stop(&n);
+}
+
+static void a_connection_is_used_again(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    peer p = {.fd = -1};
+    for (int i = 0; i < 3; i++) {
+        go(&n, &g, "GET", NULL, long_clocks);
+        assert_int_equal(fetch_was_reused(g.f), i > 0);
+        if (i == 0)
+            p = peer_accept(n.listener);
+        until(heard(&p, "\r\n\r\n"));
+        p.n = 0;
+        peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na");
+        until(g.ends == 1);
+    }
+    assert_int_equal(upstream_open(n.u), 1);
+    /* Bytes that nobody asked for: it is not used any more. */
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb");
+    until(upstream_open(n.u) == 0);
+    peer_done(&p);
+    net_stop(&n);
+}
+
+static void too_much_answer_is_never_the_next_one(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\naHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nb");
+    until(g.ends == 1 && upstream_open(n.u) == 0);
+    assert_string_equal(g.body, "a");
+    peer_done(&p);
+    net_stop(&n);
+}
+
+static void a_stale_connection_costs_nothing(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    for (int hard = 0; hard < 2; hard++) {
+        got g = {0};
+        go(&n, &g, "GET", NULL, long_clocks);
+        peer p = peer_accept(n.listener);
+        until(heard(&p, "\r\n\r\n"));
+        peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        until(g.ends == 1);
+        go(&n, &g, "POST", "{}", long_clocks); /* the loop has not seen yet that it closes */
+        assert_true(fetch_was_reused(g.f));
+        if (hard)
+            peer_reset(&p);
+        else
+            close(p.fd);
+        p.fd = -1;
+        peer q = peer_accept(n.listener);
+        until(heard(&q, "{}"));
+        assert_int_equal(g.fails, 0);
+        peer_say(&q, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        until(g.ends == 1 && upstream_open(n.u) == 0);
+        peer_done(&p);
+        peer_done(&q);
+    }
+    net_stop(&n);
+}
+
+static void a_fresh_connection_is_not_tried_twice(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    go(&n, &g, "POST", "{}", long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "{}"));
+    peer_reset(&p);
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_RESET);
+    assert_int_equal(g.phase, DARUMA_AT_WAIT);
+    peer_done(&p);
+    net_stop(&n);
+}
+
+static void each_clock_has_its_name(void **state)
+{
+    (void)state;
+    static const struct {
+        fetch_clocks clocks;
+        const char *say;
+        daruma_net net;
+        daruma_phase phase;
+    } rows[] = {
+        {{5000, 30, 5000, 5000}, "", DARUMA_NET_FIRST_BYTE_TIMEOUT, DARUMA_AT_WAIT},
+        {{5000, 5000, 30, 5000}, "HTTP/1.1 200 OK\r\n\r\nab", DARUMA_NET_IDLE_TIMEOUT, DARUMA_AT_STREAM},
+        {{5000, 5000, 30, 5000}, "HTTP/1.1 2", DARUMA_NET_IDLE_TIMEOUT, DARUMA_AT_HEAD},
+        {{5000, 5000, 5000, 30}, "HTTP/1.1 200 OK\r\n\r\nab", DARUMA_NET_TOTAL_TIMEOUT, DARUMA_AT_STREAM},
+    };
+    net n;
+    net_start(&n, (upstream_settings){0});
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        got g = {0};
+        go(&n, &g, "GET", NULL, rows[i].clocks);
+        peer p = peer_accept(n.listener);
+        until(heard(&p, "\r\n\r\n"));
+        peer_say(&p, rows[i].say);
+        until(g.fails);
+        assert_int_equal(g.net, rows[i].net);
+        assert_int_equal(g.phase, rows[i].phase);
+        peer_done(&p);
+    }
+    net_stop(&n);
+}
+
+static void connections_that_fail_say_why(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    close(n.listener);
+    go(&n, &g, "GET", NULL, long_clocks);
+    assert_int_equal(g.fails, 0); /* never at once */
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_REFUSED);
+    assert_int_equal(g.phase, DARUMA_AT_CONNECT);
+    url_parse(S("http://no-such-name.invalid"), &n.a, &n.to, NULL);
+    go(&n, &g, "GET", NULL, long_clocks);
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_DNS);
+    until(upstream_open(n.u) == 0);
+    n.listener = -1;
+    net_stop(&n);
+}
+
+static void a_connection_that_is_never_accepted_times_out(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    /* A full queue drops what comes: the way to a host that does not answer, without leaving this machine. */
+    listen(n.listener, 0);
+    peer fill[4];
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)n.port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    for (int i = 0; i < 4; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(fd, (struct sockaddr *)&at, sizeof at);
+        peer_own(&fill[i], fd);
+    }
+    got g = {0};
+    go(&n, &g, "GET", NULL, (fetch_clocks){.connect = 50});
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_CONNECT_TIMEOUT);
+    assert_int_equal(g.phase, DARUMA_AT_CONNECT);
+    for (int i = 0; i < 4; i++)
+        peer_done(&fill[i]);
+    net_stop(&n);
+}
+
+static void an_early_answer_is_delivered(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    size_t big = 32 << 20;
+    char *body = calloc(1, big + 1);
+    memset(body, 'x', big);
+    got g = {0};
+    go(&n, &g, "POST", body, long_clocks);
+    peer p = peer_accept(n.listener);
+    until((pump_once(), recv(p.fd, (char[64]){0}, 64, 0) > 0));
+    peer_say(&p, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+    until(g.ends);
+    assert_int_equal(g.status, 413);
+    assert_string_equal(g.body, "no");
+    until(upstream_open(n.u) == 0);
+    free(body);
+    peer_done(&p);
+    net_stop(&n);
+}
+
+static void a_paused_answer_waits_in_the_kernel(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {.pause = true};
+    go(&n, &g, "GET", NULL, (fetch_clocks){5000, 5000, 20, 0});
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
+    static char block[65536];
+    until(g.heads);
+    size_t sent = 0, quiet = 0;
+    while (quiet < 20) { /* until nothing more fits */
+        ssize_t k = send(p.fd, block, sizeof block, MSG_NOSIGNAL);
+        sent += k > 0 ? (size_t)k : 0;
+        quiet = k > 0 ? 0 : quiet + 1;
+        pump_ms(2); /* the idle clock stands still, though this takes longer */
+    }
+    assert_true(sent < 60u << 20);
+    assert_true(g.bytes <= 65536);
+    assert_int_equal(g.fails, 0);
+    fetch_resume(g.f);
+    until(g.bytes == sent);
+    fetch_cancel(g.f);
+    peer_done(&p);
+    net_stop(&n);
+}
+
+static void a_cancelled_fetch_is_silent(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {.cancel = true};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab");
+    until(heard_end(&p));
+    assert_int_equal(g.ends + g.fails + (int)g.bytes, 0);
+    peer_done(&p);
+    got h = {0};
+    go(&n, &h, "GET", NULL, long_clocks);
+    fetch_cancel(h.f); /* while it connects */
+    until(upstream_open(n.u) == 0);
+    assert_int_equal(h.ends + h.fails, 0);
+    net_stop(&n);
+}
+
+/* ---- proxies and addresses ---- */
+
+static void a_plain_request_goes_through_the_proxy(void **state)
+{
+    (void)state;
+    net n;
+    char proxy[64];
+    int port, listener = peer_listen(&port);
+    snprintf(proxy, sizeof proxy, "http://us%%65r:pw@127.0.0.1:%d", port);
+    net_start(&n, (upstream_settings){.http_proxy = str_of(proxy)});
+    url_parse(S("http://provider.example"), &n.a, &n.to, NULL);
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(listener);
+    until(heard(&p, "\r\n\r\n"));
+    assert_string_equal(p.got, "GET http://provider.example/v1 HTTP/1.1\r\nHost: provider.example\r\n"
+                               "Proxy-Authorization: Basic dXNlcjpwdw==\r\n\r\n");
+    peer_done(&p);
+    until(g.fails);
+    close(listener);
+    net_stop(&n);
+}
+
+static void a_refused_tunnel_is_the_proxys_fault(void **state)
+{
+    (void)state;
+    net n;
+    char proxy[64];
+    int port, listener = peer_listen(&port);
+    snprintf(proxy, sizeof proxy, "127.0.0.1:%d", port);
+    net_start(&n, (upstream_settings){.https_proxy = str_of(proxy)});
+    url_parse(S("https://provider.example"), &n.a, &n.to, NULL);
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(listener);
+    until(heard(&p, "\r\n\r\n"));
+    assert_string_equal(p.got, "CONNECT provider.example:443 HTTP/1.1\r\nHost: provider.example:443\r\n\r\n");
+    peer_say(&p, "HTTP/1.1 407 Who are you\r\nContent-Length: 0\r\n\r\n");
+    until(g.fails);
+    assert_int_equal(g.net, DARUMA_NET_PROXY);
+    assert_int_equal(g.phase, DARUMA_AT_CONNECT);
+    peer_done(&p);
+    close(listener);
+    net_stop(&n);
+}
+
+static void no_proxy_is_read_as_curl_reads_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *host;
+        int port;
+        bool exempt;
+    } rows[] = {
+        {"", "a.com", 80, false},
+        {"*", "a.com", 80, true},
+        {"a.com", "a.com", 80, true},
+        {"A.com", "a.COM", 80, true},
+        {"a.com", "x.a.com", 80, true},
+        {".a.com", "x.a.com", 80, true},
+        {".a.com", "a.com", 80, true},
+        {"a.com", "ba.com", 80, false},
+        {"b.com, a.com", "a.com", 80, true},
+        {"b.com a.com", "a.com", 80, true},
+        {"a.com:81", "a.com", 80, false},
+        {"a.com:80", "a.com", 80, true},
+        {"127.0.0.1", "127.0.0.1", 9, true},
+        {"10.0.0.0/8", "10.2.3.4", 9, true},
+        {"10.0.0.0/8", "11.2.3.4", 9, false},
+        {"::1", "::1", 9, true},
+        {"[::1]", "::1", 9, true},
+        {"fe80::/10", "fe90::1", 9, true},
+        {"0.0.1", "127.0.0.1", 9, false},
+        {"a.com.", "a.com", 80, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (proxy_exempts(str_of(rows[i].list), str_of(rows[i].host), rows[i].port) != rows[i].exempt)
+            fail_msg("%s for %s", rows[i].list, rows[i].host);
+}
+
+static void urls_are_taken_apart(void **state)
+{
+    (void)state;
+    char mem[512];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    url u;
+    assert_true(url_parse(S("HTTPS://api.x.com/v1/"), &a, &u, NULL));
+    assert_true(u.tls && u.port == 443);
+    assert_str(u.prefix, "/v1");
+    assert_str(u.authority, "api.x.com");
+    assert_true(url_parse(S("http://u:p@[::1]:8080"), &a, &u, NULL));
+    assert_str(u.host, "::1");
+    assert_str(u.authority, "[::1]:8080");
+    assert_str(u.userinfo, "u:p");
+    assert_true(!u.tls && u.port == 8080 && u.prefix.n == 0);
+    static const char *bad[] = {
+        "",          "api.x.com",      "ftp://x",     "http://",     "http://:80",  "http://a:0",
+        "http://a:", "http://a:99999", "http://a b/", "http://a/?q", "http://[::1", "http://a\r\nb"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *why = NULL;
+        assert_false(url_parse(str_of(bad[i]), &a, &u, &why));
+        assert_non_null(why);
+    }
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, kit_setup, kit_teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_body_comes_back),
+        T(a_large_body_is_read_whole_in_any_pieces),
+        T(chunks_are_decoded_in_every_split),
+        T(pipelined_requests_are_answered_in_order),
+        T(a_head_alone_goes_out_on_the_next_turn),
+        T(answers_are_framed_as_the_client_can_read),
+        T(permission_to_send_is_given),
+        T(a_client_that_leaves_is_noticed_at_once),
+        T(a_slow_reader_holds_the_handler_back),
+        T(limits_are_told_to_the_client),
+        T(an_idle_connection_is_closed_in_the_end),
+        T(draining_lets_calls_end),
+        T(answers_are_read_strictly),
+        T(the_request_is_framed_by_us),
+        T(a_connection_is_used_again),
+        T(too_much_answer_is_never_the_next_one),
+        T(a_stale_connection_costs_nothing),
+        T(a_fresh_connection_is_not_tried_twice),
+        T(each_clock_has_its_name),
+        T(connections_that_fail_say_why),
+        T(a_connection_that_is_never_accepted_times_out),
+        T(an_early_answer_is_delivered),
+        T(a_paused_answer_waits_in_the_kernel),
+        T(a_cancelled_fetch_is_silent),
+        T(a_plain_request_goes_through_the_proxy),
+        T(a_refused_tunnel_is_the_proxys_fault),
+        T(no_proxy_is_read_as_curl_reads_it),
+        T(urls_are_taken_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
