@@ -218,11 +218,6 @@ void conn_write(conn *c, uv_buf_t *bufs, unsigned n)
     conn_later(c);
 }
 
-static uv_buf_t buf_of(daruma_str s)
-{
-    return (uv_buf_t){.base = (char *)(uintptr_t)s.p, .len = s.n};
-}
-
 static void look_after(conn *c)
 {
     if (c->state == CLOSING)
@@ -348,7 +343,7 @@ void call_end(call *call_)
     if (c->head_out.n)
         bufs[n++] = buf_of(c->head_out);
     if (c->chunked)
-        bufs[n++] = uv_buf_init((char[]){"0\r\n\r\n"}, 5);
+        bufs[n++] = buf_of(S("0\r\n\r\n"));
     if (n)
         conn_write(c, bufs, n);
     if (c->broken) {

@@ -76,6 +76,11 @@ struct server {
     char buffer[64 << 10]; /* everybody's, for one read */
 };
 
+static inline uv_buf_t buf_of(daruma_str s)
+{
+    return (uv_buf_t){.base = (char *)(uintptr_t)s.p, .len = s.n};
+}
+
 /* ---- server.c ---- */
 void conn_wait_for(conn *c, conn_wait what);          /* begins to wait; FOR_NOTHING ends it */
 void conn_later(conn *c);                             /* conn_look_after() runs before the loop sleeps */

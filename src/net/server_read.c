@@ -21,7 +21,7 @@ static void hand_over(conn *c)
 /* The client waits for permission to send its body (RFC 9110 10.1.1). */
 static void allow_body(conn *c)
 {
-    uv_buf_t go = uv_buf_init((char[]){"HTTP/1.1 100 Continue\r\n\r\n"}, 25);
+    uv_buf_t go = buf_of(S("HTTP/1.1 100 Continue\r\n\r\n"));
     conn_write(c, &go, 1);
 }
 

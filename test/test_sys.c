@@ -1,0 +1,82 @@
+#include "test.h"
+#include "base/arena.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+static void moments_do_not_go_back_and_dice_differ(void **state)
+{
+    (void)state;
+    daruma_moment a = sys_moment(), b = sys_moment();
+    assert_true(b.now >= a.now && a.wall > 1700000000);
+    assert_true(a.dice != b.dice);
+}
+
+static void an_arena_grows_to_its_limit_and_remembers(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    assert_true(sys_arena_init(&a, 100, 100000));
+    size_t n = 0;
+    for (char *p; (p = arena_take(&a, 1000, 8)); n += 1000) {
+        assert_int_equal((uintptr_t)p % 8, 0);
+        memset(p, 1, 1000);
+    }
+    assert_true(a.full && n >= 90000 && sys_arena_bytes(&a) <= 100000);
+    sys_arena_done(&a);
+    sys_arena_done(&a);
+    assert_int_equal(sys_arena_bytes(&a), 0);
+}
+
+static void one_large_thing_fits_a_small_arena(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    assert_true(sys_arena_init(&a, 16, 64u << 20));
+    assert_non_null(arena_take(&a, 32u << 20, 1));
+    assert_null(arena_take(&a, SIZE_MAX / 2, 1));
+    assert_true(a.full);
+    sys_arena_done(&a);
+}
+
+static void files_are_read_whole_or_refused(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/daruma-test-XXXXXX", why[256] = "";
+    FILE *f = fdopen(mkstemp(path), "w");
+    for (int i = 0; i < 10000; i++)
+        fputs("0123456789", f);
+    fclose(f);
+    daruma_arena a;
+    daruma_str text;
+    assert_true(sys_arena_init(&a, 64, 1 << 20));
+    assert_true(sys_read_file(path, 100000, &a, &text, why));
+    assert_true(text.n == 100000 && text.p[99999] == '9' && text.p[100000] == 0);
+    assert_false(sys_read_file(path, 99999, &a, &text, why));
+    assert_non_null(strstr(why, "too long"));
+    remove(path);
+    assert_false(sys_read_file(path, 100000, &a, &text, why));
+    assert_non_null(strstr(why, path));
+    assert_false(sys_read_file("/tmp", 100000, &a, &text, why));
+    sys_arena_done(&a);
+}
+
+static void an_unset_variable_is_empty(void **state)
+{
+    (void)state;
+    setenv("DARUMA_TEST", "x", 1);
+    assert_str(sys_env("DARUMA_TEST"), "x");
+    unsetenv("DARUMA_TEST");
+    assert_int_equal(sys_env("DARUMA_TEST").n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(moments_do_not_go_back_and_dice_differ),
+        cmocka_unit_test(an_arena_grows_to_its_limit_and_remembers),
+        cmocka_unit_test(one_large_thing_fits_a_small_arena),
+        cmocka_unit_test(files_are_read_whole_or_refused),
+        cmocka_unit_test(an_unset_variable_is_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
