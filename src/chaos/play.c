@@ -150,7 +150,9 @@ static void run(play *p)
 {
     if (!p->began) {
         p->began = true;
-        if (!p->plan.no_head && !p->plan.raw)
+        if (p->plan.raw)
+            put(p, S("")); /* says so even when it breaks before its first byte */
+        else if (!p->plan.no_head)
             put_head(p);
     }
     while (!p->blocked) {

@@ -154,6 +154,21 @@ void report_json(const report *r, daruma_ms now, daruma_buf *b)
     buf_putc(b, '}');
 }
 
+/* Is `v` what `e` wants? */
+static bool expect_holds(const expect *e, int64_t v)
+{
+    bool equal = v == e->value;
+    switch (e->op[0]) {
+    case '<':
+        return v < e->value || (e->op[1] && equal);
+    case '>':
+        return v > e->value || (e->op[1] && equal);
+    case '!':
+        return !equal;
+    }
+    return equal;
+}
+
 static int64_t actual(const report *r, const expect *e)
 {
     switch (e->what) {

@@ -127,13 +127,19 @@ static void pair(reader *r, const yaml_node_t *map, size_t i, yaml_node_t **key,
     *value = node(r, map->data.mapping.pairs.start[i].value);
 }
 
+/* How far a name is from what was written; one that only goes on differently is near. */
+static size_t far_from(daruma_str word, daruma_str name, size_t max)
+{
+    return word.n >= 3 && str_starts(name, word) ? 1 : str_distance(word, name, max);
+}
+
 /* "unknown key `tims`; did you mean `times`?" */
 static bool unknown(reader *r, const yaml_node_t *at, const char *what, const char *const *names, size_t n)
 {
     daruma_str word = text_of(at);
-    size_t best = STR_NONE, least = 4;
+    size_t best = STR_NONE, least = word.n < 6 ? word.n / 2 + 1 : 4;
     for (size_t i = 0; i < n; i++) {
-        size_t d = str_distance(word, str_of(names[i]), 3);
+        size_t d = far_from(word, str_of(names[i]), 3);
         if (d < least) {
             least = d;
             best = i;
@@ -585,18 +591,4 @@ void script_inherit(script *b, const script *a)
             e.text = kept(b, e.text);
             b->expects[b->nexpects] = e;
         }
-}
-
-bool expect_holds(const expect *e, int64_t v)
-{
-    bool equal = v == e->value;
-    switch (e->op[0]) {
-    case '<':
-        return v < e->value || (e->op[1] && equal);
-    case '>':
-        return v > e->value || (e->op[1] && equal);
-    case '!':
-        return !equal;
-    }
-    return equal;
 }

@@ -63,6 +63,4 @@ void script_inherit(script *b, const script *a);
 
 /* The names of what a fault may say, for flags: "model", "times", ...; NULL behind the last. `words` may be NULL. */
 const char *script_fault_key(size_t i, const char **words);
-/* Is `value` what `e` wants? */
-bool expect_holds(const expect *e, int64_t value);
 #endif
