@@ -121,6 +121,7 @@ static void a_quiet_provider_has_its_floor(void **state)
         assert_true(daruma_budget_take(&b, 5));
     assert_false(daruma_budget_take(&b, 5));
     assert_int_equal(daruma_budget_left(&b, 5), 0);
+    assert_int_equal(daruma_budget_left(&b, 60001), 0); /* no rounding gives one away */
 }
 
 static void calls_earn_retries_and_a_minute_forgets_both(void **state)
@@ -242,6 +243,23 @@ static void an_answer_of_an_older_epoch_changes_nothing(void **state)
     daruma_breaker_tell(&b, old, true, 10);
     daruma_breaker_tell(&b, old, false, 10);
     daruma_breaker_drop(&b, old);
+    assert_memory_equal(&b, &was, sizeof b);
+    daruma_breaker_tell(&b, daruma_breaker_ask(&b, 5000), true, 5000);
+    daruma_breaker_tell(&b, old, false, 5000); /* closed again, but not as it was then */
+    assert_int_equal(b.all, 0);
+}
+
+static void only_its_probe_can_close_a_breaker(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    trip(&b, 0);
+    daruma_breaker was = b;
+    daruma_permit stray = {.epoch = b.epoch, .ok = true}; /* of a place that was forgotten and made anew */
+    daruma_breaker_tell(&b, stray, true, 6000);
+    daruma_breaker_tell(&b, stray, false, 6000);
+    stray.probe = true;
+    daruma_breaker_tell(&b, stray, true, 6000);
     assert_memory_equal(&b, &was, sizeof b);
 }
 
@@ -552,6 +570,70 @@ static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **sta
         if (rows[i].want == DARUMA_REMEDY_EXPLAIN)
             assert_int_equal(daruma_case_again_in(&c, &f, 0), rows[i].advice);
     }
+}
+
+static void nothing_goes_out_after_the_deadline(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, 10000, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(9000)), WAIT_RETRY, 500, 0);
+    daruma_admission a = daruma_case_admit(&c, at(10000)); /* the host overslept */
+    assert_int_equal(a.act, DARUMA_STOP);
+    assert_int_equal(a.why, DARUMA_SERVER_ERROR);
+}
+
+static void what_was_waited_stays_counted_when_the_clock_goes_back(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    daruma_case_next(&c, &f, 0, at(0));
+    out(&c, 500);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(-700)), WAIT_RETRY, 1000, 0);
+    assert_int_equal(c.waited, 1500);
+}
+
+static void a_ladder_without_an_end_stops_and_gives_back_once(void **state)
+{
+    (void)state;
+    static const daruma_rung rungs[] = {{DARUMA_SERVER_ERROR, DARUMA_REMEDY_RETRY, 1, DARUMA_NEED_PURSE, DARUMA_NOW}};
+    daruma_policy p = calm();
+    p.rungs = rungs;
+    p.nrungs = 1;
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    daruma_budget *b = daruma_ward_budget(w, &t, 0);
+    b->retries = 5;
+    assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_STOP);
+    assert_int_equal(b->retries, 5);
+}
+
+static void what_does_not_pass_is_not_worth_coming_back_for(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    fails(w, &p, &t, failure(DARUMA_QUOTA, 402), 0);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    assert_int_equal(daruma_case_admit(&c, at(0)).act, DARUMA_STOP);
+    assert_int_equal(daruma_case_again_in(&c, NULL, 0), -1);
 }
 
 static void nothing_is_sent_again_once_a_byte_went_out(void **state)
@@ -896,6 +978,70 @@ static void a_hundred_thousand_random_cases_keep_every_promise(void **state)
     }
 }
 
+/* ---- many cases at once ----------------------------------------------------------- */
+
+enum { AT_ONCE = 12 };
+
+/* Of the calls that are out, no two are probes of one breaker. */
+static void no_breaker_is_probed_twice(const daruma_case *c)
+{
+    for (int i = 0; i < AT_ONCE; i++)
+        for (int j = 0; j < i; j++) {
+            if (!c[i].out || !c[j].out)
+                continue;
+            const daruma_target *t = &c[i].targets[c[i].target], *u = &c[j].targets[c[j].target];
+            assert_false(t->model_id == u->model_id && c[i].permits[0].probe && c[j].permits[0].probe);
+            assert_false(t->provider_id == u->provider_id && c[i].permits[1].probe && c[j].permits[1].probe);
+        }
+}
+
+static void cases_side_by_side_probe_one_at_a_time_and_stay_within_the_budget(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    daruma_ward *w = daruma_ward_new(&a, 256);
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "m", "c", "k3")};
+    const daruma_policy *p = daruma_policy_find(S("default"));
+    daruma_case c[AT_ONCE] = {0};
+    uint64_t s = 7, calls = 0, repeated = 0, probes = 0;
+    daruma_ms now = 0;
+    for (int i = 0; i < AT_ONCE; i++)
+        c[i].outcome = DARUMA_OUTCOME_OK;
+    for (int step = 0; step < 300000; step++) {
+        daruma_case *one = &c[roll(&s) % AT_ONCE];
+        bool bad_time = step / 10000 % 2; /* the world is ill half of the time */
+        now += (daruma_ms)(roll(&s) % 20);
+        daruma_moment m = {.now = now, .dice = roll(&s)};
+        if (one->outcome != DARUMA_OUTCOME_PENDING) {
+            daruma_case_open(one, w, p, t, 3, -1, now + 60000, m);
+        } else if (!one->out) {
+            daruma_admission got = daruma_case_admit(one, m);
+            if (got.act == DARUMA_STOP)
+                daruma_case_close(one, DARUMA_OUTCOME_EXPLAINED, m);
+            else if (got.wait == 0) {
+                calls++;
+                repeated += one->attempts > 1;
+                probes += one->permits[0].probe || one->permits[1].probe;
+            }
+            no_breaker_is_probed_twice(c);
+        } else if (roll(&s) % 16 == 0) {
+            daruma_case_drop(one, m);
+            daruma_case_close(one, DARUMA_OUTCOME_CANCELLED_, m);
+        } else if (roll(&s) % 100 < (bad_time ? 10 : 80)) {
+            daruma_case_done(one, m);
+        } else {
+            static const daruma_kind kinds[] = {DARUMA_OVERLOADED, DARUMA_SERVER_ERROR, DARUMA_NETWORK};
+            daruma_failure f = failure(kinds[roll(&s) % 3], 0);
+            if (daruma_case_next(one, &f, 0, m).act != DARUMA_SEND)
+                daruma_case_close(one, DARUMA_OUTCOME_EXPLAINED, m);
+        }
+    }
+    assert_true(probes > 100);
+    assert_true(calls > 10000);
+    /* 30 % of all calls and ten a minute for each of two providers */
+    assert_true(repeated <= calls * 30 / 100 + (uint64_t)(now / 60000 + 2) * 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -911,6 +1057,7 @@ int main(void)
         cmocka_unit_test(half_open_lets_exactly_one_probe_through),
         cmocka_unit_test(a_bad_probe_shuts_for_longer_up_to_a_cap),
         cmocka_unit_test(an_answer_of_an_older_epoch_changes_nothing),
+        cmocka_unit_test(only_its_probe_can_close_a_breaker),
         cmocka_unit_test(a_dropped_probe_frees_the_next),
         cmocka_unit_test(a_breaker_survives_a_clock_that_goes_back),
         cmocka_unit_test(ids_tell_parts_apart),
@@ -927,6 +1074,10 @@ int main(void)
         cmocka_unit_test(credentials_are_fetched_anew_once),
         cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),
         cmocka_unit_test(a_wait_that_does_not_fit_becomes_another_target_or_an_end),
+        cmocka_unit_test(nothing_goes_out_after_the_deadline),
+        cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),
+        cmocka_unit_test(a_ladder_without_an_end_stops_and_gives_back_once),
+        cmocka_unit_test(what_does_not_pass_is_not_worth_coming_back_for),
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
@@ -937,6 +1088,7 @@ int main(void)
         cmocka_unit_test(the_ladders_are_whole),
         cmocka_unit_test(the_printed_policy_is_the_page_in_doc),
         cmocka_unit_test(a_hundred_thousand_random_cases_keep_every_promise),
+        cmocka_unit_test(cases_side_by_side_probe_one_at_a_time_and_stay_within_the_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
