@@ -45,6 +45,25 @@ static size_t read_headers(daruma_str object, daruma_header *out, daruma_arena *
     return n;
 }
 
+/* What the wire did, by name; a record may say so. */
+static daruma_net named_net(daruma_str name)
+{
+    for (int n = 0; n < DARUMA_NETS; n++)
+        if (str_eq(name, str_of(daruma_net_name((daruma_net)n))))
+            return (daruma_net)n;
+    return DARUMA_NET_NONE;
+}
+
+static daruma_flaw named_flaw(daruma_str name)
+{
+    static const daruma_str names[] = {{"", 0},       {"error_event", 11}, {"empty", 5},
+                                       {"broken", 6}, {"cut", 3},          {"silent", 6}};
+    for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+        if (str_eq(name, names[i]))
+            return (daruma_flaw)i;
+    return DARUMA_FLAW_NONE;
+}
+
 /* Milliseconds as seconds with as many decimals as they need, or null. */
 static void put_seconds(daruma_buf *b, daruma_ms ms)
 {
@@ -79,6 +98,8 @@ static void judge_record(daruma_str line, daruma_arena *a, daruma_buf *out)
                                      : body,
         .headers = headers,
         .nheaders = read_headers(json_get(line, S("headers")), headers, a),
+        .net = named_net(json_text(json_get(line, S("net")), a)),
+        .flaw = named_flaw(json_text(json_get(line, S("flaw")), a)),
         .took = -1,
     };
     daruma_failure f = daruma_classify(&ev, moment(), a);

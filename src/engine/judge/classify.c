@@ -193,13 +193,15 @@ static bool speaks_of_models(const seen *s)
     return false;
 }
 
-static phrase_for who_spoke(const daruma_evidence *ev, const said *s, const seen *v)
+static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
 {
     bool model = is_model_provider(ev->provider);
     if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
         return FOR_TOOL;
-    if (!ev->status && says_tool(v))
+    if (!ev->status && says_tool(v)) {
+        v->guessed = true;
         return FOR_TOOL;
+    }
     return ev->provider.n && !model ? FOR_MAYBE : FOR_MODEL;
 }
 
@@ -287,7 +289,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         decide(f, v, match_first(v));
         return;
     }
-    if (v->tool == FOR_TOOL) {
+    if (v->tool == FOR_TOOL && !(v->guessed && rule && !means[f->kind].ambiguous)) {
         f->tool_kind = (daruma_tool_kind)means[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
     }
@@ -334,7 +336,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     if (!f.status)
         f.status = s.status;
     f.subject = subject_of(&s, message);
-    f.code = s.code;
+    f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.message = daruma_redact(message, a);
     f.subject = daruma_redact(f.subject, a);
     return f;

@@ -18,6 +18,7 @@ typedef struct seen {
     daruma_str provider;
     int status;
     phrase_for tool; /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
+    bool guessed;    /* it looks so by its words alone */
 } seen;
 
 void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too many: not added */

@@ -308,22 +308,19 @@ static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
             continue;
         }
         bool begins = at == 0 || !(ch_alpha(t.p[at - 1]) || ch_digit(t.p[at - 1]) || t.p[at - 1] == '_');
-        if (c == '*' && (*to = masked_key(t, at)) > at) {
-            *from = at;
-            return true;
+        if (c == '*') { /* what is left of a key stands before the mask */
+            for (*from = at; *from > least && key_char(t.p[*from - 1]);)
+                --*from;
+            if ((*to = masked_key(t, *from)) > *from)
+                return true;
         }
         if (!begins || at + 1 >= t.n)
             continue;
-        if (t.p[at + 1] == '*' || (at + 3 < t.n && memchr(t.p + at, '*', 4))) {
-            *from = at;
-            if ((*to = masked_key(t, at)) > at)
-                return true;
-        }
         if (!may_begin(c, t.p[at + 1]))
             continue;
         size_t keep = 0, end;
         if ((end = known_key(t, at)) > at || (end = scheme(t, at, &keep)) > at || (end = named(t, at, &keep)) > at ||
-            (end = masked_key(t, at)) > at || (c == '-' && (end = pem(t, at)) > at)) {
+            (c == '-' && (end = pem(t, at)) > at)) {
             *from = at + keep;
             *to = end;
             return true;

@@ -1,0 +1,27 @@
+/* fuzz_classify - any bytes are judged: a status, a provider and a body out of the input. */
+#include "daruma.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char mem[1u << 20];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_str rest = {(const char *)data, size};
+    daruma_evidence ev = {.status = size ? 200 + data[0] * 2 : 0};
+    rest = str_from(rest, 1);
+    ev.provider = str_cut(&rest, '\n');
+    ev.body = rest;
+    daruma_failure f = daruma_classify(&ev, (daruma_moment){.wall = 1767225600}, &a);
+    if (f.kind >= DARUMA_KINDS || f.wait < -1 || f.message.n > size * 10 + 16)
+        abort();
+    if (!a.full && f.message.n) { /* what was cleaned holds nothing more to clean */
+        daruma_str again = daruma_redact(f.message, &a);
+        if (!a.full && !str_eq(again, f.message))
+            abort();
+    }
+    return 0;
+}

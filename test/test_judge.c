@@ -1,0 +1,319 @@
+#include "test.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "engine/judge/phrases.h"
+#include <dirent.h>
+#include <stdlib.h>
+
+#define CORPUS "test/corpus/errors"
+
+static char work[2u << 20];
+
+static daruma_failure judge(const daruma_evidence *ev, daruma_arena *a)
+{
+    *a = arena_over(work, sizeof work);
+    return daruma_classify(ev, at(0), a);
+}
+
+/* ---- the corpus -------------------------------------------------------------------------- */
+
+static daruma_net net_of(daruma_str name)
+{
+    for (int n = 0; n < DARUMA_NETS; n++)
+        if (str_eq(name, str_of(daruma_net_name((daruma_net)n))))
+            return (daruma_net)n;
+    return DARUMA_NET_NONE;
+}
+
+static daruma_flaw flaw_of(daruma_str name)
+{
+    return str_eq(name, S("broken"))   ? DARUMA_FLAW_BROKEN
+           : str_eq(name, S("cut"))    ? DARUMA_FLAW_CUT
+           : str_eq(name, S("silent")) ? DARUMA_FLAW_SILENT
+                                       : DARUMA_FLAW_NONE;
+}
+
+static daruma_evidence evidence_of(daruma_str line, daruma_arena *a)
+{
+    return (daruma_evidence){.phase = DARUMA_AT_HEAD,
+                             .status = (int)json_int(json_get(line, S("status")), 0),
+                             .net = net_of(json_text(json_get(line, S("net")), a)),
+                             .flaw = flaw_of(json_text(json_get(line, S("flaw")), a)),
+                             .provider = json_text(json_get(line, S("provider")), a),
+                             .body = json_text(json_get(line, S("body")), a),
+                             .took = -1};
+}
+
+/* Calls `see` with each line of each file of the corpus. */
+static size_t each_line(void (*see)(daruma_str line, void *arg), void *arg)
+{
+    DIR *dir = opendir(CORPUS);
+    size_t lines = 0;
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        char path[512];
+        if (!str_ends(str_of(e->d_name), S(".jsonl")))
+            continue;
+        snprintf(path, sizeof path, CORPUS "/%s", e->d_name);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        char *text = malloc(4u << 20);
+        assert_non_null(text);
+        daruma_str rest = {text, fread(text, 1, 4u << 20, f)};
+        fclose(f);
+        while (rest.n) {
+            daruma_str line = str_trim(str_cut(&rest, '\n'));
+            if (line.n) {
+                see(line, arg);
+                lines++;
+            }
+        }
+        free(text);
+    }
+    closedir(dir);
+    return lines;
+}
+
+static void check_line(daruma_str line, void *arg)
+{
+    static char mem[1u << 20];
+    bool *decided = arg;
+    daruma_arena a, keep = arena_over(mem, sizeof mem);
+    daruma_evidence ev = evidence_of(line, &keep);
+    daruma_failure f = judge(&ev, &a);
+    daruma_str kind = json_text(json_get(line, S("kind")), &keep), rule = json_text(json_get(line, S("rule")), &keep);
+    daruma_str not_kind = json_text(json_get(line, S("not")), &keep);
+    daruma_str tool_kind = json_text(json_get(line, S("tool_kind")), &keep);
+    daruma_str retryable = json_get(line, S("retryable")), wait = json_get(line, S("retry_after_s"));
+    if (!str_eq(kind, str_of(daruma_kind_name(f.kind))) || (rule.n && !str_eq(rule, str_of(daruma_rule_name(f.rule)))))
+        fail_msg("%s by %s: " STR_FMT, daruma_kind_name(f.kind), daruma_rule_name(f.rule), STR_ARG(line));
+    assert_false(not_kind.n && str_eq(not_kind, str_of(daruma_kind_name(f.kind))));
+    if (f.kind == DARUMA_TOOL_ERROR && !str_eq(tool_kind, str_of(daruma_tool_kind_name(f.tool_kind))))
+        fail_msg("tool_kind %s: " STR_FMT, daruma_tool_kind_name(f.tool_kind), STR_ARG(line));
+    if (retryable.n && json_is_true(retryable) != f.retryable)
+        fail_msg("retryable %d: " STR_FMT, f.retryable, STR_ARG(line));
+    if (json_is_number(wait) && f.wait / 1000 != json_int(wait, -1))
+        fail_msg("wait %lld ms: " STR_FMT, (long long)f.wait, STR_ARG(line));
+    if (rule.n)
+        decided[f.rule] = true;
+}
+
+static void every_line_says_what_it_is_and_every_row_has_a_line(void **state)
+{
+    static bool decided[4096];
+    (void)state;
+    assert_true(each_line(check_line, decided) > nphrases);
+    for (uint16_t r = 1; r <= nphrases; r++)
+        if (!decided[r])
+            fail_msg("no line is decided by %s", daruma_rule_name(r));
+}
+
+/* ---- anything goes in ---------------------------------------------------------------------- */
+
+static void tear_line(daruma_str line, void *arg)
+{
+    static char mem[1u << 20], torn[1u << 16];
+    uint64_t *dice = arg;
+    daruma_arena a, keep = arena_over(mem, sizeof mem);
+    daruma_evidence ev = evidence_of(line, &keep);
+    daruma_str whole = str_sub(ev.body, 0, sizeof torn);
+    for (size_t n = 0; n <= whole.n; n += 1 + whole.n / 40) {
+        ev.body = str_sub(whole, 0, n);
+        assert_true(judge(&ev, &a).kind < DARUMA_KINDS);
+    }
+    for (int round = 0; round < 8 && whole.n; round++) {
+        memcpy(torn, whole.p, whole.n);
+        for (int k = 0; k < 6; k++) {
+            *dice ^= *dice << 13, *dice ^= *dice >> 7, *dice ^= *dice << 17;
+            torn[*dice % whole.n] = (char)(*dice >> 32);
+        }
+        ev.body = (daruma_str){torn, whole.n};
+        assert_true(judge(&ev, &a).kind < DARUMA_KINDS);
+    }
+}
+
+static void torn_and_spoiled_bodies_are_judged_too(void **state)
+{
+    uint64_t dice = 0x9e3779b97f4a7c15u;
+    (void)state;
+    each_line(tear_line, &dice);
+}
+
+static void no_memory_is_no_failure_of_classify(void **state)
+{
+    (void)state;
+    char mem[256];
+    daruma_evidence ev = {.status = 429, .body = S("{\"error\":{\"message\":\"Slow\\u0020down\",\"code\":\"x\"}}")};
+    for (size_t n = 0; n < sizeof mem; n++) {
+        daruma_arena a = arena_over(mem, n);
+        assert_true(daruma_classify(&ev, at(0), &a).kind < DARUMA_KINDS);
+    }
+}
+
+static void json_is_unwrapped_eight_levels_deep_and_no_deeper(void **state)
+{
+    (void)state;
+    static char text[1u << 16];
+    daruma_arena a;
+    size_t n = 0;
+    for (int i = 0; i < 2000; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "{\"error\":");
+    daruma_evidence ev = {.body = {text, n}};
+    judge(&ev, &a);
+    ev.body = S("{\"error\":{\"error\":{\"error\":{\"message\":\"{\\\"message\\\":\\\"prompt is too long\\\"}\"}}}}");
+    daruma_failure f = judge(&ev, &a);
+    assert_int_equal(f.kind, DARUMA_CONTEXT_LENGTH);
+    assert_str(f.message, "prompt is too long");
+}
+
+static void only_the_error_itself_is_read(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_evidence ev = {.status = 500,
+                          .body = S("{\"error\":{\"message\":\"It "
+                                    "broke\"},\"request\":{\"messages\":[{\"content\":\"prompt is too long\"}]}}")};
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_SERVER_ERROR);
+}
+
+static void bytes_that_went_out_make_a_broken_wire_an_interruption(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = 200, .net = DARUMA_NET_CUT};
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_NETWORK);
+    ev.forwarded = 10;
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_INTERRUPTED);
+}
+
+static void numbers_of_a_limit_are_read(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_evidence ev = {
+        .status = 429, .body = S("Request too large on tokens per min (TPM): Limit 30,000, Used 12, Requested 41000.")};
+    daruma_failure f = judge(&ev, &a);
+    assert_int_equal(f.limit, 30000);
+    assert_int_equal(f.used, 12);
+    assert_int_equal(f.requested, 41000);
+    assert_false(f.retryable);
+    ev.body = S("prompt is too long: 213462 tokens > 200000 maximum");
+    f = judge(&ev, &a);
+    assert_int_equal(f.used, 213462);
+    assert_int_equal(f.limit, 200000);
+}
+
+/* ---- waits ------------------------------------------------------------------------------------ */
+
+static void advice_is_read_from_headers_and_words(void **state)
+{
+    (void)state;
+#define H(...)                                                                                                         \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
+    const struct {
+        daruma_header headers[4];
+        const char *body;
+        daruma_ms ms;
+    } rows[] = {
+        {H({S("Retry-After"), S("20")}), "", 20000},
+        {H({S("retry-after"), S("1.5")}), "", 1500},
+        {H({S("retry-after-ms"), S("350")}, {S("retry-after"), S("1")}), "", 350},
+        {H({S("x-ms-retry-after-ms"), S("900")}), "", 900},
+        {H({S("retry-after"), S("Thu, 01 Jan 2026 00:00:30 GMT")}), "", 30000},
+        {H({S("retry-after"), S("Wed, 31 Dec 2025 00:00:00 GMT")}), "", 0},
+        {H({S("retry-after"), S("soon")}), "", -1},
+        {H({S("x-ratelimit-remaining-requests"), S("5")}, {S("x-ratelimit-reset-requests"), S("1s")},
+           {S("x-ratelimit-remaining-tokens"), S("0")}, {S("x-ratelimit-reset-tokens"), S("6m0s")}),
+         "", 360000},
+        {H({S("anthropic-ratelimit-requests-remaining"), S("0")},
+           {S("anthropic-ratelimit-requests-reset"), S("2026-01-01T00:00:45Z")}),
+         "", 45000},
+        {H({S("x-ratelimit-reset"), S("1767225610")}), "", 10000},
+        {H({S("x-ratelimit-reset"), S("1767225610500")}), "", 10500},
+        {H({S("x-ratelimit-reset"), S("17")}), "", 17000},
+        {H({{0}, {0}}), "{\"error\":{\"details\":[{\"@type\":\"x/RetryInfo\",\"retryDelay\":\"38s\"}]}}", 38000},
+        {H({{0}, {0}}), "{\"error\":{\"message\":\"full\",\"resets_in_seconds\":90}}", 90000},
+        {H({{0}, {0}}), "{\"error\":{\"message\":\"full\",\"resets_at\":1767225660}}", 60000},
+        {H({{0}, {0}}), "Please try again in 11.054s.", 11054},
+        {H({{0}, {0}}), "Please try again in 1m30.002s. Thanks", 90002},
+        {H({{0}, {0}}), "Please retry in 34.07s", 34070},
+        {H({{0}, {0}}), "Please retry after 7 seconds.", 7000},
+        {H({{0}, {0}}), "Limit reached. Resets in 16 days", 16 * 86400000LL},
+        {H({{0}, {0}}), "Try again in 5 minutes", 300000},
+        {H({{0}, {0}}), "or try again at January 1st, 2026 2:29 AM.", 8940000},
+        {H({{0}, {0}}), "Try again later", -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_evidence ev = {.status = 429, .headers = rows[i].headers, .nheaders = 4, .body = str_of(rows[i].body)};
+        if (daruma_advice(&ev, at(0)) != rows[i].ms)
+            fail_msg("row %zu: %lld", i, (long long)daruma_advice(&ev, at(0)));
+    }
+}
+
+static void without_a_clock_no_date_is_read(void **state)
+{
+    (void)state;
+    daruma_header h = {S("retry-after"), S("Thu, 01 Jan 2026 00:00:30 GMT")};
+    daruma_evidence ev = {.status = 429, .headers = &h, .nheaders = 1};
+    assert_int_equal(daruma_advice(&ev, (daruma_moment){.now = 5}), -1);
+}
+
+/* ---- secrets ------------------------------------------------------------------------------------ */
+
+static void secrets_go_and_words_stay(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"Incorrect API key provided: sk-abc12345XYZ.", "Incorrect API key provided: [redacted]."},
+        {"key sk-proj-****abcd is wrong", "key [redacted] is wrong"},
+        {"key abcd****wxyz is wrong", "key [redacted] is wrong"},
+        {"sk-ant-api03-Abc_9-x and gsk_A1b2C3d4E5", "[redacted] and [redacted]"},
+        {"Authorization: Bearer abc.DEF-123456", "Authorization: [redacted]"},
+        {"sent Bearer abc.DEF-123456 there", "sent Bearer [redacted] there"},
+        {"token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc_1 x", "token [redacted] x"},
+        {"https://user:pa55@host/x?key=AIzaSyA1234567890abc&b=1", "https://[redacted]@host/x?key=[redacted]&b=1"},
+        {"{\"api_key\": \"hunter2\", \"model\": \"m\"}", "{\"api_key\": \"[redacted]\", \"model\": \"m\"}"},
+        {"password=hunter2 host=a", "password=[redacted] host=a"},
+        {"Set-Cookie: a=b; Path=/\nnext", "Set-Cookie: [redacted]\nnext"},
+        {"ask jane.doe@example.org now", "ask [redacted] now"},
+        {"x -----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- y", "x [redacted] y"},
+        {"AKIAIOSFODNN7EXAMPLE ghp_abcDEF1234 hf_abcdefGHIJKL12", "[redacted] [redacted] [redacted]"},
+        {"pip install sk-learn, claude-3-5-sonnet-20241022, gpt-4o-2024-08-06", NULL},
+        {"invalid api key: check the token, req_011CY3run7dBEUYF, org-a1B2c3", NULL},
+        {"max_tokens: 5 > 3; tokens: 100; key: value; **bold** text", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a = arena_over(work, sizeof work);
+        assert_str(daruma_redact(str_of(rows[i][0]), &a), rows[i][1] ? rows[i][1] : rows[i][0]);
+    }
+}
+
+static void a_message_carries_no_secret(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    daruma_evidence ev = {.status = 401,
+                          .body = S("{\"error\":{\"message\":\"bad key sk-Abc123456789\\nfor\\tyou\"}}")};
+    assert_str(judge(&ev, &a).message, "bad key [redacted] for you");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_line_says_what_it_is_and_every_row_has_a_line),
+        cmocka_unit_test(torn_and_spoiled_bodies_are_judged_too),
+        cmocka_unit_test(no_memory_is_no_failure_of_classify),
+        cmocka_unit_test(json_is_unwrapped_eight_levels_deep_and_no_deeper),
+        cmocka_unit_test(only_the_error_itself_is_read),
+        cmocka_unit_test(bytes_that_went_out_make_a_broken_wire_an_interruption),
+        cmocka_unit_test(numbers_of_a_limit_are_read),
+        cmocka_unit_test(advice_is_read_from_headers_and_words),
+        cmocka_unit_test(without_a_clock_no_date_is_read),
+        cmocka_unit_test(secrets_go_and_words_stay),
+        cmocka_unit_test(a_message_carries_no_secret),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
