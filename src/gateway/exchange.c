@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/date.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
@@ -242,11 +243,17 @@ static void continue_case(exchange *x, daruma_ms now)
     memcpy(x->kase.used, was.used, sizeof was.used);
 }
 
+/* A conversation of one client with one model: its prompt cache lives with one key. */
+static uint64_t session_of(const exchange *x)
+{
+    return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
+}
+
 static void begin_case(exchange *x, size_t ntargets)
 {
     daruma_moment at = exchange_now();
     int prefer = -1;
-    uint64_t key = x->scan.conversation ? memory_session(x->g->mem, x->scan.conversation ^ x->credential) : 0;
+    uint64_t key = x->scan.conversation ? memory_session(x->g->mem, session_of(x)) : 0;
     for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
         if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
             prefer = (int)i;
@@ -302,6 +309,8 @@ void exchange_begin(gateway *g, call *c)
     if (x->d && !x->opaque) {
         x->scan = x->d->scan(x->body);
         strip_notices(x);
+        /* The name is needed longer than the body. */
+        x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
     }
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || method_is_safe(c->head.method) || path_is_pure(c->head.path);
@@ -476,7 +485,7 @@ void exchange_done(exchange *x)
     if (k)
         k->refreshed = false;
     if (x->scan.conversation && x->kase.ntargets > 1)
-        memory_session_set(x->g->mem, x->scan.conversation ^ x->credential, t->key_id);
+        memory_session_set(x->g->mem, session_of(x), t->key_id);
     if (recovered) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "error_recovery_success";

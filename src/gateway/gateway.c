@@ -99,7 +99,7 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
     g->secret = at.dice;
     g->config_file = o->config_file ? strdup(o->config_file) : NULL;
     g->listen = o->listen ? strdup(o->listen) : NULL;
-    g->options = (gateway_options){g->config_file, g->listen, o->quiet};
+    g->options = (gateway_options){g->config_file, o->config_text, g->listen, o->quiet};
     if (start(g, why))
         return g;
     gateway_free(g);

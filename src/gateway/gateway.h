@@ -7,14 +7,14 @@
 
 typedef struct gateway gateway;
 
-/* Starts listening. `source` is the file that SIGHUP reads again (NULL: none). On failure NULL and a
- * sentence in `why`. `quiet` keeps events off stderr whatever the configuration says. */
 typedef struct gateway_options {
-    const char *config_file; /* NULL: zero configuration */
+    const char *config_file; /* NULL: zero configuration, unless there is a text */
+    const char *config_text; /* the configuration itself, when there is no file; must outlive the gateway */
     const char *listen;      /* "host:port" over the file's; NULL: the file's */
-    bool quiet;
+    bool quiet;              /* keeps events off stderr, whatever the configuration says */
 } gateway_options;
 
+/* Starts listening. On failure NULL and a sentence in `why`. */
 gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512]);
 int gateway_port(const gateway *g);
 const config *gateway_config(const gateway *g); /* the one in force */

@@ -85,37 +85,36 @@ bool relay_progress_late(exchange *x, daruma_ms now)
 
 /* ---- streams ---- */
 
-/* Behind the commit point the request is not needed again: its memory goes back. */
+static void relay(exchange *x, daruma_str bytes);
+
+/* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. Neither the
+ * request nor what was held is needed again: thousands of streams stand open at once, their memory goes back. */
 static void commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
     send_head(x, -1);
     x->beat_at = x->progress_by = -1;
     exchange_timer(x);
+    daruma_arena was = x->scratch;
     daruma_str held = buf_str(&x->held);
-    size_t whole = sse_whole(held);
-    forward(x, str_sub(held, 0, whole));
-    daruma_str tail = str_from(held, whole);
-    char keep[4096];
-    if (tail.n <= sizeof keep) { /* give the rest back: thousands of streams stand open at once */
-        if (tail.n)
-            memcpy(keep, tail.p, tail.n);
-        exchange_scratch_reset(x);
-        sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
-        x->held = buf_in(&x->scratch);
-        buf_put(&x->held, (daruma_str){keep, tail.n});
-    } else {
-        memmove(x->held.p, tail.p, tail.n);
-        x->held.n = tail.n;
+    size_t parsed = x->parsed;
+    x->scratch = (daruma_arena){0};
+    exchange_scratch_reset(x);
+    sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
+    x->held = buf_in(&x->scratch);
+    if (!x->f || fetch_is_sent(x->f)) {
+        call_drop_body(x->c);
+        x->body = (daruma_str){0};
+        x->scan.model_raw = x->scan.messages = (daruma_str){0};
     }
-    x->parsed = 0;
-    call_drop_body(x->c);
-    x->body = (daruma_str){0};
-    x->scan.model_raw = (daruma_str){0};
+    forward(x, str_sub(held, 0, parsed));
+    if (parsed < held.n)
+        relay(x, str_from(held, parsed));
+    sys_arena_done(&was);
 }
 
-/* Reads what is new in a held stream. False: the attempt is over. */
-static bool watch_held(exchange *x)
+/* Reads what is new in a held stream. The exchange may be over afterwards. */
+static void watch_held(exchange *x)
 {
     char small[2048];
     for (;;) {
@@ -128,20 +127,19 @@ static bool watch_held(exchange *x)
         x->d->watch(&x->view, &e, &x->scratch);
         if (x->view.error) {
             fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
-            return false;
+            return;
         }
         if (x->view.broken) {
             fail_answer(x, DARUMA_FLAW_BROKEN, buf_str(&x->held));
-            return false;
+            return;
         }
         if (x->view.content) {
             commit(x);
-            return true;
+            return;
         }
     }
     if (x->held.n > STREAM_HELD_BYTES_MAX)
         commit(x);
-    return true;
 }
 
 /* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. */

@@ -2,12 +2,13 @@
  * hold on to the one they began under, so a reload changes nothing for them. */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SETUP_BYTES_MAX = 16 << 20, CONFIG_BYTES_MAX = 4 << 20 };
+enum { SETUP_BYTES_MAX = 16 << 20 };
 
 static daruma_str env_of(daruma_str name, bool *found, void *user)
 {
@@ -26,6 +27,12 @@ static daruma_str env_of(daruma_str name, bool *found, void *user)
 static bool read_config(setup *s, const gateway_options *o, char why[512])
 {
     config_error err = {0};
+    if (!o->config_file && o->config_text) {
+        if (config_read(str_of(o->config_text), env_of, NULL, &s->arena, &s->cfg, &err))
+            return true;
+        snprintf(why, 512, "line %d: %.400s", err.line, err.text);
+        return false;
+    }
     if (!o->config_file) {
         if (config_zero(env_of, NULL, &s->arena, &s->cfg, &err))
             return true;
@@ -35,7 +42,7 @@ static bool read_config(setup *s, const gateway_options *o, char why[512])
     daruma_str text;
     char cause[256];
     if (!sys_read_file(o->config_file, CONFIG_BYTES_MAX, &s->arena, &text, cause)) {
-        snprintf(why, 512, "%.200s: %.200s", o->config_file, cause);
+        snprintf(why, 512, "%s", cause);
         return false;
     }
     if (config_read(text, env_of, NULL, &s->arena, &s->cfg, &err)) {

@@ -282,7 +282,7 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
         room += headers[i].name.n + headers[i].value.n + 4;
     buf_room(&b, room); /* so that it need not grow */
     BUF_LIT(&b, "HTTP/1.1 ");
-    buf_int(&b, status);
+    http_put_number(&b, (uint64_t)status, 10);
     buf_putc(&b, ' ');
     buf_putz(&b, http_reason(status));
     BUF_LIT(&b, "\r\n");
@@ -290,7 +290,7 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
         http_put_field(&b, headers[i].name, headers[i].value);
     if (length >= 0 && status != 204 && status != 304) {
         BUF_LIT(&b, "content-length: ");
-        buf_int(&b, length);
+        http_put_number(&b, (uint64_t)length, 10);
         BUF_LIT(&b, "\r\n");
     } else if (c->chunked) {
         BUF_LIT(&b, "transfer-encoding: chunked\r\n");
@@ -301,6 +301,15 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
     c->head_out = buf_str(&b);
     c->broken |= b.full;
     conn_later(c);
+}
+
+/* The line before a chunk; lives in `line`. */
+static uv_buf_t chunk_line(char *line, size_t cap, size_t n)
+{
+    daruma_buf b = buf_over(line, cap);
+    http_put_number(&b, n, 16);
+    BUF_LIT(&b, "\r\n");
+    return buf_of(buf_str(&b));
 }
 
 bool call_write(call *call_, daruma_str bytes)
@@ -317,7 +326,7 @@ bool call_write(call *call_, daruma_str bytes)
     if (c->head_out.n)
         bufs[n++] = buf_of(c->head_out);
     if (c->chunked)
-        bufs[n++] = uv_buf_init(line, (unsigned)snprintf(line, sizeof line, "%zx\r\n", bytes.n));
+        bufs[n++] = chunk_line(line, sizeof line, bytes.n);
     bufs[n++] = buf_of(bytes);
     if (c->chunked)
         bufs[n++] = buf_of(S("\r\n"));

@@ -167,7 +167,7 @@ static daruma_str write_head(fetch *f)
         proxy_put_credentials(&b, proxy);
     if (r->has_body) {
         BUF_LIT(&b, "Content-Length: ");
-        buf_int(&b, (int64_t)(r->body[0].n + r->body[1].n + r->body[2].n + r->body[3].n));
+        http_put_number(&b, r->body[0].n + r->body[1].n + r->body[2].n + r->body[3].n, 10);
         BUF_LIT(&b, "\r\n");
     }
     BUF_LIT(&b, "\r\n");
@@ -463,6 +463,11 @@ void fetch_cancel(fetch *f)
     w->fetch = NULL;
     wire_close(w);
     free(f);
+}
+
+bool fetch_is_sent(const fetch *f)
+{
+    return f->all_sent && !f->wire->writing;
 }
 
 bool fetch_was_reused(const fetch *f)

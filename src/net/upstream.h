@@ -58,5 +58,6 @@ fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, vo
 void fetch_pause(fetch *f); /* back-pressure: read nothing until fetch_resume(); the idle clock stands still */
 void fetch_resume(fetch *f);
 void fetch_cancel(fetch *f);           /* closes its connection; no callback any more */
+bool fetch_is_sent(const fetch *f);    /* the whole request went out: what it borrowed is not read any more */
 bool fetch_was_reused(const fetch *f); /* went out on a pooled connection */
 #endif

@@ -105,6 +105,8 @@ export async function startPair(dir) {
       gateway = serve();
       await answers(`${base}/daruma/health`, gateway);
     },
+    // What a process that died said last.
+    obituary: () => [chaos, gateway].filter((c) => c.exitCode !== null || c.signalCode).map((c) => `${c.spawnargs.join(" ")} died:\n${c.said}`).join("\n"),
     stop: async () => {
       await stop(gateway);
       await stop(chaos);

@@ -44,7 +44,8 @@ try {
       failed++;
     }
     console.log(`${problem ? "not ok" : "ok"} ${i + 1} - ${s.name} (${Date.now() - began} ms)`);
-    if (problem) console.log(String(problem.stack ?? problem).replace(/^/gm, "# "));
+    if (problem) console.log(`${problem.stack ?? problem}\n${pair.obituary()}`.replace(/^/gm, "# "));
+    if (pair.obituary()) break;
   }
 } finally {
   await pair.stop();

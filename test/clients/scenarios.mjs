@@ -181,7 +181,7 @@ for (const [dialect, d] of Object.entries(dialects)) {
   });
   scenarios.push({
     name: `${dialect} stream: a client that leaves cancels the call within 100 ms`,
-    chaos: "faults:\n  - { stall: { after_events: 3, for: 10s } }\n",
+    chaos: "faults:\n  - { stall: { after_events: 5, for: 10s } }\n",
     async run(pair) {
       const stop = new AbortController();
       const c = d.client(pair), body = d.body(d.models.single, `say ${WORDS}`);
