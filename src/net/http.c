@@ -161,18 +161,37 @@ static int on_complete(llhttp_t *l)
     return HPE_PAUSED;
 }
 
+/* Has one of the eight bytes a value below 0x20, or is one 0x7f? */
+static bool has_control(uint64_t x)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u, del = x ^ 0x7f * ones;
+    return (((x - 0x20 * ones) & ~x) | ((del - ones) & ~del)) & tops;
+}
+
 /* Only line ends and tabs of the control characters. Every LF has its CR, the scan saw to that, so as
  * many CRs as LFs means that none is bare. */
 static bool plain(daruma_str raw)
 {
-    size_t cr = 0, lf = 0, bad = 0;
-    for (size_t i = 0; i < raw.n; i++) {
-        unsigned char c = (unsigned char)raw.p[i];
-        cr += c == '\r';
-        lf += c == '\n';
-        bad += (c < 0x20 && c != '\t') || c == 0x7f;
+    size_t cr = 0, lf = 0;
+    for (size_t i = 0, end; i < raw.n; i = end) {
+        uint64_t word;
+        end = raw.n - i < 8 ? raw.n : i + 8;
+        if (end - i == 8) {
+            memcpy(&word, raw.p + i, 8);
+            if (!has_control(word))
+                continue;
+        }
+        for (; i < end; i++) {
+            unsigned char c = (unsigned char)raw.p[i];
+            if (c == '\r')
+                cr++;
+            else if (c == '\n')
+                lf++;
+            else if ((c < 0x20 && c != '\t') || c == 0x7f)
+                return false;
+        }
     }
-    return cr == lf && bad == cr + lf;
+    return cr == lf;
 }
 
 static bool parse(llhttp_t *l, llhttp_type_t type, daruma_str raw, reading *r, http_fault *fault)
@@ -442,6 +461,15 @@ http_chunk http_chunks_read(http_chunks *c, daruma_str *in, daruma_str *data)
 }
 
 /* ---- writing ---- */
+
+void http_put_number(daruma_buf *b, uint64_t v, unsigned base)
+{
+    char text[20], *p = text + sizeof text;
+    do
+        *--p = "0123456789abcdef"[v % base];
+    while (v /= base);
+    buf_put(b, (daruma_str){p, (size_t)(text + sizeof text - p)});
+}
 
 void http_put_field(daruma_buf *b, daruma_str name, daruma_str value)
 {

@@ -168,7 +168,9 @@ static bool set_name(SSL *ssl, const char *host)
     if (inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1; /* no SNI: RFC 6066 3 */
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+    void *name = (void *)(uintptr_t)host; /* OpenSSL only reads it */
+    return SSL_set1_host(ssl, host) == 1 &&
+           SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) == 1;
 }
 
 tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **session)
