@@ -418,6 +418,7 @@ static void every_fault_does_on_the_wire_what_it_says(void **state)
         {"{ bad_http: half_head }",               0, false, "content-type: applica", NULL, "\r\n\r\n", CLOSED, 0},
         {"{ kind: timeout }",                     0, true,  NULL, NULL, "HTTP", STILL_OPEN, 0},
         {"{ kind: timeout, for: 30ms }",          0, true,  NULL, NULL, "HTTP", WAS_RESET, 30},
+        {"{ refuse: 1 }",                         0, true,  NULL, NULL, "HTTP", WAS_RESET, 0},
         {"{ kind: reset }",                       0, true,  NULL, NULL, "HTTP", WAS_RESET, 0},
         {"{ kind: reset, after_events: 2 }",      0, true,  "\"content\":\"one \"", NULL, "two", WAS_RESET, 0},
         {"{ cut: { after_events: 3 } }",          0, true,  "\"content\":\"two \"", NULL, "three", CLOSED, 0},
@@ -458,6 +459,8 @@ static void each_kind_is_survived_in_each_wire_and_counted(void **state)
     heard h;
     for (size_t i = 0; i < nfault_kinds; i++) {
         char yaml[256];
+        if (fault_kinds[i].effect == FAULT_REFUSE)
+            continue; /* nobody could ask for the report */
         snprintf(yaml, sizeof yaml, "faults: [ { kind: %s, for: 5ms%s } ]", fault_kinds[i].name,
                  fault_kinds[i].effect == FAULT_SLOW || fault_kinds[i].effect == FAULT_TRICKLE ? ", every: 0" : "");
         rig_up(&r, yaml);
@@ -626,6 +629,9 @@ static void errors_in_scripts_say_where_and_what_was_meant(void **state)
         {"expect: { calls: '~ 3' }",                   1, 18, "`calls` wants something like \"<= 3\", not `~ 3`"},
         {"expect: { aborted: { m: 3 } }",              1, 20, "`aborted` is not counted one by one"},
         {"faults: [ {",                                2, 1,  NULL},
+        {"faults:\n- { kind: quota, times: 1, times: 2 }", 2, 28, "`times` stands here twice"},
+        {"faults:\n- { delay: 500 }",                 2, 12, "`delay` wants a time like 500ms or 40s, not `500`"},
+        {"faults:\n- { kind: refuse, model: m }",     2, 3,  "`refuse` stands alone: a connection has no model, key or path yet"},
         {"- 1",                                        1, 1,  "a script wants keys like `faults:`"},
     };
     // clang-format on

@@ -65,7 +65,7 @@ static void on_drain_done(void *user)
 static void site_start(site *t, server_limits limits)
 {
     char why[256];
-    server_ops ops = {on_request, on_gone, on_drained};
+    server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
     *t = (site){0};
     t->s = server_listen(loop, "127.0.0.1", 0, &limits, &ops, t, why);
     assert_non_null(t->s);

@@ -136,7 +136,7 @@ static void each_row(bool drip)
 {
     char why[256];
     server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = 8};
-    server_ops ops = {on_request, on_gone, on_gone};
+    server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_gone};
     server *s = server_listen(loop, "127.0.0.1", 0, &limits, &ops, NULL, why);
     assert_non_null(s);
     int wrong = 0;

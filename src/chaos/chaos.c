@@ -92,19 +92,31 @@ static bool fault_fits(const fault *f, const script *s, const ask *q)
            (f->stream < 0 || f->stream == (int)q->stream);
 }
 
+/* Is it the turn of a fault that fits? */
+static bool fault_hits(chaos *k, fault *f)
+{
+    f->met++;
+    if (f->met <= f->skip || (f->times >= 0 && f->hit >= f->times))
+        return false;
+    if (f->rate >= 0 && (int64_t)(roll(k) % 1000) >= f->rate)
+        return false;
+    f->hit++;
+    return true;
+}
+
+/* Connections have no model, key or path yet: only a fault that does nothing but refuse them is meant. */
+static bool refuses(const fault *f)
+{
+    return f->kinds[0]->effect == FAULT_REFUSE;
+}
+
 /* The first fault that fits and still has a hit left, and which of its kinds; NULL: all is well. */
 static fault *pick_fault(chaos *k, const ask *q, const fault_kind **kind)
 {
     for (size_t i = 0; i < k->script->nfaults; i++) {
         fault *f = &k->script->faults[i];
-        if (!fault_fits(f, k->script, q))
+        if (refuses(f) || !fault_fits(f, k->script, q) || !fault_hits(k, f))
             continue;
-        f->met++;
-        if (f->met <= f->skip || (f->times >= 0 && f->hit >= f->times))
-            continue;
-        if (f->rate >= 0 && (int64_t)(roll(k) % 1000) >= f->rate)
-            continue;
-        f->hit++;
         *kind = f->kinds[f->nkinds > 1 ? roll(k) % f->nkinds : 0];
         return f;
     }
@@ -376,6 +388,21 @@ static void on_request(call *c, void *user)
         answer_call(k, c, &q);
 }
 
+static bool on_connect(void *user)
+{
+    chaos *k = user;
+    for (size_t i = 0; i < k->script->nfaults; i++) {
+        fault *f = &k->script->faults[i];
+        if (!refuses(f) || !fault_hits(k, f))
+            continue;
+        tally_add(&k->report.faults, str_of(f->kinds[0]->name));
+        if (k->settings.say)
+            k->settings.say(S("a connection was reset as soon as it was made"), k->settings.user);
+        return false;
+    }
+    return true;
+}
+
 static void on_gone(call *c, void *user)
 {
     chaos *k = user;
@@ -413,7 +440,7 @@ static void on_drained(call *c, void *user)
 
 chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, char why[256])
 {
-    static const server_ops ops = {on_request, on_gone, on_drained};
+    static const server_ops ops = {on_request, on_gone, on_drained, on_connect};
     static const server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = CONNECTIONS_MAX};
     chaos *k = calloc(1, sizeof *k);
     if (!k || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {

@@ -36,6 +36,7 @@ const fault_kind fault_kinds[] = {
      .words = "an answer that breaks HTTP itself"},
     {"timeout",             FAULT_HANG,    .main = "for", .words = "the request is accepted and never answered"},
     {"reset",               FAULT_RESET,   .main = "after_wire_bytes", .words = "the connection is reset (RST), before the answer or in it"},
+    {"refuse",              FAULT_REFUSE,  .main = "times", .words = "the connection is reset as soon as it is made, before any request"},
     {"cut",                 FAULT_CUT,     .main = "after_bytes",  .words = "the connection closes in the middle of the answer"},
     {"eof",                 FAULT_EOF,     .main = "form", .forms = {"clean"}, .words = "the answer ends early, in good order, without its end marker"},
     {"stall",               FAULT_STALL,   .main = "for",   .words = "the answer falls silent for 30s, or as you say, and then goes on"},

@@ -22,6 +22,7 @@ typedef enum fault_effect {
     FAULT_SLOW,    /* ... byte by byte */
     FAULT_TRICKLE, /* ... event by event */
     FAULT_DELAY,   /* ... late */
+    FAULT_REFUSE,  /* no call at all: the connection is reset as soon as it is made */
 } fault_effect;
 
 enum { FAULT_FORMS = 10 };

@@ -21,7 +21,7 @@ typedef enum option_type {
     OPT_TEXT,    /* daruma_str */
     OPT_COUNT,   /* int64_t, not negative */
     OPT_SHARE,   /* int64_t: 0.2 is 200 thousandths */
-    OPT_TIME,    /* daruma_ms: 500ms, 2s; a bare number is milliseconds */
+    OPT_TIME,    /* daruma_ms: 500ms, 2s */
     OPT_BOOL,    /* bool */
     OPT_EITHER,  /* int: true is 1, false 0 */
     OPT_HEADERS, /* the fault's headers */
@@ -158,6 +158,24 @@ static bool unknown(reader *r, const yaml_node_t *at, const char *what, const ch
                  STR_ARG(buf_str(&list)));
 }
 
+/* A mapping in which each key stands once. */
+static bool read_map(reader *r, const yaml_node_t *map, const char *wants)
+{
+    if (map->type != YAML_MAPPING_NODE)
+        return wrong(r, map, "%s", wants);
+    if (pairs_of(map) > CHAOS_NAMES_MAX)
+        return wrong(r, map, "more than %d keys", CHAOS_NAMES_MAX);
+    for (size_t i = 1; i < pairs_of(map); i++)
+        for (size_t j = 0; j < i; j++) {
+            yaml_node_t *a, *b, *value;
+            pair(r, map, i, &a, &value);
+            pair(r, map, j, &b, &value);
+            if (str_eq(text_of(a), text_of(b)))
+                return wrong(r, a, "`" STR_FMT "` stands here twice", STR_ARG(str_sub(text_of(a), 0, 60)));
+        }
+    return true;
+}
+
 /* ---- values --------------------------------------------------------------------------------------------- */
 
 static bool read_bool(daruma_str s, bool *ret)
@@ -169,8 +187,8 @@ static bool read_bool(daruma_str s, bool *ret)
 static bool read_headers(reader *r, const yaml_node_t *v, fault *f)
 {
     yaml_node_t *name, *value;
-    if (v->type != YAML_MAPPING_NODE)
-        return wrong(r, v, "`headers` wants { name: value }");
+    if (!read_map(r, v, "`headers` wants { name: value }"))
+        return false;
     f->headers = ARENA_NEW(r->a, daruma_header, pairs_of(v) + 1);
     for (size_t i = 0; f->headers && i < pairs_of(v); i++) {
         pair(r, v, i, &name, &value);
@@ -231,7 +249,8 @@ static bool read_value(reader *r, const option *o, const yaml_node_t *v, void *i
         *(int64_t *)(void *)to = number;
         return true;
     case OPT_TIME:
-        if (!str_int(s, &number) && (number = date_duration(s, NULL)) < 0)
+        number = str_eq(s, S("0")) ? 0 : date_duration(s, NULL); /* of a plain number nobody knows what it counts */
+        if (number < 0)
             return wrong(r, v, "`%s` wants a time like 500ms or 40s, not `" STR_FMT "`", o->name,
                          STR_ARG(str_sub(s, 0, 40)));
         *(daruma_ms *)(void *)to = number;
@@ -261,14 +280,14 @@ static const option *find_option(const option *rows, size_t n, daruma_str name)
 }
 
 /* A mapping of options into a struct. An empty value is an empty mapping. */
-static bool read_options(reader *r, const yaml_node_t *map, const option *rows, size_t n, const char *what, void *into)
+static bool read_options(reader *r, const yaml_node_t *map, const option *rows, size_t n, const char *wants, void *into)
 {
     yaml_node_t *key, *value;
     const char *names[32];
     if (map->type == YAML_SCALAR_NODE && (text_of(map).n == 0 || str_eq(text_of(map), S("~"))))
         return true;
-    if (map->type != YAML_MAPPING_NODE)
-        return wrong(r, map, "a %s wants { key: value }", what);
+    if (!read_map(r, map, wants))
+        return false;
     for (size_t i = 0; i < n; i++)
         names[i] = rows[i].name;
     for (size_t i = 0; i < pairs_of(map); i++) {
@@ -291,7 +310,7 @@ static bool read_kind_key(reader *r, const yaml_node_t *key, const yaml_node_t *
     if (!add_kind(r, key, f))
         return false;
     if (value->type != YAML_SCALAR_NODE)
-        return read_options(r, value, fault_options, COUNT(fault_options), "kind", f);
+        return read_options(r, value, fault_options, COUNT(fault_options), "a kind wants { key: value }", f);
     if (read_bool(text_of(value), &yes) || text_of(value).n == 0)
         return yes || text_of(value).n == 0 || wrong(r, value, "`%s: false` says nothing; leave it out", k->name);
     return read_value(r, find_option(fault_options, COUNT(fault_options), str_of(k->main)), value, f);
@@ -323,8 +342,8 @@ static bool read_fault(reader *r, const yaml_node_t *map, fault *f)
     size_t n = 0;
     *f = fault_none;
     f->line = (int)map->start_mark.line + 1;
-    if (map->type != YAML_MAPPING_NODE)
-        return wrong(r, map, "a fault wants { kind: ..., ... }");
+    if (!read_map(r, map, "a fault wants { kind: ..., ... }"))
+        return false;
     for (size_t i = 0; i < COUNT(fault_options); i++)
         names[n++] = fault_options[i].name;
     for (size_t i = 0; i < nfault_kinds; i++)
@@ -344,6 +363,10 @@ static bool read_fault(reader *r, const yaml_node_t *map, fault *f)
         return wrong(r, map, "a fault wants a `kind`; `daruma chaos --list` prints them");
     if (f->status >= 0 && (f->status < 200 || f->status > 599))
         return wrong(r, map, "`status` wants 200 to 599");
+    for (size_t i = 0; i < f->nkinds; i++)
+        if (f->kinds[i]->effect == FAULT_REFUSE &&
+            (f->nkinds > 1 || f->model.n || f->key.n || f->account.n || f->path.n))
+            return wrong(r, map, "`refuse` stands alone: a connection has no model, key or path yet");
     return check_form(r, map, f);
 }
 
@@ -354,14 +377,14 @@ static bool read_models(reader *r, const yaml_node_t *v, script *s)
 {
     yaml_node_t *key, *value;
     s->says_models = true;
-    if (v->type != YAML_MAPPING_NODE)
-        return wrong(r, v, "`models` wants { name: { window: 8000 } }");
+    if (!read_map(r, v, "`models` wants { name: { window: 8000 } }"))
+        return false;
     s->models = ARENA_NEW(r->a, script_model, pairs_of(v) + 1);
     for (size_t i = 0; s->models && i < pairs_of(v); i++) {
         pair(r, v, i, &key, &value);
         script_model *m = &s->models[s->nmodels++];
         *m = (script_model){arena_copy(r->a, text_of(key)), {-1, -1, false}};
-        if (!read_options(r, value, model_options, COUNT(model_options), "model", m))
+        if (!read_options(r, value, model_options, COUNT(model_options), "a model wants { window: 8000 }", m))
             return false;
     }
     return true;
@@ -371,8 +394,8 @@ static bool read_keys(reader *r, const yaml_node_t *v, script *s)
 {
     yaml_node_t *key, *value;
     s->says_keys = true;
-    if (v->type != YAML_MAPPING_NODE)
-        return wrong(r, v, "`keys` wants { key: { account: a } }");
+    if (!read_map(r, v, "`keys` wants { key: { account: a } }"))
+        return false;
     s->keys = ARENA_NEW(r->a, script_key, pairs_of(v) + 1);
     for (size_t i = 0; s->keys && i < pairs_of(v); i++) {
         pair(r, v, i, &key, &value);
@@ -380,7 +403,7 @@ static bool read_keys(reader *r, const yaml_node_t *v, script *s)
         buf_printf(&name, "key%zu", i + 1);
         script_key *k = &s->keys[s->nkeys++];
         *k = (script_key){.value = arena_copy(r->a, text_of(key)), .name = buf_str(&name)};
-        if (!read_options(r, value, key_options, COUNT(key_options), "key", k))
+        if (!read_options(r, value, key_options, COUNT(key_options), "a key wants { account: a }", k))
             return false;
     }
     return true;
@@ -436,8 +459,8 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
     const char *names[COUNT(expect_rows)];
     size_t room = 1;
     s->says_expect = true;
-    if (v->type != YAML_MAPPING_NODE)
-        return wrong(r, v, "`expect` wants { calls: \"<= 3\" }");
+    if (!read_map(r, v, "`expect` wants { calls: \"<= 3\" }"))
+        return false;
     for (size_t i = 0; i < COUNT(expect_rows); i++)
         names[i] = expect_rows[i].name;
     for (size_t i = 0; i < pairs_of(v); i++) {
@@ -474,8 +497,8 @@ static bool read_root(reader *r, const yaml_node_t *root, script *s)
     static const option plain[] = {{"listen", OPT_TEXT, AT(script, listen), NULL},
                                    {"seed", OPT_COUNT, AT(script, seed), NULL}};
     yaml_node_t *key, *value;
-    if (root->type != YAML_MAPPING_NODE)
-        return wrong(r, root, "a script wants keys like `faults:`");
+    if (!read_map(r, root, "a script wants keys like `faults:`"))
+        return false;
     for (size_t i = 0; i < pairs_of(root); i++) {
         size_t at = 0;
         bool ok = true;
@@ -551,44 +574,4 @@ script *script_read(daruma_str yaml, script_error *err)
         return NULL;
     }
     return s;
-}
-
-script *script_hold(script *s)
-{
-    s->users++;
-    return s;
-}
-
-void script_drop(script *s)
-{
-    if (!s || --s->users)
-        return;
-    sys_arena_done(&s->memory);
-    free(s);
-}
-
-static daruma_str kept(script *b, daruma_str s)
-{
-    return arena_copy(&b->memory, s);
-}
-
-void script_inherit(script *b, const script *a)
-{
-    if (!b->says_seed)
-        b->seed = a->seed;
-    if (!b->says_models && a->nmodels && (b->models = ARENA_NEW(&b->memory, script_model, a->nmodels)))
-        for (; b->nmodels < a->nmodels; b->nmodels++)
-            b->models[b->nmodels] = (script_model){kept(b, a->models[b->nmodels].name), a->models[b->nmodels].limits};
-    if (!b->says_keys && a->nkeys && (b->keys = ARENA_NEW(&b->memory, script_key, a->nkeys)))
-        for (; b->nkeys < a->nkeys; b->nkeys++) {
-            const script_key *k = &a->keys[b->nkeys];
-            b->keys[b->nkeys] = (script_key){kept(b, k->value), kept(b, k->account), kept(b, k->name)};
-        }
-    if (!b->says_expect && a->nexpects && (b->expects = ARENA_NEW(&b->memory, expect, a->nexpects)))
-        for (; b->nexpects < a->nexpects; b->nexpects++) {
-            expect e = a->expects[b->nexpects];
-            e.subject = kept(b, e.subject);
-            e.text = kept(b, e.text);
-            b->expects[b->nexpects] = e;
-        }
 }

@@ -468,6 +468,10 @@ static void on_connection(uv_stream_t *listener, int status)
         conn_close(c);
         return;
     }
+    if (s->ops.admit && !s->ops.admit(s->user)) {
+        leave(c, true);
+        return;
+    }
     uv_tcp_nodelay(&c->tcp, 1);
     conn_wait_for(c, FOR_REQUEST);
     if (s->open > s->limits.connections)

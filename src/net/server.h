@@ -30,6 +30,8 @@ typedef struct server_ops {
     void (*gone)(call *c, void *user);
     /* What waited for a slow reader has been written: go on after call_write() said false. */
     void (*drained)(call *c, void *user);
+    /* A client has connected; false: its connection is reset at once. NULL: everybody is welcome. */
+    bool (*admit)(void *user);
 } server_ops;
 
 typedef struct server_limits {
