@@ -234,7 +234,7 @@ static tls_step step_of(tls *t, int result)
     int e = SSL_get_error(t->ssl, result);
     if (e == SSL_ERROR_WANT_READ || e == SSL_ERROR_WANT_WRITE)
         return TLS_MORE;
-    if (e == SSL_ERROR_ZERO_RETURN)
+    if (e == SSL_ERROR_ZERO_RETURN && SSL_is_init_finished(t->ssl))
         return TLS_CLOSED;
     long verdict = SSL_get_verify_result(t->ssl);
     bool certificate = verdict != X509_V_OK && SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE;

@@ -1,4 +1,4 @@
-/* wire.c - makes connections, keeps idle ones, moves bytes. */
+/* wire.c - keeps connections: their end, their clock, the pool; moves bytes. Making them is dial.c's. */
 #include "net/wire.h"
 #include "base/arena.h"
 #include "base/str.h"
@@ -6,22 +6,6 @@
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
-
-/* A name being resolved. Cannot always be cancelled, so it may outlive its wire. */
-typedef struct lookup {
-    uv_getaddrinfo_t req;
-    upstream *upstream;
-    wire *wire; /* NULL: nobody waits any more */
-} lookup;
-
-struct dial {
-    uv_connect_t req;
-    lookup *lookup;
-    daruma_ms share; /* the address being tried has until then, if there are others; INT64_MAX: no limit */
-    int next;        /* address to be tried */
-    int error;       /* of the last one, libuv's */
-    bool changing;   /* the socket is being closed for the next address */
-};
 
 static daruma_ms now_of(const upstream *u)
 {
@@ -56,7 +40,7 @@ origin *origin_of(upstream *u, const url *to)
 
 /* ---- the end of a wire ---- */
 
-static void free_upstream(upstream *u)
+void upstream_free_when_done(upstream *u)
 {
     if (!u->closing || u->open || u->lookups)
         return;
@@ -70,7 +54,7 @@ static void free_upstream(upstream *u)
     free(u);
 }
 
-static void on_closed(uv_handle_t *h)
+void wire_on_closed(uv_handle_t *h)
 {
     wire *w = h->data;
     upstream *u = w->upstream;
@@ -85,7 +69,7 @@ static void on_closed(uv_handle_t *h)
     free(w->dial);
     free(w);
     u->open--;
-    free_upstream(u);
+    upstream_free_when_done(u);
 }
 
 static void leave_pool(wire *w)
@@ -105,16 +89,12 @@ void wire_close(wire *w)
     if (w->state == WIRE_IDLE)
         leave_pool(w);
     w->state = WIRE_CLOSING;
-    if (w->dial && w->dial->lookup) {
-        w->dial->lookup->wire = NULL;
-        uv_cancel((uv_req_t *)&w->dial->lookup->req);
-    }
-    if (!w->dial || !w->dial->changing)
-        uv_close((uv_handle_t *)&w->tcp, on_closed);
-    uv_close((uv_handle_t *)&w->clock, on_closed);
+    if (!w->dial || !dial_abandon(w))
+        uv_close((uv_handle_t *)&w->tcp, wire_on_closed);
+    uv_close((uv_handle_t *)&w->clock, wire_on_closed);
 }
 
-static void broken(wire *w, daruma_net net, const char *why)
+void wire_broken(wire *w, daruma_net net, const char *why)
 {
     if (w->fetch)
         fetch_on_broken(w->fetch, net, why);
@@ -133,20 +113,16 @@ void wire_fail_later(wire *w, daruma_net net, const char *why)
 
 /* ---- its clock ---- */
 
-static void try_next(wire *w);
-
 static void on_clock(uv_timer_t *clock)
 {
     wire *w = clock->data;
     daruma_ms now = now_of(w->upstream);
     w->armed = INT64_MAX;
     if (w->failed) {
-        broken(w, (daruma_net)w->failed, w->why);
+        wire_broken(w, (daruma_net)w->failed, w->why);
     } else if (w->fetch) {
-        if (w->state == WIRE_CONNECTING && now >= w->dial->share) {
-            w->dial->error = UV_ETIMEDOUT;
-            try_next(w);
-        }
+        if (w->dial)
+            dial_on_clock(w, now);
         fetch_on_clock(w->fetch);
     } else if (now - w->since >= POOL_IDLE_MS) {
         wire_close(w);
@@ -240,19 +216,17 @@ void wire_flush_tls(wire *w)
 
 /* ---- reading ---- */
 
-static void on_tunnel(wire *w, daruma_str in);
-
 static void on_plain(wire *w, daruma_str in)
 {
     if (w->state == WIRE_TUNNEL)
-        on_tunnel(w, in);
+        dial_on_tunnel(w, in);
     else if (w->state == WIRE_BUSY)
         fetch_on_bytes(w->fetch, in);
     else
         wire_close(w); /* nobody asked */
 }
 
-static void ready(wire *w)
+void wire_ready(wire *w)
 {
     free(w->dial);
     w->dial = NULL;
@@ -263,7 +237,7 @@ static void tls_broke(wire *w)
 {
     upstream *u = w->upstream;
     daruma_net net = tls_why(w->tls, u->why);
-    broken(w, net, u->why);
+    wire_broken(w, net, u->why);
 }
 
 static void on_cipher(wire *w, daruma_str in)
@@ -279,7 +253,7 @@ static void on_cipher(wire *w, daruma_str in)
             tls_broke(w);
             return;
         }
-        ready(w);
+        wire_ready(w);
     }
     for (;;) {
         size_t n = 0;
@@ -301,9 +275,9 @@ static void on_cipher(wire *w, daruma_str in)
 static void on_eof(wire *w)
 {
     if (w->state == WIRE_TUNNEL)
-        broken(w, DARUMA_NET_PROXY, "the proxy closed the connection");
+        wire_broken(w, DARUMA_NET_PROXY, "the proxy closed the connection");
     else if (w->state == WIRE_HANDSHAKE)
-        broken(w, DARUMA_NET_TLS, "the connection was closed during the TLS handshake");
+        wire_broken(w, DARUMA_NET_TLS, "the connection was closed during the TLS handshake");
     else if (w->state == WIRE_BUSY)
         fetch_on_eof(w->fetch, !w->tls);
     else
@@ -325,7 +299,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n == UV_EOF)
         on_eof(w);
     else if (n < 0)
-        broken(w, DARUMA_NET_RESET, "the connection was reset");
+        wire_broken(w, DARUMA_NET_RESET, "the connection was reset");
     else if (w->tls)
         on_cipher(w, (daruma_str){buf->base, (size_t)n});
     else
@@ -340,247 +314,6 @@ bool wire_read(wire *w, bool on)
         uv_read_stop((uv_stream_t *)&w->tcp);
     w->reading = on && uv_read_start((uv_stream_t *)&w->tcp, on_alloc, on_read) == 0;
     return w->reading == on;
-}
-
-/* ---- connecting ---- */
-
-static void begin_tls(wire *w)
-{
-    upstream *u = w->upstream;
-    origin *o = w->origin;
-    if (!u->tls)
-        u->tls = tls_context_new(u->ca_file.n ? u->ca_file.p : NULL, u->why);
-    bool loopback = str_ieq(str_of(o->host), S("localhost")) || str_starts(str_of(o->host), S("127.")) ||
-                    str_eq(str_of(o->host), S("::1"));
-    w->tls = u->tls ? tls_new(u->tls, o->host, !(u->insecure && loopback), &o->session) : NULL;
-    if (!w->tls) {
-        broken(w, DARUMA_NET_TLS, u->tls ? "out of memory" : u->why);
-        return;
-    }
-    w->state = WIRE_HANDSHAKE;
-    tls_handshake(w->tls);
-    wire_flush_tls(w);
-}
-
-static void on_tunnel(wire *w, daruma_str in)
-{
-    upstream *u = w->upstream;
-    http_fault fault = {0};
-    http_head head;
-    bool until_close;
-    if (!http_rest_keep(&w->rest, in)) {
-        broken(w, DARUMA_NET_PROXY, "out of memory");
-        return;
-    }
-    in = (daruma_str){w->rest.p, w->rest.n};
-    http_found found = http_scan_head(&w->scan, in.p, in.n, &fault);
-    if (found == HTTP_MORE)
-        return;
-    if (found == HTTP_BAD ||
-        !http_read_answer(str_sub(in, 0, w->scan.at), true, u->fields, &head, &until_close, &fault)) {
-        broken(w, DARUMA_NET_PROXY, "the proxy's answer was not valid HTTP");
-        return;
-    }
-    bool rest = in.n > w->scan.at;
-    w->scan = (http_scan){0};
-    http_rest_keep(&w->rest, (daruma_str){0});
-    if (head.status / 100 != 2 || rest) {
-        snprintf(u->why, sizeof u->why, "the proxy answered CONNECT with %d", head.status);
-        broken(w, DARUMA_NET_PROXY, u->why);
-        return;
-    }
-    begin_tls(w);
-}
-
-static void on_connect(uv_connect_t *req, int status)
-{
-    wire *w = req->handle->data;
-    if (w->state != WIRE_CONNECTING || w->dial->changing)
-        return;
-    if (status < 0) {
-        w->dial->error = status;
-        try_next(w);
-        return;
-    }
-    origin *o = w->origin;
-    uv_tcp_nodelay(&w->tcp, 1);
-    if (!wire_read(w, true)) {
-        broken(w, DARUMA_NET_RESET, "the connection cannot be read");
-    } else if (o->tls && o->proxy) {
-        daruma_buf b = buf_over(w->upstream->scratch, sizeof w->upstream->scratch);
-        w->state = WIRE_TUNNEL;
-        proxy_put_connect(&b, o->proxy, str_of(o->host), o->port);
-        wire_write_copy(w, buf_str(&b));
-    } else if (o->tls) {
-        begin_tls(w);
-    } else {
-        ready(w);
-    }
-}
-
-// clang-format off
-static const struct { int error; daruma_net net; } meanings[] = {
-    {UV_ECONNREFUSED, DARUMA_NET_REFUSED},
-    {UV_ECONNRESET, DARUMA_NET_RESET},
-    {UV_ETIMEDOUT, DARUMA_NET_CONNECT_TIMEOUT},
-};
-// clang-format on
-
-static void no_address_left(wire *w)
-{
-    origin *o = w->origin;
-    daruma_net net = DARUMA_NET_UNREACHABLE;
-    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
-        if (meanings[i].error == w->dial->error)
-            net = meanings[i].net;
-    o->at_until = 0; /* perhaps it has moved */
-    wire_fail_later(w, net, uv_strerror(w->dial->error));
-}
-
-static void try_address(wire *w)
-{
-    origin *o = w->origin;
-    dial *d = w->dial;
-    const struct sockaddr *at = (const struct sockaddr *)&o->at[d->next++];
-    /* An address that swallows packets must not take the time of the others: it gets an equal share. */
-    daruma_ms all = w->fetch ? fetch_connect_ms(w->fetch) : 0, now = now_of(w->upstream);
-    int left = o->nat - d->next;
-    d->share = all && left > 0 ? now + (w->since + all - now) / (left + 1) : INT64_MAX;
-    wire_arm(w, d->share);
-    w->state = WIRE_CONNECTING;
-    int e = uv_tcp_connect(&d->req, &w->tcp, at, on_connect);
-    if (e) {
-        d->error = e;
-        try_next(w);
-    }
-}
-
-static void on_changed(uv_handle_t *h)
-{
-    wire *w = h->data;
-    w->dial->changing = false;
-    if (w->state == WIRE_CLOSING) {
-        on_closed(h);
-        return;
-    }
-    uv_tcp_init(w->upstream->loop, &w->tcp);
-    w->tcp.data = w;
-    try_address(w);
-}
-
-static void try_next(wire *w)
-{
-    dial *d = w->dial;
-    d->share = INT64_MAX;
-    if (d->next >= w->origin->nat) {
-        no_address_left(w);
-        return;
-    }
-    d->changing = true; /* a socket that failed to connect is of no use any more */
-    uv_close((uv_handle_t *)&w->tcp, on_changed);
-}
-
-static void add_address(origin *o, const struct sockaddr *at, int port)
-{
-    size_t n = at->sa_family == AF_INET    ? sizeof(struct sockaddr_in)
-               : at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-                                           : 0;
-    if (!n || o->nat == DNS_ADDRESSES_MAX)
-        return;
-    struct sockaddr_in6 *to = &o->at[o->nat++];
-    memcpy(to, at, n);
-    to->sin6_port = htons((uint16_t)port); /* stands at the same place in both families */
-}
-
-static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *found)
-{
-    lookup *l = (lookup *)req;
-    upstream *u = l->upstream;
-    wire *w = l->wire;
-    u->lookups--;
-    if (w) {
-        origin *o = w->origin;
-        w->dial->lookup = NULL;
-        o->nat = 0;
-        for (const struct addrinfo *a = status == 0 ? found : NULL; a; a = a->ai_next)
-            add_address(o, a->ai_addr, o->proxy ? o->proxy->port : o->port);
-        if (o->nat) {
-            o->at_until = now_of(u) + DNS_CACHE_MS;
-            try_address(w);
-        } else {
-            snprintf(u->why, sizeof u->why, "%.150s: %s", o->host, uv_strerror(status));
-            broken(w, DARUMA_NET_DNS, u->why);
-        }
-    }
-    if (status == 0)
-        uv_freeaddrinfo(found);
-    free(l);
-    free_upstream(u);
-}
-
-static void resolve(wire *w)
-{
-    upstream *u = w->upstream;
-    origin *o = w->origin;
-    daruma_str host = o->proxy ? o->proxy->host : str_of(o->host);
-    int port = o->proxy ? o->proxy->port : o->port;
-    char name[256];
-    struct sockaddr_storage at;
-    if (o->nat && o->at_until > now_of(u)) {
-        try_address(w);
-        return;
-    }
-    if (host.n >= sizeof name) {
-        wire_fail_later(w, DARUMA_NET_DNS, "the host name is too long");
-        return;
-    }
-    snprintf(name, sizeof name, STR_FMT, STR_ARG(host));
-    if (uv_ip4_addr(name, port, (struct sockaddr_in *)&at) == 0 ||
-        uv_ip6_addr(name, port, (struct sockaddr_in6 *)&at) == 0) {
-        o->nat = 0;
-        add_address(o, (struct sockaddr *)&at, port);
-        o->at_until = INT64_MAX;
-        try_address(w);
-        return;
-    }
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
-    lookup *l = calloc(1, sizeof *l);
-    if (l && uv_getaddrinfo(u->loop, &l->req, on_resolved, name, NULL, &hints) == 0) {
-        l->upstream = u;
-        l->wire = w;
-        w->dial->lookup = l;
-        u->lookups++;
-        return;
-    }
-    free(l);
-    wire_fail_later(w, DARUMA_NET_DNS, "the name could not be looked up");
-}
-
-wire *wire_dial(upstream *u, origin *o, fetch *f)
-{
-    wire *w = calloc(1, sizeof *w);
-    dial *d = w ? calloc(1, sizeof *d) : NULL;
-    if (!d) {
-        free(w);
-        return NULL;
-    }
-    w->upstream = u;
-    w->origin = o;
-    w->fetch = f;
-    w->dial = d;
-    w->since = now_of(u);
-    w->armed = INT64_MAX;
-    w->handles = 2;
-    uv_tcp_init(u->loop, &w->tcp);
-    uv_timer_init(u->loop, &w->clock);
-    w->tcp.data = w->clock.data = w;
-    w->next = u->all;
-    if (w->next)
-        w->next->prev = w;
-    u->all = w;
-    u->open++;
-    resolve(w);
-    return w;
 }
 
 /* ---- the whole ---- */
@@ -621,7 +354,7 @@ upstream *upstream_new(uv_loop_t *loop, const upstream_settings *s, char why[256
     if (fine)
         return u;
     u->closing = true;
-    free_upstream(u);
+    upstream_free_when_done(u);
     return NULL;
 }
 
@@ -637,7 +370,7 @@ void upstream_close(upstream *u)
             fetch_free(f);
     }
     u->open--;
-    free_upstream(u);
+    upstream_free_when_done(u);
 }
 
 uint32_t upstream_open(const upstream *u)

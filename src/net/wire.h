@@ -1,5 +1,4 @@
-/* wire.h - one connection to a provider: resolving, connecting, tunnelling, TLS, the pool. What goes
- * over it is upstream.c's.
+/* wire.h - one connection to a provider: made in dial.c, kept in wire.c, used in upstream.c.
  *
  *     RESOLVING -> CONNECTING -> TUNNEL (proxy) -> HANDSHAKE (TLS) -> BUSY <-> IDLE (pool)
  *          any of them -> CLOSING -> freed
@@ -86,8 +85,6 @@ struct upstream {
 origin *origin_of(upstream *u, const url *to);
 /* An idle connection, taken from the pool; NULL when there is none. */
 wire *wire_take(origin *o);
-/* Begins to make a connection for `f`. NULL without memory. */
-wire *wire_dial(upstream *u, origin *o, fetch *f);
 void wire_keep(wire *w); /* back to the pool */
 void wire_close(wire *w);
 void wire_arm(wire *w, daruma_ms at); /* fetch_on_clock() or the pool's end not later than that */
@@ -96,6 +93,18 @@ bool wire_read(wire *w, bool on); /* starts or stops reading */
 /* Sends bytes; what the socket does not take at once is copied. */
 void wire_write_copy(wire *w, daruma_str bytes);
 void wire_flush_tls(wire *w); /* sends what TLS has written */
+
+void wire_ready(wire *w); /* it stands: the fetch may begin */
+void wire_broken(wire *w, daruma_net net, const char *why);
+void wire_on_closed(uv_handle_t *h);       /* a handle of a closing wire is closed */
+void upstream_free_when_done(upstream *u); /* when it is closed and nothing is under way */
+
+/* ---- dial.c ---- */
+/* Begins to make a connection for `f`. NULL without memory. */
+wire *wire_dial(upstream *u, origin *o, fetch *f);
+void dial_on_tunnel(wire *w, daruma_str in); /* bytes of the proxy's answer to CONNECT */
+void dial_on_clock(wire *w, daruma_ms now);  /* an address may have had its share of the time */
+bool dial_abandon(wire *w);                  /* the wire is closing; true: its socket is being closed already */
 
 /* ---- upstream.c ---- */
 void fetch_on_ready(fetch *f);                /* the connection stands */
