@@ -8,6 +8,7 @@
 #include "base/str.h"
 
 #define OTHER_TEXT_BYTES_MAX 1024 /* of the texts around the innermost message */
+#define SECRET_BYTES_MIN     6    /* shorter words are not taken for secrets */
 #define SUBJECT_BYTES_MAX    80   /* a longer quoted word is no name */
 
 /* What a kind of model failure means when a tool said it, and whether waiting may help. */
@@ -121,6 +122,9 @@ static bool is_model_provider(daruma_str provider)
         F("windsurf"),
 #undef F
     };
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) /* most begin with it, and that is quick */
+        if (str_istarts(provider, families[i]))
+            return true;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (str_ifind(provider, families[i]) != STR_NONE)
             return true;
@@ -338,7 +342,8 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.message = daruma_redact(message, a);
-    f.subject = daruma_redact(f.subject, a);
+    if (f.subject.n >= SECRET_BYTES_MIN)
+        f.subject = daruma_redact(f.subject, a);
     return f;
 }
 

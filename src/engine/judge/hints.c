@@ -201,8 +201,10 @@ static daruma_ms text_wait(daruma_str t, daruma_moment at)
 {
     static const daruma_str cheap[] = {{"again", 5},         {"retry", 5},  {"reset", 5},  {"wait", 4},
                                        {"available in", 12}, {"resume", 6}, {"refresh", 7}};
-    bool any = false;
-    for (size_t i = 0; !any && i < sizeof cheap / sizeof *cheap; i++)
+    bool any = false, digit = false;
+    for (size_t i = 0; !digit && i < t.n; i++)
+        digit = ch_digit(t.p[i]);
+    for (size_t i = 0; digit && !any && i < sizeof cheap / sizeof *cheap; i++)
         any = str_find(t, cheap[i]) != STR_NONE;
     if (!any)
         return -1;

@@ -585,7 +585,7 @@ static bool is_html(daruma_str t)
 {
     static const daruma_str starts[] = {{"<!doctype", 9}, {"<html", 5}, {"<head", 5}, {"<body", 5}, {"<center>", 8},
                                         {"<title", 6},    {"<h1", 3},   {"<?xml", 5}, {"<!--", 4}};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; t.p[0] == '<' && i < sizeof starts / sizeof *starts; i++)
         if (str_istarts(t, starts[i]))
             return true;
     return false;

@@ -223,108 +223,90 @@ static size_t pem(daruma_str t, size_t at)
     return close == STR_NONE ? t.n : at + end + 9 + close + 5;
 }
 
-/* Can a key, a scheme or a secret name begin with these two bytes? Sorts out nearly every word. */
+/* Which second bytes follow a first one where a key, a scheme or a secret name begins; case
+ * ignored. Sorts out nearly every word. */
+#define B(c)    (1u << ((c) - 'a'))
+#define B_DASH  (1u << 26)
+#define B_EIGHT (1u << 27)
+static const uint32_t seconds[26] = {
+    // clang-format off
+    ['a' - 'a'] = B('i') | B('k') | B('s') | B('q') | B('b') | B('p') | B('u') | B('c'),
+    ['b' - 'a'] = B('e') | B('a'),
+    ['c' - 'a'] = B('s') | B('l') | B('o') | B('r'),
+    ['d' - 'a'] = B('a') | B('o'),
+    ['e' - 'a'] = B('y'),
+    ['f' - 'a'] = B('w'),
+    ['g' - 'a'] = B('s') | B('h') | B('i') | B('l'),
+    ['h' - 'a'] = B('f'),
+    ['i' - 'a'] = B('d'),
+    ['j' - 'a'] = B('i'),
+    ['k' - 'a'] = B('e'),
+    ['l' - 'a'] = B('i'),
+    ['n' - 'a'] = B('p') | B('v') | B('t'),
+    ['p' - 'a'] = B('k') | B('p') | B('a') | B('w') | B('r'),
+    ['r' - 'a'] = B('k') | B_EIGHT | B('e'),
+    ['s' - 'a'] = B('k') | B('b') | B('g') | B('e') | B('i'),
+    ['t' - 'a'] = B('g') | B('v') | B('o'),
+    ['w' - 'a'] = B('h'),
+    ['x' - 'a'] = B('a') | B('o') | B_DASH,
+    ['y' - 'a'] = B('a'),
+    // clang-format on
+};
+
 static bool may_begin(char first, char second)
 {
-#define P(a, b) ((a) << 8 | (b))
-    switch (P((unsigned char)first, (unsigned char)second)) {
-    case P('s', 'k'):
-    case P('p', 'k'):
-    case P('r', 'k'):
-    case P('g', 's'):
-    case P('x', 'a'):
-    case P('A', 'I'):
-    case P('y', 'a'):
-    case P('g', 'h'):
-    case P('g', 'i'):
-    case P('g', 'l'):
-    case P('h', 'f'):
-    case P('A', 'K'):
-    case P('A', 'S'):
-    case P('x', 'o'):
-    case P('n', 'p'):
-    case P('r', '8'):
-    case P('p', 'p'):
-    case P('n', 'v'):
-    case P('c', 's'):
-    case P('f', 'w'):
-    case P('t', 'g'):
-    case P('d', 'a'):
-    case P('A', 'Q'):
-    case P('n', 't'):
-    case P('l', 'i'):
-    case P('s', 'b'):
-    case P('e', 'y'):
-    case P('S', 'G'):
-    case P('d', 'o'):
-    case P('A', 'B'):
-    case P('t', 'v'):
-    case P('j', 'i'):
-    case P('w', 'h'):
-    case P('-', '-'):
-        return true;
-    default:
-        break;
-    }
-    switch (P((unsigned char)ch_lower(first), (unsigned char)ch_lower(second))) {
-    case P('b', 'e'):
-    case P('b', 'a'):
-    case P('x', '-'):
-    case P('a', 'p'):
-    case P('a', 'u'):
-    case P('p', 'a'):
-    case P('p', 'w'):
-    case P('s', 'e'):
-    case P('c', 'l'):
-    case P('a', 'c'):
-    case P('r', 'e'):
-    case P('i', 'd'):
-    case P('p', 'r'):
-    case P('c', 'o'):
-    case P('s', 'i'):
-    case P('c', 'r'):
-    case P('t', 'o'):
-    case P('k', 'e'):
-        return true;
-    default:
+    first = ch_lower(first);
+    second = ch_lower(second);
+    if (first < 'a' || first > 'z')
         return false;
-    }
-#undef P
+    uint32_t bit = second >= 'a' && second <= 'z' ? B(second) : second == '-' ? B_DASH : second == '8' ? B_EIGHT : 0;
+    return seconds[first - 'a'] & bit;
 }
 
-/* Finds the next secret at or after `at`; false when there is none. */
+/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`. */
+static size_t secret_word(daruma_str t, size_t at, size_t *keep)
+{
+    size_t end;
+    *keep = 0;
+    if (at + 1 >= t.n || !may_begin(t.p[at], t.p[at + 1]))
+        return at;
+    if ((end = known_key(t, at)) > at || (end = scheme(t, at, keep)) > at)
+        return end;
+    return named(t, at, keep);
+}
+
+/* Finds the next secret at or after `at`; false when there is none. Word for word: most are
+ * settled by their first two bytes. */
 static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
 {
-    for (size_t least = at; at < t.n; at++) {
+    for (size_t least = at, keep; at < t.n;) {
         char c = t.p[at];
-        if (c == '@' && (*to = mail(t, at, least, from)) > at)
-            return true;
-        if (c == ':' && at + 2 < t.n && t.p[at + 1] == '/' && t.p[at + 2] == '/') {
-            if ((*to = userinfo(t, at + 3)) > at + 3) {
-                *from = at + 3;
+        if (ch_alpha(c) || ch_digit(c)) {
+            if ((*to = secret_word(t, at, &keep)) > at) {
+                *from = at + keep;
                 return true;
             }
-            at += 2;
+            while (at < t.n && (ch_alpha(t.p[at]) || ch_digit(t.p[at]) || t.p[at] == '_'))
+                at++;
             continue;
         }
-        bool begins = at == 0 || !(ch_alpha(t.p[at - 1]) || ch_digit(t.p[at - 1]) || t.p[at - 1] == '_');
+        if (c == '@' && (*to = mail(t, at, least, from)) > at)
+            return true;
         if (c == '*') { /* what is left of a key stands before the mask */
             for (*from = at; *from > least && key_char(t.p[*from - 1]);)
                 --*from;
             if ((*to = masked_key(t, *from)) > *from)
                 return true;
         }
-        if (!begins || at + 1 >= t.n)
-            continue;
-        if (!may_begin(c, t.p[at + 1]))
-            continue;
-        size_t keep = 0, end;
-        if ((end = known_key(t, at)) > at || (end = scheme(t, at, &keep)) > at || (end = named(t, at, &keep)) > at ||
-            (c == '-' && (end = pem(t, at)) > at)) {
-            *from = at + keep;
-            *to = end;
+        if (c == ':' && str_starts(str_from(t, at), S("://")) && (*to = userinfo(t, at + 3)) > at + 3) {
+            *from = at + 3;
             return true;
         }
+        if (c == '-' && (*to = pem(t, at)) > at) {
+            *from = at;
+            return true;
+        }
+        at++;
     }
     return false;
 }
