@@ -3,6 +3,8 @@
 #include "base/arena.h"
 #include "net/http.h"
 #include "net/proxy.h"
+#include <malloc.h>
+#include <sys/resource.h>
 
 /* ---- a server that does what the path says ---- */
 
@@ -333,6 +335,56 @@ static void draining_lets_calls_end(void **state)
     peer_done(&busy);
     until(t.drain_done);
     peer_done(&idle);
+    server_close(t.s);
+}
+
+static void running_out_of_descriptors_is_survived(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    struct rlimit usually, none;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t.port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    peer p, q;
+    getrlimit(RLIMIT_NOFILE, &usually);
+    none = (struct rlimit){(rlim_t)fd + 1, usually.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    connect(fd, (struct sockaddr *)&at, sizeof at);
+    peer_own(&p, fd);
+    until(heard_end(&p)); /* turned away, not left hanging */
+    setrlimit(RLIMIT_NOFILE, &usually);
+    q = peer_connect(t.port);
+    peer_say(&q, HEAD("GET", "/x") "\r\n");
+    until(heard(&q, "HTTP/1.1 200 "));
+    peer_done(&p);
+    peer_done(&q);
+    server_close(t.s);
+}
+
+static void a_thousand_requests_leave_nothing_behind(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    static const char ask[] = HEAD("POST", "/x") "Content-Length: 3000\r\n\r\n";
+    char body[3000];
+    memset(body, 'b', sizeof body);
+    size_t before = 0;
+    peer p = peer_connect(t.port);
+    for (int i = 0; i < 1000; i++) {
+        peer_say(&p, ask);
+        peer_say_n(&p, body, sizeof body);
+        until((peer_hear(&p), p.n > sizeof body));
+        until(p.got[p.n - 1] == 'b' && t.requests == i + 1);
+        p.n = 0;
+        if (i == 100)
+            before = mallinfo2().uordblks;
+    }
+    /* A KiB a request would be 900 KiB. */
+    assert_true(mallinfo2().uordblks < before + (64u << 10));
+    peer_done(&p);
     server_close(t.s);
 }
 
@@ -871,6 +923,8 @@ int main(void)
         T(limits_are_told_to_the_client),
         T(an_idle_connection_is_closed_in_the_end),
         T(draining_lets_calls_end),
+        T(running_out_of_descriptors_is_survived),
+        T(a_thousand_requests_leave_nothing_behind),
         T(answers_are_read_strictly),
         T(the_request_is_framed_by_us),
         T(a_connection_is_used_again),
