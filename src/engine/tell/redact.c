@@ -29,45 +29,24 @@ static const struct {
 #undef K
 };
 
-/* Names whose value is a secret: "x-api-key: ...", "password=...", "\"token\": \"...\"". */
+/* Ends of names whose value is a secret: "x-api-key: ...", "DB_PASSWORD=...", "\"token\": \"...\"".
+ * The last ones are ordinary words: their value must look like a secret too. */
 static const daruma_str names[] = {
 #define N(s)                                                                                                           \
     {                                                                                                                  \
         s, sizeof s - 1                                                                                                \
     }
-    N("x-api-key"),
-    N("api-key"),
-    N("api_key"),
-    N("apikey"),
-    N("x-goog-api-key"),
-    N("authorization"),
-    N("password"),
-    N("passwd"),
-    N("pwd"),
-    N("secret"),
-    N("client_secret"),
-    N("access_token"),
-    N("refresh_token"),
-    N("id_token"),
-    N("auth_token"),
-    N("session_token"),
-    N("secret_key"),
-    N("access_key"),
-    N("private_key"),
-    N("set-cookie"),
-    N("cookie"),
-    N("x-auth-token"),
-    N("x-amz-security-token"),
-    N("x-amz-signature"),
-    N("sessionid"),
-    N("sig"),
-    N("signature_key"),
-    N("credential"),
-    N("proxy-authorization"),
-    N("token"),
-    N("key"),
+    // clang-format off
+    N("x-api-key"), N("api-key"), N("api_key"), N("apikey"), N("x-goog-api-key"),
+    N("authorization"), N("password"), N("passwd"), N("pwd"), N("client_secret"),
+    N("access_token"), N("refresh_token"), N("id_token"), N("auth_token"), N("session_token"),
+    N("secret_key"), N("access_key"), N("private_key"), N("set-cookie"), N("cookie"),
+    N("x-auth-token"), N("x-amz-security-token"), N("x-amz-signature"), N("sessionid"), N("proxy-authorization"),
+    N("sig"), N("secret"), N("credential"), N("token"), N("key"),
+// clang-format on
 #undef N
 };
+#define FIRST_WORD (int)(sizeof names / sizeof *names - 5)
 
 static bool key_char(char c)
 {
@@ -150,41 +129,53 @@ static size_t value_end(daruma_str t, size_t at, char quote, bool to_line_end)
     return end;
 }
 
-/* "name: value", "name=value", "name": "value"; behind the value, *keep up to it. */
-static size_t named(daruma_str t, size_t at, size_t *keep)
+/* The row of `names` that the name ends with ("OPENAI_API_KEY" with "api_key"), or -1. */
+static int secret_name(daruma_str name)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (ch_lower(t.p[at]) != names[i].p[0] || !str_istarts(str_from(t, at), names[i]))
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        daruma_str tail = names[i];
+        if (name.n < tail.n || ch_lower(name.p[name.n - 1]) != tail.p[tail.n - 1])
             continue;
-        size_t p = at + names[i].n;
-        bool quoted_name = p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\');
-        while (p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\'))
-            p++;
-        while (p < t.n && t.p[p] == ' ')
-            p++;
-        if (p >= t.n || (t.p[p] != '=' && t.p[p] != ':'))
-            continue;
-        bool is_query = t.p[p] == '=', header = !is_query && !quoted_name;
-        for (p++; p < t.n && t.p[p] == ' ';)
-            p++;
-        char quote = 0;
-        if (p < t.n && t.p[p] == '\\')
-            p++;
-        if (p < t.n && (t.p[p] == '"' || t.p[p] == '\''))
-            quote = t.p[p++];
-        bool whole_line = header && (str_ends(names[i], S("cookie")) || str_ends(names[i], S("authorization")));
-        size_t end = value_end(t, p, quote, whole_line);
-        daruma_str v = str_sub(t, p, end - p);
-        bool is_word = str_eq(names[i], S("key")) || str_eq(names[i], S("token")) || str_eq(names[i], S("sig")) ||
-                       str_eq(names[i], S("secret")) || str_eq(names[i], S("credential")) || header;
-        if (v.n == 0 || str_starts(v, S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
-            return at;
-        if (is_word && !whole_line && (v.n < 8 || !has_secret_form(v))) /* "Invalid api key: please check" */
-            return at;
-        *keep = p - at;
-        return end;
+        size_t from = name.n - tail.n;
+        if (str_ieq(str_from(name, from), tail) && (from == 0 || !ch_alpha(name.p[from - 1])))
+            return i;
     }
-    return at;
+    return -1;
+}
+
+/* "name: value", "name=value", "name": "value", the name being t[at..name_end); behind the value,
+ * *keep up to it. */
+static size_t named(daruma_str t, size_t at, size_t name_end, size_t *keep)
+{
+    size_t p = name_end;
+    while (p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\'))
+        p++;
+    bool quoted_name = p > name_end;
+    while (p < t.n && t.p[p] == ' ')
+        p++;
+    if (p >= t.n || (t.p[p] != '=' && t.p[p] != ':'))
+        return at;
+    int row = secret_name(str_sub(t, at, name_end - at));
+    if (row < 0)
+        return at;
+    bool header = t.p[p] == ':' && !quoted_name;
+    for (p++; p < t.n && t.p[p] == ' ';)
+        p++;
+    char quote = 0;
+    if (p < t.n && t.p[p] == '\\')
+        p++;
+    if (p < t.n && (t.p[p] == '"' || t.p[p] == '\''))
+        quote = t.p[p++];
+    bool whole_line = header && (str_ends(names[row], S("cookie")) || str_ends(names[row], S("authorization")));
+    size_t end = value_end(t, p, quote, whole_line);
+    daruma_str v = str_sub(t, p, end - p);
+    bool is_word = row >= FIRST_WORD || header;
+    if (v.n == 0 || str_starts(v, S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
+        return at;
+    if (is_word && !whole_line && (v.n < 8 || !has_secret_form(v))) /* "Invalid api key: please check" */
+        return at;
+    *keep = p - at;
+    return end;
 }
 
 /* The end of an e-mail address around the '@' at `at`; *from its beginning. */
@@ -223,32 +214,29 @@ static size_t pem(daruma_str t, size_t at)
     return close == STR_NONE ? t.n : at + end + 9 + close + 5;
 }
 
-/* Which second bytes follow a first one where a key, a scheme or a secret name begins; case
+/* Which second bytes follow a first one where a key or a scheme begins; case
  * ignored. Sorts out nearly every word. */
 #define B(c)    (1u << ((c) - 'a'))
-#define B_DASH  (1u << 26)
-#define B_EIGHT (1u << 27)
+#define B_EIGHT (1u << 26)
 static const uint32_t seconds[26] = {
     // clang-format off
-    ['a' - 'a'] = B('i') | B('k') | B('s') | B('q') | B('b') | B('p') | B('u') | B('c'),
+    ['a' - 'a'] = B('i') | B('k') | B('s') | B('q') | B('b'),
     ['b' - 'a'] = B('e') | B('a'),
-    ['c' - 'a'] = B('s') | B('l') | B('o') | B('r'),
+    ['c' - 'a'] = B('s'),
     ['d' - 'a'] = B('a') | B('o'),
     ['e' - 'a'] = B('y'),
     ['f' - 'a'] = B('w'),
     ['g' - 'a'] = B('s') | B('h') | B('i') | B('l'),
     ['h' - 'a'] = B('f'),
-    ['i' - 'a'] = B('d'),
     ['j' - 'a'] = B('i'),
-    ['k' - 'a'] = B('e'),
     ['l' - 'a'] = B('i'),
     ['n' - 'a'] = B('p') | B('v') | B('t'),
-    ['p' - 'a'] = B('k') | B('p') | B('a') | B('w') | B('r'),
-    ['r' - 'a'] = B('k') | B_EIGHT | B('e'),
-    ['s' - 'a'] = B('k') | B('b') | B('g') | B('e') | B('i'),
-    ['t' - 'a'] = B('g') | B('v') | B('o'),
+    ['p' - 'a'] = B('k') | B('p'),
+    ['r' - 'a'] = B('k') | B_EIGHT,
+    ['s' - 'a'] = B('k') | B('b') | B('g') | B('e'),
+    ['t' - 'a'] = B('g') | B('v'),
     ['w' - 'a'] = B('h'),
-    ['x' - 'a'] = B('a') | B('o') | B_DASH,
+    ['x' - 'a'] = B('a') | B('o') | B('p'),
     ['y' - 'a'] = B('a'),
     // clang-format on
 };
@@ -259,20 +247,21 @@ static bool may_begin(char first, char second)
     second = ch_lower(second);
     if (first < 'a' || first > 'z')
         return false;
-    uint32_t bit = second >= 'a' && second <= 'z' ? B(second) : second == '-' ? B_DASH : second == '8' ? B_EIGHT : 0;
+    uint32_t bit = second >= 'a' && second <= 'z' ? B(second) : second == '8' ? B_EIGHT : 0;
     return seconds[first - 'a'] & bit;
 }
 
 /* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`. */
 static size_t secret_word(daruma_str t, size_t at, size_t *keep)
 {
-    size_t end;
+    size_t word_end = at, end;
+    while (word_end < t.n && key_char(t.p[word_end]))
+        word_end++;
     *keep = 0;
-    if (at + 1 >= t.n || !may_begin(t.p[at], t.p[at + 1]))
-        return at;
-    if ((end = known_key(t, at)) > at || (end = scheme(t, at, keep)) > at)
+    if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1]) &&
+        ((end = known_key(t, at)) > at || (end = scheme(t, at, keep)) > at))
         return end;
-    return named(t, at, keep);
+    return named(t, at, word_end, keep);
 }
 
 /* Finds the next secret at or after `at`; false when there is none. Word for word: most are
