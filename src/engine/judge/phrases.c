@@ -270,6 +270,10 @@ const phrase phrases[] = {
     TOOL("fetch", NETWORK, "fetch failed", TOOLS, YES),
     TOOL("connection", NETWORK, "connection ", TOOLS, YES, .unless = "connection string"),
     TOOL("validation", VALIDATION, "validation", TOOLS),
+    TOOL("unknown_option", VALIDATION, "unknown option", TOOLS),
+    TOOL("unknown_argument", VALIDATION, "unrecognized argument", TOOLS),
+    TOOL("syntax", VALIDATION, "syntax error", TOOLS),
+    TOOL("undefined_method", NOT_FOUND, "no results", TOOLS),
     TOOL("required", VALIDATION, "required", TOOLS),
     TOOL("invalid", VALIDATION, "invalid", TOOLS),
     TOOL("must", VALIDATION, "must ", TOOLS),
@@ -440,6 +444,8 @@ const phrase phrases[] = {
     T("orphan.previous_response", INVALID_MESSAGE, "previous response with id"),
 
     /* ---- the model's own broken output ---- */
+    T("malformed.tool_input", MALFORMED_OUTPUT, "invalid input for tool"),
+    T("malformed.not_parse_response", MALFORMED_OUTPUT, "could not parse the response"),
     T("malformed.json_invalid", MALFORMED_OUTPUT, "json_invalid"),
     T("malformed.invalid_json_at", MALFORMED_OUTPUT, "invalid json: ", .also = "validation error"),
     T("malformed.no_response", MALFORMED_OUTPUT, "no response was returned"),
@@ -1025,6 +1031,7 @@ const phrase phrases[] = {
     T("model.deployment", MODEL_NOT_FOUND, "deployment * does not exist"),
     C(MODEL_NOT_FOUND, "deploymentnotfound", ),
     T("model.on_demand", MODEL_NOT_FOUND, "on-demand throughput"),
+    T("permission.data_policy", PERMISSION, "matching your data policy"),
     T("model.no_endpoints", MODEL_NOT_FOUND, "no endpoints found"),
     T("model.no_allowed", MODEL_NOT_FOUND, "no allowed providers"),
     T("model.not_chat", MODEL_NOT_FOUND, "not a chat model"),
@@ -1157,6 +1164,7 @@ const phrase phrases[] = {
     C(RATE_LIMIT, "too_many_requests", ),
     C(RATE_LIMIT, "rate_limit_reached_error", ),
 
+    T("server.had_an_error", SERVER_ERROR, "server had an error"),
     /* ---- time ---- */
     T("timeout.request", TIMEOUT, "request timeout"),
     T("timeout.gateway", TIMEOUT, "gateway timeout"),
@@ -1255,9 +1263,9 @@ const phrase phrases[] = {
     T("network.websocket", NETWORK, "websocket * closed"),
 
     /* ---- what the model's provider broke ---- */
+    T("server.bedrock_unable", OVERLOADED, "unable to process your request", .status = 503),
     T("server.internal", SERVER_ERROR, "internal server error"),
     T("server.internal_error", SERVER_ERROR, "internal error"),
-    T("server.had_an_error", SERVER_ERROR, "server had an error"),
     T("server.server_error", SERVER_ERROR, "server error"),
     T("server.bad_gateway", SERVER_ERROR, "bad gateway"),
     T("server.unavailable", SERVER_ERROR, "service unavailable"),
