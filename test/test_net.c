@@ -106,6 +106,12 @@ static void a_large_body_is_read_whole_in_any_pieces(void **state)
     peer_say_n(&p, body + 7, n - 7);
     until((peer_hear(&p), p.n > n));
     assert_memory_equal(p.got + p.n - n, body, n);
+    /* The next request begins in the same segment as the end of this one's body. */
+    static const char both[] = "z" HEAD("GET", "/next") "\r\n";
+    peer_say(&p, HEAD("POST", "/y") "Content-Length: 2\r\n\r\nz");
+    pump_ms(2);
+    peer_say(&p, both);
+    until(heard(&p, "\r\n\r\nzz") && heard(&p, "/next"));
     free(body);
     peer_done(&p);
     server_close(t.s);

@@ -49,6 +49,8 @@ static void on_tick(uv_timer_t *tick)
     }
     if (!somebody)
         uv_timer_stop(tick);
+    if (s->open == 0)
+        sys_memory_give_back();
 }
 
 void conn_wait_for(conn *c, conn_wait what)
@@ -511,6 +513,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
         return NULL;
     }
     sys_ignore_sigpipe();
+    sys_memory_keep();
     s->loop = loop;
     s->limits = *limits;
     s->ops = *ops;

@@ -115,7 +115,7 @@ static bool begin_body(conn *c, daruma_str in, http_fault *fault)
     }
     if (length > 0) {
         /* All at once: pages that no byte reaches cost nothing, and the socket is read straight into it. */
-        c->body = malloc((size_t)length);
+        c->body = malloc((size_t)length + 1); /* one more: see on_alloc() */
         if (!c->body) {
             *fault = (http_fault){503, "out of memory"};
             return false;
@@ -229,10 +229,25 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     conn *c = h->data;
     (void)suggested;
+    /* One byte more than is missing: a buffer that came back full would be taken for a sign that there is
+     * more, and cost another read. */
     if (c->state == IN_BODY)
-        *buf = uv_buf_init(c->body + c->nbody, (unsigned)(c->body_cap - c->nbody));
+        *buf = uv_buf_init(c->body + c->nbody, (unsigned)(c->body_cap - c->nbody + 1));
     else
         *buf = uv_buf_init(c->server->buffer, sizeof c->server->buffer);
+}
+
+/* Bytes have been read to their place, perhaps with one of the next request. */
+static void body_came(conn *c, const char *at, size_t n)
+{
+    size_t missing = c->body_cap - c->nbody;
+    char next = n > missing ? at[missing] : 0;
+    c->nbody += n > missing ? missing : n;
+    c->feeding = true;
+    body_grew(c);
+    c->feeding = false;
+    if (n > missing)
+        feed(c, (daruma_str){&next, 1});
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
@@ -249,10 +264,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
         return;
     }
     if (c->state == IN_BODY) {
-        c->nbody += (size_t)n;
-        c->feeding = true;
-        body_grew(c);
-        c->feeding = false;
+        body_came(c, buf->base, (size_t)n);
         return;
     }
     daruma_str in = {buf->base, (size_t)n};

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 /* ---- clock and dice ---- */
 
@@ -151,6 +154,21 @@ bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_s
 daruma_str sys_env(const char *name)
 {
     return str_of(getenv(name));
+}
+
+void sys_memory_keep(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 32 << 20);
+#endif
+}
+
+void sys_memory_give_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 void sys_ignore_sigpipe(void)
