@@ -5,33 +5,13 @@
  *
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
-#include "engine/judge/unwrap.h"
+#include "engine/judge/reader.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-
-/* What the member of an error object is to us. */
-enum role {
-    IS_NOTHING,
-    IS_MESSAGE, /* words for people */
-    IS_TITLE,   /* words for people, less telling than a message */
-    IS_CODE,    /* a name for the failure */
-    IS_STATUS,  /* HTTP status as a number, else a name */
-    IS_NEST,    /* holds another error, or text */
-    IS_CHOICES, /* an answer that holds an error */
-    IS_PARAM,
-    IS_WAIT, /* seconds, or a duration */
-    IS_WAIT_MS,
-    IS_RESET, /* a moment: unix seconds, milliseconds, or RFC 3339 */
-    IS_QUOTA, /* the id of a quota: "...PerDay..." */
-    IS_LIMIT,
-    IS_USED,
-    IS_RPC,
-    IS_IS_ERROR,
-};
 
 /* Member names as compared: lower case without '_' and '-'. */
 static const struct {
@@ -109,23 +89,10 @@ static const struct {
 #undef K
 };
 
-typedef struct reader {
-    said *s;
-    daruma_arena *a;
-    int best;        /* level of texts[0] */
-    int code_level;  /* level of s->code */
-    unsigned values; /* looked at so far: bounds the whole work */
-} reader;
-
-#define UNWRAP_VALUES_MAX 512 /* members of one error body; real ones have under 60 */
-#define UNWRAP_BRACES_MAX 8   /* places in a text where JSON may begin */
-#define PARAM_BYTES_MAX   200 /* a longer name of a parameter is none */
-#define KEY_BYTES_MAX     24  /* the longest name in `keys` is shorter */
-
 static void read_any(reader *r, daruma_str text, int level);
 static void read_value(reader *r, daruma_str value, int level);
 
-static enum role role_of(daruma_str key)
+enum role reader_role(daruma_str key)
 {
     char low[KEY_BYTES_MAX];
     size_t n = 0;
@@ -146,7 +113,7 @@ static enum role role_of(daruma_str key)
 
 /* ---- what was found ------------------------------------------------------------- */
 
-static void add_text(reader *r, daruma_str text, int level)
+void reader_text(reader *r, daruma_str text, int level)
 {
     said *s = r->s;
     text = str_trim(text);
@@ -168,12 +135,12 @@ static void add_text(reader *r, daruma_str text, int level)
     }
 }
 
-static bool http_status(int64_t n)
+bool reader_is_status(int64_t n)
 {
     return n >= 400 && n <= 599;
 }
 
-static void add_code(reader *r, daruma_str code, int level)
+void reader_code(reader *r, daruma_str code, int level)
 {
     said *s = r->s;
     code = str_trim(code);
@@ -187,7 +154,7 @@ static void add_code(reader *r, daruma_str code, int level)
     if (colon != STR_NONE && colon)
         code = str_sub(code, 0, colon);
     int64_t n;
-    if (str_int(code, &n) && http_status(n))
+    if (str_int(code, &n) && reader_is_status(n))
         s->status = (int)n;
     if (s->ncodes < SAID_CODES)
         s->codes[s->ncodes++] = code;
@@ -226,7 +193,7 @@ static void add_reset(reader *r, daruma_str text)
 }
 
 /* One member of an error object, already as text. `level` is how deep the object stands. */
-static void add_member(reader *r, enum role role, daruma_str text, int level)
+void reader_member(reader *r, enum role role, daruma_str text, int level)
 {
     int64_t n;
     switch (role) {
@@ -235,23 +202,23 @@ static void add_member(reader *r, enum role role, daruma_str text, int level)
         read_any(r, text, level + 1);
         break;
     case IS_TITLE:
-        add_text(r, text, 0);
+        reader_text(r, text, 0);
         break;
     case IS_STATUS:
-        if (str_int(text, &n) && http_status(n))
+        if (str_int(text, &n) && reader_is_status(n))
             r->s->status = (int)n;
         else
-            add_code(r, text, level);
+            reader_code(r, text, level);
         break;
     case IS_CODE:
         if (str_findch(text, ' ') != STR_NONE)
-            add_text(r, text, level); /* a "reason" in words */
+            reader_text(r, text, level); /* a "reason" in words */
         else
-            add_code(r, text, level);
+            reader_code(r, text, level);
         break;
     case IS_PARAM:
         if (str_findch(text, ' ') != STR_NONE)
-            add_text(r, text, level); /* some put the sentence there */
+            reader_text(r, text, level); /* some put the sentence there */
         else if (text.n && text.n < PARAM_BYTES_MAX)
             r->s->param = text;
         break;
@@ -332,7 +299,7 @@ static void read_object(reader *r, daruma_str object, int level)
     json_iter it = json_open(object);
     r->s->shape |= SAID_CODED;
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
-        enum role role = role_of(key);
+        enum role role = reader_role(key);
         if (role == IS_NOTHING) {
             if (json_is_string(v) && v.n > words.n && memchr(v.p, ' ', v.n))
                 words = v;
@@ -349,11 +316,11 @@ static void read_object(reader *r, daruma_str object, int level)
             else if (role == IS_CHOICES)
                 read_choices(r, v, level);
         } else {
-            add_member(r, role, scalar(r, v), level);
+            reader_member(r, role, scalar(r, v), level);
         }
     }
     if (level > 0 && r->s->ntexts == texts && r->s->ncodes) /* an error whose message has an unheard-of name */
-        add_text(r, json_text(words, r->a), level);
+        reader_text(r, json_text(words, r->a), level);
 }
 
 static void read_value(reader *r, daruma_str v, int level)
@@ -375,172 +342,7 @@ static void read_value(reader *r, daruma_str v, int level)
     }
 }
 
-/* ---- what only resembles JSON -------------------------------------------------------- */
-
-/* Backslash escapes away: what a Python repr or a twice quoted string carries. */
-static daruma_str unescape(reader *r, daruma_str raw)
-{
-    if (str_findch(raw, '\\') == STR_NONE)
-        return raw;
-    char *out = arena_take(r->a, raw.n, 1);
-    if (!out)
-        return raw;
-    size_t n = 0;
-    for (size_t i = 0; i < raw.n; i++) {
-        char c = raw.p[i];
-        if (c == '\\' && i + 1 < raw.n) {
-            c = raw.p[++i];
-            c = c == 'n' || c == 't' || c == 'r' ? ' ' : c;
-        }
-        out[n++] = c;
-    }
-    return (daruma_str){out, n};
-}
-
-/* Where the value that `quote` opened ends: at a quote with , } ] ) or nothing behind it. */
-static size_t loose_end(daruma_str t, size_t at, char quote)
-{
-    for (size_t i = at; i < t.n; i++) {
-        if (t.p[i] == '\\') {
-            i++;
-            continue;
-        }
-        if (t.p[i] != quote)
-            continue;
-        size_t next = i + 1;
-        while (next < t.n && (ch_space(t.p[next]) || t.p[next] == '\\'))
-            next++;
-        if (next >= t.n || memchr(",}])\"'", t.p[next], 6))
-            return i;
-    }
-    return t.n;
-}
-
-/* `"body", "messages", 0]...` as "body.messages.0". */
-static void add_loose_path(reader *r, daruma_str list)
-{
-    daruma_buf b = buf_in(r->a);
-    for (size_t i = 0; i < list.n && list.p[i] != ']'; i++)
-        if (ch_word(list.p[i]))
-            buf_putc(&b, list.p[i]);
-        else if (list.p[i] == ',')
-            buf_putc(&b, '.');
-    if (!r->s->param.n)
-        r->s->param = buf_str(&b);
-}
-
-/* Reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
-static bool read_loose(reader *r, daruma_str t, int level)
-{
-    bool any = false;
-    int deep = level;
-    for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
-        char q = t.p[i];
-        if (q == '{')
-            deep += deep <= JSON_UNWRAP_LEVELS_MAX;
-        if (q != '"' && q != '\'')
-            continue;
-        size_t end = i + 1;
-        while (end < t.n && end - i <= KEY_BYTES_MAX && (ch_word(t.p[end]) || t.p[end] == '-'))
-            end++;
-        if (end >= t.n || t.p[end] == '\\' || t.p[end] != q || end == i + 1)
-            continue;
-        size_t v = end + 1;
-        while (v < t.n && t.p[v] == ' ')
-            v++;
-        if (v >= t.n || t.p[v] != ':')
-            continue;
-        for (v++; v < t.n && t.p[v] == ' ';)
-            v++;
-        enum role role = role_of(str_sub(t, i + 1, end - i - 1));
-        if (v >= t.n)
-            break;
-        r->values++;
-        if (t.p[v] == '"' || t.p[v] == '\'') {
-            if (v + 2 < t.n && t.p[v + 1] == '{' && (t.p[v + 2] == '"' || t.p[v + 2] == '\'')) {
-                i = v; /* an object in quotes that nobody escaped: go on inside it */
-                continue;
-            }
-            size_t stop = loose_end(t, v + 1, t.p[v]);
-            if (role != IS_NOTHING) {
-                add_member(r, role, unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
-                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_NEST;
-            }
-            i = stop;
-        } else if (t.p[v] == '[' && role == IS_PARAM) {
-            add_loose_path(r, str_sub(t, v + 1, PARAM_BYTES_MAX));
-            i = v;
-        } else if (ch_digit(t.p[v]) || t.p[v] == '-') {
-            size_t stop = v + 1;
-            while (stop < t.n && (ch_digit(t.p[stop]) || t.p[stop] == '.'))
-                stop++;
-            add_member(r, role, str_sub(t, v, stop - v), deep);
-            i = stop - 1;
-        } else {
-            i = v - 1;
-        }
-    }
-    return any;
-}
-
-/* ---- text ------------------------------------------------------------------------------- */
-
-/* "RateLimitError", "litellm.Timeout:", "botocore.errorfactory.ThrottlingException": names of classes. */
-static bool is_class(daruma_str w)
-{
-    static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
-    if (w.n < 6 || !ch_alpha(w.p[0]))
-        return false;
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
-        if (w.n > tails[i].n && str_ends(w, tails[i]))
-            return true;
-    return false;
-}
-
-/* Class names and status numbers of the text around a message, or of a bare message. Only the
- * beginning counts: further on a number is anything. */
-static void read_prefix(reader *r, daruma_str t, bool is_all)
-{
-    static const daruma_str says_status[] = {
-        {"error code", 10}, {"status code", 11}, {"statuscode", 10}, {"status_code", 11}, {"status", 6},
-        {"http", 4},        {"http/1.1", 8},     {"code", 4},        {"http error", 10},  {"api error", 9},
-        {"error", 5},       {"returned", 8},     {"response", 8},    {"with status", 11}, {"api", 3},
-    };
-    t = str_sub(t, 0, 300);
-    for (size_t i = 0; i < t.n;) {
-        if (!ch_word(t.p[i])) {
-            i++;
-            continue;
-        }
-        size_t end = i;
-        while (end < t.n && (ch_word(t.p[end]) || (t.p[end] == '.' && end + 1 < t.n && ch_word(t.p[end + 1]))))
-            end++;
-        daruma_str w = str_sub(t, i, end - i);
-        int64_t n;
-        if (is_class(w)) {
-            for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
-                w = str_from(w, dot + 1);
-            add_code(r, w, -1);
-        } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
-            add_code(r, w, 0);
-        } else if (w.n == 3 && str_int(w, &n) && http_status(n) && !r->s->status) {
-            size_t b = i;
-            while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))
-                b--;
-            daruma_str before = str_sub(t, 0, b);
-            bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
-            if (!told && before.n && before.n < 11 && is_class(before))
-                told = true;
-            for (size_t k = 0; !told && k < sizeof says_status / sizeof *says_status; k++) {
-                daruma_str s = says_status[k];
-                told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
-            }
-            if (told || (i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')'))
-                r->s->status = (int)n;
-        }
-        i = end;
-    }
-}
+/* ---- text -------------------------------------------------------------------------------------- */
 
 /* Text with an object somewhere in it: the object is what was said, the rest is wrapping. */
 static bool read_embedded(reader *r, daruma_str t, int level)
@@ -561,16 +363,16 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             if (!quoted)
                 continue;
             if (rest.p[1] == '\\') /* {\"error\": one level of quoting too many */
-                rest = unescape(r, rest);
-            if (!read_loose(r, rest, level + 1))
+                rest = reader_unescape(r, rest);
+            if (!reader_loose(r, rest, level + 1))
                 continue;
             end = t.n;
         }
         if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1) {
             daruma_str prefix = str_sub(t, 0, i);
             if (i) {
-                read_prefix(r, prefix, false);
-                add_text(r, prefix, level - 1);
+                reader_prefix(r, prefix, false);
+                reader_text(r, prefix, level - 1);
             }
             return true;
         }
@@ -624,8 +426,8 @@ static void read_html(reader *r, daruma_str t, int level)
             out[n++] = ' ';
     }
     daruma_str text = str_trim((daruma_str){out, n});
-    read_prefix(r, text, true);
-    add_text(r, text, level);
+    reader_prefix(r, text, true);
+    reader_text(r, text, level);
 }
 
 static bool is_sse(daruma_str t)
@@ -663,9 +465,9 @@ static void read_sse(reader *r, daruma_str t, int level)
             read_value(r, v, level + 1);
         } else if (data.n && data.p[0] == '{') {
             r->s->shape |= SAID_CUT;
-            read_loose(r, data, level + 1);
+            reader_loose(r, data, level + 1);
         } else {
-            add_text(r, data, level + 1);
+            reader_text(r, data, level + 1);
         }
     }
 }
@@ -678,7 +480,7 @@ static void read_any(reader *r, daruma_str t, int level)
     if (!t.n)
         return;
     if (level > JSON_UNWRAP_LEVELS_MAX) {
-        add_text(r, t, level);
+        reader_text(r, t, level);
         return;
     }
     if (t.p[0] == '{' || t.p[0] == '[') {
@@ -693,7 +495,7 @@ static void read_any(reader *r, daruma_str t, int level)
                 end = rest.n ? json_skip(rest, 0, &v) : STR_NONE;
             }
             if (rest.n && t.p[0] == '[' && r->s->ntexts == texts)
-                add_text(r, t, level); /* "[Tool] failed": not JSON after all */
+                reader_text(r, t, level); /* "[Tool] failed": not JSON after all */
             else if (rest.n && rest.p[0] == '{')
                 r->s->shape |= SAID_CUT;
             return;
@@ -702,7 +504,7 @@ static void read_any(reader *r, daruma_str t, int level)
             r->s->shape |= SAID_ANSWER | SAID_CUT; /* an answer cut short: its words are the model's */
             return;
         }
-        if (read_loose(r, t, level)) {
+        if (reader_loose(r, t, level)) {
             if (r->s->ntexts == 0)
                 r->s->shape |= SAID_CUT;
             return;
@@ -720,8 +522,8 @@ static void read_any(reader *r, daruma_str t, int level)
     } else if (is_sse(t)) {
         read_sse(r, t, level);
     } else if (!read_embedded(r, t, level)) {
-        read_prefix(r, t, true);
-        add_text(r, t, level);
+        reader_prefix(r, t, true);
+        reader_text(r, t, level);
     }
 }
 

@@ -1,0 +1,174 @@
+/* loose.c - reads what only resembles JSON (Python dicts, unescaped quotes, a cut body) and what
+ * SDKs put before it (class names, status numbers). */
+#include "engine/judge/reader.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* ---- what only resembles JSON -------------------------------------------------------- */
+
+/* Backslash escapes away: what a Python repr or a twice quoted string carries. */
+daruma_str reader_unescape(reader *r, daruma_str raw)
+{
+    if (str_findch(raw, '\\') == STR_NONE)
+        return raw;
+    char *out = arena_take(r->a, raw.n, 1);
+    if (!out)
+        return raw;
+    size_t n = 0;
+    for (size_t i = 0; i < raw.n; i++) {
+        char c = raw.p[i];
+        if (c == '\\' && i + 1 < raw.n) {
+            c = raw.p[++i];
+            c = c == 'n' || c == 't' || c == 'r' ? ' ' : c;
+        }
+        out[n++] = c;
+    }
+    return (daruma_str){out, n};
+}
+
+/* Where the value that `quote` opened ends: at a quote with , } ] ) or nothing behind it. */
+static size_t loose_end(daruma_str t, size_t at, char quote)
+{
+    for (size_t i = at; i < t.n; i++) {
+        if (t.p[i] == '\\') {
+            i++;
+            continue;
+        }
+        if (t.p[i] != quote)
+            continue;
+        size_t next = i + 1;
+        while (next < t.n && (ch_space(t.p[next]) || t.p[next] == '\\'))
+            next++;
+        if (next >= t.n || memchr(",}])\"'", t.p[next], 6))
+            return i;
+    }
+    return t.n;
+}
+
+/* `"body", "messages", 0]...` as "body.messages.0". */
+static void add_loose_path(reader *r, daruma_str list)
+{
+    daruma_buf b = buf_in(r->a);
+    for (size_t i = 0; i < list.n && list.p[i] != ']'; i++)
+        if (ch_word(list.p[i]))
+            buf_putc(&b, list.p[i]);
+        else if (list.p[i] == ',')
+            buf_putc(&b, '.');
+    if (!r->s->param.n)
+        r->s->param = buf_str(&b);
+}
+
+/* Reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
+bool reader_loose(reader *r, daruma_str t, int level)
+{
+    bool any = false;
+    int deep = level;
+    for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
+        char q = t.p[i];
+        if (q == '{')
+            deep += deep <= JSON_UNWRAP_LEVELS_MAX;
+        if (q != '"' && q != '\'')
+            continue;
+        size_t end = i + 1;
+        while (end < t.n && end - i <= KEY_BYTES_MAX && (ch_word(t.p[end]) || t.p[end] == '-'))
+            end++;
+        if (end >= t.n || t.p[end] == '\\' || t.p[end] != q || end == i + 1)
+            continue;
+        size_t v = end + 1;
+        while (v < t.n && t.p[v] == ' ')
+            v++;
+        if (v >= t.n || t.p[v] != ':')
+            continue;
+        for (v++; v < t.n && t.p[v] == ' ';)
+            v++;
+        enum role role = reader_role(str_sub(t, i + 1, end - i - 1));
+        if (v >= t.n)
+            break;
+        r->values++;
+        if (t.p[v] == '"' || t.p[v] == '\'') {
+            if (v + 2 < t.n && t.p[v + 1] == '{' && (t.p[v + 2] == '"' || t.p[v + 2] == '\'')) {
+                i = v; /* an object in quotes that nobody escaped: go on inside it */
+                continue;
+            }
+            size_t stop = loose_end(t, v + 1, t.p[v]);
+            if (role != IS_NOTHING) {
+                reader_member(r, role, reader_unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
+                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_NEST;
+            }
+            i = stop;
+        } else if (t.p[v] == '[' && role == IS_PARAM) {
+            add_loose_path(r, str_sub(t, v + 1, PARAM_BYTES_MAX));
+            i = v;
+        } else if (ch_digit(t.p[v]) || t.p[v] == '-') {
+            size_t stop = v + 1;
+            while (stop < t.n && (ch_digit(t.p[stop]) || t.p[stop] == '.'))
+                stop++;
+            reader_member(r, role, str_sub(t, v, stop - v), deep);
+            i = stop - 1;
+        } else {
+            i = v - 1;
+        }
+    }
+    return any;
+}
+
+/* ---- text ------------------------------------------------------------------------------- */
+
+/* "RateLimitError", "litellm.Timeout:", "botocore.errorfactory.ThrottlingException": names of classes. */
+static bool is_class(daruma_str w)
+{
+    static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
+    if (w.n < 6 || !ch_alpha(w.p[0]))
+        return false;
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        if (w.n > tails[i].n && str_ends(w, tails[i]))
+            return true;
+    return false;
+}
+
+/* Class names and status numbers of the text around a message, or of a bare message. Only the
+ * beginning counts: further on a number is anything. */
+void reader_prefix(reader *r, daruma_str t, bool is_all)
+{
+    static const daruma_str says_status[] = {
+        {"error code", 10}, {"status code", 11}, {"statuscode", 10}, {"status_code", 11}, {"status", 6},
+        {"http", 4},        {"http/1.1", 8},     {"code", 4},        {"http error", 10},  {"api error", 9},
+        {"error", 5},       {"returned", 8},     {"response", 8},    {"with status", 11}, {"api", 3},
+    };
+    t = str_sub(t, 0, 300);
+    for (size_t i = 0; i < t.n;) {
+        if (!ch_word(t.p[i])) {
+            i++;
+            continue;
+        }
+        size_t end = i;
+        while (end < t.n && (ch_word(t.p[end]) || (t.p[end] == '.' && end + 1 < t.n && ch_word(t.p[end + 1]))))
+            end++;
+        daruma_str w = str_sub(t, i, end - i);
+        int64_t n;
+        if (is_class(w)) {
+            for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
+                w = str_from(w, dot + 1);
+            reader_code(r, w, -1);
+        } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
+            reader_code(r, w, 0);
+        } else if (w.n == 3 && str_int(w, &n) && reader_is_status(n) && !r->s->status) {
+            size_t b = i;
+            while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))
+                b--;
+            daruma_str before = str_sub(t, 0, b);
+            bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
+            if (!told && before.n && before.n < 11 && is_class(before))
+                told = true;
+            for (size_t k = 0; !told && k < sizeof says_status / sizeof *says_status; k++) {
+                daruma_str s = says_status[k];
+                told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
+            }
+            if (told || (i && t.p[i - 1] == '(' && end < t.n && t.p[end] == ')'))
+                r->s->status = (int)n;
+        }
+        i = end;
+    }
+}

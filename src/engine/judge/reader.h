@@ -1,0 +1,53 @@
+/* reader.h - unwrap.c and loose.c share it: one body being read. */
+#ifndef JUDGE_READER_H
+#define JUDGE_READER_H
+#include "engine/judge/unwrap.h"
+
+/* What the member of an error object is to us. */
+enum role {
+    IS_NOTHING,
+    IS_MESSAGE, /* words for people */
+    IS_TITLE,   /* words for people, less telling than a message */
+    IS_CODE,    /* a name for the failure */
+    IS_STATUS,  /* HTTP status as a number, else a name */
+    IS_NEST,    /* holds another error, or text */
+    IS_CHOICES, /* an answer that holds an error */
+    IS_PARAM,
+    IS_WAIT, /* seconds, or a duration */
+    IS_WAIT_MS,
+    IS_RESET, /* a moment: unix seconds, milliseconds, or RFC 3339 */
+    IS_QUOTA, /* the id of a quota: "...PerDay..." */
+    IS_LIMIT,
+    IS_USED,
+    IS_RPC,
+    IS_IS_ERROR,
+};
+
+typedef struct reader {
+    said *s;
+    daruma_arena *a;
+    int best;        /* level of texts[0] */
+    int code_level;  /* level of s->code */
+    unsigned values; /* looked at so far: bounds the whole work */
+} reader;
+
+#define UNWRAP_VALUES_MAX 512 /* members of one error body; real ones have under 60 */
+#define UNWRAP_BRACES_MAX 8   /* places in a text where JSON may begin */
+#define PARAM_BYTES_MAX   200 /* a longer name of a parameter is none */
+#define KEY_BYTES_MAX     24  /* the longest name in `keys` is shorter */
+
+enum role reader_role(daruma_str key); /* of the member with this name */
+bool reader_is_status(int64_t n);      /* 400 to 599 */
+
+/* What was found, at a level of nesting: the deepest text is the message. */
+void reader_text(reader *r, daruma_str text, int level);
+void reader_code(reader *r, daruma_str code, int level);
+void reader_member(reader *r, enum role role, daruma_str text, int level);
+
+/* loose.c: reads `"key": value` and `'key': value` wherever they stand. True when there was any. */
+bool reader_loose(reader *r, daruma_str t, int level);
+/* Backslash escapes away: what a Python repr or a twice quoted string carries. */
+daruma_str reader_unescape(reader *r, daruma_str raw);
+/* Class names and status numbers of the text around a message, or (is_all) of a bare message. */
+void reader_prefix(reader *r, daruma_str t, bool is_all);
+#endif
