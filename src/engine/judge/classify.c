@@ -123,10 +123,10 @@ static bool is_model_provider(daruma_str provider)
 #undef F
     };
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) /* most begin with it, and that is quick */
-        if (str_istarts(provider, families[i]))
+        if (provider.n && ch_lower(provider.p[0]) == families[i].p[0] && str_istarts(provider, families[i]))
             return true;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (str_ifind(provider, families[i]) != STR_NONE)
+        if (families[i].n < provider.n && str_ifind(provider, families[i]) != STR_NONE)
             return true;
     return false;
 }
