@@ -163,8 +163,13 @@ static void an_event_is_said_in_one_readable_line(void **state)
     e.target = &t;
     e.remedy = &r;
     e.attempt = 2;
-    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_retry_attempt  main/m-main key k1  rate_limit (429): Slow down"
+    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_retry_attempt  main/m-main key k1  rate_limit (429)"
                          "  -> wait_retry in 2 s  call 2\n");
+    e.name = "llm_request_failed"; /* the provider's words stand where it failed, once */
+    e.remedy = NULL;
+    e.attempt = 1;
+    assert_str(said(&e), "00:00:01  1a2b3c4d  llm_request_failed  main/m-main key k1  rate_limit (429): Slow down"
+                         "  call 1\n");
 }
 
 static void a_buffer_without_room_says_so_and_nothing_else_happens(void **state)

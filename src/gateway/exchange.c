@@ -516,15 +516,29 @@ static bool safe_again(const exchange *x, const daruma_evidence *ev)
     return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401;
 }
 
+/* Calls one target may get for the failure at hand. */
+static int64_t tries_of(const exchange *x)
+{
+    const daruma_policy *p = x->kase.policy;
+    uint32_t n = p->kinds[x->failure.kind].max_attempts;
+    return n ? n : p->max_attempts;
+}
+
 static void obey(exchange *x, daruma_remedy r, daruma_moment at)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     x->g->counts.remedies[r.remedy]++;
-    e.name = "llm_retry_attempt";
     e.failure = &x->failure;
     e.remedy = &r;
     e.delay = r.wait;
+    if (!x->recovering) {
+        x->recovering = true;
+        e.name = "error_recovery_attempt";
+        exchange_event(x, &e);
+    }
+    e.name = "llm_retry_attempt";
     e.attempt = x->kase.attempts + 1;
+    e.max_attempts = tries_of(x);
     if (r.target >= 0)
         e.target = &x->targets[r.target];
     exchange_event(x, &e);

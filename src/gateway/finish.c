@@ -76,10 +76,14 @@ static void announce(exchange *x, daruma_outcome o)
 {
     daruma_moment at = exchange_now();
     daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "error_recovery_failed";
     e.failure = &x->failure;
-    e.outcome = o;
     e.attempts = x->kase.attempts;
+    if (x->kase.attempts > 1) {
+        e.name = "llm_retry_exhausted";
+        exchange_event(x, &e);
+    }
+    e.name = "error_recovery_failed";
+    e.outcome = o;
     e.took = at.now - x->started;
     exchange_event(x, &e);
 }

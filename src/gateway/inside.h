@@ -153,6 +153,7 @@ struct exchange {
     bool streaming; /* the client wants a stream */
     bool pending;   /* 200 was sent before there was an answer (heartbeat) */
     bool paused;
+    bool recovering;        /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
     /* the attempt */
     answer_mode mode;

@@ -121,13 +121,14 @@ static void say_target(const daruma_target *t, daruma_buf *out)
     }
 }
 
-static void say_failure(const daruma_failure *f, daruma_buf *out)
+/* `words`: the provider's message too; it is said once, where the failure happened. */
+static void say_failure(const daruma_failure *f, bool words, daruma_buf *out)
 {
     BUF_LIT(out, "  ");
     buf_putz(out, daruma_kind_name(f->kind));
     if (f->status > 0)
         buf_printf(out, " (%d)", f->status);
-    if (f->message.n) {
+    if (words && f->message.n) {
         BUF_LIT(out, ": ");
         say_text(f->message, out);
     }
@@ -169,7 +170,7 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
     if (e->target)
         say_target(e->target, out);
     if (e->failure)
-        say_failure(e->failure, out);
+        say_failure(e->failure, !e->remedy && e->outcome == DARUMA_OUTCOME_PENDING, out);
     if (e->remedy)
         say_remedy(e, out);
     if (e->attempt >= 0)
