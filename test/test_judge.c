@@ -301,6 +301,19 @@ static void a_message_carries_no_secret(void **state)
     assert_str(judge(&ev, &a).message, "bad key [redacted] for you");
 }
 
+static void a_failure_outlives_what_was_judged(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    char body[] = "{\"error\":{\"code\":\"c123\",\"param\":\"top_p\",\"message\":\"no such thing\"}}";
+    daruma_evidence ev = {.status = 400, .body = str_of(body)};
+    daruma_failure f = judge(&ev, &a);
+    memset(body, 'x', sizeof body);
+    assert_str(f.subject, "top_p");
+    assert_str(f.code, "c123");
+    assert_str(f.message, "no such thing");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +328,7 @@ int main(void)
         cmocka_unit_test(without_a_clock_no_date_is_read),
         cmocka_unit_test(secrets_go_and_words_stay),
         cmocka_unit_test(a_message_carries_no_secret),
+        cmocka_unit_test(a_failure_outlives_what_was_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

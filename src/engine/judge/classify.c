@@ -342,8 +342,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.message = daruma_redact(message, a);
-    if (f.subject.n >= SECRET_BYTES_MIN)
-        f.subject = daruma_redact(f.subject, a);
+    f.subject = f.subject.n >= SECRET_BYTES_MIN ? daruma_redact(f.subject, a) : arena_copy(a, f.subject);
     return f;
 }
 
