@@ -1,6 +1,7 @@
 // Starts a gateway and a faulty provider on free ports and talks to both.
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,83 +34,133 @@ async function answers(url, child) {
   throw new Error(`${url} does not answer`);
 }
 
-function start(args) {
-  const child = spawn(daruma, args, { stdio: ["ignore", "pipe", "pipe"] });
+function start(args, env) {
+  // A small quarantine: memory that a sanitizer keeps for itself is not the gateway's.
+  const sanitizer = { ASAN_OPTIONS: "quarantine_size_mb=4:malloc_context_size=5", ...process.env };
+  const child = spawn(daruma, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...sanitizer, ...env } });
   child.said = "";
   for (const s of [child.stdout, child.stderr]) s.on("data", (d) => (child.said = (child.said + d).slice(-20000)));
   return child;
 }
 
-const config = (gateway, chaos, events) => `
-listen: 127.0.0.1:${gateway}
-providers:
-  - name: main
-    dialect: openai
-    url: http://127.0.0.1:${chaos}/v1
-    keys:
-      - { value: sk-one, account: a }
-      - { value: sk-two, account: b }
-  - name: claude
-    dialect: anthropic
-    url: http://127.0.0.1:${chaos}
-    keys: [ { value: sk-one, account: a }, { value: sk-two, account: b } ]
-models:
-  - { name: m-main, targets: [main/m-main, main/m-fallback] }
-  - { name: m-single, targets: [main/m-single] }
-  - { name: c-main, targets: [claude/c-main, claude/c-fallback] }
-  - { name: c-single, targets: [claude/c-single] }
-timeouts: { connect: 2s, first_byte: 1s, idle: 1s, total: 15s }
-recovery:
-  kinds:
-    rate_limit: { delay: 50ms, max_delay: 400ms }
-    overloaded: { delay: 20ms, max_delay: 200ms }
-    server_error: { delay: 20ms, max_delay: 200ms }
-    timeout: { delay: 20ms, max_delay: 200ms }
-    network: { delay: 20ms, max_delay: 200ms }
-events: { file: ${events} }
-`;
+// The gateway's configuration, as an object that a scenario may change: JSON is YAML.
+const keys = () => [{ value: "sk-one", account: "a" }, { value: "sk-two", account: "b" }];
+const config = (gateway, chaos, own, events) => ({
+  listen: `127.0.0.1:${gateway}`,
+  providers: [
+    { name: "main", dialect: "openai", url: `http://127.0.0.1:${chaos}/v1`, keys: keys() },
+    { name: "claude", dialect: "anthropic", url: `http://127.0.0.1:${chaos}`, keys: keys() },
+    { name: "own", dialect: "openai", url: `http://127.0.0.1:${own}/v1`, keys: keys() },
+    { name: "own-claude", dialect: "anthropic", url: `http://127.0.0.1:${own}`, keys: keys() },
+  ],
+  models: [
+    { name: "m-main", targets: ["main/m-main", "main/m-fallback"] },
+    { name: "m-single", targets: ["main/m-single"] },
+    { name: "c-main", targets: ["claude/c-main", "claude/c-fallback"] },
+    { name: "c-single", targets: ["claude/c-single"] },
+    { name: "m-own", targets: ["own/m-own"] },
+    { name: "c-own", targets: ["own-claude/c-own"] },
+  ],
+  timeouts: { connect: "2s", first_byte: "1s", idle: "1s", total: "15s" },
+  recovery: {
+    kinds: {
+      rate_limit: { delay: "50ms", max_delay: "400ms" },
+      overloaded: { delay: "20ms", max_delay: "200ms" },
+      server_error: { delay: "20ms", max_delay: "200ms" },
+      timeout: { delay: "20ms", max_delay: "200ms" },
+      network: { delay: "20ms", max_delay: "200ms" },
+    },
+  },
+  events: { file: events },
+});
+
+// A provider of the test's own: it keeps every request as it came, and answers what the scenario says.
+async function ownProvider() {
+  const own = { seen: [], answer: null };
+  const server = createHttpServer((req, res) => {
+    const parts = [];
+    req.on("data", (d) => parts.push(d));
+    req.on("end", () => {
+      const r = { method: req.method, url: req.url, headers: req.headers, raw: req.rawHeaders, body: Buffer.concat(parts), n: own.seen.length + 1 };
+      own.seen.push(r);
+      if (own.answer) own.answer(r, res, req.socket);
+      else res.writeHead(500).end("no answer was said");
+    });
+    req.on("error", () => {});
+  });
+  server.keepAliveTimeout = 60000;
+  await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+  own.port = server.address().port;
+  own.stop = () => (server.closeAllConnections(), server.close());
+  return own;
+}
 
 export async function startPair(dir) {
   const [gatewayPort, chaosPort] = [await freePort(), await freePort()];
+  const own = await ownProvider();
   const events = join(dir, "events.jsonl"), file = join(dir, "daruma.yaml");
-  writeFileSync(events, "");
-  writeFileSync(file, config(gatewayPort, chaosPort, events));
   const chaos = start(["chaos", "--listen", `127.0.0.1:${chaosPort}`]);
   const url = `http://127.0.0.1:${chaosPort}`;
   await answers(`${url}/chaos/report`, chaos);
-  const serve = () => start(["serve", "--config", file, "--quiet"]);
-  let gateway = serve();
   const base = `http://127.0.0.1:${gatewayPort}`;
-  await answers(`${base}/daruma/health`, gateway);
+  let gateway = null;
+  const write = (change) => {
+    const c = config(gatewayPort, chaosPort, own.port, events);
+    change?.(c);
+    writeFileSync(file, JSON.stringify(c, null, 1));
+  };
+  // s.config changes the configuration; s.zero: no configuration at all.
+  const serve = async (s) => {
+    write(s.config);
+    writeFileSync(events, "");
+    const args = s.zero ? ["serve", "--listen", `127.0.0.1:${gatewayPort}`] : ["serve", "--config", file, "--quiet"];
+    const env = s.zero ? { OPENAI_UPSTREAM_URL: `${url}/v1`, ANTHROPIC_UPSTREAM_URL: url, ...(s.zero === "own" && { OPENAI_UPSTREAM_URL: `http://127.0.0.1:${own.port}/v1` }) } : {};
+    gateway = start(args, env);
+    await answers(`${base}/daruma/health`, gateway);
+  };
   const stop = async (child) => {
+    if (!child || child.exitCode !== null || child.signalCode) return;
     const gone = new Promise((ok) => child.once("exit", ok));
-    if (child.exitCode !== null) return;
     child.kill("SIGTERM");
     const hard = setTimeout(() => child.kill("SIGKILL"), 5000);
     await gone;
     clearTimeout(hard);
   };
-  return {
+  const pair = {
     base,
+    dir,
+    port: gatewayPort,
     chaos: url,
+    own,
+    eventsFile: events,
+    heard: [], // every byte that clients got, where a scenario keeps them
+    gateway: () => gateway,
+    ended: false, // a scenario that ends the gateway itself says so
+    eventsText: () => readFileSync(events, "utf8"),
     events: () => readFileSync(events, "utf8").split("\n").filter(Boolean).map((l) => JSON.parse(l)),
     status: async () => (await fetch(`${base}/daruma/status`)).json(),
     report: async () => (await fetch(`${url}/chaos/report`)).json(),
+    write,
+    config: (text) => writeFileSync(file, text),
     // A new script for the provider, and a gateway that has seen nothing yet: scenarios do not colour each other.
-    script: async (yaml) => {
-      const r = await fetch(`${url}/chaos/script`, { method: "POST", body: yaml });
+    begin: async (s) => {
+      const r = await fetch(`${url}/chaos/script`, { method: "POST", body: s.chaos ?? "" });
       if (!r.ok) throw new Error(`chaos refused the script: ${await r.text()}`);
-      await fetch(`${url}/chaos/reset`, { method: "POST" });
       await stop(gateway);
-      writeFileSync(events, "");
-      gateway = serve();
-      await answers(`${base}/daruma/health`, gateway);
+      await fetch(`${url}/chaos/reset`, { method: "POST" });
+      own.seen = [];
+      own.answer = null;
+      pair.heard = [];
+      pair.ended = false;
+      await serve(s);
     },
-    // What a process that died said last.
-    obituary: () => [chaos, gateway].filter((c) => c.exitCode !== null || c.signalCode).map((c) => `${c.spawnargs.join(" ")} died:\n${c.said}`).join("\n"),
+    // What a process that died said last; a gateway that a scenario ended is no death.
+    obituary: () => [chaos, gateway].filter((c) => (c.exitCode !== null || c.signalCode) && !(c === gateway && pair.ended)).map((c) => `${c.spawnargs.join(" ")} died:\n${c.said}`).join("\n"),
     stop: async () => {
       await stop(gateway);
       await stop(chaos);
+      own.stop();
     },
   };
+  return pair;
 }

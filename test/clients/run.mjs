@@ -4,8 +4,8 @@
 //   SDK --> daruma serve --> daruma chaos
 //
 // DARUMA=path/to/daruma run.mjs [name...] runs only scenarios whose name contains one of the words.
-import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,34 +21,59 @@ if (Number(process.versions.node.split(".")[0]) < 22) {
 }
 
 const { scenarios } = await import("./scenarios.mjs");
-const { startPair } = await import("./pair.mjs");
+const { wire } = await import("./wire.mjs");
+const { sleep, startPair } = await import("./pair.mjs");
 
+const PAIRS = 3; // scenarios wait more than they compute
 const wanted = process.argv.slice(2);
-const chosen = scenarios.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
+const all = [...wire, ...scenarios]; // the longest first
+const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
-console.log(`1..${chosen.length}`);
-let failed = 0;
-const pair = await startPair(dir);
-try {
-  for (const [i, s] of chosen.entries()) {
-    const began = Date.now();
-    let problem = null;
-    try {
-      await pair.script(s.chaos ?? "");
-      await Promise.race([
-        s.run(pair),
-        new Promise((_, no) => setTimeout(() => no(new Error(`took longer than ${s.limit ?? 20000} ms`)), s.limit ?? 20000).unref()),
-      ]);
-    } catch (e) {
-      problem = e;
-      failed++;
-    }
-    console.log(`${problem ? "not ok" : "ok"} ${i + 1} - ${s.name} (${Date.now() - began} ms)`);
-    if (problem) console.log(`${problem.stack ?? problem}\n${pair.obituary()}`.replace(/^/gm, "# "));
-    if (pair.obituary()) break;
+const queue = [...chosen];
+let failed = 0, told = 0, dead = false;
+
+async function play(pair, s) {
+  const limit = s.limit ?? 20000;
+  let timer;
+  try {
+    await pair.begin(s);
+    await Promise.race([
+      s.run(pair),
+      new Promise((_, no) => (timer = setTimeout(() => no(new Error(`took longer than ${limit} ms`)), limit))),
+    ]);
+    return null;
+  } catch (e) {
+    return e;
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+async function work(n) {
+  const own = join(dir, String(n));
+  mkdirSync(own);
+  const pair = await startPair(own);
+  try {
+    for (let s; !dead && (s = queue.shift()); ) {
+      const began = Date.now();
+      let problem = await play(pair, s);
+      if (problem) await sleep(300); // one that is dying says why
+      const obituary = pair.obituary();
+      if (obituary) problem ??= new Error("a program died");
+      if (problem) failed++;
+      console.log(`${problem ? "not ok" : "ok"} ${++told} - ${s.name} (${Date.now() - began} ms)`);
+      if (problem) console.log(`${problem.stack ?? problem}\n${obituary}`.replace(/^/gm, "# "));
+      dead ||= / chaos .* died:/.test(obituary);
+    }
+  } finally {
+    await pair.stop();
+  }
+}
+
+console.log(`1..${chosen.length}`);
+try {
+  await Promise.all(Array.from({ length: Math.min(PAIRS, chosen.length) }, (_, n) => work(n)));
 } finally {
-  await pair.stop();
   rmSync(dir, { recursive: true, force: true });
 }
-process.exit(failed ? 1 : 0);
+process.exit(failed || told < chosen.length ? 1 : 0);

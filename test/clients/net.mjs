@@ -1,0 +1,133 @@
+// Requests without an SDK: sockets and node's http, so that every byte and its time can be seen.
+import assert from "node:assert/strict";
+import http from "node:http";
+import net from "node:net";
+import { sleep } from "./pair.mjs";
+
+export const SECRETS = /sk-(one|two|client|cmd|leak)/;
+
+// The three dialects: how one asks, where the text of an answer is, what an error looks like.
+export const dialects = {
+  openai: {
+    path: "/v1/chat/completions",
+    model: "m-single",
+    main: "m-main",
+    own: "m-own",
+    headers: { authorization: "Bearer sk-client" },
+    beat: /^:/,
+    body: (model, text, more) => ({ model, messages: [{ role: "user", content: text }], ...more }),
+    tools: [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }],
+    text: (j) => j.choices[0].message.content,
+    piece: (e) => e.json?.choices?.[0]?.delta?.content ?? "",
+    usage: (j) => [j.usage.prompt_tokens, j.usage.completion_tokens],
+    error: (j) => j.error,
+    ended: (events) => events.at(-1)?.data === "[DONE]",
+    failed: (events) => events.some((e) => e.json?.error),
+  },
+  anthropic: {
+    path: "/v1/messages",
+    model: "c-single",
+    main: "c-main",
+    own: "c-own",
+    headers: { "x-api-key": "sk-client", "anthropic-version": "2023-06-01" },
+    beat: /^event: ping\n/,
+    body: (model, text, more) => ({ model, max_tokens: 100, messages: [{ role: "user", content: text }], ...more }),
+    tools: [{ name: "look", input_schema: { type: "object", properties: {} } }],
+    text: (j) => j.content.map((b) => b.text).join(""),
+    piece: (e) => e.json?.delta?.text ?? "",
+    usage: (j) => [j.usage.input_tokens, j.usage.output_tokens],
+    error: (j) => j.error,
+    ended: (events) => events.at(-1)?.json?.type === "message_stop",
+    failed: (events) => events.some((e) => e.json?.type === "error"),
+  },
+  responses: {
+    path: "/v1/responses",
+    model: "m-single",
+    main: "m-main",
+    own: "m-own",
+    headers: { authorization: "Bearer sk-client" },
+    beat: /^:/,
+    body: (model, text, more) => ({ model, input: [{ role: "user", content: text }], ...more }),
+    tools: [{ type: "function", name: "look", parameters: { type: "object", properties: {} } }],
+    text: (j) => j.output.flatMap((o) => o.content ?? []).map((c) => c.text ?? "").join(""),
+    piece: (e) => (e.json?.type === "response.output_text.delta" ? e.json.delta : ""),
+    usage: (j) => [j.usage.input_tokens, j.usage.output_tokens],
+    error: (j) => j.error,
+    ended: (events) => events.at(-1)?.json?.type === "response.completed",
+    failed: (events) => events.some((e) => e.json?.type === "error" || e.json?.type === "response.failed"),
+  },
+};
+
+// One request over a connection of its own. `onData(socket, soFar)` sees what comes while it comes.
+export function ask(pair, path, { method = "GET", headers = {}, body, onHead, onData } = {}) {
+  return new Promise((ok, no) => {
+    const began = Date.now();
+    const req = http.request(pair.base + path, { method, headers, agent: false }, (res) => {
+      const parts = [], times = [];
+      onHead?.(res, req);
+      res.on("data", (d) => {
+        parts.push(d);
+        times.push(Date.now() - began);
+        pair.heard.push(d);
+        onData?.(Buffer.concat(parts).toString(), req);
+      });
+      const end = (cut) => {
+        const bytes = Buffer.concat(parts);
+        pair.heard.push(Buffer.from(JSON.stringify(res.rawHeaders)));
+        ok({ status: res.statusCode, headers: res.headers, raw: res.rawHeaders, bytes, text: bytes.toString(), times, took: Date.now() - began, cut });
+      };
+      res.on("end", () => end(!res.complete));
+      res.on("error", () => end(true));
+    });
+    req.on("error", no);
+    req.end(body);
+  });
+}
+
+// A question in a dialect. The answer has .json, or .events of a stream.
+export async function question(pair, d, { model = d.model, text = "say seven eight", stream = false, headers = {}, more = {}, ...rest } = {}) {
+  const body = JSON.stringify(d.body(model, text, stream ? { stream, ...more } : more));
+  const r = await ask(pair, d.path, { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
+  if (/^text\/event-stream/.test(r.headers["content-type"])) r.events = events(r.text);
+  else if (/json/.test(r.headers["content-type"])) r.json = JSON.parse(r.text);
+  r.said = r.events ? r.events.map(d.piece).join("") : r.json && !r.json.error ? d.text(r.json) : "";
+  r.outcome = r.headers["x-daruma-outcome"];
+  return r;
+}
+
+// Server-sent events, comments among them; every one must be whole.
+export function events(text) {
+  assert.ok(text === "" || text.endsWith("\n\n"), `the stream ends within an event: ${JSON.stringify(text.slice(-80))}`);
+  return text.split("\n\n").filter(Boolean).map((raw) => {
+    const data = raw.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");
+    const e = { raw, data: data || null, name: /^event: ?(.*)$/m.exec(raw)?.[1], comment: raw.startsWith(":") };
+    if (data && data !== "[DONE]") e.json = JSON.parse(data);
+    return e;
+  });
+}
+
+// Bytes as they are; everything that comes back until the other side closes or `quiet` ms are silent.
+export function raw(pair, bytes, quiet = 400) {
+  return new Promise((ok) => {
+    const s = net.connect(pair.port, "127.0.0.1");
+    let got = "", timer;
+    const end = () => (clearTimeout(timer), s.destroy(), ok(got));
+    const again = () => (clearTimeout(timer), (timer = setTimeout(end, quiet)));
+    s.on("data", (d) => ((got += d.toString("latin1")), again()));
+    s.on("close", end);
+    s.on("error", end);
+    s.on("connect", () => (s.write(bytes), again()));
+  });
+}
+
+// Waits, bounded, until something is so.
+export async function until(what, test, ms = 3000) {
+  for (const began = Date.now(); Date.now() - began < ms; await sleep(10)) {
+    const r = await test();
+    if (r) return r;
+  }
+  assert.fail(`not within ${ms} ms: ${what}`);
+}
+
+export const names = (list) => list.map((e) => e.event).join(" ");
+export const count = (list, event) => list.filter((e) => e.event === event).length;
