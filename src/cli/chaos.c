@@ -26,20 +26,21 @@ typedef struct arguments {
 static void help(void)
 {
     const char *words, *name;
-    printf("usage: daruma chaos [--listen HOST:PORT] [--script FILE] [--fault KIND [--KEY VALUE]...]... [--for TIME] "
+    printf("usage: daruma chaos [FILE] [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [--for TIME] "
            "[--quiet]\n"
            "       daruma chaos --list\n\n"
            "A provider that misbehaves on purpose: OpenAI Chat and Responses, Anthropic Messages.\n\n"
            "  --listen HOST:PORT   where (127.0.0.1:9100)\n"
-           "  --script FILE        faults and expectations as YAML; see examples/chaos.yaml\n"
-           "  --fault KIND         one fault without a script; what follows it are its keys, see below\n"
-           "  --for TIME           ends after 60s, 10m, ... (before any --fault; behind one it is the fault's)\n"
+           "  FILE, --script FILE  faults and expectations as YAML; see examples/chaos.yaml\n"
+           "  --fault KIND[=VALUE] one fault without a script; what follows it are its keys, see below\n"
+           "  --for TIME           ends after 60s, 10m, ...\n"
            "  --quiet              no line per call\n"
            "  --list               prints the kinds of faults\n\n"
            "Keys of a fault, in a script or behind --fault as --KEY VALUE (--times 2 --after-events 1):\n");
     for (size_t i = 0; (name = script_fault_key(i, &words)); i++)
         printf("  %-18s %s\n", name, words);
-    printf("\nEnds on Ctrl-C, after --for, or on POST /chaos/finish; exit code 1 when an expectation did not hold.\n");
+    printf("Behind --fault, `for` is the value of the kind: --fault stall=40s.\n\nEnds on Ctrl-C, after --for, or on "
+           "POST /chaos/finish; exit code 1 when an expectation did not hold.\n");
 }
 
 static void list(void)
@@ -81,16 +82,26 @@ static void put_pair(daruma_buf *b, daruma_str key, const char *value)
         buf_json(b, str_of(value)); /* a JSON string is a YAML string */
 }
 
+/* "cut", "[cut, reset]", or "stall=40s" for `stall: 40s`. */
+static void put_fault(daruma_buf *b, daruma_str fault)
+{
+    char value[256];
+    size_t equals = str_findch(fault, '=');
+    bool bare = equals == STR_NONE || fault_find(str_sub(fault, 0, equals)) == NULL;
+    snprintf(value, sizeof value, STR_FMT, STR_ARG(bare ? fault : str_from(fault, equals + 1)));
+    put_pair(b, bare ? S("kind") : str_sub(fault, 0, equals), value);
+}
+
 static bool read_flag(arguments *a, const char *flag, const char *value)
 {
     char room[64];
     daruma_str key = key_of_flag(flag, room);
     if (strcmp(flag, "--fault") == 0) {
         buf_putz(&a->yaml, a->faults ? " }\n- { " : "faults:\n- { ");
-        put_pair(&a->yaml, S("kind"), value);
+        put_fault(&a->yaml, str_of(value));
         return a->faults = true;
     }
-    if (strcmp(flag, "--for") == 0 && !a->faults)
+    if (strcmp(flag, "--for") == 0) /* always the run's: a fault's is --fault KIND=TIME */
         return (a->length = date_duration(str_of(value), NULL)) >= 0;
     if (strcmp(flag, "--script") == 0)
         return (a->script = value) != NULL;
@@ -112,6 +123,10 @@ static bool read_arguments(int argc, char **argv, arguments *a)
                                                     : NULL;
         if (on) {
             *on = true;
+            continue;
+        }
+        if (strncmp(argv[i], "--", 2) != 0 && !a->script) {
+            a->script = argv[i];
             continue;
         }
         if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !read_flag(a, argv[i], argv[i + 1])) {
