@@ -83,13 +83,13 @@ static void put_pair(daruma_buf *b, daruma_str key, const char *value)
 }
 
 /* "cut", "[cut, reset]", or "stall=40s" for `stall: 40s`. */
-static void put_fault(daruma_buf *b, daruma_str fault)
+static void put_fault(daruma_buf *b, daruma_str text)
 {
     char value[256];
-    size_t equals = str_findch(fault, '=');
-    bool bare = equals == STR_NONE || fault_find(str_sub(fault, 0, equals)) == NULL;
-    snprintf(value, sizeof value, STR_FMT, STR_ARG(bare ? fault : str_from(fault, equals + 1)));
-    put_pair(b, bare ? S("kind") : str_sub(fault, 0, equals), value);
+    size_t equals = str_findch(text, '=');
+    bool bare = equals == STR_NONE || fault_find(str_sub(text, 0, equals)) == NULL;
+    snprintf(value, sizeof value, STR_FMT, STR_ARG(bare ? text : str_from(text, equals + 1)));
+    put_pair(b, bare ? S("kind") : str_sub(text, 0, equals), value);
 }
 
 static bool read_flag(arguments *a, const char *flag, const char *value)
