@@ -506,6 +506,7 @@ typedef struct daruma_case {
     int want;                           /* where the next one shall go, -1 any */
     daruma_ms not_before;               /* the next one goes out no earlier */
     uint16_t rung;                      /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
+    uint8_t round;                      /* of climbing: what can be done now, later, at the end */
     daruma_permit permits[3];           /* of the current attempt: model, provider, rested place */
     uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */

@@ -546,6 +546,26 @@ static void an_unfit_remedy_is_given_back_and_the_next_one_is_tried(void **state
     assert_int_equal(c.attempts, 1);
 }
 
+static void before_giving_up_a_target_that_is_well_soon_is_waited_for(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "n", "a", "k1")};
+    daruma_failure limited = failure(DARUMA_RATE_LIMIT, 429), broken = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case other, c;
+    limited.wait = 3000;
+    daruma_case_open(&other, w, &p, t + 1, 1, -1, -1, at(0));
+    out(&other, 0);
+    daruma_case_next(&other, &limited, 0, at(0)); /* n rests for three seconds */
+    p.max_attempts = 1;
+    p.kinds[DARUMA_SERVER_ERROR].max_attempts = 1;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &broken, 0, at(0)), SWITCH_MODEL, 3000, 1);
+    assert_remedy(daruma_case_next(&c, &broken, 0, at(0)), EXPLAIN, 0, 0);
+}
+
 static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **state)
 {
     (void)state;
@@ -913,9 +933,9 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
         forwarded = roll(s) % 8 == 0;
         daruma_remedy r = daruma_case_next(&c, &f, forwarded, m);
         for (int unfit = 0; r.act == DARUMA_SEND && roll(s) % 6 == 0; unfit++) {
-            uint16_t before = r.rung;
+            uint32_t before = c.round * DARUMA_CASE_RUNGS + r.rung;
             r = daruma_case_next(&c, &f, forwarded, m);
-            assert_true(r.rung > before); /* it climbs */
+            assert_true(c.round * DARUMA_CASE_RUNGS + (uint32_t)r.rung > before); /* it climbs */
             assert_true(unfit < DARUMA_CASE_RUNGS);
         }
         assert_false(c.out);
@@ -1073,6 +1093,7 @@ int main(void)
         cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),
         cmocka_unit_test(credentials_are_fetched_anew_once),
         cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),
+        cmocka_unit_test(before_giving_up_a_target_that_is_well_soon_is_waited_for),
         cmocka_unit_test(a_wait_that_does_not_fit_becomes_another_target_or_an_end),
         cmocka_unit_test(nothing_goes_out_after_the_deadline),
         cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),

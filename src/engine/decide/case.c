@@ -137,13 +137,24 @@ static bool leads(daruma_remedy_kind r, const daruma_target *t, const daruma_tar
     return r == DARUMA_REMEDY_SWITCH_MODEL && !same_model;
 }
 
-/* The first well target that this remedy leads to and that has not failed here; -1 none. */
-static int other(const daruma_case *c, daruma_remedy_kind r, daruma_ms now)
+/* The first well target that this remedy leads to and that has not failed here; with `patient`, of those
+ * that are not well the one that is back first. -1 none. */
+static int other(const daruma_case *c, daruma_remedy_kind r, bool patient, daruma_ms now)
 {
-    for (int i = 0; i < targets_of(c); i++)
-        if (!c->spoiled[i] && !c->calls[i] && leads(r, &c->targets[c->target], &c->targets[i]) && well(c, i, now))
+    int soonest = -1;
+    daruma_ms in = INT64_MAX;
+    for (int i = 0; i < targets_of(c); i++) {
+        if (c->spoiled[i] || c->calls[i] || !leads(r, &c->targets[c->target], &c->targets[i]))
+            continue;
+        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        if (h.well && !patient)
             return i;
-    return -1;
+        if (!h.well && h.in >= 0 && h.in < in) {
+            soonest = i;
+            in = h.in;
+        }
+    }
+    return patient ? soonest : -1;
 }
 
 /* Of the targets called in this case, the one that is back first; the last one if that is no later. */
@@ -165,13 +176,13 @@ static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
     return best;
 }
 
-static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, daruma_ms now)
+static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
 {
     switch (r) {
     case DARUMA_REMEDY_SWITCH_KEY:
     case DARUMA_REMEDY_SWITCH_ACCOUNT:
     case DARUMA_REMEDY_SWITCH_MODEL:
-        return other(c, r, now);
+        return other(c, r, patient, now);
     case DARUMA_REMEDY_WAIT_RETRY:
         return soonest(c, k, now);
     case DARUMA_REMEDY_NONE:
@@ -270,6 +281,44 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
     return given;
 }
 
+/* A ladder is climbed three times: for what can be done now, for another target that is not well yet, for what
+ * ends. */
+enum climb_round { SOON, LATER, LAST, ROUNDS };
+
+static bool switches(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_SWITCH_KEY || r == DARUMA_REMEDY_SWITCH_ACCOUNT || r == DARUMA_REMEDY_SWITCH_MODEL;
+}
+
+static bool fits_round(daruma_remedy_kind r, uint8_t round)
+{
+    if (act_of(r) != DARUMA_SEND)
+        return round == LAST;
+    return round == SOON || (round == LATER && switches(r));
+}
+
+/* The first rung of this round from `r` on that the case has all for. */
+static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at, size_t r,
+                  daruma_remedy *ret)
+{
+    for (; r < c->policy->nrungs && r < DARUMA_CASE_RUNGS; r++) {
+        const daruma_rung *g = &c->policy->rungs[r];
+        bool sends = act_of(g->remedy) == DARUMA_SEND;
+        if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
+            (sends && !c->policy->enabled))
+            continue;
+        int to = where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        if (sends && to < 0)
+            continue;
+        daruma_ms wait = sends ? delay(c, g, f, to, at) : 0;
+        if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) == 0) {
+            *ret = take(c, r, to, wait, at.now);
+            return true;
+        }
+    }
+    return false;
+}
+
 static daruma_remedy no_remedy(const daruma_case *c)
 {
     return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
@@ -286,23 +335,17 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         ward_bad(c->ward, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
         c->out = false;
         c->last = f->kind;
+        c->round = SOON;
     } else {
         r = c->rung;
         give_back(c, at.now);
     }
     spoil(c, f);
 
-    for (; r < c->policy->nrungs && r < DARUMA_CASE_RUNGS; r++) {
-        const daruma_rung *g = &c->policy->rungs[r];
-        bool sends = act_of(g->remedy) == DARUMA_SEND;
-        if (g->kind != f->kind || c->used[r] >= g->times || (sends && !c->policy->enabled))
-            continue;
-        int to = where(c, g->remedy, f->kind, at.now);
-        daruma_ms wait = sends && to >= 0 ? delay(c, g, f, to, at) : 0;
-        if (sends && to < 0)
-            continue;
-        if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) == 0)
-            return take(c, r, to, wait, at.now);
+    for (; c->round < ROUNDS; c->round++, r = 0) {
+        daruma_remedy given;
+        if (climb(c, f, forwarded, at, r, &given))
+            return given;
     }
     c->rung = ABOVE;
     return no_remedy(c);
