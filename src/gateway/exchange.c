@@ -560,6 +560,12 @@ static void obey(exchange *x, daruma_remedy r, daruma_moment at)
     exchange_timer(x);
 }
 
+/* Bytes of an answer that the client has; behind a head that says good nothing is begun again. */
+static size_t gone_out(const exchange *x)
+{
+    return x->forwarded ? x->forwarded : call_started(x->c) && !x->pending;
+}
+
 void exchange_failed(exchange *x, const daruma_evidence *ev)
 {
     daruma_moment at = exchange_now();
@@ -568,7 +574,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     x->f = NULL;
     x->progress_by = -1;
     seen.took = at.now - x->attempt_started;
-    seen.forwarded = x->forwarded;
+    seen.forwarded = gone_out(x);
     seen.provider = S("");
     if (x->d)
         seen.provider = x->d == &dialect_anthropic ? S("anthropic") : S("openai");
@@ -585,7 +591,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     e.took = seen.took;
     exchange_event(x, &e);
     x->kase.safe_twice = safe_again(x, &seen);
-    daruma_remedy r = daruma_case_next(&x->kase, &x->failure, x->forwarded, at);
+    daruma_remedy r = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
     exchange_scratch_reset(x);
     switch (r.act) {
     case DARUMA_SEND:
@@ -596,7 +602,10 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
         break;
     case DARUMA_HOLD:
     case DARUMA_STOP:
-        finish_failed(x);
+        if (seen.forwarded)
+            finish_interrupted(x);
+        else
+            finish_failed(x);
         break;
     }
 }

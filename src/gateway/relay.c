@@ -161,6 +161,11 @@ static void relay(exchange *x, daruma_str bytes)
             break;
     }
     daruma_str whole = str_sub(bytes, 0, bytes.n - rest.n);
+    if (x->view.error) { /* the provider's own error event goes out as it is */
+        forward(x, whole);
+        fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+        return;
+    }
     if (!x->held.n && rest.n) {
         buf_put(&x->held, rest);
         forward(x, whole);
@@ -170,10 +175,6 @@ static void relay(exchange *x, daruma_str bytes)
             memmove(x->held.p, rest.p, rest.n);
             x->held.n = rest.n;
         }
-    }
-    if (x->view.error) { /* the provider's own error event went out as it is */
-        fail_answer(x, DARUMA_FLAW_ERROR_EVENT, (daruma_str){0});
-        return;
     }
     if (x->held.full) {
         daruma_evidence ev = evidence_of(x, DARUMA_AT_STREAM);

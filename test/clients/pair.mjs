@@ -154,8 +154,13 @@ export async function startPair(dir) {
       pair.ended = false;
       await serve(s);
     },
+    // The gateway anew, with another configuration.
+    again: async (config) => {
+      await stop(gateway);
+      await serve({ config });
+    },
     // What a process that died said last; a gateway that a scenario ended is no death.
-    obituary: () => [chaos, gateway].filter((c) => (c.exitCode !== null || c.signalCode) && !(c === gateway && pair.ended)).map((c) => `${c.spawnargs.join(" ")} died:\n${c.said}`).join("\n"),
+    obituary: () => [chaos, gateway].filter((c) => (c.exitCode !== null || c.signalCode) && !(c === gateway && pair.ended)).map((c) => `${c.spawnargs.join(" ")} died (${c.signalCode ?? c.exitCode}):\n${c.said}`).join("\n"),
     stop: async () => {
       await stop(gateway);
       await stop(chaos);

@@ -24,10 +24,10 @@ export function holds(name, s) {
   });
 }
 
-const each = (f) => Object.entries(dialects).forEach(([name, d]) => f(name, d));
-const fault = (...lines) => `faults:\n${lines.map((l) => `  - ${l}\n`).join("")}`;
-const once = (c) => (c.recovery.max_attempts = 1);
-const oneKey = (c) => c.providers.forEach((p) => p.keys.pop());
+export const each = (f) => Object.entries(dialects).forEach(([name, d]) => f(name, d));
+export const fault = (...lines) => `faults:\n${lines.map((l) => `  - ${l}\n`).join("")}`;
+export const once = (c) => (c.recovery.max_attempts = 1);
+export const oneKey = (c) => c.providers.forEach((p) => p.keys.pop());
 const target = (r) => r.headers["x-daruma-target"];
 
 /* ---- heartbeats ---- */

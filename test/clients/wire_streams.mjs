@@ -1,0 +1,255 @@
+// Streams: where the commit point lies, how they break off, and who waits for whom.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import net from "node:net";
+import { dialects, question, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { each, fault, holds, oneKey, once } from "./wire.mjs";
+
+const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
+
+// A stream of each dialect in its parts.
+const parts = {
+  openai: {
+    opening: chunk({ role: "assistant", content: "" }),
+    content: (t) => chunk({ content: t }),
+    finish: chunk({}, "stop"),
+    end: "data: [DONE]\n\n",
+    ping: ": keep-alive\n\n",
+  },
+  anthropic: {
+    opening: event({ type: "message_start", message: { id: "m", type: "message", role: "assistant", content: [], usage: { input_tokens: 1, output_tokens: 1 } } }) + event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
+    content: (t) => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: t } }),
+    finish: event({ type: "content_block_stop", index: 0 }) + event({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } }),
+    end: event({ type: "message_stop" }),
+    ping: event({ type: "ping" }),
+  },
+  responses: {
+    opening: event({ type: "response.created", response: { id: "r", status: "in_progress", output: [] } }) + event({ type: "response.output_item.added", output_index: 0, item: { type: "message", role: "assistant", content: [] } }),
+    content: (t) => event({ type: "response.output_text.delta", output_index: 0, content_index: 0, delta: t }),
+    finish: event({ type: "response.output_text.done", output_index: 0, content_index: 0, text: "ab" }),
+    end: event({ type: "response.completed", response: { id: "r", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ab" }] }] } }),
+    ping: ": keep-alive\n\n",
+  },
+};
+const whole = (p) => p.opening + p.content("a") + p.content("b") + p.finish + p.end;
+const open = (res) => res.writeHead(200, { "content-type": "text/event-stream" });
+
+each((name, d) => {
+  const p = parts[name];
+  const own = { model: d.own, stream: true };
+
+  // What a first answer may look like without the client ever seeing a byte of it.
+  const invisible = {
+    "that ends cleanly before content": (res) => open(res).end(p.opening),
+    "that only opens and is cut": (res) => (open(res).write(p.opening), setTimeout(() => res.destroy(), 30)),
+    "that is cut within its first content": (res) => (open(res).write(p.opening + p.content("WRONG").slice(0, -3)), setTimeout(() => res.destroy(), 30)),
+    "with an error event before content": (res) => open(res).end(p.opening + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })),
+    "with broken JSON before content": (res) => open(res).end(`${p.opening}data: {"choices": [{"del\n\n${p.end}`),
+    "that finishes without content": (res) => open(res).end(p.opening + p.finish + p.end),
+    "with nothing in it": (res) => open(res).end(),
+  };
+  holds(`${name}: a first stream that fails before content is never seen`, {
+    async run(pair) {
+      for (const [what, first] of Object.entries(invisible)) {
+        if (name === "responses" && what.startsWith("that finishes")) continue; // its last event carries the text
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (q.n === 1 ? first(res) : open(res).end(whole(p)));
+        const r = await question(pair, d, own);
+        assert.equal(r.outcome, "recovered", what);
+        assert.equal(r.text, whole(p), what);
+        assert.equal(pair.own.seen.length, 2, what);
+      }
+    },
+  });
+
+  holds(`${name}: a stream goes out as it came, byte for byte, in whatever pieces it came`, {
+    async run(pair) {
+      const text = p.ping + p.opening + p.ping + p.content("zwölf Boxkämpfer \u{1f94a}") + p.ping + p.content("b") + p.finish + p.end;
+      const bytes = Buffer.from(text);
+      for (const size of [1, 7, 1000]) {
+        pair.own.answer = async (q, res) => {
+          open(res);
+          res.socket.setNoDelay(true);
+          for (let i = 0; i < bytes.length; i += size) {
+            res.write(bytes.subarray(i, i + size));
+            if (i % (size * 16) === 0) await new Promise(setImmediate);
+          }
+          res.end();
+        };
+        const r = await question(pair, d, own);
+        assert.equal(r.outcome, "ok");
+        assert.equal(r.text, text, `in pieces of ${size}`);
+      }
+    },
+  });
+
+  holds(`${name}: content is with the client before the stream ends, and nothing is before content`, {
+    async run(pair) {
+      let goOn, began;
+      const first = new Promise((ok) => (goOn = ok));
+      pair.own.answer = async (q, res) => {
+        open(res).write(p.opening);
+        await sleep(150);
+        assert.equal(began, undefined, "a head came before content");
+        res.write(p.content("a"));
+        await first;
+        res.end(p.content("b") + p.finish + p.end);
+      };
+      const r = await question(pair, d, { ...own, onHead: () => (began = Date.now()), onData: () => goOn() });
+      assert.equal(r.text, whole(p));
+    },
+  });
+
+  // Behind the commit point: whole events, then an error of the dialect, and the same answer is never begun again.
+  const broken = {
+    "cut within an event": (res) => (open(res).write(p.opening + p.content("a") + p.content("LOST").slice(0, -4)), setTimeout(() => res.destroy(), 30)),
+    "cut between events": (res) => (open(res).write(p.opening + p.content("a")), setTimeout(() => res.destroy(), 30)),
+    "a clean end without its marker": (res) => open(res).end(p.opening + p.content("a")),
+    "a clean end within an event": (res) => open(res).end(p.opening + p.content("a") + p.content("LOST").slice(0, -4)),
+    "silence": (res) => open(res).write(p.opening + p.content("a")),
+    "an error event": (res) => open(res).end(p.opening + p.content("a") + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })),
+  };
+  holds(`${name}: behind content a failure is an error event, never a clean end`, {
+    config: (c) => (c.timeouts.idle = "300ms"),
+    async run(pair) {
+      for (const [what, first] of Object.entries(broken)) {
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => first(res);
+        const r = await question(pair, d, own);
+        assert.equal(r.status, 200);
+        assert.equal(r.said, "a", what);
+        assert.ok(r.text.startsWith(p.opening + p.content("a")), what);
+        assert.ok(d.failed(r.events), `${what}: no error event in ${r.text}`);
+        assert.ok(!d.ended(r.events) && !r.text.includes(p.end), `${what}: it looks like a good end: ${r.text}`);
+        assert.equal(pair.own.seen.length, 1, what);
+        const kind = what === "an error event" ? "overloaded" : "interrupted";
+        assert.match(r.events.at(-1).raw, new RegExp(`^: daruma outcome=degraded attempts=1 kind=${kind} case=`), what);
+      }
+    },
+  });
+
+  if (name !== "responses")
+    holds(`${name}: an answer that is whole but for its end marker gets one`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => open(res).end(p.opening + p.content("a") + p.content("b") + p.finish);
+        const r = await question(pair, d, own);
+        assert.equal(r.text.replace(/ /g, ""), whole(p).replace(/ /g, ""));
+        assert.equal(r.outcome, "ok");
+        pair.own.answer = (q, res) => open(res).end(whole(p).slice(0, -1)); // the last blank line is missing
+        const s = await question(pair, d, own);
+        assert.equal(s.said, "ab");
+        assert.ok(d.ended(s.events));
+      },
+    });
+
+  holds(`${name}: pings keep a call alive, but are no progress`, {
+    config: (c) => ((c.timeouts.idle = "250ms"), (c.timeouts.first_byte = "250ms")), // no content for 4 x idle: stuck
+    async run(pair) {
+      pair.own.answer = (q, res) => {
+        open(res);
+        if (q.n > 1) return res.end(whole(p));
+        res.write(p.opening);
+        const t = setInterval(() => res.write(p.ping), 80);
+        res.on("close", () => clearInterval(t));
+      };
+      const r = await question(pair, d, own);
+      assert.equal(r.outcome, "recovered");
+      assert.equal(r.text, whole(p));
+      assert.ok(r.took > 900 && r.took < 1900, `given up after ${r.took} ms`);
+      pair.own.answer = async (q, res) => {
+        open(res).write(p.opening);
+        for (let i = 0; i < 8; i++) await sleep(80), res.write(p.ping);
+        res.end(p.content("a") + p.content("b") + p.finish + p.end);
+      };
+      const s = await question(pair, d, own);
+      assert.equal(s.outcome, "ok");
+      assert.equal(s.said, "ab");
+    },
+  });
+});
+
+holds("in-band errors of the faulty provider, before content and behind it", {
+  chaos: fault("{ times: 1, kind: overloaded, in_band: true, after_events: 1, model: m-single }", "{ kind: overloaded, in_band: true, after_events: 5 }"),
+  config: once,
+  async run(pair) {
+    const d = dialects.openai;
+    const r = await question(pair, d, { stream: true });
+    assert.ok(r.status >= 500 || r.outcome === "recovered", `${r.status} ${r.outcome}`);
+    const s = await question(pair, d, { stream: true, text: "say one two three four five six seven" });
+    assert.ok(d.failed(s.events));
+    assert.ok(!d.ended(s.events));
+  },
+});
+
+/* ---- back-pressure ---- */
+
+const rss = (pair) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pair.gateway().pid}/status`, "utf8"))[1]) / 1024; // MiB
+
+holds("a slow reader holds the provider back: neither memory nor connections fill", {
+  config: (c) => (c.timeouts.idle = "1s"),
+  async run(pair) {
+    const d = dialects.openai, p = parts.openai, one = p.content("x".repeat(8000)), n = 12000; // 96 MB
+    let written = 0;
+    pair.own.answer = async (q, res) => {
+      open(res).write(p.opening);
+      for (let i = 0; i < n; i++) {
+        if (!res.write(one)) await new Promise((ok) => res.once("drain", ok));
+        written += one.length;
+      }
+      res.end(p.finish + p.end);
+    };
+    const before = rss(pair);
+    const body = JSON.stringify(d.body(d.own, "much", { stream: true }));
+    const req = http.request(pair.base + d.path, { method: "POST", headers: d.headers, agent: false });
+    req.end(body);
+    const res = await new Promise((ok, no) => req.on("response", ok).on("error", no));
+    await until("the provider is held back", async () => {
+      const was = written;
+      await sleep(150);
+      return written === was && written > 0;
+    });
+    assert.ok(written < 24e6, `${written} bytes went out though nobody read`);
+    await sleep(1300); // longer than the idle clock: it is the client that is slow, not the provider
+    assert.ok(rss(pair) - before < 40, `${before} -> ${rss(pair)} MiB`);
+    let got = 0, tail = "";
+    for await (const part of res) (got += part.length), (tail = (tail + part).slice(-100));
+    assert.equal(got, p.opening.length + n * one.length + p.finish.length + p.end.length);
+    assert.ok(tail.endsWith(p.end));
+    assert.ok(rss(pair) - before < 60, `${before} -> ${rss(pair)} MiB`);
+  },
+});
+
+holds("a provider that reads slowly gets a large request whole, and others are served meanwhile", {
+  config: (c) => (oneKey(c), (c.timeouts.first_byte = "5s"), (c.timeouts.total = "15s")),
+  async run(pair) {
+    const text = "y".repeat(24e6);
+    let readable, came = 0;
+    const server = net.createServer((s) => {
+      s.pause();
+      readable = () => s.resume();
+      s.on("data", (b) => {
+        came += b.length;
+        if (came > text.length) s.end(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 81\r\n\r\n${'{"choices":[{"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}]}'.slice(0, 81)}`);
+      });
+      s.on("error", () => {});
+    });
+    await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+    try {
+      await pair.again((c) => (c.providers.find((p) => p.name === "own").url = `http://127.0.0.1:${server.address().port}/v1`));
+      const slow = question(pair, dialects.openai, { model: "m-own", text });
+      await until("it arrives", () => readable);
+      const quick = await question(pair, dialects.openai);
+      assert.equal(quick.said, "seven eight");
+      await sleep(300);
+      assert.ok(rss(pair) < 250, `${rss(pair)} MiB`);
+      readable();
+      await slow.catch(() => {});
+      assert.ok(came > text.length);
+    } finally {
+      server.close();
+    }
+  },
+});
