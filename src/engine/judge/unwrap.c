@@ -472,6 +472,22 @@ static void read_sse(reader *r, daruma_str t, int level)
     }
 }
 
+/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
+static bool is_cut_answer(daruma_str t)
+{
+    daruma_str key, v, rest = t;
+    bool answer = false;
+    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
+        if (str_eq(key, S("error")) && !json_is_null(v))
+            return false;
+        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
+        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
+    }
+    if (answer) /* the member that broke off may be its error */
+        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
+    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+}
+
 /* ---- anything ----------------------------------------------------------------------------- */
 
 static void read_any(reader *r, daruma_str t, int level)
@@ -500,8 +516,8 @@ static void read_any(reader *r, daruma_str t, int level)
                 r->s->shape |= SAID_CUT;
             return;
         }
-        if (str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE) {
-            r->s->shape |= SAID_ANSWER | SAID_CUT; /* an answer cut short: its words are the model's */
+        if (is_cut_answer(t)) {
+            r->s->shape |= SAID_ANSWER | SAID_CUT;
             return;
         }
         if (reader_loose(r, t, level)) {
