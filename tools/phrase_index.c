@@ -53,6 +53,23 @@ static daruma_str choose(const phrase *p)
     return best;
 }
 
+/* The words that must occur for a pattern to fit. */
+static uint64_t needs(const char *says)
+{
+    uint64_t set = 0;
+    for (int k = 0; says && phrase_word(says, k).n; k++)
+        set |= phrase_bit(phrase_hash(AT_TEXT, phrase_word(says, k)));
+    return set;
+}
+
+static void print_needs(const char *name, const char *const *says)
+{
+    printf("static const uint64_t %s[] = {", name);
+    for (; *says; says++)
+        printf("0x%llx,", (unsigned long long)needs(*says));
+    printf("};\n");
+}
+
 int main(void)
 {
     static struct {
@@ -102,6 +119,12 @@ int main(void)
     for (int i = 0, first = 0; i < SLOTS; first += slots[i].n, i++)
         if (slots[i].n)
             printf("[%d] = {%uu, %d, %d},\n", i, slots[i].hash, first, slots[i].n);
+    printf("};\nstatic const uint64_t phrase_needs[PHRASE_COUNT] = {\n");
+    for (uint16_t r = 0; r < nphrases; r++)
+        printf("0x%llx,\n", (unsigned long long)(needs(phrases[r].where == AT_TEXT ? phrases[r].says : NULL) |
+                                                 needs(phrases[r].also)));
     printf("};\n");
+    print_needs("phrase_needs_of_tools", phrases_of_tools);
+    print_needs("phrase_needs_of_models", phrases_of_models);
     return 0;
 }

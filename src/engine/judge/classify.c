@@ -154,43 +154,11 @@ static bool is_tool_name(daruma_str provider, bool model)
     return false;
 }
 
-/* Words of a wrapper that ran a tool, whoever it was. */
-static bool says_tool(const seen *s)
-{
-    static const char *const says[] = {
-        "^tool * failed",
-        "error executing tool",
-        "tool execution failed",
-        "error calling tool",
-        "failed to execute tool",
-        "^error: tool ",
-        "exit code: ",
-        "exited with code",
-        "exit status",
-        "command failed",
-        "^traceback (most recent",
-        "process exited",
-        "mcp server",
-        "exit code 1",
-    };
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (size_t k = 0; k < sizeof says / sizeof *says; k++)
-            if (match_text(s->texts[i], says[k]) != STR_NONE)
-                return true;
-    return false;
-}
-
-/* Words that only come from the world of models. */
+/* By its words, or by a code that names a provider. */
 static bool speaks_of_models(const seen *s)
 {
-    static const char *const says[] = {"model",     "tokens",   "prompt",    "completion",    "llm",
-                                       "inference", "messages", "chat/",     "openai",        "anthropic",
-                                       "gemini",    "claude",   "context",   "upstream",      "/v1/",
-                                       "thinking",  "provider", "assistant", "^error code: ", "infer"};
-    for (size_t i = 0; i < s->ntexts; i++)
-        for (size_t k = 0; k < sizeof says / sizeof *says; k++)
-            if (match_text(s->texts[i], says[k]) != STR_NONE)
-                return true;
+    if (match_models(s))
+        return true;
     for (size_t i = 0; i < s->nfacts; i++)
         if (s->facts[i].where == AT_CODE && is_model_provider(s->facts[i].says))
             return true;
@@ -202,7 +170,7 @@ static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
     bool model = is_model_provider(ev->provider);
     if (ev->phase == DARUMA_AT_TOOL || s->shape & SAID_RPC || is_tool_name(ev->provider, model))
         return FOR_TOOL;
-    if (!ev->status && says_tool(v)) {
+    if (!ev->status && match_tools(v)) {
         v->guessed = true;
         return FOR_TOOL;
     }
@@ -316,14 +284,13 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
         daruma_str line = flatten(s.texts[i], i ? OTHER_TEXT_BYTES_MAX : CLASSIFY_MESSAGE_BYTES_MAX, a);
         if (!i)
             message = line;
-        if (line.n)
-            v.texts[v.ntexts++] = lower(line, a);
+        seen_text(&v, lower(line, a));
     }
-    if (s.param.n && v.ntexts < SEEN_TEXTS) {
+    if (s.param.n) {
         daruma_buf b = buf_in(a);
         BUF_LIT(&b, "param=");
         buf_put(&b, s.param);
-        v.texts[v.ntexts++] = lower(buf_str(&b), a);
+        seen_text(&v, lower(buf_str(&b), a));
     }
     v.tool = who_spoke(ev, &s, &v);
     add_facts(&v, ev, &s, number, a);

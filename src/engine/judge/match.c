@@ -1,6 +1,7 @@
 /* match.c - the phrase table is far too long to search a message for each row. So each row
  * stands in an index under one word of its pattern (or its fact); one pass over the words of
- * the message marks the rows whose word occurs, and only those are tried, in order.
+ * the message marks the rows whose word occurs. Of those only the ones are tried, in order, of
+ * whose other words none is missing; a set of 64 bits stands for the words of the message.
  *
  *     "prompt is too long: ..."  -> promp, is, too, long -> rows 311, 312, 402 -> 311 fits
  *
@@ -14,13 +15,22 @@ typedef struct phrase_slot {
 } phrase_slot;
 #include "engine/judge/phrase_index.h"
 
-#define WORDS_OF_BITS 64
-#define MARKS_MAX     2048 /* rows; a bit each */
-_Static_assert(PHRASE_COUNT <= MARKS_MAX, "room for a bit per row");
+#define WORD_BITS 64
+_Static_assert(PHRASE_COUNT <= SEEN_ROWS, "room for a bit per row");
+
+/* Lower-case letters, digits and '_': asked of every byte that is judged. */
+// clang-format off
+static const bool is_word[256] = {
+    ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1,
+    ['k'] = 1, ['l'] = 1, ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1,
+    ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1, ['_'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1,
+    ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1,
+};
+// clang-format on
 
 static bool word_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || ch_digit(c) || c == '_';
+    return is_word[(unsigned char)c];
 }
 
 /* Behind `seg` when it stands at t[at], else STR_NONE. */
@@ -127,7 +137,7 @@ static bool fits(const seen *s, const phrase *p)
     return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
 }
 
-static void mark(uint64_t *marks, uint32_t hash)
+static void mark(seen *s, uint32_t hash)
 {
     for (uint32_t i = hash;; i++) {
         const phrase_slot *slot = &phrase_slots[i & (PHRASE_SLOTS - 1)];
@@ -137,26 +147,44 @@ static void mark(uint64_t *marks, uint32_t hash)
             continue;
         for (uint16_t k = 0; k < slot->n; k++) {
             uint16_t row = phrase_rows[slot->first + k];
-            marks[row / WORDS_OF_BITS] |= (uint64_t)1 << row % WORDS_OF_BITS;
+            s->rows[row / WORD_BITS] |= (uint64_t)1 << row % WORD_BITS;
         }
         return;
     }
 }
 
-static void mark_words(uint64_t *marks, daruma_str t)
+static void mark_word(seen *s, uint32_t hash)
 {
+    s->words |= phrase_bit(hash);
+    mark(s, hash);
+}
+
+static void mark_words(seen *s, daruma_str t)
+{
+    bool foreign = false; /* rows in scripts without spaces stand under one mark */
     for (size_t i = 0; i < t.n; i++) {
         if (!word_char(t.p[i])) {
-            if ((unsigned char)t.p[i] >= 0x80)
-                mark(marks, phrase_hash(AT_TEXT, S("\x80"))); /* rows in scripts without spaces */
+            foreign |= (unsigned char)t.p[i] >= 0x80;
             continue;
         }
-        size_t end = i + 1;
-        while (end < t.n && word_char(t.p[end]))
-            end++;
-        mark(marks, phrase_hash(AT_TEXT, str_sub(t, i, end - i < PHRASE_PREFIX ? end - i : PHRASE_PREFIX)));
-        i = end - 1;
+        uint32_t h = phrase_hash(AT_TEXT, (daruma_str){0});
+        size_t most = t.n - i < PHRASE_PREFIX ? t.n : i + PHRASE_PREFIX;
+        for (; i < most && word_char(t.p[i]); i++)
+            h = phrase_hash_more(h, t.p[i]);
+        mark_word(s, h);
+        while (i < t.n && word_char(t.p[i]))
+            i++;
     }
+    if (foreign)
+        mark_word(s, phrase_hash(AT_TEXT, S("\x80")));
+}
+
+void seen_text(seen *s, daruma_str text)
+{
+    if (!text.n || s->ntexts == SEEN_TEXTS)
+        return;
+    s->texts[s->ntexts++] = text;
+    mark_words(s, text);
 }
 
 void seen_add(seen *s, phrase_where where, daruma_str says)
@@ -165,20 +193,34 @@ void seen_add(seen *s, phrase_where where, daruma_str says)
         return;
     s->facts[s->nfacts].where = where;
     s->facts[s->nfacts++].says = says;
+    mark(s, phrase_hash(where, says));
 }
 
 uint16_t match_first(const seen *s)
 {
-    uint64_t marks[MARKS_MAX / WORDS_OF_BITS] = {0};
-    for (size_t i = 0; i < s->ntexts; i++)
-        mark_words(marks, s->texts[i]);
-    for (size_t i = 0; i < s->nfacts; i++)
-        mark(marks, phrase_hash(s->facts[i].where, s->facts[i].says));
-    for (size_t w = 0; w < MARKS_MAX / WORDS_OF_BITS; w++)
-        for (uint64_t left = marks[w]; left; left &= left - 1) {
-            size_t row = w * WORDS_OF_BITS + (size_t)__builtin_ctzll(left);
-            if (fits(s, &phrases[row]))
+    for (size_t w = 0; w < SEEN_ROWS / WORD_BITS; w++)
+        for (uint64_t left = s->rows[w]; left; left &= left - 1) {
+            size_t row = w * WORD_BITS + (size_t)__builtin_ctzll(left);
+            if (!(phrase_needs[row] & ~s->words) && fits(s, &phrases[row]))
                 return (uint16_t)(row + 1);
         }
     return 0;
+}
+
+static bool any_of(const seen *s, const char *const *says, const uint64_t *needs)
+{
+    for (; *says; says++, needs++)
+        if (!(*needs & ~s->words) && any_text(s, *says))
+            return true;
+    return false;
+}
+
+bool match_tools(const seen *s)
+{
+    return any_of(s, phrases_of_tools, phrase_needs_of_tools);
+}
+
+bool match_models(const seen *s)
+{
+    return any_of(s, phrases_of_models, phrase_needs_of_models);
 }

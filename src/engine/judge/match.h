@@ -6,7 +6,9 @@
 #define SEEN_TEXTS 8  /* error texts that are looked at */
 #define SEEN_FACTS 40 /* codes, shapes, stop reason, net and status together */
 
-/* What was seen, lower case, white space as single spaces. */
+#define SEEN_ROWS  2048 /* of the phrase table; a bit each */
+
+/* What was seen, lower case, white space as single spaces. Put in by seen_text and seen_add. */
 typedef struct seen {
     daruma_str texts[SEEN_TEXTS]; /* innermost first */
     size_t ntexts;
@@ -17,13 +19,18 @@ typedef struct seen {
     size_t nfacts;
     daruma_str provider;
     int status;
-    phrase_for tool; /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
-    bool guessed;    /* it looks so by its words alone */
+    phrase_for tool;               /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
+    bool guessed;                  /* it looks so by its words alone */
+    uint64_t words;                /* phrase_bit of each word of the texts */
+    uint64_t rows[SEEN_ROWS / 64]; /* rows whose word or fact occurs */
 } seen;
 
+void seen_text(seen *s, daruma_str text);                    /* empty or too many: not added */
 void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too many: not added */
 /* Number of the first row that fits, counted from 1; 0 none. */
 uint16_t match_first(const seen *s);
+bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
+bool match_models(const seen *s); /* one of phrases_of_models? */
 /* Offset behind the first place where pattern `says` fits in `text`, or STR_NONE. */
 size_t match_text(daruma_str text, const char *says);
 #endif

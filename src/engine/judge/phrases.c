@@ -1439,6 +1439,30 @@ const phrase phrases[] = {
 // clang-format on
 const uint16_t nphrases = sizeof phrases / sizeof *phrases;
 
+const char *const phrases_of_tools[] = {
+    "^tool * failed",
+    "error executing tool",
+    "tool execution failed",
+    "error calling tool",
+    "failed to execute tool",
+    "^error: tool ",
+    "exit code: ",
+    "exited with code",
+    "exit status",
+    "command failed",
+    "^traceback (most recent",
+    "process exited",
+    "mcp server",
+    "exit code 1",
+    NULL,
+};
+
+const char *const phrases_of_models[] = {
+    "model", "tokens",   "prompt",    "completion", "llm",           "inference", "messages",
+    "chat/", "openai",   "anthropic", "gemini",     "claude",        "context",   "upstream",
+    "/v1/",  "thinking", "provider",  "assistant",  "^error code: ", "infer",     NULL,
+};
+
 static bool word_char(char c)
 {
     return (c >= 'a' && c <= 'z') || ch_digit(c) || c == '_';
@@ -1455,8 +1479,9 @@ daruma_str phrase_word(const char *says, int nth)
         while (word_char(*p))
             p++;
         size_t n = (size_t)(p - from);
-        bool open_end = *p == 0 || *p == '*';
-        if (n >= PHRASE_PREFIX || !open_end)
+        bool open_end = *p == 0 || *p == '*' || *p == '#';
+        bool open_start = from > says && from[-1] == '#';
+        if (!open_start && (n >= PHRASE_PREFIX || !open_end))
             if (nth-- == 0)
                 return (daruma_str){from, n < PHRASE_PREFIX ? n : PHRASE_PREFIX};
     }

@@ -48,15 +48,28 @@ extern const uint16_t nphrases;
 
 #define PHRASE_PREFIX 5 /* bytes of a word that count for the index: the open end of "exceed" finds "exceeded" */
 
+/* Text patterns that decide no kind but tell who spoke: a wrapper that ran a tool, whoever it
+ * was; and words that only come from the world of models. They end with NULL. */
+extern const char *const phrases_of_tools[], *const phrases_of_models[];
+
 /* A word of a text pattern by which it can be looked up, the first PHRASE_PREFIX bytes of it:
  * one that is as long or whose end the pattern shows. `nth` counts from 0; empty: no more. */
 daruma_str phrase_word(const char *says, int nth);
 /* FNV-1a over the bytes, begun with `where` so that the same word means different things. */
+static inline uint32_t phrase_hash_more(uint32_t h, char c)
+{
+    return (h ^ (unsigned char)c) * 16777619u;
+}
 static inline uint32_t phrase_hash(phrase_where where, daruma_str s)
 {
     uint32_t h = 2166136261u ^ (uint32_t)where * 0x9e3779b9u;
     for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * 16777619u;
+        h = phrase_hash_more(h, s.p[i]);
     return h;
+}
+/* A set of words as bits, each word one: what lacks a bit of a pattern's words lacks a word of it. */
+static inline uint64_t phrase_bit(uint32_t hash)
+{
+    return (uint64_t)1 << (hash * 0x9e3779b9u >> 26);
 }
 #endif
