@@ -366,6 +366,7 @@ static void single_values_are_read(void **state)
     assert_true(read_text("timeouts: { connect: 500ms, first_byte: 1m30s, idle: none, total: 1h }", &c, &e));
     assert_int_equal(c.clocks.connect, 500);
     assert_int_equal(c.clocks.first_byte, 90000);
+    assert_int_equal(c.plain_first_byte, 90000); /* who writes the one means both */
     assert_int_equal(c.clocks.idle, 0);
     assert_int_equal(c.clocks.total, 3600000);
     assert_true(read_text("limits: { body: 10MB }\nevents: { stderr: on }", &c, &e));
@@ -473,6 +474,7 @@ static void without_a_file_the_two_providers_are_there(void **state)
     assert_int_equal(config_provider_of(&c, &dialect_openai), 1);
     assert_int_equal(config_provider_of(&c, &dialect_openai_responses), 1);
     assert_int_equal(c.clocks.first_byte, 60000);
+    assert_int_equal(c.plain_first_byte, 0); /* models think for minutes */
     assert_str(c.policy.profile ? str_of(c.policy.profile) : S(""), "default");
 }
 

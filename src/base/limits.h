@@ -33,6 +33,7 @@
 
 #define WARD_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
+#define FIRST_BYTE_MS 60000             /* default for streams: a model that has not begun by then is stuck */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
@@ -53,6 +54,8 @@
 #define WARD_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
+
+#define HASHED_BYTES_MAX           1024    /* of a text that a conversation is known by; its length counts, too */
 
 #define EXCHANGES_KEPT 256              /* used exchanges kept for the next requests */
 #define CLIENT_ROOM_MS_MAX 1000         /* of the client's own timeout, left for our answer to arrive */

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 static bool read_option(config_reader *r, const option *o, yaml_node_t *node, void *base);
@@ -265,6 +266,18 @@ static bool read_option(config_reader *r, const option *o, yaml_node_t *node, vo
 
 /* ---- what others call ------------------------------------------------------------------------------ */
 
+/* The first byte of a plain answer is its last: without a word from the file only `total` bounds it. */
+static void settle_clocks(config *c)
+{
+    daruma_ms streams = c->clocks.first_byte, plain = c->plain_first_byte;
+    if (plain == 0)
+        plain = streams;
+    if (streams == 0)
+        streams = FIRST_BYTE_MS;
+    c->clocks.first_byte = streams > 0 ? streams : 0;
+    c->plain_first_byte = plain > 0 ? plain : 0;
+}
+
 static bool read_root(config_reader *r, yaml_node_t *root)
 {
     r->node = root;
@@ -275,6 +288,7 @@ static bool read_root(config_reader *r, yaml_node_t *root)
     if (!read_members(r, NULL, root, r->ret))
         return false;
     r->node = NULL;
+    settle_clocks(r->ret);
     return !r->a->full || config_fail_plain(r, "the configuration does not fit into memory");
 }
 

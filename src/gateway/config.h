@@ -46,8 +46,9 @@ typedef struct config {
     size_t nproviders;
     config_model *models;
     size_t nmodels;
-    fetch_clocks clocks;  /* 5 s, 60 s, 30 s, 10 min */
-    daruma_policy policy; /* profile with `recovery` laid over it */
+    fetch_clocks clocks;        /* 5 s, 60 s, 30 s, 10 min */
+    daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
+    daruma_policy policy;       /* profile with `recovery` laid over it */
     config_on_failure on_failure;
     daruma_str events_file; /* empty: none */
     bool events_stderr;     /* a readable line each; default: when stderr is a terminal */

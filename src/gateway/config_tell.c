@@ -80,6 +80,8 @@ void config_summary(const config *c, daruma_buf *out)
         put_model(c, &c->models[i], out);
     put_clock(out, "  timeouts   connect", c->clocks.connect);
     put_clock(out, ", first byte", c->clocks.first_byte);
+    if (c->plain_first_byte != c->clocks.first_byte)
+        put_clock(out, ", not streamed", c->plain_first_byte);
     put_clock(out, ", idle", c->clocks.idle);
     put_clock(out, ", total", c->clocks.total);
     buf_printf(out, "\n  recovery   %s, profile %s, %u calls to one target\n", c->policy.enabled ? "on" : "off",

@@ -65,12 +65,12 @@ static void fail_answer(exchange *x, daruma_flaw flaw, daruma_str body)
     exchange_failed(x, &ev);
 }
 
-/* Pings keep a provider alive but are not progress: without content for this long it is stuck. */
+/* Pings keep a provider alive but are not progress: without content for this long it is stuck. -1: no limit. */
 static daruma_ms progress_limit(const exchange *x)
 {
     fetch_clocks k = x->s->cfg.clocks;
-    daruma_ms four = mul_sat(k.idle, 4);
-    return four > k.first_byte ? four : k.first_byte;
+    daruma_ms four = mul_sat(k.idle, 4), limit = four > k.first_byte ? four : k.first_byte;
+    return limit > 0 ? limit : -1;
 }
 
 bool relay_progress_late(exchange *x, daruma_ms now)
@@ -258,13 +258,20 @@ static void on_head(fetch *f, const http_head *h, void *user)
         send_head(x, h->length);
     } else if (is_event_stream(h)) {
         x->mode = ANSWER_HELD;
-        x->progress_by = add_sat(exchange_now().now, progress_limit(x));
+        daruma_ms limit = progress_limit(x);
+        x->progress_by = limit < 0 ? -1 : add_sat(exchange_now().now, limit);
         exchange_timer(x);
     } else {
         x->mode = ANSWER_WHOLE;
         if (h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX)
             buf_room(&x->held, (size_t)h->length);
     }
+}
+
+/* A dialect's error that is longer echoes the request; others pass through whole. */
+static size_t error_room(const exchange *x)
+{
+    return x->d ? CLASSIFY_BODY_BYTES_MAX : ANSWER_HELD_BYTES_MAX;
 }
 
 static void on_body(fetch *f, daruma_str bytes, void *user)
@@ -275,8 +282,8 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     case ANSWER_NONE:
         break;
     case ANSWER_ERROR:
-        if (x->held.n < CLASSIFY_BODY_BYTES_MAX) /* what is longer echoes the request */
-            buf_put(&x->held, str_sub(bytes, 0, CLASSIFY_BODY_BYTES_MAX - x->held.n));
+        if (x->held.n < error_room(x))
+            buf_put(&x->held, str_sub(bytes, 0, error_room(x) - x->held.n));
         break;
     case ANSWER_WHOLE:
         if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX) { /* too large to check: it goes out as it is */
