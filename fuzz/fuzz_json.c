@@ -13,6 +13,22 @@ static bool within(daruma_str inner, daruma_str outer)
     return inner.n == 0 || (inner.p >= outer.p && inner.p + inner.n <= outer.p + outer.n);
 }
 
+/* An object or array that is entered and left again early ends where it ends. `it` stands at it. */
+static void leave_early(json_iter it, daruma_str value)
+{
+    if (*it.p != '{' && *it.p != '[')
+        return;
+    for (int walked = 0; walked < 6; walked++) {
+        json_iter out = it;
+        daruma_str member, left = {0};
+        out.quick = walked % 2;
+        json_iter in = json_enter(&out);
+        for (int i = 0; i < walked / 2; i++)
+            json_next(&in, NULL, &member);
+        check(json_leave(&out, &in, &left) && left.p == value.p && left.n == value.n);
+    }
+}
+
 /* Every value of a valid text is valid by itself, and both iterators walk the same. */
 static void walk(daruma_str value, daruma_arena *a, int depth)
 {
@@ -32,7 +48,12 @@ static void walk(daruma_str value, daruma_arena *a, int depth)
     check(json_end_quick(value.p, value.p + value.n) == value.p + value.n);
     json_iter it = json_open(value), quick = it;
     size_t n = 0;
-    for (quick.quick = true; json_next(&it, &key, &member); n++) {
+    for (quick.quick = true;; n++) {
+        json_iter at = it;
+        if (!json_next(&it, &key, &member))
+            break;
+        check(json_step(&at, NULL) && at.p == member.p);
+        leave_early(at, member);
         check(within(key, value) && within(member, value));
         check(json_next(&quick, &key2, &member2) && member2.p == member.p && member2.n == member.n);
         walk(member, a, depth - 1);

@@ -223,9 +223,60 @@ static void the_quick_end_is_the_end(void **state)
     }
 }
 
+/* Walks `value` in steps, leaving each container within after `stop` of its members. */
+static size_t walk_in_steps(daruma_str value, bool quick, size_t stop)
+{
+    daruma_str whole, left, member;
+    json_iter it = json_open(value), twin = it;
+    size_t n = 0;
+    it.quick = quick;
+    while (json_next(&twin, NULL, &whole)) {
+        assert_true(json_step(&it, NULL));
+        assert_ptr_equal(it.p, whole.p);
+        if (whole.p[0] == '{' || whole.p[0] == '[') { /* jansson's macros hide our names */
+            json_iter in = json_enter(&it);
+            for (size_t i = 0; i < stop && json_next(&in, NULL, &member); i++)
+                n++;
+            assert_true(json_leave(&it, &in, &left));
+        } else {
+            assert_true(json_pass(&it, &left));
+        }
+        assert_ptr_equal(left.p, whole.p);
+        assert_int_equal(left.n, whole.n);
+    }
+    assert_false(json_step(&it, NULL));
+    assert_false(it.bad || twin.bad);
+    assert_ptr_equal(it.p, value.p + value.n);
+    return n;
+}
+
+static void a_container_may_be_left_anywhere(void **state)
+{
+    (void)state;
+    dice = 99;
+    size_t members = 0;
+    for (int i = 0; i < 10000; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_buf b = buf_in(&a);
+        buf_putc(&b, '[');
+        make_value(&b, 5);
+        buf_putc(&b, ']');
+        for (size_t stop = 0; stop < 3; stop++)
+            members += walk_in_steps(buf_str(&b), i % 2, stop);
+    }
+    assert_true(members > 10000);
+    daruma_str cut = S("[[1,2],{\"a\":[3}");
+    json_iter it = json_open(cut);
+    assert_true(json_next(&it, NULL, NULL) && json_step(&it, NULL));
+    json_iter in = json_enter(&it);
+    assert_false(json_leave(&it, &in, NULL));
+    assert_true(it.bad);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_container_may_be_left_anywhere),
         cmocka_unit_test(what_is_json_is_accepted),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(every_prefix_of_an_object_is_refused),

@@ -43,6 +43,24 @@ static int hex4(const char *p)
     return v;
 }
 
+/* What may stand behind a backslash, but for \uXXXX. */
+static bool is_escape(char c)
+{
+    switch (c) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Behind the closing quote of the string whose opening quote is at p; NULL when broken. */
 static const char *skip_string(const char *p, const char *end)
 {
@@ -54,15 +72,12 @@ static const char *skip_string(const char *p, const char *end)
             return p + 1;
         if (end - p < 2)
             return NULL;
-        if (p[1] == 'u') {
-            if (end - p < 6 || hex4(p + 2) < 0)
-                return NULL;
-            p += 6;
-        } else if (memchr("\"\\/bfnrt", p[1], 8)) {
+        if (is_escape(p[1]))
             p += 2;
-        } else {
+        else if (p[1] == 'u' && end - p >= 6 && hex4(p + 2) >= 0)
+            p += 6;
+        else
             return NULL;
-        }
     }
 }
 
@@ -205,49 +220,86 @@ json_iter json_open(daruma_str v)
     return (json_iter){.p = v.p + 1, .end = v.p + v.n, .close = v.p[0] == '{' ? '}' : ']', .first = true};
 }
 
-static bool iter_stop(json_iter *it, bool bad)
+static bool iter_stop(json_iter *it, const char *behind)
 {
-    it->p = it->end;
+    it->p = behind ? behind : it->end;
     it->close = 0;
-    it->bad |= bad;
+    it->bad |= !behind;
     return false;
 }
 
-bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
+bool json_step(json_iter *it, daruma_str *key)
 {
     if (!it->close)
         return false;
     const char *p = skip_space(it->p, it->end);
     if (p == it->end)
-        return iter_stop(it, true);
+        return iter_stop(it, NULL);
     if (*p == it->close)
-        return iter_stop(it, false);
+        return iter_stop(it, p + 1);
     if (!it->first) {
         if (*p != ',')
-            return iter_stop(it, true);
+            return iter_stop(it, NULL);
         p = skip_space(p + 1, it->end);
     }
     it->first = false;
     if (it->close == '}') {
         const char *q = p < it->end && *p == '"' ? skip_string(p, it->end) : NULL;
         if (!q)
-            return iter_stop(it, true);
+            return iter_stop(it, NULL);
         if (key)
             *key = (daruma_str){p + 1, (size_t)(q - p) - 2};
         p = skip_space(q, it->end);
         if (p == it->end || *p != ':')
-            return iter_stop(it, true);
+            return iter_stop(it, NULL);
         p = skip_space(p + 1, it->end);
     } else if (key) {
         *key = (daruma_str){0};
     }
-    bool quick = it->quick && p < it->end && (*p == '{' || *p == '[');
-    const char *q = quick ? json_end_quick(p, it->end) : p < it->end ? skip_value(p, it->end) : NULL;
+    if (p == it->end)
+        return iter_stop(it, NULL);
+    it->p = p;
+    return true;
+}
+
+/* The value at it->p ends at `q`; NULL: it is broken. */
+static bool iter_pass(json_iter *it, const char *q, daruma_str *value)
+{
     if (!q)
-        return iter_stop(it, true);
-    *value = (daruma_str){p, (size_t)(q - p)};
+        return iter_stop(it, NULL);
+    if (value)
+        *value = (daruma_str){it->p, (size_t)(q - it->p)};
     it->p = q;
     return true;
+}
+
+bool json_pass(json_iter *it, daruma_str *value)
+{
+    if (!it->close)
+        return false;
+    bool quick = it->quick && (*it->p == '{' || *it->p == '[');
+    return iter_pass(it, quick ? json_end_quick(it->p, it->end) : skip_value(it->p, it->end), value);
+}
+
+json_iter json_enter(const json_iter *it)
+{
+    json_iter in = json_open((daruma_str){it->p, (size_t)(it->end - it->p)});
+    in.quick = it->quick;
+    return in;
+}
+
+bool json_leave(json_iter *it, json_iter *in, daruma_str *value)
+{
+    if (in->close && in->quick)
+        iter_stop(in, json_rest_quick(in->p, in->end));
+    while (json_step(in, NULL))
+        json_pass(in, NULL);
+    return iter_pass(it, in->bad ? NULL : in->p, value);
+}
+
+bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
+{
+    return json_step(it, key) && json_pass(it, value);
 }
 
 /* The character an escape at p (behind the backslash) stands for, as UTF-8 into out (4 bytes);

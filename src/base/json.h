@@ -19,7 +19,8 @@ bool json_valid(daruma_str text);
 /* Like json_valid, and gives the value without the white space. */
 bool json_whole(daruma_str text, daruma_str *value);
 
-/* Walks an object or an array. After the last member `bad` tells whether it was broken. */
+/* Walks an object or an array. After the last member `bad` tells whether it was broken; if not, `p` stands
+ * behind the closing bracket. */
 typedef struct json_iter {
     const char *p, *end;
     char close; /* '}' or ']' */
@@ -31,9 +32,20 @@ json_iter json_open(daruma_str value); /* of anything but an object or array: no
 /* The next member. `key` (may be NULL) is the raw span of the name without its quotes. */
 bool json_next(json_iter *it, daruma_str *key, daruma_str *value);
 
+/* json_next in two steps, for who looks into the values on the way and wants to read nothing twice: json_step
+ * goes to the next member, `p` stands at its value; then json_pass goes over it, or json_enter begins
+ * to walk the object or array there and json_leave goes over what was not walked of it. Enter and leave
+ * nothing else; leave between members. `value` may be NULL. All but json_enter are false at the end. */
+bool json_step(json_iter *it, daruma_str *key);
+bool json_pass(json_iter *it, daruma_str *value);
+json_iter json_enter(const json_iter *it);
+bool json_leave(json_iter *it, json_iter *in, daruma_str *value);
+
 /* Behind the object or array that begins at p, or NULL when it is cut. Looks at strings and brackets
  * only, 64 bytes at a time: several times as fast as json_skip, and blind to what else is wrong. */
 const char *json_end_quick(const char *p, const char *end);
+/* The same from between two members of it. */
+const char *json_rest_quick(const char *p, const char *end);
 
 /* Value of a member of an object; empty when it has none. Of duplicate keys the last wins;
  * keys spelt with escapes are found. */

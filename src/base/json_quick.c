@@ -2,67 +2,44 @@
  *
  * 64 bytes become four words of 64 bits, one bit a byte: quotes, backslashes, opening and closing
  * brackets. Bit arithmetic then drops the escaped quotes, fills the strings and drops the brackets
- * within them; most blocks of a prompt have no quote at all and cost only the words. The method is
+ * within them; most blocks of a prompt lie within a string and need no brackets. The method is
  * that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second", section 3. */
 #include "base/json.h"
 #include "base/str.h"
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
-typedef struct marks {
-    uint64_t quote, slash, open, close;
-} marks;
+/* One bit for each of the 64 bytes at p that equals `c` when the bits of `fold` are set in it. */
+typedef uint64_t equal64(const char *p, char c, char fold);
 
-/* Is there no quote and no backslash in these 64 bytes? Then a string goes on behind them. */
 #if defined(__SSE2__)
-static inline bool plain64(const char *p)
+static inline uint64_t equal64_sse2(const char *p, char c, char fold)
 {
-    __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), hits = _mm_setzero_si128();
-    for (int i = 0; i < 4; i++) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i));
-        hits = _mm_or_si128(hits, _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash)));
+    const __m128i want = _mm_set1_epi8(c), bits = _mm_set1_epi8(fold);
+    uint64_t m = 0;
+    for (int i = 0; i < 64; i += 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        m |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(v, bits), want)) << i;
     }
-    return _mm_movemask_epi8(hits) == 0;
-}
-
-/* One bit for each byte of the four that equals `c`. */
-static inline uint64_t equal64(const __m128i v[4], char c)
-{
-    const __m128i want = _mm_set1_epi8(c);
-    uint64_t b0 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[0], want));
-    uint64_t b1 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[1], want));
-    uint64_t b2 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[2], want));
-    uint64_t b3 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v[3], want));
-    return b0 | b1 << 16 | b2 << 32 | b3 << 48;
-}
-
-static inline marks mark64(const char *p)
-{
-    const __m128i *at = (const __m128i *)(const void *)p, bit = _mm_set1_epi8(0x20);
-    __m128i v[4] = {_mm_loadu_si128(at), _mm_loadu_si128(at + 1), _mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3)};
-    marks m = {.quote = equal64(v, '"'), .slash = equal64(v, '\\')};
-    for (int i = 0; i < 4; i++)
-        v[i] = _mm_or_si128(v[i], bit); /* [ becomes {, ] becomes } */
-    m.open = equal64(v, '{');
-    m.close = equal64(v, '}');
     return m;
 }
-#else
-static bool plain64(const char *p)
-{
-    return !memchr(p, '"', 64) && !memchr(p, '\\', 64);
-}
 
-static marks mark64(const char *p)
+__attribute__((target("avx2"))) static inline uint64_t equal64_avx2(const char *p, char c, char fold)
 {
-    marks m = {0};
-    for (int i = 0; i < 64; i++) {
-        m.quote |= (uint64_t)(p[i] == '"') << i;
-        m.slash |= (uint64_t)(p[i] == '\\') << i;
-        m.open |= (uint64_t)((p[i] | 0x20) == '{') << i;
-        m.close |= (uint64_t)((p[i] | 0x20) == '}') << i;
-    }
+    const __m256i want = _mm256_set1_epi8(c), bits = _mm256_set1_epi8(fold);
+    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+    uint64_t low = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(a, bits), want));
+    uint64_t high = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(b, bits), want));
+    return low | high << 32;
+}
+#else
+static inline uint64_t equal64_plain(const char *p, char c, char fold)
+{
+    uint64_t m = 0;
+    for (int i = 0; i < 64; i++)
+        m |= (uint64_t)((p[i] | fold) == c) << i;
     return m;
 }
 #endif
@@ -102,42 +79,74 @@ typedef struct quick {
     int64_t depth;   /* open brackets */
 } quick;
 
-/* The offset behind the bracket that closes the first one, or 0 when it is not in this block. */
-static inline size_t block(quick *q, marks m)
+/* Open brackets at the end of the block, or the offset behind the one that closes the first: *ret. */
+static inline bool brackets(quick *q, uint64_t open, uint64_t close, size_t *ret)
 {
-    if (m.slash | q->carry)
-        m.quote &= ~escaped(m.slash, &q->carry);
-    uint64_t in = q->inside;
-    if (m.quote) {
-        in ^= parity(m.quote);
-        q->inside = in >> 63 ? ~(uint64_t)0 : 0;
+    for (; close; close &= close - 1) {
+        uint64_t below = (close & -close) - 1;
+        q->depth += count(open & below) - 1;
+        open &= ~below;
+        if (q->depth == 0) {
+            *ret = (size_t)__builtin_ctzll(close) + 1;
+            return true;
+        }
     }
-    m.open &= ~in;
-    m.close &= ~in;
-    for (; m.close; m.close &= m.close - 1) {
-        uint64_t below = (m.close & -m.close) - 1;
-        q->depth += count(m.open & below) - 1;
-        m.open &= ~below;
-        if (q->depth == 0)
-            return (size_t)__builtin_ctzll(m.close) + 1;
-    }
-    q->depth += count(m.open);
-    return 0;
+    q->depth += count(open);
+    return false;
 }
+
+#define INLINE static inline __attribute__((always_inline)) /* into each of the instruction sets below */
+
+/* Does the first bracket close in these 64 bytes? */
+INLINE bool block(quick *q, const char *p, equal64 *equal, size_t *ret)
+{
+    uint64_t quote = equal(p, '"', 0), slash = equal(p, '\\', 0), in = q->inside;
+    if (slash | q->carry)
+        quote &= ~escaped(slash, &q->carry);
+    if (quote) {
+        in ^= parity(quote);
+        q->inside = in >> 63 ? ~(uint64_t)0 : 0;
+    } else if (in) {
+        return false; /* most of a prompt: the inside of a string */
+    }
+    /* With this bit [ becomes {, ] becomes }, and nothing else becomes one of these. */
+    return brackets(q, equal(p, '{', 0x20) & ~in, equal(p, '}', 0x20) & ~in, ret);
+}
+
+INLINE const char *blocks(quick q, const char *p, const char *end, equal64 *equal)
+{
+    char last[64] = {0}; /* the rest, with nothing behind it */
+    size_t n;
+    for (; end - p >= 64; p += 64)
+        if (block(&q, p, equal, &n))
+            return p + n;
+    memcpy(last, p, (size_t)(end - p));
+    return block(&q, last, equal, &n) ? p + n : NULL;
+}
+
+#if defined(__SSE2__)
+__attribute__((target("avx2"))) static const char *blocks_avx2(quick q, const char *p, const char *end)
+{
+    return blocks(q, p, end, equal64_avx2);
+}
+
+static const char *find_end(quick q, const char *p, const char *end)
+{
+    return __builtin_cpu_supports("avx2") ? blocks_avx2(q, p, end) : blocks(q, p, end, equal64_sse2);
+}
+#else
+static const char *find_end(quick q, const char *p, const char *end)
+{
+    return blocks(q, p, end, equal64_plain);
+}
+#endif
 
 const char *json_end_quick(const char *p, const char *end)
 {
-    char last[64] = {0}; /* the rest, with nothing behind it */
-    for (quick q = {0};; p += 64) {
-        bool rest = end - p < 64;
-        if (rest)
-            memcpy(last, p, (size_t)(end - p));
-        else if (q.inside && !q.carry && plain64(p))
-            continue;
-        size_t n = block(&q, mark64(rest ? last : p));
-        if (n)
-            return p + n;
-        if (rest)
-            return NULL;
-    }
+    return find_end((quick){0}, p, end);
+}
+
+const char *json_rest_quick(const char *p, const char *end)
+{
+    return find_end((quick){.depth = 1}, p, end);
 }

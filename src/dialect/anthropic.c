@@ -69,9 +69,9 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
     answer_view a = {.input_tokens = -1, .output_tokens = -1};
     daruma_str key, value, content = {0}, block;
     bool error = false, other = false;
-    whole_iter w = whole_open(body);
+    json_iter w = whole_open(body);
     (void)scratch;
-    while (whole_next(&w, &key, &value))
+    while (json_next(&w, &key, &value))
         if (key_is(key, S("content")))
             content = value;
         else if (key_is(key, S("stop_reason")))
@@ -108,9 +108,9 @@ typedef struct event_view {
 static bool read_event(const sse_event *e, event_view *v)
 {
     daruma_str key, value;
-    whole_iter w = whole_open(e->data);
+    json_iter w = whole_open(e->data);
     v->type = e->event;
-    while (whole_next(&w, &key, &value))
+    while (json_next(&w, &key, &value))
         if (key_is(key, S("type")))
             v->type = value_raw(value);
         else if (key_is(key, S("message")))

@@ -6,8 +6,8 @@
 bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note)
 {
     daruma_str key, value, error = {0};
-    whole_iter w = whole_open(body);
-    while (whole_next(&w, &key, &value))
+    json_iter w = whole_open(body);
+    while (json_next(&w, &key, &value))
         if (key_is(key, S("error")))
             error = value;
     if (!whole_ok(&w) || !json_is_object(error))

@@ -20,18 +20,20 @@ static request_scan scan(daruma_str body)
     return scan_request(body, keys, sizeof keys / sizeof *keys);
 }
 
-/* What one choice holds; message and delta have the same members. */
-typedef struct choice_view {
-    bool shape; /* it has a message or delta */
-    bool text, calls, thought, error;
-    daruma_str finish; /* without quotes */
-} choice_view;
+/* What the choices of an answer or of an event hold; message and delta have the same members. */
+typedef struct choices_view {
+    bool given, null;          /* it is an array; or null */
+    bool odd;                  /* one has neither message nor delta nor error */
+    bool text, calls, thought; /* one has */
+    bool error;                /* OpenRouter: the provider failed in the middle */
+    daruma_str finish;         /* the first stop reason, without quotes */
+} choices_view;
 
-static void read_message(choice_view *c, daruma_str message)
+static void pass_message(choices_view *c, json_iter *it)
 {
     daruma_str key, value;
-    c->shape = true;
-    for (json_iter it = json_open(message); json_next(&it, &key, &value);) {
+    json_iter m = json_enter(it);
+    while (json_next(&m, &key, &value)) {
         if (!value_given(value))
             continue;
         if (key_is(key, S("content")) || key_is(key, S("refusal")) || key_is(key, S("audio")) ||
@@ -43,20 +45,49 @@ static void read_message(choice_view *c, daruma_str message)
                  key_is(key, S("reasoning_details")))
             c->thought = true;
     }
+    json_leave(it, &m, NULL);
 }
 
-static choice_view read_choice(daruma_str choice)
+static void pass_choice(choices_view *c, json_iter *it)
 {
-    choice_view c = {0};
-    daruma_str key, value;
-    for (json_iter it = json_open(choice); json_next(&it, &key, &value);)
-        if ((key_is(key, S("message")) || key_is(key, S("delta"))) && json_is_object(value))
-            read_message(&c, value);
-        else if (key_is(key, S("finish_reason")))
-            c.finish = value_raw(value);
-        else if (key_is(key, S("error"))) /* OpenRouter: the provider failed in the middle */
-            c.error = value_given(value);
-    c.error |= str_eq(c.finish, S("error"));
+    daruma_str key, value, finish = {0};
+    bool shape = false, error = false;
+    json_iter choice = json_enter(it);
+    while (json_step(&choice, &key))
+        if ((key_is(key, S("message")) || key_is(key, S("delta"))) && *choice.p == '{') {
+            pass_message(c, &choice);
+            shape = true;
+        } else if (!json_pass(&choice, &value)) {
+            break;
+        } else if (key_is(key, S("finish_reason"))) {
+            finish = value_raw(value);
+        } else if (key_is(key, S("error"))) {
+            error = value_given(value);
+        }
+    json_leave(it, &choice, NULL);
+    error |= str_eq(finish, S("error"));
+    c->odd |= !shape && !error;
+    c->error |= error;
+    if (!c->finish.n)
+        c->finish = finish;
+}
+
+/* Passes the choices, each byte once. */
+static choices_view pass_choices(json_iter *it)
+{
+    choices_view c = {.given = *it->p == '['};
+    daruma_str value;
+    if (!c.given) {
+        c.null = json_pass(it, &value) && json_is_null(value);
+        return c;
+    }
+    json_iter list = json_enter(it);
+    while (json_step(&list, NULL))
+        if (*list.p == '{')
+            pass_choice(&c, &list);
+        else
+            c.odd |= json_pass(&list, NULL);
+    json_leave(it, &list, NULL);
     return c;
 }
 
@@ -66,90 +97,72 @@ static bool may_be_empty(daruma_str finish)
     return str_eq(finish, S("length")) || str_eq(finish, S("content_filter"));
 }
 
-static daruma_flaw check_choices(answer_view *a, daruma_str choices)
+static daruma_flaw flaw_of(const choices_view *c)
 {
-    daruma_str choice;
-    bool error = false;
-    for (json_iter it = json_open(choices); json_next(&it, NULL, &choice);) {
-        choice_view c = read_choice(choice);
-        if (!c.shape && !c.error)
-            return DARUMA_FLAW_BROKEN;
-        if (!a->finish.n)
-            a->finish = c.finish;
-        a->text |= c.text;
-        a->calls |= c.calls;
-        error |= c.error;
-    }
-    if (error)
+    if (c->null)
+        return DARUMA_FLAW_EMPTY;
+    if (!c->given || c->odd)
+        return DARUMA_FLAW_BROKEN;
+    if (c->error)
         return DARUMA_FLAW_ERROR_EVENT;
-    return a->text || a->calls || may_be_empty(a->finish) ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY;
+    return c->text || c->calls || may_be_empty(c->finish) ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY;
 }
 
 static answer_view check_answer(daruma_str body, daruma_arena *scratch)
 {
     answer_view a = {.input_tokens = -1, .output_tokens = -1};
-    daruma_str key, value, choices = {0};
+    choices_view choices = {0};
+    daruma_str key, value;
     bool error = false;
-    whole_iter w = whole_open(body);
+    json_iter it = whole_open(body);
     (void)scratch;
-    while (whole_next(&w, &key, &value))
+    while (json_step(&it, &key))
         if (key_is(key, S("choices")))
-            choices = value;
+            choices = pass_choices(&it);
+        else if (!json_pass(&it, &value))
+            break;
         else if (key_is(key, S("usage")))
             usage_read(value, S("prompt_tokens"), S("completion_tokens"), &a.input_tokens, &a.output_tokens);
         else
             error |= is_error_shape(key, value);
-    if (!whole_ok(&w))
-        a.flaw = DARUMA_FLAW_BROKEN;
-    else if (error)
-        a.flaw = DARUMA_FLAW_ERROR_EVENT;
-    else if (json_is_array(choices))
-        a.flaw = check_choices(&a, choices);
-    else
-        a.flaw = json_is_null(choices) ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_BROKEN;
+    a.finish = choices.finish;
+    a.text = choices.text;
+    a.calls = choices.calls;
+    a.flaw = !whole_ok(&it) ? DARUMA_FLAW_BROKEN : error ? DARUMA_FLAW_ERROR_EVENT : flaw_of(&choices);
     return a;
-}
-
-static void watch_choices(stream_view *v, const sse_event *e, daruma_str choices)
-{
-    daruma_str choice;
-    for (json_iter it = json_open(choices); json_next(&it, NULL, &choice);) {
-        choice_view c = read_choice(choice);
-        v->content |= c.text || c.calls || c.thought;
-        if (c.error)
-            watch_error(v, e->data);
-        watch_finish(v, c.finish);
-    }
 }
 
 static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
-    daruma_str key, value, choices = {0};
+    choices_view choices = {0};
+    daruma_str key, value;
     bool error = false, known = false;
     (void)scratch;
     if (watch_plain(v, e))
         return;
-    whole_iter w = whole_open(e->data);
-    while (whole_next(&w, &key, &value))
+    json_iter it = whole_open(e->data);
+    while (json_step(&it, &key))
         if (key_is(key, S("choices"))) {
-            choices = value;
+            choices = pass_choices(&it);
             known = true;
+        } else if (!json_pass(&it, &value)) {
+            break;
         } else if (key_is(key, S("usage"))) {
             usage_read(value, S("prompt_tokens"), S("completion_tokens"), &v->input_tokens, &v->output_tokens);
             known = true;
         } else {
             error |= is_error_shape(key, value);
         }
-    if (!whole_ok(&w)) {
+    if (!whole_ok(&it)) {
         v->broken = true;
         return;
     }
     v->began |= known;
     v->ping = !known && !error;
-    if (error)
+    v->content |= choices.text || choices.calls || choices.thought;
+    if (error || choices.error)
         watch_error(v, e->data);
-    if (json_is_array(choices))
-        watch_choices(v, e, choices);
+    watch_finish(v, choices.finish);
 }
 
 static bool is_error(daruma_str body)

@@ -121,9 +121,9 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
 {
     response_view r = {.in = -1, .out = -1};
     daruma_str key, value;
-    whole_iter w = whole_open(body);
+    json_iter w = whole_open(body);
     (void)scratch;
-    while (whole_next(&w, &key, &value))
+    while (json_next(&w, &key, &value))
         read_member(&r, key, value);
     read_output(&r);
     answer_view a = {.finish = r.reason.n ? r.reason : r.status,
@@ -186,8 +186,8 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     (void)scratch;
     if (watch_plain(v, e))
         return;
-    whole_iter w = whole_open(e->data);
-    while (whole_next(&w, &key, &value))
+    json_iter w = whole_open(e->data);
+    while (json_next(&w, &key, &value))
         if (key_is(key, S("type")))
             type = value_raw(value);
         else if (key_is(key, S("item")))

@@ -15,6 +15,7 @@
 
 /* What a top-level member of a request tells. */
 typedef enum scan_what {
+    SCAN_NOTHING,
     SCAN_MODEL,
     SCAN_STREAM,
     SCAN_TOOLS,     /* an array that is not empty offers tools */
@@ -36,21 +37,17 @@ typedef struct scan_key {
  * user message. */
 request_scan scan_request(daruma_str body, const scan_key *keys, size_t n);
 
-/* Walks a whole body: what json_iter does not tell is whether anything stands behind the object. */
-typedef struct whole_iter {
-    json_iter it;
-    const char *last; /* behind the last value */
-    const char *end;  /* of the body */
-} whole_iter;
-whole_iter whole_open(daruma_str body);
-bool whole_next(whole_iter *w, daruma_str *key, daruma_str *value);
-bool whole_ok(const whole_iter *w); /* after the last member: it was one whole object */
+/* Walks a whole body, which is to be one object. */
+json_iter whole_open(daruma_str body);
+bool whole_ok(const json_iter *it); /* after the last member: it was one whole object and nothing stands behind it */
 
 /* As json_raw_eq, quick where nothing is escaped. */
 static inline bool key_is(daruma_str raw, daruma_str name)
 {
     if (raw.n <= name.n)
         return raw.n == name.n && memcmp(raw.p, name.p, name.n) == 0;
+    if (raw.p[0] != name.p[0] && raw.p[0] != '\\')
+        return false;
     return memchr(raw.p, '\\', raw.n) && json_raw_eq(raw, name);
 }
 bool value_is(daruma_str value, daruma_str text);     /* a string value that says `text` */

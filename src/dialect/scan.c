@@ -1,6 +1,7 @@
 /* scan.c - one pass over the top level of a request. The body is read at the speed of memory;
  * messages are looked into only up to the first one of the user. */
 #include "dialect/parts.h"
+#include "base/limits.h"
 #include <xxhash.h>
 
 static const char *space_end(const char *p, const char *end)
@@ -10,33 +11,17 @@ static const char *space_end(const char *p, const char *end)
     return p;
 }
 
-whole_iter whole_open(daruma_str body)
+json_iter whole_open(daruma_str body)
 {
     const char *end = body.p + body.n, *p = body.n ? space_end(body.p, end) : end;
-    whole_iter w = {.last = p, .end = end};
-    if (p == end || *p != '{') {
-        w.it.bad = true;
-        return w;
-    }
-    w.it = json_open((daruma_str){p, (size_t)(end - p)});
-    w.last = p + 1;
-    return w;
+    if (p == end || *p != '{')
+        return (json_iter){.bad = true};
+    return json_open((daruma_str){p, (size_t)(end - p)});
 }
 
-bool whole_next(whole_iter *w, daruma_str *key, daruma_str *value)
+bool whole_ok(const json_iter *it)
 {
-    if (!json_next(&w->it, key, value))
-        return false;
-    w->last = value->p + value->n;
-    return true;
-}
-
-bool whole_ok(const whole_iter *w)
-{
-    if (w->it.bad)
-        return false;
-    const char *p = space_end(w->last, w->end);
-    return p < w->end && *p == '}' && space_end(p + 1, w->end) == w->end;
+    return !it->bad && space_end(it->p, it->end) == it->end;
 }
 
 bool value_is(daruma_str value, daruma_str text)
@@ -64,51 +49,82 @@ static bool wants_json(daruma_str format)
     return value_is(type, S("json_schema")) || value_is(type, S("json_object"));
 }
 
-static json_iter quickly(daruma_str value)
+/* What a conversation is known by: the texts of its system prompt and of its messages up to the first of the
+ * user, not their dress. Clients move cache marks from message to message and send the same text now as a
+ * string, now as blocks. A text counts by its length and its beginning, so that a long one is not read twice. */
+static uint64_t hash_text(uint64_t h, daruma_str string)
 {
-    json_iter it = json_open(value);
-    it.quick = true;
-    return it;
+    size_t n = string.n < HASHED_BYTES_MAX ? string.n : HASHED_BYTES_MAX;
+    return XXH3_64bits_withSeed(string.p, n, h + string.n);
 }
 
-/* Adds what a system prompt or message says to the hash: its texts, not their dress. Clients move
- * cache marks from message to message and send the same text now as a string, now as blocks. */
-static uint64_t hash_texts(uint64_t h, daruma_str content)
+/* Passes a block of a content and adds its text. */
+static uint64_t hash_block(uint64_t h, json_iter *it)
 {
-    daruma_str block;
-    if (json_is_string(content))
-        return XXH3_64bits_withSeed(content.p + 1, content.n - 2, h);
-    if (!json_is_array(content))
+    daruma_str key, value;
+    if (*it->p != '{') {
+        json_pass(it, NULL);
         return h;
-    for (json_iter it = quickly(content); json_next(&it, NULL, &block);)
-        h = hash_texts(h, json_get(block, S("text")));
+    }
+    json_iter block = json_enter(it);
+    while (json_next(&block, &key, &value))
+        if (key_is(key, S("text")) && json_is_string(value))
+            h = hash_text(h, value);
+    json_leave(it, &block, NULL);
     return h;
 }
 
-static void find_user(request_scan *r, daruma_str system)
+/* Passes a content, a string or blocks, and adds its texts. */
+static uint64_t hash_content(uint64_t h, json_iter *it)
 {
-    uint64_t h = hash_texts(0, system);
-    daruma_str message, key, value;
-    if (json_is_string(r->messages)) { /* Responses: input may be a text */
-        r->has_user = true;
-        h = hash_texts(h, r->messages);
-    }
-    if (json_is_array(r->messages))
-        for (json_iter it = quickly(r->messages); !r->has_user && json_next(&it, NULL, &message);) {
-            daruma_str role = {0}, content = {0};
-            for (json_iter m = quickly(message); json_next(&m, &key, &value);)
-                if (key_is(key, S("role")))
-                    role = value;
-                else if (key_is(key, S("content")))
-                    content = value;
-            r->has_user = value_is(role, S("user"));
-            if (r->has_user || value_is(role, S("system")) || value_is(role, S("developer")))
-                h = hash_texts(h, content);
-        }
-    r->conversation = r->has_user ? h : 0;
+    daruma_str value;
+    if (*it->p != '[')
+        return json_pass(it, &value) && json_is_string(value) ? hash_text(h, value) : h;
+    json_iter list = json_enter(it);
+    while (json_step(&list, NULL))
+        h = hash_block(h, &list);
+    json_leave(it, &list, NULL);
+    return h;
 }
 
-static void take(request_scan *r, daruma_str *system, scan_what what, daruma_str value)
+/* Passes a message and adds its texts when the user or the system speaks. */
+static uint64_t hash_message(uint64_t h, json_iter *it, bool *user)
+{
+    daruma_str key, role = {0};
+    uint64_t with = h;
+    if (*it->p != '{') {
+        json_pass(it, NULL);
+        return h;
+    }
+    json_iter m = json_enter(it);
+    while (json_step(&m, &key))
+        if (key_is(key, S("content")))
+            with = hash_content(h, &m);
+        else
+            json_pass(&m, key_is(key, S("role")) ? &role : NULL);
+    json_leave(it, &m, NULL);
+    *user = value_is(role, S("user"));
+    return *user || value_is(role, S("system")) || value_is(role, S("developer")) ? with : h;
+}
+
+static void pass_messages(request_scan *r, json_iter *it)
+{
+    const char *from = it->p;
+    uint64_t h = 1;             /* other than where a system prompt begins: the same text in both must not cancel out */
+    r->has_user = *from == '"'; /* Responses: input may be a text */
+    if (*from == '[') {
+        json_iter list = json_enter(it);
+        while (!r->has_user && json_step(&list, NULL))
+            h = hash_message(h, &list, &r->has_user);
+        json_leave(it, &list, &r->messages);
+    } else {
+        h = hash_content(h, it);
+        r->messages = (daruma_str){from, (size_t)(it->p - from)};
+    }
+    r->conversation = h;
+}
+
+static void take(request_scan *r, scan_what what, daruma_str value)
 {
     switch (what) {
     case SCAN_MODEL: /* of duplicate keys the last wins, also when it is no string */
@@ -127,12 +143,6 @@ static void take(request_scan *r, daruma_str *system, scan_what what, daruma_str
     case SCAN_FORMAT_IN:
         r->schema |= wants_json(json_get(value, S("format")));
         return;
-    case SCAN_MESSAGES:
-        r->messages = value;
-        return;
-    case SCAN_SYSTEM:
-        *system = value;
-        return;
     case SCAN_MAX:
         if (json_int(value, -1) >= 0)
             r->max_output = json_int(value, -1);
@@ -143,23 +153,38 @@ static void take(request_scan *r, daruma_str *system, scan_what what, daruma_str
     case SCAN_STATE_ID:
         r->stateful |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
         return;
+    case SCAN_MESSAGES:
+    case SCAN_SYSTEM:
+    case SCAN_NOTHING:
+        return;
     }
+}
+
+static scan_what what_of(const scan_key *keys, size_t n, daruma_str key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (key_is(key, keys[i].key))
+            return keys[i].what;
+    return SCAN_NOTHING;
 }
 
 request_scan scan_request(daruma_str body, const scan_key *keys, size_t n)
 {
     request_scan r = {.max_output = -1};
-    daruma_str key, value, system = {0};
-    whole_iter w = whole_open(body);
-    w.it.quick = true;
-    while (whole_next(&w, &key, &value))
-        for (size_t i = 0; i < n; i++)
-            if (key_is(key, keys[i].key)) {
-                take(&r, &system, keys[i].what, value);
-                break;
-            }
-    r.ok = whole_ok(&w);
-    if (r.ok)
-        find_user(&r, system);
+    daruma_str key, value;
+    uint64_t system = 0;
+    json_iter it = whole_open(body);
+    it.quick = true;
+    while (json_step(&it, &key)) {
+        scan_what what = what_of(keys, n, key);
+        if (what == SCAN_MESSAGES)
+            pass_messages(&r, &it);
+        else if (what == SCAN_SYSTEM)
+            system = hash_content(0, &it);
+        else if (json_pass(&it, &value))
+            take(&r, what, value);
+    }
+    r.ok = whole_ok(&it);
+    r.conversation = r.has_user ? r.conversation ^ system : 0;
     return r;
 }

@@ -9,13 +9,14 @@ int64_t usage_get(daruma_str usage, daruma_str name)
 
 void usage_read(daruma_str usage, daruma_str in, daruma_str out, int64_t *ret_in, int64_t *ret_out)
 {
-    int64_t n;
+    daruma_str key, value;
     if (!json_is_object(usage))
         return;
-    if ((n = usage_get(usage, in)) >= 0)
-        *ret_in = n;
-    if ((n = usage_get(usage, out)) >= 0)
-        *ret_out = n;
+    for (json_iter it = json_open(usage); json_next(&it, &key, &value);) {
+        int64_t *ret = key_is(key, in) ? ret_in : key_is(key, out) ? ret_out : NULL;
+        if (ret && json_int(value, -1) >= 0)
+            *ret = json_int(value, -1);
+    }
 }
 
 bool is_error_shape(daruma_str key, daruma_str value)
