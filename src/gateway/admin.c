@@ -89,6 +89,58 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
     close_object(b);
 }
 
+static void put_pair(daruma_buf *b, daruma_str x, daruma_str y)
+{
+    char text[512];
+    daruma_buf name = buf_over(text, sizeof text);
+    buf_put(&name, x);
+    buf_putc(&name, '/');
+    buf_put(&name, y);
+    buf_json(b, buf_str(&name));
+}
+
+/* What a place is called, if it belongs to a configured target; the clients' own keys have no names. */
+static void put_place_name(daruma_buf *b, const setup *s, uint64_t id)
+{
+    for (size_t r = 0; r < s->nroutes; r++)
+        for (size_t i = 0; i < s->routes[r].ntargets; i++) {
+            const daruma_target *t = &s->routes[r].targets[i];
+            if (id != t->provider_id && id != t->account_id && id != t->key_id && id != t->model_id && id != t->lane_id)
+                continue;
+            BUF_LIT(b, "\"name\":");
+            if (id == t->provider_id)
+                buf_json(b, t->provider);
+            else if (id == t->account_id)
+                put_pair(b, t->provider, t->account);
+            else if (id == t->key_id)
+                put_pair(b, t->provider, t->key);
+            else
+                put_pair(b, t->provider, t->model);
+            if (id == t->lane_id) {
+                BUF_LIT(b, ",\"account\":");
+                buf_json(b, t->account);
+            }
+            buf_putc(b, ',');
+            return;
+        }
+}
+
+static void put_providers(daruma_buf *b, const config *c)
+{
+    BUF_LIT(b, "\"providers\":[");
+    for (size_t i = 0; i < c->nproviders; i++) {
+        const config_provider *p = &c->providers[i];
+        BUF_LIT(b, "{\"name\":");
+        buf_json(b, p->name);
+        buf_printf(b, ",\"dialect\":\"%s\",\"at\":", p->dialect->name);
+        buf_json(b, p->to.authority);
+        buf_printf(b, ",\"keys\":%zu},", p->nkeys);
+    }
+    if (c->nproviders)
+        b->n--;
+    BUF_LIT(b, "],");
+}
+
 static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
 {
     daruma_place places[PLACES_SHOWN_MAX];
@@ -99,9 +151,11 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
         const daruma_place *p = &places[i];
         BUF_LIT(b, "{\"id\":\"");
         buf_hex64(b, p->id);
-        buf_printf(
-            b, "\",\"who\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},",
-            daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in, p->calls, p->bad);
+        BUF_LIT(b, "\",");
+        put_place_name(b, g->now, p->id);
+        buf_printf(b, "\"who\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},",
+                   daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in, p->calls,
+                   p->bad);
     }
     if (shown)
         b->n--;
@@ -118,6 +172,7 @@ void admin_status(gateway *g, daruma_buf *b)
                (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
                upstream_open(g->now->up), memory_sessions(g->mem));
     put_counts(b, &g->counts);
+    put_providers(b, &g->now->cfg);
     put_targets(b, g, now);
     put_places(b, g, now);
     b->n--;
