@@ -1,5 +1,6 @@
 /* classify.c - evidence becomes a failure: unwrap what was said, find the row that fits, then
  * let tool or model, the numbers and the forwarded bytes have their say. */
+#include "engine/judge/chars.h"
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "base/arena.h"
@@ -43,11 +44,27 @@ static const struct {
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
+/* Is there nothing for `flatten` to do? Nearly always; without branches, so that it can be asked
+ * of many bytes at once. */
+static bool is_flat(daruma_str text)
+{
+    unsigned char odd = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        odd |= (c < ' ') | (c == 0x7f) | (c == 0xe2);
+    }
+    for (size_t i = 1; i < text.n; i++)
+        odd |= (text.p[i] == ' ') & (text.p[i - 1] == ' ');
+    return !odd;
+}
+
 /* `text` on one line, at most `max` bytes: white space and control characters become one space,
- * curly quotes straight ones. */
+ * curly quotes straight ones. Borrows when it is so already. */
 static daruma_str flatten(daruma_str text, size_t max, daruma_arena *a)
 {
     text = str_sub(str_trim(text), 0, max);
+    if (is_flat(text))
+        return text;
     char *out = arena_take(a, text.n, 1);
     size_t n = 0;
     if (!out)
@@ -73,8 +90,10 @@ static daruma_str lower(daruma_str s, daruma_arena *a)
     char *out = arena_take(a, s.n, 1);
     if (!out)
         return (daruma_str){0};
-    for (size_t i = 0; i < s.n; i++)
-        out[i] = ch_lower(s.p[i]);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i]; /* without branches: many bytes at once */
+        out[i] = (char)(c | (unsigned char)(((unsigned char)(c - 'A') < 26) << 5));
+    }
     return (daruma_str){out, s.n};
 }
 
@@ -85,7 +104,7 @@ static daruma_str subject_of(const said *s, daruma_str message)
         return s->param;
     for (size_t i = 0; i < message.n; i++) {
         char q = message.p[i];
-        if ((q != '`' && q != '\'' && q != '"') || (i && ch_word(message.p[i - 1])))
+        if (!char_is(q, CHAR_QUOTE) || (i && char_is(message.p[i - 1], CHAR_WORD)))
             continue;
         size_t n = str_findch(str_sub(message, i + 1, SUBJECT_BYTES_MAX), q);
         if (n != STR_NONE && n && str_findch(str_sub(message, i + 1, n), ' ') == STR_NONE)
@@ -96,38 +115,45 @@ static daruma_str subject_of(const said *s, daruma_str message)
 
 /* ---- tool or model? -------------------------------------------------------------------------- */
 
-/* Families of model providers, gateways, servers and SDKs: what a hint may begin with or hold. */
+/* Does the hint hold a family of model providers, gateways, servers or SDKs? They stand by their
+ * first letter, '/' between. */
 static bool is_model_provider(daruma_str provider)
 {
-    static const daruma_str families[] = {
-#define F(s) {s, sizeof s - 1}
-        F("openai"),      F("anthropic"),     F("claude"),        F("google"),      F("gemini"),     F("vertex"),
-        F("bedrock"),     F("aws"),           F("azure"),         F("openrouter"),  F("mistral"),    F("cohere"),
-        F("groq"),        F("deepseek"),      F("xai"),           F("x.ai"),        F("grok"),       F("ollama"),
-        F("lmstudio"),    F("lm-studio"),     F("lm_studio"),     F("llama"),       F("llm"),        F("sglang"),
-        F("tgi"),         F("huggingface"),   F("hugging"),       F("zhipu"),       F("z.ai"),       F("zai"),
-        F("glm"),         F("bigmodel"),      F("moonshot"),      F("kimi"),        F("minimax"),    F("dashscope"),
-        F("qwen"),        F("alibaba"),       F("aliyun"),        F("bailian"),     F("volc"),       F("doubao"),
-        F("ark"),         F("baidu"),         F("qianfan"),       F("ernie"),       F("tencent"),    F("hunyuan"),
-        F("siliconflow"), F("stepfun"),       F("baichuan"),      F("perplexity"),  F("together"),   F("fireworks"),
-        F("cerebras"),    F("nvidia"),        F("nim"),           F("databricks"),  F("snowflake"),  F("watsonx"),
-        F("ibm"),         F("github-models"), F("github_models"), F("copilot"),     F("codex"),      F("cloudflare"),
-        F("vercel"),      F("replicate"),     F("deepinfra"),     F("novita"),      F("hyperbolic"), F("sambanova"),
-        F("ai21"),        F("aleph"),         F("writer"),        F("upstage"),     F("reka"),       F("nebius"),
-        F("lambda"),      F("anyscale"),      F("lepton"),        F("friendli"),    F("chutes"),     F("venice"),
-        F("portkey"),     F("helicone"),      F("requesty"),      F("kong"),        F("lmdeploy"),   F("mlx"),
-        F("kobold"),      F("oobabooga"),     F("jan"),           F("localai"),     F("gpt"),        F("proxy"),
-        F("gateway"),     F("router"),        F("xiaomi"),        F("pydantic-ai"), F("langchain"),  F("ai-sdk"),
-        F("unknown"),     F("coreweave"),     F("nginx"),         F("opencode"),    F("cursor"),     F("cline"),
-        F("windsurf"),
-#undef F
+    static const char *const families[26] = {
+        // clang-format off
+        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk",
+        ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan",
+        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline",
+        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra",
+        ['e' - 'a'] = "ernie",
+        ['f' - 'a'] = "fireworks/friendli",
+        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway",
+        ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone",
+        ['i' - 'a'] = "ibm",
+        ['j' - 'a'] = "jan",
+        ['k' - 'a'] = "kimi/kong/kobold",
+        ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain",
+        ['m' - 'a'] = "mistral/moonshot/minimax/mlx",
+        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx",
+        ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode",
+        ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai",
+        ['q' - 'a'] = "qwen/qianfan",
+        ['r' - 'a'] = "replicate/reka/requesty/router",
+        ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova",
+        ['t' - 'a'] = "tgi/tencent/together",
+        ['u' - 'a'] = "upstage/unknown",
+        ['v' - 'a'] = "vertex/volc/vercel/venice",
+        ['w' - 'a'] = "watsonx/writer/windsurf",
+        ['x' - 'a'] = "xai/x.ai/xiaomi",
+        ['z' - 'a'] = "zhipu/z.ai/zai",
+        // clang-format on
     };
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++) /* most begin with it, and that is quick */
-        if (provider.n && ch_lower(provider.p[0]) == families[i].p[0] && str_istarts(provider, families[i]))
+    for (size_t i = 0; i < provider.n; i++) {
+        char c = ch_lower(provider.p[i]);
+        const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
+        if (names && match_begins(str_from(provider, i), names))
             return true;
-    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        if (families[i].n < provider.n && str_ifind(provider, families[i]) != STR_NONE)
-            return true;
+    }
     return false;
 }
 
@@ -147,7 +173,7 @@ static bool is_tool_name(daruma_str provider, bool model)
         if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
             continue;
         for (size_t k = 0; k < (model ? 3 : sizeof words / sizeof *words); k++)
-            if (str_ieq(str_sub(provider, from, i - from), words[k]))
+            if (i - from == words[k].n && str_istarts(str_from(provider, from), words[k]))
                 return true;
         from = i + 1;
     }

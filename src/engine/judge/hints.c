@@ -4,6 +4,7 @@
  * the reset times of limits, for those are sent with every answer: only that of an exhausted
  * dimension says when to come back. */
 #include "engine/judge/hints.h"
+#include "engine/judge/chars.h"
 #include "base/arena.h"
 #include "base/date.h"
 #include "base/limits.h"
@@ -319,14 +320,20 @@ static const struct {
 #undef B
 };
 
-/* The first row that stands right before t[from] or right behind t[to - 1]. */
+/* The first row that stands right before t[from] or right behind t[to - 1]. Most numbers have
+ * nothing there that a row could end or begin with. */
 static int row_at(daruma_str t, size_t from, size_t to)
 {
+    bool before = from >= 2 && (t.p[from - 1] == ' ' || t.p[from - 1] == '(');
+    bool behind = to < t.n && t.p[to] == ' ';
+    if (!before && !behind)
+        return -1;
     for (int i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
         daruma_str says = counts[i].says;
-        if (counts[i].behind ? to + says.n <= t.n && t.p[to + 1] == says.p[1] && memcmp(t.p + to, says.p, says.n) == 0
-                             : says.n <= from && t.p[from - 2] == says.p[says.n - 2] &&
-                                   memcmp(t.p + from - says.n, says.p, says.n) == 0)
+        if (counts[i].behind
+                ? behind && to + says.n <= t.n && t.p[to + 1] == says.p[1] && memcmp(t.p + to, says.p, says.n) == 0
+                : before && says.n <= from && t.p[from - 2] == says.p[says.n - 2] &&
+                      memcmp(t.p + from - says.n, says.p, says.n) == 0)
             return i;
     }
     return -1;
@@ -338,11 +345,11 @@ void hints_numbers(daruma_str t, said *s)
     int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
     int numbers = 0;
     for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; i++) {
-        if (!ch_digit(t.p[i]))
+        if (!char_is(t.p[i], CHAR_DIGIT))
             continue;
         int64_t n;
         size_t used = str_scan_int(str_from(t, i), &n);
-        int row = i && ch_word(t.p[i - 1]) ? -1 : row_at(t, i, i + used);
+        int row = i && char_is(t.p[i - 1], CHAR_WORD) ? -1 : row_at(t, i, i + used);
         if (row >= 0 && row < best[counts[row].what]) { /* an earlier row is the better name */
             best[counts[row].what] = row;
             *to[counts[row].what] = n;

@@ -1,6 +1,7 @@
 /* loose.c - reads what only resembles JSON (Python dicts, unescaped quotes, a cut body) and what
  * SDKs put before it (class names, status numbers). */
 #include "engine/judge/reader.h"
+#include "engine/judge/chars.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -72,7 +73,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
         if (q != '"' && q != '\'')
             continue;
         size_t end = i + 1;
-        while (end < t.n && end - i <= KEY_BYTES_MAX && (ch_word(t.p[end]) || t.p[end] == '-'))
+        while (end < t.n && end - i <= KEY_BYTES_MAX && (char_is(t.p[end], CHAR_WORD) || t.p[end] == '-'))
             end++;
         if (end >= t.n || t.p[end] == '\\' || t.p[end] != q || end == i + 1)
             continue;
@@ -120,7 +121,8 @@ bool reader_loose(reader *r, daruma_str t, int level)
 static bool is_class(daruma_str w)
 {
     static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
-    if (w.n < 6 || !ch_alpha(w.p[0]))
+    char last = w.n < 6 ? 0 : w.p[w.n - 1];
+    if ((last != 'r' && last != 'n' && last != 't') || !ch_alpha(w.p[0])) /* nearly every word */
         return false;
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
         if (w.n > tails[i].n && str_ends(w, tails[i]))
@@ -139,12 +141,13 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
     };
     t = str_sub(t, 0, 300);
     for (size_t i = 0; i < t.n;) {
-        if (!ch_word(t.p[i])) {
+        if (!char_is(t.p[i], CHAR_WORD)) {
             i++;
             continue;
         }
         size_t end = i;
-        while (end < t.n && (ch_word(t.p[end]) || (t.p[end] == '.' && end + 1 < t.n && ch_word(t.p[end + 1]))))
+        while (end < t.n &&
+               (char_is(t.p[end], CHAR_WORD) || (t.p[end] == '.' && end + 1 < t.n && char_is(t.p[end + 1], CHAR_WORD))))
             end++;
         daruma_str w = str_sub(t, i, end - i);
         int64_t n;

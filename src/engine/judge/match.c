@@ -7,6 +7,7 @@
  *
  * The index is made at build time by tools/phrase_index.c. */
 #include "engine/judge/match.h"
+#include "engine/judge/chars.h"
 #include "base/str.h"
 
 typedef struct phrase_slot {
@@ -18,19 +19,9 @@ typedef struct phrase_slot {
 #define WORD_BITS 64
 _Static_assert(PHRASE_COUNT <= SEEN_ROWS, "room for a bit per row");
 
-/* Lower-case letters, digits and '_': asked of every byte that is judged. */
-// clang-format off
-static const bool is_word[256] = {
-    ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1, ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1,
-    ['k'] = 1, ['l'] = 1, ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1,
-    ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1, ['_'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1,
-    ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1, ['7'] = 1, ['8'] = 1, ['9'] = 1,
-};
-// clang-format on
-
 static bool word_char(char c)
 {
-    return is_word[(unsigned char)c];
+    return char_is(c, CHAR_LOWER);
 }
 
 /* Behind `seg` when it stands at t[at], else STR_NONE. */
@@ -105,13 +96,16 @@ static bool any_text(const seen *s, const char *says)
     return false;
 }
 
-/* Does the hint begin with one of the names in "a/b/c"? */
-static bool is_who(daruma_str provider, const char *who)
+bool match_begins(daruma_str text, const char *names)
 {
-    for (daruma_str rest = str_of(who), name; rest.n;) {
-        name = str_cut(&rest, '/');
-        if (str_istarts(provider, name))
+    while (*names) {
+        size_t i = 0;
+        while (i < text.n && *names && *names != '/' && ch_lower(text.p[i]) == *names)
+            i++, names++;
+        if (!*names || *names == '/')
             return true;
+        names += strcspn(names, "/");
+        names += *names == '/';
     }
     return false;
 }
@@ -130,7 +124,7 @@ static bool fits(const seen *s, const phrase *p)
         return false;
     if ((p->only == FOR_MODEL && s->tool == FOR_TOOL) || (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
         return false;
-    if (p->who && !is_who(s->provider, p->who))
+    if (p->who && !match_begins(s->provider, p->who))
         return false;
     if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
         return false;

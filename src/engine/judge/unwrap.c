@@ -349,8 +349,10 @@ static bool read_embedded(reader *r, daruma_str t, int level)
 {
     int tries = 0;
     for (size_t i = 0; i < t.n && tries < UNWRAP_BRACES_MAX; i++) {
-        if (t.p[i] != '{' && !(t.p[i] == '[' && i + 1 < t.n && t.p[i + 1] == '{'))
-            continue;
+        size_t brace = str_findch(str_from(t, i), '{');
+        if (brace == STR_NONE)
+            return false;
+        i += brace && t.p[i + brace - 1] == '[' ? brace - 1 : brace; /* "[{" is a list of them */
         tries++;
         daruma_str v;
         size_t had = r->s->ntexts, codes = r->s->ncodes, texts_before = had;

@@ -48,9 +48,35 @@ static const daruma_str names[] = {
 };
 #define FIRST_WORD (int)(sizeof names / sizeof *names - 5)
 
+/* What a byte can be in a key: asked of every byte of a text, so a table. */
+enum { KEY_LETTER = 1, KEY_LINE = 2, KEY_DASH = 4 }; /* letter or digit, '_', '-' */
+#define L KEY_LETTER
+#define U KEY_LINE
+#define D KEY_DASH
+static const uint8_t key_part[256] = {
+    // clang-format off
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, D, 0, 0,
+    L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, 0, 0,
+    0, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, U,
+    0, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, 0,
+    // clang-format on
+};
+#undef L
+#undef U
+#undef D
+
+static bool is_part(char c, int of)
+{
+    return key_part[(unsigned char)c] & of;
+}
+
 static bool key_char(char c)
 {
-    return ch_alpha(c) || ch_digit(c) || c == '-' || c == '_';
+    return key_part[(unsigned char)c];
 }
 
 static size_t key_run(daruma_str t, size_t at) /* with dots, masks and base64 */
@@ -251,51 +277,63 @@ static bool may_begin(char first, char second)
     return seconds[first - 'a'] & bit;
 }
 
-/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`. */
-static size_t secret_word(daruma_str t, size_t at, size_t *keep)
+/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`.
+ * `end` is behind the letters, digits and '_' of the word. */
+static size_t secret_word(daruma_str t, size_t at, size_t end, size_t *keep)
 {
-    size_t word_end = at, end;
-    while (word_end < t.n && key_char(t.p[word_end]))
-        word_end++;
+    size_t to;
     *keep = 0;
     if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1]) &&
-        ((end = known_key(t, at)) > at || (end = scheme(t, at, keep)) > at))
-        return end;
-    return named(t, at, word_end, keep);
+        ((to = known_key(t, at)) > at || (to = scheme(t, at, keep)) > at))
+        return to;
+    while (end < t.n && key_char(t.p[end]))
+        end++;
+    return named(t, at, end, keep);
+}
+
+/* A secret that a sign at `at` gives away: behind it and *from its beginning; or `at`. */
+static size_t secret_sign(daruma_str t, size_t at, size_t least, size_t *from)
+{
+    size_t to;
+    switch (t.p[at]) {
+    case '@':
+        return mail(t, at, least, from);
+    case '*': /* what is left of a key stands before the mask */
+        for (*from = at; *from > least && key_char(t.p[*from - 1]);)
+            --*from;
+        to = masked_key(t, *from);
+        return to > *from ? to : at;
+    case ':':
+        *from = at + 3;
+        to = str_starts(str_from(t, at), S("://")) ? userinfo(t, *from) : at;
+        return to > *from ? to : at;
+    case '-':
+        *from = at;
+        return pem(t, at);
+    default:
+        return at;
+    }
 }
 
 /* Finds the next secret at or after `at`; false when there is none. Word for word: most are
- * settled by their first two bytes. */
+ * settled by their first two bytes and what follows them. */
 static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
 {
     for (size_t least = at, keep; at < t.n;) {
-        char c = t.p[at];
-        if (ch_alpha(c) || ch_digit(c)) {
-            if ((*to = secret_word(t, at, &keep)) > at) {
-                *from = at + keep;
+        size_t end = at;
+        if (!is_part(t.p[at], KEY_LETTER)) {
+            if ((*to = secret_sign(t, at, least, from)) > at)
                 return true;
-            }
-            while (at < t.n && (ch_alpha(t.p[at]) || ch_digit(t.p[at]) || t.p[at] == '_'))
-                at++;
+            at++;
             continue;
         }
-        if (c == '@' && (*to = mail(t, at, least, from)) > at)
-            return true;
-        if (c == '*') { /* what is left of a key stands before the mask */
-            for (*from = at; *from > least && key_char(t.p[*from - 1]);)
-                --*from;
-            if ((*to = masked_key(t, *from)) > *from)
-                return true;
-        }
-        if (c == ':' && str_starts(str_from(t, at), S("://")) && (*to = userinfo(t, at + 3)) > at + 3) {
-            *from = at + 3;
+        while (end < t.n && is_part(t.p[end], KEY_LETTER | KEY_LINE))
+            end++;
+        if ((*to = secret_word(t, at, end, &keep)) > at) {
+            *from = at + keep;
             return true;
         }
-        if (c == '-' && (*to = pem(t, at)) > at) {
-            *from = at;
-            return true;
-        }
-        at++;
+        at = end;
     }
     return false;
 }

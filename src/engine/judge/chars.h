@@ -1,0 +1,19 @@
+/* chars.h - what a byte is to the judge. A table, for it is asked of every byte of every text. */
+#ifndef JUDGE_CHARS_H
+#define JUDGE_CHARS_H
+#include "daruma.h"
+
+enum {
+    CHAR_WORD = 1,  /* as ch_word: letter, digit, '_' or a byte of a longer character */
+    CHAR_LOWER = 2, /* lower-case letter, digit or '_': what words of lower-case texts are made of */
+    CHAR_DIGIT = 4,
+    CHAR_QUOTE = 8, /* `, ' or " */
+};
+
+extern const uint8_t char_kinds[256];
+
+static inline bool char_is(char c, int kinds) /* any of the kinds */
+{
+    return char_kinds[(unsigned char)c] & kinds;
+}
+#endif
