@@ -240,6 +240,7 @@ typedef struct daruma_failure {
     uint8_t sure;       /* percent */
     uint16_t rule;      /* the phrase row that spoke: daruma_rule_name(); 0 none */
     int status;         /* HTTP status, 0 when none came */
+    daruma_net net;     /* what the wire did, DARUMA_NET_NONE when it was fine */
     daruma_ms wait;     /* what the provider advised, -1 nothing */
     int64_t limit;      /* numbers read from the message, -1 unknown: the allowance, */
     int64_t used;       /*   what of it is used or what the request counts, */
@@ -521,6 +522,11 @@ typedef struct daruma_case {
  * tried first while it is well (-1: the order of the list). */
 DARUMA_API void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_policy *p, const daruma_target *targets,
                                  size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at);
+
+/* Goes on, just opened, with a case over the same targets that failed: the client repeats a request by itself.
+ * What was tried counts as tried. It comes because it was told to: one call to each target that is not out of
+ * the question may still show whether that helped. */
+DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
 
 typedef struct daruma_admission {
     daruma_act act;  /* SEND or STOP */

@@ -302,7 +302,7 @@ static bool waits(daruma_kind k)
 daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
 {
     said s = unwrap(ev->body, a);
-    daruma_failure f = {.status = ev->status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
     char number[4];
     daruma_str message = {0};

@@ -82,6 +82,10 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
     }
     BUF_LIT(out, " failed: ");
     buf_putz(out, words);
+    if (f->net != DARUMA_NET_NONE) {
+        BUF_LIT(out, ": ");
+        buf_putz(out, daruma_net_words(f->net));
+    }
 }
 
 /* "(HTTP 400, about temperature, 130000 of 128000)" as far as it is known. */
