@@ -72,7 +72,7 @@ static bool start(gateway *g, char why[512])
     server_limits limits = {.body_bytes = g->now->cfg.body_bytes_max, .connections = g->now->cfg.connections_max};
     g->srv = server_listen(g->loop, host, port, &limits, &ops, g, cause);
     if (!g->srv)
-        snprintf(why, 512, "cannot listen on %.200s:%d: %.200s", host, port, cause);
+        snprintf(why, 512, "%s", cause);
     return g->srv != NULL;
 }
 
