@@ -51,16 +51,22 @@ void buf_putz(daruma_buf *b, const char *z)
 
 void buf_int(daruma_buf *b, int64_t v)
 {
-    char text[24];
-    int n = snprintf(text, sizeof text, "%lld", (long long)v);
-    buf_put(b, (daruma_str){text, (size_t)n});
+    char text[20], *end = text + sizeof text, *p = end;
+    uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do
+        *--p = (char)('0' + left % 10);
+    while (left /= 10);
+    if (v < 0)
+        *--p = '-';
+    buf_put(b, (daruma_str){p, (size_t)(end - p)});
 }
 
 void buf_hex64(daruma_buf *b, uint64_t v)
 {
-    char text[17];
-    int n = snprintf(text, sizeof text, "%016llx", (unsigned long long)v);
-    buf_put(b, (daruma_str){text, (size_t)n});
+    char text[16];
+    for (int i = 16; i--; v >>= 4)
+        text[i] = "0123456789abcdef"[v & 15];
+    buf_put(b, (daruma_str){text, sizeof text});
 }
 
 void buf_printf(daruma_buf *b, const char *fmt, ...)

@@ -1,10 +1,5 @@
 #include "base/str.h"
 
-bool str_ieq(daruma_str a, daruma_str b)
-{
-    return a.n == b.n && str_istarts(a, b);
-}
-
 bool str_starts(daruma_str s, daruma_str with)
 {
     return s.n >= with.n && (with.n == 0 || memcmp(s.p, with.p, with.n) == 0);
@@ -13,16 +8,6 @@ bool str_starts(daruma_str s, daruma_str with)
 bool str_ends(daruma_str s, daruma_str with)
 {
     return s.n >= with.n && (with.n == 0 || memcmp(s.p + s.n - with.n, with.p, with.n) == 0);
-}
-
-bool str_istarts(daruma_str s, daruma_str with)
-{
-    if (s.n < with.n)
-        return false;
-    for (size_t i = 0; i < with.n; i++)
-        if (ch_lower(s.p[i]) != ch_lower(with.p[i]))
-            return false;
-    return true;
 }
 
 size_t str_find(daruma_str s, daruma_str what)

@@ -49,10 +49,22 @@ static inline bool ch_word(char c) /* letter, digit, underscore or a byte of a l
     return ch_alpha(c) || ch_digit(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
-bool str_ieq(daruma_str a, daruma_str b); /* ASCII case ignored */
 bool str_starts(daruma_str s, daruma_str with);
 bool str_ends(daruma_str s, daruma_str with);
-bool str_istarts(daruma_str s, daruma_str with); /* ASCII case ignored */
+/* These ignore the case of ASCII letters. Inline, since names mostly differ in length or their first letter. */
+static inline bool str_istarts(daruma_str s, daruma_str with)
+{
+    if (s.n < with.n)
+        return false;
+    for (size_t i = 0; i < with.n; i++)
+        if (ch_lower(s.p[i]) != ch_lower(with.p[i]))
+            return false;
+    return true;
+}
+static inline bool str_ieq(daruma_str a, daruma_str b)
+{
+    return a.n == b.n && str_istarts(a, b);
+}
 #define STR_NONE ((size_t)-1)
 size_t str_find(daruma_str s, daruma_str what);        /* offset, or STR_NONE */
 size_t str_ifind(daruma_str s, daruma_str what_lower); /* `what_lower` is lower case; STR_NONE */

@@ -24,10 +24,50 @@ static const bool token[256] = {
 
 static bool is_token(daruma_str s)
 {
+    bool all = s.n > 0;
     for (size_t i = 0; i < s.n; i++)
-        if (!token[(unsigned char)s.p[i]])
-            return false;
-    return s.n > 0;
+        all &= token[(unsigned char)s.p[i]];
+    return all;
+}
+
+static bool text_byte(char c)
+{
+    return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
+}
+
+/* Eight bytes of `s` in a word; spaces where there are less. */
+static uint64_t word_at(daruma_str s, size_t at)
+{
+    uint64_t word = 0x2020202020202020u;
+    if (s.n - at >= 8)
+        memcpy(&word, s.p + at, 8);
+    else
+        memcpy(&word, s.p + at, s.n - at);
+    return word;
+}
+
+/* The top bit of each byte that may be a control character: all that are, seldom one more. */
+static uint64_t controls(uint64_t x)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u, del = x ^ 0x7f * ones;
+    return (((x - 0x20 * ones) & ~x) | ((del - ones) & ~del)) & tops;
+}
+
+/* The byte of the lowest top bit in `tops`. */
+static char byte_of(uint64_t word, uint64_t tops)
+{
+    return (char)(word >> (__builtin_ctzll(tops) - 7));
+}
+
+static bool is_text(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i += 8) {
+        uint64_t word = word_at(s, i);
+        for (uint64_t m = controls(word); m; m &= m - 1)
+            if (!text_byte(byte_of(word, m)))
+                return false;
+    }
+    return true;
 }
 
 static bool refuse(http_fault *fault, int status, const char *why)
@@ -161,33 +201,18 @@ static int on_complete(llhttp_t *l)
     return HPE_PAUSED;
 }
 
-/* Has one of the eight bytes a value below 0x20, or is one 0x7f? */
-static bool has_control(uint64_t x)
-{
-    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u, del = x ^ 0x7f * ones;
-    return (((x - 0x20 * ones) & ~x) | ((del - ones) & ~del)) & tops;
-}
-
 /* Only line ends and tabs of the control characters. Every LF has its CR, the scan saw to that, so as
  * many CRs as LFs means that none is bare. */
 static bool plain(daruma_str raw)
 {
     size_t cr = 0, lf = 0;
-    for (size_t i = 0, end; i < raw.n; i = end) {
-        uint64_t word;
-        end = raw.n - i < 8 ? raw.n : i + 8;
-        if (end - i == 8) {
-            memcpy(&word, raw.p + i, 8);
-            if (!has_control(word))
-                continue;
-        }
-        for (; i < end; i++) {
-            unsigned char c = (unsigned char)raw.p[i];
-            if (c == '\r')
-                cr++;
-            else if (c == '\n')
-                lf++;
-            else if ((c < 0x20 && c != '\t') || c == 0x7f)
+    for (size_t i = 0; i < raw.n; i += 8) {
+        uint64_t word = word_at(raw, i);
+        for (uint64_t m = controls(word); m; m &= m - 1) {
+            char c = byte_of(word, m);
+            cr += c == '\r';
+            lf += c == '\n';
+            if (c != '\r' && c != '\n' && !text_byte(c))
                 return false;
         }
     }
@@ -391,11 +416,6 @@ static int hex(char c)
     return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static bool text_byte(char c)
-{
-    return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
-}
-
 /* One byte outside of the data of a chunk; false when it may not stand there. llhttp is not asked: it lets
  * sizes, extensions and trailers grow without bound, and older ones take a bare LF. */
 static bool chunk_byte(http_chunks *c, char ch)
@@ -473,10 +493,7 @@ void http_put_number(daruma_buf *b, uint64_t v, unsigned base)
 
 void http_put_field(daruma_buf *b, daruma_str name, daruma_str value)
 {
-    for (size_t i = 0; i < value.n; i++)
-        if (!text_byte(value.p[i]))
-            return;
-    if (!is_token(name))
+    if (!is_token(name) || !is_text(value))
         return;
     char *to = buf_room(b, name.n + value.n + 4);
     if (!to)

@@ -37,7 +37,11 @@ daruma_moment sys_moment(void)
 {
     struct timespec mono, wall;
     clock_gettime(CLOCK_MONOTONIC, &mono);
+#ifdef CLOCK_REALTIME_COARSE
+    clock_gettime(CLOCK_REALTIME_COARSE, &wall); /* seconds are asked for: a tick late is early enough */
+#else
     clock_gettime(CLOCK_REALTIME, &wall);
+#endif
     return (daruma_moment){
         .now = (daruma_ms)mono.tv_sec * 1000 + mono.tv_nsec / 1000000, .wall = wall.tv_sec, .dice = dice()};
 }
