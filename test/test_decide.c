@@ -592,6 +592,32 @@ static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **sta
     }
 }
 
+static void a_request_that_comes_again_goes_on_where_it_ended(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("openai", "gpt", "a", "k1");
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case first, again;
+    daruma_ms now = 0;
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(now));
+    for (daruma_remedy r = {0}; r.act == DARUMA_SEND; now += r.wait) {
+        out(&first, now);
+        r = daruma_case_next(&first, &f, 0, at(now));
+    }
+    assert_true(first.attempts > 1);
+    daruma_case_close(&first, DARUMA_OUTCOME_FAILED, at(now));
+
+    now += 1000;
+    daruma_case_open(&again, w, &p, &t, 1, -1, -1, at(now));
+    daruma_case_resume(&again, &first);
+    assert_int_equal(again.id, first.id);
+    out(&again, now);
+    assert_int_not_equal(daruma_case_next(&again, &f, 0, at(now)).act, DARUMA_SEND);
+    assert_int_equal(again.attempts, first.attempts + 1);
+}
+
 static void nothing_goes_out_after_the_deadline(void **state)
 {
     (void)state;
@@ -682,8 +708,8 @@ static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **s
     static const struct {
         daruma_kind kind;
         bool again;
-    } rows[] = {{DARUMA_RATE_LIMIT, true},       {DARUMA_OVERLOADED, true}, {DARUMA_QUOTA, true},
-                {DARUMA_SERVER_ERROR, false},    {DARUMA_TIMEOUT, false},   {DARUMA_NETWORK, false},
+    } rows[] = {{DARUMA_RATE_LIMIT, true},       {DARUMA_QUOTA, true},    {DARUMA_OVERLOADED, false},
+                {DARUMA_SERVER_ERROR, false},    {DARUMA_TIMEOUT, false}, {DARUMA_NETWORK, false},
                 {DARUMA_MALFORMED_OUTPUT, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_case c;
@@ -1095,6 +1121,7 @@ int main(void)
         cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),
         cmocka_unit_test(before_giving_up_a_target_that_is_well_soon_is_waited_for),
         cmocka_unit_test(a_wait_that_does_not_fit_becomes_another_target_or_an_end),
+        cmocka_unit_test(a_request_that_comes_again_goes_on_where_it_ended),
         cmocka_unit_test(nothing_goes_out_after_the_deadline),
         cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),
         cmocka_unit_test(a_ladder_without_an_end_stops_and_gives_back_once),

@@ -237,10 +237,7 @@ static void continue_case(exchange *x, daruma_ms now)
         return;
     if (!memory_case_take(x->g->mem, exchange_request_hash(x), now, &was) || was.ntargets != x->kase.ntargets)
         return;
-    x->kase.id = was.id;
-    x->kase.attempts = was.attempts;
-    x->kase.remedies = was.remedies;
-    memcpy(x->kase.used, was.used, sizeof was.used);
+    daruma_case_resume(&x->kase, &was);
 }
 
 /* A conversation of one client with one model: its prompt cache lives with one key. */
@@ -384,6 +381,8 @@ static daruma_str target_path(exchange *x, const config_provider *p)
 static fetch_clocks clocks_of(const exchange *x, daruma_ms now)
 {
     fetch_clocks k = x->s->cfg.clocks;
+    if (!x->streaming)
+        k.first_byte = x->s->cfg.plain_first_byte;
     if (x->kase.deadline >= 0) {
         daruma_ms left = x->kase.deadline - now;
         k.total = earlier(k.total ? k.total : -1, left > 1 ? left : 1);
@@ -424,7 +423,7 @@ static void send_to(exchange *x, int target, daruma_str secret)
 /* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. */
 static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
 {
-    if (!x->kase.attempts) {
+    if (x->kase.target < 0) { /* no call was made for this request */
         x->failure = (daruma_failure){.kind = a.why,
                                       .severity = daruma_kind_severity(a.why),
                                       .retryable = daruma_kind_passes(a.why),
@@ -461,6 +460,18 @@ static void attempt(exchange *x)
     send_to(x, a.target, secret);
 }
 
+/* The command gave no key. Nobody is called without one: it would be refused, in words that help nobody. */
+static void no_key(exchange *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT,
+                          .status = 401,
+                          .body = S("{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\","
+                                    "\"message\":\"The command that prints the API key of this provider failed.\"}}")};
+    x->attempt_started = exchange_now().now;
+    x->kase.can_refresh = false; /* it was run just now */
+    exchange_failed(x, &ev);
+}
+
 void exchange_key_here(exchange *x)
 {
     daruma_str secret = {0};
@@ -469,8 +480,10 @@ void exchange_key_here(exchange *x)
         attempt(x);
         return;
     }
-    key_ready(key_at(x, x->kase.target), &secret);
-    send_to(x, x->kase.target, secret);
+    if (key_ready(key_at(x, x->kase.target), &secret))
+        send_to(x, x->kase.target, secret);
+    else
+        no_key(x);
 }
 
 /* ---- how it went ---- */
@@ -578,8 +591,9 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.provider = S("");
     if (x->d)
         seen.provider = x->d == &dialect_anthropic ? S("anthropic") : S("openai");
-    x->failure = daruma_classify(&seen, at, x->c->arena);
     keep_failure(x, &seen);
+    seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
+    x->failure = daruma_classify(&seen, at, x->c->arena);
     if (f)
         fetch_cancel(f);
     x->g->counts.kinds[x->failure.kind]++;

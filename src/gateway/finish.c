@@ -129,6 +129,15 @@ static size_t kept_headers(exchange *x, daruma_header *out)
     return n;
 }
 
+/* What passes through does so with its errors too. */
+static void pass_error(exchange *x)
+{
+    size_t n;
+    daruma_header *h = head_for_client(x, x->failed_headers, x->nfailed_headers, DARUMA_OUTCOME_FAILED, &n, 0);
+    call_head(x->c, x->status, h, n, (int64_t)x->failed_body.n);
+    call_write(x->c, x->failed_body);
+}
+
 static void answer(exchange *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
 {
     daruma_header *theirs = ARENA_NEW(x->c->arena, daruma_header, x->nfailed_headers + 1);
@@ -173,6 +182,10 @@ static daruma_str error_message(exchange *x, daruma_str note)
 
 static void write_error(exchange *x)
 {
+    if (exchange_passes(x) && x->status >= 400) {
+        pass_error(x);
+        return;
+    }
     const dialect *d = x->d ? x->d : &dialect_openai;
     daruma_str note = explanation(x);
     daruma_buf out = buf_in(x->c->arena);
@@ -183,8 +196,8 @@ static void write_error(exchange *x)
         call_write(x->c, closing_comment(x, DARUMA_OUTCOME_FAILED));
         return;
     }
-    bool theirs = x->failed_body.n && (!x->d || d->is_error(x->failed_body));
-    if (theirs && (!x->d || !dialect_add_note(&out, x->failed_body, note))) {
+    bool theirs = x->failed_body.n && d->is_error(x->failed_body);
+    if (theirs && !dialect_add_note(&out, x->failed_body, note)) {
         out = buf_in(x->c->arena);
         buf_put(&out, x->failed_body);
     } else if (!theirs) {

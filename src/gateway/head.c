@@ -41,7 +41,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_s
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (http_is_hop_by_hop(name, connection) || (secret.n && is_credential(name)))
+        if (http_is_hop_by_hop(name, connection) || (p->nkeys && is_credential(name)))
             continue;
         if (is_ours(name) &&
             !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */

@@ -153,7 +153,7 @@ struct exchange {
     bool streaming; /* the client wants a stream */
     bool pending;   /* 200 was sent before there was an answer (heartbeat) */
     bool paused;
-    bool recovering;        /* the first remedy was begun */
+    bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
     /* the attempt */
     answer_mode mode;
@@ -172,6 +172,12 @@ struct exchange {
     size_t nfailed_headers;
     exchange *next_waiting, *next_idle;
 };
+
+/* Nobody's dialect, or a body that cannot be read: bytes go through as they come, both ways. */
+static inline bool exchange_passes(const exchange *x)
+{
+    return !x->d || x->opaque;
+}
 
 void exchange_begin(gateway *g, call *c);
 uint64_t exchange_request_hash(const exchange *x); /* same client, same body */

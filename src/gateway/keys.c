@@ -30,13 +30,10 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
     free(k->secret);
     k->secret = NULL;
     k->secret_n = 0;
-    /* A command that fails leaves an empty secret: the provider's refusal then says so to the client. */
-    daruma_str got = exit_code == 0 ? out : (daruma_str){0};
-    k->secret = malloc(got.n + 1);
+    k->secret = exit_code == 0 ? malloc(out.n) : NULL; /* a command that fails leaves none */
     if (k->secret) {
-        if (got.n)
-            memcpy(k->secret, got.p, got.n);
-        k->secret_n = got.n;
+        memcpy(k->secret, out.p, out.n);
+        k->secret_n = out.n;
     }
     if (exit_code != 0) {
         daruma_event e = DARUMA_EVENT_INIT;

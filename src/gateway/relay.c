@@ -245,15 +245,24 @@ static bool is_event_stream(const http_head *h)
     return str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
 }
 
+/* Of what passes through only these say that another try or another key may do better; every other status is the
+ * answer to a question that we do not know. */
+static bool is_failure(const exchange *x, int status)
+{
+    if (!exchange_passes(x))
+        return status >= 300;
+    return status == 401 || status == 402 || status == 408 || status == 429 || status >= 500;
+}
+
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     exchange *x = user;
     (void)f;
     x->status = h->status;
     copy_headers(x, h);
-    if (h->status >= 400 || (x->d && !x->opaque && h->status >= 300)) {
+    if (is_failure(x, h->status)) {
         x->mode = ANSWER_ERROR;
-    } else if (!x->d || x->opaque) {
+    } else if (exchange_passes(x)) {
         x->mode = ANSWER_PASSED;
         send_head(x, h->length);
     } else if (is_event_stream(h)) {
@@ -271,7 +280,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
 /* A dialect's error that is longer echoes the request; others pass through whole. */
 static size_t error_room(const exchange *x)
 {
-    return x->d ? CLASSIFY_BODY_BYTES_MAX : ANSWER_HELD_BYTES_MAX;
+    return exchange_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
 }
 
 static void on_body(fetch *f, daruma_str bytes, void *user)

@@ -62,7 +62,7 @@ export const dialects = {
 export function ask(pair, path, { method = "GET", headers = {}, body, onHead, onData } = {}) {
   return new Promise((ok, no) => {
     const began = Date.now();
-    const req = http.request(pair.base + path, { method, headers, agent: false }, (res) => {
+    const req = http.request({ host: "127.0.0.1", port: pair.port, path, method, headers, agent: false }, (res) => {
       const parts = [], times = [];
       onHead?.(res, req);
       res.on("data", (d) => {

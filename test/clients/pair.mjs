@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const daruma = process.env.DARUMA ?? join(here, "../../build/daruma");
+export const daruma = process.env.DARUMA ?? join(here, "../../build/daruma");
 
 const freePort = () =>
   new Promise((ok, no) => {
@@ -144,7 +144,8 @@ export async function startPair(dir) {
     config: (text) => writeFileSync(file, text),
     // A new script for the provider, and a gateway that has seen nothing yet: scenarios do not colour each other.
     begin: async (s) => {
-      const r = await fetch(`${url}/chaos/script`, { method: "POST", body: s.chaos ?? "" });
+      const clean = ["keys", "models"].filter((k) => !new RegExp(`^${k}:`, "m").test(s.chaos ?? "")).map((k) => `${k}: {}\n`).join(""); // else they stay
+      const r = await fetch(`${url}/chaos/script`, { method: "POST", body: clean + (s.chaos ?? "") });
       if (!r.ok) throw new Error(`chaos refused the script: ${await r.text()}`);
       await stop(gateway);
       await fetch(`${url}/chaos/reset`, { method: "POST" });

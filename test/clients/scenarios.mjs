@@ -160,6 +160,18 @@ for (const [dialect, d] of Object.entries(dialects))
 
 for (const [dialect, d] of Object.entries(dialects)) {
   scenarios.push({
+    name: `${dialect} plain: the SDK's own retries go on with the same case`,
+    chaos: "faults:\n  - { kind: server_error }\n",
+    async run(pair) {
+      const c = d.client(pair).withOptions({ maxRetries: 2 });
+      const e = await d.plain(c, d.models.single, `say ${WORDS}`).then(() => assert.fail("there was an answer"), (x) => x);
+      assert.equal(e.status, 500);
+      const { calls } = await pair.report();
+      assert.ok(calls <= 4 + 2, `${calls} calls to the provider`);
+      assert.equal(e.headers.get("x-daruma-attempts"), String(calls));
+    },
+  });
+  scenarios.push({
     name: `${dialect} stream: cut in the middle ends with an error, never cleanly`,
     chaos: "faults:\n  - { cut: { after_events: 4 } }\n",
     async run(pair) {

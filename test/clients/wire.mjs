@@ -180,12 +180,12 @@ holds("auto: clients act on auth, permission, quota, rate_limit and context_leng
 });
 
 // What a provider of the test's own answers when all is well.
-const good = {
+export const good = {
   openai: { choices: [{ index: 0, message: { role: "assistant", content: "fine" }, finish_reason: "stop" }] },
   anthropic: { id: "m", type: "message", role: "assistant", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
   responses: { id: "r", object: "response", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "fine" }] }] },
 };
-const send = (res, status, body, headers = {}) => res.writeHead(status, { "content-type": "application/json", ...headers }).end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+export const send = (res, status, body, headers = {}) => res.writeHead(status, { "content-type": "application/json", ...headers }).end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
 
 each((name, d) =>
   holds(`${name}: daruma's message is taken out of the next request, and nothing else`, {

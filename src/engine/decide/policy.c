@@ -43,9 +43,9 @@ static const daruma_rung standard[] = {
     R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
     R(QUOTA,              EXPLAIN,             1,     0,                                       NOW),
 
-    R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES,                 ADVICE),
-    R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                          NOW),
-    R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,                 ADVICE),
+    R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,          ADVICE),
+    R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
+    R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          ADVICE),
     R(OVERLOADED,         EXPLAIN,             1,     0,                                       NOW),
 
     R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          ADVICE),

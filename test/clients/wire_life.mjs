@@ -1,0 +1,351 @@
+// The program as a whole: signals, limits, what it says of itself, its subcommands; and the Responses API with its SDK.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import OpenAI from "openai";
+import { ask, count, dialects, events, question, raw, until } from "./net.mjs";
+import { daruma, sleep } from "./pair.mjs";
+import { each, fault, good, holds, send } from "./wire.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+/* ---- signals ---- */
+
+holds("SIGHUP: a new file holds from the next request on, a bad one changes nothing", {
+  async run(pair) {
+    const g = pair.gateway();
+    const hangs = new Promise((ok) => (pair.own.answer = (q, res) => setTimeout(() => (ok(), send(res, 200, good.openai)), 600)));
+    const under = question(pair, dialects.openai, { model: "m-own" }); // begun under the old file
+    await until("it is under way", () => pair.own.seen.length);
+    pair.write((c) => ((c.models = c.models.filter((m) => m.name !== "m-own")), c.models.push({ name: "m-new", targets: ["main/m-single"] })));
+    g.kill("SIGHUP");
+    await until("it was read again", () => g.said.includes("read again"));
+    const r = await question(pair, dialects.openai, { model: "m-new" });
+    assert.equal(r.headers["x-daruma-target"], "main/m-single");
+    pair.config("listen: 127.0.0.1:1\nproviders:\n  - nmae: main\n");
+    g.kill("SIGHUP");
+    await until("it was refused", () => /stays as it was: .*:3:.*nmae/.test(g.said));
+    assert.equal((await question(pair, dialects.openai, { model: "m-new" })).headers["x-daruma-target"], "main/m-single");
+    await hangs;
+    const old = await under;
+    assert.deepEqual([old.said, old.headers["x-daruma-target"]], ["fine", "own/m-own"]);
+    assert.equal((await ask(pair, "/daruma/health")).status, 200);
+  },
+});
+
+const exited = (child) => (child.exitCode !== null || child.signalCode ? Promise.resolve() : new Promise((ok) => child.once("exit", ok)));
+
+holds("SIGTERM: what is under way ends, nobody new comes in, exit code 0", {
+  chaos: fault("{ kind: stall, after_events: 4, for: 800ms }"),
+  config: (c) => (c.timeouts.idle = "3s"),
+  async run(pair) {
+    const g = pair.gateway(), idle = net.connect(pair.port, "127.0.0.1");
+    let idleEnded = false;
+    idle.on("close", () => (idleEnded = true)).on("error", () => {}).resume();
+    pair.ended = true;
+    let head;
+    const stream = question(pair, dialects.openai, { stream: true, text: "say one two three four five six", onHead: () => (head = true) });
+    await until("it streams", () => head);
+    g.kill("SIGTERM");
+    await until("nobody comes in", () => ask(pair, "/daruma/health").then(() => false, () => true));
+    await until("idle connections are closed", () => idleEnded);
+    const r = await stream;
+    assert.equal(r.said, "one two three four five six");
+    assert.ok(dialects.openai.ended(r.events));
+    await exited(g);
+    assert.equal(g.exitCode, 0, g.said);
+  },
+});
+
+holds("a second signal stops at once, whatever is under way", {
+  chaos: fault("{ kind: timeout }"),
+  config: (c) => {
+    c.timeouts.first_byte = "20s";
+    c.recovery.kinds.rate_limit = { delay: "5s", max_delay: "5s" };
+    c.providers.find((p) => p.name === "own-claude").keys = [{ command: "sleep 3; exit 1" }];
+  },
+  async run(pair) {
+    const g = pair.gateway(), lost = [];
+    pair.ended = true;
+    pair.own.answer = (q, res) => send(res, 429, { error: { message: "Rate limit reached", code: "rate_limit_exceeded" } });
+    for (const [d, model] of [["openai", "m-single"], ["openai", "m-own"], ["anthropic", "c-own"], ["responses", "m-single"]])
+      lost.push(question(pair, dialects[d], { model, stream: true }).then(() => false, () => true)); // hangs, waits, fetches a key
+    lost.push(ask(pair, "/daruma/events").catch(() => true));
+    await until("they are under way", async () => (await pair.report()).calls === 2 && pair.own.seen.length >= 2);
+    const began = Date.now();
+    g.kill("SIGTERM");
+    await sleep(100);
+    assert.equal(g.exitCode, null);
+    g.kill("SIGTERM");
+    await exited(g);
+    assert.ok(Date.now() - began < 2500, `it took ${Date.now() - began} ms`);
+    assert.equal(g.exitCode, 0, g.said);
+    await Promise.all(lost);
+  },
+});
+
+/* ---- limits and framing ---- */
+
+each((name, d) =>
+  holds(`${name}: a body that is too large is refused before it is sent`, {
+    config: (c) => (c.limits = { body: "64KiB" }),
+    async run(pair) {
+      const body = JSON.stringify(d.body(d.model, "x".repeat(70000)));
+      const r = await ask(pair, d.path, { method: "POST", headers: d.headers, body });
+      assert.equal(r.status, 413);
+      assert.equal((await pair.report()).calls, 0);
+      const fits = await question(pair, d, { text: "x".repeat(60000) });
+      assert.equal(fits.status, 200);
+    },
+  }),
+);
+
+holds("no more clients than allowed; one that leaves makes room", {
+  config: (c) => (c.limits = { connections: 4 }),
+  async run(pair) {
+    const held = await Promise.all(Array.from({ length: 4 }, () => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.on("error", () => {}); s.resume(); })));
+    await sleep(100);
+    const one = await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: x\r\n\r\n", 300);
+    assert.doesNotMatch(one, /^HTTP\/1.1 200/);
+    held.forEach((s) => s.destroy());
+    await until("there is room", async () => /^HTTP\/1.1 200/.test(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: x\r\n\r\n", 100)));
+  },
+});
+
+holds("a head that does not come to its end is not waited for", {
+  async run(pair) {
+    const s = net.connect(pair.port, "127.0.0.1"), began = Date.now();
+    let got = "";
+    s.on("data", (d) => (got += d)).on("error", () => {});
+    s.write("GET /daruma/health HTTP/1.1\r\nhost: x\r\n");
+    const drip = setInterval(() => s.write("x-slow: 1\r\n"), 500);
+    await new Promise((ok) => s.on("close", ok));
+    clearInterval(drip);
+    assert.ok(Date.now() - began < 14000);
+    assert.match(got, /^HTTP\/1.1 408/);
+  },
+});
+
+holds("requests that could be read two ways reach the provider once or not at all", {
+  async run(pair) {
+    const d = dialects.openai, body = JSON.stringify(d.body(d.model, "say x")), n = body.length;
+    const post = (fields, rest) => `POST ${d.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-client\r\n${fields}\r\n${rest}`;
+    const chunked = `${n.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const hidden = "GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n";
+    const rows = [
+      [post(`content-length: ${n}\r\ntransfer-encoding: chunked\r\n`, chunked), 0],
+      [post(`content-length: ${n}\r\ncontent-length: ${n + 1}\r\n`, body), 0],
+      [post(`content-length: ${n}\r\ncontent-length: ${n}\r\n`, body), 0],
+      [post("transfer-encoding: chunked, identity\r\n", chunked), 0],
+      [post("transfer-encoding: xchunked\r\n", chunked), 0],
+      [post(`content-length: +${n}\r\n`, body), 0],
+      [post(`content-length : ${n}\r\n`, body), 0],
+      [post(`x-a: b\r\n content-length: 5\r\ncontent-length: ${n}\r\n`, body), 0],
+      [post("transfer-encoding: chunked\r\n", `${n.toString(16)};a=\r\n${body}\r\n-0\r\n\r\n`), 0],
+      [post("transfer-encoding: chunked\r\n", `ffffffffffffffff1\r\n${body}\r\n0\r\n\r\n`), 0],
+      [post("content-length: 0\r\nhost: y\r\n", ""), 0],
+      [post("transfer-encoding: chunked\r\n", `${chunked.slice(0, -2)}content-length: 900\r\n\r\n`), 1], // trailers are dropped
+      [post(`content-length: ${n}\r\n`, body), 1],
+      [post(`content-length: ${n + hidden.length}\r\n`, body + hidden), 1], // one request: what follows is its body
+      [`POST ${d.path} HTTP/1.1\nhost: x\ncontent-length: ${n}\n\n${body}`, 0],
+    ];
+    for (const [bytes, calls] of rows) {
+      await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+      const r = await raw(pair, bytes, 150);
+      const report = await pair.report();
+      assert.equal(report.calls, calls, `${bytes.slice(0, 200)}\n${r.slice(0, 200)}`);
+      assert.match(r, calls ? /^HTTP\/1.1 [24]00/ : /^HTTP\/1.1 [45]\d\d/, bytes);
+      assert.equal(r.split("HTTP/1.1 ").length - 1, 1, `two answers: ${r}`);
+      assert.deepEqual(Object.keys(report.paths), calls ? [d.path] : [], "another path was called");
+    }
+  },
+});
+
+/* ---- what it says of itself ---- */
+
+holds("health, status and events agree with the traffic and with the file", {
+  chaos: fault("{ model: m-main, times: 1, kind: server_error }", "{ model: m-main, kind: auth, skip: 3 }"),
+  async run(pair) {
+    const health = await ask(pair, "/daruma/health");
+    assert.deepEqual([health.status, JSON.parse(health.text).status], [200, "ok"]);
+    let heard = "";
+    const listening = new Promise((ok) => {
+      ask(pair, "/daruma/events", { onData: (all, req) => ((heard = all), /error_recovery_failed.*\n\n/.test(all) && (req.destroy(), ok())) }).catch(ok);
+    });
+    await until("it listens", () => heard);
+    await question(pair, dialects.openai, { model: "m-single" });
+    await question(pair, dialects.openai, { model: "m-main", stream: true });
+    await ask(pair, "/v1/models", { headers: dialects.openai.headers });
+    await pair.again((c) => ((c.models = [{ name: "m-main", targets: ["main/m-main"] }])));
+    const s0 = await pair.status();
+    assert.equal(s0.requests.all, 0);
+    heard = "";
+    const more = new Promise((ok) => {
+      ask(pair, "/daruma/events", { onData: (all, req) => ((heard = all), /error_recovery_failed.*\n\n/.test(all) && (req.destroy(), ok())) }).catch(ok);
+    });
+    await until("it listens again", () => heard);
+    await question(pair, dialects.openai, { model: "m-main", text: "say first" });
+    const lost = await question(pair, dialects.openai, { model: "m-main" });
+    assert.equal(lost.status, 401);
+    await more;
+    await listening;
+    const s = await pair.status();
+    assert.deepEqual([s.requests.all, s.requests.ok, s.requests.failed, s.requests.recovered], [2, 1, 1, 0]);
+    assert.deepEqual([s.calls.all, s.calls.failed, s.failures], [3, 2, { auth: 2 }]);
+    assert.equal(s.active, 0);
+    assert.ok(s.targets["m-main"].every((t) => !t.well));
+    const lines = events(heard).filter((e) => e.data);
+    assert.deepEqual(lines.map((e) => e.data), pair.eventsText().split("\n").filter(Boolean));
+    for (const e of pair.events()) assert.match(e.ts, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.equal(pair.events().filter((e) => e.case === lost.headers["x-daruma-case"]).length, pair.events().length);
+    assert.equal(count(pair.events(), "llm_request_failed"), 2);
+    for (const path of ["/daruma/nothing", "/daruma"]) assert.equal((await ask(pair, path)).status, 404);
+    assert.equal((await ask(pair, "/daruma/status", { method: "POST", body: "{}" })).status, 405);
+  },
+});
+
+holds("status is JSON whatever clients call their models, and a model's name breaks no header or event", {
+  zero: true,
+  async run(pair) {
+    for (const model of ['a"b\\c', "line\r\nx-evil: 1", "m\u0000n", "日本語 \u{1f38e}", "x".repeat(300)]) {
+      const r = await question(pair, dialects.openai, { model });
+      assert.equal(r.headers["x-evil"], undefined);
+      assert.equal(r.said, "seven eight");
+    }
+    await pair.status();
+    pair.events();
+  },
+});
+
+/* ---- subcommands ---- */
+
+// Runs daruma; how it ended and what it said.
+const run = (args, { input, env, cwd } = {}) =>
+  new Promise((ok, no) => {
+    const c = spawn(daruma, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env }, cwd });
+    const r = { out: "", err: "" };
+    c.stdout.on("data", (d) => (r.out += d));
+    c.stderr.on("data", (d) => (r.err += d));
+    c.on("error", no);
+    c.on("close", (code) => ok({ ...r, code }));
+    c.stdin.on("error", () => {});
+    c.stdin.end(input);
+  });
+
+holds("daruma with: a gateway for one command, its exit code, and what was recovered", {
+  chaos: fault("{ times: 2, kind: server_error }"),
+  async run(pair) {
+    const env = { OPENAI_BASE_URL: `${pair.chaos}/v1`, ANTHROPIC_BASE_URL: pair.chaos };
+    const script = `
+      const body = JSON.stringify({ model: "m", messages: [{ role: "user", content: "say hi" }] });
+      const r = await fetch(process.env.OPENAI_BASE_URL + "/chat/completions", { method: "POST", body, headers: { authorization: "Bearer sk-client", "content-type": "application/json" } });
+      console.log(r.headers.get("x-daruma-outcome"), (await r.json()).choices[0].message.content, process.env.ANTHROPIC_BASE_URL.includes("127.0.0.1"));
+      process.exit(7);`;
+    const r = await run(["with", "--", process.execPath, "--input-type=module", "-e", script], { env });
+    assert.equal(r.out.trim(), "recovered hi true", r.err);
+    assert.equal(r.code, 7);
+    assert.match(r.err, /1 request, 3 calls to providers\. Recovered 1 \(1 server_error\)/);
+    const none = await run(["with", "--", "no-such-command-anywhere"], { env });
+    assert.equal(none.code, 127);
+    assert.equal((await run(["with"], { env })).code, 2);
+    assert.equal((await run(["with", "--", "sh", "-c", "kill -9 $$"], { env })).code, 137);
+  },
+});
+
+holds("daruma explain: a case of the event file, and an error on stdin, in plain words", {
+  chaos: fault("{ kind: quota }"),
+  async run(pair) {
+    const lost = await question(pair, dialects.openai);
+    const id = lost.headers["x-daruma-case"];
+    const r = await run(["explain", "--events", pair.eventsFile, id]);
+    assert.equal(r.code, 0, r.err);
+    assert.match(r.out, /call 1 to main\/m-single failed/);
+    assert.match(r.out, /call 2 to main\/m-single failed/);
+    assert.match(r.out, /credit|quota|billing/i);
+    assert.doesNotMatch(r.out, /[{}]|sk-/);
+    assert.equal((await run(["explain", "--events", pair.eventsFile, "0000000000000000"])).code, 1);
+    assert.equal((await run(["explain", "--events", "/no/such/file", id])).code, 2);
+    const text = await run(["explain"], { input: lost.text });
+    assert.equal(text.code, 0);
+    assert.match(text.out, /quota|credit/i);
+    assert.doesNotMatch(text.out, /[{}]/);
+    assert.equal((await run(["explain"], { input: "" })).code, 2);
+  },
+});
+
+holds("check, policy, classify, version: exit codes, and the page of the policy is what the program prints", {
+  async run(pair) {
+    const file = join(pair.dir, "check.yaml");
+    pair.write();
+    assert.equal((await run(["check", join(pair.dir, "daruma.yaml")])).code, 0);
+    writeFileSync(file, "providers:\n  - { name: a, dialect: opneai, url: http://x }\n");
+    const bad = await run(["check", file]);
+    assert.equal(bad.code, 1);
+    assert.match(bad.err + bad.out, /check\.yaml:2:\d+: .*openai/);
+    const policy = await run(["policy"]);
+    assert.equal(policy.code, 0);
+    assert.equal(policy.out, readFileSync(join(root, "doc/policy.md"), "utf8"));
+    const line = { id: "x1", status: 429, headers: { "retry-after": "3" }, body: '{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached"}}', provider: "openai" };
+    const classified = await run(["classify", "--jsonl"], { input: `${JSON.stringify(line)}\n` });
+    assert.equal(classified.code, 0, classified.err);
+    const c = JSON.parse(classified.out);
+    assert.deepEqual([c.id, c.kind, c.retryable, c.retry_after_s], ["x1", "rate_limit", true, 3]);
+    assert.equal((await run(["version"])).code, 0);
+    assert.equal((await run(["no-such-thing"])).code, 2);
+    assert.equal((await run(["serve", "--config", "/no/such/file"])).code, 2);
+    assert.equal((await run(["serve", "--config", file])).code, 2);
+  },
+});
+
+/* ---- OpenAI Responses, with its SDK ---- */
+
+const responses = {
+  "a rate limit": "{ times: 2, kind: rate_limit }",
+  "a server error": "{ times: 2, kind: server_error }",
+  "an overload": "{ times: 1, kind: overloaded }",
+  "a reset": "{ times: 1, kind: reset }",
+  "a hanging call": "{ times: 1, kind: timeout }",
+  "a cut before content": "{ times: 1, cut: { after_bytes: 20 } }",
+  "an error event": "{ times: 1, stream: true, kind: overloaded, in_band: true }",
+  "an empty stream": "{ times: 1, stream: true, empty: stream }",
+  "a model that is not there": "{ model: m-main, kind: model_not_found }",
+  "a lasting overload of one model": "{ model: m-main, kind: overloaded }",
+  "a refused key": "{ key: sk-one, kind: auth }",
+};
+for (const [what, line] of Object.entries(responses))
+  holds(`responses with its SDK, plain and stream: ${what}`, {
+    chaos: fault(line),
+    async run(pair) {
+      const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+      const only = /stream: true/.test(line);
+      if (!only) {
+        const { data, response } = await c.responses.create({ model: "m-main", input: "say fall seven rise eight" }).withResponse();
+        assert.equal(data.output_text, "fall seven rise eight");
+        assert.equal(response.headers.get("x-daruma-outcome"), "recovered");
+      }
+      await pair.begin({ chaos: fault(line) });
+      const { data, response } = await c.responses.create({ model: "m-main", input: "say fall seven rise eight", stream: true }).withResponse();
+      let text = "", last = null;
+      for await (const e of data) {
+        if (e.type === "response.output_text.delta") text += e.delta;
+        last = e.type;
+      }
+      assert.deepEqual([text, last], ["fall seven rise eight", "response.completed"]);
+      assert.equal(response.headers.get("x-daruma-outcome"), "recovered");
+    },
+  });
+
+holds("responses with its SDK: tools are called, plain and stream", {
+  async run(pair) {
+    const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+    const tools = [{ type: "function", name: "get_weather", strict: false, parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } }];
+    const r = await c.responses.create({ model: "m-main", input: "call get_weather", tools });
+    assert.equal(r.output.find((o) => o.type === "function_call").name, "get_weather");
+    let args = "";
+    for await (const e of await c.responses.create({ model: "m-main", input: "call get_weather", tools, stream: true })) if (e.type === "response.function_call_arguments.done") args = e.arguments;
+    assert.equal(typeof JSON.parse(args).city, "string");
+  },
+});

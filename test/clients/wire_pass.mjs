@@ -1,0 +1,262 @@
+// What is not a dialect of ours passes through; header fields both ways; keys that a command prints; credentials of
+// the clients' own.
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { ask, count, dialects, question, raw, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { each, fault, good, holds, once, oneKey, send } from "./wire.mjs";
+
+// The test's own provider alone: what is nobody's dialect goes to the first one.
+const ownFirst = (c) => ((c.providers = c.providers.filter((p) => p.name.startsWith("own"))), (c.models = c.models.filter((m) => m.name.endsWith("own"))));
+const fields = (raw) => raw.flatMap((v, i) => (i % 2 ? [] : [[v, raw[i + 1]]])).filter(([k]) => !/^(x-daruma-.*|date|connection|keep-alive|transfer-encoding)$/i.test(k));
+
+holds("any path and method passes through, byte for byte, both ways", {
+  config: ownFirst,
+  async run(pair) {
+    const bytes = Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 7) & 255));
+    const cases = [
+      ["GET", "/v1/models?limit=2&after=a%2Fb", 200, null],
+      ["GET", "/v1/models/gpt%2Fx", 404, null],
+      ["POST", "/v1/embeddings", 200, '{"model":"e","input":"x" }'],
+      ["POST", "/v1/files", 201, bytes],
+      ["DELETE", "/v1/files/f-1", 204, null],
+      ["PUT", "/v1/odd/../path;x=y", 418, bytes],
+      ["PATCH", "/v1/assistants/a", 403, '{"a":1}'],
+      ["HEAD", "/v1/models", 200, null],
+      ["GET", "/v1/chat/completions", 405, null],
+      ["POST", "/v1/messages/count_tokens", 422, '{"model":"c"}'],
+    ];
+    for (const [method, path, status, body] of cases) {
+      pair.own.seen = [];
+      const out = status === 204 || method === "HEAD" ? null : Buffer.concat([Buffer.from("<<"), bytes, Buffer.from(">>")]);
+      pair.own.answer = (q, res) =>
+        res.writeHead(status, ["Content-Type", "application/x-odd", "X-Odd-Case", "a; b=\"c\"", "Set-Cookie", "a=1", "Set-Cookie", "b=2", "ETag", 'W/"1"', ...(out ? ["Content-Length", String(out.length)] : [])]).end(out);
+      const r = await ask(pair, path, { method, body, headers: { ...dialects.openai.headers, "x-mine": "Yes", ...(body && { "content-type": "application/octet-stream", "content-length": body.length }) } });
+      const what = `${method} ${path}`;
+      assert.equal(r.status, status, what);
+      assert.ok(r.bytes.equals(out ?? Buffer.alloc(0)), what);
+      assert.deepEqual(fields(r.raw).slice(0, 5).map(([k, v]) => [k.toLowerCase(), v]), [["content-type", "application/x-odd"], ["x-odd-case", 'a; b="c"'], ["set-cookie", "a=1"], ["set-cookie", "b=2"], ["etag", 'W/"1"']], what);
+      assert.equal(pair.own.seen.length, 1, what);
+      const q = pair.own.seen[0];
+      assert.equal(`${q.method} ${q.url}`, what);
+      assert.ok(q.body.equals(Buffer.from(body ?? "")), what);
+      assert.equal(q.headers["x-mine"], "Yes");
+    }
+  },
+});
+
+holds("large and chunked answers of other paths pass through as they come", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = async (q, res) => {
+      res.writeHead(200, { "content-type": "audio/mpeg" }).write("first");
+      await sleep(200);
+      for (let i = 0; i < 40; i++) res.write(Buffer.alloc(100000, i));
+      res.end();
+    };
+    const r = await ask(pair, "/v1/audio/speech", { method: "POST", body: "{}" });
+    assert.equal(r.bytes.length, 5 + 4e6);
+    assert.ok(r.times[0] < 150, "it was held back");
+  },
+});
+
+holds("what is safe is sent again, what is not never twice", {
+  config: ownFirst,
+  async run(pair) {
+    const failures = {
+      "503": (res) => send(res, 503, { error: { message: "The server is overloaded or not ready yet." } }),
+      "500": (res) => send(res, 500, { error: { message: "Internal" } }),
+      "429": (res) => send(res, 429, { error: { message: "Rate limit reached", type: "requests", code: "rate_limit_exceeded" } }, { "retry-after-ms": "20" }),
+      reset: (res) => res.socket.resetAndDestroy(),
+      "close before the head": (res) => res.socket.destroy(),
+      silence: () => {},
+    };
+    for (const [what, fail] of Object.entries(failures))
+      for (const [method, path, safe] of [["GET", "/v1/models", true], ["POST", "/v1/embeddings", true], ["POST", "/v1/messages/count_tokens", true], ["POST", "/v1/files", false], ["DELETE", "/v1/files/x", false], ["POST", "/v1/fine_tuning/jobs", false]]) {
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (q.n === 1 ? fail(res) : send(res, 200, { fine: true }));
+        await pair.again(ownFirst); // nothing rests from the round before
+        const r = await ask(pair, path, { method, headers: dialects.openai.headers, body: method === "POST" ? "{}" : null });
+        const again = safe || what === "429";
+        assert.equal(pair.own.seen.length, again ? 2 : 1, `${method} ${path} after ${what}: calls`);
+        assert.equal(r.status, again ? 200 : Number(what) || (what === "silence" ? 504 : 502), `${method} ${path} after ${what}: ${r.text}`);
+        if (again) assert.deepEqual(JSON.parse(r.text), { fine: true });
+      }
+  },
+  limit: 40000,
+});
+
+holds("an answer that breaks off when its head is out is seen to break off, and is not begun again", {
+  config: ownFirst,
+  async run(pair) {
+    for (const bytes of [0, 10]) {
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => {
+        res.writeHead(200, { "content-length": "100" }).flushHeaders();
+        if (bytes) res.write("x".repeat(bytes));
+        setTimeout(() => res.socket.destroy(), 50);
+      };
+      const r = await ask(pair, "/v1/models").catch((e) => ({ cut: true, e }));
+      assert.ok(r.cut, "it looked whole");
+      assert.equal(pair.own.seen.length, 1);
+    }
+  },
+});
+
+holds("what was never sent may be sent: a provider that comes up late gets even an unsafe request, once", {
+  async run(pair) {
+    const probe = createServer(() => {});
+    await new Promise((ok) => probe.listen(0, "127.0.0.1", ok));
+    const { port } = probe.address();
+    await new Promise((ok) => probe.close(ok));
+    await pair.again((c) => (ownFirst(c), c.providers.forEach((p) => (p.url = `http://127.0.0.1:${port}`)), (c.recovery.kinds.network = { delay: "300ms", max_delay: "300ms", jitter: 0 })));
+    let came = 0;
+    const late = createServer((q, res) => (came++, send(res, 200, { fine: true })));
+    setTimeout(() => late.listen(port, "127.0.0.1"), 150);
+    const r = await ask(pair, "/v1/files", { method: "POST", body: "data" });
+    late.closeAllConnections(), late.close();
+    assert.equal(r.status, 200, r.text);
+    assert.equal(came, 1);
+  },
+});
+
+holds("an encoded request passes untouched and unrecovered, and an event says so", {
+  async run(pair) {
+    const d = dialects.openai, bytes = gzipSync(JSON.stringify(d.body(d.own, "hi")));
+    await pair.again(ownFirst);
+    pair.own.answer = (q, res) => send(res, 500, { error: { message: "no" } });
+    const r = await ask(pair, d.path, { method: "POST", headers: { ...d.headers, "content-encoding": "gzip", "content-type": "application/json" }, body: bytes });
+    assert.equal(r.status, 500);
+    assert.equal(pair.own.seen.length, 1);
+    assert.ok(pair.own.seen[0].body.equals(bytes));
+    assert.equal(pair.own.seen[0].headers["content-encoding"], "gzip");
+    assert.equal(count(pair.events(), "request_not_readable"), 1);
+  },
+});
+
+/* ---- header fields ---- */
+
+each((name, d) =>
+  holds(`${name}: fields for the provider are the client's, but hop-by-hop ones and credentials`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => send(res, 200, good[name], { "x-request-id": "r-1", connection: "x-secret-hop", "x-secret-hop": "1", "x-daruma-outcome": "forged" });
+      const r = await question(pair, d, { model: d.own, headers: { authorization: "Bearer sk-client", "x-api-key": "sk-client", connection: "x-hop, close", "x-hop": "1", te: "trailers", "proxy-authorization": "Basic sk-client", "x-daruma-mode": "x", "accept-encoding": "gzip, br", "x-stainless-lang": "js", "OpenAI-Beta": "b" } });
+      assert.equal(r.said, "fine");
+      const { headers, raw: all } = pair.own.seen[0];
+      assert.equal(headers["accept-encoding"], "identity");
+      assert.equal(headers["content-length"], String(pair.own.seen[0].body.length));
+      assert.equal(headers.host, `127.0.0.1:${pair.own.port}`);
+      assert.equal(headers["x-stainless-lang"], "js");
+      assert.equal(headers["openai-beta"], "b");
+      for (const gone of ["x-hop", "te", "proxy-authorization", "x-daruma-mode", "transfer-encoding"]) assert.equal(headers[gone], undefined, gone);
+      assert.doesNotMatch(JSON.stringify(all), /sk-client/);
+      assert.deepEqual([headers.authorization, headers["x-api-key"]], name === "anthropic" ? [undefined, "sk-one"] : ["Bearer sk-one", undefined]);
+      assert.equal(new Set(all.filter((_, i) => i % 2 === 0).map((k) => k.toLowerCase())).size, all.length / 2, "a field came twice");
+      assert.equal(r.headers["x-request-id"], "r-1");
+      assert.equal(r.headers["x-secret-hop"], undefined);
+      assert.equal(r.headers["x-daruma-outcome"], "ok");
+    },
+  }),
+);
+
+/* ---- keys that a command prints ---- */
+
+const printing = (pair, script) => (c) => {
+  ownFirst(c);
+  for (const p of c.providers) p.keys = [{ command: script }];
+};
+
+holds("a key command is run once for many requests, and once more when the key is refused", {
+  async run(pair) {
+    const log = join(pair.dir, "runs"), d = dialects.openai;
+    writeFileSync(log, "");
+    await pair.again(printing(pair, `echo run >> ${log}; sleep 0.2; echo sk-cmd-$(wc -l < ${log})`));
+    const runs = () => readFileSync(log, "utf8").split("\n").filter(Boolean).length;
+    let valid = "Bearer sk-cmd-1";
+    pair.own.answer = (q, res) => (q.headers.authorization === valid ? send(res, 200, good.openai) : send(res, 401, { error: { message: "Incorrect API key provided: sk-c***.", code: "invalid_api_key" } }));
+    const many = (n) => Promise.all(Array.from({ length: n }, () => question(pair, d, { model: d.own })));
+    for (const r of await many(20)) assert.deepEqual([r.outcome, r.said], ["ok", "fine"]);
+    assert.equal(runs(), 1);
+    valid = "Bearer sk-cmd-2";
+    for (const r of await many(20)) assert.equal(r.said, "fine", r.text);
+    assert.equal(runs(), 2);
+    valid = "Bearer nothing";
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.status, 401);
+    assert.equal(r.headers["x-should-retry"], "false");
+    assert.equal(runs(), 3);
+  },
+});
+
+holds("a key command that fails is explained; neither its words nor the client's key go out", {
+  async run(pair) {
+    const d = dialects.openai;
+    await pair.again(printing(pair, "echo sk-leak-out; echo sk-leak-err >&2; exit 3"));
+    pair.own.answer = (q, res) => (q.headers.authorization ? send(res, 200, good.openai) : send(res, 401, { error: { message: "You didn't provide an API key." } }));
+    const r = await question(pair, d, { model: d.own });
+    assert.equal(r.status, 401, r.text);
+    assert.match(r.json.error.daruma.explanation, /key/i);
+    assert.ok(count(pair.events(), "key_command_failed") >= 1);
+    for (const q of pair.own.seen) assert.doesNotMatch(JSON.stringify(q.raw), /sk-/);
+    const after = await ask(pair, "/v1/models", { headers: d.headers });
+    assert.equal(after.status, 401);
+    for (const q of pair.own.seen) assert.doesNotMatch(JSON.stringify(q.raw), /sk-/);
+  },
+});
+
+holds("a client that leaves while a key command runs takes nobody along", {
+  async run(pair) {
+    const d = dialects.openai;
+    await pair.again(printing(pair, "sleep 0.5; echo sk-cmd"));
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    const stays = question(pair, d, { model: d.own });
+    const leaves = question(pair, d, { model: d.own, text: "leaving" }).catch((e) => e);
+    const body = JSON.stringify(d.body(d.own, "leaving too"));
+    await raw(pair, `POST ${d.path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 150); // leaves after 150 ms
+    assert.equal((await stays).said, "fine");
+    await leaves;
+    assert.equal(pair.own.seen.length, 2);
+    assert.equal((await pair.status()).requests.cancelled, 1);
+    assert.equal(count(pair.events(), "request_cancelled"), 1);
+  },
+});
+
+/* ---- no configuration at all ---- */
+
+holds("without a configuration the client's own credentials pass through, to the provider that is meant", {
+  zero: "own",
+  chaos: "keys: { sk-client: {} }\nfaults: []\n",
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, q.url.startsWith("/v1/chat") ? good.openai : { fine: true });
+    assert.equal((await question(pair, dialects.openai)).said, "fine");
+    assert.equal(pair.own.seen[0].headers.authorization, "Bearer sk-client");
+    await ask(pair, "/v1/models", { headers: dialects.openai.headers });
+    assert.equal(pair.own.seen.length, 2);
+    assert.equal((await question(pair, dialects.anthropic)).said, "seven eight"); // chaos knows sk-client alone
+    const models = await ask(pair, "/v1/models", { headers: dialects.anthropic.headers });
+    assert.equal(models.status, 200);
+    assert.equal(pair.own.seen.length, 2, "anthropic-version went to OpenAI");
+  },
+});
+
+for (const [what, refusal] of Object.entries({ "401": "auth", "429": "rate_limit", "no credit": "quota" }))
+  each((name, d) =>
+    holds(`${name}: without a configuration, one client's ${what} is nobody else's`, {
+      zero: true,
+      chaos: `faults:\n  - { key: sk-poor, kind: ${refusal}, headers: { retry-after: "90" } }\n`,
+      async run(pair) {
+        const who = (key) => (name === "anthropic" ? { "x-api-key": key } : { authorization: `Bearer ${key}` });
+        for (let i = 0; i < 15; i++) {
+          const r = await question(pair, d, { headers: who("sk-poor") });
+          assert.ok(r.status >= 400, `${r.status}`);
+          assert.ok(r.took < 2000);
+        }
+        const r = await question(pair, d, { headers: who("sk-rich") });
+        assert.equal(r.status, 200, r.text);
+        assert.deepEqual([r.outcome, r.said], ["ok", "seven eight"]);
+      },
+    }),
+  );
