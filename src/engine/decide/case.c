@@ -97,6 +97,18 @@ static bool out_of_play(const daruma_case *c, int i)
     return c->spoiled[i] || (c->attempts && c->calls[i] >= tries(c, c->last));
 }
 
+void daruma_case_resume(daruma_case *c, const daruma_case *was)
+{
+    uint32_t least = tries(c, was->last) - 1;
+    c->id = was->id;
+    c->attempts = was->attempts;
+    c->remedies = was->remedies;
+    c->last = was->last;
+    memcpy(c->used, was->used, sizeof c->used);
+    for (int i = 0; i < targets_of(c); i++)
+        c->calls[i] = was->calls[i] < least ? was->calls[i] : (uint8_t)least;
+}
+
 static bool well(const daruma_case *c, int i, daruma_ms now)
 {
     return daruma_ward_look(c->ward, &c->targets[i], now).well;
