@@ -164,6 +164,7 @@ void gateway_close(gateway *g)
     g->drained = NULL;
     events_end(g->events);
     server_close(g->srv);
+    keys_stop(g); /* nobody waits for them any more */
     gateway_free(g);
 }
 

@@ -17,6 +17,7 @@
 
 typedef struct exchange exchange;
 typedef struct setup setup;
+typedef struct key_run key_run; /* one run of a key's command */
 
 /* ---- keys.c: secrets and the commands that print them ---- */
 
@@ -34,6 +35,7 @@ bool key_ready(const key_state *k, daruma_str *secret);
 /* Runs the key's command and calls exchange_key_here() on `x` afterwards. */
 void key_fetch(setup *s, key_state *k, exchange *x);
 void key_forget(key_state *k, exchange *x); /* x does not wait any more */
+void keys_stop(gateway *g);                 /* ends every command under way */
 
 /* ---- setup.c: one configuration in force ---- */
 
@@ -111,8 +113,9 @@ struct gateway {
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */
     size_t nidle;
-    uint32_t active; /* exchanges under way */
-    uint64_t secret; /* process secret: hashes of tenants mean nothing outside */
+    uint32_t active;   /* exchanges under way */
+    key_run *key_runs; /* commands under way */
+    uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;

@@ -15,27 +15,38 @@ bool key_ready(const key_state *k, daruma_str *secret)
     return k->secret != NULL && !k->running;
 }
 
-typedef struct key_run {
+struct key_run {
     setup *s;
     key_state *k;
-} key_run;
+    process *command;
+    key_run *next; /* of the gateway */
+};
+
+static void run_end(key_run *r)
+{
+    key_run **at = &r->s->g->key_runs;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    setup_drop(r->s);
+    free(r);
+}
 
 static void ran(int exit_code, daruma_str out, const char *why, void *user)
 {
     key_run *r = user;
     key_state *k = r->k;
-    (void)why; /* it may quote what the command said */
+    bool failed = exit_code != 0 || why; /* `why` is not told: it may quote what the command said */
     if (k->secret)
         explicit_bzero(k->secret, k->secret_n);
     free(k->secret);
-    k->secret = NULL;
+    k->secret = failed ? NULL : malloc(out.n);
     k->secret_n = 0;
-    k->secret = exit_code == 0 ? malloc(out.n) : NULL; /* a command that fails leaves none */
     if (k->secret) {
         memcpy(k->secret, out.p, out.n);
         k->secret_n = out.n;
     }
-    if (exit_code != 0) {
+    if (failed) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "key_command_failed";
         e.at = exchange_now();
@@ -51,8 +62,7 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
         exchange_key_here(x);
         x = next;
     }
-    setup_drop(r->s);
-    free(r);
+    run_end(r);
 }
 
 void key_fetch(setup *s, key_state *k, exchange *x)
@@ -61,7 +71,7 @@ void key_fetch(setup *s, key_state *k, exchange *x)
     k->waiting = x;
     if (k->running)
         return;
-    key_run *r = malloc(sizeof *r);
+    key_run *r = calloc(1, sizeof *r);
     char *command = strndup(k->key->command.p, k->key->command.n);
     if (!r || !command) {
         free(r);
@@ -69,10 +79,19 @@ void key_fetch(setup *s, key_state *k, exchange *x)
         k->waiting = x->next_waiting;
         return;
     }
-    *r = (key_run){setup_hold(s), k};
+    *r = (key_run){.s = setup_hold(s), .k = k, .next = s->g->key_runs};
+    s->g->key_runs = r;
     k->running = true;
-    process_run(s->g->loop, command, KEY_COMMAND_MS_MAX, ran, r);
+    process *p = process_run(s->g->loop, command, KEY_COMMAND_MS_MAX, ran, r);
+    if (p) /* else it has ended already, and the run with it */
+        r->command = p;
     free(command);
+}
+
+void keys_stop(gateway *g)
+{
+    while (g->key_runs)
+        process_stop(g->key_runs->command);
 }
 
 void key_forget(key_state *k, exchange *x)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct process {
+struct process {
     uv_process_t child;
     uv_pipe_t pipe; /* its standard output */
     uv_timer_t clock;
@@ -17,7 +17,7 @@ typedef struct process {
     int open; /* handles not closed yet */
     size_t n;
     char out[CONFIG_PROCESS_BYTES_MAX];
-} process;
+};
 
 static void on_closed(uv_handle_t *h)
 {
@@ -137,12 +137,12 @@ static bool spawn(process *p, uv_loop_t *loop, const char *command)
     return ok;
 }
 
-void process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms, process_done done, void *user)
+process *process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms, process_done done, void *user)
 {
     process *p = calloc(1, sizeof *p);
     if (!p) {
         done(-1, (daruma_str){0}, "there is no memory to run it", user);
-        return;
+        return NULL;
     }
     p->done = done;
     p->user = user;
@@ -152,4 +152,10 @@ void process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms, pr
     p->pipe.data = p->clock.data = p;
     p->started = spawn(p, loop, command); /* where it failed the clock says so, from the loop */
     uv_timer_start(&p->clock, on_late, p->started && deadline_ms > 0 ? (uint64_t)deadline_ms : 0, 0);
+    return p;
+}
+
+void process_stop(process *p)
+{
+    finish(p, -1, "it was stopped");
 }

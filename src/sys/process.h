@@ -12,8 +12,13 @@
  * line, else a sentence about the command that holds none of its output; valid during the call. */
 typedef void (*process_done)(int exit_code, daruma_str out, const char *why, void *user);
 
+typedef struct process process; /* one that runs; gone when `done` has been called */
+
 /* Runs `sh -c command` in a process group of its own, with nothing on its standard input and its standard error thrown
  * away. When `deadline_ms` have passed, or it printed more than CONFIG_PROCESS_BYTES_MAX, the whole group is killed.
- * `done` is called once, from the loop; without memory at once. `command` is not needed after this returns. */
-void process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms, process_done done, void *user);
+ * `done` is called once, from the loop; without memory at once, and NULL is returned. `command` is not needed after
+ * this returns. */
+process *process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms, process_done done, void *user);
+/* Kills it and calls `done` now. */
+void process_stop(process *p);
 #endif
