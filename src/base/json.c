@@ -6,30 +6,6 @@
 #include <emmintrin.h>
 #endif
 
-/* First byte at or after `p` that a string cannot simply contain: '"', '\\' or a control
- * character. The hot loop of everything here: 16 bytes at a time where SSE2 is there. */
-static const char *plain_end(const char *p, const char *end)
-{
-#if defined(__SSE2__)
-    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1f);
-    while (end - p >= 32) {
-        __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
-        __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
-        __m128i ha = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(a, quote), _mm_cmpeq_epi8(a, slash)),
-                                  _mm_cmpeq_epi8(_mm_min_epu8(a, low), a));
-        __m128i hb = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(b, quote), _mm_cmpeq_epi8(b, slash)),
-                                  _mm_cmpeq_epi8(_mm_min_epu8(b, low), b));
-        unsigned hits = (unsigned)_mm_movemask_epi8(ha) | (unsigned)_mm_movemask_epi8(hb) << 16;
-        if (hits)
-            return p + __builtin_ctz(hits);
-        p += 32;
-    }
-#endif
-    while (p < end && *p != '"' && *p != '\\' && (unsigned char)*p >= 0x20)
-        p++;
-    return p;
-}
-
 static int hex4(const char *p)
 {
     int v = 0;
@@ -43,10 +19,12 @@ static int hex4(const char *p)
     return v;
 }
 
-/* What may stand behind a backslash, but for \uXXXX. */
-static bool is_escape(char c)
+/* Behind the byte at p, which ends a plain run within a string; NULL when it may not stand there. */
+static const char *skip_odd(const char *p, const char *end)
 {
-    switch (c) {
+    if (*p != '\\' || end - p < 2)
+        return NULL;
+    switch (p[1]) {
     case '"':
     case '\\':
     case '/':
@@ -55,30 +33,57 @@ static bool is_escape(char c)
     case 'n':
     case 'r':
     case 't':
-        return true;
+        return p + 2;
+    case 'u':
+        return end - p >= 6 && hex4(p + 2) >= 0 ? p + 6 : NULL;
     default:
-        return false;
+        return NULL;
     }
 }
 
-/* Behind the closing quote of the string whose opening quote is at p; NULL when broken. */
+#if defined(__SSE2__)
+/* One bit for each of 32 bytes that a string cannot simply contain: '"', '\\' or a control character. */
+static uint32_t odd32(const char *p)
+{
+    const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), low = _mm_set1_epi8(0x1f);
+    __m128i a = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i b = _mm_loadu_si128((const __m128i *)(const void *)(p + 16));
+    __m128i ha = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(a, quote), _mm_cmpeq_epi8(a, slash)),
+                              _mm_cmpeq_epi8(_mm_min_epu8(a, low), a));
+    __m128i hb = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(b, quote), _mm_cmpeq_epi8(b, slash)),
+                              _mm_cmpeq_epi8(_mm_min_epu8(b, low), b));
+    return (uint32_t)_mm_movemask_epi8(ha) | (uint32_t)_mm_movemask_epi8(hb) << 16;
+}
+#endif
+
+/* Behind the closing quote of the string whose opening quote is at p; NULL when broken. The hot loop of
+ * everything here: 32 bytes at a time where SSE2 is there. */
 static const char *skip_string(const char *p, const char *end)
 {
-    for (p++;;) {
-        p = plain_end(p, end);
-        if (p == end || (unsigned char)*p < 0x20)
-            return NULL;
+    p++;
+#if defined(__SSE2__)
+    while (end - p >= 32) {
+        const char *q = p;
+        for (uint32_t odd = odd32(p); odd; odd &= ~(uint32_t)0 << (q - p)) {
+            q = p + __builtin_ctz(odd);
+            if (*q == '"')
+                return q + 1;
+            if (!(q = skip_odd(q, end)))
+                return NULL;
+            if (q - p >= 32)
+                break;
+        }
+        p = q - p > 32 ? q : p + 32;
+    }
+#endif
+    while (p < end) {
         if (*p == '"')
             return p + 1;
-        if (end - p < 2)
-            return NULL;
-        if (is_escape(p[1]))
-            p += 2;
-        else if (p[1] == 'u' && end - p >= 6 && hex4(p + 2) >= 0)
-            p += 6;
-        else
+        p = *p != '\\' && (unsigned char)*p >= 0x20 ? p + 1 : skip_odd(p, end);
+        if (!p)
             return NULL;
     }
+    return NULL;
 }
 
 static const char *skip_digits(const char *p, const char *end)
