@@ -185,7 +185,7 @@ typedef enum daruma_severity {
     X(SERVER_ERROR, "server_error", PROVIDER, RETRIABLE, true, "the provider had an internal error")                   \
     X(TIMEOUT, "timeout", PROVIDER, RETRIABLE, true, "the answer did not come in time")                                \
     X(NETWORK, "network", PROVIDER, RETRIABLE, true, "the connection failed")                                          \
-    X(INTERRUPTED, "interrupted", ANSWER, RETRIABLE, false, "the answer broke off after it had begun")                 \
+    X(INTERRUPTED, "interrupted", ANSWER, RETRIABLE, false, "the stream ended without the rest of the answer")         \
     X(AUTH, "auth", KEY, CRITICAL, false, "the credentials were not accepted")                                         \
     X(PERMISSION, "permission", ACCOUNT, CRITICAL, false, "the account may not do this")                               \
     X(MODEL_NOT_FOUND, "model_not_found", TARGET, CRITICAL, false, "the model does not exist here")                    \

@@ -161,6 +161,17 @@ static bool put_remedies(daruma_buf *out, uint32_t remedies)
     return remedies != 0;
 }
 
+/* Why one call was all. */
+static const char *why_once(const daruma_failure *f)
+{
+    if (f->kind == DARUMA_INTERRUPTED)
+        return "because its answer had already begun to go out.";
+    if (f->kind == DARUMA_UNKNOWN)
+        return "because nothing said that it would help.";
+    return f->retryable ? "because there was no time, budget or other target for it."
+                        : "because the same request would fail again.";
+}
+
 static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
     if (c->attempts == 0) {
@@ -169,8 +180,7 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
     }
     if (c->attempts == 1) {
         BUF_LIT(out, " daruma called once and did not repeat it, ");
-        buf_putz(out, f->retryable ? "because there was no time, budget or other target for it."
-                                   : "because the same request would fail again.");
+        buf_putz(out, why_once(f));
     } else {
         BUF_LIT(out, " daruma ");
         if (!put_remedies(out, c->remedies))
