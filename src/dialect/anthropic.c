@@ -15,11 +15,18 @@ static const scan_key keys[] = {
     {LIT("container"),      SCAN_STATE_ID}, /* of code execution */
 };
 
-/* Stop reasons for which no text is an honest answer: asking again gives the same. */
-static const daruma_str may_be_empty[] = {
-    LIT("max_tokens"), LIT("refusal"), LIT("pause_turn"), LIT("model_context_window_exceeded"), LIT("stop_sequence"),
-};
 // clang-format on
+
+/* Stop reasons for which no text is an honest answer: asking again gives the same. */
+static bool may_be_empty(daruma_str finish)
+{
+    static const daruma_str reasons[] = {LIT("max_tokens"), LIT("refusal"), LIT("pause_turn"),
+                                         LIT("model_context_window_exceeded"), LIT("stop_sequence")};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (str_eq(finish, reasons[i]))
+            return true;
+    return false;
+}
 
 static request_scan scan(daruma_str body)
 {
@@ -86,8 +93,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
         a.calls |= b.calls;
         other |= b.other;
     }
-    for (size_t i = 0; i < sizeof may_be_empty / sizeof *may_be_empty; i++)
-        other |= str_eq(a.finish, may_be_empty[i]);
+    other |= may_be_empty(a.finish);
     if (!whole_ok(&w))
         a.flaw = DARUMA_FLAW_BROKEN;
     else if (error)
@@ -153,8 +159,10 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         for (json_iter it = json_open(ev.delta); json_next(&it, &key, &value);)
             v->content |= !key_is(key, S("type")) && value_given(value);
     } else if (str_eq(ev.type, S("message_delta"))) {
+        daruma_str reason = value_raw(json_get(ev.delta, S("stop_reason")));
         v->began = true;
-        watch_finish(v, value_raw(json_get(ev.delta, S("stop_reason"))));
+        v->told |= may_be_empty(reason);
+        watch_finish(v, reason);
         read_usage(ev.usage, &v->input_tokens, &v->output_tokens);
     } else if (str_eq(ev.type, S("message_stop"))) {
         v->began = v->done = true;

@@ -35,6 +35,7 @@ typedef struct stream_view {
     bool content;                        /* text, thinking, refusal or a tool call came: the commit point */
     bool done;                           /* the terminal marker came */
     bool finished;                       /* a stop reason came */
+    bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */
     bool error;                          /* an error event came; it is in error_body */
     bool ping;                           /* the newest event was only a ping or comment: not progress */

@@ -162,6 +162,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     v->content |= choices.text || choices.calls || choices.thought;
     if (error || choices.error)
         watch_error(v, e->data);
+    v->told |= may_be_empty(choices.finish);
     watch_finish(v, choices.finish);
 }
 

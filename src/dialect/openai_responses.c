@@ -157,6 +157,7 @@ static void watch_response(stream_view *v, const sse_event *e, daruma_str type, 
     if (str_eq(type, S("response.completed")) || str_eq(type, S("response.incomplete"))) {
         v->content |= r.says.text || r.says.calls || r.says.thought;
         v->done = true;
+        v->told |= str_eq(type, S("response.incomplete"));
         watch_finish(v, r.reason.n ? r.reason : str_from(type, sizeof "response." - 1));
         if (r.in >= 0)
             v->input_tokens = r.in;

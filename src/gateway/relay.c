@@ -1,7 +1,8 @@
 /* relay.c - answers on their way from a provider to the client. Nothing goes out before it is
  * known to be good: an error is judged, a plain answer is checked whole, a stream is held until
- * its commit point (the first event that carries content). Behind it only whole events go out,
- * so that an answer that breaks off can still be ended in the client's dialect.
+ * its commit point (the first event that carries content, or an end that says why there is none).
+ * Behind it only whole events go out, so that an answer that breaks off can still be ended in the
+ * client's dialect.
  *
  *   head --+-- error status ------> ANSWER_ERROR    collect, judge
  *          +-- event stream ------> ANSWER_HELD     --content--> ANSWER_RELAYED
@@ -14,12 +15,24 @@
 #include "gateway/inside.h"
 #include "sys/sys.h"
 
+static daruma_str moved(daruma_str s, const char *from, const char *to)
+{
+    return s.n ? (daruma_str){to + (s.p - from), s.n} : (daruma_str){0};
+}
+
+/* A head stands in one piece: it is copied in one, and the slices move along. */
 static void copy_headers(exchange *x, const http_head *h)
 {
-    x->headers = ARENA_NEW(&x->scratch, daruma_header, h->nheaders ? h->nheaders : 1);
-    for (size_t i = 0; x->headers && i < h->nheaders; i++)
+    x->headers = ARENA_NEW(&x->scratch, daruma_header, h->nheaders + 1);
+    if (!x->headers || !h->nheaders)
+        return;
+    const daruma_header *last = &h->headers[h->nheaders - 1];
+    const char *from = h->headers[0].name.p,
+               *end = last->value.n ? last->value.p + last->value.n : last->name.p + last->name.n;
+    const char *to = arena_copy(&x->scratch, (daruma_str){from, (size_t)(end - from)}).p;
+    for (size_t i = 0; to && i < h->nheaders; i++)
         x->headers[x->nheaders++] =
-            (daruma_header){arena_copy(&x->scratch, h->headers[i].name), arena_copy(&x->scratch, h->headers[i].value)};
+            (daruma_header){moved(h->headers[i].name, from, to), moved(h->headers[i].value, from, to)};
 }
 
 static daruma_outcome outcome_now(const exchange *x)
@@ -202,6 +215,8 @@ static void last_event(exchange *x)
 
 static void stream_ended(exchange *x)
 {
+    if (x->mode == ANSWER_HELD && x->view.told)
+        commit(x);
     if (x->mode == ANSWER_HELD) {
         bool empty = x->view.done || x->view.finished || !x->view.began;
         fail_answer(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
@@ -224,6 +239,8 @@ static void stream_ended(exchange *x)
 static void answer_ended(exchange *x)
 {
     answer_view v = x->d->check(buf_str(&x->held), &x->scratch);
+    if (x->pending && v.flaw == DARUMA_FLAW_NONE)
+        v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and, after a heartbeat, has begun */
     if (v.flaw != DARUMA_FLAW_NONE) {
         daruma_evidence ev = evidence_of(x, DARUMA_AT_ANSWER);
         ev.flaw = v.flaw;
@@ -352,10 +369,8 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     (void)f;
     (void)why; /* the name of `net` says it to people; `why` may carry a peer's bytes */
     x->f = NULL;
-    if (x->mode == ANSWER_RELAYED && x->view.done) { /* the answer was whole; only the connection died after it */
-        call *c = x->c;
-        exchange_done(x);
-        call_end(c);
+    if (x->mode == ANSWER_RELAYED && (x->view.done || x->view.finished)) {
+        stream_ended(x); /* the answer was whole; only the connection died after it */
         return;
     }
     daruma_evidence ev = evidence_of(x, phase);
