@@ -158,6 +158,7 @@ bool answer_read(daruma_str object, said *s, daruma_arena *a)
     daruma_str type = {0}, why_incomplete = {0}, prompt_reply = {0};
     bool stops = false, is_response = false;
     json_iter it = json_open(object);
+    it.quick = true; /* the whole was found valid before */
     while (json_next(&it, &key, &v)) {
         if (!key.n)
             continue;

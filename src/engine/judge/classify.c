@@ -44,8 +44,8 @@ static const struct {
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
-/* Is there nothing for `flatten` to do? Nearly always; without branches, so that it can be asked
- * of many bytes at once. */
+/* Is there nothing for `flatten` to do? Nearly always; without branches, so that many bytes are
+ * asked at once. */
 static bool is_flat(daruma_str text)
 {
     unsigned char odd = 0;
@@ -56,6 +56,14 @@ static bool is_flat(daruma_str text)
     for (size_t i = 1; i < text.n; i++)
         odd |= (text.p[i] == ' ') & (text.p[i - 1] == ' ');
     return !odd;
+}
+
+static bool has_quote(daruma_str text)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < text.n; i++)
+        any |= (text.p[i] == '"') | (text.p[i] == '\'') | (text.p[i] == '`');
+    return any;
 }
 
 /* `text` on one line, at most `max` bytes: white space and control characters become one space,
@@ -100,7 +108,7 @@ static daruma_str lower(daruma_str s, daruma_arena *a)
 /* The parameter, else the first short word in quotes or backticks. */
 static daruma_str subject_of(const said *s, daruma_str message)
 {
-    if (s->param.n)
+    if (s->param.n || !has_quote(message))
         return s->param;
     for (size_t i = 0; i < message.n; i++) {
         char q = message.p[i];

@@ -198,13 +198,20 @@ static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
     return -1;
 }
 
+/* Without branches, so that many bytes are asked at once: half of all texts are done with it. */
+static bool has_digit(daruma_str t)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < t.n; i++)
+        any |= (unsigned char)(t.p[i] - '0') < 10;
+    return any;
+}
+
 static daruma_ms text_wait(daruma_str t, daruma_moment at)
 {
     static const daruma_str cheap[] = {{"again", 5},         {"retry", 5},  {"reset", 5},  {"wait", 4},
                                        {"available in", 12}, {"resume", 6}, {"refresh", 7}};
-    bool any = false, digit = false;
-    for (size_t i = 0; !digit && i < t.n; i++)
-        digit = ch_digit(t.p[i]);
+    bool any = false, digit = has_digit(t);
     for (size_t i = 0; digit && !any && i < sizeof cheap / sizeof *cheap; i++)
         any = str_find(t, cheap[i]) != STR_NONE;
     if (!any)
@@ -344,9 +351,13 @@ void hints_numbers(daruma_str t, said *s)
     int64_t *const to[] = {&s->limit, &s->used, &s->requested};
     int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
     int numbers = 0;
+    if (!has_digit(t))
+        return;
     for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; i++) {
-        if (!char_is(t.p[i], CHAR_DIGIT))
-            continue;
+        while (i < t.n && !char_is(t.p[i], CHAR_DIGIT))
+            i++;
+        if (i == t.n)
+            break;
         int64_t n;
         size_t used = str_scan_int(str_from(t, i), &n);
         int row = i && char_is(t.p[i - 1], CHAR_WORD) ? -1 : row_at(t, i, i + used);

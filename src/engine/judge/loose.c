@@ -121,11 +121,10 @@ bool reader_loose(reader *r, daruma_str t, int level)
 static bool is_class(daruma_str w)
 {
     static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
-    char last = w.n < 6 ? 0 : w.p[w.n - 1];
-    if ((last != 'r' && last != 'n' && last != 't') || !ch_alpha(w.p[0])) /* nearly every word */
+    if (w.n < 6 || !ch_alpha(w.p[0]))
         return false;
     for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
-        if (w.n > tails[i].n && str_ends(w, tails[i]))
+        if (w.n > tails[i].n && w.p[w.n - tails[i].n] == tails[i].p[0] && str_ends(w, tails[i]))
             return true;
     return false;
 }
@@ -145,10 +144,15 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             i++;
             continue;
         }
-        size_t end = i;
-        while (end < t.n &&
-               (char_is(t.p[end], CHAR_WORD) || (t.p[end] == '.' && end + 1 < t.n && char_is(t.p[end + 1], CHAR_WORD))))
-            end++;
+        size_t end = i + 1;
+        while (end < t.n) {
+            if (char_is(t.p[end], CHAR_WORD))
+                end++;
+            else if (t.p[end] == '.' && end + 1 < t.n && char_is(t.p[end + 1], CHAR_WORD))
+                end += 2;
+            else
+                break;
+        }
         daruma_str w = str_sub(t, i, end - i);
         int64_t n;
         if (is_class(w)) {

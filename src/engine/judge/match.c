@@ -28,7 +28,11 @@ static bool word_char(char c)
 static size_t stands_at(daruma_str t, size_t at, const char *seg, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (seg[i] == '|') {
+        if (char_is(seg[i], CHAR_LOWER)) {
+            if (at >= t.n || t.p[at] != seg[i])
+                return STR_NONE;
+            at++;
+        } else if (seg[i] == '|') {
             if (at && at < t.n && word_char(t.p[at - 1]) && word_char(t.p[at]))
                 return STR_NONE;
         } else if (seg[i] == '$') {
@@ -59,7 +63,8 @@ static size_t find_segment(daruma_str t, size_t from, const char *seg, size_t n)
         if (!hit)
             return STR_NONE;
         size_t at = (size_t)(hit - t.p);
-        if (!bound || at == 0 || !word_char(t.p[at - 1])) {
+        bool second = n < 2 || !word_char(seg[1]) || (at + 1 < t.n && t.p[at + 1] == seg[1]); /* settles most */
+        if (second && (!bound || at == 0 || !word_char(t.p[at - 1]))) {
             size_t end = stands_at(t, at, seg, n);
             if (end != STR_NONE)
                 return end;
@@ -104,8 +109,10 @@ bool match_begins(daruma_str text, const char *names)
             i++, names++;
         if (!*names || *names == '/')
             return true;
-        names += strcspn(names, "/");
-        names += *names == '/';
+        names = strchr(names, '/');
+        if (!names)
+            return false;
+        names++;
     }
     return false;
 }

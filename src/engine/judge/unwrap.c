@@ -297,6 +297,7 @@ static void read_object(reader *r, daruma_str object, int level)
     daruma_str key, v, words = {0};
     size_t texts = r->s->ntexts;
     json_iter it = json_open(object);
+    it.quick = true; /* the whole was found valid before */
     r->s->shape |= SAID_CODED;
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
         enum role role = reader_role(key);

@@ -29,6 +29,8 @@ static const struct {
 #undef K
 };
 
+#define KEY_BYTES_MIN 11 /* the shortest row of `keys` with what must follow; masks apart */
+
 /* Ends of names whose value is a secret: "x-api-key: ...", "DB_PASSWORD=...", "\"token\": \"...\"".
  * The last ones are ordinary words: their value must look like a secret too. */
 static const daruma_str names[] = {
@@ -49,26 +51,35 @@ static const daruma_str names[] = {
 #define FIRST_WORD (int)(sizeof names / sizeof *names - 5)
 
 /* What a byte can be in a key: asked of every byte of a text, so a table. */
-enum { KEY_LETTER = 1, KEY_LINE = 2, KEY_DASH = 4 }; /* letter or digit, '_', '-' */
+enum {
+    KEY_LETTER = 1, /* or digit */
+    KEY_LINE = 2,   /* '_' */
+    KEY_DASH = 4,   /* '-' */
+    KEY_SIGN = 8,   /* it can give a secret away by itself: @ * : - */
+    KEY_TAIL = 16,  /* of what is longer than a word: . * + / = ~ */
+    KEY_NAMES = 32, /* may stand between a name and its value: = : " ' \\ and space */
+};
 #define L KEY_LETTER
 #define U KEY_LINE
-#define D KEY_DASH
+#define D (KEY_DASH | KEY_SIGN)
+#define A KEY_SIGN
+#define M (KEY_SIGN | KEY_TAIL)
+#define C (KEY_SIGN | KEY_NAMES)
+#define E (KEY_TAIL | KEY_NAMES)
+#define T KEY_TAIL
+#define N KEY_NAMES
 static const uint8_t key_part[256] = {
     // clang-format off
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, D, 0, 0,
-    L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, 0, 0,
+    N, 0, N, 0, 0, 0, 0, N, 0, 0, M, T, 0, D, T, T,
+    L, L, L, L, L, L, L, L, L, L, C, 0, 0, E, 0, 0,
+    A, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
+    L, L, L, L, L, L, L, L, L, L, L, 0, N, 0, 0, U,
     0, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
-    L, L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, U,
-    0, L, L, L, L, L, L, L, L, L, L, L, L, L, L, L,
-    L, L, L, L, L, L, L, L, L, L, L, 0, 0, 0, 0, 0,
+    L, L, L, L, L, L, L, L, L, L, L, 0, 0, 0, T, 0,
     // clang-format on
 };
-#undef L
-#undef U
-#undef D
-
 static bool is_part(char c, int of)
 {
     return key_part[(unsigned char)c] & of;
@@ -76,13 +87,13 @@ static bool is_part(char c, int of)
 
 static bool key_char(char c)
 {
-    return key_part[(unsigned char)c];
+    return is_part(c, KEY_LETTER | KEY_LINE | KEY_DASH);
 }
 
 static size_t key_run(daruma_str t, size_t at) /* with dots, masks and base64 */
 {
     size_t end = at;
-    while (end < t.n && (key_char(t.p[end]) || (t.p[end] && memchr(".*+/=~", t.p[end], 6))))
+    while (end < t.n && is_part(t.p[end], KEY_LETTER | KEY_LINE | KEY_DASH | KEY_TAIL))
         end++;
     while (end > at && (t.p[end - 1] == '.' || t.p[end - 1] == '/'))
         end--;
@@ -282,12 +293,19 @@ static bool may_begin(char first, char second)
 static size_t secret_word(daruma_str t, size_t at, size_t end, size_t *keep)
 {
     size_t to;
-    *keep = 0;
-    if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1]) &&
-        ((to = known_key(t, at)) > at || (to = scheme(t, at, keep)) > at))
-        return to;
     while (end < t.n && key_char(t.p[end]))
         end++;
+    char next = end < t.n ? t.p[end] : 0;
+    *keep = 0;
+    if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1])) {
+        bool too_short = end - at < KEY_BYTES_MIN && !is_part(next, KEY_TAIL);
+        if (!too_short && (to = known_key(t, at)) > at)
+            return to;
+        if ((t.p[at] == 'b' || t.p[at] == 'B') && (to = scheme(t, at, keep)) > at)
+            return to;
+    }
+    if (!is_part(next, KEY_NAMES) || (next == ' ' && end + 1 < t.n && is_part(t.p[end + 1], KEY_LETTER)))
+        return at; /* nearly every word: another follows */
     return named(t, at, end, keep);
 }
 
@@ -322,7 +340,7 @@ static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
     for (size_t least = at, keep; at < t.n;) {
         size_t end = at;
         if (!is_part(t.p[at], KEY_LETTER)) {
-            if ((*to = secret_sign(t, at, least, from)) > at)
+            if (is_part(t.p[at], KEY_SIGN) && (*to = secret_sign(t, at, least, from)) > at)
                 return true;
             at++;
             continue;
