@@ -159,17 +159,44 @@ static int64_t spoken_date(daruma_str t)
     return date_rfc3339(S(iso));
 }
 
+/* The word of a lead by which it is sought. */
+enum { ANY = 0, AGAIN = 1, RETRY = 2, RESET = 4, WAIT = 8, AVAILABLE = 16, RESUME = 32, REFRESH = 64 };
+
 /* What may stand before a duration. The first that is followed by one counts. */
-static const daruma_str leads[] = {
-#define L(s)                                                                                                           \
+static const struct {
+    daruma_str says;
+    uint8_t word; /* it must occur for the lead to; one must at any rate */
+} leads[] = {
+#define L(s, w)                                                                                                        \
     {                                                                                                                  \
-        s, sizeof s - 1                                                                                                \
+        {s, sizeof s - 1}, w                                                                                           \
     }
-    L("try again in "),   L("retry in "),       L("retry after "),  L("retry-after: "), L("retry_after: "),
-    L("again after "),    L("retry again in "), L("wait "),         L("resets in "),    L("reset in "),
-    L("reset after "),    L("resets after "),   L("available in "), L("wait for "),     L("resume in "),
-    L("refresh in "),     L("again at "),       L("retry-after "),  L("retryafter: "),  L("retry your request after "),
-    L("requests after "), L("retrydelay: "),    L("resets at "),    L("reset at "),
+    // clang-format off
+    L("try again in ", AGAIN),
+    L("retry in ", RETRY),
+    L("retry after ", RETRY),
+    L("retry-after: ", RETRY),
+    L("retry_after: ", RETRY),
+    L("again after ", AGAIN),
+    L("retry again in ", AGAIN),
+    L("wait ", WAIT),
+    L("resets in ", RESET),
+    L("reset in ", RESET),
+    L("reset after ", RESET),
+    L("resets after ", RESET),
+    L("available in ", AVAILABLE),
+    L("wait for ", WAIT),
+    L("resume in ", RESUME),
+    L("refresh in ", REFRESH),
+    L("again at ", AGAIN),
+    L("retry-after ", RETRY),
+    L("retryafter: ", RETRY),
+    L("retry your request after ", RETRY),
+    L("requests after ", ANY),
+    L("retrydelay: ", RETRY),
+    L("resets at ", RESET),
+    L("reset at ", RESET),
+// clang-format on
 #undef L
 };
 
@@ -207,20 +234,40 @@ static bool has_digit(daruma_str t)
     return any;
 }
 
+/* Which of these words occur, in one pass: they begin with a, r or w, and the second letter
+ * settles nearly every place. */
+static unsigned wait_words(daruma_str t)
+{
+    unsigned words = 0;
+    for (size_t i = 0; i + 1 < t.n; i++) {
+        char c = t.p[i], next = t.p[i + 1];
+        if (c == 'r' && next == 'e') {
+            daruma_str rest = str_from(t, i);
+            words |= str_starts(rest, S("retry"))     ? RETRY
+                     : str_starts(rest, S("reset"))   ? RESET
+                     : str_starts(rest, S("resume"))  ? RESUME
+                     : str_starts(rest, S("refresh")) ? REFRESH
+                                                      : 0;
+        } else if (c == 'a' && (next == 'g' || next == 'v')) {
+            daruma_str rest = str_from(t, i);
+            words |= str_starts(rest, S("again")) ? AGAIN : str_starts(rest, S("available in")) ? AVAILABLE : 0;
+        } else if (c == 'w' && next == 'a' && str_starts(str_from(t, i), S("wait"))) {
+            words |= WAIT;
+        }
+    }
+    return words;
+}
+
 static daruma_ms text_wait(daruma_str t, daruma_moment at)
 {
-    static const daruma_str cheap[] = {{"again", 5},         {"retry", 5},  {"reset", 5},  {"wait", 4},
-                                       {"available in", 12}, {"resume", 6}, {"refresh", 7}};
-    bool any = false, digit = has_digit(t);
-    for (size_t i = 0; digit && !any && i < sizeof cheap / sizeof *cheap; i++)
-        any = str_find(t, cheap[i]) != STR_NONE;
-    if (!any)
-        return -1;
-    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
-        size_t hit = str_find(t, leads[i]);
+    unsigned words = has_digit(t) ? wait_words(t) : 0;
+    for (size_t i = 0; words && i < sizeof leads / sizeof *leads; i++) {
+        if (leads[i].word & ~words)
+            continue;
+        size_t hit = str_find(t, leads[i].says);
         if (hit == STR_NONE)
             continue;
-        daruma_ms ms = spoken_wait(str_from(t, hit + leads[i].n), at);
+        daruma_ms ms = spoken_wait(str_from(t, hit + leads[i].says.n), at);
         if (ms >= 0)
             return ms;
     }
