@@ -209,7 +209,7 @@ static void last_event(exchange *x)
     if (!sse_next(&rest, &e, &scratch))
         return;
     x->d->watch(&x->view, &e, &scratch);
-    if (!x->view.broken && !x->view.error)
+    if (e.data.n && !x->view.broken && !x->view.error)
         forward(x, e.raw);
 }
 

@@ -48,6 +48,22 @@ holds("any path and method passes through, byte for byte, both ways", {
   },
 });
 
+holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should be", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = (q, res) => (q.method === "HEAD" ? res.writeHead(200, { "content-length": "1234", etag: "x" }).end() : send(res, 200, { path: q.url, body: q.body.toString() }));
+    const head = await ask(pair, "/v1/models", { method: "HEAD" });
+    assert.deepEqual([head.status, head.headers.etag, head.bytes.length], [200, "x", 0]);
+    const two = await raw(pair, "GET /v1/a HTTP/1.1\r\nhost: x\r\n\r\nGET /v1/b HTTP/1.1\r\nhost: x\r\n\r\n");
+    assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/a", "/v1/b"]);
+    const expect = await raw(pair, 'POST /v1/c HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
+    assert.match(expect, /^(HTTP\/1.1 100 .*\r\n\r\n)?HTTP\/1.1 200 [^]*"body":"hi"/);
+    const old = await raw(pair, "GET /v1/d HTTP/1.0\r\n\r\n");
+    assert.match(old, /^HTTP\/1.[01] (200|400)/);
+    assert.doesNotMatch(old, /transfer-encoding/i);
+  },
+});
+
 holds("large and chunked answers of other paths pass through as they come", {
   config: ownFirst,
   async run(pair) {

@@ -138,6 +138,9 @@ each((name, d) => {
         const r = await question(pair, d, own);
         assert.equal(r.text.replace(/ /g, ""), whole(p).replace(/ /g, ""));
         assert.equal(r.outcome, "ok");
+        pair.own.answer = (q, res) => (open(res).write(p.opening + p.content("a") + p.content("b") + p.finish + p.end.slice(0, 9)), setTimeout(() => res.destroy(), 30));
+        const cut = await question(pair, d, own);
+        assert.equal(cut.text.replace(/ /g, ""), whole(p).replace(/ /g, ""));
         pair.own.answer = (q, res) => open(res).end(whole(p).slice(0, -1)); // the last blank line is missing
         const s = await question(pair, d, own);
         assert.equal(s.said, "ab");
@@ -251,5 +254,36 @@ holds("a provider that reads slowly gets a large request whole, and others are s
     } finally {
       server.close();
     }
+  },
+});
+
+/* ---- many at once ---- */
+
+holds("a storm: every answer right, few calls wasted, the counts agree", {
+  chaos: fault("{ rate: 0.15, kind: [server_error, overloaded, reset, cut, rate_limit] }", "{ rate: 0.05, stream: true, kind: [empty, eof], after_events: 0 }"),
+  config: (c) => ((c.recovery.kinds.rate_limit = { delay: "20ms", max_delay: "50ms" }), c.models.push({ name: "r-main", targets: ["main/m-main", "main/m-fallback"] })),
+  async run(pair) {
+    const all = Object.values(dialects), n = 240, outcomes = {};
+    let next = 0;
+    const client = async () => {
+      for (let i; (i = next++) < n; ) {
+        const d = all[i % 3], words = `number ${i} of the storm`, stream = i % 2 === 0;
+        const r = await question(pair, d, { model: d.main, text: `say ${words}`, stream });
+        outcomes[r.outcome] = (outcomes[r.outcome] ?? 0) + 1;
+        if (r.outcome === "ok" || r.outcome === "recovered") {
+          if (!stream || d.ended(r.events)) assert.equal(r.said, words);
+          else assert.ok(d.failed(r.events), `neither whole nor failed: ${r.text}`);
+        } else assert.ok(r.status >= 400 || r.events, `${r.status} ${r.outcome}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 40 }, client));
+    const s = await pair.status(), report = await pair.report();
+    assert.equal(s.requests.all, n);
+    assert.equal(s.requests.ok + s.requests.recovered + s.requests.degraded + s.requests.failed, n);
+    assert.ok(s.calls.all <= report.calls, "a pooled connection that died is replaced without a new attempt");
+    assert.ok((outcomes.failed ?? 0) <= 2, JSON.stringify(outcomes));
+    assert.ok(report.calls <= n * 1.5, `${report.calls} calls`);
+    assert.equal(s.active, 0);
+    assert.equal((await pair.report()).open, 0);
   },
 });
