@@ -276,6 +276,7 @@ static void secrets_go_and_words_stay(void **state)
         {"https://user:pa55@host/x?key=AIzaSyA1234567890abc&b=1", "https://[redacted]@host/x?key=[redacted]&b=1"},
         {"{\"api_key\": \"hunter2\", \"model\": \"m\"}", "{\"api_key\": \"[redacted]\", \"model\": \"m\"}"},
         {"OPENAI_API_KEY=verysecret1 next", "OPENAI_API_KEY=[redacted] next"},
+        {"OPENAI_API_KEY=[redacted] next", "OPENAI_API_KEY=[redacted] next"},
         {"password=hunter2 host=a", "password=[redacted] host=a"},
         {"Set-Cookie: a=b; Path=/\nnext", "Set-Cookie: [redacted]\nnext"},
         {"ask jane.doe@example.org now", "ask [redacted] now"},

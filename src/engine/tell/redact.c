@@ -207,7 +207,7 @@ static size_t named(daruma_str t, size_t at, size_t name_end, size_t *keep)
     size_t end = value_end(t, p, quote, whole_line);
     daruma_str v = str_sub(t, p, end - p);
     bool is_word = row >= FIRST_WORD || header;
-    if (v.n == 0 || str_starts(v, S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
+    if (v.n == 0 || str_starts(str_from(t, p), S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
         return at;
     if (is_word && !whole_line && (v.n < 8 || !has_secret_form(v))) /* "Invalid api key: please check" */
         return at;
