@@ -121,6 +121,23 @@ static void too_much_output_ends_it(void **state)
     assert_non_null(strstr(r.why, "too much"));
 }
 
+static void one_that_is_stopped_says_so_at_once_and_leaves_nothing(void **state)
+{
+    (void)state;
+    result r = {0};
+    uv_loop_t loop;
+    assert_int_equal(uv_loop_init(&loop), 0);
+    process *p = process_run(&loop, "echo sk-secret; sleep 100", 100000, keep, &r);
+    process_stop(p);
+    assert_int_equal(r.calls, 1);
+    assert_int_equal(r.exit_code, -1);
+    assert_string_equal(r.out, "");
+    assert_string_equal(r.why, "it was stopped");
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(r.calls, 1);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +147,7 @@ int main(void)
         cmocka_unit_test(the_whole_group_is_killed_at_the_deadline),
         cmocka_unit_test(what_stays_in_the_background_is_not_waited_for),
         cmocka_unit_test(too_much_output_ends_it),
+        cmocka_unit_test(one_that_is_stopped_says_so_at_once_and_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
