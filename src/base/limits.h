@@ -55,7 +55,8 @@
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define HASHED_BYTES_MAX           1024    /* of a text that a conversation is known by; its length counts, too */
+#define HEAD_BYTES_USUAL           900     /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
+#define HASHED_BYTES_MAX           240     /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 
 #define EXCHANGES_KEPT 256              /* used exchanges kept for the next requests */
 #define CLIENT_ROOM_MS_MAX 1000         /* of the client's own timeout, left for our answer to arrive */

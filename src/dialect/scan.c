@@ -51,11 +51,15 @@ static bool wants_json(daruma_str format)
 
 /* What a conversation is known by: the texts of its system prompt and of its messages up to the first of the
  * user, not their dress. Clients move cache marks from message to message and send the same text now as a
- * string, now as blocks. A text counts by its length and its beginning, so that a long one is not read twice. */
+ * string, now as blocks. Of a long text its length, its beginning and its end count, so that it is not read twice. */
 static uint64_t hash_text(uint64_t h, daruma_str string)
 {
-    size_t n = string.n < HASHED_BYTES_MAX ? string.n : HASHED_BYTES_MAX;
-    return XXH3_64bits_withSeed(string.p, n, h + string.n);
+    const size_t part = HASHED_BYTES_MAX / 2;
+    h += string.n;
+    if (string.n <= 2 * part)
+        return XXH3_64bits_withSeed(string.p, string.n, h);
+    h = XXH3_64bits_withSeed(string.p, part, h);
+    return XXH3_64bits_withSeed(string.p + string.n - part, part, h);
 }
 
 /* Passes a block of a content and adds its text. */

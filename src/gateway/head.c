@@ -84,7 +84,8 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
 {
     daruma_arena *a = x->c->arena;
     daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 5 + room);
-    char *text = arena_take(a, 512, 1);
+    size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
+    char *text = arena_take(a, text_n, 1);
     daruma_str connection = {0};
     *n = 0;
     if (!out || !text)
@@ -98,7 +99,7 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
             !str_istarts(name, S("x-daruma-")))
             out[(*n)++] = theirs[i];
     }
-    daruma_buf b = buf_over(text, 512);
+    daruma_buf b = buf_over(text, text_n);
     size_t at;
     out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(o))};
     at = b.n;

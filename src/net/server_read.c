@@ -7,6 +7,8 @@
 #include "sys/sys.h"
 #include <stdlib.h>
 
+enum { HEAD_READ_BYTES = 16 << 10 }; /* of one read that begins with a head: most whole requests fit */
+
 /* ---- bodies ---- */
 
 static void hand_over(conn *c)
@@ -90,7 +92,9 @@ static void take_body(conn *c, daruma_str *in)
 static bool read_head(conn *c, daruma_str raw, http_fault *fault)
 {
     size_t fields = c->scan.lines ? c->scan.lines - 1 : 0;
-    if (!sys_arena_init(&c->arena, raw.n + 16 + fields * sizeof(daruma_header) + 512, CALL_ARENA_BYTES_MAX)) {
+    /* Twice, for the handler will write heads, too: most calls need no second block. */
+    size_t own = raw.n + 16 + fields * sizeof(daruma_header);
+    if (!sys_arena_init(&c->arena, 2 * own + 1536, CALL_ARENA_BYTES_MAX)) {
         *fault = (http_fault){503, "out of memory"};
         return false;
     }
@@ -233,6 +237,8 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
      * more, and cost another read. */
     if (c->state == IN_BODY)
         *buf = uv_buf_init(c->body + c->nbody, (unsigned)(c->body_cap - c->nbody + 1));
+    else if (c->state == IN_HEAD) /* what comes of a body with its head is copied: of a long one only its beginning */
+        *buf = uv_buf_init(c->server->buffer, HEAD_READ_BYTES);
     else
         *buf = uv_buf_init(c->server->buffer, sizeof c->server->buffer);
 }

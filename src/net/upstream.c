@@ -411,17 +411,14 @@ void fetch_on_eof(fetch *f, bool clean)
 fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, void *user)
 {
     check(!u->closing);
-    fetch *f = calloc(1, sizeof *f);
+    fetch *f = malloc(sizeof *f);
     origin *o = f ? origin_of(u, r->to) : NULL;
     if (!o) {
         free(f);
         return NULL;
     }
-    f->upstream = u;
-    f->r = *r;
-    f->ops = *ops;
-    f->user = user;
-    f->started = f->since = (daruma_ms)uv_now(u->loop);
+    daruma_ms now = (daruma_ms)uv_now(u->loop);
+    *f = (fetch){.upstream = u, .r = *r, .ops = *ops, .user = user, .started = now, .since = now};
     f->wire = r->fresh ? NULL : wire_take(o);
     if (f->wire) {
         f->reused = true;
