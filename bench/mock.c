@@ -44,10 +44,11 @@ static size_t as_chunk(char *out, size_t room, const char *data)
 
 static void make_answers(void)
 {
+    static const char sentence[] = "Seven times down, eight times up: the answer goes on. ";
     char text[800], body[2048], data[1024];
-    memset(text, 0, sizeof text);
-    while (strlen(text) + 60 < sizeof text)
-        strncat(text, "Seven times down, eight times up: the answer goes on. ", sizeof text - strlen(text) - 1);
+    size_t length = 0;
+    for (; length + sizeof sentence < sizeof text; length += sizeof sentence - 1)
+        memcpy(text + length, sentence, sizeof sentence);
     int n = snprintf(
         body, sizeof body,
         "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"m-main\","
