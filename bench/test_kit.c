@@ -1,4 +1,4 @@
-#include "../test/test.h"
+#include "../tests/test.h"
 #include "kit.h"
 #include <stdlib.h>
 #include <string.h>

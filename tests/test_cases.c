@@ -1,4 +1,4 @@
-/* Runs every scenario of test/cases through `daruma replay`, which reports in TAP itself. First
+/* Runs every scenario of tests/cases through `daruma replay`, which reports in TAP itself. First
  * the ways in which a scenario file can be wrong. */
 #include "test.h"
 #include "../src/cli/options.c"
@@ -74,7 +74,7 @@ static void every_scenario_of_the_repository_holds(void **state)
 {
     (void)state;
     glob_t g;
-    assert_int_equal(glob("test/cases/*.md", 0, NULL, &g), 0);
+    assert_int_equal(glob("tests/cases/*.md", 0, NULL, &g), 0);
     assert_true(g.gl_pathc >= 25);
     tally t = {.tap = false};
     for (size_t i = 0; i < g.gl_pathc; i++)

@@ -14,7 +14,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 if (Number(process.versions.node.split(".")[0]) < 22) {
   const pinned = join(here, "node_modules/.bin/node"); // current SDKs need Node 22: the npm package `node` brings one
   if (!existsSync(pinned)) {
-    console.log("1..1\nnot ok 1 - Node 22 is not there: run `npm ci` in test/clients");
+    console.log("1..1\nnot ok 1 - Node 22 is not there: run `npm ci` in tests/clients");
     process.exit(1);
   }
   process.exit(spawnSync(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" }).status ?? 1);

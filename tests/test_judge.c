@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 
-#define CORPUS "test/corpus/errors"
+#define CORPUS "tests/corpus/errors"
 
 static char work[2u << 20];
 
