@@ -182,11 +182,9 @@ static inline bool exchange_passes(const exchange *x)
     return !x->d || x->opaque;
 }
 
-void exchange_begin(gateway *g, call *c);
-uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
+exchange *exchange_take(gateway *g); /* a fresh one; NULL without memory */
 void exchange_gone(exchange *x);
 void exchange_drained(exchange *x);
-void exchange_key_here(exchange *x); /* a key command ended */
 void exchange_free_idle(gateway *g);
 daruma_moment exchange_now(void);
 /* The attempt failed so. Takes the next rung. */
@@ -198,6 +196,23 @@ void exchange_event(exchange *x, daruma_event *e);
 void exchange_scratch_reset(exchange *x);
 void exchange_timer(exchange *x);                 /* arms it for the earliest of the three */
 void exchange_end(exchange *x, daruma_outcome o); /* counts, lets go of everything; the call was ended before */
+
+static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* ---- intake.c: a request comes in ---- */
+
+void exchange_begin(gateway *g, call *c);
+uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
+uint64_t exchange_session(const exchange *x);      /* one client's conversation with one model */
+
+/* ---- attempt.c: one call to a provider ---- */
+
+void exchange_attempt(exchange *x);                     /* asks the engine and sends, waits or ends */
+void exchange_key_here(exchange *x);                    /* a key command ended */
+key_state *exchange_key(const exchange *x, int target); /* NULL: the client's own */
 
 /* ---- relay.c: answers on their way to the client ---- */
 

@@ -1,0 +1,155 @@
+/* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include "sys/sys.h"
+
+static const config_provider *provider_at(const exchange *x, int target)
+{
+    return &x->s->cfg.providers[x->targets[target].host / HOST_KEYS];
+}
+
+key_state *exchange_key(const exchange *x, int target)
+{
+    int host = x->targets[target].host, key = host % HOST_KEYS;
+    return key == HOST_CLIENT_KEY ? NULL : &x->s->keys[host / HOST_KEYS][key];
+}
+
+/* The body in pieces, with the target's model in place of the one asked for. */
+static void body_pieces(exchange *x, int target, daruma_str out[4])
+{
+    daruma_str model = x->targets[target].model, raw = x->scan.model_raw;
+    out[0] = x->body;
+    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
+        return;
+    daruma_buf name = buf_in(x->c->arena);
+    buf_json(&name, model);
+    if (name.full)
+        return;
+    size_t at = (size_t)(raw.p - x->body.p);
+    out[0] = str_sub(x->body, 0, at);
+    out[1] = buf_str(&name);
+    out[2] = str_from(x->body, at + raw.n);
+}
+
+static daruma_str target_path(exchange *x, const config_provider *p)
+{
+    daruma_str path = config_upstream_path(p, x->c->head.path, x->c->arena), query = x->c->head.query;
+    if (!query.n)
+        return path;
+    daruma_buf b = buf_in(x->c->arena);
+    buf_put(&b, path);
+    buf_putc(&b, '?');
+    buf_put(&b, query);
+    return buf_str(&b);
+}
+
+/* Clocks of this attempt: none reaches behind the case's deadline. */
+static fetch_clocks clocks_of(const exchange *x, daruma_ms now)
+{
+    fetch_clocks k = x->s->cfg.clocks;
+    if (!x->streaming)
+        k.first_byte = x->s->cfg.plain_first_byte;
+    if (x->kase.deadline >= 0) {
+        daruma_ms left = x->kase.deadline - now;
+        k.total = sooner_of(k.total ? k.total : -1, left > 1 ? left : 1);
+    }
+    return k;
+}
+
+static void send_to(exchange *x, int target, daruma_str secret)
+{
+    daruma_moment at = exchange_now();
+    const config_provider *p = provider_at(x, target);
+    fetch_request r = {.to = &p->to,
+                       .method = x->c->head.method,
+                       .target = target_path(x, p),
+                       .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
+                       .fresh = x->kase.attempts > 1,
+                       .clocks = clocks_of(x, at.now)};
+    r.headers = head_for_provider(x, p, secret, &r.nheaders);
+    body_pieces(x, target, r.body);
+    exchange_scratch_reset(x);
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    x->held = buf_in(&x->scratch);
+    x->view = (stream_view){0};
+    x->mode = ANSWER_NONE;
+    x->status = 0;
+    x->attempt_started = at.now;
+    x->g->counts.calls++;
+    x->f = fetch_start(x->s->up, &r, &relay_ops, x);
+    if (!x->f) {
+        daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .net = DARUMA_NET_UNREACHABLE, .took = 0};
+        exchange_failed(x, &ev);
+        return;
+    }
+    if (x->timer_on || x->beat_at >= 0)
+        exchange_timer(x);
+}
+
+/* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. */
+static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
+{
+    if (x->kase.target < 0) { /* no call was made for this request */
+        x->failure = (daruma_failure){.kind = a.why,
+                                      .severity = daruma_kind_severity(a.why),
+                                      .retryable = daruma_kind_passes(a.why),
+                                      .limit = -1,
+                                      .used = -1,
+                                      .requested = -1,
+                                      .wait = daruma_case_again_in(&x->kase, NULL, at.now)};
+        x->failed_body = (daruma_str){0};
+    }
+    finish_failed(x);
+}
+
+void exchange_attempt(exchange *x)
+{
+    daruma_moment at = exchange_now();
+    daruma_admission a = daruma_case_admit(&x->kase, at);
+    if (a.act != DARUMA_SEND) {
+        nobody_well(x, a, at);
+        return;
+    }
+    if (a.wait > 0) {
+        x->act_at = at.now + a.wait;
+        exchange_timer(x);
+        return;
+    }
+    key_state *k = exchange_key(x, a.target);
+    daruma_str secret = {0};
+    x->kase.can_refresh = k && k->key->command.n && !k->refreshed;
+    if (k && !key_ready(k, &secret)) {
+        x->refreshing = true;
+        key_fetch(x->s, k, x);
+        return;
+    }
+    send_to(x, a.target, secret);
+}
+
+/* The command gave no key. Nobody is called without one: it would be refused, in words that help nobody. */
+static void no_key(exchange *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT,
+                          .status = 401,
+                          .body = S("{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\","
+                                    "\"message\":\"The command that prints the API key of this provider failed.\"}}")};
+    x->attempt_started = exchange_now().now;
+    x->kase.can_refresh = false; /* it was run just now */
+    exchange_failed(x, &ev);
+}
+
+void exchange_key_here(exchange *x)
+{
+    daruma_str secret = {0};
+    x->refreshing = false;
+    if (!x->kase.out) { /* new credentials were the remedy: the engine says where to go with them */
+        exchange_attempt(x);
+        return;
+    }
+    if (key_ready(exchange_key(x, x->kase.target), &secret))
+        send_to(x, x->kase.target, secret);
+    else
+        no_key(x);
+}

@@ -1,0 +1,159 @@
+/* intake.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
+ * the client's own retry of an old one. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include <xxhash.h>
+
+/* POSTs that change nothing on the server: a second one does no harm. */
+static bool path_is_pure(daruma_str path)
+{
+    static const daruma_str pure[] = {{"/embeddings", 11}, {"/count_tokens", 13}, {"/moderations", 12}, {"/rerank", 7}};
+    for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
+        if (str_ends(path, pure[i]))
+            return true;
+    return false;
+}
+
+static bool method_is_safe(daruma_str m)
+{
+    return str_eq(m, S("GET")) || str_eq(m, S("HEAD")) || str_eq(m, S("OPTIONS"));
+}
+
+/* Which provider a path goes to that is nobody's dialect. */
+static int provider_of_path(const setup *s, const http_head *h)
+{
+    bool anthropic = http_header(h, S("anthropic-version")).n || str_find(h->path, S("/v1/messages")) != STR_NONE;
+    int i = config_provider_of(&s->cfg, anthropic ? &dialect_anthropic : &dialect_openai);
+    if (i < 0 && !anthropic)
+        i = config_provider_of(&s->cfg, &dialect_openai_responses);
+    return i < 0 && s->cfg.nproviders ? 0 : i;
+}
+
+/* The deadline: our own total, or earlier what the client's SDK says it waits for (with room to
+ * answer before it gives up). */
+static daruma_ms deadline_of(const exchange *x, daruma_ms now)
+{
+    daruma_ms total = x->s->cfg.clocks.total ? x->s->cfg.clocks.total : -1;
+    int64_t milli;
+    if (date_milli(http_header(&x->c->head, S("x-stainless-timeout")), &milli) && milli > 0) {
+        daruma_ms room = milli / 10 < CLIENT_ROOM_MS_MAX ? milli / 10 : CLIENT_ROOM_MS_MAX;
+        total = sooner_of(total, milli - room);
+    }
+    return total < 0 ? -1 : add_sat(now, total);
+}
+
+uint64_t exchange_request_hash(const exchange *x)
+{
+    return XXH3_64bits_withSeed(x->c->body.p, x->c->body.n, x->credential);
+}
+
+/* The client's SDK retries by itself: what it repeats is the same case, with what is left of it. */
+static void continue_case(exchange *x, daruma_ms now)
+{
+    int64_t count;
+    daruma_case was;
+    if (!str_int(http_header(&x->c->head, S("x-stainless-retry-count")), &count) || count == 0)
+        return;
+    if (!memory_case_take(x->g->mem, exchange_request_hash(x), now, &was) || was.ntargets != x->kase.ntargets)
+        return;
+    daruma_case_resume(&x->kase, &was);
+}
+
+/* A conversation of one client with one model: its prompt cache lives with one key. */
+uint64_t exchange_session(const exchange *x)
+{
+    return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
+}
+
+static void begin_case(exchange *x, size_t ntargets)
+{
+    daruma_moment at = exchange_now();
+    int prefer = -1;
+    uint64_t key = x->scan.conversation ? memory_session(x->g->mem, exchange_session(x)) : 0;
+    for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
+        if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
+            prefer = (int)i;
+    daruma_case_open(&x->kase, x->g->ward, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now), at);
+    continue_case(x, at.now);
+    if (x->streaming)
+        x->beat_at = at.now + HEARTBEAT_FIRST_MS;
+}
+
+/* What the client asked with a model's mouth that was ours is taken out again. */
+static void strip_notices(exchange *x)
+{
+    daruma_buf out = buf_in(x->c->arena);
+    if (!memory_has_notices(x->g->mem) || str_find(x->body, S("[daruma] ")) == STR_NONE)
+        return;
+    if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
+        x->body = buf_str(&out);
+        x->scan = x->d->scan(x->body);
+    }
+}
+
+static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
+{
+    x->failure = (daruma_failure){.kind = kind,
+                                  .status = status,
+                                  .wait = -1,
+                                  .limit = -1,
+                                  .used = -1,
+                                  .requested = -1,
+                                  .severity = daruma_kind_severity(kind),
+                                  .message = message};
+    finish_failed(x);
+}
+
+void exchange_begin(gateway *g, call *c)
+{
+    exchange *x = exchange_take(g);
+    if (!x) {
+        call_head(c, 503, NULL, 0, 0);
+        call_end(c);
+        return;
+    }
+    size_t ntargets = 0;
+    c->user = x;
+    x->c = c;
+    x->s = setup_hold(g->now);
+    x->started = exchange_now().now;
+    x->body = c->body;
+    x->credential = head_credential(g, &c->head);
+    x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    daruma_str encoding = http_header(&c->head, S("content-encoding"));
+    x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
+    if (x->d && !x->opaque) {
+        x->scan = x->d->scan(x->body);
+        strip_notices(x);
+        /* The name is needed longer than the body. */
+        x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
+    }
+    x->streaming = x->d && x->scan.ok && x->scan.stream;
+    x->safe = (x->d && !x->opaque) || method_is_safe(c->head.method) || path_is_pure(c->head.path);
+    if (x->d) {
+        x->targets = setup_targets(x->s, x->d, x->scan.model, x->credential, c->arena, &ntargets);
+    } else {
+        int provider = provider_of_path(x->s, &c->head);
+        if (provider >= 0)
+            x->targets = setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, c->arena, &ntargets);
+    }
+    if (!ntargets) {
+        daruma_case_open(&x->kase, g->ward, &x->s->cfg.policy, NULL, 0, -1, -1, exchange_now());
+        refuse(x, DARUMA_MODEL_NOT_FOUND, 404,
+               S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
+                 "model."));
+        return;
+    }
+    begin_case(x, ntargets);
+    if (x->opaque) {
+        daruma_event e = DARUMA_EVENT_INIT;
+        e.name = "request_not_readable";
+        e.reason = S("the request body is encoded: it is passed on as it is and cannot be mended");
+        exchange_event(x, &e);
+    }
+    exchange_attempt(x);
+}
