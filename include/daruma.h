@@ -561,7 +561,7 @@ DARUMA_API void daruma_explain(const daruma_failure *f, const daruma_case *c, da
 /* One step of a case, as an event. Only fields that apply are set; numbers are -1 and
  * strings empty otherwise. Start from DARUMA_EVENT_INIT. */
 typedef struct daruma_event {
-    const char *name; /* "failure_classified", "llm_retry_attempt", ...: see doc/events.md */
+    const char *name; /* "llm_request_failed", "llm_retry_attempt", ...: see doc/events.md */
     daruma_moment at;
     uint64_t case_id;
     const daruma_failure *failure; /* NULL: none */
