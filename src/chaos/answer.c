@@ -165,7 +165,8 @@ static void instance(daruma_buf *out, daruma_str root, daruma_str schema, daruma
         instance_string(out, schema, name);
 }
 
-void answer_instance(daruma_buf *out, daruma_str schema)
+/* A value that fits a JSON schema, made up but always the same. */
+static void answer_instance(daruma_buf *out, daruma_str schema)
 {
     if (schema.n)
         instance(out, schema, schema, S("value"), 0);

@@ -52,9 +52,6 @@ answer answer_json(int status, const daruma_buf *body);
 void answer_header(answer *x, daruma_str name, daruma_str value);
 daruma_str answer_header_of(const answer *x, daruma_str name); /* empty when it has none */
 
-/* A value that fits a JSON schema, made up but always the same. */
-void answer_instance(daruma_buf *out, daruma_str schema);
-
 /* The next piece of a text, as models send them: a word or so, never within a character. `least` bytes at least. */
 daruma_str answer_piece(daruma_str *rest, size_t least);
 

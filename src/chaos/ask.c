@@ -4,12 +4,6 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-const char *wire_name(wire w)
-{
-    static const char *const names[WIRES] = {"chat", "messages", "responses"};
-    return names[w];
-}
-
 /* Which path is what, by its end: whatever a base URL puts before it does not matter. */
 static const struct {
     daruma_str end;

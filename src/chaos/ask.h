@@ -55,5 +55,4 @@ typedef struct ask {
 
 /* Reads a whole request; `a` holds what is unescaped. Never fails: what is wrong shows in the fields. */
 ask ask_read(const http_head *head, daruma_str body, daruma_arena *a);
-const char *wire_name(wire w); /* "chat", "messages", "responses" */
 #endif

@@ -49,7 +49,7 @@ void tally_add(tally *t, daruma_str name)
     row->n++;
 }
 
-int64_t tally_of(const tally *t, daruma_str name)
+static int64_t tally_of(const tally *t, daruma_str name)
 {
     const struct tally_row *row = find(t, name);
     return row ? row->n : 0;

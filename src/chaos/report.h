@@ -36,7 +36,6 @@ typedef struct report {
 void report_init(report *r, daruma_ms now);
 void report_done(report *r); /* frees; all zero afterwards */
 void tally_add(tally *t, daruma_str name);
-int64_t tally_of(const tally *t, daruma_str name);
 void report_body(report *r, uint64_t hash);                      /* one more call of that body */
 void report_json(const report *r, daruma_ms now, daruma_buf *b); /* GET /chaos/report */
 /* Judges the expectations into {"ok":...,"failed":[...]}; or for people when `plain`. True: all hold. */

@@ -1,5 +1,4 @@
 /* daruma check - is a configuration file what it should be, and what does it say? */
-#include "cli/check.h"
 #include "cli/cli.h"
 #include "gateway/config.h"
 #include "sys/sys.h"
@@ -44,7 +43,8 @@ static daruma_str from_environment(daruma_str name, bool *found, void *user)
     return str_of(value);
 }
 
-void check_print_error(FILE *out, const char *file, const config_error *e)
+/* "FILE:LINE:COL: text", the line as far as it holds no secret, and a caret below the place. */
+static void print_error(FILE *out, const char *file, const config_error *e)
 {
     if (e->line)
         fprintf(out, "%s:%d:%d: %s\n", file, e->line, e->column, e->text);
@@ -65,7 +65,7 @@ static int check_file(const char *file, daruma_arena *a)
     config c;
     config_error e;
     if (!config_read(text, from_environment, NULL, a, &c, &e)) {
-        check_print_error(stderr, file, &e);
+        print_error(stderr, file, &e);
         return 2;
     }
     daruma_buf summary = buf_in(a), warnings = buf_in(a);

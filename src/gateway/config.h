@@ -85,8 +85,6 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
-/* Does it listen where only this machine can reach it? */
-bool config_is_loopback(daruma_str host);
 
 /* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
  * nothing when all is well. Returns the number of warnings. */

@@ -87,7 +87,8 @@ static bool provider_fits(config_reader *r, void *base, void *item, size_t index
     return true;
 }
 
-bool config_builtin(config_reader *r)
+/* The two providers that need no file. */
+static bool config_builtin(config_reader *r)
 {
     static const struct {
         const char *name, *dialect, *url, *env;

@@ -55,8 +55,6 @@ void nearest_try(nearest *n, daruma_str name);
 bool config_expand(config_reader *r, daruma_str text, daruma_str *ret);
 /* Reads `text` as a value of the row into its field of `base`. */
 bool config_value(config_reader *r, const option *o, daruma_str text, void *base);
-/* The two providers that need no file. */
-bool config_builtin(config_reader *r);
 
 static inline void *config_field(void *base, const option *o)
 {

@@ -202,7 +202,8 @@ static const struct {
     {OPTION_SIZE, 1 << 10, "KiB"}, {OPTION_SIZE, 1, "B"},
 };
 
-void option_show(const option *o, int64_t value, daruma_buf *out)
+/* "5s", "64MiB", "2.5": as a file may say it. */
+static void option_show(const option *o, int64_t value, daruma_buf *out)
 {
     if (o->type == OPTION_FRACTION) {
         buf_int(out, value / 1000);

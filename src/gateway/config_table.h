@@ -79,8 +79,6 @@ const option *option_element(const option *list);
 /* Some option has this last name, and none that has it is secret (secret: some such is). */
 bool option_known(daruma_str name, bool *secret);
 
-/* "5s", "64MiB", "2.5": as a file may say it. */
-void option_show(const option *o, int64_t value, daruma_buf *out);
 /* "a duration like 5s, from 10ms to 1h": what a value of this row has to be. */
 void option_expects(const option *o, daruma_buf *out);
 

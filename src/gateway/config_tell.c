@@ -3,7 +3,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-bool config_is_loopback(daruma_str host)
+/* Can only this machine reach it? */
+static bool config_is_loopback(daruma_str host)
 {
     return str_starts(host, S("127.")) || str_eq(host, S("::1")) || str_ieq(host, S("localhost"));
 }

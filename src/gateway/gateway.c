@@ -116,11 +116,6 @@ const config *gateway_config(const gateway *g)
     return &g->now->cfg;
 }
 
-const gateway_counts *gateway_count(const gateway *g)
-{
-    return &g->counts;
-}
-
 bool gateway_reload(gateway *g, char why[512])
 {
     setup *s = setup_new(g, &g->options, why);

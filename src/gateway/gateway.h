@@ -35,7 +35,6 @@ typedef struct gateway_counts {
     uint64_t remedies[DARUMA_REMEDIES];                                       /* remedies by kind */
     uint64_t saved[DARUMA_KINDS]; /* requests recovered, by the kind of their last failure */
 } gateway_counts;
-const gateway_counts *gateway_count(const gateway *g);
 /* One paragraph for people: what was recovered and what was not. */
 void gateway_summary(const gateway *g, daruma_buf *out);
 #endif

@@ -4,8 +4,6 @@
 #include "daruma.h"
 #include <uv.h>
 
-#define PROCESS_DEADLINE_MS 10000 /* for a key: a password store that asks a person would never answer a server */
-
 /* How it ended. `exit_code` is 0 only when it went well; 128 + N when signal N ended it, -1 when it did not start, did
  * not end in time or said too much. `out` is its first line without white space at its ends, empty unless the exit
  * code is 0; it may be a secret, is wiped after the call, and nothing here ever logs it. `why` is NULL when there is a

@@ -74,7 +74,8 @@ static size_t find_segment(daruma_str t, size_t from, const char *seg, size_t n)
     return STR_NONE;
 }
 
-size_t match_text(daruma_str t, const char *says)
+/* Offset behind the first place where pattern `says` fits in `t`, or STR_NONE. */
+static size_t match_text(daruma_str t, const char *says)
 {
     size_t at = 0;
     bool anchored = *says == '^';

@@ -33,6 +33,4 @@ bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? *
 bool match_models(const seen *s); /* one of phrases_of_models? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
 bool match_begins(daruma_str text, const char *names);
-/* Offset behind the first place where pattern `says` fits in `text`, or STR_NONE. */
-size_t match_text(daruma_str text, const char *says);
 #endif

@@ -39,8 +39,7 @@ typedef struct reader {
 enum role reader_role(daruma_str key); /* of the member with this name */
 bool reader_is_status(int64_t n);      /* 400 to 599 */
 
-/* What was found, at a level of nesting: the deepest text is the message. */
-void reader_text(reader *r, daruma_str text, int level);
+/* What was found, at a level of nesting. */
 void reader_code(reader *r, daruma_str code, int level);
 void reader_member(reader *r, enum role role, daruma_str text, int level);
 

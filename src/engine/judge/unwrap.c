@@ -113,7 +113,8 @@ enum role reader_role(daruma_str key)
 
 /* ---- what was found ------------------------------------------------------------- */
 
-void reader_text(reader *r, daruma_str text, int level)
+/* The deepest text is the message. */
+static void reader_text(reader *r, daruma_str text, int level)
 {
     said *s = r->s;
     text = str_trim(text);
