@@ -33,7 +33,7 @@
 
 #define WARD_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
-#define FIRST_BYTE_MS 60000             /* default for streams: a model that has not begun by then is stuck */
+#define FIRST_BYTE_MS              60000 /* default for streams: a model that has not begun by then is stuck */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
@@ -55,22 +55,22 @@
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define HEAD_BYTES_USUAL           900     /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
-#define HASHED_BYTES_MAX           240     /* of a text that a conversation is known by; XXH3 is cheapest up to here */
+#define HEAD_BYTES_USUAL           900 /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
+#define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 
-#define EXCHANGES_KEPT 256              /* used exchanges kept for the next requests */
-#define CLIENT_ROOM_MS_MAX 1000         /* of the client's own timeout, left for our answer to arrive */
-#define CASES_MAX 1024                  /* failed cases kept so that a client's own retry continues them */
-#define CASE_MS_MAX 120000              /* and for how long; SDKs retry within seconds */
-#define NOTICES_MAX 4096                /* hashes of messages daruma wrote */
-#define KEY_COMMAND_MS_MAX 15000        /* a key command; password managers may ask a daemon */
-#define EVENT_SUBSCRIBERS_MAX 64        /* listeners on /daruma/events */
+#define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */
+#define CLIENT_ROOM_MS_MAX         1000   /* of the client's own timeout, left for our answer to arrive */
+#define CASES_MAX                  1024   /* failed cases kept so that a client's own retry continues them */
+#define CASE_MS_MAX                120000 /* and for how long; SDKs retry within seconds */
+#define NOTICES_MAX                4096   /* hashes of messages daruma wrote */
+#define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
+#define EVENT_SUBSCRIBERS_MAX      64     /* listeners on /daruma/events */
 
-#define CONFIG_BYTES_MAX           (1u << 20) /* a configuration file; real ones have a few KiB */
-#define CONFIG_PROVIDERS_MAX       64         /* providers in one file */
-#define CONFIG_KEYS_MAX            64         /* keys of one provider */
-#define CONFIG_HEADERS_MAX         32         /* extra headers of one provider */
-#define CONFIG_MODELS_MAX          1024       /* models in one file; looked up by walking */
+#define CONFIG_BYTES_MAX           (1u << 20)  /* a configuration file; real ones have a few KiB */
+#define CONFIG_PROVIDERS_MAX       64          /* providers in one file */
+#define CONFIG_KEYS_MAX            64          /* keys of one provider */
+#define CONFIG_HEADERS_MAX         32          /* extra headers of one provider */
+#define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
 #define CHAOS_SCRIPT_BYTES_MAX     (1u << 20) /* a script of the faulty provider, as read; thousands of faults */
