@@ -315,6 +315,23 @@ static void a_failure_outlives_what_was_judged(void **state)
     assert_str(f.message, "no such thing");
 }
 
+static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
+{
+    static const char *const rows[][2] = {
+        {"{\"error\":{\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", "rate_limit_exceeded"},
+        {"{\"error\":{\"code\":\"rate_limit_exceeded\",\"type\":\"tokens\"}}", "rate_limit_exceeded"},
+        {"{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"}}", "RESOURCE_EXHAUSTED"},
+        {"{\"error\":{\"type\":\"overloaded_error\",\"code\":null}}", "overloaded_error"},
+        {"{\"code\":\"outer\",\"error\":{\"type\":\"inner\"}}", "inner"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.status = 429, .body = str_of(rows[i][0])};
+        assert_str(judge(&ev, &a).code, rows[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +347,7 @@ int main(void)
         cmocka_unit_test(secrets_go_and_words_stay),
         cmocka_unit_test(a_message_carries_no_secret),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
+        cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
             size_t stop = loose_end(t, v + 1, t.p[v]);
             if (role != IS_NOTHING) {
                 reader_member(r, role, reader_unescape(r, str_sub(t, v + 1, stop - v - 1)), deep);
-                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_NEST;
+                any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST;
             }
             i = stop;
         } else if (t.p[v] == '[' && role == IS_PARAM) {
@@ -158,9 +158,9 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
         if (is_class(w)) {
             for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
                 w = str_from(w, dot + 1);
-            reader_code(r, w, -1);
+            reader_code(r, w, -1, true);
         } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
-            reader_code(r, w, 0);
+            reader_code(r, w, 0, true);
         } else if (w.n == 3 && str_int(w, &n) && reader_is_status(n) && !r->s->status) {
             size_t b = i;
             while (b && (memchr(" :=([\"'/-", t.p[b - 1], 9)))

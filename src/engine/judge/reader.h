@@ -9,6 +9,7 @@ enum role {
     IS_MESSAGE, /* words for people */
     IS_TITLE,   /* words for people, less telling than a message */
     IS_CODE,    /* a name for the failure */
+    IS_TYPE,    /* a name for its sort: many failures have it */
     IS_STATUS,  /* HTTP status as a number, else a name */
     IS_NEST,    /* holds another error, or text */
     IS_CHOICES, /* an answer that holds an error */
@@ -27,7 +28,7 @@ typedef struct reader {
     said *s;
     daruma_arena *a;
     int best;        /* level of texts[0] */
-    int code_level;  /* level of s->code */
+    int code_rank;   /* of s->code: twice its level, one more when it is no type */
     unsigned values; /* looked at so far: bounds the whole work */
 } reader;
 
@@ -40,7 +41,7 @@ enum role reader_role(daruma_str key); /* of the member with this name */
 bool reader_is_status(int64_t n);      /* 400 to 599 */
 
 /* What was found, at a level of nesting. */
-void reader_code(reader *r, daruma_str code, int level);
+void reader_code(reader *r, daruma_str code, int level, bool is_type); /* a code is shown rather than a type */
 void reader_member(reader *r, enum role role, daruma_str text, int level);
 
 /* loose.c: reads `"key": value` and `'key': value` wherever they stand. True when there was any. */

@@ -24,7 +24,7 @@ static const struct {
     }
     K("message", IS_MESSAGE),
     K("code", IS_CODE),
-    K("type", IS_CODE),
+    K("type", IS_TYPE),
     K("error", IS_NEST),
     K("status", IS_STATUS),
     K("param", IS_PARAM),
@@ -39,9 +39,9 @@ static const struct {
     K("errormsg", IS_MESSAGE),
     K("errorcode", IS_CODE),
     K("errcode", IS_CODE),
-    K("errortype", IS_CODE),
-    K("errorname", IS_CODE),
-    K("name", IS_CODE),
+    K("errortype", IS_TYPE),
+    K("errorname", IS_TYPE),
+    K("name", IS_TYPE),
     K("errno", IS_CODE),
     K("description", IS_MESSAGE),
     K("errordescription", IS_MESSAGE),
@@ -141,7 +141,7 @@ bool reader_is_status(int64_t n)
     return n >= 400 && n <= 599;
 }
 
-void reader_code(reader *r, daruma_str code, int level)
+void reader_code(reader *r, daruma_str code, int level, bool is_type)
 {
     said *s = r->s;
     code = str_trim(code);
@@ -155,13 +155,16 @@ void reader_code(reader *r, daruma_str code, int level)
     if (colon != STR_NONE && colon)
         code = str_sub(code, 0, colon);
     int64_t n;
-    if (str_int(code, &n) && reader_is_status(n))
+    if (str_int(code, &n) && reader_is_status(n)) {
         s->status = (int)n;
+        is_type = true; /* says no more than a type does */
+    }
+    int rank = 2 * level + !is_type;
     if (s->ncodes < SAID_CODES)
         s->codes[s->ncodes++] = code;
-    if (level > r->code_level && !str_ieq(code, S("error"))) {
+    if (rank > r->code_rank && !str_ieq(code, S("error"))) {
         s->code = code;
-        r->code_level = level;
+        r->code_rank = rank;
     }
 }
 
@@ -209,13 +212,14 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
         if (str_int(text, &n) && reader_is_status(n))
             r->s->status = (int)n;
         else
-            reader_code(r, text, level);
+            reader_code(r, text, level, false);
         break;
     case IS_CODE:
+    case IS_TYPE:
         if (str_findch(text, ' ') != STR_NONE)
             reader_text(r, text, level); /* a "reason" in words */
         else
-            reader_code(r, text, level);
+            reader_code(r, text, level, role == IS_TYPE);
         break;
     case IS_PARAM:
         if (str_findch(text, ' ') != STR_NONE)
@@ -311,7 +315,7 @@ static void read_object(reader *r, daruma_str object, int level)
             r->s->shape |= SAID_RPC;
             read_tool_result(r, object, level);
         } else if (json_is_object(v) || json_is_array(v)) {
-            if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE)
+            if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 read_value(r, v, level + 1);
             else if (role == IS_PARAM)
                 read_path(r, v);
@@ -550,7 +554,7 @@ static void read_any(reader *r, daruma_str t, int level)
 said unwrap(daruma_str body, daruma_arena *a)
 {
     said s = {.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
-    reader r = {.s = &s, .a = a, .best = -9, .code_level = -2};
+    reader r = {.s = &s, .a = a, .best = -9, .code_rank = -9};
     body = str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX);
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);
