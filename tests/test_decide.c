@@ -682,6 +682,25 @@ static void what_does_not_pass_is_not_worth_coming_back_for(void **state)
     assert_int_equal(daruma_case_again_in(&c, NULL, 0), -1);
 }
 
+static void another_key_is_no_hope_while_the_provider_is_sick(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "m", "a", "k3")};
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    out(&c, 0);
+    daruma_case_next(&c, &f, 0, at(0));
+    assert_true(daruma_case_again_in(&c, &f, 0) > 0);
+    daruma_case other;
+    daruma_case_open(&other, a_ward(), &p, t, 3, -1, -1, at(0));
+    out(&other, 0);
+    daruma_case_next(&other, &f, 0, at(0));
+    assert_int_equal(daruma_case_again_in(&other, &f, 0), 0); /* another provider may do at once */
+}
+
 static void nothing_is_sent_again_once_a_byte_went_out(void **state)
 {
     (void)state;
@@ -1126,6 +1145,7 @@ int main(void)
         cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),
         cmocka_unit_test(a_ladder_without_an_end_stops_and_gives_back_once),
         cmocka_unit_test(what_does_not_pass_is_not_worth_coming_back_for),
+        cmocka_unit_test(another_key_is_no_hope_while_the_provider_is_sick),
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),

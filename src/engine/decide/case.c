@@ -505,6 +505,16 @@ void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at)
     c->outcome = o;
 }
 
+/* Calls that speak against target `i`: its own, or those of the last target when what is sick is part of both. */
+static uint8_t failures_of(const daruma_case *c, const daruma_failure *f, int i)
+{
+    const daruma_target *t = c->target >= 0 ? &c->targets[c->target] : NULL, *u = &c->targets[i];
+    daruma_scope who = daruma_kind_scope(f->kind);
+    bool shared = t && ((who == DARUMA_SICK_PROVIDER && u->provider_id == t->provider_id) ||
+                        (who == DARUMA_SICK_MODEL && u->model_id == t->model_id));
+    return shared && c->calls[c->target] > c->calls[i] ? c->calls[c->target] : c->calls[i];
+}
+
 daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now)
 {
     daruma_ms best = -1;
@@ -516,11 +526,12 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
         daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
         daruma_ms in = h.in;
         if (!h.well && !daruma_kind_passes(h.why))
-            continue;           /* it will be probed, but nobody should wait for that */
-        if (c->calls[i] && f) { /* it has just failed: not before its backoff is over */
+            continue; /* it will be probed, but nobody should wait for that */
+        uint8_t failed = f ? failures_of(c, f, i) : 0;
+        if (failed) { /* not before its backoff is over */
             daruma_backoff sure = c->policy->kinds[f->kind].backoff;
             sure.jitter_milli = 0;
-            daruma_ms grown = daruma_backoff_delay(&sure, c->calls[i], 0);
+            daruma_ms grown = daruma_backoff_delay(&sure, failed, 0);
             in = in > grown ? in : grown;
         }
         if (i == c->target && f && f->wait > in)
