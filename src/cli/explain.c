@@ -96,11 +96,12 @@ static void tell_end(daruma_str line, daruma_arena *a)
     daruma_failure f = {.kind = k,
                         .status = (int)json_int(json_get(line, S("status")), 0),
                         .severity = daruma_kind_severity(k),
-                        .retryable = daruma_kind_passes(k),
+                        .retryable = json_is_true(json_get(line, S("retryable"))),
                         .limit = json_int(json_get(line, S("limit")), -1),
-                        .used = -1,
+                        .used = json_int(json_get(line, S("used")), -1),
                         .requested = json_int(json_get(line, S("requested")), -1),
                         .wait = json_int(json_get(line, S("retry_after_ms")), -1),
+                        .subject = json_text(json_get(line, S("subject")), a),
                         .message = json_text(json_get(line, S("message")), a)};
     daruma_buf b = buf_in(a);
     daruma_explain(&f, NULL, &b);

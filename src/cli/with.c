@@ -65,6 +65,19 @@ static void keep_upstreams(void)
     }
 }
 
+/* The way to the gateway leads through no proxy, whatever else does. Some programs read one of the two, some the other;
+ * who reads both believes the small letters. */
+static void keep_off_proxies(void)
+{
+    const char *was = getenv("no_proxy") ? getenv("no_proxy") : getenv("NO_PROXY");
+    char now[4096];
+    int n = snprintf(now, sizeof now, "127.0.0.1,localhost%s%s", was && *was ? "," : "", was ? was : "");
+    if (n < 0 || (size_t)n >= sizeof now)
+        return;
+    setenv("no_proxy", now, 1);
+    setenv("NO_PROXY", now, 1);
+}
+
 static void point_here(int port)
 {
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -73,7 +86,7 @@ static void point_here(int port)
         setenv(variables[i].name, here, 1);
         unsetenv(variables[i].upstream);
     }
-    setenv("NO_PROXY", getenv("NO_PROXY") ? getenv("NO_PROXY") : "127.0.0.1,localhost", 0);
+    keep_off_proxies();
 }
 
 static int spawn(running *r, uv_loop_t *loop, char **command)
