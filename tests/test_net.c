@@ -270,6 +270,80 @@ static void a_slow_reader_holds_the_handler_back(void **state)
     server_close(t.s);
 }
 
+/* More than the sockets between a client and us hold. */
+static size_t put_long_answer(site *t)
+{
+    enum { LONG_BYTES = 16 << 20 };
+    char *bytes = calloc(1, LONG_BYTES);
+    until(t->held);
+    call_head(t->held, 200, NULL, 0, LONG_BYTES);
+    call_write(t->held, (daruma_str){bytes, LONG_BYTES});
+    call_end(t->held);
+    free(bytes);
+    return LONG_BYTES;
+}
+
+static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ask;
+        daruma_ms keepalive_ms, idle; /* after idle ms the client begins to read */
+        bool drain;
+    } rows[] = {
+        {HEAD("GET", "/hold") "\r\n", 30, 100, false},
+        {HEAD("GET", "/hold") "\r\n", 0, 0, true},
+        {HEAD("GET", "/hold") "Connection: close\r\n\r\n", 0, LINGER_MS + 600, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        site t;
+        site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .keepalive_ms = rows[i].keepalive_ms});
+        peer p = peer_connect(t.port);
+        peer_say(&p, rows[i].ask);
+        size_t n = put_long_answer(&t);
+        if (rows[i].drain)
+            server_drain(t.s, on_drain_done, &t);
+        pump_ms(rows[i].idle);
+        until((peer_hear(&p), p.n > n));
+        peer_done(&p);
+        server_close(t.s);
+    }
+}
+
+static void a_reader_that_has_stopped_is_let_go(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .reader_ms = 30});
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "Connection: close\r\n\r\n");
+    size_t n = put_long_answer(&t);
+    until(server_connections(t.s) == 0);
+    peer_hear(&p);
+    assert_true(p.n < n);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void answers_that_nobody_reads_hold_the_next_requests_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    peer_say(&p, HEAD("GET", "/a") "\r\n" HEAD("GET", "/b") "\r\n");
+    pump_ms(3);
+    put_long_answer(&t);
+    pump_ms(10);
+    assert_int_equal(t.requests, 1);
+    until(heard(&p, "/a") && heard(&p, "/b"));
+    assert_int_equal(t.requests, 3);
+    peer_done(&p);
+    server_close(t.s);
+}
+
 static void limits_are_told_to_the_client(void **state)
 {
     (void)state;
@@ -926,6 +1000,9 @@ int main(void)
         T(permission_to_send_is_given),
         T(a_client_that_leaves_is_noticed_at_once),
         T(a_slow_reader_holds_the_handler_back),
+        T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
+        T(a_reader_that_has_stopped_is_let_go),
+        T(answers_that_nobody_reads_hold_the_next_requests_back),
         T(limits_are_told_to_the_client),
         T(an_idle_connection_is_closed_in_the_end),
         T(draining_lets_calls_end),

@@ -21,6 +21,13 @@ static void leave_queue(conn *c)
     c->waits = FOR_NOTHING;
 }
 
+/* The answer has ended, perhaps not yet on the wire: who goes on reading it gets all of it, however slowly. */
+static void wait_for_reader(conn *c, conn_wait then)
+{
+    c->unread = c->tcp.write_queue_size;
+    conn_wait_for(c, c->unread ? FOR_READER : then);
+}
+
 static void ran_out(conn *c)
 {
     switch ((conn_wait)c->waits) {
@@ -29,6 +36,12 @@ static void ran_out(conn *c)
         return;
     case FOR_BODY:
         conn_refuse(c, &(http_fault){408, "the body fell silent"});
+        return;
+    case FOR_READER:
+        if (c->tcp.write_queue_size && c->tcp.write_queue_size >= c->unread)
+            conn_close(c);
+        else
+            wait_for_reader(c, c->state == LINGERING ? FOR_CLOSE : FOR_REQUEST);
         return;
     case FOR_REQUEST:
     case FOR_CLOSE:
@@ -141,6 +154,8 @@ static void on_shutdown(uv_shutdown_t *req, int status)
     free(req);
     if (status < 0)
         conn_close(c);
+    else if (c->state == LINGERING)
+        conn_wait_for(c, FOR_CLOSE);
 }
 
 /* Says that nothing more comes and reads on until the client has gone: closing over unread bytes would
@@ -155,7 +170,7 @@ static void linger(conn *c)
         conn_close(c);
         return;
     }
-    conn_wait_for(c, FOR_CLOSE);
+    wait_for_reader(c, FOR_CLOSE);
     if (!c->reading)
         conn_later(c);
 }
@@ -188,6 +203,8 @@ static void on_written(uv_write_t *req, int status)
     } else if (c->blocked && c->state == WITH_HANDLER && c->tcp.write_queue_size == 0) {
         c->blocked = false;
         c->server->ops.drained(&c->call, c->server->user);
+    } else if (c->state == IN_HEAD && c->rest.n && c->tcp.write_queue_size == 0) {
+        conn_later(c); /* requests that came ahead */
     }
 }
 
@@ -367,7 +384,7 @@ void call_end(call *call_)
     }
     free_request(c);
     c->state = IN_HEAD;
-    conn_wait_for(c, FOR_REQUEST);
+    wait_for_reader(c, FOR_REQUEST);
     if (!c->feeding && (c->rest.n || !c->reading))
         conn_later(c); /* not from here: the handler is in the middle of something */
 }
@@ -521,6 +538,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->wait_ms[FOR_REQUEST] = limits->keepalive_ms ? limits->keepalive_ms : KEEPALIVE_MS;
     s->wait_ms[FOR_HEAD] = limits->head_ms ? limits->head_ms : HEAD_MS_MAX;
     s->wait_ms[FOR_BODY] = limits->body_idle_ms ? limits->body_idle_ms : BODY_IDLE_MS_MAX;
+    s->wait_ms[FOR_READER] = limits->reader_ms ? limits->reader_ms : READER_MS_MAX;
     s->wait_ms[FOR_CLOSE] = LINGER_MS;
     uv_tcp_init(loop, &s->listener);
     uv_prepare_init(loop, &s->before_sleep);
@@ -559,7 +577,7 @@ void server_drain(server *s, void (*done)(void *user), void *user)
     close_own((uv_handle_t *)&s->listener);
     for (conn *c = s->all; c; c = c->next)
         if (c->state == IN_HEAD && c->rest.n == 0)
-            conn_close(c);
+            c->tcp.write_queue_size ? linger(c) : conn_close(c);
     if (s->open == 0 && done) {
         s->drained = NULL;
         done(user);

@@ -38,6 +38,7 @@ typedef struct server_limits {
     size_t body_bytes;                             /* of a request body; BODY_BYTES_MAX */
     uint32_t connections;                          /* CONNECTIONS_MAX */
     daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
+    daruma_ms reader_ms;                           /* 0: READER_MS_MAX */
 } server_limits;
 
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence

@@ -17,7 +17,15 @@ typedef enum conn_state { IN_HEAD, IN_BODY, IN_CHUNKS, WITH_HANDLER, LINGERING, 
 
 /* What a connection may wait for, each for its own time. One queue a kind: all in it wait equally
  * long, so the first is the next to run out. */
-typedef enum conn_wait { FOR_REQUEST, FOR_HEAD, FOR_BODY, FOR_CLOSE, WAITS, FOR_NOTHING = WAITS } conn_wait;
+typedef enum conn_wait {
+    FOR_REQUEST,
+    FOR_HEAD,
+    FOR_BODY,
+    FOR_READER, /* to take anything of the answer that waits for it */
+    FOR_CLOSE,
+    WAITS,
+    FOR_NOTHING = WAITS
+} conn_wait;
 
 typedef struct conn conn;
 struct conn {
@@ -36,6 +44,7 @@ struct conn {
     http_chunks chunks;
     daruma_str head_out; /* of the answer, waits for its first body bytes; in the arena */
     int64_t answer_left; /* body bytes of the answer still to come; -1 chunked, or until close */
+    size_t unread;       /* bytes that waited for the client when that was last looked at */
     uint32_t lingered;   /* bytes thrown away */
     uint8_t state;       /* conn_state */
     uint8_t waits;       /* conn_wait */

@@ -196,6 +196,12 @@ static void pause_reading(conn *c)
     c->reading = false;
 }
 
+/* A client that sends requests and does not read the answers gets no more of them. */
+static bool is_behind(const conn *c)
+{
+    return c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX;
+}
+
 /* Works off `in` as far as the state allows and keeps the rest. */
 static void feed(conn *c, daruma_str in)
 {
@@ -204,7 +210,7 @@ static void feed(conn *c, daruma_str in)
     while (in.n && more) {
         switch ((conn_state)c->state) {
         case IN_HEAD:
-            more = take_head(c, &in);
+            more = !is_behind(c) && take_head(c, &in);
             break;
         case IN_BODY:
             take_body(c, &in);
@@ -225,7 +231,7 @@ static void feed(conn *c, daruma_str in)
     c->feeding = false;
     if (!http_rest_keep(&c->rest, in))
         conn_close(c);
-    if (c->state == WITH_HANDLER && c->rest.n > AHEAD_BYTES_MAX && c->reading)
+    if ((c->state == WITH_HANDLER || is_behind(c)) && c->rest.n > AHEAD_BYTES_MAX && c->reading)
         pause_reading(c); /* a client that leaves is then noticed when we write */
 }
 
