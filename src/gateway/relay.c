@@ -11,6 +11,7 @@
  */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
@@ -164,16 +165,29 @@ static void relay(exchange *x, daruma_str bytes)
         bytes = buf_str(&x->held);
     }
     daruma_str rest = bytes;
+    bool broken = false;
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
         sse_event e;
         if (!sse_next(&rest, &e, &scratch))
             break;
         x->d->watch(&x->view, &e, &scratch);
         if (x->view.error)
             break;
+        broken = x->view.broken && !json_valid(e.data);
+        x->view.broken = false; /* what is only unknown to us goes through */
+        if (broken) {
+            rest = here;
+            break;
+        }
     }
     daruma_str whole = str_sub(bytes, 0, bytes.n - rest.n);
+    if (broken) { /* no client can read that event: the answer ends before it */
+        forward(x, whole);
+        fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
+        return;
+    }
     if (x->view.error) { /* the provider's own error event goes out as it is */
         forward(x, whole);
         fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
@@ -217,6 +231,8 @@ static void stream_ended(exchange *x)
 {
     if (x->mode == ANSWER_HELD && x->view.told)
         commit(x);
+    if (!x->c) /* there was no memory to go on */
+        return;
     if (x->mode == ANSWER_HELD) {
         bool empty = x->view.done || x->view.finished || !x->view.began;
         fail_answer(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
@@ -271,6 +287,15 @@ static bool is_failure(const exchange *x, int status)
     return status == 401 || status == 402 || status == 408 || status == 429 || status >= 500;
 }
 
+/* The length of the body that follows; to HEAD, of the one that GET would bring (RFC 9110 8.6). -1 not known. */
+static int64_t announced(const exchange *x, const http_head *h)
+{
+    int64_t n;
+    if (!str_eq(x->c->head.method, S("HEAD")))
+        return h->length;
+    return str_int(http_header(h, S("content-length")), &n) ? n : -1;
+}
+
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     exchange *x = user;
@@ -281,7 +306,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
         x->mode = ANSWER_ERROR;
     } else if (exchange_passes(x)) {
         x->mode = ANSWER_PASSED;
-        send_head(x, h->length);
+        send_head(x, announced(x, h));
     } else if (is_event_stream(h)) {
         x->mode = ANSWER_HELD;
         daruma_ms limit = progress_limit(x);

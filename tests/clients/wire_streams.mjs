@@ -109,6 +109,7 @@ each((name, d) => {
     "cut between events": (res) => (open(res).write(p.opening + p.content("a")), setTimeout(() => res.destroy(), 30)),
     "a clean end without its marker": (res) => open(res).end(p.opening + p.content("a")),
     "a clean end within an event": (res) => open(res).end(p.opening + p.content("a") + p.content("LOST").slice(0, -4)),
+    "an event whose JSON breaks off": (res) => open(res).end(p.opening + p.content("a") + 'data: {"id":"x","ob\n\n' + p.content("LOST") + p.end),
     "silence": (res) => open(res).write(p.opening + p.content("a")),
     "an error event": (res) => open(res).end(p.opening + p.content("a") + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })),
   };
