@@ -5,8 +5,32 @@
 #include "base/limits.h"
 #include "gateway/inside.h"
 
-/* `auto`: clients act on some errors themselves; an agent in the middle of a task is better off with an
- * answer it can read. */
+/* The status of an error where the provider gave none that fits; 0: 502. And whether clients act on it themselves:
+ * then `auto` gives them the error, where an agent in the middle of a task is else better off with an answer it
+ * can read. */
+// clang-format off
+static const struct {
+    int status;
+    bool clients_act;
+} errors[DARUMA_KINDS] = {
+    [DARUMA_RATE_LIMIT]          = {429, true},
+    [DARUMA_QUOTA]               = {429, true},
+    [DARUMA_AUTH]                = {401, true},
+    [DARUMA_PERMISSION]          = {403, true},
+    [DARUMA_CONTEXT_LENGTH]      = {400, true},
+    [DARUMA_MODEL_NOT_FOUND]     = {404, false},
+    [DARUMA_REQUEST_TOO_LARGE]   = {413, false},
+    [DARUMA_OUTPUT_LIMIT]        = {400, false},
+    [DARUMA_ORPHAN_TOOL_CALL]    = {400, false},
+    [DARUMA_INVALID_MESSAGE]     = {400, false},
+    [DARUMA_INVALID_TOOL_SCHEMA] = {400, false},
+    [DARUMA_INVALID_PARAMETER]   = {400, false},
+    [DARUMA_CONTENT_FILTER]      = {400, false},
+    [DARUMA_OVERLOADED]          = {503, false},
+    [DARUMA_TIMEOUT]             = {504, false},
+};
+// clang-format on
+
 static bool as_message(const exchange *x)
 {
     if (!x->d || !x->scan.ok)
@@ -19,50 +43,14 @@ static bool as_message(const exchange *x)
     case ON_FAILURE_AUTO:
         break;
     }
-    switch (x->failure.kind) {
-    case DARUMA_AUTH:
-    case DARUMA_PERMISSION:
-    case DARUMA_QUOTA:
-    case DARUMA_RATE_LIMIT:
-    case DARUMA_CONTEXT_LENGTH:
-        return false;
-    default:
-        return x->scan.tools && !x->scan.schema;
-    }
+    return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
 
-/* Status where the provider gave none that fits an error. */
 static int status_of(const daruma_failure *f)
 {
     if (f->status >= 400 && f->status < 600)
         return f->status;
-    switch (f->kind) {
-    case DARUMA_RATE_LIMIT:
-    case DARUMA_QUOTA:
-        return 429;
-    case DARUMA_AUTH:
-        return 401;
-    case DARUMA_PERMISSION:
-        return 403;
-    case DARUMA_MODEL_NOT_FOUND:
-        return 404;
-    case DARUMA_REQUEST_TOO_LARGE:
-        return 413;
-    case DARUMA_CONTEXT_LENGTH:
-    case DARUMA_OUTPUT_LIMIT:
-    case DARUMA_ORPHAN_TOOL_CALL:
-    case DARUMA_INVALID_MESSAGE:
-    case DARUMA_INVALID_TOOL_SCHEMA:
-    case DARUMA_INVALID_PARAMETER:
-    case DARUMA_CONTENT_FILTER:
-        return 400;
-    case DARUMA_OVERLOADED:
-        return 503;
-    case DARUMA_TIMEOUT:
-        return 504;
-    default:
-        return 502;
-    }
+    return errors[f->kind].status ? errors[f->kind].status : 502;
 }
 
 static daruma_str explanation(exchange *x)
