@@ -66,7 +66,8 @@ static void send_to(exchange *x, int target, daruma_str secret)
                        .method = x->c->head.method,
                        .target = target_path(x, p),
                        .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
-                       .fresh = x->kase.attempts > 1,
+                       /* What must not be sent twice is not sent where a closed connection may leave that open. */
+                       .fresh = x->kase.attempts > 1 || !x->safe,
                        .clocks = clocks_of(x, at.now)};
     r.headers = head_for_provider(x, p, secret, &r.nheaders);
     body_pieces(x, target, r.body);

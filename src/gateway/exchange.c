@@ -262,7 +262,7 @@ static void obey(exchange *x, daruma_remedy r, daruma_moment at)
 /* Bytes of an answer that the client has; behind a head that says good nothing is begun again. */
 static size_t gone_out(const exchange *x)
 {
-    return x->forwarded ? x->forwarded : call_started(x->c) && !x->pending;
+    return x->forwarded ? x->forwarded : x->mode == ANSWER_RELAYED || x->mode == ANSWER_PASSED;
 }
 
 void exchange_failed(exchange *x, const daruma_evidence *ev)

@@ -76,7 +76,8 @@ void key_fetch(setup *s, key_state *k, exchange *x)
     if (!r || !command) {
         free(r);
         free(command);
-        k->waiting = x->next_waiting;
+        key_forget(k, x);
+        exchange_key_here(x);
         return;
     }
     *r = (key_run){.s = setup_hold(s), .k = k, .next = s->g->key_runs};

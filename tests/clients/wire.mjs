@@ -69,6 +69,24 @@ holds("behind a heartbeat a failure is an event of the dialect, and a comment sa
   },
 });
 
+holds("behind a heartbeat an answer that has begun is not begun again", {
+  config: (c) => (c.timeouts.first_byte = "14s"),
+  async run(pair) {
+    const d = dialects.openai;
+    const long = `data: {"choices":[{"delta":{"content":"${"x".repeat(300000)}`; // more than is held, and never whole
+    pair.own.answer = (q, res) =>
+      setTimeout(() => {
+        res.writeHead(200, { "content-type": "text/event-stream" });
+        res.write(long, () => setTimeout(() => res.destroy(), 300));
+      }, 10300);
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.equal(r.outcome, "pending");
+    assert.equal(pair.own.seen.length, 1);
+    assert.ok(d.failed(r.events), r.text);
+    assert.match(r.events.at(-1).raw, /^: daruma outcome=degraded attempts=1 /);
+  },
+});
+
 /* ---- one budget with the client ---- */
 
 const limited = (s) => `{ status: 429, kind: rate_limit, headers: { retry-after: "${s}" } }`;

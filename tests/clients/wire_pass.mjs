@@ -53,7 +53,7 @@ holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should
   async run(pair) {
     pair.own.answer = (q, res) => (q.method === "HEAD" ? res.writeHead(200, { "content-length": "1234", etag: "x" }).end() : send(res, 200, { path: q.url, body: q.body.toString() }));
     const head = await ask(pair, "/v1/models", { method: "HEAD" });
-    assert.deepEqual([head.status, head.headers.etag, head.bytes.length], [200, "x", 0]);
+    assert.deepEqual([head.status, head.headers.etag, head.headers["content-length"], head.bytes.length], [200, "x", "1234", 0]);
     const two = await raw(pair, "GET /v1/a HTTP/1.1\r\nhost: x\r\n\r\nGET /v1/b HTTP/1.1\r\nhost: x\r\n\r\n");
     assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/a", "/v1/b"]);
     const expect = await raw(pair, 'POST /v1/c HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
@@ -136,6 +136,17 @@ holds("what was never sent may be sent: a provider that comes up late gets even 
     late.closeAllConnections(), late.close();
     assert.equal(r.status, 200, r.text);
     assert.equal(came, 1);
+  },
+});
+
+holds("an unsafe request is not sent twice because its connection had been used before", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = (q, res, socket) => (q.method === "POST" ? socket.resetAndDestroy() : send(res, 200, {}));
+    assert.equal((await ask(pair, "/v1/models")).status, 200);
+    const r = await ask(pair, "/v1/fine_tuning/jobs", { method: "POST", body: "{}", headers: { "content-type": "application/json" } });
+    assert.equal(r.status, 502, r.text);
+    assert.deepEqual(pair.own.seen.map((q) => q.method), ["GET", "POST"]);
   },
 });
 
