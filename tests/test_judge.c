@@ -1,6 +1,8 @@
 #include "test.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "engine/judge/phrases.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -153,13 +155,24 @@ static void no_memory_is_no_failure_of_classify(void **state)
 static void json_is_unwrapped_eight_levels_deep_and_no_deeper(void **state)
 {
     (void)state;
-    static char text[1u << 16];
+    static char text[2][1u << 16];
     daruma_arena a;
     size_t n = 0;
     for (int i = 0; i < 2000; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "{\"error\":");
-    daruma_evidence ev = {.body = {text, n}};
-    judge(&ev, &a);
+        n += (size_t)snprintf(text[0] + n, sizeof text[0] - n, "{\"error\":");
+    daruma_evidence ev = {.body = {text[0], n}};
+    assert_int_equal(judge(&ev, &a).kind, DARUMA_MALFORMED_OUTPUT); /* it breaks off */
+    ev.body = S("prompt is too long");
+    for (int level = 0; level <= JSON_UNWRAP_LEVELS_MAX + 1; level++) { /* of JSON in strings of the body */
+        daruma_buf b = buf_over(text[level % 2], sizeof text[0]);
+        BUF_LIT(&b, "{\"message\":");
+        buf_json(&b, ev.body);
+        BUF_LIT(&b, "}");
+        assert_false(b.full);
+        ev.body = buf_str(&b);
+        bool bare = str_eq(judge(&ev, &a).message, S("prompt is too long"));
+        assert_int_equal(bare, level <= JSON_UNWRAP_LEVELS_MAX);
+    }
     ev.body = S("{\"error\":{\"error\":{\"error\":{\"message\":\"{\\\"message\\\":\\\"prompt is too long\\\"}\"}}}}");
     daruma_failure f = judge(&ev, &a);
     assert_int_equal(f.kind, DARUMA_CONTEXT_LENGTH);
