@@ -17,16 +17,13 @@ static daruma_str told(daruma_str bytes, size_t step, daruma_arena *a)
         size_t n = !step || bytes.n - fed < step ? bytes.n - fed : step;
         fed += n;
         rest.n += n;
-        size_t whole = sse_whole(rest), taken = 0;
         while (sse_next(&rest, &e, a)) {
-            taken += e.raw.n;
             buf_printf(&out, "%c", e.comment ? '#' : '=');
             buf_put(&out, e.event);
             buf_putc(&out, '|');
             buf_json(&out, e.data);
             buf_putc(&out, '\n');
         }
-        assert_int_equal(whole, taken);
     }
     buf_put(&out, rest);
     assert_false(out.full);

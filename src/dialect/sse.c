@@ -114,11 +114,3 @@ bool sse_next(daruma_str *rest, sse_event *e, daruma_arena *a)
         e->data = join(lines, a);
     return true;
 }
-
-size_t sse_whole(daruma_str bytes)
-{
-    size_t at = 0, n;
-    while ((n = event_bytes(str_from(bytes, at))))
-        at += n;
-    return at;
-}

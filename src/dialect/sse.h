@@ -14,6 +14,4 @@ typedef struct sse_event {
  * start belongs to nobody). False when no whole event stands there; *rest is then the incomplete tail.
  * Data of several lines is joined in `a`. */
 bool sse_next(daruma_str *rest, sse_event *e, daruma_arena *a);
-/* How many bytes at the front of `bytes` are whole events; the rest must wait for more. */
-size_t sse_whole(daruma_str bytes);
 #endif
