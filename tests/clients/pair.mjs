@@ -9,14 +9,16 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 export const daruma = process.env.DARUMA ?? join(here, "../../build/daruma");
 
+// Below the ports that the system gives to outgoing connections: the gateway starts anew on its port for each scenario,
+// and between two of them somebody's connection must not sit there.
 const freePort = () =>
-  new Promise((ok, no) => {
-    const s = createServer();
-    s.on("error", no);
-    s.listen(0, "127.0.0.1", () => {
-      const { port } = s.address();
-      s.close(() => ok(port));
-    });
+  new Promise((ok) => {
+    const attempt = () => {
+      const port = 10000 + Math.floor(Math.random() * 20000), s = createServer();
+      s.on("error", attempt);
+      s.listen(port, "127.0.0.1", () => s.close(() => ok(port)));
+    };
+    attempt();
   });
 
 export const sleep = (ms) => new Promise((ok) => setTimeout(ok, ms));

@@ -152,7 +152,8 @@ for (const [dialect, d] of Object.entries(dialects))
           assert.equal(e.headers.get("x-should-retry"), "false");
           assert.equal((await pair.report()).calls, f.calls, "calls to the provider");
           const note = d.note(e);
-          assert.ok(note?.length > 40, `no explanation: ${note}`);
+          assert.match(note ?? "", /^The call to \S+ at \S+ failed: /, "what happened");
+          assert.match(note, /\. daruma (called|used|waited|tried|fetched) .*\. [A-Z][^.]+\.$/s, "what was tried, and the next step");
           assert.doesNotMatch(note, /[{}]|sk-one|sk-two|sk-client/);
           assert.match(d.message(e), /\w/);
         },
