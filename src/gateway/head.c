@@ -30,6 +30,15 @@ uint64_t head_credential(const gateway *g, const http_head *h)
     return sum;
 }
 
+/* Fields that the configuration gives a provider stand in the place of the client's. */
+static bool is_configured(const config_provider *p, daruma_str name)
+{
+    for (size_t i = 0; i < p->nheaders; i++)
+        if (str_ieq(p->headers[i].name, name))
+            return true;
+    return false;
+}
+
 daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_str secret, size_t *n)
 {
     const http_head *in = &x->c->head;
@@ -41,7 +50,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_s
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (http_is_hop_by_hop(name, connection) || (p->nkeys && is_credential(name)))
+        if (http_is_hop_by_hop(name, connection) || (p->nkeys && is_credential(name)) || is_configured(p, name))
             continue;
         if (is_ours(name) &&
             !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */

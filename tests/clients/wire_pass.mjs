@@ -167,10 +167,11 @@ holds("an encoded request passes untouched and unrecovered, and an event says so
 /* ---- header fields ---- */
 
 each((name, d) =>
-  holds(`${name}: fields for the provider are the client's, but hop-by-hop ones and credentials`, {
+  holds(`${name}: fields for the provider are the client's, but hop-by-hop ones, credentials and those of the configuration`, {
+    config: (c) => c.providers.forEach((q) => (q.headers = { "X-Team": "ours" })),
     async run(pair) {
       pair.own.answer = (q, res) => send(res, 200, good[name], { "x-request-id": "r-1", connection: "x-secret-hop", "x-secret-hop": "1", "x-daruma-outcome": "forged" });
-      const r = await question(pair, d, { model: d.own, headers: { authorization: "Bearer sk-client", "x-api-key": "sk-client", connection: "x-hop, close", "x-hop": "1", te: "trailers", "proxy-authorization": "Basic sk-client", "x-daruma-mode": "x", "accept-encoding": "gzip, br", "x-stainless-lang": "js", "OpenAI-Beta": "b" } });
+      const r = await question(pair, d, { model: d.own, headers: { authorization: "Bearer sk-client", "x-api-key": "sk-client", connection: "x-hop, close", "x-hop": "1", te: "trailers", "proxy-authorization": "Basic sk-client", "x-daruma-mode": "x", "accept-encoding": "gzip, br", "x-stainless-lang": "js", "x-team": "theirs", "OpenAI-Beta": "b" } });
       assert.equal(r.said, "fine");
       const { headers, raw: all } = pair.own.seen[0];
       assert.equal(headers["accept-encoding"], "identity");
@@ -178,6 +179,7 @@ each((name, d) =>
       assert.equal(headers.host, `127.0.0.1:${pair.own.port}`);
       assert.equal(headers["x-stainless-lang"], "js");
       assert.equal(headers["openai-beta"], "b");
+      assert.equal(headers["x-team"], "ours");
       for (const gone of ["x-hop", "te", "proxy-authorization", "x-daruma-mode", "transfer-encoding"]) assert.equal(headers[gone], undefined, gone);
       assert.doesNotMatch(JSON.stringify(all), /sk-client/);
       assert.deepEqual([headers.authorization, headers["x-api-key"]], name === "anthropic" ? [undefined, "sk-one"] : ["Bearer sk-one", undefined]);
