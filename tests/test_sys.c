@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "sys/sys.h"
 #include <stdlib.h>
+#include <sys/resource.h>
 
 static void moments_do_not_go_back_and_dice_differ(void **state)
 {
@@ -69,6 +70,18 @@ static void an_unset_variable_is_empty(void **state)
     assert_int_equal(sys_env("DARUMA_TEST").n, 0);
 }
 
+static void descriptors_are_as_many_as_may_be(void **state)
+{
+    (void)state;
+    struct rlimit was, now;
+    getrlimit(RLIMIT_NOFILE, &was);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, was.rlim_max});
+    sys_descriptors_all();
+    getrlimit(RLIMIT_NOFILE, &now);
+    assert_true(now.rlim_cur == was.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &was);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +90,7 @@ int main(void)
         cmocka_unit_test(one_large_thing_fits_a_small_arena),
         cmocka_unit_test(files_are_read_whole_or_refused),
         cmocka_unit_test(an_unset_variable_is_empty),
+        cmocka_unit_test(descriptors_are_as_many_as_may_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,7 @@ int cli_serve(int argc, char **argv)
     uv_loop_t *loop = uv_default_loop();
     gateway_options o = {.config_file = file, .listen = listen, .quiet = s.quiet};
     sys_ignore_sigpipe();
+    sys_descriptors_all();
     s.g = gateway_start(loop, &o, why);
     if (!s.g) {
         fprintf(stderr, "daruma serve: %s\n", why);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -178,4 +179,13 @@ void sys_memory_give_back(void)
 void sys_ignore_sigpipe(void)
 {
     signal(SIGPIPE, SIG_IGN);
+}
+
+void sys_descriptors_all(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0 && r.rlim_cur < r.rlim_max) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r); /* where it is refused, what there is has to do */
+    }
 }

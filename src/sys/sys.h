@@ -25,4 +25,6 @@ void sys_memory_keep(void);
 void sys_memory_give_back(void);
 /* Writing to a closed socket or pipe becomes an error instead of a signal. Any number of times. */
 void sys_ignore_sigpipe(void);
+/* As many descriptors as the system lets us have: each request under way takes two. */
+void sys_descriptors_all(void);
 #endif
