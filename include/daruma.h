@@ -163,7 +163,7 @@ typedef enum daruma_scope {
     DARUMA_SICK_TASK,
 } daruma_scope;
 
-/* Osprey's severities (O-F1): may the same plan continue? */
+/* May the same plan continue? Names as in the Osprey framework. */
 typedef enum daruma_severity {
     DARUMA_RETRIABLE,
     DARUMA_REPLANNING,

@@ -16,8 +16,7 @@ static const char faults[] = "faults:\n"
                              "  - { model: flaky, rate: 0.6, kind: [reset, empty, truncated_json] }\n"
                              "  - { model: no-credit, account: a, kind: quota }\n"
                              "  - { model: retired, kind: model_not_found }\n"
-                             "  - { model: down, kind: server_error }\n"
-                             "  - { model: breaks-off, stream: true, kind: cut, after_events: 4 }\n";
+                             "  - { model: down, kind: server_error }\n";
 
 static const char config_form[] =
     "providers:\n"

@@ -87,7 +87,7 @@ static daruma_str closing_comment(exchange *x, daruma_outcome o)
     return buf_str(&b);
 }
 
-/* retry-after and x-should-retry, which SDKs obey (clients.md): false when waiting cannot help or would
+/* retry-after and x-should-retry, which the official SDKs obey: false when waiting cannot help or would
  * take longer than anybody waits. */
 static void put_advice(exchange *x, daruma_header *h, size_t *n)
 {
