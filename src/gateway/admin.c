@@ -193,7 +193,10 @@ static void answer_events(gateway *g, call *c)
                          {S("cache-control"), S("no-store")}};
     call_head(c, 200, h, 2, -1);
     call_write(c, S(": daruma events, one JSON line each\n\n"));
-    events_subscribe(g->events, c);
+    if (g->draining)
+        call_end(c); /* who listens is not waited for */
+    else
+        events_subscribe(g->events, c);
 }
 
 bool admin_handles(gateway *g, call *c)

@@ -38,6 +38,21 @@ holds("SIGHUP: a new file holds from the next request on, a bad one changes noth
 
 const exited = (child) => (child.exitCode !== null || child.signalCode ? Promise.resolve() : new Promise((ok) => child.once("exit", ok)));
 
+holds("SIGTERM: who begins to listen for events then is not waited for", {
+  async run(pair) {
+    const g = pair.gateway(), [s, idle] = [0, 1].map(() => net.connect(pair.port, "127.0.0.1").on("error", () => {}).resume());
+    const stops = new Promise((ok) => idle.on("close", ok));
+    pair.ended = true;
+    s.write("GET /daruma/events HTTP/1.1\r\nhost: x\r\n");
+    await ask(pair, "/daruma/health"); // by now the head in part has come
+    g.kill("SIGTERM");
+    await stops;
+    s.write("\r\n");
+    await Promise.race([exited(g), sleep(4000)]);
+    assert.equal(g.exitCode, 0);
+  },
+});
+
 holds("SIGTERM: what is under way ends, nobody new comes in, exit code 0", {
   chaos: fault("{ kind: stall, after_events: 4, for: 800ms }"),
   config: (c) => (c.timeouts.idle = "3s"),
