@@ -82,9 +82,17 @@ static void greet(const serving *s, const char *file)
 {
     const config *cfg = gateway_config(s->g);
     int port = gateway_port(s->g);
-    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://" STR_FMT ":%d (%s)\n", STR_ARG(cfg->listen_host),
+    daruma_str host = cfg->listen_host;
+    bool v6 = str_findch(host, ':') != STR_NONE;
+    const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
+    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://%s" STR_FMT "%s:%d (%s)\n", open, STR_ARG(host), close,
             port, file ? file : "no configuration: OpenAI and Anthropic with the clients' own keys");
-    fprintf(stderr, "  OPENAI_BASE_URL=http://127.0.0.1:%d/v1   ANTHROPIC_BASE_URL=http://127.0.0.1:%d\n", port, port);
+    if (str_eq(host, S("0.0.0.0")))
+        host = S("127.0.0.1");
+    else if (str_eq(host, S("::")))
+        host = S("::1");
+    fprintf(stderr, "  OPENAI_BASE_URL=http://%s" STR_FMT "%s:%d/v1   ANTHROPIC_BASE_URL=http://%s" STR_FMT "%s:%d\n",
+            open, STR_ARG(host), close, port, open, STR_ARG(host), close, port);
 }
 
 int cli_serve(int argc, char **argv)
