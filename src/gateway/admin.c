@@ -164,7 +164,7 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
 
 void admin_status(gateway *g, daruma_buf *b)
 {
-    daruma_ms now = exchange_now().now;
+    daruma_ms now = gateway_now(g).now;
     buf_printf(b,
                "{\"version\":\"" DARUMA_VERSION
                "\",\"uptime_ms\":%lld,\"profile\":\"%s\",\"active\":%u,\"connections\":%u,"

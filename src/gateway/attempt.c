@@ -60,7 +60,7 @@ static fetch_clocks clocks_of(const exchange *x, daruma_ms now)
 
 static void send_to(exchange *x, int target, daruma_str secret)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     const config_provider *p = provider_at(x, target);
     fetch_request r = {.to = &p->to,
                        .method = x->c->head.method,
@@ -107,7 +107,7 @@ static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
 
 void exchange_attempt(exchange *x)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     daruma_admission a = daruma_case_admit(&x->kase, at);
     if (a.act != DARUMA_SEND) {
         nobody_well(x, a, at);
@@ -136,7 +136,7 @@ static void no_key(exchange *x)
                           .status = 401,
                           .body = S("{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\","
                                     "\"message\":\"The command that prints the API key of this provider failed.\"}}")};
-    x->attempt_started = exchange_now().now;
+    x->attempt_started = gateway_now(x->g).now;
     x->kase.can_refresh = false; /* it was run just now */
     exchange_failed(x, &ev);
 }

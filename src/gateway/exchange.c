@@ -13,11 +13,6 @@
 #include "sys/sys.h"
 #include <stdlib.h>
 
-daruma_moment exchange_now(void)
-{
-    return sys_moment();
-}
-
 /* ---- taking and giving back ---- */
 
 static void timer_fired(uv_timer_t *t);
@@ -97,8 +92,7 @@ void exchange_timer(exchange *x)
         x->timer_on = false;
         return;
     }
-    daruma_ms now = exchange_now().now;
-    uv_update_time(x->g->loop);
+    daruma_ms now = gateway_now(x->g).now;
     uv_timer_start(&x->timer, timer_fired, next > now ? (uint64_t)(next - now) : 0, 0);
     x->timer_on = true;
 }
@@ -122,7 +116,7 @@ static void heartbeat(exchange *x, daruma_ms now)
 static void timer_fired(uv_timer_t *t)
 {
     exchange *x = t->data;
-    daruma_ms now = exchange_now().now;
+    daruma_ms now = gateway_now(x->g).now;
     x->timer_on = false;
     if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x, now))
         return;
@@ -140,7 +134,7 @@ static void timer_fired(uv_timer_t *t)
 
 void exchange_event(exchange *x, daruma_event *e)
 {
-    e->at = exchange_now();
+    e->at = gateway_now(x->g);
     e->case_id = x->kase.id;
     if (!e->target && x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets)
         e->target = &x->targets[x->kase.target];
@@ -150,7 +144,7 @@ void exchange_event(exchange *x, daruma_event *e)
 void exchange_end(exchange *x, daruma_outcome o)
 {
     gateway_counts *n = &x->g->counts;
-    daruma_case_close(&x->kase, o, exchange_now());
+    daruma_case_close(&x->kase, o, gateway_now(x->g));
     n->waited_ms += (uint64_t)x->kase.waited;
     if (!x->d) {
         n->passed++;
@@ -176,7 +170,7 @@ void exchange_end(exchange *x, daruma_outcome o)
 
 void exchange_done(exchange *x)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     const daruma_target *t = &x->targets[x->kase.target];
     key_state *k = exchange_key(x, x->kase.target);
     bool recovered = x->failure.kind || x->kase.remedies;
@@ -267,7 +261,7 @@ static size_t gone_out(const exchange *x)
 
 void exchange_failed(exchange *x, const daruma_evidence *ev)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     daruma_evidence seen = *ev;
     fetch *f = x->f;
     x->f = NULL;
@@ -312,7 +306,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
 
 void exchange_gone(exchange *x)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     if (x->f)
         fetch_cancel(x->f);
     x->f = NULL;

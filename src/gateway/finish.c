@@ -62,7 +62,7 @@ static daruma_str explanation(exchange *x)
 
 static void announce(exchange *x, daruma_outcome o)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     daruma_event e = DARUMA_EVENT_INIT;
     e.failure = &x->failure;
     e.attempts = x->kase.attempts;
@@ -91,7 +91,7 @@ static daruma_str closing_comment(exchange *x, daruma_outcome o)
  * take longer than anybody waits. */
 static void put_advice(exchange *x, daruma_header *h, size_t *n)
 {
-    daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, exchange_now().now);
+    daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, gateway_now(x->g).now);
     bool again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable;
     h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
     if (in < 0 || !x->failure.retryable)
@@ -145,7 +145,7 @@ static void write_message(exchange *x)
 {
     daruma_arena *a = x->c->arena;
     daruma_buf text = buf_in(a), out = buf_in(a);
-    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = exchange_now().wall};
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
     BUF_LIT(&text, DIALECT_NOTICE "\n\n");
     buf_put(&text, explanation(x));
     memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
@@ -199,7 +199,7 @@ static void remember_case(exchange *x)
 {
     if (!x->kase.ntargets || !x->d || !x->c->body.n)
         return;
-    memory_case_put(x->g->mem, exchange_request_hash(x), exchange_now().now, &x->kase);
+    memory_case_put(x->g->mem, exchange_request_hash(x), gateway_now(x->g).now, &x->kase);
 }
 
 void finish_failed(exchange *x)

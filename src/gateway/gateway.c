@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+daruma_moment gateway_now(const gateway *g)
+{
+    return sys_moment_at((daruma_ms)uv_now(g->loop));
+}
+
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
@@ -95,7 +100,7 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
         return NULL;
     daruma_moment at = sys_moment();
     g->loop = loop;
-    g->started = at.now;
+    g->started = (daruma_ms)uv_now(loop);
     g->secret = at.dice;
     g->config_file = o->config_file ? strdup(o->config_file) : NULL;
     g->listen = o->listen ? strdup(o->listen) : NULL;

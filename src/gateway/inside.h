@@ -186,7 +186,6 @@ exchange *exchange_take(gateway *g); /* a fresh one; NULL without memory */
 void exchange_gone(exchange *x);
 void exchange_drained(exchange *x);
 void exchange_free_idle(gateway *g);
-daruma_moment exchange_now(void);
 /* The attempt failed so. Takes the next rung. */
 void exchange_failed(exchange *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. */
@@ -201,6 +200,8 @@ static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 {
     return a < 0 ? b : b < 0 || a < b ? a : b;
 }
+
+daruma_moment gateway_now(const gateway *g); /* as the loop has it: no clock is read for each question */
 
 /* ---- intake.c: a request comes in ---- */
 

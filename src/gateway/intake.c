@@ -71,7 +71,7 @@ uint64_t exchange_session(const exchange *x)
 
 static void begin_case(exchange *x, size_t ntargets)
 {
-    daruma_moment at = exchange_now();
+    daruma_moment at = gateway_now(x->g);
     int prefer = -1;
     uint64_t key = x->scan.conversation ? memory_session(x->g->mem, exchange_session(x)) : 0;
     for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
@@ -120,7 +120,7 @@ void exchange_begin(gateway *g, call *c)
     c->user = x;
     x->c = c;
     x->s = setup_hold(g->now);
-    x->started = exchange_now().now;
+    x->started = gateway_now(x->g).now;
     x->body = c->body;
     x->credential = head_credential(g, &c->head);
     x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
@@ -142,7 +142,7 @@ void exchange_begin(gateway *g, call *c)
             x->targets = setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, c->arena, &ntargets);
     }
     if (!ntargets) {
-        daruma_case_open(&x->kase, g->ward, &x->s->cfg.policy, NULL, 0, -1, -1, exchange_now());
+        daruma_case_open(&x->kase, g->ward, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
         refuse(x, DARUMA_MODEL_NOT_FOUND, 404,
                S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
                  "model."));

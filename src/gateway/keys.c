@@ -49,7 +49,7 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
     if (failed) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "key_command_failed";
-        e.at = exchange_now();
+        e.at = gateway_now(r->s->g);
         e.reason = k->key->name;
         events_emit(r->s->g->events, &e);
     }

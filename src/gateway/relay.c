@@ -310,7 +310,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
     } else if (is_event_stream(h)) {
         x->mode = ANSWER_HELD;
         daruma_ms limit = progress_limit(x);
-        x->progress_by = limit < 0 ? -1 : add_sat(exchange_now().now, limit);
+        x->progress_by = limit < 0 ? -1 : add_sat(gateway_now(x->g).now, limit);
         exchange_timer(x);
     } else {
         x->mode = ANSWER_WHOLE;

@@ -34,17 +34,27 @@ static uint64_t dice(void)
     return x ^ x >> 31;
 }
 
+static int64_t wall_seconds(void)
+{
+    struct timespec t;
+#ifdef CLOCK_REALTIME_COARSE
+    clock_gettime(CLOCK_REALTIME_COARSE, &t); /* seconds are asked for: a tick late is early enough */
+#else
+    clock_gettime(CLOCK_REALTIME, &t);
+#endif
+    return t.tv_sec;
+}
+
+daruma_moment sys_moment_at(daruma_ms now)
+{
+    return (daruma_moment){.now = now, .wall = wall_seconds(), .dice = dice()};
+}
+
 daruma_moment sys_moment(void)
 {
-    struct timespec mono, wall;
-    clock_gettime(CLOCK_MONOTONIC, &mono);
-#ifdef CLOCK_REALTIME_COARSE
-    clock_gettime(CLOCK_REALTIME_COARSE, &wall); /* seconds are asked for: a tick late is early enough */
-#else
-    clock_gettime(CLOCK_REALTIME, &wall);
-#endif
-    return (daruma_moment){
-        .now = (daruma_ms)mono.tv_sec * 1000 + mono.tv_nsec / 1000000, .wall = wall.tv_sec, .dice = dice()};
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return sys_moment_at((daruma_ms)t.tv_sec * 1000 + t.tv_nsec / 1000000);
 }
 
 /* ---- arenas ---- */

@@ -6,6 +6,8 @@
 
 /* Now: monotonic milliseconds, unix seconds, 64 random bits (seeded once from the kernel; not for keys). */
 daruma_moment sys_moment(void);
+/* The same for a caller that knows the monotonic milliseconds already. */
+daruma_moment sys_moment_at(daruma_ms now);
 
 /* An arena on malloc: a first block of about `first_bytes`, more blocks as it grows, never more than
  * `limit_bytes` in all. False without memory. End it with sys_arena_done(), which may be called twice. */
