@@ -58,6 +58,21 @@ static fetch_clocks clocks_of(const exchange *x, daruma_ms now)
     return k;
 }
 
+/* A request that is not whole is not sent: without its key it would make a good one look bad. */
+static void no_memory(exchange *x, daruma_moment at)
+{
+    call *c = x->c;
+    bool begun = call_started(c);
+    daruma_case_drop(&x->kase, at);
+    exchange_end(x, DARUMA_OUTCOME_FAILED);
+    if (begun) {
+        call_abort(c);
+        return;
+    }
+    call_head(c, 503, NULL, 0, 0);
+    call_end(c);
+}
+
 static void send_to(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
@@ -71,6 +86,10 @@ static void send_to(exchange *x, int target, daruma_str secret)
                        .clocks = clocks_of(x, at.now)};
     r.headers = head_for_provider(x, p, secret, &r.nheaders);
     body_pieces(x, target, r.body);
+    if (x->c->arena->full) {
+        no_memory(x, at);
+        return;
+    }
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
     x->held = buf_in(&x->scratch);
@@ -123,6 +142,7 @@ void exchange_attempt(exchange *x)
     x->kase.can_refresh = k && k->key->command.n && !k->refreshed;
     if (k && !key_ready(k, &secret)) {
         x->refreshing = true;
+        exchange_timer(x); /* heartbeats go on while the command runs */
         key_fetch(x->s, k, x);
         return;
     }

@@ -86,6 +86,9 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
 
+/* Is it a name or address that only this machine reaches? */
+bool config_is_loopback(daruma_str host);
+
 /* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
  * nothing when all is well. Returns the number of warnings. */
 void config_summary(const config *c, daruma_buf *out);

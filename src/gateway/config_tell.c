@@ -3,10 +3,13 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* Can only this machine reach it? */
-static bool config_is_loopback(daruma_str host)
+bool config_is_loopback(daruma_str host)
 {
-    return str_starts(host, S("127.")) || str_eq(host, S("::1")) || str_ieq(host, S("localhost"));
+    bool number = host.n > 0; /* 127.evil.example is none */
+    for (size_t i = 0; i < host.n; i++)
+        number &= ch_digit(host.p[i]) || host.p[i] == '.';
+    return (number && str_starts(host, S("127."))) || str_eq(host, S("::1")) || str_ieq(host, S("localhost")) ||
+           (host.n > 10 && str_ieq(str_from(host, host.n - 10), S(".localhost"))); /* RFC 6761 6.3 */
 }
 
 static void put_many(daruma_buf *out, size_t n, const char *one, const char *many)

@@ -235,6 +235,11 @@ void finish_failed(exchange *x); /* answers with x->failure, as on_failure says 
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(exchange *x);
 
+/* ---- guard.c ---- */
+
+/* Is it a web page of somebody else that asks through a browser on this machine? Then it is refused, and true. */
+bool guard_refuses(const gateway *g, call *c);
+
 /* ---- admin.c ---- */
 
 bool admin_handles(gateway *g, call *c); /* /daruma/...: answers and returns true */

@@ -59,7 +59,12 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
     while (x) {
         exchange *next = x->next_waiting;
         x->next_waiting = NULL;
-        exchange_key_here(x);
+        if (k->running) { /* the one before refused this key already: its successor is on the way */
+            x->next_waiting = k->waiting;
+            k->waiting = x;
+        } else {
+            exchange_key_here(x);
+        }
         x = next;
     }
     run_end(r);

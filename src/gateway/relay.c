@@ -127,6 +127,12 @@ static void commit(exchange *x)
     sys_arena_done(&was);
 }
 
+/* Can an event end in these bytes? A long one that comes in pieces is not read again for each of them. */
+static bool ends_a_line(daruma_str bytes)
+{
+    return str_findch(bytes, '\n') != STR_NONE || str_findch(bytes, '\r') != STR_NONE;
+}
+
 /* Reads what is new in a held stream. The exchange may be over afterwards. */
 static void watch_held(exchange *x)
 {
@@ -162,6 +168,8 @@ static void relay(exchange *x, daruma_str bytes)
     char small[4096];
     if (x->held.n) {
         buf_put(&x->held, bytes);
+        if (!x->held.full && !ends_a_line(bytes))
+            return;
         bytes = buf_str(&x->held);
     }
     daruma_str rest = bytes;
@@ -337,6 +345,10 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
             buf_put(&x->held, str_sub(bytes, 0, error_room(x) - x->held.n));
         break;
     case ANSWER_WHOLE:
+        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX && x->pending) { /* a stream has begun: this is none */
+            fail_answer(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+            break;
+        }
         if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX) { /* too large to check: it goes out as it is */
             send_head(x, -1);
             forward(x, buf_str(&x->held));
@@ -349,7 +361,8 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
         break;
     case ANSWER_HELD:
         buf_put(&x->held, bytes);
-        watch_held(x);
+        if (ends_a_line(bytes) || x->held.n > STREAM_HELD_BYTES_MAX)
+            watch_held(x);
         break;
     case ANSWER_RELAYED:
         relay(x, bytes);

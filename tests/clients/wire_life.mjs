@@ -43,7 +43,7 @@ holds("SIGTERM: who begins to listen for events then is not waited for", {
     const g = pair.gateway(), [s, idle] = [0, 1].map(() => net.connect(pair.port, "127.0.0.1").on("error", () => {}).resume());
     const stops = new Promise((ok) => idle.on("close", ok));
     pair.ended = true;
-    s.write("GET /daruma/events HTTP/1.1\r\nhost: x\r\n");
+    s.write("GET /daruma/events HTTP/1.1\r\nhost: localhost\r\n");
     await ask(pair, "/daruma/health"); // by now the head in part has come
     g.kill("SIGTERM");
     await stops;
@@ -117,6 +117,20 @@ each((name, d) =>
     },
   }),
 );
+
+holds("a web page of somebody else gets nothing from a gateway on this machine", {
+  async run(pair) {
+    const d = dialects.openai, host = new URL(pair.base).host;
+    for (const origin of ["https://evil.example", "http://127.evil.example", "null"])
+      assert.equal((await question(pair, d, { headers: { origin } })).status, 403, origin);
+    assert.equal((await pair.report()).calls, 0);
+    for (const origin of ["http://localhost:3000", "http://127.0.0.1", "vscode-webview://abc", "http://app.localhost"])
+      assert.equal((await question(pair, d, { headers: { origin } })).status, 200, origin);
+    for (const name of ["evil.example", "127.0.0.1.evil.example"]) // a stranger's name that resolves to this machine
+      assert.match(await raw(pair, `GET /daruma/status HTTP/1.1\r\nhost: ${name}\r\n\r\n`), /^HTTP\/1.1 403 /);
+    assert.match(await raw(pair, `GET /daruma/status HTTP/1.1\r\nhost: ${host}\r\n\r\n`), /^HTTP\/1.1 200 /);
+  },
+});
 
 holds("no more clients than allowed; one that leaves makes room", {
   config: (c) => (c.limits = { connections: 4 }),
