@@ -224,6 +224,29 @@ static void the_quick_end_is_the_end(void **state)
 }
 
 /* Walks `value` in steps, leaving each container within after `stop` of its members. */
+/* Every length around the blocks it works in, every kind of escape at every place, whole and cut. */
+static void the_quick_end_of_a_string_is_its_end(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"a", "\\\"", "\\\\", "\\u00e9", "{", "]"};
+    char text[400];
+    for (size_t length = 0; length < 200; length++)
+        for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+            daruma_buf b = buf_over(text, sizeof text);
+            buf_putc(&b, '"');
+            for (size_t i = 0; i < length; i++)
+                buf_putc(&b, 'x');
+            buf_putz(&b, parts[part]);
+            buf_putz(&b, parts[part]);
+            buf_putc(&b, '"');
+            size_t n = b.n;
+            buf_putz(&b, ",\"behind\"");
+            assert_ptr_equal(json_string_end_quick(b.p, b.p + b.n), b.p + n);
+            assert_int_equal(json_skip(buf_str(&b), 0, NULL), n);
+            assert_null(json_string_end_quick(b.p, b.p + n - 1));
+        }
+}
+
 static size_t walk_in_steps(daruma_str value, bool quick, size_t stop)
 {
     daruma_str whole, left, member;
@@ -283,6 +306,7 @@ int main(void)
         cmocka_unit_test(depth_has_a_limit),
         cmocka_unit_test(random_documents_are_read_as_jansson_reads_them),
         cmocka_unit_test(the_quick_end_is_the_end),
+        cmocka_unit_test(the_quick_end_of_a_string_is_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,12 +278,18 @@ static bool iter_pass(json_iter *it, const char *q, daruma_str *value)
     return true;
 }
 
+static const char *quick_end(const char *p, const char *end)
+{
+    if (*p == '{' || *p == '[')
+        return json_end_quick(p, end);
+    return *p == '"' ? json_string_end_quick(p, end) : skip_value(p, end);
+}
+
 bool json_pass(json_iter *it, daruma_str *value)
 {
     if (!it->close)
         return false;
-    bool quick = it->quick && (*it->p == '{' || *it->p == '[');
-    return iter_pass(it, quick ? json_end_quick(it->p, it->end) : skip_value(it->p, it->end), value);
+    return iter_pass(it, it->quick ? quick_end(it->p, it->end) : skip_value(it->p, it->end), value);
 }
 
 json_iter json_enter(const json_iter *it)

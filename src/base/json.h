@@ -25,7 +25,7 @@ typedef struct json_iter {
     const char *p, *end;
     char close; /* '}' or ']' */
     bool first, bad;
-    bool quick; /* set it after json_open: objects and arrays within are passed over by json_end_quick */
+    bool quick; /* set it after json_open: what is passed over within is passed over by the quick ones below */
 } json_iter;
 
 json_iter json_open(daruma_str value); /* of anything but an object or array: nothing to walk, bad */
@@ -46,6 +46,8 @@ bool json_leave(json_iter *it, json_iter *in, daruma_str *value);
 const char *json_end_quick(const char *p, const char *end);
 /* The same from between two members of it. */
 const char *json_rest_quick(const char *p, const char *end);
+/* The same for the string whose opening quote is at p. */
+const char *json_string_end_quick(const char *p, const char *end);
 
 /* Value of a member of an object; empty when it has none. Of duplicate keys the last wins;
  * keys spelt with escapes are found. */

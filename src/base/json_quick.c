@@ -1,4 +1,4 @@
-/* json_quick.c - where an object or array ends, told by its strings and brackets alone.
+/* json_quick.c - where an object, array or string ends, told by quotes and brackets alone.
  *
  * 64 bytes become four words of 64 bits, one bit a byte: quotes, backslashes, opening and closing
  * brackets. Bit arithmetic then drops the escaped quotes, fills the strings and drops the brackets
@@ -124,7 +124,40 @@ INLINE const char *blocks(quick q, const char *p, const char *end, equal64 *equa
     return block(&q, last, equal, &n) ? p + n : NULL;
 }
 
+/* Does the string end in these 64 bytes? */
+INLINE bool string_block(uint64_t *carry, const char *p, equal64 *equal, size_t *ret)
+{
+    uint64_t quote = equal(p, '"', 0), slash = equal(p, '\\', 0);
+    if (slash | *carry)
+        quote &= ~escaped(slash, carry);
+    *ret = quote ? (size_t)__builtin_ctzll(quote) + 1 : 0;
+    return quote != 0;
+}
+
+/* From behind the opening quote. */
+INLINE const char *string_blocks(const char *p, const char *end, equal64 *equal)
+{
+    char last[64] = {0};
+    uint64_t carry = 0;
+    size_t n;
+    for (; end - p >= 64; p += 64)
+        if (string_block(&carry, p, equal, &n))
+            return p + n;
+    memcpy(last, p, (size_t)(end - p));
+    return string_block(&carry, last, equal, &n) ? p + n : NULL;
+}
+
 #if defined(__SSE2__)
+__attribute__((target("avx2"))) static const char *string_blocks_avx2(const char *p, const char *end)
+{
+    return string_blocks(p, end, equal64_avx2);
+}
+
+static const char *find_string_end(const char *p, const char *end)
+{
+    return __builtin_cpu_supports("avx2") ? string_blocks_avx2(p, end) : string_blocks(p, end, equal64_sse2);
+}
+
 __attribute__((target("avx2"))) static const char *blocks_avx2(quick q, const char *p, const char *end)
 {
     return blocks(q, p, end, equal64_avx2);
@@ -135,11 +168,21 @@ static const char *find_end(quick q, const char *p, const char *end)
     return __builtin_cpu_supports("avx2") ? blocks_avx2(q, p, end) : blocks(q, p, end, equal64_sse2);
 }
 #else
+static const char *find_string_end(const char *p, const char *end)
+{
+    return string_blocks(p, end, equal64_plain);
+}
+
 static const char *find_end(quick q, const char *p, const char *end)
 {
     return blocks(q, p, end, equal64_plain);
 }
 #endif
+
+const char *json_string_end_quick(const char *p, const char *end)
+{
+    return find_string_end(p + 1, end);
+}
 
 const char *json_end_quick(const char *p, const char *end)
 {
