@@ -49,9 +49,9 @@ const option options[] = {
     {"models[].targets[]", OPTION_TARGET, AT(config_target, model), .min = 1, .max = 300,
      .help = "`provider/model`: what stands behind the first slash goes to the provider as it is."},
     {"models[].window", OPTION_INTEGER, AT(config_model, window), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
-     .help = "Tokens that fit into the context window."},
+     .help = "Tokens that fit into the context window. Read and kept; what shrinks a conversation or learns the number is not done yet."},
     {"models[].max_output", OPTION_INTEGER, AT(config_model, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
-     .help = "Tokens that one answer may have."},
+     .help = "Tokens that one answer may have. Read and kept; nothing acts on it yet."},
 
     {"timeouts", OPTION_GROUP, .help = "How long a call to a provider may take. `none` switches a clock off."},
     {"timeouts.connect", OPTION_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",
