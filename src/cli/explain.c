@@ -49,6 +49,8 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
     bool known;
     daruma_kind k = daruma_kind_parse(kind, &known);
     daruma_buf b = buf_in(a);
+    if (str_eq(name, S("error_recovery_attempt")) || str_eq(name, S("llm_retry_exhausted")))
+        return; /* what stands beside them says it */
     buf_printf(&b, "%.*s  ", (int)(ts.n > 40 ? 40 : ts.n), ts.p ? ts.p : "");
     if (str_eq(name, S("llm_request_failed"))) {
         buf_printf(&b, "call %zu to ", ++*calls);
@@ -88,10 +90,15 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
     fwrite(b.p, 1, b.n, stdout);
 }
 
-/* The last failure of a case, in the words clients got. */
+/* The last failure of a case, in the words the client got. */
 static void tell_end(daruma_str line, daruma_arena *a)
 {
     bool known;
+    daruma_str told = json_text(json_get(line, S("reason")), a);
+    if (told.n) {
+        printf("\n" STR_FMT "\n", STR_ARG(told));
+        return;
+    }
     daruma_kind k = daruma_kind_parse(json_text(json_get(line, S("kind")), a), &known);
     daruma_failure f = {.kind = k,
                         .status = (int)json_int(json_get(line, S("status")), 0),

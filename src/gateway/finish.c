@@ -71,6 +71,7 @@ static void announce(exchange *x, daruma_outcome o)
         exchange_event(x, &e);
     }
     e.name = "error_recovery_failed";
+    e.reason = explanation(x); /* as the client is told it */
     e.outcome = o;
     e.took = at.now - x->started;
     exchange_event(x, &e);
