@@ -396,6 +396,19 @@ typedef enum daruma_act {
     X(SWITCH_KEY, "switch_key", SEND, "used another key")                                                              \
     X(SWITCH_ACCOUNT, "switch_account", SEND, "used another account")                                                  \
     X(SWITCH_MODEL, "switch_model", SEND, "used another model or provider")                                            \
+    X(CLAMP_OUTPUT, "clamp_output", SEND, "lowered the output cap")                                                    \
+    X(MASK_TOOL_OUTPUT, "mask_tool_output", SEND, "shortened old tool output")                                         \
+    X(SUMMARISE, "summarise_observations", SEND, "summarised large tool output")                                       \
+    X(COMPACT, "compact_conversation", SEND, "summarised the older part of the conversation")                          \
+    X(REPAIR_HISTORY, "repair_history", SEND, "repaired the tool calls in the history")                                \
+    X(MEND_MESSAGES, "mend_messages", SEND, "mended messages that were not accepted")                                  \
+    X(MEND_PARAMETER, "mend_parameter", SEND, "changed a parameter that was not accepted")                             \
+    X(LOWER_SCHEMA, "lower_schema", SEND, "simplified the tool schemas")                                               \
+    X(LOWER_FORMAT, "lower_format", SEND, "asked for a simpler response format")                                       \
+    X(SHRINK_REQUEST, "shrink_request", SEND, "left out old images and large tool output")                             \
+    X(ASK_AGAIN, "ask_again", SEND, "asked the model again and told it what was wrong")                                \
+    X(RESUME, "resume", SEND, "asked the model to go on where it was cut")                                             \
+    X(APOLOGISE, "apologise", STOP, "asked the model to explain what happened")                                        \
     X(KEEP_PARTIAL, "keep_partial", KEEP, "kept what had arrived")                                                     \
     X(EXPLAIN, "explain", STOP, "explained")
 
@@ -430,6 +443,9 @@ enum daruma_need {
     DARUMA_NEED_SOURCE = 1 << 8,   /* the credentials can be fetched anew */
     DARUMA_NEED_PASSES = 1 << 9,   /* the failure says that waiting may help */
     DARUMA_NEED_PARTIAL = 1 << 10, /* some of the answer has reached the client */
+    DARUMA_NEED_MEND = 1 << 11,    /* the host can mend conversations and answers */
+    DARUMA_NEED_SIDE = 1 << 12,    /* a model may be asked on the side (side_calls) */
+    DARUMA_NEED_SHRINK = 1 << 13,  /* the conversation may be shortened once more in this case */
 };
 
 /* How long a rung waits before it acts. */
@@ -453,6 +469,16 @@ typedef struct daruma_kind_policy {
     daruma_backoff backoff;
 } daruma_kind_policy;
 
+/* How conversations are mended. Names of the settings as in PenguiFlow (P-F4). */
+typedef struct daruma_mend_policy {
+    bool enabled;                        /* false: nothing is mended, only sent again or elsewhere */
+    bool side_calls;                     /* a model may be asked on the side: summaries, explanations */
+    bool summarize_on_compress;          /* large observations are summarised, else only masked */
+    bool prune_orphans;                  /* calls without result are removed instead of answered (S-F12) */
+    uint32_t max_compress_retries;       /* times one request is sent again shorter */
+    int64_t compression_threshold_chars; /* longer observations are summarised, strictly (P-F17) */
+} daruma_mend_policy;
+
 /* A policy is data: copy the standard one and change what you want. */
 typedef struct daruma_policy {
     const char *profile;
@@ -461,6 +487,7 @@ typedef struct daruma_policy {
     uint32_t max_attempts; /* calls to one target where the kind does not say */
     daruma_ms max_wait;    /* a longer wait is not slept: another target or an honest failure */
     bool enabled;          /* false: first failure is final */
+    daruma_mend_policy mend;
     daruma_kind_policy kinds[DARUMA_KINDS];
 } daruma_policy;
 
@@ -501,6 +528,8 @@ typedef struct daruma_case {
     uint64_t id;
     bool safe_twice;                    /* (set) sending it again does no harm; true after open */
     bool can_refresh;                   /* (set) the host can fetch credentials anew; false after open */
+    bool can_mend;                      /* (set) the host can mend the conversation; false after open */
+    uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     uint32_t attempts;                  /* calls made in all */
     int target;                         /* where the current or last attempt went, -1 none yet */

@@ -5,6 +5,8 @@
 #define DIALECT_DIALECT_H
 #include "daruma.h"
 #include "dialect/sse.h"
+#include "model/convo.h"
+#include "model/turn.h"
 
 /* What one pass over a request body finds. Spans point into the body. */
 typedef struct request_scan {
@@ -71,9 +73,22 @@ typedef struct dialect {
     /* A whole assistant message with that text and zero usage; as a body, or as a complete stream. */
     void (*write_message)(daruma_buf *out, const write_ctx *x, daruma_str text);
     void (*write_message_stream)(daruma_buf *out, const write_ctx *x, daruma_str text);
+
+    /* The whole request as a conversation, and back. Unedited: the same bytes. EINPUT: not a request of this dialect;
+     * EFULL, EDEEP. Everything it does not know is kept. */
+    uint32_t quirks; /* bits of convo_quirk */
+    daruma_status (*read)(daruma_str body, daruma_arena *a, convo *ret);
+    void (*write)(const convo *c, daruma_buf *out);
+    /* A whole answer, and back; unedited the same bytes. With t->body empty: one made anew. */
+    daruma_status (*read_answer)(daruma_str body, daruma_arena *a, turn *ret);
+    void (*write_answer)(const turn *t, const write_ctx *x, daruma_buf *out);
+    /* What an event says, at most TURN_DELTAS_MAX; their strings live in the event or `a`. */
+    size_t (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+    /* The events that say it, if any; see turn_writer. */
+    void (*write_delta)(turn_writer *w, const turn_delta *d, daruma_buf *out);
 } dialect;
 
-extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic;
+extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic, dialect_gemini;
 const dialect *dialect_find(daruma_str name); /* NULL: unknown */
 /* Which dialect a path speaks: "/v1/chat/completions", "/v1/messages", "/v1/responses" (any prefix before
  * /v1, a missing /v1 as well); NULL for every other path (count_tokens, batches, models, ...). */
@@ -90,4 +105,20 @@ bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
 bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
                            daruma_buf *out, daruma_arena *scratch);
 uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; white space at its ends does not count */
+
+/* ---- convert.c: from one dialect to another ---- */
+
+/* What could not be carried: names for an event, e.g. "top_k", "thinking". */
+typedef struct dialect_losses {
+    const char *what[24]; /* static */
+    size_t n;
+} dialect_losses;
+/* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
+ * none. EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. */
+daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
+/* A plain question of our own as a request: for summaries and the like. */
+void dialect_write_ask(const dialect *d, daruma_str model, daruma_str system, daruma_str user, int64_t max_output,
+                       daruma_buf *out);
+/* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */
+daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a);
 #endif

@@ -1,0 +1,35 @@
+/* shapes.h - what the files of one dialect share with its table row, and the dialects with each other. Readers and
+ * writers of whole conversations stand in convo_*.c, of answers in turn_*.c; they are needed only when something
+ * failed. */
+#ifndef DIALECT_SHAPES_H
+#define DIALECT_SHAPES_H
+#include "dialect/dialect.h"
+
+daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret);
+void chat_write(const convo *c, daruma_buf *out);
+daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
+size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
+
+daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret);
+void anthropic_write(const convo *c, daruma_buf *out);
+daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
+size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
+
+daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret);
+void responses_write(const convo *c, daruma_buf *out);
+daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
+size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
+
+daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret);
+void gemini_write(const convo *c, daruma_buf *out);
+daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
+size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
+#endif

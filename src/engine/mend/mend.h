@@ -1,0 +1,245 @@
+/* mend.h - remedies on a conversation, a request and an answer. Each does one thing, twice is as once, never splits
+ * a call from its result, never touches the system prompt, the tools' names, the newest user turn or thinking of the
+ * tool loop in progress, and says what it did. Pure; what they make lives in the convo's arena.
+ *
+ *     pairs.c     orphan_tool_call      calls without results, results without calls, order, duplicates
+ *     messages.c  invalid_message       empty content, roles, prefill, stale thinking
+ *     mask.c      context_length        old tool output: head, tail and size stay
+ *     summary.c   context_length        large observations, by a model
+ *     compact.c   context_length        the older part of the conversation, by a model
+ *     target.c    context_length        how much has to go, from the provider's own numbers; the output cap
+ *     shed.c      request_too_large     oldest images, largest tool output
+ *     known.c     context_length        what was compressed once is recognised and compressed the same way
+ *     parameter.c invalid_parameter     renamed, clamped or dropped; learned for the model
+ *     schema.c    invalid_tool_schema   JSON Schema lowered; also: does a value fit a schema
+ *     repair.c    malformed_output      JSON of nearly-JSON
+ *     args.c      malformed_output      a tool call against the tools of the request
+ *     join.c      interrupted           one text of two pieces */
+#ifndef ENGINE_MEND_H
+#define ENGINE_MEND_H
+#include "model/convo.h"
+#include "model/turn.h"
+
+/* What a remedy did; all zero: nothing. Counts are for events and people. */
+typedef struct mend_report {
+    uint32_t calls_answered;             /* calls without result that got a neutral one */
+    uint32_t calls_dropped;              /* ... that were removed (prune) */
+    uint32_t results_moved;              /* results put behind their call */
+    uint32_t results_dropped;            /* results without call, duplicates: removed */
+    uint32_t results_to_text;            /* results without call whose words were kept as text */
+    uint32_t messages_mended;            /* emptied, merged, dropped, given another role, ... */
+    uint32_t parts_shortened;            /* tool output masked or summarised, media dropped */
+    uint32_t patches;                    /* parameters, schemas */
+    size_t bytes_before, bytes_after;    /* of what was shortened */
+    int64_t tokens_before, tokens_after; /* estimates of the whole request; 0 where nobody counted */
+    char what[200];                      /* one line for people: "2 tool calls got a neutral result" */
+} mend_report;
+
+static inline bool mend_did(const mend_report *r)
+{
+    return r->calls_answered || r->calls_dropped || r->results_moved || r->results_dropped || r->results_to_text ||
+           r->messages_mended || r->parts_shortened || r->patches;
+}
+
+/* Several remedies told as one: counts add up, words are joined. */
+void mend_merge(mend_report *into, const mend_report *more);
+
+/* ---- pairs.c ---- */
+
+typedef enum mend_orphans { MEND_SYNTHESISE, MEND_PRUNE } mend_orphans;
+/* What a call gets that has no result (S-W4: nobody knows whether it ran). */
+#define MEND_UNKNOWN_RESULT                                                                                            \
+    "[The tool call was interrupted and its result was lost. Whether it took effect is unknown: check before "         \
+    "repeating it.]"
+/* SYNTHESISE: neutral results; PRUNE: orphaned calls are removed, text of their message stays (S-F12). Results without
+ * call go, or become text where they say something (as part of the user's turn). Also displaced and doubled ones. */
+mend_report mend_pairs(convo *c, mend_orphans how);
+/* Is there anything that mend_pairs would do? */
+bool mend_pairs_broken(const convo *c);
+/* Swarm's reminder (S-F13) for calls that MEND_PRUNE removed from `before`; empty when none. In c's arena. */
+daruma_str mend_prune_reminder(convo *before);
+
+/* ---- messages.c ---- */
+
+/* Mends what the provider may mean: empty content, roles that do not alternate, unsupported prefill (a last assistant
+ * message), unknown block types, thinking that is stale. `f` may be NULL: everything that is surely wrong on this wire.
+ */
+mend_report mend_messages(convo *c, const daruma_failure *f);
+/* Drops the thinking of turns before the loop in progress, whole; with `all` of that one too (another provider's
+ * model gets none). */
+mend_report mend_drop_thinking(convo *c, bool all);
+
+/* ---- target.c ---- */
+
+/* How many tokens, as we estimate, the request may have so that the provider takes it: from its own numbers (limit,
+ * used, requested), scaled by its count against our estimate; 5 % stay free and room for the output; without numbers 70
+ * % of `window` or, when that is unknown too, of our estimate. */
+int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window);
+/* When input and output cap together are too much and the input alone is not: the cap that fits, else -1. */
+int64_t mend_output_cap(const convo *c, const daruma_failure *f, int64_t window);
+/* Lowers it (also for output_limit: to the number the provider names). False when that is not what is wrong. */
+bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_report *ret);
+
+/* ---- mask.c ---- */
+
+typedef struct mend_mask_rules {
+    size_t over_bytes;             /* shorter results stay: 0 means the default, 1,000 */
+    size_t head_bytes, tail_bytes; /* what stays of a masked one: 0 means the defaults, 400 and 200 */
+    size_t keep_newest;            /* so many of the newest results stay whole: 0 means the default, 3 */
+} mend_mask_rules;
+/* Masks old tool output, oldest first, until convo_tokens() is at most `tokens`; then of the newest ones, the largest
+ * first, only what must go. Error lines and identifiers in the head and tail stay. A masked text says how much is gone
+ * and is recognised, so that it is never masked again. */
+mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules);
+/* The masked form of one text; empty when it would not be smaller. */
+daruma_str mend_masked(daruma_str text, const mend_mask_rules *rules, daruma_arena *a);
+
+/* ---- summary.c (PenguiFlow, P-F16 to P-F23) ---- */
+
+typedef struct mend_large {
+    size_t message, part;
+    daruma_str tool; /* "unknown_tool" when nobody knows */
+} mend_large;
+/* The results whose text is longer than `over_chars`, oldest first; those summarised already are left out. The newest
+ * result counts only when nothing else helps (`newest`). Returns how many were written. */
+size_t mend_large_results(convo *c, size_t over_chars, bool newest, mend_large *out, size_t max);
+/* The instruction and the observation (cut at 8,000 characters with a mark) for the summariser. */
+daruma_str mend_summary_system(void);
+daruma_str mend_summary_prompt(convo *c, mend_large of);
+/* Puts it in place. An empty summary or one that is not smaller is refused: false. `summary` empty: the 400-character
+ * fallback "[Summary unavailable] ...". */
+bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_report *ret);
+
+/* ---- compact.c ---- */
+
+/* Where the older part of the conversation ends: nothing before messages[from] (system prompt apart) and nothing from
+ * `to` on is touched; a cut never splits a pair, and the loop in progress and newest turn stay. to <= from: there is
+ * nothing to compact. `keep_tokens`: what shall stay at the end at least, as far as it fits. */
+typedef struct mend_cut {
+    size_t from, to;
+} mend_cut;
+mend_cut mend_compact_plan(const convo *c, int64_t keep_tokens);
+daruma_str mend_compact_system(void);
+/* The older part as a text for the summariser, at most `max_bytes`: oldest tool output is cut first. */
+daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes);
+/* Replaces the older part by one message with the summary. Refused (false, nothing changed) when it is empty or less
+ * than 10 % is saved. The first user message (the task) stays. */
+bool mend_compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret);
+
+/* ---- shed.c ---- */
+
+/* Oldest images first, then the largest tool output, until the body is at most `bytes`. What is dropped is said in its
+ * place. */
+mend_report mend_shed(convo *c, size_t bytes);
+
+/* ---- known.c: compressions of earlier turns, a fixed-capacity table in memory the host gives ---- */
+
+typedef struct mend_known mend_known;
+typedef struct mend_known_counts {
+    uint64_t looked, hit; /* long texts that were looked up, and found */
+    uint32_t entries;
+    size_t bytes, bytes_max;
+} mend_known_counts;
+size_t mend_known_bytes(size_t texts_bytes);
+/* Needs mend_known_bytes(texts_bytes) in `a`. The oldest entries make room for new ones. */
+mend_known *mend_known_new(daruma_arena *a, size_t texts_bytes);
+/* Remembers for a tenant (a keyed hash that the host makes of the client's credential) and conversation what each
+ * edited result of `after` was before (`before`: the same convo as it was read; same indexes). */
+void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const convo *after);
+/* Replaces what is known; the same bytes each time. */
+mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c);
+mend_known_counts mend_known_count(const mend_known *k);
+
+/* ---- parameter.c ---- */
+
+/* One thing learned about a model: do this to that path. */
+typedef struct mend_lesson {
+    patch_op op;
+    char path[96], value[96];
+} mend_lesson;
+/* Renames, clamps or drops exactly what the provider names in `f` (subject, message, code). False when it names nothing
+ * that is in the request, or what cannot be done without (messages, model, tools). `ret` says what was done, to be
+ * learned. */
+bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
+/* Does it again, if the path is there. True when it changed something. */
+bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep);
+
+typedef struct mend_lessons mend_lessons; /* fixed-capacity table: model id -> lessons */
+size_t mend_lessons_bytes(uint32_t models);
+mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t models);
+void mend_lessons_learn(mend_lessons *t, uint64_t model, const mend_lesson *l);
+mend_report mend_lessons_apply(const mend_lessons *t, uint64_t model, convo *c);
+/* Lessons of a model, for status pages: writes up to `max`, returns how many there are. */
+size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out, size_t max);
+
+/* ---- schema.c ---- */
+
+/* Lowers the schemas of all tools (or the one that `f` names) to what every provider takes: keywords that `f` names,
+ * else the known troublesome ones (anyOf/oneOf/allOf at the top, $ref with $defs inlined, format, pattern, const, ...).
+ * Keeps types, properties, required, enum, items, description. Each tool whose schema changed becomes a patch. */
+bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep);
+/* The response format one step down: schema to JSON to text (P-F28); the schema goes along as words in the system
+ * prompt. */
+bool mend_format(convo *c, mend_report *rep);
+/* The lowered form of one schema; `keyword` empty: all troublesome ones. In `a`; the schema itself when nothing
+ * changes. */
+daruma_str schema_lower(daruma_str schema, daruma_str keyword, daruma_arena *a);
+/* Does a JSON value fit a schema? On failure `why` (path, expected, got) is written for the model. Unknown keywords
+ * pass. */
+bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);
+
+/* ---- repair.c ---- */
+
+/* JSON of nearly-JSON: fences, prose around it, trailing and missing commas, single quotes, Python and JavaScript
+ * literals, comments, unquoted keys, control characters, cut strings and brackets. Empty when it cannot. `cut` (may be
+ * NULL) tells that something had to be closed that was open: the text was cut off. In `a`. */
+daruma_str json_repair(daruma_str broken, daruma_arena *a, bool *cut);
+
+/* ---- args.c ---- */
+
+typedef enum args_verdict {
+    ARGS_GOOD,     /* as they are */
+    ARGS_REPAIRED, /* use `fixed` */
+    ARGS_UNKNOWN_TOOL,
+    ARGS_BROKEN, /* do not parse and cannot be repaired, or were cut */
+    ARGS_UNFIT,  /* parse and do not fit the tool's schema */
+} args_verdict;
+typedef struct args_check {
+    args_verdict verdict;
+    daruma_str fixed; /* ARGS_REPAIRED: JSON */
+    daruma_str name;  /* the tool's name when it only had to be written otherwise (case, - or _): else as it came */
+    daruma_str why;   /* for the model: what is wrong, where, what was expected */
+} args_check;
+/* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
+ * `cut`: the answer was cut by its length, nothing may be repaired. Lossless coercion only ("3" to 3 where a number is
+ * asked for). A name that differs in case, '-' and '_' only from exactly one tool is that tool; others are suggested in
+ * `why`. */
+args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a);
+/* Is that call the kind nobody repairs: bytes of it were cut off by the output cap? */
+bool mend_args_cut(turn_finish finish, daruma_str args);
+/* For asking again: adds the broken answer and what is wrong with it to the conversation (P-F30, P-F31). */
+bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep);
+
+/* ---- join.c ---- */
+
+/* Asks the model to go on where it was cut: `so_far` is what the client has. Prefill where the wire takes it
+ * (`prefill`), else the partial answer and a request to go on. False when it cannot be joined (a call was begun,
+ * unsigned thinking). */
+bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep);
+
+typedef enum join_verdict {
+    JOIN_MORE,   /* not decided: feed more */
+    JOIN_AT,     /* `skip` bytes of the new text repeat what is there; the rest follows */
+    JOIN_UNSURE, /* it cannot be joined with certainty */
+} join_verdict;
+typedef struct join_result {
+    join_verdict verdict;
+    size_t skip;
+} join_result;
+/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`? Finds repeated endings
+ * and restarts from the beginning. `prefilled`: the provider goes on exactly, whatever it says. Any split of the bytes
+ * gives the same result. At most JOIN_LOOK_BYTES of `fresh` are needed. */
+join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled);
+/* Arguments that were cut: may `more` be appended to `args` so that it validates against the schema? */
+bool join_args(daruma_str args, daruma_str more, daruma_str schema, daruma_arena *a);
+#endif

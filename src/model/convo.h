@@ -1,0 +1,171 @@
+/* convo.h - a conversation as every remedy sees it: who said what, which call has which result, what
+ * was asked for. A dialect makes it from a request body; what no remedy touched goes out again as the
+ * bytes it came in.
+ *
+ *     body -- dialect.read --> convo -- remedies edit parts --> dialect.write --> body
+ *                                |
+ *        messages: role, parts (text, thinking, call, result, media, other)
+ *        tools: name, schema      settings: what the request asks for      patches: edits by wire path
+ *
+ * Every part and message keeps its raw bytes. `edited` says that the fields are the truth, not raw. A
+ * message or part with empty raw was made by us, or comes from another dialect: it is written from its fields. */
+#ifndef MODEL_CONVO_H
+#define MODEL_CONVO_H
+#include "daruma.h"
+
+typedef enum convo_role {
+    CONVO_SYSTEM, /* system and developer messages; the top-level system prompt is a message with `apart` */
+    CONVO_USER,
+    CONVO_ASSISTANT,
+    CONVO_TOOL, /* a message that is nothing but tool results, where the wire has such messages */
+} convo_role;
+
+typedef enum part_kind {
+    PART_TEXT,
+    PART_THINKING, /* thinking, reasoning; also what the provider encrypted */
+    PART_CALL,     /* the model calls a tool of the client */
+    PART_RESULT,   /* what the tool gave */
+    PART_MEDIA,    /* image, audio, document */
+    PART_OTHER,    /* anything else: calls of the provider's own tools, references, unknown blocks. Kept as it is */
+} part_kind;
+
+typedef struct convo_part {
+    part_kind kind;
+    daruma_str raw; /* the JSON value it came as; empty: ours */
+    bool edited;    /* the fields below are the truth, not raw */
+    bool dropped;   /* is not written */
+    bool failed;    /* RESULT: reports an error */
+    bool sealed; /* THINKING, CALL: carries a signature or encrypted bytes that the provider checks: whole or not at all
+                  */
+    bool remote; /* names something that lives on the server (file id, item reference, container): pins the account */
+    bool ready;  /* text is decoded: use convo_text() */
+    daruma_str id;   /* CALL: its id; RESULT: id of its call. Decoded; empty where the wire has none (Gemini) */
+    daruma_str name; /* CALL: the tool; RESULT: the tool where the wire says it (Gemini) */
+    daruma_str
+        value; /* raw JSON of the text (TEXT, THINKING), the arguments (CALL), the content (RESULT) as on the wire */
+    daruma_str text; /* decoded: the text; CALL: the arguments as JSON text; RESULT: its texts joined by a newline.
+                        Only convo_text() makes it so for parts that were read; ours have it at once */
+    daruma_str media_type; /* MEDIA: "image/png"; empty unknown */
+    daruma_str media;      /* MEDIA: base64 data, or a URL when `media_url` */
+    bool media_url;
+    daruma_str signature;     /* THINKING, CALL: signature as on the wire, decoded */
+    struct convo_part *parts; /* RESULT: what its content is made of, when it is a list */
+    size_t nparts;
+} convo_part;
+
+typedef struct convo_message {
+    convo_role role;
+    daruma_str raw;       /* the JSON value; empty: ours */
+    daruma_str wire_role; /* as on the wire, without quotes ("developer", "function", "model"); empty: the usual one of
+                             `role` */
+    bool apart;           /* the system prompt that stands outside the list of messages */
+    bool edited;          /* parts were edited, dropped, added: written anew from its parts, other members verbatim */
+    bool dropped;
+    convo_part *parts;
+    size_t nparts, cap;
+    uint64_t hash; /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
+} convo_message;
+
+typedef struct convo_tool {
+    daruma_str raw;         /* the JSON value */
+    daruma_str name;        /* decoded; empty for tools of the provider (web_search, ...) */
+    daruma_str description; /* decoded */
+    daruma_str schema;      /* raw JSON Schema of its input; empty none */
+    daruma_str schema_path; /* wire path of the schema from the top: "tools.3.function.parameters" */
+    bool hosted;            /* runs at the provider */
+} convo_tool;
+
+typedef enum convo_choice { CHOICE_UNSAID, CHOICE_AUTO, CHOICE_NONE, CHOICE_ANY, CHOICE_ONE } convo_choice;
+typedef enum convo_format { FORMAT_UNSAID, FORMAT_TEXT, FORMAT_JSON, FORMAT_SCHEMA } convo_format;
+
+/* What the request asks for, whatever the wire calls it. Numbers as raw JSON, empty when not said. */
+typedef struct convo_settings {
+    daruma_str model;           /* decoded */
+    int stream;                 /* -1 not said, 0, 1 */
+    int64_t max_output;         /* tokens, -1 not said */
+    daruma_str max_output_path; /* where it stands or would stand: "max_completion_tokens" */
+    daruma_str temperature, top_p, top_k, seed, frequency_penalty, presence_penalty;
+    daruma_str stop; /* raw JSON: a string or an array of strings */
+    convo_choice choice;
+    daruma_str choice_name; /* CHOICE_ONE */
+    int parallel;           /* parallel tool calls: -1 not said, 0, 1 */
+    convo_format format;
+    daruma_str format_schema; /* raw JSON Schema */
+    daruma_str format_name;   /* decoded */
+    bool format_edited;       /* the format was changed by a remedy: write it from these fields */
+    int thinking;             /* -1 not said, 0 off, 1 on */
+    int64_t thinking_budget;  /* tokens, -1 not said */
+    daruma_str effort;        /* "low", "high", ...; decoded; empty not said */
+    daruma_str user;          /* decoded */
+} convo_settings;
+
+/* An edit of the body outside its messages, by path of member names and indexes ("tools.3.function.strict").
+ * Paths that do not exist change nothing (DROP, RENAME) or are made (SET, when the parent exists). */
+typedef enum patch_op { PATCH_SET, PATCH_DROP, PATCH_RENAME } patch_op;
+typedef struct convo_patch {
+    patch_op op;
+    daruma_str path;
+    daruma_str value; /* SET: raw JSON; RENAME: the new name of the last member */
+} convo_patch;
+
+/* What a wire insists on. */
+enum convo_quirk {
+    WIRE_RESULTS_FOLLOW = 1 << 0, /* results stand directly behind the message with their calls */
+    WIRE_RESULTS_IN_USER =
+        1 << 1,                 /* results are parts of a user message, before its text; else messages of their own */
+    WIRE_FLAT = 1 << 2,         /* every call, result and piece of thinking is an item of its own (Responses) */
+    WIRE_ALTERNATE = 1 << 3,    /* user and assistant take turns: neighbours of one role are one message */
+    WIRE_SYSTEM_APART = 1 << 4, /* the system prompt stands outside the messages */
+    WIRE_USER_FIRST = 1 << 5,   /* the first message is the user's */
+    WIRE_NO_IDS = 1 << 6,       /* calls and results are paired by order and name (Gemini) */
+    WIRE_NO_EMPTY = 1 << 7,     /* empty text is refused */
+    WIRE_PREFILL = 1 << 8,      /* a last assistant message is begun for the model, it goes on from there */
+    WIRE_OPAQUE_ARGS = 1 << 9,  /* arguments are a JSON text in a string, which may be broken (Chat, Responses) */
+};
+
+typedef struct convo {
+    uint32_t quirks;         /* bits of convo_quirk: of the dialect that read it */
+    daruma_str body;         /* what was read; empty: made by conversion, everything is written from fields */
+    daruma_arena *arena;     /* what edits make lives here */
+    convo_message *messages; /* in order; the system prompt that stands apart comes first */
+    size_t nmessages, cap;
+    convo_tool *tools;
+    size_t ntools;
+    convo_settings set;
+    convo_patch *patches;
+    size_t npatches, patch_cap;
+    bool edited; /* anything was edited: else write gives `body` */
+    bool remote; /* refers to what lives on the server (previous_response_id, conversation, file ids, ...) */
+    bool
+        whole_on_server; /* ... and so the history that is here is not all of it (previous_response_id, conversation) */
+    bool full;           /* memory ran out while editing: do not use it */
+} convo;
+
+/* ---- reading it ---- */
+
+/* The decoded text of a part, see convo_part.text. Made once, in the convo's arena. */
+daruma_str convo_text(convo *c, convo_part *p);
+/* Index of the newest message of the user that is not (only) tool results; STR_NONE when there is none. */
+size_t convo_last_user(const convo *c);
+/* Index of the first message of the tool loop in progress: behind the newest user turn. nmessages when none. */
+size_t convo_loop_begin(const convo *c);
+/* Estimate of the tokens of the whole request, messages, tools and all; errs high. Bytes of media count by a flat rate.
+ */
+int64_t convo_tokens(const convo *c);
+int64_t convo_message_tokens(const convo_message *m);
+int64_t text_tokens(daruma_str text); /* of a plain text: by 3.5 bytes a token; of CJK 1.5 a character */
+const convo_tool *convo_tool_find(const convo *c, daruma_str name);
+
+/* ---- editing it: all mark what they touch; without memory c->full ---- */
+
+void convo_set_text(convo *c, convo_message *m, convo_part *p,
+                    daruma_str text);                            /* also of a RESULT: then it has no parts */
+void convo_drop_part(convo *c, convo_message *m, convo_part *p); /* a message left without parts is dropped */
+void convo_drop_message(convo *c, convo_message *m);
+/* A new message at index `at` (moves the others); NULL without memory. Pointers to messages are stale afterwards. */
+convo_message *convo_insert_message(convo *c, size_t at, convo_role role);
+/* A new part at index `at` of a message; NULL without memory. Pointers to its parts are stale afterwards. */
+convo_part *convo_insert_part(convo *c, convo_message *m, size_t at, part_kind kind);
+void convo_patch_add(convo *c, patch_op op, daruma_str path, daruma_str value); /* a later one for the same path wins */
+void convo_set_max_output(convo *c, int64_t tokens);
+#endif

@@ -1,0 +1,88 @@
+/* turn.h - one answer of a model, whatever the wire: whole (turn) or as it streams (turn_delta).
+ *
+ *     whole:  body  -- dialect.read_answer --> turn -- edits --> dialect.write_answer --> body
+ *     stream: event -- dialect.read_delta  --> deltas ---------> dialect.write_delta  --> events
+ */
+#ifndef MODEL_TURN_H
+#define MODEL_TURN_H
+#include "model/convo.h"
+
+typedef enum turn_finish {
+    FINISH_NONE,   /* not said */
+    FINISH_STOP,   /* the model was done; also a stop sequence */
+    FINISH_CALLS,  /* it calls tools */
+    FINISH_LENGTH, /* the output cap cut it */
+    FINISH_WINDOW, /* the context window cut it */
+    FINISH_FILTER, /* a content filter or refusal */
+    FINISH_PAUSE,  /* the provider wants to be asked to go on (pause_turn) */
+    FINISH_ERROR,  /* the provider says the answer is broken (MALFORMED_FUNCTION_CALL, ...) */
+} turn_finish;
+
+typedef struct turn_usage {
+    int64_t input, output, cached, thinking; /* tokens, -1 not said. `input` counts cached ones as well */
+} turn_usage;
+
+typedef struct turn {
+    daruma_str body; /* what was read; empty: ours or another dialect's */
+    daruma_str id, model;
+    convo_message message; /* role assistant; its parts are the answer. `edited` when a part was */
+    turn_finish finish;
+    daruma_str finish_raw; /* as on the wire, decoded */
+    turn_usage usage;
+} turn;
+
+typedef enum delta_kind {
+    DELTA_START,     /* the answer begins: id, model */
+    DELTA_TEXT,      /* text */
+    DELTA_THINKING,  /* text of thinking */
+    DELTA_SIGNATURE, /* text: signature of the thinking (or, in Gemini, of the call) that ends here */
+    DELTA_REFUSAL,   /* text of a refusal */
+    DELTA_CALL,      /* a call begins: index, id, name */
+    DELTA_ARGUMENTS, /* text: a piece of the arguments of call `index` */
+    DELTA_CALL_END,  /* call `index` is whole, where the wire says so */
+    DELTA_FINISH,    /* finish, finish_raw */
+    DELTA_USAGE,     /* usage */
+    DELTA_END,       /* the terminal marker */
+    DELTA_OTHER,     /* anything else that matters to somebody: only its raw bytes can go on */
+} delta_kind;
+
+typedef struct turn_delta {
+    delta_kind kind;
+    int index; /* of the call among the calls of the answer: 0, 1, ...; -1 for what is no call */
+    daruma_str id, name, text, model;
+    turn_finish finish;
+    daruma_str finish_raw;
+    turn_usage usage;
+} turn_delta;
+
+#define TURN_DELTAS_MAX 16  /* deltas one event may become; a Gemini event carries several parts */
+#define TURN_CALLS_MAX  128 /* calls in one answer that are told apart; models make at most some dozens */
+
+/* State of reading a stream, and what is needed to go on writing it in the provider's stead. All zero to begin
+ * with; strings are kept in fixed room (cut) so that it owns no memory. */
+typedef struct turn_reader {
+    char id[96], model[96];
+    int64_t created;
+    int blocks;                         /* content blocks or output items begun so far */
+    int open;                           /* index of the block that is open, -1 none (set when `began`) */
+    delta_kind open_kind;               /* TEXT, THINKING or CALL */
+    int calls;                          /* calls begun so far */
+    int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of each call */
+    int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
+    char item[96];                      /* Responses: id of the open item */
+    bool began, finished, ended;
+} turn_reader;
+
+/* State of writing a stream. Begin with all zero for a new answer, or copy `r` from a reader to go on with the stream
+ * that it has read. */
+typedef struct turn_writer {
+    turn_reader r;      /* what the client has seen */
+    int64_t wall;       /* unix seconds, for `created` of a new answer */
+    uint64_t made;      /* seed of made-up ids */
+    turn_finish finish; /* seen, written with DELTA_END where the wire wants it last */
+    turn_usage usage;   /* likewise; begin with -1s: TURN_USAGE_NONE */
+    daruma_buf text; /* what closing events must repeat (Responses: output_text.done, response.completed); grows in its
+                        arena */
+} turn_writer;
+#define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1})
+#endif
