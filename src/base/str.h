@@ -49,6 +49,13 @@ static inline bool ch_word(char c) /* letter, digit, underscore or a byte of a l
     return ch_alpha(c) || ch_digit(c) || c == '_' || (unsigned char)c >= 0x80;
 }
 
+/* Equal but for the case of ASCII letters? */
+static inline bool ch_ieq(char a, char b)
+{
+    int differ = a ^ b;
+    return differ == 0 || (differ == ('a' ^ 'A') && ch_alpha(a));
+}
+
 bool str_starts(daruma_str s, daruma_str with);
 bool str_ends(daruma_str s, daruma_str with);
 /* These ignore the case of ASCII letters. Inline, since names mostly differ in length or their first letter. */
@@ -57,7 +64,7 @@ static inline bool str_istarts(daruma_str s, daruma_str with)
     if (s.n < with.n)
         return false;
     for (size_t i = 0; i < with.n; i++)
-        if (ch_lower(s.p[i]) != ch_lower(with.p[i]))
+        if (!ch_ieq(s.p[i], with.p[i]))
             return false;
     return true;
 }

@@ -4,6 +4,9 @@
 #include "base/str.h"
 #include <llhttp.h>
 #include <stdlib.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* ---- small things ---- */
 
@@ -35,38 +38,33 @@ static bool text_byte(char c)
     return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
 }
 
-/* Eight bytes of `s` in a word; spaces where there are less. */
-static uint64_t word_at(daruma_str s, size_t at)
+#if defined(__SSE2__)
+static bool is_text16(const char *p)
 {
-    uint64_t word = 0x2020202020202020u;
-    if (s.n - at >= 8)
-        memcpy(&word, s.p + at, 8);
-    else
-        memcpy(&word, s.p + at, s.n - at);
-    return word;
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f));
+    unsigned odd = (unsigned)_mm_movemask_epi8(_mm_or_si128(low, del));
+    for (; odd; odd &= odd - 1) /* perhaps a tab */
+        if (!text_byte(p[__builtin_ctz(odd)]))
+            return false;
+    return true;
 }
-
-/* The top bit of each byte that may be a control character: all that are, seldom one more. */
-static uint64_t controls(uint64_t x)
-{
-    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u, del = x ^ 0x7f * ones;
-    return (((x - 0x20 * ones) & ~x) | ((del - ones) & ~del)) & tops;
-}
-
-/* The byte of the lowest top bit in `tops`. */
-static char byte_of(uint64_t word, uint64_t tops)
-{
-    return (char)(word >> (__builtin_ctzll(tops) - 7));
-}
+#endif
 
 static bool is_text(daruma_str s)
 {
-    for (size_t i = 0; i < s.n; i += 8) {
-        uint64_t word = word_at(s, i);
-        for (uint64_t m = controls(word); m; m &= m - 1)
-            if (!text_byte(byte_of(word, m)))
-                return false;
+#if defined(__SSE2__)
+    for (size_t i = 0; s.n >= 16; i += 16) {
+        size_t last = s.n - 16, at = i < last ? i : last; /* the last 16 overlap those before */
+        if (!is_text16(s.p + at))
+            return false;
+        if (at == last)
+            return true;
     }
+#endif
+    for (size_t i = 0; i < s.n; i++)
+        if (!text_byte(s.p[i]))
+            return false;
     return true;
 }
 
@@ -93,17 +91,36 @@ static bool lists(daruma_str list, daruma_str item)
     return false;
 }
 
+/* By length: most names need no comparison. */
+static bool is_always_hop_by_hop(daruma_str name)
+{
+    switch (name.n) {
+    case 2:
+        return str_ieq(name, S("te"));
+    case 6:
+        return str_ieq(name, S("expect"));
+    case 7:
+        return str_ieq(name, S("trailer")) || str_ieq(name, S("upgrade"));
+    case 10:
+        return str_ieq(name, S("connection")) || str_ieq(name, S("keep-alive"));
+    case 14:
+        return str_ieq(name, S("http2-settings"));
+    case 16:
+        return str_ieq(name, S("proxy-connection"));
+    case 17:
+        return str_ieq(name, S("transfer-encoding"));
+    case 18:
+        return str_ieq(name, S("proxy-authenticate"));
+    case 19:
+        return str_ieq(name, S("proxy-authorization"));
+    default:
+        return false;
+    }
+}
+
 bool http_is_hop_by_hop(daruma_str name, daruma_str connection)
 {
-    static const daruma_str always[] = {
-        {"connection", 10}, {"keep-alive", 10},     {"proxy-connection", 16},    {"proxy-authenticate", 18},
-        {"te", 2},          {"trailer", 7},         {"transfer-encoding", 17},   {"upgrade", 7},
-        {"expect", 6},      {"http2-settings", 14}, {"proxy-authorization", 19},
-    };
-    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
-        if (str_ieq(name, always[i]))
-            return true;
-    return connection.n && lists(connection, name);
+    return is_always_hop_by_hop(name) || (connection.n && lists(connection, name));
 }
 
 const char *http_reason(int status)
@@ -146,6 +163,8 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
         scan->at = (size_t)(lf + 1 - p);
         if (lf - line == 1)
             return HTTP_HERE;
+        if (!is_text((daruma_str){line, (size_t)(lf - line) - 1}))
+            return refuse(fault, 400, "a control character in the head"), HTTP_BAD;
         if (scan->lines == 0 && str_find((daruma_str){line, (size_t)(lf - line)}, S("HTTP/")) == STR_NONE)
             return refuse(fault, 400, "the first line names no version"), HTTP_BAD;
         if (scan->lines++ && (*line == ' ' || *line == '\t'))
@@ -201,30 +220,10 @@ static int on_complete(llhttp_t *l)
     return HPE_PAUSED;
 }
 
-/* Only line ends and tabs of the control characters. Every LF has its CR, the scan saw to that, so as
- * many CRs as LFs means that none is bare. */
-static bool plain(daruma_str raw)
-{
-    size_t cr = 0, lf = 0;
-    for (size_t i = 0; i < raw.n; i += 8) {
-        uint64_t word = word_at(raw, i);
-        for (uint64_t m = controls(word); m; m &= m - 1) {
-            char c = byte_of(word, m);
-            cr += c == '\r';
-            lf += c == '\n';
-            if (c != '\r' && c != '\n' && !text_byte(c))
-                return false;
-        }
-    }
-    return cr == lf;
-}
-
 static bool parse(llhttp_t *l, llhttp_type_t type, daruma_str raw, reading *r, http_fault *fault)
 {
     static const llhttp_settings_t settings = {
         .on_url = on_url, .on_header_field = on_field, .on_header_value = on_value, .on_headers_complete = on_complete};
-    if (!plain(raw))
-        return refuse(fault, 400, "a control character in the head");
     llhttp_init(l, type, &settings);
     l->data = r;
     llhttp_errno_t e = llhttp_execute(l, raw.p, raw.n);
