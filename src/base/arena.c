@@ -2,7 +2,7 @@
 #include "base/check.h"
 #include <string.h>
 
-void *arena_take(daruma_arena *a, size_t n, size_t align)
+void *arena_raw(daruma_arena *a, size_t n, size_t align)
 {
     check(align && (align & (align - 1)) == 0);
     for (int asked = 0; asked < 2; asked++) {
@@ -10,7 +10,7 @@ void *arena_take(daruma_arena *a, size_t n, size_t align)
         if (room >= pad && room - pad >= n) {
             char *p = a->beg + pad;
             a->beg = p + n;
-            return n ? memset(p, 0, n) : p;
+            return p;
         }
         if (asked || !a->more || n > SIZE_MAX - align || !a->more(a, n + align))
             break;
@@ -19,12 +19,19 @@ void *arena_take(daruma_arena *a, size_t n, size_t align)
     return NULL;
 }
 
+void *arena_take(daruma_arena *a, size_t n, size_t align)
+{
+    void *p = arena_raw(a, n, align);
+    return p && n ? memset(p, 0, n) : p;
+}
+
 daruma_str arena_copy(daruma_arena *a, daruma_str s)
 {
-    char *p = s.n < SIZE_MAX ? arena_take(a, s.n + 1, 1) : NULL;
+    char *p = s.n < SIZE_MAX ? arena_raw(a, s.n + 1, 1) : NULL;
     if (!p)
         return (daruma_str){0};
     if (s.n)
         memcpy(p, s.p, s.n);
+    p[s.n] = 0;
     return (daruma_str){p, s.n};
 }

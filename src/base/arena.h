@@ -5,6 +5,7 @@
 
 /* `n` zeroed bytes aligned to `align` (a power of two), or NULL and a->full. */
 void *arena_take(daruma_arena *a, size_t n, size_t align);
+void *arena_raw(daruma_arena *a, size_t n, size_t align); /* the same, not zeroed: for who writes all of it */
 /* A copy of `s` with a NUL behind it; empty when it does not fit. */
 daruma_str arena_copy(daruma_arena *a, daruma_str s);
 

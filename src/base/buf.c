@@ -4,20 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-char *buf_room(daruma_buf *b, size_t n)
+char *buf_grow(daruma_buf *b, size_t n)
 {
-    if (n <= b->cap - b->n)
-        return b->p + b->n;
     if (b->arena && n <= SIZE_MAX / 4 && b->n <= SIZE_MAX / 4) {
-        size_t cap = b->cap ? b->cap : 64;
-        while (cap < b->n + n)
-            cap *= 2;
+        size_t cap = b->cap ? b->cap * 2 : 64;
+        if (cap < b->n + n)
+            cap = b->n + n;
         if (b->p && b->p + b->cap == b->arena->beg && (size_t)(b->arena->end - b->arena->beg) >= cap - b->cap) {
             b->arena->beg += cap - b->cap; /* it is the newest in its arena: grow where it stands */
             b->cap = cap;
             return b->p + b->n;
         }
-        char *p = arena_take(b->arena, cap, 1);
+        char *p = arena_raw(b->arena, cap, 1);
         if (p) {
             if (b->n)
                 memcpy(p, b->p, b->n);

@@ -27,6 +27,10 @@ void buf_printf(daruma_buf *b, const char *fmt, ...) __attribute__((format(print
 void buf_json(daruma_buf *b, daruma_str s);
 /* Milliseconds for people: "350 ms", "1.5 s", "12 s", "2 min 5 s". */
 void buf_duration(daruma_buf *b, daruma_ms ms);
+char *buf_grow(daruma_buf *b, size_t n); /* buf_room() when there is none yet */
 /* Room for `n` more bytes without appending; NULL and full when there is none. */
-char *buf_room(daruma_buf *b, size_t n);
+static inline char *buf_room(daruma_buf *b, size_t n)
+{
+    return n <= b->cap - b->n ? b->p + b->n : buf_grow(b, n);
+}
 #endif

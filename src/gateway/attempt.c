@@ -91,7 +91,6 @@ static void send_to(exchange *x, int target, daruma_str secret)
         return;
     }
     exchange_scratch_reset(x);
-    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
     x->held = buf_in(&x->scratch);
     x->view = (stream_view){0};
     x->mode = ANSWER_NONE;

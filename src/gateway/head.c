@@ -69,15 +69,14 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_s
 
 static void put_remedies(daruma_buf *b, uint32_t remedies)
 {
-    size_t from = b->n;
-    for (int r = 1; r < DARUMA_REMEDIES; r++)
-        if (remedies & 1u << r) {
-            if (b->n > from)
-                BUF_LIT(b, ",");
-            buf_putz(b, daruma_remedy_name((daruma_remedy_kind)r));
-        }
-    if (b->n == from)
+    remedies &= ~(1u << DARUMA_REMEDY_NONE);
+    if (!remedies)
         BUF_LIT(b, "none");
+    for (uint32_t left = remedies; left; left &= left - 1) {
+        if (left != remedies)
+            BUF_LIT(b, ",");
+        buf_putz(b, daruma_remedy_name((daruma_remedy_kind)__builtin_ctz(left)));
+    }
 }
 
 static daruma_str slice_since(const daruma_buf *b, size_t from)

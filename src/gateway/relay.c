@@ -304,11 +304,18 @@ static int64_t announced(const exchange *x, const http_head *h)
     return str_int(http_header(h, S("content-length")), &n) ? n : -1;
 }
 
+/* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */
+static size_t held_bytes(const exchange *x, const http_head *h)
+{
+    return h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX && !exchange_passes(x) ? (size_t)h->length : 0;
+}
+
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     exchange *x = user;
     (void)f;
     x->status = h->status;
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL + held_bytes(x, h), ANSWER_HELD_BYTES_MAX * 2);
     copy_headers(x, h);
     if (is_failure(x, h->status)) {
         x->mode = ANSWER_ERROR;
@@ -322,8 +329,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
         exchange_timer(x);
     } else {
         x->mode = ANSWER_WHOLE;
-        if (h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX)
-            buf_room(&x->held, (size_t)h->length);
+        buf_room(&x->held, held_bytes(x, h)); /* so that it need not grow */
     }
 }
 

@@ -481,12 +481,12 @@ http_chunk http_chunks_read(http_chunks *c, daruma_str *in, daruma_str *data)
 
 /* ---- writing ---- */
 
-void http_put_number(daruma_buf *b, uint64_t v, unsigned base)
+void http_put_hex(daruma_buf *b, uint64_t v)
 {
-    char text[20], *p = text + sizeof text;
+    char text[16], *p = text + sizeof text;
     do
-        *--p = "0123456789abcdef"[v % base];
-    while (v /= base);
+        *--p = "0123456789abcdef"[v & 15];
+    while (v >>= 4);
     buf_put(b, (daruma_str){p, (size_t)(text + sizeof text - p)});
 }
 

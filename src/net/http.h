@@ -89,8 +89,8 @@ http_chunk http_chunks_read(http_chunks *c, daruma_str *in, daruma_str *data);
 
 /* ---- writing ---- */
 
-/* Appends a number; base 10 or 16. Once a message, so not by way of printf. */
-void http_put_number(daruma_buf *b, uint64_t v, unsigned base);
+/* Appends a number in hexadecimal digits: the size of a chunk. */
+void http_put_hex(daruma_buf *b, uint64_t v);
 /* Appends "name: value\r\n". Left out when the bytes would break the framing (line ends, NUL, odd name). */
 void http_put_field(daruma_buf *b, daruma_str name, daruma_str value);
 #endif

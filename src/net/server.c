@@ -301,7 +301,7 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
         room += headers[i].name.n + headers[i].value.n + 4;
     buf_room(&b, room); /* so that it need not grow */
     BUF_LIT(&b, "HTTP/1.1 ");
-    http_put_number(&b, (uint64_t)status, 10);
+    buf_int(&b, status);
     buf_putc(&b, ' ');
     buf_putz(&b, http_reason(status));
     BUF_LIT(&b, "\r\n");
@@ -309,7 +309,7 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
         http_put_field(&b, headers[i].name, headers[i].value);
     if (length >= 0 && status != 204 && status != 304) {
         BUF_LIT(&b, "content-length: ");
-        http_put_number(&b, (uint64_t)length, 10);
+        buf_int(&b, length);
         BUF_LIT(&b, "\r\n");
     } else if (c->chunked) {
         BUF_LIT(&b, "transfer-encoding: chunked\r\n");
@@ -326,7 +326,7 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
 static uv_buf_t chunk_line(char *line, size_t cap, size_t n)
 {
     daruma_buf b = buf_over(line, cap);
-    http_put_number(&b, n, 16);
+    http_put_hex(&b, n);
     BUF_LIT(&b, "\r\n");
     return buf_of(buf_str(&b));
 }

@@ -167,7 +167,7 @@ static daruma_str write_head(fetch *f)
         proxy_put_credentials(&b, proxy);
     if (r->has_body) {
         BUF_LIT(&b, "Content-Length: ");
-        http_put_number(&b, r->body[0].n + r->body[1].n + r->body[2].n + r->body[3].n, 10);
+        buf_int(&b, (int64_t)(r->body[0].n + r->body[1].n + r->body[2].n + r->body[3].n));
         BUF_LIT(&b, "\r\n");
     }
     BUF_LIT(&b, "\r\n");

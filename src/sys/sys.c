@@ -34,11 +34,16 @@ static uint64_t dice(void)
     return x ^ x >> 31;
 }
 
-static int64_t wall_seconds(void)
+/* Seconds are asked for: the clock is not read twice within a millisecond. */
+static int64_t wall_seconds(daruma_ms now)
 {
-    struct timespec t;
+    static daruma_ms read_at = -1;
+    static struct timespec t;
+    if (now == read_at)
+        return t.tv_sec;
+    read_at = now;
 #ifdef CLOCK_REALTIME_COARSE
-    clock_gettime(CLOCK_REALTIME_COARSE, &t); /* seconds are asked for: a tick late is early enough */
+    clock_gettime(CLOCK_REALTIME_COARSE, &t); /* a tick late is early enough */
 #else
     clock_gettime(CLOCK_REALTIME, &t);
 #endif
@@ -47,7 +52,7 @@ static int64_t wall_seconds(void)
 
 daruma_moment sys_moment_at(daruma_ms now)
 {
-    return (daruma_moment){.now = now, .wall = wall_seconds(), .dice = dice()};
+    return (daruma_moment){.now = now, .wall = wall_seconds(now), .dice = dice()};
 }
 
 daruma_moment sys_moment(void)
