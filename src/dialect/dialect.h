@@ -18,6 +18,7 @@ typedef struct request_scan {
     bool schema;           /* asks for a response format (JSON) */
     bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
     bool has_user;         /* at least one user message */
+    daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
     int64_t max_output;    /* -1 not said */

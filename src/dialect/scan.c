@@ -140,6 +140,8 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         return;
     case SCAN_TOOLS:
         r->tools |= json_is_array(value) && value_given(value);
+        if (json_is_array(value))
+            r->tools_raw = value;
         return;
     case SCAN_FORMAT:
         r->schema |= wants_json(value);
