@@ -446,6 +446,7 @@ enum daruma_need {
     DARUMA_NEED_MEND = 1 << 11,    /* the host can mend conversations and answers */
     DARUMA_NEED_SIDE = 1 << 12,    /* a model may be asked on the side (side_calls) */
     DARUMA_NEED_SHRINK = 1 << 13,  /* the conversation may be shortened once more in this case */
+    DARUMA_NEED_REFUSED = 1 << 14, /* the provider refused the request: a 4xx status */
 };
 
 /* How long a rung waits before it acts. */
@@ -540,7 +541,8 @@ typedef struct daruma_case {
     daruma_permit permits[3];           /* of the current attempt: model, provider, rested place */
     uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */
-    uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more */
+    uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more: 1; or only not with a
+                                           request as long as this: 2 */
     uint32_t remedies;                  /* bit per daruma_remedy_kind that was tried */
     daruma_ms waited;                   /* sum of waits */
     daruma_kind last;                   /* kind of the last failure */

@@ -715,8 +715,120 @@ static void nothing_is_sent_again_once_a_byte_went_out(void **state)
         daruma_failure f = failure((daruma_kind)k, 0);
         daruma_remedy r = daruma_case_next(&c, &f, 1, at(0));
         assert_int_not_equal(r.act, DARUMA_SEND);
-        assert_int_equal(r.act == DARUMA_KEEP, k == DARUMA_INTERRUPTED);
+        bool keeps = k == DARUMA_INTERRUPTED || k == DARUMA_RATE_LIMIT || k == DARUMA_OVERLOADED ||
+                     k == DARUMA_SERVER_ERROR || k == DARUMA_TIMEOUT || k == DARUMA_NETWORK;
+        assert_int_equal(r.act == DARUMA_KEEP, keeps);
     }
+}
+
+/* ---- mending ---------------------------------------------------------------------- */
+
+/* A case whose host can mend, its first attempt out at `t[0]`. */
+static daruma_case mending(const daruma_policy *p, const daruma_target *t, size_t n)
+{
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), p, t, n, -1, -1, at(0));
+    c.can_mend = true;
+    out(&c, 0);
+    return c;
+}
+
+static void a_long_conversation_is_shortened_at_most_so_often_and_then_moved(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "wide", "a", "k")};
+    t[0].window = 1000;
+    t[1].window = 2000;
+    daruma_case c = mending(&p, t, 2);
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MASK_TOOL_OUTPUT, 0, 0); /* the cap was not it */
+    assert_int_equal(c.shrinks, 1);
+    assert_int_equal(out(&c, 0), 0); /* the same target again, its window spoils it no more */
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MASK_TOOL_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SUMMARISE, 0, 0); /* there was nothing to mask */
+    assert_int_equal(c.shrinks, 2);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 1); /* shortened twice: no more of it */
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 1);
+    assert_int_equal(c.attempts, 4);
+    assert_true(c.remedies & 1u << DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+    assert_false(c.remedies & 1u << DARUMA_REMEDY_CLAMP_OUTPUT); /* never went out */
+}
+
+static void what_may_not_be_mended_moves_or_ends(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
+    p.mend.side_calls = false;
+    daruma_case c = mending(&p, &t, 1);
+    for (int i = 0; i < 2; i++) /* the cap, a mask; no model is asked */
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    p.mend.side_calls = true;
+    p.mend.max_compress_retries = 0;
+    c = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    p.mend.enabled = false;
+    c = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+}
+
+static void a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c = mending(&p, &t, 1);
+    daruma_failure f = failure(DARUMA_INVALID_PARAMETER, 400);
+    for (int i = 0; i < 4; i++) {
+        assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MEND_PARAMETER, 0, 0);
+        out(&c, 0);
+    }
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), APOLOGISE, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+
+    daruma_case d = mending(&p, &t, 1);
+    daruma_failure odd = failure(DARUMA_UNKNOWN, 418), silent = failure(DARUMA_UNKNOWN, 0);
+    silent.retryable = false;
+    assert_remedy(daruma_case_next(&d, &odd, 0, at(0)), APOLOGISE, 0, 0);
+    d = mending(&p, &t, 1);
+    assert_int_not_equal(daruma_case_next(&d, &silent, 0, at(0)).remedy, DARUMA_REMEDY_APOLOGISE);
+    p.enabled = false;
+    d = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&d, &odd, 0, at(0)), EXPLAIN, 0, 0); /* off is off */
+}
+
+static void a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_case c = mending(&p, t, 2);
+    daruma_failure f = failure(DARUMA_INTERRUPTED, 0);
+    assert_remedy(daruma_case_next(&c, &f, 100, at(0)), RESUME, 0, 0);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 200, at(0)), RESUME, 0, 1); /* two tries here are all */
+    assert_int_equal(out(&c, 0), 1);
+    assert_remedy(daruma_case_next(&c, &f, 300, at(0)), KEEP_PARTIAL, 0, 1);
+
+    c = mending(&p, t, 2);
+    daruma_failure busy = failure(DARUMA_OVERLOADED, 529);
+    busy.wait = 5000;
+    assert_remedy(daruma_case_next(&c, &busy, 100, at(0)), RESUME, 0, 1); /* it rests, the other is well */
+    c = mending(&p, t, 1);
+    assert_remedy(daruma_case_next(&c, &busy, 100, at(0)), RESUME, 5000, 0); /* alone, it is waited for */
+    c = mending(&p, t, 2);
+    c.safe_twice = false;
+    assert_remedy(daruma_case_next(&c, &f, 100, at(0)), KEEP_PARTIAL, 0, 0);
 }
 
 static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **state)
@@ -866,7 +978,9 @@ static void the_ladders_are_whole(void **state)
         if (r->after != DARUMA_NOW)
             assert_true(r->needs & DARUMA_NEED_TIME);
         if (sends(r->remedy))
-            assert_true((r->needs & DARUMA_NEED_CLEAN) && (r->needs & DARUMA_NEED_TIME));
+            assert_true(r->needs & DARUMA_NEED_TIME);
+        if (sends(r->remedy) && r->remedy != DARUMA_REMEDY_ASK_AGAIN)
+            assert_true(r->needs & (r->remedy == DARUMA_REMEDY_RESUME ? DARUMA_NEED_PARTIAL : DARUMA_NEED_CLEAN));
         if (r->remedy == DARUMA_REMEDY_WAIT_RETRY || r->remedy == DARUMA_REMEDY_RETRY ||
             r->remedy == DARUMA_REMEDY_RETRY_FRESH)
             assert_true((r->needs & DARUMA_NEED_PURSE) && (r->needs & DARUMA_NEED_TRIES));
@@ -940,7 +1054,9 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
     c.safe_twice = roll(s) % 4 != 0;
     c.can_refresh = roll(s) % 4 == 0;
     bool sick_key[16] = {0};
+    bool goes_on = false;
     size_t steps = 0, forwarded = 0, waits = 0;
+    c.can_mend = roll(s) % 2;
     while (c.outcome == DARUMA_OUTCOME_PENDING) {
         assert_true(++steps < 5000);
         daruma_moment m = {.now = *now, .dice = roll(s)};
@@ -960,7 +1076,7 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
         }
         assert_true(c.out && a.target >= 0 && (size_t)a.target < n && a.target == c.target);
         assert_true(deadline < 0 || *now < deadline); /* never past its deadline */
-        assert_int_equal(forwarded, 0);               /* an answer is never restarted */
+        assert_true(!forwarded || goes_on);           /* an answer is never restarted */
         assert_false(sick_key[a.target]);             /* a refuser is not asked again */
         *now = skew(s, *now);
         m = (daruma_moment){.now = *now, .dice = roll(s)};
@@ -975,7 +1091,7 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
             break;
         }
         daruma_failure f = any_failure(s);
-        forwarded = roll(s) % 8 == 0;
+        forwarded = forwarded || roll(s) % 8 == 0;
         daruma_remedy r = daruma_case_next(&c, &f, forwarded, m);
         for (int unfit = 0; r.act == DARUMA_SEND && roll(s) % 6 == 0; unfit++) {
             uint32_t before = c.round * DARUMA_CASE_RUNGS + r.rung;
@@ -988,6 +1104,7 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
             daruma_case_close(&c, r.act == DARUMA_KEEP ? DARUMA_OUTCOME_DEGRADED : DARUMA_OUTCOME_EXPLAINED, m);
             break;
         }
+        goes_on = r.remedy == DARUMA_REMEDY_RESUME || r.remedy == DARUMA_REMEDY_ASK_AGAIN;
         assert_true(r.wait >= 0 && r.wait <= p->max_wait);
         assert_true(r.target >= 0 && (size_t)r.target < n);
         bool refresh = r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS;
@@ -1002,14 +1119,16 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
     daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(*now)); /* exactly one outcome */
     assert_int_equal(c.outcome, o);
     assert_false(c.out);
-    uint32_t climbed = 0;
+    uint32_t climbed = 0, mended = 0;
     for (size_t i = 0; i < p->nrungs; i++) {
         assert_true(c.used[i] <= p->rungs[i].times);
         climbed += c.used[i];
+        mended += p->rungs[i].needs & DARUMA_NEED_MEND ? c.used[i] : 0;
     }
     assert_true(c.attempts <= 1 + climbed); /* never more attempts than its ladder allows */
     for (size_t i = 0; i < n; i++)
-        assert_true(c.calls[i] <= p->max_attempts + 1); /* fetched credentials may cost one more */
+        assert_true(c.calls[i] <= p->max_attempts + 1 + mended); /* fetched credentials may cost one more */
+    assert_true(c.shrinks <= p->mend.max_compress_retries);
     assert_true(c.waited >= 0 && c.waited <= p->max_wait * ((int64_t)c.attempts + 1));
 }
 
@@ -1147,6 +1266,10 @@ int main(void)
         cmocka_unit_test(what_does_not_pass_is_not_worth_coming_back_for),
         cmocka_unit_test(another_key_is_no_hope_while_the_provider_is_sick),
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
+        cmocka_unit_test(a_long_conversation_is_shortened_at_most_so_often_and_then_moved),
+        cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
+        cmocka_unit_test(a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains),
+        cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
         cmocka_unit_test(the_last_lane_is_never_closed_without_a_try),

@@ -56,6 +56,9 @@
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
+#define MEND_SHRINKS               2    /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
+#define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
+
 #define HEAD_BYTES_USUAL           900 /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
 #define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 

@@ -91,6 +91,8 @@ static uint32_t tries(const daruma_case *c, daruma_kind k)
     return n ? n : c->policy->max_attempts;
 }
 
+enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the conversation was shortened */
+
 /* Of no use any more in this case, or called as often as it may be. */
 static bool out_of_play(const daruma_case *c, int i)
 {
@@ -104,6 +106,7 @@ void daruma_case_resume(daruma_case *c, const daruma_case *was)
     c->attempts = was->attempts;
     c->remedies = was->remedies;
     c->last = was->last;
+    c->shrinks = was->shrinks;
     memcpy(c->used, was->used, sizeof c->used);
     for (int i = 0; i < targets_of(c); i++)
         c->calls[i] = was->calls[i] < least ? was->calls[i] : (uint8_t)least;
@@ -133,9 +136,18 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
 
 static void spoil(daruma_case *c, const daruma_failure *f)
 {
+    bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < targets_of(c); i++)
         if (spoils(f, &c->targets[c->target], &c->targets[i]))
-            c->spoiled[i] = 1;
+            c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
+}
+
+/* The request is another one now: those that were too narrow for it may take it. */
+static void widen(daruma_case *c)
+{
+    for (int i = 0; i < targets_of(c); i++)
+        if (c->spoiled[i] == TOO_NARROW)
+            c->spoiled[i] = 0;
 }
 
 /* Is going from `t` to `u` what this remedy is? */
@@ -188,6 +200,24 @@ static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
     return best;
 }
 
+/* Any other well target that was not called yet; -1 none. */
+static int fresh(const daruma_case *c, daruma_ms now)
+{
+    for (int i = 0; i < targets_of(c); i++)
+        if (!c->spoiled[i] && !c->calls[i] && well(c, i, now))
+            return i;
+    return -1;
+}
+
+/* Where a broken answer goes on: at the same target, its cache is warm; else at another that is well; else it is
+ * waited for the same. */
+static int onward(const daruma_case *c, daruma_kind k, daruma_ms now)
+{
+    bool tried = c->spoiled[c->target] || c->calls[c->target] >= tries(c, k);
+    int other = !tried && well(c, c->target, now) ? -1 : fresh(c, now);
+    return other >= 0 ? other : tried ? -1 : c->target;
+}
+
 static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
 {
     switch (r) {
@@ -197,16 +227,11 @@ static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool
         return other(c, r, patient, now);
     case DARUMA_REMEDY_WAIT_RETRY:
         return soonest(c, k, now);
-    case DARUMA_REMEDY_NONE:
-    case DARUMA_REMEDY_RETRY:
-    case DARUMA_REMEDY_RETRY_FRESH:
-    case DARUMA_REMEDY_REFRESH_CREDENTIALS:
-    case DARUMA_REMEDY_KEEP_PARTIAL:
-    case DARUMA_REMEDY_EXPLAIN:
-    case DARUMA_REMEDIES:
-        break;
+    case DARUMA_REMEDY_RESUME:
+        return onward(c, k, now);
+    default: /* all others stay where they are */
+        return c->target;
     }
-    return c->target;
 }
 
 /* ---- climbing ------------------------------------------------------------------ */
@@ -220,7 +245,8 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
-    daruma_ms grown = g->after == DARUMA_NOW ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
+    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
+    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
     daruma_ms floor = daruma_ward_look(c->ward, &c->targets[to], at.now).in;
     if (g->after == DARUMA_ADVICE && to == c->target && f->wait > floor)
         floor = f->wait;
@@ -249,6 +275,12 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_SOURCE;
     if (passes(f))
         has |= DARUMA_NEED_PASSES;
+    if (f->status >= 400 && f->status < 500)
+        has |= DARUMA_NEED_REFUSED;
+    if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
+        has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
+    if (c->shrinks < c->policy->mend.max_compress_retries)
+        has |= DARUMA_NEED_SHRINK;
     if (to < 0)
         return has;
     if (!c->spoiled[to] && c->calls[to] < tries(c, g->kind))
@@ -269,6 +301,9 @@ static void give_back(daruma_case *c, daruma_ms now)
     daruma_budget *b = daruma_ward_budget(c->ward, &c->targets[c->want], now);
     if ((g->needs & DARUMA_NEED_PURSE) && b->retries > 0)
         b->retries--;
+    if (g->needs & DARUMA_NEED_SHRINK)
+        c->shrinks--;
+    c->used[c->rung - 1]--;
     hold(c, 0, now);
 }
 
@@ -287,6 +322,10 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         daruma_budget_take(daruma_ward_budget(c->ward, &c->targets[to], now), now);
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         c->spoiled[to] = 0; /* until the new ones are refused too */
+    if (g->needs & DARUMA_NEED_SHRINK)
+        bump(&c->shrinks);
+    if (g->needs & DARUMA_NEED_MEND)
+        widen(c);
     hold(c, wait, now);
     given.wait = wait;
     given.target = c->want = to;

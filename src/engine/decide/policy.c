@@ -18,6 +18,8 @@
 #define SOURCE  DARUMA_NEED_SOURCE
 #define PASSES  DARUMA_NEED_PASSES
 #define PARTIAL DARUMA_NEED_PARTIAL
+#define SIDE    DARUMA_NEED_SIDE
+#define REFUSED DARUMA_NEED_REFUSED
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, the purse and the time */
@@ -26,6 +28,13 @@ enum {
 
 /* Sending again what failed for a passing reason. */
 #define RESEND (TIME | PURSE | CLEAN)
+/* Sending something else: what was mended. It costs nobody's budget, it is not the same request again. */
+#define MEND (TIME | CLEAN | DARUMA_NEED_MEND)
+/* Sending less of the conversation; each counts against max_compress_retries. */
+#define SHRINK (MEND | DARUMA_NEED_SHRINK)
+/* Asking for what came broken; going on behind what the client already has. */
+#define ASK   (TIME | PURSE | TRIES | SAFE | DARUMA_NEED_MEND)
+#define GO_ON (TIME | PURSE | PARTIAL | SAFE | DARUMA_NEED_MEND)
 
 #define R(k, r, times, needs, after)                                                                                   \
     {                                                                                                                  \
@@ -34,76 +43,111 @@ enum {
 // clang-format off
 static const daruma_rung standard[] = {
     /* when this fails    do this              times  if we have                               after */
-    R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                            NOW),
-    R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,                 ADVICE),
-    R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                          NOW),
-    R(RATE_LIMIT,         EXPLAIN,             1,     0,                                       NOW),
+    R(RATE_LIMIT,         RESUME,              2,     GO_ON,                                 ADVICE),
+    R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                          NOW),
+    R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,               ADVICE),
+    R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                        NOW),
+    R(RATE_LIMIT,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(RATE_LIMIT,         EXPLAIN,             1,     0,                                     NOW),
 
-    R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                  NOW),
-    R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
-    R(QUOTA,              EXPLAIN,             1,     0,                                       NOW),
+    R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                NOW),
+    R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(QUOTA,              EXPLAIN,             1,     0,                                     NOW),
 
-    R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,          ADVICE),
-    R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          ADVICE),
-    R(OVERLOADED,         EXPLAIN,             1,     0,                                       NOW),
+    R(OVERLOADED,         RESUME,              2,     GO_ON,                                 ADVICE),
+    R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        ADVICE),
+    R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
+    R(OVERLOADED,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(OVERLOADED,         EXPLAIN,             1,     0,                                     NOW),
 
-    R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          ADVICE),
-    R(SERVER_ERROR,       SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(SERVER_ERROR,       EXPLAIN,             1,     0,                                       NOW),
+    R(SERVER_ERROR,       RESUME,              2,     GO_ON,                                 ADVICE),
+    R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
+    R(SERVER_ERROR,       SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(SERVER_ERROR,       KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(SERVER_ERROR,       EXPLAIN,             1,     0,                                     NOW),
 
-    R(TIMEOUT,            RETRY,               OFTEN, RESEND | TRIES | PASSES | SAFE,          NOW),
-    R(TIMEOUT,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(TIMEOUT,            EXPLAIN,             1,     0,                                       NOW),
+    R(TIMEOUT,            RESUME,              2,     GO_ON,                                 NOW),
+    R(TIMEOUT,            RETRY,               OFTEN, RESEND | TRIES | PASSES | SAFE,        NOW),
+    R(TIMEOUT,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(TIMEOUT,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(TIMEOUT,            EXPLAIN,             1,     0,                                     NOW),
 
-    R(NETWORK,            RETRY_FRESH,         1,     RESEND | TRIES | PASSES | SAFE,          NOW),
-    R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,          GROW),
-    R(NETWORK,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(NETWORK,            EXPLAIN,             1,     0,                                       NOW),
+    R(NETWORK,            RESUME,              2,     GO_ON,                                 GROW),
+    R(NETWORK,            RETRY_FRESH,         1,     RESEND | TRIES | PASSES | SAFE,        NOW),
+    R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
+    R(NETWORK,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(NETWORK,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(NETWORK,            EXPLAIN,             1,     0,                                     NOW),
 
-    R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                                 NOW),
-    R(INTERRUPTED,        RETRY,               OFTEN, RESEND | TRIES | SAFE,                   NOW),
-    R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(INTERRUPTED,        EXPLAIN,             1,     0,                                       NOW),
+    R(INTERRUPTED,        RESUME,              2,     GO_ON,                                 NOW),
+    R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
+    R(INTERRUPTED,        RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
+    R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(INTERRUPTED,        EXPLAIN,             1,     0,                                     NOW),
 
-    R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                   NOW),
-    R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                      NOW),
-    R(AUTH,               EXPLAIN,             1,     0,                                       NOW),
+    R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                 NOW),
+    R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
+    R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
-    R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                      NOW),
-    R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
-    R(PERMISSION,         EXPLAIN,             1,     0,                                       NOW),
+    R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
+    R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
-    R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                    NOW),
-    R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                       NOW),
+    R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                     NOW),
 
     /* For these two only a target with a larger window counts as another model. */
-    R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                    NOW),
-    R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                       NOW),
-    R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                    NOW),
-    R(REQUEST_TOO_LARGE,  EXPLAIN,             1,     0,                                       NOW),
+    R(CONTEXT_LENGTH,     CLAMP_OUTPUT,        1,     MEND,                                  NOW),
+    R(CONTEXT_LENGTH,     MASK_TOOL_OUTPUT,    2,     SHRINK,                                NOW),
+    R(CONTEXT_LENGTH,     SUMMARISE,           2,     SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
+    R(CONTEXT_LENGTH,     COMPACT,             1,     SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                     NOW),
 
-    R(MALFORMED_OUTPUT,   RETRY,               OFTEN, RESEND | TRIES | SAFE,                   NOW),
-    R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                   NOW),
-    R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                       NOW),
+    R(REQUEST_TOO_LARGE,  SHRINK_REQUEST,      2,     MEND,                                  NOW),
+    R(REQUEST_TOO_LARGE,  MASK_TOOL_OUTPUT,    1,     SHRINK,                                NOW),
+    R(REQUEST_TOO_LARGE,  SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
+    R(REQUEST_TOO_LARGE,  EXPLAIN,             1,     0,                                     NOW),
 
-    R(UNKNOWN,            WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,          GROW),
-    R(UNKNOWN,            EXPLAIN,             1,     0,                                       NOW),
+    R(OUTPUT_LIMIT,       CLAMP_OUTPUT,        1,     MEND,                                  NOW),
+    R(OUTPUT_LIMIT,       EXPLAIN,             1,     0,                                     NOW),
 
-    R(OUTPUT_LIMIT,       EXPLAIN,             1,     0,                                       NOW),
-    R(ORPHAN_TOOL_CALL,   EXPLAIN,             1,     0,                                       NOW),
-    R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                       NOW),
-    R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                       NOW),
-    R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                       NOW),
-    R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                       NOW),
-    R(TOOL_ERROR,         EXPLAIN,             1,     0,                                       NOW),
-    R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                       NOW),
-    R(TOOL_ARGUMENTS,     EXPLAIN,             1,     0,                                       NOW),
-    R(LOOP,               EXPLAIN,             1,     0,                                       NOW),
-    R(STUCK,              EXPLAIN,             1,     0,                                       NOW),
-    R(PLAN_INVALID,       EXPLAIN,             1,     0,                                       NOW),
-    R(BUDGET,             EXPLAIN,             1,     0,                                       NOW),
-    R(CANCELLED,          NONE,                1,     0,                                       NOW),
+    R(ORPHAN_TOOL_CALL,   REPAIR_HISTORY,      1,     MEND,                                  NOW),
+    R(ORPHAN_TOOL_CALL,   EXPLAIN,             1,     0,                                     NOW),
+
+    R(INVALID_MESSAGE,    MEND_MESSAGES,       1,     MEND,                                  NOW),
+    R(INVALID_MESSAGE,    REPAIR_HISTORY,      1,     MEND,                                  NOW),
+    R(INVALID_MESSAGE,    APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
+    R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                     NOW),
+
+    R(INVALID_TOOL_SCHEMA,LOWER_SCHEMA,        2,     MEND,                                  NOW),
+    R(INVALID_TOOL_SCHEMA,LOWER_FORMAT,        2,     MEND,                                  NOW),
+    R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                     NOW),
+
+    R(INVALID_PARAMETER,  MEND_PARAMETER,      4,     MEND,                                  NOW),
+    R(INVALID_PARAMETER,  APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
+    R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                     NOW),
+
+    /* What came may have been forwarded but for the broken part, which was held back. */
+    R(MALFORMED_OUTPUT,   ASK_AGAIN,           2,     ASK,                                   NOW),
+    R(MALFORMED_OUTPUT,   RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),
+
+    R(UNKNOWN,            WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        GROW),
+    R(UNKNOWN,            APOLOGISE,           1,     TIME | CLEAN | SIDE | REFUSED,         NOW),
+    R(UNKNOWN,            EXPLAIN,             1,     0,                                     NOW),
+
+    R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                     NOW),
+    R(TOOL_ERROR,         EXPLAIN,             1,     0,                                     NOW),
+    R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                     NOW),
+    R(TOOL_ARGUMENTS,     EXPLAIN,             1,     0,                                     NOW),
+    R(LOOP,               EXPLAIN,             1,     0,                                     NOW),
+    R(STUCK,              EXPLAIN,             1,     0,                                     NOW),
+    R(PLAN_INVALID,       EXPLAIN,             1,     0,                                     NOW),
+    R(BUDGET,             EXPLAIN,             1,     0,                                     NOW),
+    R(CANCELLED,          NONE,                1,     0,                                     NOW),
 };
 // clang-format on
 _Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a counter for each rung");
@@ -117,6 +161,12 @@ _Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a count
         .base = 2000, .cap = 60000, .factor_milli = 2000, .jitter_milli = 1000                                         \
     }
 
+#define MENDS                                                                                                          \
+    {                                                                                                                  \
+        .enabled = true, .side_calls = true, .summarize_on_compress = true, .max_compress_retries = MEND_SHRINKS,      \
+        .compression_threshold_chars = MEND_LARGE_CHARS                                                                \
+    }
+
 static const daruma_policy profiles[] = {
     {
         .profile = "default",
@@ -125,6 +175,7 @@ static const daruma_policy profiles[] = {
         .max_attempts = 4,
         .max_wait = RETRY_ADVICE_MS_MAX,
         .enabled = true,
+        .mend = MENDS,
         .kinds =
             {
                 [DARUMA_RATE_LIMIT] = {.backoff = SLOW}, /* asked to slow down: we do */
@@ -164,6 +215,10 @@ static const struct {
     {DARUMA_NEED_SOURCE, "credentials can be fetched"},
     {DARUMA_NEED_PASSES, "it may pass"},
     {DARUMA_NEED_PARTIAL, "part of the answer forwarded"},
+    {DARUMA_NEED_MEND, "mending"},
+    {DARUMA_NEED_SIDE, "side calls"},
+    {DARUMA_NEED_SHRINK, "may be shortened once more"},
+    {DARUMA_NEED_REFUSED, "the request was refused (4xx)"},
 };
 
 static void print_needs(unsigned of, daruma_buf *out)
