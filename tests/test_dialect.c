@@ -51,7 +51,8 @@ static void a_dialect_is_found_by_its_name(void **state)
 {
     (void)state;
     EACH(d) assert_ptr_equal(dialect_find(str_of(d->name)), d);
-    assert_null(dialect_find(S("gemini")));
+    assert_ptr_equal(dialect_find(S("gemini")), &dialect_gemini);
+    assert_null(dialect_find(S("google")));
     assert_null(dialect_find(S("")));
 }
 

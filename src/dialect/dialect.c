@@ -3,11 +3,13 @@
 
 // clang-format off
 /* The end of a path. `anywhere`: whatever stands before it; else only a version ("/v1") or at most
- * one segment may, because others use the same last word ("/v1/threads/{id}/messages"). */
+ * one segment may, because others use the same last word ("/v1/threads/{id}/messages"). No end: dialect_path_model()
+ * knows Gemini's. */
 static const struct { daruma_str end; bool anywhere; const dialect *d; } dialects[] = {
     {LIT("/chat/completions"), true,  &dialect_openai},
     {LIT("/messages"),          false, &dialect_anthropic},
     {LIT("/responses"),        false, &dialect_openai_responses},
+    {LIT(""),                  false, &dialect_gemini},
 };
 // clang-format on
 #define NDIALECTS (sizeof dialects / sizeof *dialects)
@@ -27,11 +29,55 @@ static bool is_base(daruma_str prefix)
     return prefix.n == 0 || (prefix.p[0] == '/' && str_findch(str_from(prefix, 1), '/') == STR_NONE);
 }
 
+/* Takes `end` off the end of *s; a colon at its beginning may be escaped. */
+static bool take_end(daruma_str *s, daruma_str end)
+{
+    daruma_str word = str_from(end, 1);
+    if (!str_ends(*s, word))
+        return false;
+    daruma_str rest = str_sub(*s, 0, s->n - word.n);
+    size_t colon = str_ends(rest, S(":")) ? 1 : str_ends(rest, S("%3A")) || str_ends(rest, S("%3a")) ? 3 : 0;
+    *s = str_sub(rest, 0, rest.n - colon);
+    return colon > 0;
+}
+
+static bool asks_for_events(daruma_str query)
+{
+    while (query.n)
+        if (str_eq(str_cut(&query, '&'), S("alt=sse")))
+            return true;
+    return false;
+}
+
+bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream)
+{
+    static const daruma_str folders[] = {LIT("/models/"), LIT("/tunedModels/"), LIT("/endpoints/")};
+    daruma_str query = path, before = str_cut(&query, '?');
+    bool streams = take_end(&before, S(":streamGenerateContent"));
+    if (!streams && !take_end(&before, S(":generateContent")))
+        return false;
+    size_t name = before.n;
+    while (name > 0 && before.p[name - 1] != '/')
+        name--;
+    daruma_str folder = str_sub(before, 0, name);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (name < before.n && str_ends(folder, folders[i])) {
+            *model = str_from(before, name);
+            *stream = streams && asks_for_events(query);
+            return true;
+        }
+    return false;
+}
+
 const dialect *dialect_of_path(daruma_str path)
 {
+    daruma_str model;
+    bool stream;
+    if (dialect_path_model(path, &model, &stream))
+        return &dialect_gemini;
     path = str_cut(&path, '?');
     for (size_t i = 0; i < NDIALECTS; i++)
-        if (str_ends(path, dialects[i].end) &&
+        if (dialects[i].end.n && str_ends(path, dialects[i].end) &&
             (dialects[i].anywhere || is_base(str_sub(path, 0, path.n - dialects[i].end.n))))
             return dialects[i].d;
     return NULL;

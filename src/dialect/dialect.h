@@ -55,8 +55,8 @@ typedef struct write_ctx {
 } write_ctx;
 
 typedef struct dialect {
-    const char *name;       /* "openai", "openai-responses", "anthropic" */
-    const char *key_header; /* "authorization" or "x-api-key" */
+    const char *name;       /* "openai", "openai-responses", "anthropic", "gemini" */
+    const char *key_header; /* "authorization", "x-api-key", "x-goog-api-key" */
     const char *key_prefix; /* "Bearer " or "" */
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
     daruma_str terminal;    /* the terminal marker as an event; empty where it cannot be made up */
@@ -92,8 +92,14 @@ typedef struct dialect {
 extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic, dialect_gemini;
 const dialect *dialect_find(daruma_str name); /* NULL: unknown */
 /* Which dialect a path speaks: "/v1/chat/completions", "/v1/messages", "/v1/responses" (any prefix before
- * /v1, a missing /v1 as well); NULL for every other path (count_tokens, batches, models, ...). */
+ * /v1, a missing /v1 as well), ".../models/M:generateContent"; NULL for every other path (count_tokens, batches,
+ * models, ...). */
 const dialect *dialect_of_path(daruma_str path);
+/* Gemini alone names the model in the path, ".../models/M:generateContent", and says there whether it streams: its
+ * bodies say neither. `*model` is the slice of `path`, escapes kept. `*stream`: the answer comes as events,
+ * ":streamGenerateContent?alt=sse"; without alt=sse it is one JSON array, to be treated as a whole answer. False, and
+ * nothing written, for paths of other dialects. */
+bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream);
 
 /* Puts daruma's note into a provider's own error body: {"error":{...,"daruma":{...}}}; everything
  * else verbatim. False when the body has no such place. */
@@ -117,6 +123,27 @@ typedef struct dialect_losses {
 /* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
  * none. EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. */
 daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
+/* A whole answer of `from` as one of `to`. Thinking goes along only where a client may hand it back to anybody (Chat,
+ * Gemini without signature). Statuses of read_answer; EFULL. */
+daruma_status dialect_convert_answer(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x,
+                                     daruma_buf *out, daruma_arena *a);
+/* Sees an event of `d` go by that the client gets, so that `w` could go on with the stream right behind it: reads it
+ * with w->r, keeps text and finished items. w->text has an arena; `scratch` may be given back after each event. */
+void dialect_keep(const dialect *d, turn_writer *w, const sse_event *e, daruma_arena *scratch);
+
+/* A stream of `from` as one of `to`, in flight. */
+typedef struct stream_bridge {
+    const dialect *from, *to;
+    turn_reader r; /* what came */
+    turn_writer w; /* what went */
+} stream_bridge;
+/* `keep` is where the writer's memory grows; x: model (when the stream names none), id, wall. */
+void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep);
+/* Writes what an event becomes, if anything. Errors in the stream are none of it: ask from->watch(). */
+void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a);
+/* The stream of `from` ended: writes what is still to be said. False: it is not whole (no stop reason came, or nothing
+ * can be written), the client must not take it for an end. */
+bool bridge_end(stream_bridge *b, daruma_buf *out);
 /* A plain question of our own as a request: for summaries and the like. */
 void dialect_write_ask(const dialect *d, daruma_str model, daruma_str system, daruma_str user, int64_t max_output,
                        daruma_buf *out);

@@ -30,14 +30,14 @@ uint64_t dialect_notice_hash(daruma_str text)
     return text.n ? XXH3_64bits(text.p, text.n) : 0;
 }
 
-/* The text of a content that is one text: a string, or an array of one text part. */
+/* The text of a content that is one text: a string, one text part, or an array of one. */
 static daruma_str only_text(daruma_str content)
 {
     daruma_str part, more;
     if (json_is_string(content))
         return content;
     if (!json_is_array(content))
-        return (daruma_str){0};
+        return json_get(content, S("text"));
     json_iter it = json_open(content);
     if (!json_next(&it, NULL, &part) || json_next(&it, NULL, &more))
         return (daruma_str){0};
@@ -53,8 +53,8 @@ static daruma_str assistant_text(daruma_str message)
         return (daruma_str){0};
     for (json_iter it = json_open(message); json_next(&it, &key, &value);)
         if (key_is(key, S("role")))
-            assistant = value_is(value, S("assistant"));
-        else if (key_is(key, S("content")))
+            assistant = value_is(value, S("assistant")) || value_is(value, S("model"));
+        else if (key_is(key, S("content")) || key_is(key, S("parts")))
             content = value;
         else if (key_is(key, S("tool_calls")) || key_is(key, S("function_call")))
             other |= value_given(value);

@@ -26,6 +26,7 @@ typedef enum scan_what {
     SCAN_MAX,      /* the output cap */
     SCAN_STATE,    /* anything but null and "" lives on the server */
     SCAN_STATE_ID, /* a string, or an object with an id, does */
+    SCAN_CONFIG,   /* Gemini's generationConfig: output cap and format */
 } scan_what;
 
 typedef struct scan_key {
@@ -50,6 +51,8 @@ static inline bool key_is(daruma_str raw, daruma_str name)
         return false;
     return memchr(raw.p, '\\', raw.n) && json_raw_eq(raw, name);
 }
+/* Is a member's name this camelCase one, or the same in snake_case? Google takes both. */
+bool key_camel(daruma_str raw, daruma_str camel);
 bool value_is(daruma_str value, daruma_str text);     /* a string value that says `text` */
 bool value_given(daruma_str value);                   /* a string, array or object that is not empty */
 daruma_str value_raw(daruma_str value);               /* a string value without its quotes, escapes kept; else empty */
@@ -65,10 +68,11 @@ bool watch_plain(stream_view *v, const sse_event *e); /* comments, [DONE], error
 void watch_error(stream_view *v, daruma_str body);
 void watch_finish(stream_view *v, daruma_str raw);
 
-/* How the two families name a failure: "rate_limit_error", "rate_limit_exceeded", ... */
+/* How the families name a failure: "rate_limit_error", "rate_limit_exceeded", ... */
 typedef struct error_words {
     const char *type, *code; /* OpenAI's; code may be NULL */
     const char *anthropic;   /* Anthropic's type */
+    const char *google;      /* Google's status: a name of google.rpc.Code */
 } error_words;
 error_words error_words_of(daruma_kind kind, int status);
 /* {"message":...,"type":...,"param":...,"code":...,"daruma":{...}} as OpenAI's two dialects have it. */

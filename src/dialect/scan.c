@@ -24,6 +24,21 @@ bool whole_ok(const json_iter *it)
     return !it->bad && space_end(it->p, it->end) == it->end;
 }
 
+bool key_camel(daruma_str raw, daruma_str camel)
+{
+    size_t at = 0;
+    if (key_is(raw, camel))
+        return true;
+    for (size_t i = 0; i < camel.n; i++) {
+        char c = camel.p[i];
+        if (c >= 'A' && c <= 'Z' && (at == raw.n || raw.p[at++] != '_'))
+            return false;
+        if (at == raw.n || raw.p[at++] != ch_lower(c))
+            return false;
+    }
+    return at == raw.n;
+}
+
 bool value_is(daruma_str value, daruma_str text)
 {
     return json_is_string(value) && key_is(str_sub(value, 1, value.n - 2), text);
@@ -78,10 +93,12 @@ static uint64_t hash_block(uint64_t h, json_iter *it)
     return h;
 }
 
-/* Passes a content, a string or blocks, and adds its texts. */
+/* Passes a content, a string, blocks or (Gemini) one block, and adds its texts. */
 static uint64_t hash_content(uint64_t h, json_iter *it)
 {
     daruma_str value;
+    if (*it->p == '{')
+        return hash_block(h, it);
     if (*it->p != '[')
         return json_pass(it, &value) && json_is_string(value) ? hash_text(h, value) : h;
     json_iter list = json_enter(it);
@@ -91,23 +108,29 @@ static uint64_t hash_content(uint64_t h, json_iter *it)
     return h;
 }
 
-/* Passes a message and adds its texts when the user or the system speaks. */
+/* Passes a message and adds its texts when the user or the system speaks. In Gemini its content are `parts`, and who
+ * does not say a role is the user. */
 static uint64_t hash_message(uint64_t h, json_iter *it, bool *user)
 {
     daruma_str key, role = {0};
     uint64_t with = h;
+    bool parts = false;
     if (*it->p != '{') {
         json_pass(it, NULL);
         return h;
     }
     json_iter m = json_enter(it);
     while (json_step(&m, &key))
-        if (key_is(key, S("content")))
+        if (key_is(key, S("content"))) {
             with = hash_content(h, &m);
-        else
+        } else if (key_is(key, S("parts"))) {
+            with = hash_content(h, &m);
+            parts = true;
+        } else {
             json_pass(&m, key_is(key, S("role")) ? &role : NULL);
+        }
     json_leave(it, &m, NULL);
-    *user = value_is(role, S("user"));
+    *user = value_is(role, S("user")) || (parts && !role.n);
     return *user || value_is(role, S("system")) || value_is(role, S("developer")) ? with : h;
 }
 
@@ -116,7 +139,10 @@ static void pass_messages(request_scan *r, json_iter *it)
     const char *from = it->p;
     uint64_t h = 1;             /* other than where a system prompt begins: the same text in both must not cancel out */
     r->has_user = *from == '"'; /* Responses: input may be a text */
-    if (*from == '[') {
+    if (*from == '{') {         /* Gemini: one message alone */
+        h = hash_message(h, it, &r->has_user);
+        r->messages = (daruma_str){from, (size_t)(it->p - from)};
+    } else if (*from == '[') {
         json_iter list = json_enter(it);
         while (!r->has_user && json_step(&list, NULL))
             h = hash_message(h, &list, &r->has_user);
@@ -126,6 +152,38 @@ static void pass_messages(request_scan *r, json_iter *it)
         r->messages = (daruma_str){from, (size_t)(it->p - from)};
     }
     r->conversation = h;
+}
+
+/* Passes a system prompt: a content, or (Gemini) an object with parts. */
+static uint64_t hash_system(json_iter *it)
+{
+    uint64_t h = 0;
+    daruma_str key;
+    if (*it->p != '{')
+        return hash_content(0, it);
+    json_iter m = json_enter(it);
+    while (json_step(&m, &key))
+        if (key_is(key, S("parts")))
+            h = hash_content(0, &m);
+        else
+            json_pass(&m, NULL);
+    json_leave(it, &m, NULL);
+    return h;
+}
+
+/* Gemini keeps the output cap and the response format one level down. */
+static void take_config(request_scan *r, daruma_str config)
+{
+    daruma_str key, value;
+    if (!json_is_object(config))
+        return;
+    for (json_iter it = json_open(config); json_next(&it, &key, &value);)
+        if (key_camel(key, S("maxOutputTokens")) && json_int(value, -1) >= 0)
+            r->max_output = json_int(value, -1);
+        else if (key_camel(key, S("responseMimeType")))
+            r->schema |= value_is(value, S("application/json"));
+        else if (key_camel(key, S("responseSchema")) || key_camel(key, S("responseJsonSchema")))
+            r->schema |= json_is_object(value);
 }
 
 static void take(request_scan *r, scan_what what, daruma_str value)
@@ -139,7 +197,7 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         r->stream = json_is_true(value);
         return;
     case SCAN_TOOLS:
-        r->tools |= json_is_array(value) && value_given(value);
+        r->tools |= !json_is_string(value) && value_given(value); /* Gemini: a list, or one alone */
         if (json_is_array(value))
             r->tools_raw = value;
         return;
@@ -158,6 +216,9 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         return;
     case SCAN_STATE_ID:
         r->stateful |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
+        return;
+    case SCAN_CONFIG:
+        take_config(r, value);
         return;
     case SCAN_MESSAGES:
     case SCAN_SYSTEM:
@@ -186,7 +247,7 @@ request_scan scan_request(daruma_str body, const scan_key *keys, size_t n)
         if (what == SCAN_MESSAGES)
             pass_messages(&r, &it);
         else if (what == SCAN_SYSTEM)
-            system = hash_content(0, &it);
+            system = hash_system(&it);
         else if (json_pass(&it, &value))
             take(&r, what, value);
     }
