@@ -55,8 +55,11 @@ typedef struct turn_delta {
     turn_usage usage;
 } turn_delta;
 
-#define TURN_DELTAS_MAX 16  /* deltas one event may become; a Gemini event carries several parts */
 #define TURN_CALLS_MAX  128 /* calls in one answer that are told apart; models make at most some dozens */
+#define TURN_DELTAS_MAX (3 * TURN_CALLS_MAX + 32) /* deltas one event may become: Gemini sends whole calls in one */
+
+/* How far the open item of a Responses stream is: its part is announced, its text was closed, its part was. */
+typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DONE } turn_stage;
 
 /* State of reading a stream, and what is needed to go on writing it in the provider's stead. All zero to begin
  * with; strings are kept in fixed room (cut) so that it owns no memory. */
@@ -69,7 +72,10 @@ typedef struct turn_reader {
     int calls;                          /* calls begun so far */
     int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of each call */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
-    char item[96];                      /* Responses: id of the open item */
+    char item[96];                      /* Responses: id of the open item; Chat: id of the newest call */
+    int part;                           /* Responses: content or summary index of the open part */
+    turn_stage stage;                   /* Responses: how far the open item is */
+    int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
     bool began, finished, ended;
 } turn_reader;
 
@@ -81,8 +87,14 @@ typedef struct turn_writer {
     uint64_t made;      /* seed of made-up ids */
     turn_finish finish; /* seen, written with DELTA_END where the wire wants it last */
     turn_usage usage;   /* likewise; begin with -1s: TURN_USAGE_NONE */
-    daruma_buf text; /* what closing events must repeat (Responses: output_text.done, response.completed); grows in its
-                        arena */
+    daruma_buf text;    /* the text of the answer so far: closing events repeat the open block's share of it (Responses:
+                           output_text.done, response.completed). Grows in its arena; its arena serves those below, too */
+    daruma_buf held;  /* thinking or arguments of the open block: closing events repeat them, Gemini sends them whole */
+    daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
+    daruma_buf call_id, call_name; /* of the open call */
+    bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
+                         it stands with the finish reason */
+    bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */
 } turn_writer;
 #define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1})
 #endif
