@@ -145,6 +145,8 @@ typedef struct convo {
 
 /* The decoded text of a part, see convo_part.text. Made once, in the convo's arena. */
 daruma_str convo_text(convo *c, convo_part *p);
+/* The same for who may not keep it: made anew each time in the convo's arena. */
+daruma_str convo_part_text(const convo *c, const convo_part *p);
 /* Index of the newest message of the user that is not (only) tool results; STR_NONE when there is none. */
 size_t convo_last_user(const convo *c);
 /* Index of the first message of the tool loop in progress: behind the newest user turn. nmessages when none. */
@@ -168,4 +170,11 @@ convo_message *convo_insert_message(convo *c, size_t at, convo_role role);
 convo_part *convo_insert_part(convo *c, convo_message *m, size_t at, part_kind kind);
 void convo_patch_add(convo *c, patch_op op, daruma_str path, daruma_str value); /* a later one for the same path wins */
 void convo_set_max_output(convo *c, int64_t tokens);
+
+/* ---- making one: for readers and converters; nothing is marked as edited ---- */
+
+/* At the end. `raw` as it was read, empty for what is ours. NULL without memory: c->full. Pointers are stale. */
+convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw);
+convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_str raw);
+convo_part *convo_add_inner(convo *c, convo_part *result, part_kind kind, daruma_str raw); /* into a result's parts */
 #endif

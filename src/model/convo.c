@@ -1,0 +1,272 @@
+/* convo.c - looking into a conversation and editing it. What the wires make of it stands in dialect/convo_*.c. */
+#include "model/convo.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <xxhash.h>
+
+/* ---- lists that grow in the arena ---- */
+
+/* Room for one more behind the `n` things of `size` bytes at `p`; they may move. NULL: the convo is full. */
+static void *grown(convo *c, void *p, size_t n, size_t *cap, size_t size, size_t first)
+{
+    if (n < *cap)
+        return p;
+    size_t want = *cap ? *cap * 2 : first;
+    void *fresh = want <= SIZE_MAX / 2 / size ? arena_take(c->arena, want * size, _Alignof(max_align_t)) : NULL;
+    if (!fresh) {
+        c->full = true;
+        return NULL;
+    }
+    if (n)
+        memcpy(fresh, p, n * size);
+    *cap = want;
+    return fresh;
+}
+
+convo_message *convo_add_message(convo *c, convo_role role, daruma_str raw)
+{
+    convo_message *list = grown(c, c->messages, c->nmessages, &c->cap, sizeof(convo_message), CONVO_MESSAGES_FIRST);
+    if (!list)
+        return NULL;
+    c->messages = list;
+    convo_message *m = &list[c->nmessages++];
+    *m = (convo_message){.role = role, .raw = raw, .hash = raw.n ? XXH3_64bits(raw.p, raw.n) : 0};
+    return m;
+}
+
+convo_part *convo_add_part(convo *c, convo_message *m, part_kind kind, daruma_str raw)
+{
+    convo_part *list = grown(c, m->parts, m->nparts, &m->cap, sizeof(convo_part), 1);
+    if (!list)
+        return NULL;
+    m->parts = list;
+    convo_part *p = &list[m->nparts++];
+    *p = (convo_part){.kind = kind, .raw = raw, .ready = raw.n == 0};
+    return p;
+}
+
+convo_part *convo_add_inner(convo *c, convo_part *result, part_kind kind, daruma_str raw)
+{
+    size_t n = result->nparts, cap = n & (n - 1) ? n + 1 : n; /* it is full whenever n is a power of two */
+    convo_part *list = grown(c, result->parts, n, &cap, sizeof(convo_part), 1);
+    if (!list)
+        return NULL;
+    result->parts = list;
+    convo_part *p = &list[result->nparts++];
+    *p = (convo_part){.kind = kind, .raw = raw, .ready = raw.n == 0};
+    return p;
+}
+
+/* ---- what a part says ---- */
+
+/* The texts of its parts, one line apart. */
+static daruma_str joined(const convo *c, const convo_part *p)
+{
+    daruma_str only = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < p->nparts; i++)
+        if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT && n++ == 0)
+            only = convo_part_text(c, &p->parts[i]);
+    if (n < 2)
+        return only;
+    daruma_buf b = buf_in(c->arena);
+    n = 0;
+    for (size_t i = 0; i < p->nparts; i++)
+        if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT) {
+            if (n++)
+                buf_putc(&b, '\n');
+            buf_put(&b, convo_part_text(c, &p->parts[i]));
+        }
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+/* Thinking that came as a list of pieces, each with its words in a member of some name. */
+static daruma_str pieces(const convo *c, daruma_str list)
+{
+    static const char *const names[] = {"text", "summary", "thinking"};
+    daruma_buf b = buf_in(c->arena);
+    daruma_str piece, said;
+    for (json_iter it = json_open(list); json_next(&it, NULL, &piece);)
+        for (size_t i = 0; i < sizeof names / sizeof *names && json_is_object(piece); i++)
+            if (json_is_string(said = json_get(piece, str_of(names[i]))) && said.n > 2) {
+                if (b.n)
+                    buf_putc(&b, '\n');
+                buf_put(&b, json_text(said, c->arena));
+            }
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+daruma_str convo_part_text(const convo *c, const convo_part *p)
+{
+    if (p->ready || p->text.n)
+        return p->text;
+    if (p->kind == PART_RESULT && p->parts)
+        return joined(c, p);
+    if (json_is_string(p->value))
+        return json_text(p->value, c->arena);
+    if (p->kind == PART_THINKING && json_is_array(p->value))
+        return pieces(c, p->value);
+    return json_is_null(p->value) ? (daruma_str){0} : p->value;
+}
+
+daruma_str convo_text(convo *c, convo_part *p)
+{
+    if (!p->ready) {
+        p->text = convo_part_text(c, p);
+        p->ready = true;
+        c->full |= c->arena->full;
+    }
+    return p->text;
+}
+
+/* ---- finding ---- */
+
+static bool is_result(const convo_part *p)
+{
+    return p->kind == PART_RESULT && !p->dropped;
+}
+
+static size_t count_results(const convo_message *m, size_t *others)
+{
+    size_t n = 0;
+    *others = 0;
+    for (size_t i = 0; i < m->nparts; i++)
+        if (is_result(&m->parts[i]))
+            n++;
+        else
+            *others += !m->parts[i].dropped;
+    return n;
+}
+
+size_t convo_last_user(const convo *c)
+{
+    size_t others;
+    for (size_t i = c->nmessages; i--;) {
+        const convo_message *m = &c->messages[i];
+        if (m->role == CONVO_USER && !m->dropped && (count_results(m, &others) == 0 || others))
+            return i;
+    }
+    return STR_NONE;
+}
+
+/* A message that has results beside its text goes on with the loop: clients put reminders there. */
+size_t convo_loop_begin(const convo *c)
+{
+    size_t others, at = 0;
+    for (size_t i = c->nmessages; i--;) {
+        const convo_message *m = &c->messages[i];
+        if (m->role == CONVO_USER && !m->dropped && count_results(m, &others) == 0)
+            return i + 1;
+    }
+    while (at < c->nmessages && c->messages[at].role == CONVO_SYSTEM)
+        at++;
+    return at;
+}
+
+const convo_tool *convo_tool_find(const convo *c, daruma_str name)
+{
+    for (size_t i = 0; name.n && i < c->ntools; i++)
+        if (str_eq(c->tools[i].name, name))
+            return &c->tools[i];
+    return NULL;
+}
+
+/* ---- editing ---- */
+
+static void touch(convo *c, convo_message *m)
+{
+    m->edited = true;
+    c->edited = true;
+}
+
+/* A part within a result changes that result. */
+static void touch_outer(convo_message *m, const convo_part *p)
+{
+    for (size_t i = 0; i < m->nparts; i++) {
+        convo_part *r = &m->parts[i];
+        if (!r->nparts || p < r->parts || p >= r->parts + r->nparts)
+            continue;
+        r->edited = true;
+        r->ready = false; /* its text is another now */
+        r->text = (daruma_str){0};
+        return;
+    }
+}
+
+void convo_set_text(convo *c, convo_message *m, convo_part *p, daruma_str text)
+{
+    p->text = text;
+    p->ready = p->edited = true;
+    p->parts = NULL;
+    p->nparts = 0;
+    touch_outer(m, p);
+    touch(c, m);
+}
+
+void convo_drop_part(convo *c, convo_message *m, convo_part *p)
+{
+    p->dropped = true;
+    touch_outer(m, p);
+    touch(c, m);
+    for (size_t i = 0; i < m->nparts; i++)
+        if (!m->parts[i].dropped)
+            return;
+    m->dropped = true;
+}
+
+void convo_drop_message(convo *c, convo_message *m)
+{
+    m->dropped = true;
+    c->edited = true;
+}
+
+convo_message *convo_insert_message(convo *c, size_t at, convo_role role)
+{
+    if (!convo_add_message(c, role, (daruma_str){0}))
+        return NULL;
+    convo_message *m = &c->messages[at = at < c->nmessages ? at : c->nmessages - 1];
+    convo_message fresh = c->messages[c->nmessages - 1];
+    memmove(m + 1, m, (c->nmessages - 1 - at) * sizeof *m);
+    *m = fresh;
+    touch(c, m);
+    return m;
+}
+
+convo_part *convo_insert_part(convo *c, convo_message *m, size_t at, part_kind kind)
+{
+    if (!convo_add_part(c, m, kind, (daruma_str){0}))
+        return NULL;
+    convo_part *p = &m->parts[at = at < m->nparts ? at : m->nparts - 1];
+    convo_part fresh = m->parts[m->nparts - 1];
+    memmove(p + 1, p, (m->nparts - 1 - at) * sizeof *p);
+    *p = fresh;
+    touch(c, m);
+    return p;
+}
+
+void convo_patch_add(convo *c, patch_op op, daruma_str path, daruma_str value)
+{
+    size_t keep = 0;
+    for (size_t i = 0; i < c->npatches; i++) /* a later word on the same path takes the place of an earlier one */
+        if (op == PATCH_RENAME || c->patches[i].op == PATCH_RENAME || !str_eq(c->patches[i].path, path))
+            c->patches[keep++] = c->patches[i];
+    c->npatches = keep;
+    convo_patch *list = grown(c, c->patches, c->npatches, &c->patch_cap, sizeof *list, CONVO_PATCHES_FIRST);
+    if (!list)
+        return;
+    c->patches = list;
+    c->patches[c->npatches++] = (convo_patch){op, path, value};
+    c->edited = true;
+}
+
+void convo_set_max_output(convo *c, int64_t tokens)
+{
+    daruma_buf b = buf_in(c->arena);
+    buf_int(&b, tokens);
+    c->full |= b.full;
+    c->set.max_output = tokens;
+    convo_patch_add(c, PATCH_SET, c->set.max_output_path, buf_str(&b));
+}
