@@ -96,25 +96,36 @@ daruma_str mend_masked(daruma_str text, const mend_mask_rules *rules, daruma_are
 
 /* ---- summary.c (PenguiFlow, P-F16 to P-F23) ---- */
 
+/* What stands in the place of a summarised observation, and what counts as large. */
+typedef enum mend_summary_style {
+    MEND_SUMMARY_PLAIN,      /* a text that is recognised and never summarised again; large by characters of the text */
+    MEND_SUMMARY_PENGUIFLOW, /* {"_compressed": true, "summary": text} (P-F22); large by characters as JSON (P-F17),
+                                also when it is a summary already, and however long a summary is (P-F23) */
+} mend_summary_style;
+#define MEND_SUMMARY_CHARS_MAX 500 /* what the summariser is asked for (P-F19) */
+
 typedef struct mend_large {
     size_t message, part;
     daruma_str tool; /* "unknown_tool" when nobody knows */
 } mend_large;
-/* The results whose text is longer than `over_chars`, oldest first; those summarised already are left out. The newest
- * result counts only when nothing else helps (`newest`). Returns how many were written. */
-size_t mend_large_results(convo *c, size_t over_chars, bool newest, mend_large *out, size_t max);
-/* The instruction and the observation (cut at 8,000 characters with a mark) for the summariser. */
+/* The results whose text is longer than `over_chars`, oldest first; those summarised already are left out. Results that
+ * the model has not answered to yet count only when nothing else helps (`newest`). Returns how many were written. */
+size_t mend_large_results(convo *c, size_t over_chars, bool newest, mend_summary_style style, mend_large *out,
+                          size_t max);
+/* The instruction and the observation (cut at 8,000 characters with a mark that says "truncated": in the middle, in
+ * PenguiFlow's style at the end) for the summariser. */
 daruma_str mend_summary_system(void);
-daruma_str mend_summary_prompt(convo *c, mend_large of);
-/* Puts it in place. An empty summary or one that is not smaller is refused: false. `summary` empty: the 400-character
- * fallback "[Summary unavailable] ...". */
-bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_report *ret);
+daruma_str mend_summary_prompt(convo *c, mend_large of, mend_summary_style style);
+/* Puts it in place. A blank summary or one that is not smaller is refused: false. `summary` empty (the summariser
+ * failed): the 400-character fallback "[Summary unavailable] ...". */
+bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_style style, mend_report *ret);
 
 /* ---- compact.c ---- */
 
 /* Where the older part of the conversation ends: nothing before messages[from] (system prompt apart) and nothing from
- * `to` on is touched; a cut never splits a pair, and the loop in progress and newest turn stay. to <= from: there is
- * nothing to compact. `keep_tokens`: what shall stay at the end at least, as far as it fits. */
+ * `to` on is touched; a cut never splits a pair, and the newest turn stays. The loop in progress stays too, unless
+ * there is nothing before it and it carries no thinking: then its older rounds may go. to <= from: there is nothing to
+ * compact. `keep_tokens`: what shall stay at the end at least, as far as it fits. */
 typedef struct mend_cut {
     size_t from, to;
 } mend_cut;
@@ -122,8 +133,13 @@ mend_cut mend_compact_plan(const convo *c, int64_t keep_tokens);
 daruma_str mend_compact_system(void);
 /* The older part as a text for the summariser, at most `max_bytes`: oldest tool output is cut first. */
 daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes);
-/* Replaces the older part by one message with the summary. Refused (false, nothing changed) when it is empty or less
- * than 10 % is saved. The first user message (the task) stays. */
+/* First line of what stands for the older part. */
+#define MEND_COMPACT_MARK                                                                                              \
+    "[Summary of the earlier conversation. The messages it stands for were left out to save room.]"
+/* Replaces the older part by one user message with the summary; where user and assistant must take turns it becomes a
+ * part of the user's message before it. Refused (false, nothing changed) when it is empty or less than 10 % is saved.
+ * The first user message (the task) and system messages stay. A summary of ours within the part goes with it: the
+ * prompt shows it to be updated. */
 bool mend_compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret);
 
 /* ---- shed.c ---- */
@@ -143,10 +159,13 @@ typedef struct mend_known_counts {
 size_t mend_known_bytes(size_t texts_bytes);
 /* Needs mend_known_bytes(texts_bytes) in `a`. The oldest entries make room for new ones. */
 mend_known *mend_known_new(daruma_arena *a, size_t texts_bytes);
-/* Remembers for a tenant (a keyed hash that the host makes of the client's credential) and conversation what each
- * edited result of `after` was before (`before`: the same convo as it was read; same indexes). */
+/* Remembers for a tenant (a keyed hash that the host makes of the client's credential) what each edited result of
+ * `after` was before, and which messages a compaction in it stands for. `before`: the same body as it was read. A
+ * result is known by its content and its call, so that a tool called once more is seen in full once more; a compaction
+ * by all messages before its end (the system prompt apart, which may tell the time). */
 void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const convo *after);
-/* Replaces what is known; the same bytes each time. */
+/* Replaces what is known; the same bytes each time. Of compactions the one that covers most; forks of a conversation
+ * share what they have in common. */
 mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c);
 mend_known_counts mend_known_count(const mend_known *k);
 
