@@ -56,7 +56,7 @@
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define MEND_SHRINKS               2    /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
+#define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
 #define HEAD_BYTES_USUAL           900 /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
@@ -89,25 +89,38 @@
 #define CONVO_DOCUMENT_TOKENS      4800 /* a PDF or a recording: three pages at Anthropic's 1,500 to 3,000 a page */
 #define CONVO_OUTPUT_TOKENS        8192 /* Anthropic asks for a cap: where a client of another wire names none */
 
-#define REPAIR_BYTES_MAX            (4u << 20) /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
-#define REPAIR_DEPTH_MAX            128        /* levels of broken JSON; arguments have some 5 */
-#define REPAIR_LOOK_BYTES           256        /* how far a name or comment is looked for behind a quote: keeps it linear */
-#define REPAIR_STARTS_MAX           8          /* brackets in prose that are tried as the beginning of the value */
-#define REPAIR_JUNK_BYTES_MAX       3          /* behind a complete value that are junk whatever they are (Kimi) */
-#define SCHEMA_DEPTH_MAX            64         /* levels of a schema or of a value held against it */
-#define SCHEMA_BYTES_MAX            (1u << 20) /* of one lowered schema: references are written out where they stand */
-#define SCHEMA_REFS_MAX             512        /* references written out in one schema, for the same reason */
-#define SCHEMA_STEPS_MAX            100000     /* subschemas looked at for one value: references branch exponentially */
-#define ARGS_WHY_BYTES_MAX          1000       /* of what a model is told about its call */
-#define ARGS_CUT_STRING_BYTES_MAX   200        /* a longer text that was never closed is a file half written: not repaired */
-#define ARGS_SUGGEST_MAX            3          /* names of tools that are suggested */
-#define ASK_ANSWER_BYTES_MAX        16000      /* of a bad answer that is shown to its model again */
-#define JOIN_LOOK_BYTES             (64u << 10) /* of a continued answer that are held back at most, when it begins anew */
-#define JOIN_FIRST_BYTES            512        /* of it that tell how it goes on, usually */
-#define JOIN_OVERLAP_BYTES_MIN      12         /* repeated bytes that are no chance */
-#define JOIN_OPENER_BYTES_MAX       160        /* "Sure, here is the rest:" */
-#define JOIN_TAIL_BYTES             80         /* last words that a model is asked to begin with */
-#define LESSONS_PER_MODEL           4          /* parameters that one model does not take, on average */
-#define PARAMETER_DEPTH_MAX         4          /* levels of settings that are searched for a parameter's name */
+#define REPAIR_BYTES_MAX                                                                                               \
+    (4u << 20) /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
+#define REPAIR_DEPTH_MAX          128 /* levels of broken JSON; arguments have some 5 */
+#define REPAIR_LOOK_BYTES         256 /* how far a name or comment is looked for behind a quote: keeps it linear */
+#define REPAIR_STARTS_MAX         8   /* brackets in prose that are tried as the beginning of the value */
+#define REPAIR_JUNK_BYTES_MAX     3   /* behind a complete value that are junk whatever they are (Kimi) */
+#define SCHEMA_DEPTH_MAX          64  /* levels of a schema or of a value held against it */
+#define SCHEMA_BYTES_MAX          (1u << 20) /* of one lowered schema: references are written out where they stand */
+#define SCHEMA_REFS_MAX           512        /* references written out in one schema, for the same reason */
+#define SCHEMA_STEPS_MAX          100000     /* subschemas looked at for one value: references branch exponentially */
+#define ARGS_WHY_BYTES_MAX        1000       /* of what a model is told about its call */
+#define ARGS_CUT_STRING_BYTES_MAX 200   /* a longer text that was never closed is a file half written: not repaired */
+#define ARGS_SUGGEST_MAX          3     /* names of tools that are suggested */
+#define ASK_ANSWER_BYTES_MAX      16000 /* of a bad answer that is shown to its model again */
+#define JOIN_LOOK_BYTES           (64u << 10) /* of a continued answer that are held back at most, when it begins anew */
+#define JOIN_FIRST_BYTES          512         /* of it that tell how it goes on, usually */
+#define JOIN_OVERLAP_BYTES_MIN    12          /* repeated bytes that are no chance */
+#define JOIN_OPENER_BYTES_MAX     160         /* "Sure, here is the rest:" */
+#define JOIN_TAIL_BYTES           80          /* last words that a model is asked to begin with */
+#define LESSONS_PER_MODEL         4           /* parameters that one model does not take, on average */
+#define PARAMETER_DEPTH_MAX       4           /* levels of settings that are searched for a parameter's name */
+
+#define RESUME_BODY_BYTES_MAX                                                                                          \
+    (16u << 20) /* a request is kept so long as its answer streams, to go on when that breaks off */
+#define TALK_SAID_BYTES_MAX (1u << 20) /* text of a streamed answer that is kept for joining; models stop long before  \
+                                        */
+#define SIDE_PARALLEL_MAX     4        /* questions of our own under way for one request */
+#define SIDE_ANSWER_BYTES_MAX (1u << 20) /* of an answer to one */
+#define SIDE_MS_MAX           60000      /* and the time it may take */
+#define KNOWN_TEXT_BYTES      (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
+#define LESSON_MODELS         1024       /* models about which is remembered what they refuse */
+#define MODELS_MAX            1024       /* models whose window or habits are remembered */
+#define OWNERS_MAX            16384      /* stored answers (previous_response_id) whose account is remembered */
 
 #endif

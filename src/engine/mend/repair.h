@@ -1,0 +1,21 @@
+/* repair.h - what the two halves of the JSON repair say to each other. */
+#ifndef ENGINE_MEND_REPAIR_H
+#define ENGINE_MEND_REPAIR_H
+#include "daruma.h"
+
+/* One value that a tolerant reader made strict JSON of. */
+typedef struct repair_value {
+    daruma_str json; /* empty: it could not, or only by guessing */
+    size_t end;      /* offset behind it in what was read */
+    bool cut;        /* something was closed that was open */
+    bool quotes;     /* quotes within strings were told from closing ones by what follows: nothing may be left over */
+} repair_value;
+
+/* Reads the value at text[at] as a model may have written it. `bare`: an object whose opening brace is missing
+ * begins there. One pass, bounded depth; the result lives in `a`. */
+repair_value repair_read(daruma_str text, size_t at, bool bare, daruma_arena *a);
+/* Is there, at text[at], a name with a colon behind it, as in an object? Looks at most REPAIR_LOOK_BYTES ahead. */
+bool repair_key_at(daruma_str text, size_t at);
+/* Behind white space and comments. */
+size_t repair_blank(daruma_str text, size_t at);
+#endif
