@@ -303,10 +303,11 @@ json_iter json_enter(const json_iter *it)
 
 bool json_leave(json_iter *it, json_iter *in, daruma_str *value)
 {
-    if (in->close && in->quick)
-        iter_stop(in, json_rest_quick(in->p, in->end));
     while (json_step(in, NULL))
-        json_pass(in, NULL);
+        if (in->quick)
+            iter_stop(in, json_rest_quick(in->p, in->end));
+        else
+            json_pass(in, NULL);
     return iter_pass(it, in->bad ? NULL : in->p, value);
 }
 

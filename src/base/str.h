@@ -34,7 +34,7 @@ static inline char ch_lower(char c)
 }
 static inline bool ch_space(char c)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f';
+    return c == ' ' || (c >= '\t' && c <= '\r'); /* \t \n \v \f \r */
 }
 static inline bool ch_digit(char c)
 {

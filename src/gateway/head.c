@@ -14,8 +14,18 @@ static bool is_ours(daruma_str name)
 /* Where any client puts its credentials. */
 static bool is_credential(daruma_str name)
 {
-    return str_ieq(name, S("authorization")) || str_ieq(name, S("x-api-key")) || str_ieq(name, S("api-key")) ||
-           str_ieq(name, S("x-goog-api-key"));
+    switch (name.n) {
+    case 7:
+        return str_ieq(name, S("api-key"));
+    case 9:
+        return str_ieq(name, S("x-api-key"));
+    case 13:
+        return str_ieq(name, S("authorization"));
+    case 14:
+        return str_ieq(name, S("x-goog-api-key"));
+    default:
+        return false;
+    }
 }
 
 uint64_t head_credential(const gateway *g, const http_head *h)

@@ -25,47 +25,62 @@ static const bool token[256] = {
 };
 // clang-format on
 
-static bool is_token(daruma_str s)
-{
-    bool all = s.n > 0;
-    for (size_t i = 0; i < s.n; i++)
-        all &= token[(unsigned char)s.p[i]];
-    return all;
-}
-
 static bool text_byte(char c)
 {
     return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
 }
 
 #if defined(__SSE2__)
-static bool is_text16(const char *p)
+/* Which of 16 bytes are no token, but for those few that are neither letter nor hyphen: nearly no name has one. */
+static inline unsigned odd_in_name(__m128i v)
 {
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f));
-    unsigned odd = (unsigned)_mm_movemask_epi8(_mm_or_si128(low, del));
-    for (; odd; odd &= odd - 1) /* perhaps a tab */
-        if (!text_byte(p[__builtin_ctz(odd)]))
-            return false;
-    return true;
+    __m128i letter = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8('z' - 'a')), letter);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(letter, _mm_cmpeq_epi8(v, _mm_set1_epi8('-')))) ^ 0xffff;
 }
+
+/* Which of 16 bytes are no text, but for the tab. */
+static inline unsigned odd_in_text(__m128i v)
+{
+    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))));
+}
+
+/* Asks for all bytes of `s`, 8 at least, 16 at a time; the last ones overlap those before. */
+static inline unsigned odd_bytes(daruma_str s, unsigned odd(__m128i))
+{
+    const char *p = s.p, *end = s.p + s.n;
+    unsigned found = 0;
+    if (s.n < 16)
+        return odd(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)p),
+                                      _mm_loadl_epi64((const __m128i *)(const void *)(end - 8))));
+    for (; end - p > 16; p += 16)
+        found |= odd(_mm_loadu_si128((const __m128i *)(const void *)p));
+    return found | odd(_mm_loadu_si128((const __m128i *)(const void *)(end - 16)));
+}
+#define QUICK(s, odd) ((s).n >= 8 && !odd_bytes(s, odd))
+#else
+#define QUICK(s, odd) false
 #endif
+
+static bool is_token(daruma_str s)
+{
+    bool all = s.n > 0;
+    if (QUICK(s, odd_in_name))
+        return true;
+    for (size_t i = 0; i < s.n; i++)
+        all &= token[(unsigned char)s.p[i]];
+    return all;
+}
 
 static bool is_text(daruma_str s)
 {
-#if defined(__SSE2__)
-    for (size_t i = 0; s.n >= 16; i += 16) {
-        size_t last = s.n - 16, at = i < last ? i : last; /* the last 16 overlap those before */
-        if (!is_text16(s.p + at))
-            return false;
-        if (at == last)
-            return true;
-    }
-#endif
+    bool all = true;
+    if (QUICK(s, odd_in_text))
+        return true;
     for (size_t i = 0; i < s.n; i++)
-        if (!text_byte(s.p[i]))
-            return false;
-    return true;
+        all &= text_byte(s.p[i]);
+    return all;
 }
 
 static bool refuse(http_fault *fault, int status, const char *why)
