@@ -14,7 +14,8 @@ typedef struct repair_value {
 /* Reads the value at text[at] as a model may have written it. `bare`: an object whose opening brace is missing
  * begins there. One pass, bounded depth; the result lives in `a`. */
 repair_value repair_read(daruma_str text, size_t at, bool bare, daruma_arena *a);
-/* Is there, at text[at], a name with a colon behind it, as in an object? Looks at most REPAIR_LOOK_BYTES ahead. */
+/* Is there, at text[at], a name with a colon behind it, as in an object (or one that was cut)? Looks at most
+ * REPAIR_LOOK_BYTES ahead. */
 bool repair_key_at(daruma_str text, size_t at);
 /* Behind white space and comments. */
 size_t repair_blank(daruma_str text, size_t at);

@@ -1,0 +1,538 @@
+/* repair_read.c - reads one value as models write JSON when they write it wrong, and writes it as JSON. What can be
+ * meant in two ways is refused.
+ *
+ * The one hard question is which quote ends a string. A quote ends it when what follows is what follows a value:
+ *
+ *     {"a":"he said "hi" to me","b":1}
+ *                   ^  ^       ^ then ,"b":      this one
+ *                   +--+- within: their number must be even, or the next one the last quote of all
+ *
+ * Each look ahead is bounded or passes white space that is passed once, so that reading is linear. */
+#include "engine/mend/repair.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+typedef struct reader {
+    daruma_str in;
+    size_t at;
+    daruma_buf out;
+    char open[REPAIR_DEPTH_MAX]; /* '{' or '[' of each level */
+    size_t depth;
+    size_t last_quote[2]; /* offset of the last '"' and the last '\'' */
+    bool cut, quotes;
+} reader;
+
+static bool read_value(reader *r);
+
+/* ---- looking ahead ---- */
+
+static char peek(daruma_str in, size_t at)
+{
+    return at < in.n ? in.p[at] : 0;
+}
+
+static bool name_char(char c)
+{
+    return ch_alpha(c) || ch_digit(c) || c == '_' || c == '$';
+}
+
+size_t repair_blank(daruma_str in, size_t at)
+{
+    for (;;) {
+        while (at < in.n && ch_space(in.p[at]))
+            at++;
+        daruma_str rest = str_sub(in, at, REPAIR_LOOK_BYTES);
+        daruma_str end = str_starts(rest, S("/*")) ? S("*/") : S("\n");
+        if (!str_starts(rest, S("/*")) && !str_starts(rest, S("//")) && !str_starts(rest, S("#")))
+            return at;
+        size_t n = str_find(str_from(rest, 1), end);
+        if (n == STR_NONE && rest.n == REPAIR_LOOK_BYTES)
+            return at; /* no comment that long is looked through */
+        at = n == STR_NONE ? in.n : at + 1 + n + end.n;
+    }
+}
+
+/* The class of the quote at in[at]: '"', '\'', '`', or 0; its length in bytes. Curly ones count as the straight. */
+static char quote_at(daruma_str in, size_t at, size_t *len)
+{
+    char c = peek(in, at);
+    *len = 1;
+    if (c == '"' || c == '\'' || c == '`')
+        return c;
+    if (at + 2 < in.n && memcmp(in.p + at, "\xe2\x80", 2) == 0) {
+        unsigned char k = (unsigned char)in.p[at + 2];
+        *len = 3;
+        return k >= 0x98 && k <= 0x9b ? '\'' : k >= 0x9c && k <= 0x9f ? '"' : 0; /* U+2018..201B, U+201C..201F */
+    }
+    return 0;
+}
+
+bool repair_key_at(daruma_str in, size_t at)
+{
+    size_t len, stop = at + REPAIR_LOOK_BYTES < in.n ? at + REPAIR_LOOK_BYTES : in.n;
+    char quote = quote_at(in, at, &len);
+    if (quote) {
+        for (at += len; at < stop && quote_at(in, at, &len) != quote; at++)
+            if (in.p[at] == '\\')
+                at++;
+            else if (in.p[at] == '\n')
+                return false;
+        if (at >= stop)
+            return stop == in.n; /* cut within the name */
+        at += len;
+        if (at >= in.n)
+            return true;
+    } else {
+        size_t from = at;
+        while (at < stop && (name_char(in.p[at]) || (at > from && in.p[at] == '-')))
+            at++;
+        if (at == from)
+            return false;
+    }
+    while (at < in.n && (in.p[at] == ' ' || in.p[at] == '\t'))
+        at++;
+    return peek(in, at) == ':';
+}
+
+/* May a value begin with what stands at `at`? */
+static bool value_at(daruma_str in, size_t at)
+{
+    static const char *const words[] = {"true", "false", "null", "none", "undefined", "nan", "infinity"};
+    size_t len;
+    char c = peek(in, at);
+    if (c == '{' || c == '[' || ch_digit(c) || c == '-' || c == '+' || c == '.' || quote_at(in, at, &len))
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_istarts(str_from(in, at), str_of(words[i])) && !name_char(peek(in, at + strlen(words[i]))))
+            return true;
+    return false;
+}
+
+/* Does what stands at `at` follow a whole value in the container that is open? */
+static bool follows(const reader *r, size_t at)
+{
+    bool in_object = r->depth && r->open[r->depth - 1] == '{';
+    size_t from = at, closed = 0;
+    at = repair_blank(r->in, at);
+    char c = peek(r->in, at);
+    if (at >= r->in.n)
+        return true;
+    if (c == '}' || c == ']') {
+        if (c == (in_object ? ']' : '}') && r->depth < 2)
+            return false;
+        bool line = memchr(r->in.p + from, '\n', at - from) != NULL;
+        while (c == '}' || c == ']') {
+            closed++;
+            at = repair_blank(r->in, at + 1);
+            c = peek(r->in, at);
+        }
+        return line || at >= r->in.n || closed >= r->depth || c == ',' ||
+               (r->depth > closed && repair_key_at(r->in, at));
+    }
+    if (c == ',') {
+        at = repair_blank(r->in, at + 1);
+        c = peek(r->in, at);
+        if (at >= r->in.n || c == (in_object ? '}' : ']') || str_starts(str_from(r->in, at), S("...")))
+            return true;
+        return in_object ? repair_key_at(r->in, at) : value_at(r->in, at);
+    }
+    if (at == from) /* a comma that is missing has a space or a line in its place */
+        return false;
+    if (in_object)
+        return repair_key_at(r->in, at);
+    return value_at(r->in, at) && !ch_alpha(c);
+}
+
+/* ---- strings ---- */
+
+static void put_char(daruma_buf *out, char c)
+{
+    if (c == '"')
+        BUF_LIT(out, "\\\"");
+    else if (c == '\n')
+        BUF_LIT(out, "\\n");
+    else if (c == '\r')
+        BUF_LIT(out, "\\r");
+    else if (c == '\t')
+        BUF_LIT(out, "\\t");
+    else if ((unsigned char)c < 0x20)
+        buf_printf(out, "\\u%04x", (unsigned)c);
+    else
+        buf_putc(out, c);
+}
+
+static bool hex(daruma_str in, size_t at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char c = ch_lower(peek(in, at + i));
+        if (!ch_digit(c) && !(c >= 'a' && c <= 'f'))
+            return false;
+    }
+    return true;
+}
+
+/* The escape at r->at. One that JSON does not know is a backslash that was meant (C:\dir, \d). */
+static void read_escape(reader *r)
+{
+    char c = peek(r->in, r->at + 1);
+    if (r->at + 1 >= r->in.n) { /* cut within the escape */
+        r->at = r->in.n;
+    } else if (strchr("\"\\/bfnrt", c) && c) {
+        buf_put(&r->out, str_sub(r->in, r->at, 2));
+        r->at += 2;
+    } else if (c == 'u' && hex(r->in, r->at + 2, 4)) {
+        buf_put(&r->out, str_sub(r->in, r->at, 6));
+        r->at += 6;
+    } else if (c == 'u' && r->in.n - r->at < 6 && hex(r->in, r->at + 2, r->in.n - r->at - 2)) {
+        r->at = r->in.n;
+    } else if (c == 'x' && hex(r->in, r->at + 2, 2)) {
+        BUF_LIT(&r->out, "\\u00");
+        buf_put(&r->out, str_sub(r->in, r->at + 2, 2));
+        r->at += 4;
+    } else if (c == '\'' || c == '`') {
+        buf_putc(&r->out, c);
+        r->at += 2;
+    } else if (c == '\n') {
+        r->at += 2;
+    } else {
+        BUF_LIT(&r->out, "\\\\");
+        r->at++;
+    }
+}
+
+/* The text ended within a string that began at out[from]. Were it only the quote that is missing, all brackets that are
+ * open stand at the end, and are no brackets of the text itself. */
+static void end_of_text(reader *r, size_t from)
+{
+    r->cut = true;
+    size_t n = r->out.n, level = r->depth;
+    while (level && n > from) {
+        char c = r->out.p[n - 1];
+        if (ch_space(c))
+            n--;
+        else if (n > from + 1 && r->out.p[n - 2] == '\\' && c == 'n')
+            n -= 2;
+        else if (c == (r->open[r->depth - level] == '{' ? '}' : ']'))
+            n--, level--;
+        else
+            break;
+    }
+    int balance = 0;
+    for (size_t i = from; i < r->out.n; i++)
+        balance += (r->out.p[i] == '{' || r->out.p[i] == '[') - (r->out.p[i] == '}' || r->out.p[i] == ']');
+    if (r->depth && !level && balance == -(int)r->depth) {
+        r->out.n = n; /* the brackets are closed by those who opened them */
+        return;
+    }
+    /* A character that was cut in two goes. */
+    size_t back = 0;
+    while (back < 3 && r->out.n - back > from && ((unsigned char)r->out.p[r->out.n - back - 1] & 0xc0) == 0x80)
+        back++;
+    if (r->out.n - back > from) {
+        unsigned char lead = (unsigned char)r->out.p[r->out.n - back - 1];
+        size_t want = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
+        if (back < want)
+            r->out.n -= back + 1;
+    }
+}
+
+/* The string whose quote is at r->at. */
+static bool read_string(reader *r, bool key)
+{
+    size_t len, within = 0, from;
+    char quote = quote_at(r->in, r->at, &len);
+    bool curly = len > 1;
+    buf_putc(&r->out, '"');
+    from = r->out.n;
+    for (r->at += len; r->at < r->in.n;) {
+        char c = r->in.p[r->at];
+        if (c == '\\') {
+            read_escape(r);
+            continue;
+        }
+        if (quote_at(r->in, r->at, &len) != quote || (len > 1 && !curly)) {
+            put_char(&r->out, c);
+            r->at++;
+            continue;
+        }
+        size_t behind = r->at + len;
+        size_t next = repair_blank(r->in, behind);
+        bool colon = peek(r->in, next) == ':';
+        if (key ? colon || next >= r->in.n : follows(r, behind)) {
+            bool last = quote == '`' || r->at >= r->last_quote[quote == '\''];
+            if (within % 2 && !last && !key)
+                return false;
+            r->quotes |= within > 0;
+            buf_putc(&r->out, '"');
+            r->at = behind;
+            return true;
+        }
+        if (colon || key) /* "a": "b, "c": ... : a quote is missing, who knows where */
+            return false;
+        bool apostrophe = c == '\'' && r->at && ch_word(r->in.p[r->at - 1]) && ch_word(peek(r->in, behind));
+        within += !apostrophe;
+        if (len == 1)
+            put_char(&r->out, c);
+        else
+            buf_put(&r->out, str_sub(r->in, r->at, len));
+        r->at = behind;
+    }
+    if (within)
+        return false;
+    end_of_text(r, from);
+    buf_putc(&r->out, '"');
+    return true;
+}
+
+/* ---- numbers and words ---- */
+
+static bool read_hex(reader *r)
+{
+    uint64_t v = 0;
+    size_t n = 0;
+    for (; hex(r->in, r->at, 1); r->at++, n++) {
+        char c = ch_lower(r->in.p[r->at]);
+        v = v << 4 | (uint64_t)(ch_digit(c) ? c - '0' : c - 'a' + 10);
+    }
+    buf_int(&r->out, (int64_t)v);
+    return n && n < 16 && !name_char(peek(r->in, r->at));
+}
+
+static bool read_digits(reader *r)
+{
+    size_t from = r->at;
+    while (ch_digit(peek(r->in, r->at)))
+        r->at++;
+    buf_put(&r->out, str_sub(r->in, from, r->at - from));
+    return r->at > from;
+}
+
+static bool read_number(reader *r)
+{
+    bool minus = peek(r->in, r->at) == '-';
+    if (minus || peek(r->in, r->at) == '+')
+        r->at++;
+    if (str_istarts(str_from(r->in, r->at), S("infinity"))) {
+        r->at += 8;
+        BUF_LIT(&r->out, "null");
+        return !name_char(peek(r->in, r->at));
+    }
+    if (minus)
+        buf_putc(&r->out, '-');
+    if (peek(r->in, r->at) == '0' && ch_lower(peek(r->in, r->at + 1)) == 'x') {
+        r->at += 2;
+        return read_hex(r);
+    }
+    if (peek(r->in, r->at) == '0' && ch_digit(peek(r->in, r->at + 1)))
+        return false; /* 010: eight or ten? */
+    bool whole = read_digits(r);
+    if (peek(r->in, r->at) == '.') {
+        r->at++;
+        if (!whole)
+            buf_putc(&r->out, '0');
+        size_t dot = r->out.n;
+        buf_putc(&r->out, '.');
+        if (!read_digits(r)) {
+            r->out.n = dot;
+            r->cut |= r->at == r->in.n;
+            if (!whole)
+                return false;
+        }
+        whole = true;
+    }
+    if (whole && ch_lower(peek(r->in, r->at)) == 'e') {
+        buf_putc(&r->out, 'e');
+        r->at++;
+        if (peek(r->in, r->at) == '+' || peek(r->in, r->at) == '-')
+            buf_putc(&r->out, r->in.p[r->at++]);
+        if (!read_digits(r))
+            return false;
+    }
+    r->cut |= r->at == r->in.n && r->depth; /* perhaps there were more digits */
+    return whole && !name_char(peek(r->in, r->at)) && peek(r->in, r->at) != '.';
+}
+
+static bool read_word(reader *r)
+{
+    static const struct {
+        const char *word, *json;
+    } words[] = {{"true", "true"}, {"false", "false"},    {"null", "null"},    {"none", "null"},
+                 {"nan", "null"},  {"undefined", "null"}, {"infinity", "null"}};
+    daruma_str rest = str_from(r->in, r->at);
+    size_t n = 0;
+    while (n < rest.n && name_char(rest.p[n]))
+        n++;
+    for (size_t i = 0; n && i < sizeof words / sizeof *words; i++) {
+        bool begun = n == rest.n && r->depth && n < strlen(words[i].word) && n > 1; /* "tr" and the text ends */
+        if (!str_ieq(str_sub(rest, 0, n), str_of(words[i].word)) &&
+            !(begun && str_istarts(str_of(words[i].word), str_sub(rest, 0, n))))
+            continue;
+        r->cut |= begun;
+        r->at += n;
+        buf_putz(&r->out, words[i].json);
+        return true;
+    }
+    return false;
+}
+
+/* ---- containers ---- */
+
+static bool ellipsis(reader *r)
+{
+    daruma_str rest = str_from(r->in, r->at);
+    size_t n = str_starts(rest, S("...")) || str_starts(rest, S("\xe2\x80\xa6")) ? 3 : 0;
+    r->at += n;
+    return n;
+}
+
+static bool opened_above(const reader *r, char open)
+{
+    for (size_t i = 0; i + 1 < r->depth; i++)
+        if (r->open[i] == open)
+            return true;
+    return false;
+}
+
+/* Is the container that is open done? Its bracket is passed; one that is missing shows in the bracket of one above. */
+static bool closed(reader *r)
+{
+    char own = r->open[r->depth - 1], c = peek(r->in, r->at);
+    if (r->at >= r->in.n) {
+        r->cut = true;
+        return true;
+    }
+    if (c != '}' && c != ']')
+        return false;
+    if (c == (own == '{' ? '}' : ']')) {
+        r->at++;
+        return true;
+    }
+    r->cut = true;
+    return opened_above(r, c == '}' ? '{' : '[');
+}
+
+static bool read_key(reader *r)
+{
+    size_t len, from = r->at;
+    if (quote_at(r->in, r->at, &len))
+        return read_string(r, true);
+    while (name_char(peek(r->in, r->at)) || (r->at > from && peek(r->in, r->at) == '-'))
+        r->at++;
+    buf_putc(&r->out, '"');
+    buf_put(&r->out, str_sub(r->in, from, r->at - from));
+    buf_putc(&r->out, '"');
+    return r->at > from;
+}
+
+/* One member; one that was cut before its value is left out. */
+static bool read_member(reader *r, bool first)
+{
+    size_t before = r->out.n;
+    if (!first)
+        buf_putc(&r->out, ',');
+    if (r->open[r->depth - 1] == '{') {
+        if (!read_key(r))
+            return false;
+        r->at = repair_blank(r->in, r->at);
+        if (peek(r->in, r->at) == ':') {
+            buf_putc(&r->out, ':');
+            r->at = repair_blank(r->in, r->at + 1);
+        } else if (r->at < r->in.n) {
+            return false;
+        }
+    }
+    if (r->at >= r->in.n) {
+        r->cut = true;
+        r->out.n = before;
+        return true;
+    }
+    size_t from = r->at;
+    if (read_value(r))
+        return true;
+    /* "-", "1e", "t" at the very end: nobody knows what it was to be. */
+    daruma_str left = str_from(r->in, from);
+    for (size_t i = 0; i < left.n; i++)
+        if (!name_char(left.p[i]) && !strchr("+-.", left.p[i]))
+            return false;
+    if (left.n > 8)
+        return false;
+    r->at = r->in.n;
+    r->cut = true;
+    r->out.n = before;
+    return true;
+}
+
+/* Members up to the closing bracket; r->at stands behind the opening one. */
+static bool read_members(reader *r)
+{
+    bool first = true, comma = true, object = r->open[r->depth - 1] == '{';
+    for (;;) {
+        size_t behind = r->at;
+        r->at = repair_blank(r->in, r->at);
+        if (closed(r))
+            return true;
+        if (peek(r->in, r->at) == ',') {
+            if (comma && (first || !object))
+                return false; /* [1,,2]: a hole or a slip? */
+            comma = true;
+            r->at++;
+            continue;
+        }
+        if (ellipsis(r))
+            continue;
+        if (!comma && (object ? !repair_key_at(r->in, r->at)
+                              : !value_at(r->in, r->at) || (behind == r->at && !strchr("[{", peek(r->in, r->at)))))
+            return false;
+        size_t before = r->out.n;
+        if (!read_member(r, first))
+            return false;
+        first &= r->out.n == before;
+        comma = false;
+    }
+}
+
+static bool read_container(reader *r, char open, size_t len)
+{
+    if (r->depth == REPAIR_DEPTH_MAX)
+        return false;
+    r->open[r->depth++] = open;
+    r->at += len;
+    buf_putc(&r->out, open);
+    if (!read_members(r))
+        return false;
+    buf_putc(&r->out, open == '{' ? '}' : ']');
+    r->depth--;
+    return true;
+}
+
+static bool read_value(reader *r)
+{
+    size_t len;
+    char c = peek(r->in, r->at);
+    if (c == '{' || c == '[')
+        return read_container(r, c, 1);
+    if (quote_at(r->in, r->at, &len))
+        return read_string(r, false);
+    if (ch_digit(c) || c == '-' || c == '+' || c == '.')
+        return read_number(r);
+    return read_word(r);
+}
+
+static size_t last_of(daruma_str s, char c)
+{
+    const char *hit = memrchr(s.p, c, s.n);
+    return hit ? (size_t)(hit - s.p) : 0;
+}
+
+repair_value repair_read(daruma_str text, size_t at, bool bare, daruma_arena *a)
+{
+    reader r = {.in = text, .at = at, .out = buf_in(a)};
+    r.last_quote[0] = last_of(text, '"');
+    r.last_quote[1] = last_of(text, '\'');
+    bool ok = bare ? read_container(&r, '{', 0) : read_value(&r);
+    if (!ok || r.out.full || !json_valid(buf_str(&r.out)))
+        return (repair_value){0};
+    return (repair_value){.json = buf_str(&r.out), .end = r.at, .cut = r.cut, .quotes = r.quotes};
+}

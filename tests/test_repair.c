@@ -1,0 +1,256 @@
+/* Repair of JSON that models wrote, schemas, and calls held against them. */
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "engine/mend/mend.h"
+#include <stdlib.h>
+
+static char memory[4 << 20];
+
+static daruma_arena fresh(void)
+{
+    return arena_over(memory, sizeof memory);
+}
+
+/* ---- repair ---- */
+
+typedef struct repair_case {
+    const char *in, *out; /* "" : it cannot */
+    bool cut;
+} repair_case;
+
+static void check_repairs(const repair_case *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        daruma_arena a = fresh();
+        bool cut = false;
+        daruma_str got = json_repair(str_of(c[i].in), &a, &cut);
+        if (!str_eq(got, str_of(c[i].out)))
+            fail_msg("%s\n  got  " STR_FMT "\n  want %s", c[i].in, STR_ARG(got), c[i].out);
+        if (cut != c[i].cut)
+            fail_msg("%s: cut is %d", c[i].in, cut);
+        assert_true(!got.n || json_valid(got));
+        assert_str(json_repair(got, &a, NULL), c[i].out);
+    }
+}
+
+static void what_is_around_it_goes(void **state)
+{
+    (void)state;
+    static const repair_case cases[] = {
+        {"```json\n{\"a\":1}\n```", "{\"a\":1}", false},
+        {"```json\n{\"a\":1,}\n```", "{\"a\":1}", false},
+        {"```\n[1,2]\n```\nDone.", "[1,2]", false},
+        {"Here you are:\n```json\n{\"a\": \"b\"}\n```\nHope it helps!", "{\"a\": \"b\"}", false},
+        {"Sure! {\"a\":1} is what you want.", "{\"a\":1}", false},
+        {"See [1]. The call is {\"a\":1}", "{\"a\":1}", false},
+        {"The ids are [1,2,3].", "[1,2,3]", false},
+        {"Use {name} so: {\"a\":1}", "{\"a\":1}", false},
+        {"{\"a\":1}}", "{\"a\":1}", false},
+        {"{\"a\":1}\"}", "{\"a\":1}", false},
+        {"{\"a\":\"x\"}}", "{\"a\":\"x\"}", false},
+        {"{\"a\":1}{\"b\":2}", "{\"a\":1}", false},
+        {"{\"a\":1}\n{\"b\":2}\n", "{\"a\":1}", false},
+        {"\xef\xbb\xbf{\"a\":1,}", "{\"a\":1}", false},
+        {"callback({\"a\":1});", "{\"a\":1}", false},
+        {"'{\"a\":1}'", "{\"a\":1}", false},
+        {"// the arguments\n{\"a\":1}", "{\"a\":1}", false},
+    };
+    check_repairs(cases, sizeof cases / sizeof *cases);
+}
+
+static void slips_are_mended(void **state)
+{
+    (void)state;
+    static const repair_case cases[] = {
+        {"{\"a\":1,\"b\":[1,2,],}", "{\"a\":1,\"b\":[1,2]}", false},
+        {"{\"a\":1,,\"b\":2}", "{\"a\":1,\"b\":2}", false},
+        {"{\"a\":1 \"b\":2}", "{\"a\":1,\"b\":2}", false},
+        {"{\"a\":\"x\"\n \"b\":2}", "{\"a\":\"x\",\"b\":2}", false},
+        {"[\"a\"\n\"b\"]", "[\"a\",\"b\"]", false},
+        {"[{\"a\":1}{\"a\":2}]", "[{\"a\":1},{\"a\":2}]", false},
+        {"{'a': 'b', 'c': True, 'd': None, 'e': False}", "{\"a\":\"b\",\"c\":true,\"d\":null,\"e\":false}", false},
+        {"{a: 1, $b_2: 'x', c-d: null}", "{\"a\":1,\"$b_2\":\"x\",\"c-d\":null}", false},
+        {"{1: 'a'}", "{\"1\":\"a\"}", false},
+        {"{\"a\": NaN, \"b\": -Infinity, \"c\": undefined}", "{\"a\":null,\"b\":null,\"c\":null}", false},
+        {"{\"a\": +1, \"b\": .5, \"c\": 0x1F, \"d\": -0.5e3, \"e\": 2.}",
+         "{\"a\":1,\"b\":0.5,\"c\":31,\"d\":-0.5e3,\"e\":2}", false},
+        {"{\"a\":1, // one\n\"b\":2 /* two */, # three\n\"c\":3}", "{\"a\":1,\"b\":2,\"c\":3}", false},
+        {"{\xe2\x80\x9c"
+         "a\xe2\x80\x9d: \xe2\x80\x9c"
+         "b\xe2\x80\x9d}",
+         "{\"a\":\"b\"}", false},
+        {"{\"a\":\"one\ntwo\tthree\x01\"}", "{\"a\":\"one\\ntwo\\tthree\\u0001\"}", false},
+        {"{\"a\":\"he said \"hi\" to me\",\"b\":1}", "{\"a\":\"he said \\\"hi\\\" to me\",\"b\":1}", false},
+        {"{\"path\":\"a.py\",\"content\":\"print(\"a\", \"b\")\"}",
+         "{\"path\":\"a.py\",\"content\":\"print(\\\"a\\\", \\\"b\\\")\"}", false},
+        {"{\"size\":\"5\" screen\"}", "{\"size\":\"5\\\" screen\"}", false},
+        {"{'a': 'it's fine', 'b': 1}", "{\"a\":\"it's fine\",\"b\":1}", false},
+        {"{'a': 'say \"x\"'}", "{\"a\":\"say \\\"x\\\"\"}", false},
+        {"{\"re\":\"\\d+\\.\",\"p\":\"C:\\Users\"}", "{\"re\":\"\\\\d+\\\\.\",\"p\":\"C:\\\\Users\"}", false},
+        {"{\"a\":\"it\\'s \\x41\"}", "{\"a\":\"it's \\u0041\"}", false},
+        {"{\"a\":[1,2,...]}", "{\"a\":[1,2]}", false},
+        {"{\\\"a\\\": \\\"b\\\\nc\\\"}", "{\"a\": \"b\\nc\"}", false},
+        {"{&quot;a&quot;: &quot;x &lt; y&quot;}", "{\"a\": \"x < y\"}", false},
+        {"\"a\": 1, \"b\": 2}", "{\"a\":1,\"b\":2}", false},
+        {"True", "true", false},
+        {"'abc'", "\"abc\"", false},
+    };
+    check_repairs(cases, sizeof cases / sizeof *cases);
+}
+
+static void what_is_open_is_closed(void **state)
+{
+    (void)state;
+    static const repair_case cases[] = {
+        {"{\"a\":1", "{\"a\":1}", true},
+        {"{\"a\":[1,2", "{\"a\":[1,2]}", true},
+        {"{\"a\":\"Berl", "{\"a\":\"Berl\"}", true},
+        {"{\"a\":{\"b\":\"c\"", "{\"a\":{\"b\":\"c\"}}", true},
+        {"{\"a\":1,\"b", "{\"a\":1}", true},
+        {"{\"a\":1,\"b\":", "{\"a\":1}", true},
+        {"{\"a\":tr", "{\"a\":true}", true},
+        {"{\"a\":1,\"b\":-", "{\"a\":1}", true},
+        {"{\"a\":\"x\\", "{\"a\":\"x\"}", true},
+        {"{\"a\":\"x\\u00", "{\"a\":\"x\"}", true},
+        {"{\"a\":\"\xe6\x97", "{\"a\":\"\"}", true},
+        {"{\"a\":[1,2}", "{\"a\":[1,2]}", true},
+        {"{\"city\":\"Berlin}", "{\"city\":\"Berlin\"}", true},
+        {"{\"code\":\"f() { return 1; }", "{\"code\":\"f() { return 1; }\"}", true},
+        {"{", "{}", true},
+    };
+    check_repairs(cases, sizeof cases / sizeof *cases);
+}
+
+static void what_can_be_meant_in_two_ways_is_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {
+        "",
+        "   ",
+        "no json here",
+        "The answer is 42",
+        "{name}",
+        "{\"a\": }",
+        "[1,,2]",
+        "{\"a\":010}",
+        "{\"a\":1},\"b\":2}",
+        "{\"a\":1:2}",
+        "{\"code\":\"if (x == \"}\") {\"}",
+        "{\"code\":\"if (x) \"} else {\"}",
+        "{\"a\":\"d = {\"x\": \"v\", \"y\": 2}\"}",
+        "{\"a\":\"x, \"b\":\"y\"}",
+        "[\"he said \"hi\", \"ok\" and left\"]",
+        "{\"a\":<b>}",
+        "{\"a\":Berlin}",
+        "]",
+        "\"",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_arena a = fresh();
+        daruma_str got = json_repair(str_of(cases[i]), &a, NULL);
+        if (got.n)
+            fail_msg("%s became " STR_FMT, cases[i], STR_ARG(got));
+    }
+}
+
+static void valid_json_stays_as_it_is(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"{}",   " {\"a\": 1 } ", "[1, 2]",      "\"{\\\"a\\\":1}\"",
+                                        "null", "-1e5",          "\"```json\"", "{\"a\":\"&quot;\",\"b\":\"x // y\"}"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_arena a = fresh();
+        assert_str(json_repair(str_of(cases[i]), &a, NULL), cases[i]);
+        assert_ptr_equal(json_repair(str_of(cases[i]), &a, NULL).p, cases[i]);
+    }
+}
+
+static uint64_t dice = 88172645463325252u;
+
+static uint32_t roll(uint32_t below)
+{
+    dice ^= dice << 13;
+    dice ^= dice >> 7;
+    dice ^= dice << 17;
+    return (uint32_t)(dice >> 32) % below;
+}
+
+static void whatever_breaks_the_result_is_valid_or_nothing(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "{\"path\":\"src/a.c\",\"content\":\"int main(void)\\n{\\n\\tputs(\\\"hi\\\");\\n}\\n\",\"mode\":420}",
+        "{\"q\":[{\"k\":\"v\",\"n\":-1.5e3},null,true,[[]],{}],\"s\":\"\xe6\x97\xa5\xe6\x9c\xac \\u00e9 it's\"}",
+        "```json\n{'a': None, b: [1, 2,], \"c\": \"x\" // y\n}\n```",
+    };
+    static const char bits[] = "{}[]\",:'\\ \n0eE-+.#/*tfnu`\x80\xe2";
+    char text[256];
+    for (int round = 0; round < 60000; round++) {
+        daruma_str from = str_of(texts[round % 3]);
+        size_t n = from.n;
+        memcpy(text, from.p, n);
+        for (uint32_t edits = 1 + roll(4); edits--;) {
+            size_t at = roll((uint32_t)n);
+            uint32_t how = roll(4);
+            if (how == 0)
+                n = at + 1;
+            else if (how == 1 && n > 2)
+                memmove(text + at, text + at + 1, --n - at);
+            else
+                text[at] = bits[roll(sizeof bits - 1)];
+        }
+        daruma_arena a = fresh();
+        daruma_str got = json_repair((daruma_str){text, n}, &a, NULL);
+        assert_true(!got.n || json_valid(got));
+        daruma_str again = json_repair(got, &a, NULL);
+        assert_true(again.p == got.p && again.n == got.n);
+        if (json_valid((daruma_str){text, n}))
+            assert_true(got.p == text && got.n == n);
+    }
+}
+
+static void every_prefix_is_closed_or_refused(void **state)
+{
+    (void)state;
+    daruma_str text = S("{\"a\":[1,{\"b\":\"c \\\"d\\\"\"},true],\"e\":\"f\",\"g\":null,\"h\":-1.5e3}");
+    for (size_t n = 1; n < text.n; n++) {
+        daruma_arena a = fresh();
+        bool cut = false;
+        daruma_str got = json_repair(str_sub(text, 0, n), &a, &cut);
+        if (!got.n || !cut || !json_is_object(got))
+            fail_msg("prefix of %zu bytes became " STR_FMT, n, STR_ARG(got));
+    }
+}
+
+static void depth_and_size_are_bounded(void **state)
+{
+    (void)state;
+    static char deep[100000];
+    memset(deep, '[', sizeof deep);
+    daruma_arena a = fresh();
+    assert_int_equal(json_repair((daruma_str){deep, sizeof deep}, &a, NULL).n, 0);
+    memset(deep, '"', sizeof deep);
+    deep[0] = '[';
+    json_repair((daruma_str){deep, sizeof deep}, &a, NULL);
+    char few[64];
+    daruma_arena small = arena_over(few, sizeof few);
+    assert_int_equal(
+        json_repair(S("{'a': 'a long text that does not fit into so little memory', 'b': 'c'}"), &small, NULL).n, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_around_it_goes),
+        cmocka_unit_test(slips_are_mended),
+        cmocka_unit_test(what_is_open_is_closed),
+        cmocka_unit_test(what_can_be_meant_in_two_ways_is_refused),
+        cmocka_unit_test(valid_json_stays_as_it_is),
+        cmocka_unit_test(whatever_breaks_the_result_is_valid_or_nothing),
+        cmocka_unit_test(every_prefix_is_closed_or_refused),
+        cmocka_unit_test(depth_and_size_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
