@@ -248,6 +248,8 @@ typedef struct daruma_failure {
     daruma_str subject; /* the parameter, message, model or tool it is about; may be empty */
     daruma_str code;    /* the provider's own code or type; may be empty */
     daruma_str message; /* the provider's message on one line, unwrapped, secrets removed */
+    const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
+    const char *label;  /* and for texts; NULL: it has none. Static */
 } daruma_failure;
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
@@ -476,13 +478,60 @@ typedef struct daruma_mend_policy {
     bool side_calls;                     /* a model may be asked on the side: summaries, explanations */
     bool summarize_on_compress;          /* large observations are summarised, else only masked */
     bool prune_orphans;                  /* calls without result are removed instead of answered (S-F12) */
+    bool sends_any;                      /* what was shortened at all is sent, however long it still is (P-F7) */
     uint32_t max_compress_retries;       /* times one request is sent again shorter */
     int64_t compression_threshold_chars; /* longer observations are summarised, strictly (P-F17) */
 } daruma_mend_policy;
 
+/* How a profile judges by itself: the first row that fits what was seen gives the kind. */
+typedef struct daruma_rule_row {
+    int from, to;             /* HTTP status, both included; 0, 0: none came; 0, 999: any */
+    int was;                  /* only what daruma judges to be of this kind; -1 any */
+    const char *const *words; /* one of these (lower case) is in the answer; NULL: any. Ends with NULL */
+    daruma_kind kind;
+    const char *type, *label; /* see daruma_failure; NULL: none */
+} daruma_rule_row;
+
+/* When a host tells of a case. */
+typedef enum daruma_when {
+    DARUMA_WHEN_FAILED,    /* a call failed and was judged */
+    DARUMA_WHEN_BEGIN,     /* the first remedy of the case begins */
+    DARUMA_WHEN_MENDED,    /* a remedy has changed what will be sent */
+    DARUMA_WHEN_BROKE,     /* a remedy could not be carried out, because something else failed */
+    DARUMA_WHEN_AGAIN,     /* a call will go out again */
+    DARUMA_WHEN_EXHAUSTED, /* more than one call was made and nothing is left to try */
+    DARUMA_WHEN_RECOVERED, /* the call that was sent again has succeeded */
+    DARUMA_WHEN_GIVEN_UP,  /* the case ended without an answer */
+} daruma_when;
+
+/* Which event is told then; of several rows the first that fits. None fits: nothing is told. */
+typedef struct daruma_event_row {
+    daruma_when when;
+    int kind;             /* only about this kind of failure; -1 any */
+    int remedy;           /* only with this remedy; -1 any */
+    unsigned flags;       /* bits of daruma_event_flag */
+    const char *name;     /* of the event */
+    const char *reason;   /* as told, unless the host has one; NULL none */
+    const char *strategy; /* NULL none */
+} daruma_event_row;
+
+enum daruma_event_flag {
+    DARUMA_EVENT_SPENT = 1 << 0,   /* only when the conversation was shortened as often as it may be */
+    DARUMA_EVENT_FAILED = 1 << 1,  /* counts calls that failed unmended; else those in all and the one to come */
+    DARUMA_EVENT_SHRINKS = 1 << 2, /* tells how often the conversation was shortened */
+};
+
+/* What people read instead of daruma's own words. `text` may hold {message}, {label}, {type}, {status}, {kind} and
+ * {advice}; a line with one of them that is not known is left out. */
+typedef struct daruma_text_row {
+    int kind; /* -1 any */
+    const char *text;
+} daruma_text_row;
+
 /* A policy is data: copy the standard one and change what you want. */
 typedef struct daruma_policy {
     const char *profile;
+    const char *variant;      /* "doc" or "code" where a seed's document and its code differ; else NULL */
     const daruma_rung *rungs; /* those of one kind stand together, top first */
     size_t nrungs;
     uint32_t max_attempts; /* calls to one target where the kind does not say */
@@ -490,10 +539,24 @@ typedef struct daruma_policy {
     bool enabled;          /* false: first failure is final */
     daruma_mend_policy mend;
     daruma_kind_policy kinds[DARUMA_KINDS];
+    bool deaf;                    /* advice of providers how long to wait is not heard (S-W6, P-F27) */
+    const daruma_rule_row *rules; /* the profile's own judgement; NULL: daruma's */
+    size_t nrules;
+    const daruma_event_row *events; /* NULL: daruma's */
+    size_t nevents;
+    const char *text;              /* the profile's own explanation; NULL: daruma's */
+    const daruma_text_row *advice; /* what {advice} is; the first row of the kind */
+    size_t nadvice;
 } daruma_policy;
 
 /* The policy of a profile by name ("default"); NULL when there is none. Static. */
 DARUMA_API const daruma_policy *daruma_policy_find(daruma_str profile);
+/* ... of the variant "doc" or "code"; empty: the first one, as above. A profile without variants is both. */
+DARUMA_API const daruma_policy *daruma_policy_variant(daruma_str profile, daruma_str variant);
+/* The name of the profile at `index`, in both variants once; NULL behind the last. Static. */
+DARUMA_API const char *daruma_policy_name(size_t index);
+/* The failure as the profile judges it: daruma_classify() and then this. Without rules of its own it is `f`. Pure. */
+DARUMA_API daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, const daruma_failure *f);
 DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
 
 #define DARUMA_CASE_RUNGS 96 /* rungs a policy may have: one counter each in the case */
@@ -603,12 +666,29 @@ typedef struct daruma_event {
     daruma_ms delay, took;
     int64_t attempts;  /* calls in all */
     daruma_str reason; /* free text, secrets are removed on writing */
+
+    /* Of mending: */
+    int64_t compress_attempt;               /* times the conversation was shortened so far */
+    int64_t steps_compressed;               /* tool results, or messages, that were shortened */
+    int64_t original_size, compressed_size; /* characters before and after */
+    int64_t pruned_count;                   /* tool calls that were removed */
+    int64_t answered_count;                 /* tool calls that got a neutral result */
+    daruma_str strategy;                    /* how it was mended: a word */
+    daruma_str what;                        /* what was done, for people */
+    daruma_str from, to;                    /* what was changed, and to what */
+    daruma_str original_error;              /* the words of the provider that led to it */
+    daruma_str mend_error;                  /* why a remedy could not be carried out; told as compression_error */
 } daruma_event;
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
     {                                                                                                                  \
-        .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1                                     \
+        .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1, .compress_attempt = -1,            \
+        .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1   \
     }
+
+/* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and
+ * e->remedy are to be set before. False: the profile is silent, write nothing. */
+DARUMA_API bool daruma_event_when(daruma_event *e, daruma_when when, const daruma_case *c);
 
 DARUMA_API void daruma_event_write(const daruma_event *e, daruma_buf *out); /* one JSON line, with newline */
 DARUMA_API void daruma_event_say(const daruma_event *e, daruma_buf *out);   /* one readable line */

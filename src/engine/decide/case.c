@@ -423,8 +423,16 @@ static void note_switch(daruma_case *c, int to)
         }
 }
 
+/* Is what goes out another request than the one that was refused? Then that one was no try of this. */
+static bool remade(const daruma_case *c, int to)
+{
+    unsigned needs = c->rung && c->rung != ABOVE ? c->policy->rungs[c->rung - 1].needs : 0;
+    return to == c->target && (needs & DARUMA_NEED_MEND) && !(needs & (DARUMA_NEED_TRIES | DARUMA_NEED_PARTIAL));
+}
+
 static daruma_admission go(daruma_case *c, int to, daruma_ms now)
 {
+    bool counts = !remade(c, to);
     note_switch(c, to);
     ward_enter(c->ward, &c->targets[to], c->permits, now);
     c->out = true;
@@ -432,7 +440,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
     c->attempts++;
-    bump(&c->calls[to]);
+    if (counts)
+        bump(&c->calls[to]);
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
 }
 

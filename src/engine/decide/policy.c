@@ -3,6 +3,7 @@
  * A rung says: when THIS fails, do THAT, at most so often in one case, if all of these are to
  * hand, after such a delay. The case climbs the rungs of a kind from the top and takes the
  * first whose needs are met. The last rung of a kind needs nothing. */
+#include "engine/decide/profiles.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -167,34 +168,56 @@ _Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a count
         .compression_threshold_chars = MEND_LARGE_CHARS                                                                \
     }
 
-static const daruma_policy profiles[] = {
-    {
-        .profile = "default",
-        .rungs = standard,
-        .nrungs = sizeof standard / sizeof *standard,
-        .max_attempts = 4,
-        .max_wait = RETRY_ADVICE_MS_MAX,
-        .enabled = true,
-        .mend = MENDS,
-        .kinds =
-            {
-                [DARUMA_RATE_LIMIT] = {.backoff = SLOW}, /* asked to slow down: we do */
-                [DARUMA_OVERLOADED] = {.backoff = USUAL},
-                [DARUMA_SERVER_ERROR] = {.backoff = USUAL},
-                [DARUMA_NETWORK] = {.backoff = USUAL},
-                [DARUMA_TIMEOUT] = {.max_attempts = 2, .backoff = USUAL}, /* each costs the whole patience */
-                [DARUMA_INTERRUPTED] = {.max_attempts = 2, .backoff = USUAL},
-                [DARUMA_MALFORMED_OUTPUT] = {.max_attempts = 3, .backoff = USUAL},
-                [DARUMA_UNKNOWN] = {.max_attempts = 2, .backoff = USUAL},
-            },
-    },
+static const daruma_policy usual = {
+    .profile = "default",
+    .rungs = standard,
+    .nrungs = sizeof standard / sizeof *standard,
+    .max_attempts = 4,
+    .max_wait = RETRY_ADVICE_MS_MAX,
+    .enabled = true,
+    .mend = MENDS,
+    .kinds =
+        {
+            [DARUMA_RATE_LIMIT] = {.backoff = SLOW}, /* asked to slow down: we do */
+            [DARUMA_OVERLOADED] = {.backoff = USUAL},
+            [DARUMA_SERVER_ERROR] = {.backoff = USUAL},
+            [DARUMA_NETWORK] = {.backoff = USUAL},
+            [DARUMA_TIMEOUT] = {.max_attempts = 2, .backoff = USUAL}, /* each costs the whole patience */
+            [DARUMA_INTERRUPTED] = {.max_attempts = 2, .backoff = USUAL},
+            [DARUMA_MALFORMED_OUTPUT] = {.max_attempts = 3, .backoff = USUAL},
+            [DARUMA_UNKNOWN] = {.max_attempts = 2, .backoff = USUAL},
+        },
 };
+
+static const daruma_policy *profile_at(size_t i)
+{
+    return i == 0 ? &usual : i <= nseed_profiles ? &seed_profiles[i - 1] : NULL;
+}
+
+const daruma_policy *daruma_policy_variant(daruma_str profile, daruma_str variant)
+{
+    const daruma_policy *p;
+    for (size_t i = 0; (p = profile_at(i)); i++)
+        if (str_eq(profile, str_of(p->profile)) &&
+            (!variant.n || (p->variant ? str_eq(variant, str_of(p->variant))
+                                       : str_eq(variant, S("doc")) || str_eq(variant, S("code")))))
+            return p;
+    return NULL;
+}
 
 const daruma_policy *daruma_policy_find(daruma_str profile)
 {
-    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
-        if (str_eq(profile, str_of(profiles[i].profile)))
-            return &profiles[i];
+    return daruma_policy_variant(profile, S(""));
+}
+
+const char *daruma_policy_name(size_t index)
+{
+    const daruma_policy *p;
+    for (size_t i = 0; (p = profile_at(i)); i++) {
+        bool second = i && str_eq(str_of(profile_at(i - 1)->profile), str_of(p->profile));
+        if (!second && index-- == 0)
+            return p->profile;
+    }
     return NULL;
 }
 
@@ -258,10 +281,82 @@ static void print_numbers(const daruma_policy *p, daruma_buf *out)
     }
 }
 
+static void print_mending(const daruma_mend_policy *m, daruma_buf *out)
+{
+    if (!m->enabled) {
+        BUF_LIT(out, "\nNothing is mended.\n");
+        return;
+    }
+    BUF_LIT(out, "\nMending: ");
+    if (m->max_compress_retries) {
+        buf_printf(out, "a conversation is shortened at most %u time%s a request; ", m->max_compress_retries,
+                   m->max_compress_retries == 1 ? "" : "s");
+        if (m->compression_threshold_chars > 0)
+            buf_printf(out, "tool output of more than %lld characters is %s; ",
+                       (long long)m->compression_threshold_chars,
+                       m->summarize_on_compress ? "summarised" : "cut to its beginning");
+    }
+    buf_printf(out, "a tool call without result %s; ", m->prune_orphans ? "is removed" : "gets a neutral one");
+    buf_printf(out, "a model %s asked on the side.\n", m->side_calls ? "may be" : "is not");
+}
+
+/* "400-499", "429", "none", "any" */
+static void print_status(const daruma_rule_row *r, daruma_buf *out)
+{
+    if (r->from == 0)
+        buf_putz(out, r->to == 0 ? "none" : "any");
+    else if (r->from == r->to)
+        buf_printf(out, "%d", r->from);
+    else
+        buf_printf(out, "%d-%d", r->from, r->to);
+}
+
+static void print_rules(const daruma_policy *p, daruma_buf *out)
+{
+    if (!p->nrules)
+        return;
+    BUF_LIT(out,
+            "\nHow it judges; the first row that fits:\n\n| status | judged as | one of these words | is | its name |\n"
+            "|---|---|---|---|---|\n");
+    for (size_t i = 0; i < p->nrules; i++) {
+        const daruma_rule_row *r = &p->rules[i];
+        BUF_LIT(out, "| ");
+        print_status(r, out);
+        buf_printf(out, " | %s | ", r->was < 0 ? "any" : daruma_kind_name((daruma_kind)r->was));
+        for (size_t k = 0; r->words && r->words[k]; k++) {
+            buf_putz(out, k ? ", `" : "`");
+            buf_putz(out, r->words[k]);
+            buf_putz(out, "`");
+        }
+        buf_printf(out, " | %s | %s |\n", daruma_kind_name(r->kind), r->type ? r->type : "");
+    }
+}
+
+static void print_events(const daruma_policy *p, daruma_buf *out)
+{
+    static const char *const when[] = {"a call failed",    "recovery begins", "a remedy changed it", "a remedy broke",
+                                       "it is sent again", "all was tried",   "it recovered",        "it is given up"};
+    if (!p->events)
+        return;
+    BUF_LIT(out, "\nWhat it tells; the first row that fits:\n\n| when | about | with | event |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < p->nevents; i++) {
+        const daruma_event_row *e = &p->events[i];
+        buf_printf(out, "| %s | %s | %s | `%s`", when[e->when],
+                   e->kind < 0 ? "any" : daruma_kind_name((daruma_kind)e->kind),
+                   e->remedy < 0 ? "any" : daruma_remedy_name((daruma_remedy_kind)e->remedy), e->name);
+        if (e->reason)
+            buf_printf(out, " reason `%s`", e->reason);
+        if (e->strategy)
+            buf_printf(out, " strategy `%s`", e->strategy);
+        BUF_LIT(out, " |\n");
+    }
+}
+
 void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
 {
     static const char *const after[] = {"at once", "as advised, else backoff", "backoff"};
-    buf_printf(out, "# What daruma does: profile `%s`\n\n", p->profile);
+    buf_printf(out, "# What daruma does: profile `%s`%s%s\n\n", p->profile, p->variant ? ", variant " : "",
+               p->variant ? p->variant : "");
     BUF_LIT(out, "When something fails, the rungs of its kind are tried from the top; the first whose needs are met\n"
                  "is taken. `at most` counts per request. No wait is longer than ");
     buf_duration(out, p->max_wait);
@@ -277,6 +372,11 @@ void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
         print_needs(r->needs, out);
         buf_printf(out, " | %s |\n", after[r->after]);
     }
+    print_mending(&p->mend, out);
     BUF_LIT(out, "\nThe numbers of the kinds that are sent again:\n\n");
     print_numbers(p, out);
+    print_rules(p, out);
+    print_events(p, out);
+    if (p->text)
+        buf_printf(out, "\nWhat it says:\n\n%s\n", p->text);
 }

@@ -48,6 +48,7 @@ static void put_number(daruma_buf *out, const char *field, int64_t v)
 static void write_failure(const daruma_failure *f, daruma_buf *out)
 {
     put_word(out, "kind", daruma_kind_name(f->kind));
+    put_word(out, "error_type", f->type ? f->type : "");
     put_word(out, "tool_kind", daruma_tool_kind_name(f->tool_kind));
     put_word(out, "severity", daruma_severity_name(f->severity));
     name(out, "retryable");
@@ -61,6 +62,22 @@ static void write_failure(const daruma_failure *f, daruma_buf *out)
     put_number(out, "used", f->used);
     put_number(out, "requested", f->requested);
     put_word(out, "rule", daruma_rule_name(f->rule));
+}
+
+static void write_mending(const daruma_event *e, daruma_buf *out)
+{
+    put_number(out, "compress_attempt", e->compress_attempt);
+    put_number(out, "steps_compressed", e->steps_compressed);
+    put_number(out, "original_size_chars", e->original_size);
+    put_number(out, "compressed_size_chars", e->compressed_size);
+    put_number(out, "pruned_count", e->pruned_count);
+    put_number(out, "answered_count", e->answered_count);
+    put_text(out, "strategy", e->strategy);
+    put_text(out, "what", e->what);
+    put_text(out, "from", e->from);
+    put_text(out, "to", e->to);
+    put_text(out, "original_error", e->original_error);
+    put_text(out, "compression_error", e->mend_error);
 }
 
 void daruma_event_write(const daruma_event *e, daruma_buf *out)
@@ -97,6 +114,7 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     put_number(out, "attempts", e->attempts);
     put_number(out, "took_ms", e->took);
     put_text(out, "reason", e->reason);
+    write_mending(e, out);
     BUF_LIT(out, "}\n");
 }
 
@@ -157,6 +175,14 @@ static void say_end(const daruma_event *e, daruma_buf *out)
     }
 }
 
+static void say_part(daruma_buf *out, const char *before, daruma_str text)
+{
+    if (!text.n)
+        return;
+    buf_putz(out, before);
+    say_text(text, out);
+}
+
 void daruma_event_say(const daruma_event *e, daruma_buf *out)
 {
     if (e->at.wall > 0) {
@@ -177,9 +203,12 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
         buf_printf(out, "  call %lld", (long long)e->attempt);
     if (e->outcome != DARUMA_OUTCOME_PENDING)
         say_end(e, out);
-    if (e->reason.n) {
-        BUF_LIT(out, "  ");
-        say_text(e->reason, out);
-    }
+    say_part(out, "  ", e->reason);
+    say_part(out, "  ", e->what);
+    if (e->original_size >= 0 && e->compressed_size >= 0)
+        buf_printf(out, "  %lld -> %lld characters", (long long)e->original_size, (long long)e->compressed_size);
+    say_part(out, "  from ", e->from);
+    say_part(out, " to ", e->to);
+    say_part(out, "  ", e->mend_error);
     BUF_LIT(out, "\n");
 }

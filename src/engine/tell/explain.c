@@ -152,7 +152,8 @@ static int targets_called(const daruma_case *c)
 /* "waited and tried again, used another key and ..." */
 static bool put_remedies(daruma_buf *out, uint32_t remedies)
 {
-    remedies &= ~(1u << DARUMA_REMEDY_NONE | 1u << DARUMA_REMEDY_KEEP_PARTIAL | 1u << DARUMA_REMEDY_EXPLAIN);
+    remedies &= ~(1u << DARUMA_REMEDY_NONE | 1u << DARUMA_REMEDY_KEEP_PARTIAL | 1u << DARUMA_REMEDY_EXPLAIN |
+                  1u << DARUMA_REMEDY_APOLOGISE);
     for (uint32_t left = remedies; left; left &= left - 1) {
         if (left != remedies)
             buf_putz(out, left & (left - 1) ? ", " : " and ");
@@ -223,8 +224,71 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
     BUF_LIT(out, ".");
 }
 
+/* ---- in a profile's own words --------------------------------------------------------- */
+
+static daruma_str advice_for(const daruma_policy *p, daruma_kind k)
+{
+    for (size_t i = 0; i < p->nadvice; i++)
+        if (p->advice[i].kind < 0 || p->advice[i].kind == (int)k)
+            return str_of(p->advice[i].text);
+    return (daruma_str){0};
+}
+
+/* Writes what a {word} stands for; false when that is not known. */
+static bool put_word(daruma_buf *out, daruma_str word, const daruma_failure *f, const daruma_policy *p)
+{
+    size_t before = out->n;
+    if (str_eq(word, S("message")))
+        put_clean(out, f->message, FAILURE_TEXT_BYTES_MAX);
+    else if (str_eq(word, S("label")))
+        buf_putz(out, f->label ? f->label : "");
+    else if (str_eq(word, S("type")))
+        buf_putz(out, f->type ? f->type : "");
+    else if (str_eq(word, S("kind")))
+        buf_putz(out, daruma_kind_name(f->kind));
+    else if (str_eq(word, S("advice")))
+        buf_put(out, advice_for(p, f->kind));
+    else if (str_eq(word, S("status")) && f->status > 0)
+        buf_int(out, f->status);
+    return out->n > before;
+}
+
+/* A line of the text; nothing of it when a word in it is not known. */
+static bool put_line(daruma_buf *out, daruma_str line, const daruma_failure *f, const daruma_policy *p)
+{
+    size_t begun = out->n;
+    while (line.n) {
+        daruma_str plain = str_cut(&line, '{');
+        buf_put(out, plain);
+        if (plain.p + plain.n == line.p + line.n) /* no brace: that was all */
+            break;
+        if (!put_word(out, str_cut(&line, '}'), f, p)) {
+            out->n = begun;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void put_text(daruma_buf *out, const daruma_failure *f, const daruma_policy *p)
+{
+    daruma_str rest = str_of(p->text);
+    size_t begun = out->n;
+    for (bool first = true; rest.n; first = false) {
+        size_t before = out->n;
+        if (!first && before > begun)
+            BUF_LIT(out, "\n");
+        if (!put_line(out, str_cut(&rest, '\n'), f, p))
+            out->n = before;
+    }
+}
+
 void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *out)
 {
+    if (c && c->policy && c->policy->text) {
+        put_text(out, f, c->policy);
+        return;
+    }
     put_what(out, f, c);
     put_details(out, f);
     BUF_LIT(out, ".");

@@ -1,0 +1,264 @@
+/* profiles.c - the systems that daruma stands on, as rows of tables. A profile does what its seed does, weaknesses
+ * included; `default` does better. Where a seed's document and its code differ there are two variants of it.
+ *
+ *     penguiflow          the wrapper around one step of its planner: compress once, else apologise or raise
+ *     penguiflow-client   its LiteLLM client below that
+ *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down
+ *     swarm               fixed waits, prunes unfinished tool calls, answers with the error */
+#include "engine/decide/profiles.h"
+#include "base/limits.h"
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
+#define ANY         (-1)
+#define TIME        DARUMA_NEED_TIME
+#define CLEAN       DARUMA_NEED_CLEAN
+#define TRIES       DARUMA_NEED_TRIES
+#define SIDE        DARUMA_NEED_SIDE
+#define MEND        (TIME | CLEAN | DARUMA_NEED_MEND)
+#define SHRINK      (MEND | DARUMA_NEED_SHRINK)
+#define RESEND      (TIME | CLEAN | TRIES)
+
+enum { OFTEN = 64, STATUS_MAX = 999 };
+
+#define R(k, r, times, needs, after)                                                                                   \
+    {                                                                                                                  \
+        DARUMA_##k, DARUMA_REMEDY_##r, times, needs, DARUMA_##after                                                    \
+    }
+#define RULE(from, to, was, words, kind, type, label)                                                                  \
+    {                                                                                                                  \
+        from, to, was, words, DARUMA_##kind, type, label                                                               \
+    }
+#define E(when, kind, remedy, flags, name, reason, strategy)                                                           \
+    {                                                                                                                  \
+        DARUMA_WHEN_##when, kind, remedy, flags, name, reason, strategy                                                \
+    }
+#define WORDS (const char *const[])
+
+static const daruma_event_row silence[1]; /* a table without rows that is told of */
+
+// clang-format off
+
+/* ---- PenguiFlow -------------------------------------------------------------------------- */
+
+/* P-F2, in its order. Classes of exceptions are what their SDK makes of a status. `max_tokens` is one of the words:
+ * an error about the output cap counts as a context that is too long (P-W2). */
+#define PENGUIFLOW_CONTEXT                                                                                             \
+    "input is too long", "context length", "maximum context", "token limit", "context_length_exceeded", "max_tokens",  \
+    "too many tokens", "exceeds the model"
+
+static const daruma_rule_row penguiflow_rules[] = {
+    /*   status           judged          one of these words                      kind             its name */
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL,                                   TIMEOUT,         "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,            NULL,                                   TIMEOUT,         "timeout", "Timeout"),
+    RULE(504, 504,        ANY,            NULL,                                   TIMEOUT,         "timeout", "Timeout"),
+    RULE(429, 429,        ANY,            NULL,                                   RATE_LIMIT,      "rate_limit", "RateLimitError"),
+    RULE(500, STATUS_MAX, ANY,            NULL,                                   SERVER_ERROR,    "service_unavailable", "InternalServerError"),
+    RULE(0,   STATUS_MAX, ANY,            (WORDS{PENGUIFLOW_CONTEXT, NULL}),      CONTEXT_LENGTH,  "context_length_exceeded", "BadRequestError"),
+    /* LiteLLM's own class for it is neither BadRequest nor known (P-W1). */
+    RULE(400, 400,        ANY,            (WORDS{"contextwindowexceeded", NULL}), UNKNOWN,         "unknown", "ContextWindowExceededError"),
+    RULE(400, 400,        ANY,            NULL,                                   INVALID_MESSAGE, "bad_request_other", "BadRequestError"),
+    RULE(0,   STATUS_MAX, ANY,            NULL,                                   UNKNOWN,         "unknown", NULL),
+};
+
+/* Kinds without rungs are raised: the caller gets the error as it is (P-F10). */
+static const daruma_rung penguiflow_doc[] = {
+    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK | SIDE,       NOW),
+    R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
+    R(INVALID_MESSAGE, APOLOGISE, 1,     TIME | CLEAN | SIDE, NOW), /* P-F12: the document has the model apologise */
+    R(INVALID_MESSAGE, EXPLAIN,   1,     0,                   NOW),
+};
+static const daruma_rung penguiflow_code[] = {
+    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK | SIDE,       NOW),
+    R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
+    R(INVALID_MESSAGE, EXPLAIN,   1,     0,                   NOW),
+};
+
+/* P-F6 to P-F9: an attempt for every failure, no success after compression, none when nothing could be compressed,
+ * a success for an apology. */
+static const daruma_event_row penguiflow_events[] = {
+    E(FAILED,   ANY,                    ANY,                     DARUMA_EVENT_SHRINKS, "error_recovery_attempt", NULL, NULL),
+    E(MENDED,   ANY,                    DARUMA_REMEDY_SUMMARISE, DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
+    E(BROKE,    ANY,                    ANY,                     0,                    "error_recovery_failed",  "compression_failed", NULL),
+    E(GIVEN_UP, DARUMA_CONTEXT_LENGTH,  ANY,                     DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
+    E(GIVEN_UP, DARUMA_INVALID_MESSAGE, ANY,                     0,                    "error_recovery_success", NULL, "graceful_failure"),
+};
+
+#define PENGUIFLOW_TEXT                                                                                                \
+    "I'm sorry, but I encountered an issue while processing your request: {message}. "                                 \
+    "Please try again or rephrase your question."
+
+/* P-F24: three calls, 1 s and 2 s between them; a timeout is called again at once. Nothing else comes again. */
+static const daruma_rule_row penguiflow_client_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,    "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,            NULL, TIMEOUT,    "timeout", "Timeout"),
+    RULE(504, 504,        ANY,            NULL, TIMEOUT,    "timeout", "Timeout"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT, "rate_limit", "RateLimitError"),
+    RULE(503, 503,        ANY,            NULL, OVERLOADED, "service_unavailable", "ServiceUnavailableError"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,    "unknown", NULL),
+};
+static const daruma_rung penguiflow_client[] = {
+    R(RATE_LIMIT, WAIT_RETRY, OFTEN, RESEND, GROW),
+    R(OVERLOADED, WAIT_RETRY, OFTEN, RESEND, GROW),
+    R(TIMEOUT,    RETRY,      OFTEN, RESEND, NOW),
+};
+
+/* P-F25, P-F26, P-F28, P-F30. */
+static const daruma_rule_row penguiflow_native_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT,          NULL, TIMEOUT,          "timeout", "LLMTimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_MALFORMED_OUTPUT, NULL, MALFORMED_OUTPUT, "validation", "LLMValidationError"),
+    RULE(400, 499,        ANY, (WORDS{"invalid_json_schema", "invalid schema for response_format", "response_format is invalid",
+                                      "output_format.schema", "additionalproperties", "must be text or json_object",
+                                      "response_format json_object is not supported", NULL}),
+                                                         INVALID_TOOL_SCHEMA, "invalid_request", "LLMInvalidRequestError"),
+    RULE(400, 499,        ANY, (WORDS{PENGUIFLOW_CONTEXT, "maximum tokens", "context window", NULL}),
+                                                         CONTEXT_LENGTH,   "context_length_exceeded", "LLMContextLengthError"),
+    RULE(401, 401,        ANY,                     NULL, AUTH,             "auth", "LLMAuthError"),
+    RULE(403, 403,        ANY,                     NULL, AUTH,             "auth", "LLMAuthError"),
+    RULE(429, 429,        ANY,                     NULL, RATE_LIMIT,       "rate_limit", "LLMRateLimitError"),
+    RULE(408, 408,        ANY,                     NULL, TIMEOUT,          "timeout", "LLMTimeoutError"),
+    RULE(504, 504,        ANY,                     NULL, TIMEOUT,          "timeout", "LLMTimeoutError"),
+    RULE(500, STATUS_MAX, ANY,                     NULL, SERVER_ERROR,     "server", "LLMServerError"),
+    RULE(400, 499,        ANY,                     NULL, INVALID_MESSAGE,  "invalid_request", "LLMInvalidRequestError"),
+    RULE(0,   STATUS_MAX, ANY,                     NULL, UNKNOWN,          "unknown", "LLMError"),
+};
+static const daruma_rung penguiflow_native[] = {
+    R(RATE_LIMIT,          WAIT_RETRY,   OFTEN, RESEND,                          ADVICE),
+    R(SERVER_ERROR,        WAIT_RETRY,   OFTEN, RESEND,                          GROW),
+    R(TIMEOUT,             WAIT_RETRY,   OFTEN, RESEND,                          GROW),
+    R(INVALID_TOOL_SCHEMA, LOWER_FORMAT, 2,     MEND,                            NOW),
+    R(MALFORMED_OUTPUT,    ASK_AGAIN,    OFTEN, TIME | TRIES | DARUMA_NEED_MEND, NOW),
+};
+
+/* ---- Swarm -------------------------------------------------------------------------------- */
+
+/* S-F2, S-F10. What the SDK throws for a 504 or 52x it has no class for (S-W2). */
+static const daruma_rule_row swarm_rules[] = {
+    RULE(400, 400,        ANY,            (WORDS{"tool_use", "tool_result", "tool_use_id", "tool use", "tool result",
+                                                 "corresponding tool_result", "must immediately follow", NULL}),
+                                                ORPHAN_TOOL_CALL,  "BadRequest", "BadRequestError"),
+    RULE(400, 400,        ANY,            NULL, INVALID_MESSAGE,   "BadRequest", "BadRequestError"),
+    RULE(401, 401,        ANY,            NULL, AUTH,              "Unauthorized", "UnauthorizedError"),
+    RULE(402, 402,        ANY,            NULL, QUOTA,             "PaymentRequired", "PaymentRequiredError"),
+    RULE(403, 403,        ANY,            NULL, PERMISSION,        "Forbidden", "ForbiddenError"),
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
+    RULE(502, 503,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
+    RULE(422, 422,        ANY,            NULL, INVALID_PARAMETER, "UnprocessableEntity", "Error"),
+    RULE(404, 499,        ANY,            NULL, UNKNOWN,           "ClientError", "Error"),
+    RULE(500, STATUS_MAX, ANY,            NULL, UNKNOWN,           "UnknownAPIError", "Error"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "TimeoutError"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, NETWORK,           "StandardError", "StandardError"),
+};
+
+static const daruma_rung swarm[] = {
+    R(ORPHAN_TOOL_CALL,  REPAIR_HISTORY, 1,     MEND,   NOW),
+    R(ORPHAN_TOOL_CALL,  EXPLAIN,        1,     0,      NOW),
+    R(INVALID_MESSAGE,   EXPLAIN,        1,     0,      NOW),
+    R(INVALID_PARAMETER, EXPLAIN,        1,     0,      NOW),
+    R(AUTH,              EXPLAIN,        1,     0,      NOW),
+    R(QUOTA,             EXPLAIN,        1,     0,      NOW),
+    R(PERMISSION,        EXPLAIN,        1,     0,      NOW),
+    R(UNKNOWN,           EXPLAIN,        1,     0,      NOW),
+    R(RATE_LIMIT,        WAIT_RETRY,     OFTEN, RESEND, GROW), /* and then it is raised (S-F4) */
+    R(SERVER_ERROR,      WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(OVERLOADED,        WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(TIMEOUT,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(NETWORK,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+};
+
+/* S-F6 to S-F8. */
+static const daruma_event_row swarm_events[] = {
+    E(MENDED,    ANY, DARUMA_REMEDY_REPAIR_HISTORY, 0,                   "orphan_tool_calls_pruned", NULL, NULL),
+    E(AGAIN,     ANY, DARUMA_REMEDY_WAIT_RETRY,     DARUMA_EVENT_FAILED, "llm_retry_attempt",        NULL, NULL),
+    E(EXHAUSTED, ANY, DARUMA_REMEDY_NONE,           DARUMA_EVENT_FAILED, "llm_retry_exhausted",      NULL, NULL),
+    E(GIVEN_UP,  ANY, DARUMA_REMEDY_EXPLAIN,        0,                   "llm_request_failed",       NULL, NULL),
+};
+
+/* S-F3. */
+#define SWARM_TEXT                                                                                                     \
+    "I encountered an error while processing your request:\n\n"                                                        \
+    "**Error Type:** {label}\n**Status Code:** {status}\n**Message:** {message}\n\n"                                   \
+    "This error indicates a problem that cannot be automatically recovered. {advice}"
+
+static const daruma_text_row swarm_advice[] = {
+    {DARUMA_AUTH,             "Please check your API credentials."},
+    {DARUMA_QUOTA,            "Please check your account billing status."},
+    {DARUMA_PERMISSION,       "You may not have permission to access this resource."},
+    {DARUMA_INVALID_MESSAGE,  "The request format may be invalid."},
+    {DARUMA_ORPHAN_TOOL_CALL, "The request format may be invalid."},
+    {ANY,                     "Please review the error and try again."},
+};
+
+// clang-format on
+
+#define DOUBLING(from, most)                                                                                           \
+    {                                                                                                                  \
+        .backoff = {.base = from, .cap = most, .factor_milli = 2000 }                                                  \
+    }
+#define FIXED                                                                                                          \
+    {                                                                                                                  \
+        .backoff = {.base = 15000, .cap = 15000, .factor_milli = 1000 }                                                \
+    }
+#define PENGUIFLOW_MENDS                                                                                               \
+    {                                                                                                                  \
+        .enabled = true, .side_calls = true, .summarize_on_compress = true, .sends_any = true,                         \
+        .max_compress_retries = 1, .compression_threshold_chars = MEND_LARGE_CHARS                                     \
+    }
+#define PENGUIFLOW(which, ladder)                                                                                      \
+    {                                                                                                                  \
+        .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = 1,        \
+        .max_wait = RETRY_ADVICE_MS_MAX, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,                      \
+        .rules = penguiflow_rules, .nrules = COUNT(penguiflow_rules), .events = penguiflow_events,                     \
+        .nevents = COUNT(penguiflow_events), .text = PENGUIFLOW_TEXT                                                   \
+    }
+#define SWARM(which, calls)                                                                                            \
+    {                                                                                                                  \
+        .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
+        .max_wait = RETRY_ADVICE_MS_MAX, .enabled = true, .mend = {.enabled = true, .prune_orphans = true},            \
+        .deaf = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events,                      \
+        .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice),    \
+        .kinds = {                                                                                                     \
+            [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
+            [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
+            [DARUMA_OVERLOADED] = FIXED,                                                                               \
+            [DARUMA_TIMEOUT] = FIXED,                                                                                  \
+            [DARUMA_NETWORK] = FIXED,                                                                                  \
+        }                                                                                                              \
+    }
+
+const daruma_policy seed_profiles[] = {
+    PENGUIFLOW("doc", penguiflow_doc),
+    PENGUIFLOW("code", penguiflow_code),
+    {
+        .profile = "penguiflow-client",
+        .rungs = penguiflow_client,
+        .nrungs = COUNT(penguiflow_client),
+        .max_attempts = 3,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .enabled = true,
+        .deaf = true,
+        .rules = penguiflow_client_rules,
+        .nrules = COUNT(penguiflow_client_rules),
+        .events = silence,
+        .kinds = {[DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000), [DARUMA_OVERLOADED] = DOUBLING(1000, 4000)},
+    },
+    {
+        .profile = "penguiflow-native",
+        .rungs = penguiflow_native,
+        .nrungs = COUNT(penguiflow_native),
+        .max_attempts = 4,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .enabled = true,
+        .mend = {.enabled = true},
+        .rules = penguiflow_native_rules,
+        .nrules = COUNT(penguiflow_native_rules),
+        .events = silence,
+        .kinds = {[DARUMA_RATE_LIMIT] = DOUBLING(1000, 30000),
+                  [DARUMA_SERVER_ERROR] = DOUBLING(1000, 30000),
+                  [DARUMA_TIMEOUT] = DOUBLING(1000, 30000)},
+    },
+    SWARM("doc", 4),  /* S-F4: the document says three retries, */
+    SWARM("code", 3), /* the code makes three calls */
+};
+const size_t nseed_profiles = COUNT(seed_profiles);
