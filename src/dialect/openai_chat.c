@@ -1,6 +1,7 @@
 /* openai_chat.c - OpenAI Chat Completions, as OpenAI and the many who copy it send it:
  * https://platform.openai.com/docs/api-reference/chat and .../chat-streaming. */
 #include "dialect/parts.h"
+#include "dialect/shapes.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -251,4 +252,7 @@ const dialect dialect_openai = {
     .write_stream_error = write_stream_error,
     .write_message = write_message,
     .write_message_stream = write_message_stream,
+    .quirks = CHAT_QUIRKS,
+    .read = chat_read,
+    .write = chat_write,
 };

@@ -1,0 +1,626 @@
+/* convo_write.c - see convo_write.h. */
+#include "dialect/convo_write.h"
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/limits.h"
+
+/* ---- reading ---- */
+
+json_iter quick_open(daruma_str value)
+{
+    json_iter it = json_open(value);
+    it.quick = true;
+    return it;
+}
+
+static void field_take(field *f, size_t n, daruma_str key, daruma_str value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (key_is(key, f[i].key)) {
+            f[i].value = value;
+            return;
+        }
+}
+
+void fields_of(daruma_str object, field *f, size_t n)
+{
+    daruma_str key, value;
+    if (!json_is_object(object))
+        return;
+    for (json_iter it = quick_open(object); json_next(&it, &key, &value);)
+        field_take(f, n, key, value);
+}
+
+/* Is it nested deeper than we read? Asked only when reading failed. */
+static bool too_deep(daruma_str text)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        char b = text.p[i];
+        if (b == '"') {
+            const char *end = json_string_end_quick(text.p + i, text.p + text.n);
+            if (!end)
+                return false;
+            i = (size_t)(end - text.p) - 1;
+        } else if (b == '{' || b == '[') {
+            if (++depth > JSON_DEPTH_MAX)
+                return true;
+        } else if ((b == '}' || b == ']') && depth) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+daruma_status fields_of_body(daruma_str body, field *f, size_t n)
+{
+    daruma_str key, value;
+    json_iter it = whole_open(body);
+    while (json_next(&it, &key, &value))
+        field_take(f, n, key, value);
+    if (whole_ok(&it))
+        return DARUMA_OK;
+    return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
+}
+
+daruma_str text_of(convo *c, daruma_str value)
+{
+    daruma_str text = json_text(value, c->arena);
+    c->full |= c->arena->full;
+    return text;
+}
+
+bool null_or_none(daruma_str value)
+{
+    return value.n == 0 || json_is_null(value);
+}
+
+int tri_of(daruma_str value)
+{
+    return json_is_true(value) ? 1 : value.n == 5 && value.p[0] == 'f' ? 0 : -1;
+}
+
+void media_from_url(convo_part *p, daruma_str url)
+{
+    size_t comma = str_istarts(url, S("data:")) ? str_findch(url, ',') : STR_NONE;
+    daruma_str head = comma == STR_NONE ? (daruma_str){0} : str_sub(url, 5, comma - 5);
+    if (str_ends(head, S(";base64"))) {
+        p->media = str_from(url, comma + 1);
+        p->media_type = str_cut(&head, ';');
+    } else {
+        p->media = url;
+        p->media_url = true;
+    }
+}
+
+daruma_str path_at(convo *c, const char *before, size_t index, const char *after)
+{
+    daruma_buf b = buf_in(c->arena);
+    buf_putz(&b, before);
+    buf_int(&b, (int64_t)index);
+    buf_putz(&b, after);
+    c->full |= b.full;
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
+{
+    if (!c->tools && !(c->tools = ARENA_NEW(c->arena, convo_tool, of))) {
+        c->full = true;
+        return NULL;
+    }
+    convo_tool *t = &c->tools[c->ntools++];
+    *t = (convo_tool){.raw = raw};
+    return t;
+}
+
+size_t parts_live(const convo_message *m, part_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nparts; i++)
+        n += part_lives(&m->parts[i], kind);
+    return n;
+}
+
+/* ---- walking and replacing ---- */
+
+splice splice_open(daruma_buf *out, daruma_str value)
+{
+    static const daruma_str empty = LIT("{}");
+    if (!json_is_object(value) && !json_is_array(value))
+        value = empty;
+    splice s = {.out = out, .it = quick_open(value), .at = value.p + 1, .close = value.p[0] == '{' ? '}' : ']'};
+    buf_putc(out, value.p[0]);
+    return s;
+}
+
+bool splice_next(splice *s, daruma_str *key, daruma_str *value)
+{
+    daruma_str name;
+    if (s->from) { /* the member before, kept or not, lies behind us */
+        s->at = s->value.p + s->value.n;
+        s->passed++;
+        s->from = NULL;
+    }
+    if (!json_step(&s->it, &name))
+        return false;
+    s->from = s->close == '}' ? name.p - 1 : s->it.p;
+    if (!json_pass(&s->it, &s->value)) {
+        s->from = NULL;
+        return false;
+    }
+    *value = s->value;
+    if (key)
+        *key = name;
+    return true;
+}
+
+/* What stands before the member in hand: as it was, but no comma before the first that is written. */
+static void splice_lead(splice *s)
+{
+    if (s->kept == 0 ? s->passed == 0 : s->passed > 0)
+        buf_put(s->out, (daruma_str){s->at, (size_t)(s->from - s->at)});
+    else if (s->kept)
+        buf_putc(s->out, ',');
+    s->kept++;
+}
+
+void splice_keep(splice *s)
+{
+    splice_lead(s);
+    buf_put(s->out, (daruma_str){s->from, (size_t)(s->value.p + s->value.n - s->from)});
+}
+
+void splice_key(splice *s)
+{
+    splice_lead(s);
+    buf_put(s->out, (daruma_str){s->from, (size_t)(s->value.p - s->from)});
+}
+
+void splice_named(splice *s, daruma_str name)
+{
+    splice_lead(s);
+    if (s->close != '}')
+        return;
+    buf_json(s->out, name);
+    buf_putc(s->out, ':');
+}
+
+void splice_add(splice *s, daruma_str name)
+{
+    if (s->kept++)
+        buf_putc(s->out, ',');
+    if (s->close != '}')
+        return;
+    buf_json(s->out, name);
+    buf_putc(s->out, ':');
+}
+
+void splice_close(splice *s)
+{
+    const char *end = s->it.p ? s->it.p - 1 : s->at;
+    if (s->kept && end > s->at)
+        buf_put(s->out, (daruma_str){s->at, (size_t)(end - s->at)}); /* the white space before it */
+    buf_putc(s->out, s->close);
+}
+
+weave weave_open(daruma_buf *out, daruma_str list)
+{
+    weave w = {.out = out, .list = json_is_array(list) ? list : (daruma_str){0}};
+    buf_putc(out, '[');
+    w.at = w.list.n ? w.list.p + 1 : NULL;
+    return w;
+}
+
+static const char *white_end(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\n' || *p == '\r' || *p == '\t'))
+        p++;
+    return p;
+}
+
+/* Do `raw` and what was written last follow each other in the list, with a comma between them or (before the first)
+ * none? */
+static bool weave_follows(const weave *w, daruma_str raw)
+{
+    if (!w->at || !lies_in(raw, w->list) || raw.p < w->at)
+        return false;
+    const char *p = white_end(w->at, raw.p);
+    if (w->n) {
+        if (p == raw.p || *p != ',')
+            return false;
+        p = white_end(p + 1, raw.p);
+    }
+    return p == raw.p;
+}
+
+void weave_next(weave *w, daruma_str raw)
+{
+    if (weave_follows(w, raw))
+        buf_put(w->out, (daruma_str){w->at, (size_t)(raw.p - w->at)});
+    else if (w->n)
+        buf_putc(w->out, ',');
+    w->at = lies_in(raw, w->list) ? raw.p + raw.n : NULL;
+    w->n++;
+}
+
+void weave_raw(weave *w, daruma_str raw)
+{
+    weave_next(w, raw);
+    buf_put(w->out, raw);
+}
+
+void weave_close(weave *w)
+{
+    const char *end = w->list.n ? w->list.p + w->list.n - 1 : NULL;
+    if (w->at && white_end(w->at, end) == end)
+        buf_put(w->out, (daruma_str){w->at, (size_t)(end - w->at)});
+    buf_putc(w->out, ']');
+}
+
+/* ---- patches ---- */
+
+/* A patch, and what of its path lies below the value in hand. */
+typedef struct step {
+    const convo_patch *patch;
+    daruma_str head, rest;
+} step;
+
+typedef struct steps {
+    step *p;
+    size_t n;
+    bool *used; /* met what it names */
+} steps;
+
+typedef struct patching {
+    const convo *c;
+    daruma_arena *scratch;
+    daruma_buf *out;
+    const body_member *members; /* of the top */
+    size_t nmembers;
+} patching;
+
+/* What becomes of one member: renamed, replaced, gone, changed below. */
+typedef struct fate {
+    daruma_str name, value;
+    bool gone, set, renamed;
+    steps below; /* patches of what lies in it */
+} fate;
+
+static step step_of(const convo_patch *p, daruma_str path)
+{
+    step s = {.patch = p, .rest = path};
+    s.head = str_cut(&s.rest, '.');
+    return s;
+}
+
+static bool step_add(patching *x, steps *s, size_t most, step one)
+{
+    if (!s->p) {
+        s->p = ARENA_NEW(x->scratch, step, most);
+        s->used = ARENA_NEW(x->scratch, bool, most);
+        if (!s->p || !s->used) {
+            *s = (steps){0};
+            x->out->full = true;
+            return false;
+        }
+    }
+    s->p[s->n++] = one;
+    return true;
+}
+
+static void fate_step(patching *x, fate *f, const step *s, size_t most)
+{
+    if (s->rest.n) {
+        step_add(x, &f->below, most, step_of(s->patch, s->rest));
+        return;
+    }
+    switch (s->patch->op) {
+    case PATCH_SET:
+        f->value = s->patch->value;
+        f->set = true;
+        f->gone = false;
+        f->below.n = 0;
+        return;
+    case PATCH_DROP:
+        f->gone = true;
+        return;
+    case PATCH_RENAME:
+        f->name = s->patch->value;
+        f->renamed = true;
+        return;
+    }
+}
+
+static fate fate_of(patching *x, daruma_str key, daruma_str value, steps *s)
+{
+    fate f = {.name = key, .value = value};
+    for (size_t i = 0; i < s->n; i++)
+        if (key_is(f.name, s->p[i].head)) {
+            s->used[i] = true;
+            fate_step(x, &f, &s->p[i], s->n);
+        }
+    return f;
+}
+
+/* Does another member get this name? Then the one that has it goes: a name stands once. */
+static bool name_taken(const steps *s, daruma_str key, daruma_str object)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->p[i].patch->op == PATCH_RENAME && !s->p[i].rest.n && key_is(key, s->p[i].patch->value) &&
+            !key_is(key, s->p[i].head) && json_get(object, s->p[i].head).n)
+            return true;
+    return false;
+}
+
+static void patch_value(patching *x, daruma_str value, steps *s);
+
+/* What a dialect writes itself, with the patches of what lies in it. False: nothing. */
+static bool put_member(patching *x, const body_member *m, daruma_str old, steps *below)
+{
+    daruma_buf tmp = buf_in(x->scratch);
+    if (!below->n)
+        return m->put(x->c, old, x->out);
+    bool some = m->put(x->c, old, &tmp);
+    x->out->full |= tmp.full;
+    if (some && !tmp.full)
+        patch_value(x, buf_str(&tmp), below);
+    return some;
+}
+
+static const body_member *member_of(const patching *x, daruma_str key)
+{
+    for (size_t i = 0; i < x->nmembers; i++)
+        if (key_is(key, x->members[i].key))
+            return &x->members[i];
+    return NULL;
+}
+
+/* Passes the member in hand as its fate says. */
+static void patch_member(patching *x, splice *s, fate *f, const body_member *m)
+{
+    splice before = *s;
+    size_t n = x->out->n;
+    if (!m && !f->set && !f->renamed && !f->below.n) {
+        splice_keep(s);
+        return;
+    }
+    if (f->renamed)
+        splice_named(s, f->name);
+    else
+        splice_key(s);
+    if (m && !f->set) {
+        if (!put_member(x, m, f->value, &f->below)) {
+            x->out->n = n;
+            *s = before;
+        }
+        return;
+    }
+    patch_value(x, f->value, &f->below);
+}
+
+/* SET of what is not there makes it; in a list only at its end. */
+static void patch_new(patching *x, splice *s, steps *todo, daruma_str object)
+{
+    int64_t at;
+    for (size_t i = 0; i < todo->n; i++) {
+        if (todo->used[i] || todo->p[i].rest.n || todo->p[i].patch->op != PATCH_SET)
+            continue;
+        daruma_str name = todo->p[i].head;
+        if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(todo, name, object))
+            continue;
+        fate f = fate_of(x, name, (daruma_str){0}, todo);
+        if (f.gone)
+            continue;
+        splice_add(s, f.name);
+        patch_value(x, f.value, &f.below);
+        s->passed += s->close == ']';
+    }
+}
+
+/* Members that only the dialect knows of: those that the body has not. */
+static void put_missing(patching *x, splice *s, const steps *todo, uint32_t seen)
+{
+    for (size_t i = 0; i < x->nmembers; i++) {
+        const body_member *m = &x->members[i];
+        bool set = false;
+        for (size_t k = 0; k < todo->n; k++)
+            set |= key_is(m->key, todo->p[k].head) && !todo->p[k].rest.n;
+        if (seen >> i & 1 || set)
+            continue;
+        splice before = *s;
+        size_t n = x->out->n;
+        splice_add(s, m->key);
+        if (!m->put(x->c, (daruma_str){0}, x->out)) {
+            x->out->n = n;
+            *s = before;
+        }
+    }
+}
+
+/* The object or list with its patches; at the top also with what the dialect writes itself. */
+static void patch_all(patching *x, daruma_str value, steps *todo, bool top)
+{
+    daruma_str key, member;
+    char digits[20];
+    uint32_t seen = 0;
+    field last[BODY_MEMBERS_MAX];
+    for (size_t i = 0; top && i < x->nmembers; i++)
+        last[i] = (field){.key = x->members[i].key};
+    if (top)
+        fields_of(value, last, x->nmembers);
+    splice s = splice_open(x->out, value);
+    while (splice_next(&s, &key, &member)) {
+        if (s.close == ']') {
+            daruma_buf b = buf_over(digits, sizeof digits);
+            buf_int(&b, (int64_t)s.passed);
+            key = buf_str(&b);
+        }
+        const body_member *m = top ? member_of(x, key) : NULL;
+        fate f = fate_of(x, key, member, todo);
+        if (m)
+            seen |= 1u << (m - x->members);
+        if (m && last[m - x->members].value.p != member.p)
+            m = NULL; /* an earlier one of that name: it does not count */
+        if (!f.gone && !(todo->n && s.close == '}' && !f.renamed && name_taken(todo, key, value)))
+            patch_member(x, &s, &f, m);
+    }
+    if (top)
+        put_missing(x, &s, todo, seen);
+    patch_new(x, &s, todo, value);
+    splice_close(&s);
+}
+
+static void patch_value(patching *x, daruma_str value, steps *s)
+{
+    if (s->n && (json_is_object(value) || json_is_array(value)))
+        patch_all(x, value, s, false);
+    else
+        buf_put(x->out, value);
+}
+
+static steps steps_of(patching *x, const convo_patch *p, size_t n)
+{
+    steps s = {0};
+    for (size_t i = 0; i < n; i++)
+        if (!step_add(x, &s, n, step_of(&p[i], p[i].path)))
+            break;
+    return s;
+}
+
+void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out)
+{
+    patching x = {.scratch = scratch, .out = out};
+    steps s = steps_of(&x, p, n);
+    patch_value(&x, value, &s);
+}
+
+/* ---- whole bodies ---- */
+
+void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out)
+{
+    patching x = {.c = c, .scratch = c->arena, .out = out, .members = m, .nmembers = n};
+    check(n <= BODY_MEMBERS_MAX);
+    if (!c->edited && !c->set.format_edited && !c->npatches) {
+        buf_put(out, c->body);
+        return;
+    }
+    steps s = steps_of(&x, c->patches, c->npatches);
+    daruma_str object = str_trim(c->body);
+    size_t before = (size_t)(object.p - c->body.p);
+    buf_put(out, str_sub(c->body, 0, before));
+    patch_all(&x, object, &s, true);
+    buf_put(out, str_from(c->body, before + object.n));
+    out->full |= c->full;
+}
+
+void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out)
+{
+    out->full |= c->full;
+    if (!c->npatches) {
+        compose(c, out);
+        return;
+    }
+    daruma_buf tmp = buf_in(c->arena);
+    compose(c, &tmp);
+    out->full |= tmp.full;
+    if (!tmp.full)
+        patches_apply(buf_str(&tmp), c->patches, c->npatches, c->arena, out);
+}
+
+/* ---- composing ---- */
+
+/* A comma, unless the container was just opened. */
+void put_item(daruma_buf *out)
+{
+    char last = out->n ? out->p[out->n - 1] : '[';
+    if (last != '[' && last != '{' && last != ':')
+        buf_putc(out, ',');
+}
+
+void put_key(daruma_buf *out, const char *key)
+{
+    put_item(out);
+    buf_putc(out, '"');
+    buf_putz(out, key);
+    BUF_LIT(out, "\":");
+}
+
+void put_open(daruma_buf *out, char bracket)
+{
+    put_item(out);
+    buf_putc(out, bracket);
+}
+
+void put_text(daruma_buf *out, const char *key, daruma_str text)
+{
+    put_key(out, key);
+    buf_json(out, text);
+}
+
+void put_raw(daruma_buf *out, const char *key, daruma_str raw)
+{
+    if (!raw.n)
+        return;
+    put_key(out, key);
+    buf_put(out, raw);
+}
+
+void put_int(daruma_buf *out, const char *key, int64_t n)
+{
+    if (n < 0)
+        return;
+    put_key(out, key);
+    buf_int(out, n);
+}
+
+void put_bool(daruma_buf *out, const char *key, bool yes)
+{
+    put_raw(out, key, yes ? S("true") : S("false"));
+}
+
+void put_same(daruma_buf *out, daruma_str old, daruma_str text)
+{
+    if (value_is(old, text))
+        buf_put(out, old);
+    else
+        buf_json(out, text);
+}
+
+void put_media_url(daruma_buf *out, const convo_part *p)
+{
+    if (p->media_url) {
+        buf_json(out, p->media);
+        return;
+    }
+    size_t from = out->n;
+    buf_json(out, p->media_type.n ? p->media_type : S("application/octet-stream"));
+    daruma_str head = S("\"data:");
+    char *room = buf_room(out, head.n - 1);
+    if (!room)
+        return;
+    memmove(out->p + from + head.n, out->p + from + 1, out->n - from - 1);
+    memcpy(out->p + from, head.p, head.n);
+    out->n += head.n - 2; /* the closing quote of the type goes */
+    BUF_LIT(out, ";base64,");
+    size_t quote = out->n;
+    buf_json(out, p->media);
+    if (out->full)
+        return;
+    memmove(out->p + quote, out->p + quote + 1, out->n - quote - 1); /* and the opening one of the data */
+    out->n--;
+}
+
+void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)
+{
+    daruma_str text = str_trim(convo_part_text(c, p));
+    if (json_is_object(text) && json_valid(text)) {
+        buf_put(out, text);
+    } else if (!text.n || json_is_null(text)) {
+        BUF_LIT(out, "{}");
+    } else {
+        BUF_LIT(out, "{\"arguments\":");
+        buf_json(out, text);
+        buf_putc(out, '}');
+    }
+}
