@@ -91,7 +91,9 @@ typedef struct turn_writer {
                            output_text.done, response.completed). Grows in its arena; its arena serves those below, too */
     daruma_buf held;  /* thinking or arguments of the open block: closing events repeat them, Gemini sends them whole */
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
-    daruma_buf call_id, call_name; /* of the open call */
+    daruma_buf call_id, call_name;      /* of the open call */
+    int call_shift;                     /* number of a call here less its number where it came from */
+    uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the calls begun here that have no arguments yet */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
                          it stands with the finish reason */
     bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */

@@ -1,0 +1,676 @@
+/* turn_chat.c - answers of OpenAI Chat Completions: https://platform.openai.com/docs/api-reference/chat/object and
+ * .../chat-streaming. Others add reasoning_content (DeepSeek, vLLM) or reasoning (OpenRouter) and leave much out. */
+#include "dialect/turn_kit.h"
+
+// clang-format off
+/* The first of each is OpenAI's own; the others are what compatible servers say. */
+static const finish_name finishes[] = {
+    {LIT("stop"),                         FINISH_STOP},
+    {LIT("tool_calls"),                   FINISH_CALLS},
+    {LIT("length"),                       FINISH_LENGTH},
+    {LIT("length"),                       FINISH_WINDOW},
+    {LIT("content_filter"),               FINISH_FILTER},
+    {LIT("stop"),                         FINISH_PAUSE},
+    {LIT("error"),                        FINISH_ERROR},
+    {LIT("function_call"),                FINISH_CALLS},  /* the older spelling */
+    {LIT("max_tokens"),                   FINISH_LENGTH},
+    {LIT("model_length"),                 FINISH_WINDOW}, /* Mistral */
+    {LIT("sensitive"),                    FINISH_FILTER}, /* Zhipu */
+    {LIT("network_error"),                FINISH_ERROR},  /* Zhipu */
+    {LIT("insufficient_system_resource"), FINISH_ERROR},  /* DeepSeek */
+    {LIT("abort"),                        FINISH_ERROR},  /* SGLang */
+};
+// clang-format on
+#define NFINISHES (sizeof finishes / sizeof *finishes)
+
+static turn_usage read_usage(daruma_str usage)
+{
+    turn_usage u = TURN_USAGE_NONE;
+    usage_read(usage, S("prompt_tokens"), S("completion_tokens"), &u.input, &u.output);
+    u.cached = usage_get(json_get(usage, S("prompt_tokens_details")), S("cached_tokens"));
+    if (u.cached < 0)
+        u.cached = usage_get(usage, S("prompt_cache_hit_tokens")); /* DeepSeek */
+    u.thinking = usage_get(json_get(usage, S("completion_tokens_details")), S("reasoning_tokens"));
+    return u;
+}
+
+static void put_usage(daruma_buf *out, const turn_usage *u)
+{
+    BUF_LIT(out, "{\"prompt_tokens\":");
+    buf_int(out, tokens_said(u->input));
+    BUF_LIT(out, ",\"completion_tokens\":");
+    buf_int(out, tokens_said(u->output));
+    BUF_LIT(out, ",\"total_tokens\":");
+    buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
+    BUF_LIT(out, ",\"prompt_tokens_details\":{\"cached_tokens\":");
+    buf_int(out, tokens_said(u->cached));
+    BUF_LIT(out, "},\"completion_tokens_details\":{\"reasoning_tokens\":");
+    buf_int(out, tokens_said(u->thinking));
+    BUF_LIT(out, "}}");
+}
+
+/* The members of a message or a delta that speak. */
+typedef struct speech {
+    daruma_str content, thinking, refusal, calls, call;
+} speech;
+
+static speech read_speech(daruma_str message)
+{
+    speech s = {0};
+    daruma_str key, value, reasoning = {0};
+    for (json_iter it = json_open(message); json_next(&it, &key, &value);)
+        if (key_is(key, S("content")))
+            s.content = value;
+        else if (key_is(key, S("reasoning_content")))
+            s.thinking = value;
+        else if (key_is(key, S("reasoning")))
+            reasoning = value;
+        else if (key_is(key, S("refusal")))
+            s.refusal = value;
+        else if (key_is(key, S("tool_calls")))
+            s.calls = value;
+        else if (key_is(key, S("function_call")))
+            s.call = value;
+    if (!value_given(s.thinking)) /* some servers send both, alike */
+        s.thinking = reasoning;
+    return s;
+}
+
+/* The choice that counts: the one with index 0, or the first without. */
+static daruma_str first_choice(daruma_str choices)
+{
+    daruma_str choice;
+    for (json_iter it = json_open(choices); json_next(&it, NULL, &choice);)
+        if (json_int(json_get(choice, S("index")), 0) == 0)
+            return choice;
+    return (daruma_str){0};
+}
+
+/* ---- whole ---- */
+
+/* Mistral's thinking models send a list of {"type":"text"} and {"type":"thinking","thinking":[...]}. */
+static void read_pieces(turn *t, daruma_str content, daruma_arena *a)
+{
+    daruma_str piece, inner;
+    for (json_iter it = json_open(content); json_next(&it, NULL, &piece);) {
+        daruma_str text = json_get(piece, S("text")), thinking = json_get(piece, S("thinking"));
+        convo_part *p = answer_part(t, a, text.n ? PART_TEXT : thinking.n ? PART_THINKING : PART_OTHER, piece);
+        if (!p)
+            return;
+        p->value = text.n ? text : thinking;
+        p->text = json_text(text, a);
+        for (json_iter in = json_open(thinking); json_next(&in, NULL, &inner) && !p->text.n;)
+            p->text = json_text(json_get(inner, S("text")), a);
+    }
+}
+
+static void read_string(turn *t, part_kind kind, daruma_str value, daruma_arena *a)
+{
+    convo_part *p = json_is_string(value) && value.n > 2 ? answer_part(t, a, kind, value) : NULL;
+    if (!p)
+        return;
+    p->value = value;
+    p->text = json_text(value, a);
+}
+
+/* {"name":...,"arguments":"..."}; some servers send the arguments as an object. */
+static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
+{
+    p->name = json_text(json_get(function, S("name")), a);
+    p->value = json_get(function, S("arguments"));
+    p->text = json_is_object(p->value) ? p->value : json_text(p->value, a);
+}
+
+static void read_message(turn *t, daruma_str message, daruma_arena *a)
+{
+    speech s = read_speech(message);
+    daruma_str call;
+    read_string(t, PART_THINKING, s.thinking, a);
+    if (json_is_array(s.content))
+        read_pieces(t, s.content, a);
+    else
+        read_string(t, PART_TEXT, s.content, a);
+    read_string(t, PART_TEXT, s.refusal, a);
+    for (json_iter it = json_open(s.calls); json_next(&it, NULL, &call);) {
+        daruma_str function = json_get(call, S("function"));
+        convo_part *p = answer_part(t, a, function.n ? PART_CALL : PART_OTHER, call);
+        if (!p)
+            return;
+        p->id = json_text(json_get(call, S("id")), a);
+        read_function(p, function, a);
+    }
+    convo_part *p = json_is_object(s.call) ? answer_part(t, a, PART_CALL, s.call) : NULL;
+    if (p)
+        read_function(p, s.call, a);
+}
+
+daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
+{
+    daruma_str whole;
+    turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
+    if (!json_whole(body, &whole) || !json_is_object(whole))
+        return DARUMA_EINPUT;
+    daruma_str choice = first_choice(json_get(whole, S("choices")));
+    t.message.raw = json_get(choice, S("message"));
+    if (!json_is_object(t.message.raw))
+        return DARUMA_EINPUT;
+    t.id = json_text(json_get(whole, S("id")), a);
+    t.model = json_text(json_get(whole, S("model")), a);
+    t.finish_raw = json_text(json_get(choice, S("finish_reason")), a);
+    t.finish = finish_of(finishes, NFINISHES, t.finish_raw);
+    t.usage = read_usage(json_get(whole, S("usage")));
+    read_message(&t, t.message.raw, a);
+    if (t.finish == FINISH_STOP && answer_has_calls(&t))
+        t.finish = FINISH_CALLS;
+    if (a->full)
+        return DARUMA_EFULL;
+    *ret = t;
+    return DARUMA_OK;
+}
+
+static void put_function(daruma_buf *out, const convo_part *p)
+{
+    BUF_LIT(out, "{\"name\":");
+    buf_json(out, p->name);
+    BUF_LIT(out, ",\"arguments\":");
+    buf_json(out, arguments_text(p->text));
+    buf_putc(out, '}');
+}
+
+static void put_call_new(daruma_buf *out, const convo_part *p)
+{
+    BUF_LIT(out, "{\"id\":");
+    buf_json(out, p->id);
+    BUF_LIT(out, ",\"type\":\"function\",\"function\":");
+    put_function(out, p);
+    buf_putc(out, '}');
+}
+
+enum {
+    HOLE_ID,
+    HOLE_NAME,
+    HOLE_ARGUMENTS,
+    HOLE_CONTENT,
+    HOLE_THINKING,
+    HOLE_REFUSAL,
+    HOLE_CALLS,
+    HOLE_CALL,
+    HOLE_FINISH
+};
+
+static void fill_call(daruma_buf *out, int what, daruma_str span, const void *user)
+{
+    const convo_part *p = user;
+    (void)span;
+    buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : arguments_text(p->text));
+}
+
+/* An edited call: id, name and arguments, whatever else stands beside them. */
+static void put_call(daruma_buf *out, const convo_part *p)
+{
+    daruma_str function = json_get(p->raw, S("function"));
+    bool bare = !function.n && json_get(p->raw, S("name")).n;
+    hole holes[] = {{json_get(p->raw, S("id")), HOLE_ID},
+                    {json_get(bare ? p->raw : function, S("name")), HOLE_NAME},
+                    {json_get(bare ? p->raw : function, S("arguments")), HOLE_ARGUMENTS}};
+    if (holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
+        put_filled(out, p->raw, holes, 3, fill_call, p);
+    else
+        put_call_new(out, p);
+}
+
+static bool is_call(const convo_part *p)
+{
+    return p->kind == PART_CALL || p->kind == PART_OTHER;
+}
+
+static bool is_piece(const convo_part *p)
+{
+    return p->kind == PART_TEXT || p->kind == PART_THINKING || p->kind == PART_OTHER;
+}
+
+static void put_piece(daruma_buf *out, const convo_part *p)
+{
+    BUF_LIT(out, "{\"type\":\"text\",\"text\":");
+    buf_json(out, p->text);
+    buf_putc(out, '}');
+}
+
+/* The part that stands at `span`, if it was read from there. */
+static const convo_part *part_at(const turn *t, daruma_str span)
+{
+    for (size_t i = 0; i < t->message.nparts; i++)
+        if (t->message.parts[i].raw.n && t->message.parts[i].raw.p == span.p)
+            return &t->message.parts[i];
+    return NULL;
+}
+
+/* Text that was added stands behind the content. */
+static void put_content(daruma_buf *out, const turn *t, daruma_str span)
+{
+    turn now = *t;
+    convo_part texts[16];
+    size_t n = 0;
+    for (size_t i = 0; i < t->message.nparts && n < 16; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_TEXT && (!p->raw.n || p->raw.p == span.p))
+            texts[n++] = *p;
+    }
+    now.message.parts = texts;
+    now.message.nparts = n;
+    put_texts(out, &now, PART_TEXT);
+}
+
+static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+{
+    const turn *t = user;
+    const convo_part *p = part_at(t, span);
+    if (what == HOLE_CONTENT && json_is_array(span)) {
+        put_elements(out, span, t, is_piece, put_piece);
+    } else if (what == HOLE_CONTENT && (!p || p->edited || p->dropped || t->message.edited)) {
+        put_content(out, t, span);
+    } else if (what == HOLE_CALLS) {
+        put_elements(out, span, t, is_call, put_call);
+    } else if (what == HOLE_CALL && p && p->edited && !p->dropped) {
+        put_call(out, p);
+    } else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw) &&
+               !(t->finish == FINISH_CALLS && str_eq(t->finish_raw, S("stop")))) {
+        buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    } else if (p && p->dropped) {
+        BUF_LIT(out, "null");
+    } else if (p && p->edited) {
+        buf_json(out, p->text);
+    } else {
+        buf_put(out, span);
+    }
+}
+
+/* Is there a new part for which the answer that was read has no place? */
+static bool lacks_place(const turn *t, const speech *s)
+{
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->raw.n || p->dropped)
+            continue;
+        if ((p->kind == PART_CALL && !json_is_array(s->calls)) || (p->kind == PART_TEXT && !s->content.n) ||
+            p->kind == PART_THINKING)
+            return true;
+    }
+    return false;
+}
+
+static void put_calls(daruma_buf *out, const turn *t)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind != PART_CALL || p->dropped)
+            continue;
+        buf_putz(out, any ? "," : ",\"tool_calls\":[");
+        put_call_new(out, p);
+        any = true;
+    }
+    if (any)
+        buf_putc(out, ']');
+}
+
+static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    BUF_LIT(out, "{\"id\":");
+    if (t->id.n) {
+        buf_json(out, t->id);
+    } else {
+        buf_putc(out, '"');
+        put_made_id(out, "chatcmpl-", x->id, 0);
+        buf_putc(out, '"');
+    }
+    BUF_LIT(out, ",\"object\":\"chat.completion\",\"created\":");
+    buf_int(out, x->wall);
+    BUF_LIT(out, ",\"model\":");
+    buf_json(out, t->model.n ? t->model : x->model);
+    BUF_LIT(out, ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
+    put_texts(out, t, PART_TEXT);
+    if (answer_says(t, PART_THINKING)) {
+        BUF_LIT(out, ",\"reasoning_content\":");
+        put_texts(out, t, PART_THINKING);
+    }
+    BUF_LIT(out, ",\"refusal\":null");
+    put_calls(out, t);
+    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
+    turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
+    buf_json(out, finish_word(finishes, NFINISHES, finish));
+    BUF_LIT(out, "}],\"usage\":");
+    put_usage(out, &t->usage);
+    buf_putc(out, '}');
+}
+
+void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    daruma_str choice = first_choice(json_get(str_trim(t->body), S("choices")));
+    speech s = read_speech(t->message.raw);
+    if (!t->body.n || lacks_place(t, &s)) {
+        put_new(t, x, out);
+        return;
+    }
+    hole holes[] = {{s.content, HOLE_CONTENT},
+                    {s.thinking, HOLE_THINKING},
+                    {s.refusal, HOLE_REFUSAL},
+                    {json_is_array(s.calls) ? s.calls : (daruma_str){0}, HOLE_CALLS},
+                    {json_is_object(s.call) ? s.call : (daruma_str){0}, HOLE_CALL},
+                    {json_get(choice, S("finish_reason")), HOLE_FINISH}};
+    put_filled(out, t->body, holes, sizeof holes / sizeof *holes, fill, t);
+}
+
+/* ---- reading a stream ---- */
+
+static void say(delta_list *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
+{
+    daruma_str text = json_text(value, a);
+    if (!text.n)
+        return;
+    if (r->open_kind != kind || r->open != -1)
+        block_open(r, -1, kind);
+    delta_text(l, kind, -1, text);
+    r->open_bytes += (int64_t)text.n;
+}
+
+static void read_piece_deltas(delta_list *l, turn_reader *r, daruma_str content, daruma_arena *a)
+{
+    daruma_str piece, inner;
+    for (json_iter it = json_open(content); json_next(&it, NULL, &piece);) {
+        say(l, r, DELTA_TEXT, json_get(piece, S("text")), a);
+        for (json_iter in = json_open(json_get(piece, S("thinking"))); json_next(&in, NULL, &inner);)
+            say(l, r, DELTA_THINKING, json_get(inner, S("text")), a);
+    }
+}
+
+/* A piece of a call. A call begins with an index that is new, or with another id at an index that is not: some
+ * servers give every call the index 0, others none. */
+static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, daruma_arena *a)
+{
+    daruma_str function = json_get(entry, S("function"));
+    if (!function.n)
+        function = entry;
+    daruma_str id = json_text(json_get(entry, S("id")), a), name = json_text(json_get(function, S("name")), a);
+    daruma_str arguments = json_get(function, S("arguments"));
+    int64_t said = json_int(json_get(entry, S("index")), -1);
+    int at = said >= 0 && said < INT16_MAX          ? (int)said
+             : id.n && !str_eq(id, str_of(r->item)) ? r->blocks
+                                                    : r->blocks - 1;
+    int nth = at < 0 ? -1 : call_find(r, at);
+    char known[sizeof r->item];
+    KEEP(known, id);
+    if (nth >= 0 && id.n && name.n && strcmp(known, r->item) != 0 && nth == r->calls - 1) {
+        nth = -1;
+        at = r->blocks;
+    }
+    if (nth < 0) {
+        nth = call_begin(r, at < 0 ? at = r->blocks : at);
+        if (nth < 0) {
+            delta_add(l, DELTA_OTHER);
+            return;
+        }
+        block_open(r, at, DELTA_CALL);
+        KEEP(r->item, id);
+        turn_delta *d = delta_add(l, DELTA_CALL);
+        d->index = nth;
+        d->id = id;
+        d->name = name;
+    }
+    daruma_str text = json_is_object(arguments) ? arguments : json_text(arguments, a);
+    if (text.n && r->open == at)
+        r->open_bytes += (int64_t)text.n;
+    delta_text(l, DELTA_ARGUMENTS, nth, text);
+}
+
+static void read_choice(delta_list *l, turn_reader *r, daruma_str choice, daruma_arena *a)
+{
+    daruma_str delta = json_get(choice, S("delta")), entry;
+    speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
+    say(l, r, DELTA_THINKING, s.thinking, a);
+    if (json_is_array(s.content))
+        read_piece_deltas(l, r, s.content, a);
+    else
+        say(l, r, DELTA_TEXT, s.content, a);
+    say(l, r, DELTA_REFUSAL, s.refusal, a);
+    for (json_iter it = json_open(s.calls); json_next(&it, NULL, &entry);)
+        read_call_delta(l, r, entry, a);
+    if (json_is_object(s.call))
+        read_call_delta(l, r, s.call, a);
+    daruma_str reason = json_text(json_get(choice, S("finish_reason")), a);
+    if (!reason.n || r->finished)
+        return;
+    turn_delta *d = delta_add(l, DELTA_FINISH);
+    d->finish_raw = reason;
+    d->finish = finish_of(finishes, NFINISHES, reason);
+    if (d->finish == FINISH_STOP && r->calls)
+        d->finish = FINISH_CALLS;
+    r->finished = true;
+}
+
+size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+{
+    delta_list l = {.p = out};
+    daruma_str whole;
+    if (r->ended || !e->data.n)
+        return 0;
+    if (str_eq(str_trim(e->data), S("[DONE]"))) {
+        delta_add(&l, DELTA_END);
+        r->ended = true;
+        return l.n;
+    }
+    if (!json_whole(e->data, &whole) || !json_is_object(whole))
+        return 0;
+    daruma_str choice = first_choice(json_get(whole, S("choices"))), usage = json_get(whole, S("usage"));
+    if (!r->began && (choice.n || json_is_object(usage))) {
+        turn_delta *d = delta_add(&l, DELTA_START);
+        d->id = json_text(json_get(whole, S("id")), a);
+        d->model = json_text(json_get(whole, S("model")), a);
+        KEEP(r->id, d->id);
+        KEEP(r->model, d->model);
+        r->created = json_int(json_get(whole, S("created")), 0);
+        block_open(r, -1, DELTA_OTHER);
+        r->began = true;
+    }
+    if (choice.n)
+        read_choice(&l, r, choice, a);
+    if (json_is_object(usage)) {
+        turn_delta *d = delta_add(&l, DELTA_USAGE);
+        d->usage = read_usage(usage);
+    }
+    return l.n;
+}
+
+/* ---- writing a stream ---- */
+
+static void chunk(turn_writer *w, daruma_buf *out)
+{
+    BUF_LIT(out, "data: {\"id\":");
+    buf_json(out, str_of(w->r.id));
+    BUF_LIT(out, ",\"object\":\"chat.completion.chunk\",\"created\":");
+    buf_int(out, w->r.created);
+    BUF_LIT(out, ",\"model\":");
+    buf_json(out, str_of(w->r.model));
+    BUF_LIT(out, ",\"choices\":[");
+}
+
+static void chunk_delta(turn_writer *w, daruma_buf *out)
+{
+    chunk(w, out);
+    BUF_LIT(out, "{\"index\":0,\"delta\":{");
+}
+
+static void chunk_end(daruma_buf *out)
+{
+    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
+}
+
+static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    turn_reader *r = &w->r;
+    if (r->began)
+        return;
+    r->began = true;
+    block_open(r, -1, DELTA_OTHER);
+    if (d && d->id.n) {
+        KEEP(r->id, d->id);
+    } else {
+        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
+        put_made_id(&id, "chatcmpl-", w->made, 0);
+        r->id[id.n] = 0;
+    }
+    if (d && d->model.n)
+        KEEP(r->model, d->model);
+    if (!r->created)
+        r->created = w->wall;
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
+    chunk_end(out);
+}
+
+static void put_arguments_delta(turn_writer *w, int at, daruma_str text, daruma_buf *out)
+{
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
+    buf_int(out, at);
+    BUF_LIT(out, ",\"function\":{\"arguments\":");
+    buf_json(out, text);
+    BUF_LIT(out, "}}]");
+    chunk_end(out);
+}
+
+/* A call without arguments: clients parse what they get, and an empty text is no JSON. */
+static void close_call(turn_writer *w, int nth, daruma_buf *out)
+{
+    if (nth < 0 || nth >= w->r.calls || !(w->mute[nth / 64] >> nth % 64 & 1))
+        return;
+    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
+    if (w->r.call_block[nth] == w->r.open)
+        w->r.open_bytes += 2;
+    put_arguments_delta(w, w->r.call_block[nth], S("{}"), out);
+}
+
+static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
+{
+    if (!d->text.n)
+        return;
+    if (w->r.open_kind != d->kind)
+        block_open(&w->r, -1, d->kind);
+    w->r.open_bytes += (int64_t)d->text.n;
+    chunk_delta(w, out);
+    put_cstr(out, member);
+    buf_putc(out, ':');
+    buf_json(out, d->text);
+    chunk_end(out);
+}
+
+static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    int at = w->r.blocks, nth = call_begin(&w->r, at);
+    if (nth < 0) {
+        w->broken = true;
+        return;
+    }
+    w->mute[nth / 64] |= (uint64_t)1 << nth % 64;
+    w->call_shift = nth - d->index;
+    block_open(&w->r, at, DELTA_CALL);
+    KEEP(w->r.item, d->id);
+    chunk_delta(w, out);
+    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
+    buf_int(out, at);
+    BUF_LIT(out, ",\"id\":");
+    if (d->id.n) {
+        buf_json(out, d->id);
+    } else {
+        buf_putc(out, '"');
+        put_made_id(out, "call_", w->made, (uint64_t)nth + 1);
+        buf_putc(out, '"');
+    }
+    BUF_LIT(out, ",\"type\":\"function\",\"function\":{\"name\":");
+    buf_json(out, d->name);
+    BUF_LIT(out, ",\"arguments\":\"\"}}]");
+    chunk_end(out);
+}
+
+static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    int nth = d->index + w->call_shift;
+    if (!d->text.n)
+        return;
+    if (nth < 0 || nth >= w->r.calls) {
+        w->broken = true;
+        return;
+    }
+    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
+    if (w->r.call_block[nth] == w->r.open)
+        w->r.open_bytes += (int64_t)d->text.n;
+    put_arguments_delta(w, w->r.call_block[nth], d->text, out);
+}
+
+static void write_end(turn_writer *w, daruma_buf *out)
+{
+    bool usage = w->usage.input >= 0 || w->usage.output >= 0;
+    for (int i = 0; i < w->r.calls; i++)
+        close_call(w, i, out);
+    if (!w->r.finished) {
+        turn_finish finish = w->r.calls && (w->finish == FINISH_STOP || !w->finish) ? FINISH_CALLS : w->finish;
+        chunk(w, out);
+        BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
+        buf_json(out, finish_word(finishes, NFINISHES, finish));
+        BUF_LIT(out, "}]");
+        if (usage && !w->usage_asked) {
+            BUF_LIT(out, ",\"usage\":");
+            put_usage(out, &w->usage);
+        }
+        BUF_LIT(out, "}\n\n");
+    }
+    if (usage && w->usage_asked) {
+        chunk(w, out);
+        BUF_LIT(out, "],\"usage\":");
+        put_usage(out, &w->usage);
+        BUF_LIT(out, "}\n\n");
+    }
+    BUF_LIT(out, "data: [DONE]\n\n");
+    w->r.finished = w->r.ended = true;
+}
+
+void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    turn_reader *r = &w->r;
+    if (r->ended)
+        return;
+    begin(w, d->kind == DELTA_START ? d : NULL, out);
+    if (r->open_kind == DELTA_CALL && r->open >= 0 && r->open_bytes == 0 && r->calls) /* begun before our time, too */
+        w->mute[(r->calls - 1) / 64] |= (uint64_t)1 << (r->calls - 1) % 64;
+    writer_finish(w, d);
+    switch (d->kind) {
+    case DELTA_TEXT:
+        writer_keep(w, &w->text, d->text);
+        write_speech(w, d, "content", out);
+        break;
+    case DELTA_THINKING:
+        write_speech(w, d, "reasoning_content", out);
+        break;
+    case DELTA_REFUSAL:
+        write_speech(w, d, "refusal", out);
+        break;
+    case DELTA_CALL:
+        write_call(w, d, out);
+        break;
+    case DELTA_ARGUMENTS:
+        write_arguments(w, d, out);
+        break;
+    case DELTA_CALL_END:
+        close_call(w, d->index + w->call_shift, out);
+        break;
+    case DELTA_END:
+        write_end(w, out);
+        break;
+    case DELTA_START:
+    case DELTA_SIGNATURE:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_OTHER:
+        break;
+    }
+}

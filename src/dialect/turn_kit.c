@@ -1,0 +1,247 @@
+#include "dialect/turn_kit.h"
+#include "base/arena.h"
+
+turn_delta *delta_add(delta_list *l, delta_kind kind)
+{
+    turn_delta *d = l->n < TURN_DELTAS_MAX ? &l->p[l->n++] : &l->spare;
+    *d = (turn_delta){.kind = kind, .index = -1, .usage = TURN_USAGE_NONE};
+    return d;
+}
+
+turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str text)
+{
+    if (!text.n)
+        return NULL;
+    turn_delta *d = delta_add(l, kind);
+    d->index = index;
+    d->text = text;
+    return d;
+}
+
+void keep_cut(char *to, size_t cap, daruma_str s)
+{
+    size_t n = s.n < cap ? s.n : cap - 1;
+    while (n && n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    if (n)
+        memcpy(to, s.p, n);
+    to[n] = 0;
+}
+
+int call_begin(turn_reader *r, int at)
+{
+    if (r->calls >= TURN_CALLS_MAX)
+        return -1;
+    r->call_block[r->calls] = (int16_t)(at < 0 || at > INT16_MAX ? INT16_MAX : at);
+    return r->calls++;
+}
+
+int call_find(const turn_reader *r, int at)
+{
+    for (int i = r->calls; i--;)
+        if (r->call_block[i] == at)
+            return i;
+    return -1;
+}
+
+void block_open(turn_reader *r, int at, delta_kind kind)
+{
+    r->open = at;
+    r->open_kind = kind;
+    r->open_bytes = 0;
+    if (at >= r->blocks && at < INT32_MAX)
+        r->blocks = at + 1;
+}
+
+turn_finish finish_of(const finish_name *names, size_t n, daruma_str said)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(said, names[i].name))
+            return names[i].finish;
+    return said.n ? FINISH_STOP : FINISH_NONE;
+}
+
+daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish)
+{
+    for (size_t i = 0; i < n; i++)
+        if (names[i].finish == finish)
+            return names[i].name;
+    return names[0].name;
+}
+
+convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw)
+{
+    convo_message *m = &t->message;
+    if (m->nparts == m->cap) {
+        size_t cap = m->cap ? 2 * m->cap : 8;
+        convo_part *parts = ARENA_NEW(a, convo_part, cap);
+        if (!parts)
+            return NULL;
+        if (m->nparts)
+            memcpy(parts, m->parts, m->nparts * sizeof *parts);
+        m->parts = parts;
+        m->cap = cap;
+    }
+    convo_part *p = &m->parts[m->nparts++];
+    *p = (convo_part){.kind = kind, .raw = raw, .ready = true};
+    return p;
+}
+
+bool answer_has_calls(const turn *t)
+{
+    return answer_says(t, PART_CALL);
+}
+
+bool answer_edited(const turn *t)
+{
+    if (t->message.edited)
+        return true;
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->edited || p->dropped || !p->raw.n)
+            return true;
+    }
+    return false;
+}
+
+bool answer_says(const turn *t, part_kind kind)
+{
+    for (size_t i = 0; i < t->message.nparts; i++)
+        if (t->message.parts[i].kind == kind && !t->message.parts[i].dropped)
+            return true;
+    return false;
+}
+
+/* Strings put one behind the other: each is written whole as JSON and its quotes are taken off. */
+void put_texts(daruma_buf *out, const turn *t, part_kind kind)
+{
+    if (!answer_says(t, kind)) {
+        BUF_LIT(out, "null");
+        return;
+    }
+    buf_putc(out, '"');
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind != kind || p->dropped)
+            continue;
+        size_t at = out->n;
+        buf_json(out, p->text);
+        if (out->full)
+            return;
+        memmove(out->p + at, out->p + at + 1, out->n - at - 2);
+        out->n -= 2;
+    }
+    buf_putc(out, '"');
+}
+
+daruma_str arguments_text(daruma_str text)
+{
+    return str_trim(text).n ? text : S("{}");
+}
+
+/* What is no JSON object cannot stand where one must: it is kept as a text in one. */
+void put_arguments(daruma_buf *out, daruma_str text)
+{
+    daruma_str value;
+    if (!str_trim(text).n) {
+        BUF_LIT(out, "{}");
+    } else if (json_whole(text, &value) && json_is_object(value)) {
+        buf_put(out, value);
+    } else {
+        BUF_LIT(out, "{\"arguments\":");
+        buf_json(out, text);
+        buf_putc(out, '}');
+    }
+}
+
+void put_filled(daruma_buf *out, daruma_str whole, hole *holes, size_t n,
+                void (*fill)(daruma_buf *out, int what, daruma_str span, const void *user), const void *user)
+{
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k && holes[k].span.p < holes[k - 1].span.p; k--) {
+            hole h = holes[k];
+            holes[k] = holes[k - 1];
+            holes[k - 1] = h;
+        }
+    const char *at = whole.p;
+    for (size_t i = 0; i < n; i++) {
+        if (!holes[i].span.n || holes[i].span.p < at)
+            continue;
+        buf_put(out, (daruma_str){at, (size_t)(holes[i].span.p - at)});
+        fill(out, holes[i].what, holes[i].span, user);
+        at = holes[i].span.p + holes[i].span.n;
+    }
+    buf_put(out, (daruma_str){at, (size_t)(whole.p + whole.n - at)});
+}
+
+void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)(const convo_part *p),
+                  void (*put)(daruma_buf *out, const convo_part *p))
+{
+    const char *at = array.p + 1; /* behind what was written or left out last */
+    bool any = false, gap = true; /* the bytes between `at` and the next element may be kept */
+    buf_putc(out, '[');
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (!mine(p) || (p->dropped && !p->raw.n))
+            continue;
+        if (p->dropped) {
+            at = p->raw.p + p->raw.n;
+            gap = false;
+            continue;
+        }
+        if (p->raw.n && gap)
+            buf_put(out, (daruma_str){at, (size_t)(p->raw.p - at)});
+        else if (any)
+            buf_putc(out, ',');
+        if (p->raw.n && !p->edited)
+            buf_put(out, p->raw);
+        else
+            put(out, p);
+        if (p->raw.n) {
+            at = p->raw.p + p->raw.n;
+            gap = true;
+        } else if (!any) {
+            gap = false;
+        }
+        any = true;
+    }
+    if (gap)
+        buf_put(out, (daruma_str){at, (size_t)(array.p + array.n - at)});
+    else
+        buf_putc(out, ']');
+}
+
+void usage_merge(turn_usage *into, const turn_usage *more)
+{
+    if (more->input >= 0)
+        into->input = more->input;
+    if (more->output >= 0)
+        into->output = more->output;
+    if (more->cached >= 0)
+        into->cached = more->cached;
+    if (more->thinking >= 0)
+        into->thinking = more->thinking;
+}
+
+void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s)
+{
+    if (!b->arena && !b->cap)
+        b->arena = w->text.arena;
+    buf_put(b, s);
+}
+
+void writer_finish(turn_writer *w, const turn_delta *d)
+{
+    if (d->kind == DELTA_USAGE || d->kind == DELTA_START) {
+        usage_merge(&w->usage, &d->usage);
+    } else if (d->kind == DELTA_FINISH && d->finish != FINISH_NONE) {
+        w->finish = d->finish;
+    }
+}
+
+void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth)
+{
+    buf_putz(out, prefix);
+    BUF_LIT(out, "daruma");
+    buf_hex64(out, made + nth * 0x9e3779b97f4a7c15u); /* steps of the golden ratio never meet */
+}

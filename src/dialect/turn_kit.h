@@ -1,0 +1,76 @@
+/* turn_kit.h - what the readers and writers of answers share: deltas, parts, and putting something else in the
+ * place of a value while all around it stays. Only turn_*.c include it. */
+#ifndef DIALECT_TURN_KIT_H
+#define DIALECT_TURN_KIT_H
+#include "dialect/parts.h"
+#include "dialect/shapes.h"
+
+/* ---- reading ---- */
+
+typedef struct delta_list {
+    turn_delta *p;
+    size_t n;
+    turn_delta spare; /* what does not fit goes there and is lost */
+} delta_list;
+turn_delta *delta_add(delta_list *l, delta_kind kind); /* index -1, usage unsaid; never NULL */
+turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str text); /* only when there is text */
+
+/* A copy in fixed room with a NUL, cut between characters. */
+void keep_cut(char *to, size_t cap, daruma_str s);
+#define KEEP(field, s) keep_cut((field), sizeof(field), (s))
+
+/* The next call of a stream stands at wire index `at`: its number, or -1 when there are too many. */
+int call_begin(turn_reader *r, int at);
+int call_find(const turn_reader *r, int at); /* newest one with that wire index; -1 */
+/* A block, item or (Chat) kind of speech is open from here on. */
+void block_open(turn_reader *r, int at, delta_kind kind);
+
+/* How a wire calls its stop reasons. The first row of a finish is the one that is written. */
+typedef struct finish_name {
+    daruma_str name;
+    turn_finish finish;
+} finish_name;
+turn_finish finish_of(const finish_name *names, size_t n, daruma_str said); /* unknown ones: STOP; empty: NONE */
+daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish);
+
+/* ---- whole answers ---- */
+
+/* Room for one more part of the answer; NULL without memory. */
+convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw);
+bool answer_has_calls(const turn *t);
+bool answer_edited(const turn *t); /* any part is edited, dropped or new */
+/* The texts of the parts of a kind, joined; as a JSON string, or null when there are none. */
+void put_texts(daruma_buf *out, const turn *t, part_kind kind);
+bool answer_says(const turn *t, part_kind kind);
+/* The arguments of a call: an object, whatever the model wrote. */
+void put_arguments(daruma_buf *out, daruma_str text);
+daruma_str arguments_text(daruma_str text); /* "{}" when there are none */
+
+/* Something else in the place of a value. */
+typedef struct hole {
+    daruma_str span; /* in the whole; empty: not there */
+    int what;        /* for `fill` */
+} hole;
+/* Writes `whole` with its holes filled; they are sorted here. */
+void put_filled(daruma_buf *out, daruma_str whole, hole *holes, size_t n,
+                void (*fill)(daruma_buf *out, int what, daruma_str span, const void *user), const void *user);
+/* Writes an array whose elements are (raws of) parts: edited ones by `put`, dropped ones not, new ones at their place,
+ * the rest verbatim. `mine` says which parts of the answer stand in this array. */
+void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)(const convo_part *p),
+                  void (*put)(daruma_buf *out, const convo_part *p));
+
+/* ---- writing ---- */
+
+/* Tokens of a usage; unsaid ones count as nothing. */
+static inline int64_t tokens_said(int64_t n)
+{
+    return n > 0 ? n : 0;
+}
+void usage_merge(turn_usage *into, const turn_usage *more); /* what `more` says replaces */
+/* Keeps `s` in a buffer of the writer, which grows where w->text does. */
+void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s);
+/* Common to all wires: remembers finish and usage, counts, keeps texts and arguments. */
+void writer_finish(turn_writer *w, const turn_delta *d);
+/* A made-up id: prefix, "daruma" and 16 digits that differ for each `nth`. */
+void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth);
+#endif

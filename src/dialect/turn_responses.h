@@ -1,0 +1,23 @@
+/* turn_responses.h - what the two files of Responses answers share: how its objects are written. */
+#ifndef DIALECT_TURN_RESPONSES_H
+#define DIALECT_TURN_RESPONSES_H
+#include "dialect/turn_kit.h"
+
+/* An output item. */
+typedef struct responses_item {
+    delta_kind kind; /* TEXT, REFUSAL, THINKING, CALL */
+    bool done;
+    daruma_str id, call_id, name, signature;
+    daruma_str text; /* text, summary or arguments */
+} responses_item;
+
+void responses_put_item(daruma_buf *out, const responses_item *i);
+void responses_put_text_part(daruma_buf *out, bool refusal, daruma_str text);
+/* A response object up to the opening bracket of its output, and what stands behind its items; usage may be NULL. */
+void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_str model, const char *status,
+                        const char *reason);
+void responses_put_tail(daruma_buf *out, const turn_usage *u);
+const char *responses_reason(turn_finish finish); /* why it is incomplete; NULL when it is not */
+turn_finish responses_finish(daruma_str status, daruma_str reason, bool calls);
+turn_usage responses_usage(daruma_str usage);
+#endif
