@@ -46,6 +46,13 @@ static inline unsigned odd_in_text(__m128i v)
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))));
 }
 
+/* Which of 16 bytes must be escaped in a target: blanks, controls, '#' and what is not ASCII. */
+static inline unsigned odd_in_target(__m128i v)
+{
+    __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x21)), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, del), _mm_cmpeq_epi8(v, _mm_set1_epi8('#'))));
+}
+
 /* Asks for all bytes of `s`, 8 at least, 16 at a time; the last ones overlap those before. */
 static inline unsigned odd_bytes(daruma_str s, unsigned odd(__m128i))
 {
@@ -325,7 +332,7 @@ static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
     /* Absolute-, authority- and asterisk-form are for proxies and a server's owner; we are neither. */
     if (target.n == 0 || target.p[0] != '/')
         return refuse(fault, 400, "the target does not begin with a slash");
-    for (size_t i = 0; i < target.n; i++)
+    for (size_t i = 0; !QUICK(target, odd_in_target) && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
             return refuse(fault, 400, "the target holds a byte that must be escaped");
     /* METHOD SP target SP HTTP/1.x CRLF and nothing else. */
