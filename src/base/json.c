@@ -193,6 +193,8 @@ static const char *skip_nested(const char *p, const char *end)
 /* Behind the value at p. */
 static const char *skip_value(const char *p, const char *end)
 {
+    if (*p == '"')
+        return skip_string(p, end);
     return *p == '{' || *p == '[' ? skip_nested(p, end) : skip_scalar(p, end);
 }
 
