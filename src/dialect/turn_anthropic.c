@@ -71,8 +71,10 @@ daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
     daruma_str whole, block;
     turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
-    if (!json_whole(body, &whole) || !json_is_object(whole))
-        return DARUMA_EINPUT;
+    daruma_status status = answer_body(body);
+    if (status != DARUMA_OK)
+        return status;
+    whole = str_trim(body);
     daruma_str content = json_get(whole, S("content"));
     if (!json_is_array(content))
         return DARUMA_EINPUT;
@@ -104,7 +106,7 @@ static void put_block_new(daruma_buf *out, const convo_part *p)
         BUF_LIT(out, ",\"name\":");
         buf_json(out, p->name);
         BUF_LIT(out, ",\"input\":");
-        put_arguments(out, p->text);
+        put_args(out, p->text);
     } else if (p->kind == PART_THINKING) {
         BUF_LIT(out, "{\"type\":\"thinking\",\"thinking\":");
         buf_json(out, p->text);
@@ -124,7 +126,7 @@ static void fill_block(daruma_buf *out, int what, daruma_str span, const void *u
     const convo_part *p = user;
     (void)span;
     if (what == HOLE_INPUT)
-        put_arguments(out, p->text);
+        put_args(out, p->text);
     else
         buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
 }

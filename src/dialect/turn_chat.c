@@ -148,8 +148,10 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
     daruma_str whole;
     turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
-    if (!json_whole(body, &whole) || !json_is_object(whole))
-        return DARUMA_EINPUT;
+    daruma_status status = answer_body(body);
+    if (status != DARUMA_OK)
+        return status;
+    whole = str_trim(body);
     daruma_str choice = first_choice(json_get(whole, S("choices")));
     t.message.raw = json_get(choice, S("message"));
     if (!json_is_object(t.message.raw))
@@ -528,7 +530,7 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
     chunk_end(out);
 }
 
-static void put_arguments_delta(turn_writer *w, int at, daruma_str text, daruma_buf *out)
+static void put_args_delta(turn_writer *w, int at, daruma_str text, daruma_buf *out)
 {
     chunk_delta(w, out);
     BUF_LIT(out, "\"tool_calls\":[{\"index\":");
@@ -547,7 +549,7 @@ static void close_call(turn_writer *w, int nth, daruma_buf *out)
     w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
     if (w->r.call_block[nth] == w->r.open)
         w->r.open_bytes += 2;
-    put_arguments_delta(w, w->r.call_block[nth], S("{}"), out);
+    put_args_delta(w, w->r.call_block[nth], S("{}"), out);
 }
 
 static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
@@ -604,7 +606,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
     if (w->r.call_block[nth] == w->r.open)
         w->r.open_bytes += (int64_t)d->text.n;
-    put_arguments_delta(w, w->r.call_block[nth], d->text, out);
+    put_args_delta(w, w->r.call_block[nth], d->text, out);
 }
 
 static void write_end(turn_writer *w, daruma_buf *out)

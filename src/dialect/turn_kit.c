@@ -1,4 +1,5 @@
 #include "dialect/turn_kit.h"
+#include "dialect/convo_write.h"
 #include "base/arena.h"
 
 turn_delta *delta_add(delta_list *l, delta_kind kind)
@@ -67,6 +68,11 @@ daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish)
         if (names[i].finish == finish)
             return names[i].name;
     return names[0].name;
+}
+
+daruma_status answer_body(daruma_str body)
+{
+    return fields_of_body(body, NULL, 0);
 }
 
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw)
@@ -140,7 +146,7 @@ daruma_str arguments_text(daruma_str text)
 }
 
 /* What is no JSON object cannot stand where one must: it is kept as a text in one. */
-void put_arguments(daruma_buf *out, daruma_str text)
+void put_args(daruma_buf *out, daruma_str text)
 {
     daruma_str value;
     if (!str_trim(text).n) {

@@ -35,6 +35,8 @@ daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish);
 
 /* ---- whole answers ---- */
 
+/* EINPUT when it is not one JSON object, EDEEP when it is nested too deep. */
+daruma_status answer_body(daruma_str body);
 /* Room for one more part of the answer; NULL without memory. */
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw);
 bool answer_has_calls(const turn *t);
@@ -43,7 +45,7 @@ bool answer_edited(const turn *t); /* any part is edited, dropped or new */
 void put_texts(daruma_buf *out, const turn *t, part_kind kind);
 bool answer_says(const turn *t, part_kind kind);
 /* The arguments of a call: an object, whatever the model wrote. */
-void put_arguments(daruma_buf *out, daruma_str text);
+void put_args(daruma_buf *out, daruma_str text);
 daruma_str arguments_text(daruma_str text); /* "{}" when there are none */
 
 /* Something else in the place of a value. */

@@ -80,8 +80,10 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
     daruma_str whole, item;
     turn t = {.body = body, .message.role = CONVO_ASSISTANT};
-    if (!json_whole(body, &whole) || !json_is_object(whole))
-        return DARUMA_EINPUT;
+    daruma_status ok = answer_body(body);
+    if (ok != DARUMA_OK)
+        return ok;
+    whole = str_trim(body);
     daruma_str output = json_get(whole, S("output"));
     if (!json_is_array(output))
         return DARUMA_EINPUT;

@@ -1,0 +1,505 @@
+/* turn_gemini.c - answers of generateContent and streamGenerateContent: https://ai.google.dev/api/generate-content.
+ * A stream is whole responses one after the other; calls come whole. It has no terminal marker, so that DELTA_END is
+ * never read: it is over when it ends behind a stop reason. */
+#include "dialect/turn_kit.h"
+
+// clang-format off
+static const finish_name finishes[] = {
+    {LIT("STOP"),                      FINISH_STOP},
+    {LIT("STOP"),                      FINISH_CALLS},
+    {LIT("MAX_TOKENS"),                FINISH_LENGTH},
+    {LIT("MAX_TOKENS"),                FINISH_WINDOW},
+    {LIT("SAFETY"),                    FINISH_FILTER},
+    {LIT("STOP"),                      FINISH_PAUSE},
+    {LIT("MALFORMED_RESPONSE"),        FINISH_ERROR},
+    {LIT("RECITATION"),                FINISH_FILTER},
+    {LIT("LANGUAGE"),                  FINISH_FILTER},
+    {LIT("BLOCKLIST"),                 FINISH_FILTER},
+    {LIT("PROHIBITED_CONTENT"),        FINISH_FILTER},
+    {LIT("SPII"),                      FINISH_FILTER},
+    {LIT("MODEL_ARMOR"),               FINISH_FILTER},
+    {LIT("IMAGE_SAFETY"),              FINISH_FILTER},
+    {LIT("IMAGE_PROHIBITED_CONTENT"),  FINISH_FILTER},
+    {LIT("IMAGE_RECITATION"),          FINISH_FILTER},
+    {LIT("MALFORMED_FUNCTION_CALL"),   FINISH_ERROR},
+    {LIT("UNEXPECTED_TOOL_CALL"),      FINISH_ERROR},
+    {LIT("TOO_MANY_TOOL_CALLS"),       FINISH_ERROR},
+    {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR},
+};
+// clang-format on
+#define NFINISHES (sizeof finishes / sizeof *finishes)
+
+/* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
+static turn_usage read_usage(daruma_str usage)
+{
+    turn_usage u = TURN_USAGE_NONE;
+    usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &u.input, &u.output);
+    u.cached = usage_get(usage, S("cachedContentTokenCount"));
+    u.thinking = usage_get(usage, S("thoughtsTokenCount"));
+    if (u.input >= 0)
+        u.input = add_sat(u.input, tokens_said(usage_get(usage, S("toolUsePromptTokenCount"))));
+    if (u.output >= 0 || u.thinking >= 0)
+        u.output = add_sat(tokens_said(u.output), tokens_said(u.thinking));
+    return u;
+}
+
+static void put_usage(daruma_buf *out, const turn_usage *u)
+{
+    int64_t output = tokens_said(u->output), thinking = tokens_said(u->thinking);
+    BUF_LIT(out, "{\"promptTokenCount\":");
+    buf_int(out, tokens_said(u->input));
+    BUF_LIT(out, ",\"candidatesTokenCount\":");
+    buf_int(out, output > thinking ? output - thinking : 0);
+    BUF_LIT(out, ",\"totalTokenCount\":");
+    buf_int(out, add_sat(tokens_said(u->input), output));
+    if (u->cached > 0) {
+        BUF_LIT(out, ",\"cachedContentTokenCount\":");
+        buf_int(out, u->cached);
+    }
+    if (thinking) {
+        BUF_LIT(out, ",\"thoughtsTokenCount\":");
+        buf_int(out, thinking);
+    }
+    buf_putc(out, '}');
+}
+
+/* What a response says of its first candidate. */
+typedef struct response_view {
+    daruma_str id, model, parts, finish, usage;
+} response_view;
+
+static response_view read_response(daruma_str response, daruma_arena *a)
+{
+    response_view v = {.id = json_text(json_get(response, S("responseId")), a),
+                       .model = json_text(json_get(response, S("modelVersion")), a),
+                       .usage = json_get(response, S("usageMetadata"))};
+    daruma_str candidate;
+    json_iter it = json_open(json_get(response, S("candidates")));
+    if (json_next(&it, NULL, &candidate)) {
+        v.parts = json_get(json_get(candidate, S("content")), S("parts"));
+        v.finish = json_text(json_get(candidate, S("finishReason")), a);
+    }
+    if (!v.finish.n)
+        v.finish = json_text(json_get(json_get(response, S("promptFeedback")), S("blockReason")), a);
+    return v;
+}
+
+/* A prompt that is blocked for OTHER says so as its reason; a candidate that ends for OTHER may be whole. */
+static turn_finish finish_means(daruma_str reason, bool calls)
+{
+    turn_finish f = finish_of(finishes, NFINISHES, reason);
+    return f == FINISH_STOP && calls ? FINISH_CALLS : f;
+}
+
+/* ---- whole ---- */
+
+static void read_part(turn *t, daruma_str part, daruma_arena *a)
+{
+    daruma_str text = json_get(part, S("text")), call = json_get(part, S("functionCall"));
+    bool thought = json_is_true(json_get(part, S("thought")));
+    part_kind kind = call.n ? PART_CALL : json_is_string(text) ? (thought ? PART_THINKING : PART_TEXT) : PART_OTHER;
+    convo_part *p = answer_part(t, a, kind, part);
+    if (!p)
+        return;
+    p->signature = json_text(json_get(part, S("thoughtSignature")), a);
+    p->sealed = p->signature.n > 0 && kind != PART_TEXT;
+    p->value = text;
+    p->text = json_text(text, a);
+    if (kind == PART_CALL) {
+        p->id = json_text(json_get(call, S("id")), a);
+        p->name = json_text(json_get(call, S("name")), a);
+        p->value = p->text = json_get(call, S("args"));
+    }
+}
+
+static void read_whole(turn *t, daruma_str response, daruma_arena *a)
+{
+    response_view v = read_response(response, a);
+    daruma_str part;
+    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
+        read_part(t, part, a);
+    if (v.id.n)
+        t->id = v.id;
+    if (v.model.n)
+        t->model = v.model;
+    if (v.finish.n)
+        t->finish_raw = v.finish;
+    turn_usage u = read_usage(v.usage);
+    usage_merge(&t->usage, &u);
+}
+
+/* Also all responses of a stream as one array, which is what comes without alt=sse. */
+daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
+{
+    daruma_str whole, response;
+    turn t = {.body = body, .usage = TURN_USAGE_NONE, .message.role = CONVO_ASSISTANT};
+    daruma_status status = answer_body(body);
+    if (status != DARUMA_OK && !json_whole(body, &whole))
+        return status;
+    whole = str_trim(body);
+    if (json_is_array(whole)) {
+        for (json_iter it = json_open(whole); json_next(&it, NULL, &response);)
+            read_whole(&t, response, a);
+    } else if (json_get(whole, S("candidates")).n || json_get(whole, S("promptFeedback")).n) {
+        read_whole(&t, whole, a);
+    } else {
+        return DARUMA_EINPUT;
+    }
+    t.message.raw = whole;
+    t.finish = finish_means(t.finish_raw, answer_has_calls(&t));
+    if (a->full)
+        return DARUMA_EFULL;
+    *ret = t;
+    return DARUMA_OK;
+}
+
+static void put_signature(daruma_buf *out, daruma_str signature)
+{
+    if (!signature.n)
+        return;
+    BUF_LIT(out, ",\"thoughtSignature\":");
+    buf_json(out, signature);
+}
+
+static void put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
+{
+    BUF_LIT(out, "{\"functionCall\":{");
+    if (id.n) {
+        BUF_LIT(out, "\"id\":");
+        buf_json(out, id);
+        buf_putc(out, ',');
+    }
+    BUF_LIT(out, "\"name\":");
+    buf_json(out, name);
+    BUF_LIT(out, ",\"args\":");
+    put_args(out, arguments);
+    buf_putc(out, '}');
+    put_signature(out, signature);
+    buf_putc(out, '}');
+}
+
+static void put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str signature)
+{
+    BUF_LIT(out, "{\"text\":");
+    buf_json(out, text);
+    if (thought)
+        BUF_LIT(out, ",\"thought\":true");
+    put_signature(out, signature);
+    buf_putc(out, '}');
+}
+
+static void put_part_new(daruma_buf *out, const convo_part *p)
+{
+    if (p->kind == PART_CALL)
+        put_call(out, p->id, p->name, p->text, p->signature);
+    else
+        put_text(out, p->text, p->kind == PART_THINKING, p->signature);
+}
+
+enum { HOLE_ID, HOLE_NAME, HOLE_ARGS, HOLE_TEXT, HOLE_PARTS, HOLE_FINISH };
+
+static void fill_part(daruma_buf *out, int what, daruma_str span, const void *user)
+{
+    const convo_part *p = user;
+    (void)span;
+    if (what == HOLE_ARGS)
+        put_args(out, p->text);
+    else
+        buf_json(out, what == HOLE_ID ? p->id : what == HOLE_NAME ? p->name : p->text);
+}
+
+static void put_part(daruma_buf *out, const convo_part *p)
+{
+    daruma_str call = json_get(p->raw, S("functionCall"));
+    hole holes[] = {{json_get(call, S("id")), HOLE_ID},
+                    {json_get(call, S("name")), HOLE_NAME},
+                    {json_get(call, S("args")), HOLE_ARGS}};
+    if (p->kind == PART_CALL && holes[1].span.n && holes[2].span.n && (holes[0].span.n || !p->id.n))
+        put_filled(out, p->raw, holes, 3, fill_part, p);
+    else if (p->kind != PART_CALL && p->raw.n && p->value.n)
+        put_filled(out, p->raw, &(hole){p->value, HOLE_TEXT}, 1, fill_part, p);
+    else
+        put_part_new(out, p);
+}
+
+static bool is_part(const convo_part *p)
+{
+    (void)p;
+    return true;
+}
+
+static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+{
+    const turn *t = user;
+    bool calls = t->finish == FINISH_CALLS;
+    if (what == HOLE_PARTS && answer_edited(t))
+        put_elements(out, span, t, is_part, put_part);
+    else if (what == HOLE_FINISH && t->finish != finish_means(t->finish_raw, calls))
+        buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    else
+        buf_put(out, span);
+}
+
+static void put_tail(daruma_buf *out, const turn_usage *usage, daruma_str model, daruma_str id)
+{
+    if (usage) {
+        BUF_LIT(out, ",\"usageMetadata\":");
+        put_usage(out, usage);
+    }
+    BUF_LIT(out, ",\"modelVersion\":");
+    buf_json(out, model);
+    BUF_LIT(out, ",\"responseId\":");
+    buf_json(out, id);
+    buf_putc(out, '}');
+}
+
+static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    char room[64];
+    daruma_buf id = buf_over(room, sizeof room);
+    bool any = false;
+    put_made_id(&id, "", x->id, 0);
+    BUF_LIT(out, "{\"candidates\":[{\"content\":{\"parts\":[");
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->dropped || p->kind == PART_MEDIA || (p->kind == PART_OTHER && !p->raw.n))
+            continue;
+        if (any)
+            buf_putc(out, ',');
+        if (p->kind == PART_OTHER)
+            buf_put(out, p->raw);
+        else
+            put_part_new(out, p);
+        any = true;
+    }
+    BUF_LIT(out, "],\"role\":\"model\"},\"finishReason\":");
+    buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+    BUF_LIT(out, ",\"index\":0}]");
+    put_tail(out, &t->usage, t->model.n ? t->model : x->model, t->id.n ? t->id : buf_str(&id));
+}
+
+void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
+{
+    daruma_str whole = str_trim(t->body), candidate = {0};
+    bool edited = answer_edited(t) || t->finish != finish_means(t->finish_raw, answer_has_calls(t));
+    if (t->body.n && !edited) {
+        buf_put(out, t->body);
+        return;
+    }
+    json_iter it = json_open(json_get(whole, S("candidates")));
+    daruma_str parts = {0};
+    if (json_is_object(whole) && json_next(&it, NULL, &candidate))
+        parts = json_get(json_get(candidate, S("content")), S("parts"));
+    if (json_is_array(parts)) {
+        hole holes[] = {{parts, HOLE_PARTS}, {json_get(candidate, S("finishReason")), HOLE_FINISH}};
+        put_filled(out, t->body, holes, 2, fill, t);
+        return;
+    }
+    if (json_is_array(whole))
+        buf_putc(out, '[');
+    put_new(t, x, out);
+    if (json_is_array(whole))
+        buf_putc(out, ']');
+}
+
+/* ---- reading a stream ---- */
+
+static void read_part_deltas(delta_list *l, turn_reader *r, daruma_str part, daruma_arena *a)
+{
+    daruma_str text = json_text(json_get(part, S("text")), a), call = json_get(part, S("functionCall"));
+    daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
+    int nth = -1;
+    if (json_is_object(call)) {
+        nth = call_begin(r, r->calls);
+        if (nth < 0) {
+            delta_add(l, DELTA_OTHER)->text = part;
+            return;
+        }
+        turn_delta *d = delta_add(l, DELTA_CALL);
+        d->index = nth;
+        d->id = json_text(json_get(call, S("id")), a);
+        d->name = json_text(json_get(call, S("name")), a);
+        delta_text(l, DELTA_ARGUMENTS, nth, json_get(call, S("args")));
+    } else if (text.n) {
+        delta_text(l, json_is_true(json_get(part, S("thought"))) ? DELTA_THINKING : DELTA_TEXT, -1, text);
+    } else if (!signature.n && !json_get(part, S("text")).n) {
+        delta_add(l, DELTA_OTHER)->text = part;
+    }
+    delta_text(l, DELTA_SIGNATURE, nth, signature);
+    if (nth >= 0)
+        delta_add(l, DELTA_CALL_END)->index = nth;
+}
+
+size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+{
+    delta_list l = {.p = out};
+    daruma_str whole, part;
+    if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole) || json_get(whole, S("error")).n)
+        return 0;
+    response_view v = read_response(whole, a);
+    if (!r->began && (v.parts.n || v.finish.n || v.usage.n)) {
+        turn_delta *d = delta_add(&l, DELTA_START);
+        d->id = v.id;
+        d->model = v.model;
+        KEEP(r->id, v.id);
+        KEEP(r->model, v.model);
+        block_open(r, -1, DELTA_OTHER);
+        r->began = true;
+    }
+    for (json_iter it = json_open(v.parts); json_next(&it, NULL, &part);)
+        read_part_deltas(&l, r, part, a);
+    if (v.finish.n && !r->finished) {
+        turn_delta *d = delta_add(&l, DELTA_FINISH);
+        d->finish_raw = v.finish;
+        d->finish = json_get(json_get(whole, S("promptFeedback")), S("blockReason")).n
+                        ? FINISH_FILTER
+                        : finish_means(v.finish, r->calls > 0);
+        r->finished = true;
+    }
+    if (json_is_object(v.usage))
+        delta_add(&l, DELTA_USAGE)->usage = read_usage(v.usage);
+    return l.n;
+}
+
+/* ---- writing a stream ---- */
+
+static void chunk(daruma_buf *out)
+{
+    BUF_LIT(out, "data: {\"candidates\":[{\"content\":{\"parts\":[");
+}
+
+static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf *out)
+{
+    BUF_LIT(out, "],\"role\":\"model\"}");
+    if (finish != FINISH_NONE) {
+        BUF_LIT(out, ",\"finishReason\":");
+        buf_json(out, finish_word(finishes, NFINISHES, finish));
+    }
+    BUF_LIT(out, ",\"index\":0}]");
+    put_tail(out, usage ? &w->usage : NULL, str_of(w->r.model), str_of(w->r.id));
+    BUF_LIT(out, "\n\n");
+}
+
+/* Nothing is written yet: every response names itself. */
+static void begin(turn_writer *w, const turn_delta *d)
+{
+    turn_reader *r = &w->r;
+    if (r->began)
+        return;
+    r->began = true;
+    block_open(r, -1, DELTA_OTHER);
+    if (d && d->id.n) {
+        KEEP(r->id, d->id);
+    } else {
+        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
+        put_made_id(&id, "", w->made, 0);
+        r->id[id.n] = 0;
+    }
+    if (d && d->model.n)
+        KEEP(r->model, d->model);
+}
+
+static void write_text(turn_writer *w, daruma_str text, bool thought, daruma_str signature, daruma_buf *out)
+{
+    if (!text.n && !signature.n)
+        return;
+    chunk(out);
+    put_text(out, text, thought, signature);
+    chunk_end(w, FINISH_NONE, false, out);
+}
+
+/* The call that was collected. One whose arguments were cut cannot be written here: it never came, if the answer was
+ * cut by its length, else the stream is broken. */
+static void flush_call(turn_writer *w, daruma_buf *out)
+{
+    daruma_str held = buf_str(&w->held);
+    if (w->r.open_kind != DELTA_CALL)
+        return;
+    w->r.open_kind = DELTA_OTHER;
+    w->r.open = -1;
+    if (str_trim(held).n && !(json_valid(held) && json_is_object(str_trim(held)))) {
+        w->broken |= w->finish != FINISH_LENGTH && w->finish != FINISH_WINDOW;
+        return;
+    }
+    chunk(out);
+    put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
+    chunk_end(w, FINISH_NONE, false, out);
+}
+
+static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    flush_call(w, out);
+    int nth = call_begin(&w->r, w->r.calls);
+    if (nth < 0) {
+        w->broken = true;
+        return;
+    }
+    w->call_shift = nth - d->index;
+    block_open(&w->r, nth, DELTA_CALL);
+    w->held.n = w->items.n = w->call_id.n = w->call_name.n = 0;
+    writer_keep(w, &w->call_id, d->id);
+    writer_keep(w, &w->call_name, d->name);
+}
+
+static bool is_open_call(const turn_writer *w, const turn_delta *d)
+{
+    return w->r.open_kind == DELTA_CALL && d->index + w->call_shift == w->r.calls - 1;
+}
+
+static void write_end(turn_writer *w, daruma_buf *out)
+{
+    flush_call(w, out);
+    if (!w->r.finished && !w->broken) {
+        chunk(out);
+        BUF_LIT(out, "{\"text\":\"\"}");
+        chunk_end(w, w->finish ? w->finish : FINISH_STOP, true, out);
+    }
+    w->r.finished = w->r.ended = true;
+}
+
+void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
+{
+    if (w->r.ended)
+        return;
+    begin(w, d->kind == DELTA_START ? d : NULL);
+    writer_finish(w, d);
+    switch (d->kind) {
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        flush_call(w, out);
+        writer_keep(w, &w->text, d->text);
+        write_text(w, d->text, false, (daruma_str){0}, out);
+        break;
+    case DELTA_THINKING:
+        flush_call(w, out);
+        write_text(w, d->text, true, (daruma_str){0}, out);
+        break;
+    case DELTA_SIGNATURE:
+        if (is_open_call(w, d))
+            writer_keep(w, &w->items, d->text);
+        else if (d->index < 0)
+            write_text(w, (daruma_str){0}, false, d->text, out);
+        break;
+    case DELTA_CALL:
+        write_call(w, d, out);
+        break;
+    case DELTA_ARGUMENTS:
+        if (is_open_call(w, d))
+            writer_keep(w, &w->held, d->text);
+        else
+            w->broken |= d->text.n > 0;
+        break;
+    case DELTA_CALL_END:
+        if (is_open_call(w, d))
+            flush_call(w, out);
+        break;
+    case DELTA_END:
+        write_end(w, out);
+        break;
+    case DELTA_START:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_OTHER:
+        break;
+    }
+}
