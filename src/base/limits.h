@@ -98,7 +98,7 @@
 #define SCHEMA_DEPTH_MAX          64  /* levels of a schema or of a value held against it */
 #define SCHEMA_BYTES_MAX          (1u << 20) /* of one lowered schema: references are written out where they stand */
 #define SCHEMA_REFS_MAX           512        /* references written out in one schema, for the same reason */
-#define SCHEMA_STEPS_MAX          100000     /* subschemas looked at for one value: references branch exponentially */
+#define SCHEMA_STEPS_MAX          20000      /* subschemas looked at for one value: references branch exponentially */
 #define ARGS_WHY_BYTES_MAX        1000       /* of what a model is told about its call */
 #define ARGS_CUT_STRING_BYTES_MAX 200   /* a longer text that was never closed is a file half written: not repaired */
 #define ARGS_SUGGEST_MAX          3     /* names of tools that are suggested */
@@ -114,44 +114,51 @@
 #define RESUME_BODY_BYTES_MAX                                                                                          \
     (16u << 20) /* a request is kept so long as its answer streams, to go on when that breaks off */
 #define TALK_SAID_BYTES_MAX                                                                                            \
-    (1u << 20)                    /* text of a streamed answer that is kept for joining; models stop long before       \
-                                   */
-#define SIDE_PARALLEL_MAX       4 /* questions of our own under way for one request */
-#define SIDE_ANSWER_BYTES_MAX   (1u << 20) /* of an answer to one */
-#define SIDE_MS_MAX             60000      /* and the time it may take */
-#define SUMMARY_TOKENS             400         /* output cap of a summary that shall have 500 characters */
-#define COMPACT_TOKENS             4000        /* output cap of the summary of a conversation */
-#define COMPACT_PROMPT_TOKENS_MAX  100000      /* of the conversation, as the summariser is shown it */
-#define APOLOGY_TOKENS             300         /* output cap of an explanation by a model: fewer than 100 words */
-#define KNOWN_TEXT_BYTES        (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
-#define LESSON_MODELS           1024       /* models about which is remembered what they refuse */
-#define MODELS_MAX              1024       /* models whose window or habits are remembered */
-#define OWNERS_MAX              16384      /* stored answers (previous_response_id) whose account is remembered */
+    (1u << 20)                      /* text of a streamed answer that is kept for joining; models stop long before     \
+                                     */
+#define SIDE_PARALLEL_MAX         4 /* questions of our own under way for one request */
+#define SIDE_ANSWER_BYTES_MAX     (1u << 20) /* of an answer to one */
+#define SIDE_MS_MAX               60000      /* and the time it may take */
+#define SUMMARY_TOKENS            400        /* output cap of a summary that shall have 500 characters */
+#define COMPACT_TOKENS            4000       /* output cap of the summary of a conversation */
+#define COMPACT_PROMPT_TOKENS_MAX 100000     /* of the conversation, as the summariser is shown it */
+#define APOLOGY_TOKENS            300        /* output cap of an explanation by a model: fewer than 100 words */
+#define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
+#define LESSON_MODELS             1024       /* models about which is remembered what they refuse */
+#define MODELS_MAX                1024       /* models whose window or habits are remembered */
+#define OWNERS_MAX                16384      /* stored answers (previous_response_id) whose account is remembered */
 
-#define SHRINK_FREE_PERCENT     5    /* of a window that stay free: providers count a little differently each time */
-#define SHRINK_BLIND_PERCENT    70   /* of the window, else of our estimate, where the provider names no numbers */
-#define SHRINK_TOKENS_MIN       1024 /* a smaller request says too little to be worth sending */
-#define OUTPUT_RESERVE_TOKENS   4096 /* room for an answer whose cap nobody names */
-#define OUTPUT_CAP_TOKENS_MIN   1024 /* a lower cap cuts most answers; or a quarter of what was asked for */
-#define MASK_OVER_BYTES         1000 /* shorter tool output stays */
-#define MASK_HEAD_BYTES         400  /* what stays of a masked one in front: what it is */
-#define MASK_TAIL_BYTES         200  /* and at its end: how it came out */
-#define MASK_KEEP_NEWEST        3    /* newest results that the model still works with */
-#define MASK_KEPT_BYTES_MAX     600  /* identifiers and error lines out of what was left out */
-#define MASK_KEPT_BYTES_MIN     160  /* ... of a short one; between them an eighth of what was left out */
-#define MASK_TOKEN_BYTES_MAX    200  /* longer words are data, no identifiers */
-#define MASK_TOKENS_MAX         1024 /* candidates that are weighed against each other in one text */
-#define MASK_FAILED_OVER_BYTES  4000 /* error reports are shortened from here on, when nothing else helps */
-#define MASKED_BYTES_MAX        4096 /* what is longer is not taken for a text that was masked before */
-#define SUMMARY_INPUT_CHARS_MAX 8000 /* of an observation shown to the summariser (P-F19) */
-#define SUMMARY_FALLBACK_CHARS  400  /* of it that stay when the summariser fails (P-F21) */
-#define COMPACT_SAVES_PERCENT   10   /* less is no progress */
-#define COMPACT_ROUNDS_MIN      2    /* newest rounds of a tool loop that stay in any case */
-#define KNOWN_MEAN_BYTES        256  /* of a replacement: decides how many are remembered beside each other */
-#define KNOWN_LOOK_BYTES_MIN    512  /* shorter tool output was never compressed, so it is not looked up */
+#define SHRINK_FREE_PERCENT       5    /* of a window that stay free: providers count a little differently each time */
+#define SHRINK_BLIND_PERCENT      70   /* of the window, else of our estimate, where the provider names no numbers */
+#define SHRINK_TOKENS_MIN         1024 /* a smaller request says too little to be worth sending */
+#define OUTPUT_RESERVE_TOKENS     4096 /* room for an answer whose cap nobody names */
+#define OUTPUT_CAP_TOKENS_MIN     1024 /* a lower cap cuts most answers; or a quarter of what was asked for */
+#define MASK_OVER_BYTES           1000 /* shorter tool output stays */
+#define MASK_HEAD_BYTES           400  /* what stays of a masked one in front: what it is */
+#define MASK_TAIL_BYTES           200  /* and at its end: how it came out */
+#define MASK_KEEP_NEWEST          3    /* newest results that the model still works with */
+#define MASK_KEPT_BYTES_MAX       600  /* identifiers and error lines out of what was left out */
+#define MASK_KEPT_BYTES_MIN       160  /* ... of a short one; between them an eighth of what was left out */
+#define MASK_TOKEN_BYTES_MAX      200  /* longer words are data, no identifiers */
+#define MASK_TOKENS_MAX           1024 /* candidates that are weighed against each other in one text */
+#define MASK_FAILED_OVER_BYTES    4000 /* error reports are shortened from here on, when nothing else helps */
+#define MASKED_BYTES_MAX          4096 /* what is longer is not taken for a text that was masked before */
+#define SUMMARY_INPUT_CHARS_MAX   8000 /* of an observation shown to the summariser (P-F19) */
+#define SUMMARY_FALLBACK_CHARS    400  /* of it that stay when the summariser fails (P-F21) */
+#define COMPACT_SAVES_PERCENT     10   /* less is no progress */
+#define COMPACT_ROUNDS_MIN        2    /* newest rounds of a tool loop that stay in any case */
+#define CALL_LOOK_MESSAGES        64  /* before a result that are searched for its call, to tell the name of the tool */
+#define KNOWN_MEAN_BYTES          256 /* of a replacement: decides how many are remembered beside each other */
+#define KNOWN_LOOK_BYTES_MIN      512 /* shorter tool output was never compressed, so it is not looked up */
 
-#define PAIRS_LOOK_BACK         256 /* calls with the same id or turns that are looked back at for one result */
-#define REMINDER_CHARS_MAX      50  /* of a string argument in a reminder; longer ones are cut (S-F13) */
-#define REMINDER_DEPTH_MAX      8   /* levels of an argument that are shown as Ruby shows them */
+#define PAIRS_LOOK_BACK           256 /* calls with the same id or turns that are looked back at for one result */
+#define REMINDER_CHARS_MAX        50  /* of a string argument in a reminder; longer ones are cut (S-F13) */
+#define REMINDER_DEPTH_MAX        8   /* levels of an argument that are shown as Ruby shows them */
+
+#define MEND_ID_BYTES_MAX         256  /* of a call's id in Messages; OpenAI's wires take 64 and less */
+#define MEND_ID_BYTES_MIN         16   /* a shorter maximum was read wrongly out of a message */
+#define MEND_NAME_BYTES_MAX       64   /* of a tool's name, and of a call's id at OpenAI */
+#define SHED_BYTES_MIN            1024 /* shorter tool output is not worth shortening for the size of a body */
+#define SHED_WRITTEN_BYTES        96   /* brackets, names and ids around a part that we write */
 
 #endif

@@ -1,0 +1,32 @@
+/* history.h - small moves that pairs.c and messages.c share. */
+#ifndef MEND_HISTORY_H
+#define MEND_HISTORY_H
+#include "engine/mend/mend.h"
+
+/* Said by us in the user's place where a wire wants the user to speak and nobody did. */
+#define HISTORY_GO_ON "[Please go on.]"
+/* ... where what the user had sent is gone and the message has to stay. */
+#define HISTORY_NOTHING "[Nothing was said here.]"
+
+/* Is it on the wire? */
+static inline bool history_on(const convo_message *m)
+{
+    return !m->dropped;
+}
+size_t history_parts(const convo_message *m); /* how many of its parts are on the wire */
+/* Index of the next message behind `at` that is on the wire; nmessages when none. */
+size_t history_next(const convo *c, size_t at);
+/* The one before; STR_NONE when none. The system prompt that stands apart does not count. */
+size_t history_before(const convo *c, size_t at);
+/* A part becomes a text of ours. */
+void history_text(convo *c, convo_message *m, convo_part *p, daruma_str text);
+/* A new message of the user with a text, at index `at`. */
+void history_say(convo *c, size_t at, daruma_str text);
+/* Has it something that a provider checks, and so must stay as it is or go whole? */
+bool history_sealed(const convo_message *m);
+/* Neighbours of one role become one message; a sealed one is parted from the one before by a word of the user instead.
+ * Returns how often. Nothing on a flat wire. */
+uint32_t history_merge(convo *c);
+/* Appends to the line for people: "2 tool calls got a neutral result". `n` 0 says nothing. */
+void history_tell(mend_report *r, uint32_t n, const char *one, const char *many);
+#endif

@@ -1,0 +1,362 @@
+/* messages.c - messages that a provider does not take. What its words name is mended where they name it; without words,
+ * what is surely wrong on the wire. wrong.c reads the words. */
+#include "engine/mend/wrong.h"
+#include "engine/mend/history.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* Ours, in the place of what had to go. */
+#define SAY_NO_OUTPUT "[no output]"
+#define SAY_BEGIN     "[What was said before this is not here.]"
+#define SAY_CONTINUE  "Go on from exactly where your last message ends. Do not repeat any of it."
+/* What Google documents for calls that come from elsewhere: https://ai.google.dev/gemini-api/docs/thought-signatures */
+#define NO_SIGNATURE "skip_thought_signature_validator"
+
+static bool wire(const convo *c, uint32_t quirk)
+{
+    return (c->quirks & quirk) != 0;
+}
+
+static bool blank(convo *c, convo_part *p)
+{
+    return str_trim(convo_text(c, p)).n == 0;
+}
+
+/* ---- nothing said ---- */
+
+/* Has an answer of the model anything that can stand alone? Thinking can not, but at Gemini. */
+static bool hollow(const convo *c, const convo_message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->nparts; i++)
+        n += !m->parts[i].dropped &&
+             (m->parts[i].kind != PART_THINKING || m->role != CONVO_ASSISTANT || wire(c, WIRE_NO_IDS | WIRE_FLAT));
+    return n == 0;
+}
+
+/* A message without anything goes, unless the user has to say something there. */
+static void mend_hollow(mending *x, size_t i)
+{
+    convo *c = x->c;
+    convo_message *m = &c->messages[i];
+    size_t before = history_before(c, i), next = history_next(c, i);
+    bool between = before != STR_NONE && c->messages[before].role == CONVO_ASSISTANT &&
+                   (next >= c->nmessages || c->messages[next].role == CONVO_ASSISTANT);
+    bool first = before == STR_NONE || c->messages[before].role == CONVO_SYSTEM;
+    x->empty++;
+    if (m->role != CONVO_USER || !(between || first)) {
+        convo_drop_message(c, m);
+        return;
+    }
+    convo_part *p = convo_insert_part(c, m, m->nparts, PART_TEXT);
+    if (p)
+        history_text(c, m, p, S(HISTORY_NOTHING));
+}
+
+static void mend_empty_result(mending *x, convo_message *m, convo_part *p, bool here)
+{
+    size_t left = 0, gone = 0;
+    for (size_t i = 0; i < p->nparts; i++) {
+        bool empty = !p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]);
+        left += !p->parts[i].dropped && !empty;
+        gone += empty;
+    }
+    bool nothing = p->nparts ? gone && !left : here && blank(x->c, p);
+    if (nothing) {
+        convo_set_text(x->c, m, p, S(SAY_NO_OUTPUT));
+    } else if (gone) {
+        for (size_t i = 0; i < p->nparts; i++)
+            if (!p->parts[i].dropped && p->parts[i].kind == PART_TEXT && blank(x->c, &p->parts[i]))
+                convo_drop_part(x->c, m, &p->parts[i]);
+    }
+    x->empty += nothing || gone;
+}
+
+static void mend_empty(mending *x)
+{
+    convo *c = x->c;
+    bool texts = x->named || wire(c, WIRE_NO_EMPTY);
+    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+        convo_message *m = &c->messages[i];
+        bool here = x->named && (x->at.message == STR_NONE || x->at.message == i);
+        size_t others = 0;
+        if (!history_on(m))
+            continue;
+        for (size_t j = 0; j < m->nparts; j++)
+            others += !m->parts[j].dropped && (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
+        for (size_t j = 0; j < m->nparts && texts; j++) {
+            convo_part *p = &m->parts[j];
+            if (p->dropped)
+                continue;
+            if (p->kind == PART_RESULT)
+                mend_empty_result(x, m, p, here);
+            if (p->kind != PART_TEXT || !blank(c, p) || (m->apart && !others))
+                continue;
+            p->dropped = true; /* the message goes below, if it has to */
+            m->edited = c->edited = true;
+            x->empty += others > 0;
+        }
+        if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
+            mend_hollow(x, i);
+        else if (!m->apart && m->nparts && !history_parts(m))
+            convo_drop_message(c, m);
+    }
+}
+
+/* ---- who speaks when ---- */
+
+static void mend_first(mending *x)
+{
+    convo *c = x->c;
+    size_t i = 0;
+    while (i < c->nmessages && (!history_on(&c->messages[i]) || c->messages[i].role == CONVO_SYSTEM))
+        i++;
+    if (i < c->nmessages && c->messages[i].role != CONVO_ASSISTANT)
+        return;
+    history_say(c, i, i < c->nmessages ? S(SAY_BEGIN) : S(HISTORY_GO_ON));
+    x->order++;
+}
+
+static bool calls(const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
+            return true;
+    return false;
+}
+
+/* A last message of the model becomes a part of the history like any other. */
+static void mend_last(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i; (i = history_before(c, c->nmessages)) != STR_NONE;) {
+        convo_message *m = &c->messages[i];
+        bool said = false;
+        if (m->role != CONVO_ASSISTANT || calls(m))
+            return;
+        x->order++;
+        for (size_t j = 0; j < m->nparts; j++)
+            said |= !m->parts[j].dropped && m->parts[j].kind != PART_THINKING &&
+                    (m->parts[j].kind != PART_TEXT || !blank(c, &m->parts[j]));
+        if (said) {
+            history_say(c, c->nmessages, S(SAY_CONTINUE));
+            return;
+        }
+        convo_drop_message(c, m);
+    }
+}
+
+static void mend_trailing(mending *x)
+{
+    convo *c = x->c;
+    size_t i = history_before(c, c->nmessages);
+    if (i == STR_NONE || c->messages[i].role != CONVO_ASSISTANT)
+        return;
+    convo_message *m = &c->messages[i];
+    size_t j = m->nparts;
+    while (j && m->parts[j - 1].dropped)
+        j--;
+    if (!j || m->parts[j - 1].kind != PART_TEXT)
+        return;
+    daruma_str text = convo_text(c, &m->parts[j - 1]), cut = text;
+    while (cut.n && ch_space(cut.p[cut.n - 1]))
+        cut.n--;
+    if (cut.n == text.n)
+        return;
+    x->order++;
+    if (cut.n)
+        convo_set_text(c, m, &m->parts[j - 1], cut);
+    else
+        convo_drop_part(c, m, &m->parts[j - 1]);
+}
+
+/* "developer" is called system where nobody knows it; system messages that are not taken are said by the user. */
+static void mend_roles(mending *x)
+{
+    convo *c = x->c;
+    bool developer = x->wrong & WRONG_DEVELOPER, begun = false;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (!history_on(m) || m->apart)
+            continue;
+        if (m->role != CONVO_SYSTEM) {
+            begun = true;
+        } else if (developer && str_eq(m->wire_role, S("developer"))) {
+            m->wire_role = S("system");
+            m->edited = c->edited = true;
+            x->roles++;
+        } else if (x->wrong & WRONG_SYSTEM && (begun || !x->f || str_find(x->f->message, S("beginning")) == STR_NONE)) {
+            m->role = CONVO_USER;
+            m->wire_role = (daruma_str){0};
+            m->edited = c->edited = true;
+            x->roles++;
+        }
+    }
+}
+
+/* ---- thinking ---- */
+
+static bool drop_thinking_of(convo *c, convo_message *m)
+{
+    bool did = false;
+    for (size_t j = 0; j < m->nparts; j++) {
+        convo_part *p = &m->parts[j];
+        if (p->dropped)
+            continue;
+        if (p->kind == PART_THINKING) {
+            p->dropped = true;
+            did = true;
+        } else if (p->sealed) {
+            p->signature = (daruma_str){0};
+            p->sealed = false;
+            p->edited = true;
+            did = true;
+        }
+    }
+    if (!did)
+        return false;
+    m->edited = c->edited = true;
+    if (!history_parts(m))
+        convo_drop_message(c, m);
+    return true;
+}
+
+mend_report mend_drop_thinking(convo *c, bool all)
+{
+    mend_report r = {0};
+    size_t end = all ? c->nmessages : convo_loop_begin(c);
+    for (size_t i = 0; i < end && i < c->nmessages && !c->full; i++)
+        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i]))
+            r.messages_mended++;
+    history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
+    return r;
+}
+
+static void thinking_off(mending *x)
+{
+    const convo_settings *s = &x->c->set;
+    if (s->thinking == 0)
+        return;
+    convo_patch_add(x->c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
+    x->c->set.thinking = 0;
+    x->thinking++;
+}
+
+/* Calls from elsewhere in the loop in progress say that they have no signature. */
+static void sign_calls(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = convo_loop_begin(c); i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        for (size_t j = 0; j < m->nparts && history_on(m); j++) {
+            convo_part *p = &m->parts[j];
+            if (p->kind != PART_CALL || p->dropped)
+                continue;
+            if (!p->signature.n) {
+                p->signature = S(NO_SIGNATURE);
+                p->sealed = p->edited = m->edited = c->edited = true;
+                x->thinking++;
+            }
+            break; /* the first of parallel calls carries it */
+        }
+    }
+}
+
+/* Thinking of turns that are over goes first; that of the loop in progress only when it is what is meant. */
+static void mend_seal(mending *x)
+{
+    convo *c = x->c;
+    size_t loop = convo_loop_begin(c);
+    bool inside = x->at.message != STR_NONE && x->at.message >= loop;
+    mend_report r = {0};
+    if (!inside)
+        r = mend_drop_thinking(c, false);
+    x->thinking += r.messages_mended;
+    if (r.messages_mended)
+        return;
+    r = mend_drop_thinking(c, true);
+    x->thinking += r.messages_mended;
+    if (!r.messages_mended)
+        return;
+    if (wire(c, WIRE_NO_IDS))
+        sign_calls(x);
+    else if (wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
+        thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+}
+
+/* ---- all of it ---- */
+
+static void mend_named(mending *x)
+{
+    static const struct {
+        uint32_t bits;
+        void (*mend)(mending *x);
+    } known[] = {
+        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM, mend_roles},
+        {WRONG_SEAL, mend_seal},       {WRONG_UNTHOUGHT, thinking_off},
+        {WRONG_UNSIGNED, sign_calls},  {WRONG_MEDIA, mending_media},
+        {WRONG_BLOCK, mending_blocks}, {WRONG_LIST, mending_list},
+        {WRONG_NAME, mending_names},   {WRONG_ARGUMENTS, mending_arguments},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (x->wrong & known[i].bits)
+            known[i].mend(x);
+    if (x->wrong & WRONG_THINKING)
+        x->thinking += mend_drop_thinking(x->c, true).messages_mended;
+    if (x->wrong & WRONG_ID)
+        mending_ids(x, MEND_NAME_BYTES_MAX, true);
+    if (!x->wrong && x->at.part != STR_NONE)
+        mending_blocks(x);
+}
+
+/* In an order in which none undoes what another did. */
+static void mend_wire(mending *x)
+{
+    convo *c = x->c;
+    bool messages = wire(c, WIRE_RESULTS_IN_USER) && !wire(c, WIRE_NO_IDS);
+    if (messages)
+        mending_ids(x, MEND_ID_BYTES_MAX, true);
+    if (wire(c, WIRE_FLAT))
+        mending_ids(x, MEND_NAME_BYTES_MAX, false);
+    if (x->wrong & WRONG_TRAILING || (wire(c, WIRE_PREFILL) && wire(c, WIRE_NO_EMPTY)))
+        mend_trailing(x);
+    x->named = (x->wrong & WRONG_EMPTY) != 0;
+    if (!wire(c, WIRE_FLAT) || x->named)
+        mend_empty(x);
+    if (x->wrong & WRONG_TURNS || wire(c, WIRE_ALTERNATE))
+        x->merged += history_merge(c);
+    if (x->wrong & WRONG_FIRST || wire(c, WIRE_USER_FIRST))
+        mend_first(x);
+    if (x->wrong & WRONG_LAST)
+        mend_last(x);
+}
+
+mend_report mend_messages(convo *c, const daruma_failure *f)
+{
+    mending x = {.c = c, .f = f, .at = {STR_NONE, STR_NONE}};
+    mend_report r = {0};
+    if (c->full)
+        return r;
+    if (f) {
+        x.wrong = wrong_of(f, c->arena);
+        x.at = wrong_at(c, f);
+        mend_named(&x);
+    }
+    mend_wire(&x);
+    c->full |= c->arena->full;
+    r.messages_mended = x.empty + x.merged + x.order + x.thinking + x.media + x.blocks + x.ids + x.names + x.arguments +
+                        x.roles + x.flat + x.items;
+    history_tell(&r, x.empty, "empty message or text was mended", "empty messages or texts were mended");
+    history_tell(&r, x.merged, "message was joined with its neighbour", "messages were joined with their neighbours");
+    history_tell(&r, x.order, "message was put right at the beginning or end", "messages were put right at the ends");
+    history_tell(&r, x.thinking, "piece of thinking was left out", "pieces of thinking were left out");
+    history_tell(&r, x.media, "file or image was left out", "files or images were left out");
+    history_tell(&r, x.blocks, "unknown piece of content was left out", "unknown pieces of content were left out");
+    history_tell(&r, x.ids, "tool call got another id", "tool calls got other ids");
+    history_tell(&r, x.names, "name was changed", "names were changed");
+    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
+    history_tell(&r, x.roles, "message got another role", "messages got other roles");
+    history_tell(&r, x.flat, "message became plain text", "messages became plain text");
+    history_tell(&r, x.items, "item was sent without its id", "items were sent without their ids");
+    return r;
+}

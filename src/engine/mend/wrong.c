@@ -1,0 +1,198 @@
+#include "engine/mend/wrong.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* Words of providers (spec of each: the phrase table's rows of invalid_message), lower case; all of a row must be
+ * there. Rows add up. */
+static const struct row {
+    const char *has, *and;
+    uint32_t bits;
+} rows[] = {
+    // clang-format off
+    {"non-empty",                       NULL,            WRONG_EMPTY},
+    {"nonempty",                        NULL,            WRONG_EMPTY},
+    {"non-whitespace",                  NULL,            WRONG_EMPTY},
+    {"is blank",                        NULL,            WRONG_EMPTY},
+    {"empty",                           "content",       WRONG_EMPTY},
+    {"empty",                           "message",       WRONG_EMPTY},
+    {"empty",                           "text",          WRONG_EMPTY},
+    {"got null",                        NULL,            WRONG_EMPTY},
+    {"content or tool_calls",           NULL,            WRONG_EMPTY},
+    {"either content or tool_calls",    NULL,            WRONG_EMPTY},
+    {"text is not set",                 NULL,            WRONG_EMPTY},
+    {"at least one parts field",        NULL,            WRONG_EMPTY},
+    {"contents is not specified",       NULL,            WRONG_EMPTY},
+    {"must have one initialized field", NULL,            WRONG_EMPTY},
+    {"at least one message",            NULL,            WRONG_EMPTY},
+    {"final block",                     "thinking",      WRONG_EMPTY},
+    {"alternate",                       NULL,            WRONG_TURNS | WRONG_FIRST},
+    {"roles in a row",                  NULL,            WRONG_TURNS},
+    {"2 or more assistant messages",    NULL,            WRONG_TURNS | WRONG_LAST},
+    {"ensure that single turn",         NULL,            WRONG_TURNS | WRONG_FIRST},
+    {"ensure that multiturn",           NULL,            WRONG_TURNS | WRONG_FIRST | WRONG_LAST},
+    {"first message",                   NULL,            WRONG_FIRST},
+    {"conversation must start with",    NULL,            WRONG_FIRST},
+    {"at least one user message",       NULL,            WRONG_FIRST},
+    {"no user query",                   NULL,            WRONG_FIRST},
+    {"prefill",                         NULL,            WRONG_LAST},
+    {"end with a user",                 NULL,            WRONG_LAST},
+    {"ends with a user",                NULL,            WRONG_LAST},
+    {"last message",                    NULL,            WRONG_LAST},
+    {"last role",                       NULL,            WRONG_LAST},
+    {"final assistant",                 NULL,            WRONG_LAST},
+    {"trailing whitespace",             NULL,            WRONG_TRAILING},
+    {"signature",                       "invalid",       WRONG_SEAL},
+    {"signature",                       "thinking",      WRONG_SEAL},
+    {"signature",                       "corrupted",     WRONG_SEAL},
+    {"thought signature",               NULL,            WRONG_SEAL},
+    {"cannot be modified",              "thinking",      WRONG_SEAL},
+    {"encrypted",                       "content",       WRONG_SEAL},
+    {"encrypted_content",               NULL,            WRONG_SEAL},
+    {"expected `thinking`",             NULL,            WRONG_UNTHOUGHT},
+    {"must start with a thinking",      NULL,            WRONG_UNTHOUGHT},
+    {"thinking is enabled but",         NULL,            WRONG_UNTHOUGHT},
+    {"missing a thought_signature",     NULL,            WRONG_UNSIGNED},
+    {"missing a `thought_signature`",   NULL,            WRONG_UNSIGNED},
+    {"missing thought_signature",       NULL,            WRONG_UNSIGNED},
+    {"reasoning_content",               "not ",          WRONG_THINKING},
+    {"reasoning_content",               "extra",         WRONG_THINKING},
+    {"reasoning_content",               "included",      WRONG_THINKING},
+    {"vision",                          "support",       WRONG_MEDIA},
+    {"image",                           NULL,            WRONG_MEDIA},
+    {"mmproj",                          NULL,            WRONG_MEDIA},
+    {"only text is supported",          NULL,            WRONG_MEDIA | WRONG_LIST},
+    {"media type",                      NULL,            WRONG_MEDIA},
+    {"media_type",                      NULL,            WRONG_MEDIA},
+    {"mime type",                       NULL,            WRONG_MEDIA},
+    {"modalit",                         NULL,            WRONG_MEDIA},
+    {"multimodal",                      NULL,            WRONG_MEDIA},
+    {"pdf",                             NULL,            WRONG_MEDIA},
+    {"audio input",                     NULL,            WRONG_MEDIA},
+    {"while downloading",               NULL,            WRONG_MEDIA},
+    {"cannot fetch content",            NULL,            WRONG_MEDIA},
+    {"invalid base64",                  NULL,            WRONG_MEDIA},
+    {"input tag",                       NULL,            WRONG_BLOCK},
+    {"supported values are",            "type",          WRONG_BLOCK},
+    {"unsupported content",             NULL,            WRONG_BLOCK},
+    {"content block that you provided", NULL,            WRONG_BLOCK},
+    {".id: string should match",        NULL,            WRONG_ID},
+    {"call_id",                         "too long",      WRONG_ID},
+    {"call_id",                         "pattern",       WRONG_ID},
+    {".id'",                            "too long",      WRONG_ID},
+    {".id'",                            "pattern",       WRONG_ID},
+    {"tool call id",                    "must be",       WRONG_ID},
+    {".name",                           "pattern",       WRONG_NAME},
+    {".name",                           "too long",      WRONG_NAME},
+    {"tool_use.input",                  NULL,            WRONG_ARGUMENTS},
+    {"arguments",                       "json",          WRONG_ARGUMENTS},
+    {"developer",                       "not",           WRONG_DEVELOPER},
+    {"developer",                       "role",          WRONG_DEVELOPER},
+    {"system role",                     NULL,            WRONG_SYSTEM},
+    {"system message",                  NULL,            WRONG_SYSTEM},
+    {"role 'system'",                   "not",           WRONG_SYSTEM},
+    {"content should be a string",      NULL,            WRONG_LIST},
+    {"content must be a string",        NULL,            WRONG_LIST},
+    {"expected string, got list",       NULL,            WRONG_LIST},
+    {"expected an id that begins",      NULL,            WRONG_ITEM},
+    {"item with id",                    "not found",     WRONG_ITEM},
+    {"without its required",            NULL,            WRONG_ITEM},
+    // clang-format on
+};
+
+uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
+{
+    char *low = arena_take(a, f->message.n + f->code.n + 2, 1);
+    uint32_t bits = 0;
+    size_t n = 0;
+    if (!low)
+        return 0;
+    for (size_t i = 0; i < f->message.n; i++)
+        low[n++] = ch_lower(f->message.p[i]);
+    low[n++] = '\n';
+    for (size_t i = 0; i < f->code.n; i++)
+        low[n++] = ch_lower(f->code.p[i]);
+    daruma_str text = {low, n};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_find(text, str_of(rows[i].has)) != STR_NONE &&
+            (!rows[i].and || str_find(text, str_of(rows[i].and)) != STR_NONE))
+            bits |= rows[i].bits;
+    if (str_find(text, S("must be passed back")) != STR_NONE)
+        bits &= ~(uint32_t)WRONG_THINKING; /* they want more of it, not less */
+    if (bits & WRONG_TRAILING)
+        bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);
+    return bits;
+}
+
+/* ".3", "[3]" or ".[3]" at the start; the rest is behind it. */
+static bool take_index(daruma_str *rest, size_t *ret)
+{
+    daruma_str s = *rest;
+    int64_t n;
+    if (s.n && s.p[0] == '.')
+        s = str_from(s, 1);
+    bool bracket = s.n && s.p[0] == '[';
+    if (bracket)
+        s = str_from(s, 1);
+    size_t used = 0;
+    while (used < s.n && ch_digit(s.p[used]))
+        used++;
+    if (!used || !str_int(str_sub(s, 0, used), &n))
+        return false;
+    s = str_from(s, used);
+    if (bracket && (!s.n || s.p[0] != ']'))
+        return false;
+    *rest = bracket ? str_from(s, 1) : s;
+    *ret = (size_t)n;
+    return true;
+}
+
+static bool find_path(daruma_str text, size_t *message, size_t *part)
+{
+    static const daruma_str lists[] = {{"messages", 8}, {"contents", 8}, {"input", 5}};
+    static const daruma_str parts[] = {{".content", 8}, {".parts", 6}};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        for (size_t from = 0, at; (at = str_find(str_from(text, from), lists[l])) != STR_NONE;) {
+            daruma_str rest = str_from(text, from += at + lists[l].n);
+            if (!take_index(&rest, message))
+                continue;
+            *part = STR_NONE;
+            for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+                if (str_starts(rest, parts[i])) {
+                    daruma_str inner = str_from(rest, parts[i].n);
+                    take_index(&inner, part);
+                }
+            return true;
+        }
+    return false;
+}
+
+wrong_place wrong_at(const convo *c, const daruma_failure *f)
+{
+    wrong_place at = {STR_NONE, STR_NONE};
+    size_t message, part, n = 0;
+    if (!find_path(f->subject, &message, &part) && !find_path(f->message, &message, &part))
+        return at;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        if (c->messages[i].apart || c->messages[i].dropped || n++ != message)
+            continue;
+        at.message = i;
+        at.part = part < c->messages[i].nparts ? part : STR_NONE;
+        break;
+    }
+    return at;
+}
+
+daruma_str wrong_quoted(daruma_str text, size_t n)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char q = text.p[i];
+        size_t end = q == '\'' || q == '`' || q == '"' ? str_findch(str_from(text, i + 1), q) : STR_NONE;
+        if (end == STR_NONE || (i && ch_word(text.p[i - 1])))
+            continue;
+        if (n-- == 0)
+            return str_sub(text, i + 1, end);
+        i += end + 1;
+    }
+    return (daruma_str){0};
+}

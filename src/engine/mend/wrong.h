@@ -1,0 +1,59 @@
+/* wrong.h - what a provider's message about a message means: which of the known mends, and where; and those mends that
+ * look at the content of messages, whoever speaks. */
+#ifndef MEND_WRONG_H
+#define MEND_WRONG_H
+#include "engine/mend/mend.h"
+
+/* What can be wrong with messages, and so what is done. */
+enum wrong_bit {
+    WRONG_EMPTY = 1 << 0,      /* content without anything in it */
+    WRONG_TURNS = 1 << 1,      /* neighbours of one role */
+    WRONG_FIRST = 1 << 2,      /* the user does not speak first */
+    WRONG_LAST = 1 << 3,       /* the model has the last word (prefill) */
+    WRONG_TRAILING = 1 << 4,   /* and it ends with white space */
+    WRONG_SEAL = 1 << 5,       /* a signature or encrypted thinking is not accepted */
+    WRONG_UNTHOUGHT = 1 << 6,  /* thinking is on, and the newest answer of the model has none */
+    WRONG_UNSIGNED = 1 << 7,   /* a call lacks its signature (Gemini) */
+    WRONG_THINKING = 1 << 8,   /* no thinking may be sent at all */
+    WRONG_MEDIA = 1 << 9,      /* images and the like */
+    WRONG_BLOCK = 1 << 10,     /* a kind of content nobody there knows */
+    WRONG_ID = 1 << 11,        /* the id of a call */
+    WRONG_NAME = 1 << 12,      /* the name of a tool in a call */
+    WRONG_ARGUMENTS = 1 << 13, /* the arguments of a call */
+    WRONG_DEVELOPER = 1 << 14, /* the role "developer" */
+    WRONG_SYSTEM = 1 << 15,    /* system messages, or where they stand */
+    WRONG_LIST = 1 << 16,      /* content has to be a string */
+    WRONG_ITEM = 1 << 17,      /* an item named by its id (Responses) */
+};
+
+typedef struct wrong_place {
+    size_t message, part; /* index into the convo; STR_NONE not said */
+} wrong_place;
+
+/* Of the words of a failure; 0 when they say nothing that is known. */
+uint32_t wrong_of(const daruma_failure *f, daruma_arena *a);
+/* Where: "messages.3.content.0", "input[39].call_id", "contents[2].parts[1]", in the subject or the message. */
+wrong_place wrong_at(const convo *c, const daruma_failure *f);
+/* The n-th (from 0) word in quotes of a text; empty when there is none. */
+daruma_str wrong_quoted(daruma_str text, size_t n);
+
+/* ---- one run of mend_messages ---- */
+
+typedef struct mending {
+    convo *c;
+    const daruma_failure *f; /* NULL: what is surely wrong */
+    wrong_place at;
+    uint32_t wrong;
+    bool named; /* the provider says that it is so, not only the wire */
+    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items;
+} mending;
+
+/* messages_content.c; each counts what it did. */
+void mending_media(mending *x);  /* images and files that are not taken */
+void mending_blocks(mending *x); /* content of an unknown kind that is named */
+void mending_list(mending *x);   /* content becomes one string */
+void mending_ids(mending *x, size_t longest, bool pattern);
+void mending_names(mending *x);
+void mending_arguments(mending *x); /* that are no JSON object */
+void mending_items(mending *x);     /* items of the Responses wire that the server does not have */
+#endif
