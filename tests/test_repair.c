@@ -240,6 +240,94 @@ static void depth_and_size_are_bounded(void **state)
         json_repair(S("{'a': 'a long text that does not fit into so little memory', 'b': 'c'}"), &small, NULL).n, 0);
 }
 
+/* ---- schemas ---- */
+
+static void schemas_are_lowered(void **state)
+{
+    (void)state;
+    // clang-format off
+    static const struct { const char *in, *keyword, *out; } cases[] = {
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]}", "",
+         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]}"},
+        {"{\"properties\":{\"a\":{\"const\":\"x\"},\"b\":{\"type\":[\"integer\",\"null\"],\"minimum\":1}}}", "",
+         "{\"properties\":{\"a\":{\"enum\":[\"x\"],\"type\":\"string\"},\"b\":{\"type\":\"integer\",\"nullable\":true}},\"type\":\"object\"}"},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"const\":1,\"format\":\"x\"}}}", "const",
+         "{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[1],\"format\":\"x\"}}}"},
+        {"{\"type\":\"object\",\"properties\":{\"a\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}}}", "any_of",
+         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}}}"},
+        {"{\"type\":\"object\",\"properties\":{\"p\":{\"$ref\":\"#/$defs/P\"}},\"$defs\":{\"P\":{\"type\":\"object\",\"properties\":{\"q\":{\"$ref\":\"#/$defs/P\"}}}}}", "$ref",
+         "{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"object\"}}}}}"},
+        {"{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]},{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"string\"}}}]}", "",
+         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"string\"}}}"},
+        {"{\"allOf\":[{\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"]},{\"properties\":{\"b\":{\"type\":\"number\"}}}]}", "",
+         "{\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":\"number\"}},\"required\":[\"a\"],\"type\":\"object\"}"},
+        {"{\"type\":\"object\",\"properties\":{\"u\":{\"oneOf\":[{\"const\":\"a\"},{\"enum\":[\"b\",\"c\"]}]}}}", "",
+         "{\"type\":\"object\",\"properties\":{\"u\":{\"enum\":[\"a\",\"b\",\"c\"],\"type\":\"string\"}}}"},
+        {"{\"type\":\"object\",\"properties\":{\"u\":{\"oneOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]}}}", "",
+         "{\"type\":\"object\",\"properties\":{\"u\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"number\"}]}}}"},
+        {"{}", "", "{\"type\":\"object\",\"properties\":{}}"},
+        {"{\"type\":\"object\",\"properties\":{\"l\":{\"type\":\"array\"}}}", "items",
+         "{\"type\":\"object\",\"properties\":{\"l\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}}"},
+        {"{\"type\":\"object\",\"properties\":{\"t\":{\"type\":\"array\",\"prefixItems\":[{\"type\":\"number\"}]}}}", "",
+         "{\"type\":\"object\",\"properties\":{\"t\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}}}}"},
+        {"{\"$schema\":\"x\",\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"format\":{\"type\":\"string\",\"format\":\"uri\"}},\"required\":[\"format\",\"gone\"]}", "",
+         "{\"type\":\"object\",\"properties\":{\"format\":{\"type\":\"string\"}},\"required\":[\"format\"]}"},
+    };
+    // clang-format on
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_arena a = fresh();
+        daruma_str low = schema_lower(str_of(cases[i].in), str_of(cases[i].keyword), &a);
+        assert_str(low, cases[i].out);
+        daruma_str again = schema_lower(low, str_of(cases[i].keyword), &a);
+        assert_true(again.p == low.p);
+        daruma_str all = schema_lower(low, S(""), &a);
+        assert_true(schema_lower(all, S(""), &a).p == all.p);
+    }
+}
+
+static void values_are_held_against_schemas(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\",\"minLength\":2},\"days\":{\"type\":"
+        "\"integer\","
+        "\"minimum\":1,\"maximum\":14},\"unit\":{\"enum\":[\"c\",\"f\"]},\"tags\":{\"type\":\"array\",\"items\":{"
+        "\"type\":"
+        "\"string\"}},\"at\":{\"$ref\":\"#/$defs/P\"},\"x\":{\"anyOf\":[{\"type\":\"string\"},{\"type\":\"null\"}]}},"
+        "\"required\":[\"city\"],\"additionalProperties\":false,\"$defs\":{\"P\":{\"type\":\"object\",\"properties\":{"
+        "\"lat\":{\"type\":\"number\"}},\"required\":[\"lat\"]}}}";
+    static const struct {
+        const char *value, *why; /* NULL: it fits */
+    } cases[] = {
+        {"{\"city\":\"Bonn\"}", NULL},
+        {"{\"city\":\"Bonn\",\"days\":3.0,\"unit\":\"c\",\"tags\":[\"a\"],\"at\":{\"lat\":1.5},\"x\":null}", NULL},
+        {"{}", "- `city`: expected a value, it is required: \"string\"\n"},
+        {"{\"city\":5}", "- `city`: expected string, got integer 5\n"},
+        {"{\"city\":\"B\"}", "- `city`: expected a length of at least 2, got string \"B\"\n"},
+        {"{\"city\":\"Bonn\",\"days\":0}", "- `days`: expected at least 1, got integer 0\n"},
+        {"{\"city\":\"Bonn\",\"days\":2.5}", "- `days`: expected integer, got number 2.5\n"},
+        {"{\"city\":\"Bonn\",\"unit\":\"k\"}", "- `unit`: expected one of [\"c\",\"f\"], got string \"k\"\n"},
+        {"{\"city\":\"Bonn\",\"tags\":[\"a\",1]}", "- `tags[1]`: expected string, got integer 1\n"},
+        {"{\"city\":\"Bonn\",\"at\":{}}", "- `at.lat`: expected a value, it is required: \"number\"\n"},
+        {"{\"city\":\"Bonn\",\"zip\":1}", "- `zip`: expected no such property, got integer 1\n"},
+        {"[1]", "- expected object, got array [1]\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char room[1000];
+        daruma_buf why = buf_over(room, sizeof room);
+        bool ok = schema_fits(str_of(schema), str_of(cases[i].value), &why);
+        assert_int_equal(ok, cases[i].why == NULL);
+        assert_str(buf_str(&why), cases[i].why ? cases[i].why : "");
+        assert_int_equal(schema_fits(str_of(schema), str_of(cases[i].value), NULL), ok);
+    }
+    assert_true(schema_fits(S("{\"$ref\":\"#\"}"), S("{}"), NULL)); /* goes in circles */
+    assert_true(schema_fits(S("true"), S("1"), NULL));
+    assert_false(schema_fits(S("false"), S("1"), NULL));
+    assert_false(schema_fits(S("{\"not\":{\"type\":\"string\"}}"), S("\"x\""), NULL));
+    assert_true(schema_fits(S("{\"const\":\"\\u00e9\"}"), S("\"\xc3\xa9\""), NULL));
+    assert_true(schema_fits(S("{\"enum\":[{\"a\":1,\"b\":2}]}"), S("{\"b\":2.0,\"a\":1}"), NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +339,8 @@ int main(void)
         cmocka_unit_test(whatever_breaks_the_result_is_valid_or_nothing),
         cmocka_unit_test(every_prefix_is_closed_or_refused),
         cmocka_unit_test(depth_and_size_are_bounded),
+        cmocka_unit_test(schemas_are_lowered),
+        cmocka_unit_test(values_are_held_against_schemas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

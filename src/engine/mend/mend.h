@@ -11,8 +11,8 @@
  *     shed.c      request_too_large     oldest images, largest tool output
  *     known.c     context_length        what was compressed once is recognised and compressed the same way
  *     parameter.c invalid_parameter     renamed, clamped or dropped; learned for the model
- *     schema.c    invalid_tool_schema   JSON Schema lowered; also: does a value fit a schema
- *     repair.c    malformed_output      JSON of nearly-JSON
+ *     schema.c    invalid_tool_schema   JSON Schema lowered (lower.c); also: does a value fit a schema (fits.c)
+ *     repair.c    malformed_output      JSON of nearly-JSON (repair_read.c)
  *     args.c      malformed_output      a tool call against the tools of the request
  *     join.c      interrupted           one text of two pieces */
 #ifndef ENGINE_MEND_H
@@ -197,6 +197,8 @@ size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out
  * else the known troublesome ones (anyOf/oneOf/allOf at the top, $ref with $defs inlined, format, pattern, const, ...).
  * Keeps types, properties, required, enum, items, description. Each tool whose schema changed becomes a patch. */
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep);
+/* Is what `f` says about the response format that `c` asks for, and not about its tools? Then mend_format. */
+bool mend_format_meant(const convo *c, const daruma_failure *f);
 /* The response format one step down: schema to JSON to text (P-F28); the schema goes along as words in the system
  * prompt. */
 bool mend_format(convo *c, mend_report *rep);
@@ -245,6 +247,10 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
  * (`prefill`), else the partial answer and a request to go on. False when it cannot be joined (a call was begun,
  * unsigned thinking). */
 bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep);
+
+/* May the answer be begun for the model: the wire takes it, and no thinking or forced tool is asked for? What
+ * mend_continue does when `prefill` is set, and what to tell join_find. */
+bool mend_can_prefill(const convo *c);
 
 typedef enum join_verdict {
     JOIN_MORE,   /* not decided: feed more */

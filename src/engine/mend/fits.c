@@ -1,0 +1,289 @@
+/* fits.c - does a JSON value fit a JSON Schema (draft 2020-12)? The keywords that tools use; unknown ones pass, and so
+ * does what lies too deep. What is wrong is said in the words a model can act upon. */
+#include "engine/mend/value.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+typedef struct judge {
+    daruma_str root;
+    daruma_buf *why; /* NULL: nobody asks */
+    char path[160];
+    size_t n; /* of path */
+    uint32_t steps;
+    int depth;
+} judge;
+
+static bool fits(judge *j, daruma_str schema, daruma_str value);
+
+/* ---- words ---- */
+
+static daruma_str shown(daruma_str raw)
+{
+    size_t n = raw.n < 60 ? raw.n : 60;
+    while (n && n < raw.n && ((unsigned char)raw.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_sub(raw, 0, n);
+}
+
+/* "- `days`: expected integer, got string "three"". */
+static bool wrong(judge *j, daruma_str expected, daruma_str value)
+{
+    if (!j->why)
+        return false;
+    BUF_LIT(j->why, "- ");
+    if (j->n) {
+        buf_putc(j->why, '`');
+        buf_put(j->why, (daruma_str){j->path, j->n});
+        BUF_LIT(j->why, "`: ");
+    }
+    BUF_LIT(j->why, "expected ");
+    buf_put(j->why, expected);
+    if (value.n) {
+        BUF_LIT(j->why, ", got ");
+        if (!json_is_true(value) && !json_is_null(value) && value.p[0] != 'f') {
+            buf_putz(j->why, value_type(value));
+            buf_putc(j->why, ' ');
+        }
+        daruma_str part = shown(value);
+        buf_put(j->why, part);
+        if (part.n < value.n)
+            BUF_LIT(j->why, "...");
+    }
+    buf_putc(j->why, '\n');
+    return false;
+}
+
+static bool wrong_with(judge *j, const char *words, daruma_str what, daruma_str value)
+{
+    char text[200];
+    daruma_buf b = buf_over(text, sizeof text);
+    buf_putz(&b, words);
+    buf_put(&b, str_sub(what, 0, sizeof text - strlen(words)));
+    return wrong(j, buf_str(&b), value);
+}
+
+static size_t path_push(judge *j, daruma_str key, int64_t index)
+{
+    size_t was = j->n;
+    daruma_buf b = {.p = j->path, .n = j->n, .cap = sizeof j->path};
+    if (index >= 0) {
+        buf_putc(&b, '[');
+        buf_int(&b, index);
+        buf_putc(&b, ']');
+    } else {
+        if (was)
+            buf_putc(&b, '.');
+        buf_put(&b, key);
+    }
+    j->n = b.n;
+    return was;
+}
+
+/* ---- keywords ---- */
+
+static bool type_fits(judge *j, daruma_str schema, daruma_str value)
+{
+    if (schema_takes(schema, value_type(value)))
+        return true;
+    daruma_str t = json_get(schema, S("type"));
+    return wrong(j, json_is_string(t) ? str_sub(t, 1, t.n - 2) : t, value);
+}
+
+static bool listed(daruma_str list, daruma_str value)
+{
+    json_iter it = json_open(list);
+    daruma_str one;
+    while (json_next(&it, NULL, &one))
+        if (value_same(one, value))
+            return true;
+    return false;
+}
+
+static size_t characters(daruma_str string)
+{
+    size_t n = 0;
+    for (size_t i = 1; i + 1 < string.n; i++) {
+        if (string.p[i] == '\\')
+            i += string.p[i + 1] == 'u' ? 5 : 1;
+        else if (((unsigned char)string.p[i] & 0xc0) == 0x80)
+            continue;
+        n++;
+    }
+    return n;
+}
+
+/* A bound that is a number: is `cmp` (of value and bound) one of those allowed? */
+static bool bound_fits(judge *j, daruma_str schema, daruma_str key, daruma_str value, bool upper, bool strict)
+{
+    daruma_str bound = json_get(schema, key);
+    if (!json_is_number(bound))
+        return true;
+    int c = number_compare(value, bound);
+    if (c == 2 || (c == 0 && !strict) || (c != 0 && (c < 0) == upper))
+        return true;
+    return wrong_with(j, upper ? (strict ? "a number below " : "at most ") : (strict ? "a number above " : "at least "),
+                      bound, value);
+}
+
+static bool count_fits(judge *j, daruma_str schema, daruma_str least, daruma_str most, size_t n, daruma_str value)
+{
+    int64_t low = json_int(json_get(schema, least), 0), high = json_int(json_get(schema, most), INT64_MAX);
+    if ((int64_t)n < low)
+        return wrong_with(j, "a length of at least ", json_get(schema, least), value);
+    if ((int64_t)n > high)
+        return wrong_with(j, "a length of at most ", json_get(schema, most), value);
+    return true;
+}
+
+static bool object_fits(judge *j, daruma_str schema, daruma_str value)
+{
+    daruma_str properties = json_get(schema, S("properties")), required = json_get(schema, S("required"));
+    daruma_str more = json_get(schema, S("additionalProperties")), key, v, name;
+    bool ok = true, patterns = json_get(schema, S("patternProperties")).n;
+    json_iter it = json_open(required);
+    while (json_next(&it, NULL, &name)) {
+        if (!json_is_string(name) || json_get(value, str_sub(name, 1, name.n - 2)).n)
+            continue;
+        size_t was = path_push(j, str_sub(name, 1, name.n - 2), -1);
+        daruma_str s = schema_follow(j->root, json_get(properties, str_sub(name, 1, name.n - 2)));
+        daruma_str type = json_get(s, S("type"));
+        ok &= wrong_with(j, "a value, it is required: ", type.n ? type : S("any"), (daruma_str){0});
+        j->n = was;
+    }
+    it = json_open(value);
+    while (json_next(&it, &key, &v) && (ok || j->why)) {
+        daruma_str s = json_get(properties, key);
+        size_t was = path_push(j, key, -1);
+        if (s.n)
+            ok &= fits(j, s, v);
+        else if (more.n && more.p[0] == 'f' && !patterns)
+            ok &= wrong(j, S("no such property"), v);
+        else if (json_is_object(more) && !patterns)
+            ok &= fits(j, more, v);
+        j->n = was;
+    }
+    return ok;
+}
+
+static bool array_fits(judge *j, daruma_str schema, daruma_str value)
+{
+    daruma_str first = json_get(schema, S("prefixItems")), items = json_get(schema, S("items")), v, s;
+    if (!first.n && json_is_array(items)) { /* as older drafts write it */
+        first = items;
+        items = json_get(schema, S("additionalItems"));
+    }
+    json_iter it = json_open(value), tuple = json_open(first);
+    bool ok = count_fits(j, schema, S("minItems"), S("maxItems"), json_count(value), value);
+    for (int64_t i = 0; json_next(&it, NULL, &v) && (ok || j->why); i++) {
+        size_t was = path_push(j, S(""), i);
+        if (!json_next(&tuple, NULL, &s))
+            s = items;
+        ok &= !s.n || fits(j, s, v);
+        j->n = was;
+    }
+    return ok;
+}
+
+/* How many of the schemas of a list does it fit? Stops at `enough`. */
+static size_t fitting(judge *j, daruma_str list, daruma_str value, size_t enough)
+{
+    daruma_buf *why = j->why;
+    json_iter it = json_open(list);
+    daruma_str s;
+    size_t n = 0;
+    j->why = NULL;
+    while (n < enough && json_next(&it, NULL, &s))
+        n += fits(j, s, value);
+    j->why = why;
+    return n;
+}
+
+static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
+{
+    daruma_str any = json_get(schema, S("anyOf")), one = json_get(schema, S("oneOf")),
+               all = json_get(schema, S("allOf"));
+    daruma_str not = json_get(schema, S("not")), s;
+    bool ok = true;
+    json_iter it = json_open(all);
+    while (json_next(&it, NULL, &s))
+        ok &= fits(j, s, value);
+    /* oneOf is read as anyOf: two that fit are a slip of the schema's author, not of the model. */
+    for (int i = 0; i < 2; i++, any = one) {
+        if (!json_is_array(any) || fitting(j, any, value, 1))
+            continue;
+        if (json_count(any) == 1) {
+            it = json_open(any);
+            json_next(&it, NULL, &s);
+            ok &= fits(j, s, value);
+        } else {
+            ok &= wrong_with(j, "a value that fits one of ", shown(any), value);
+        }
+    }
+    if (json_is_object(not ) && json_count(not )) {
+        daruma_buf *why = j->why;
+        j->why = NULL;
+        bool hit = fits(j, not, value);
+        j->why = why;
+        if (hit)
+            ok &= wrong_with(j, "a value that does not fit ", shown(not ), value);
+    }
+    return ok;
+}
+
+static bool fits(judge *j, daruma_str schema, daruma_str value)
+{
+    if (schema.n == 5 && schema.p[0] == 'f')
+        return wrong(j, S("nothing here"), value);
+    if (!json_is_object(schema) || j->depth == SCHEMA_DEPTH_MAX || j->steps++ >= SCHEMA_STEPS_MAX)
+        return true;
+    j->depth++;
+    bool ok = true;
+    daruma_str ref = json_get(schema, S("$ref")), list = json_get(schema, S("enum")), is = json_get(schema, S("const"));
+    if (ref.n) {
+        daruma_str to = schema_at(j->root, ref);
+        ok &= !to.n || fits(j, to, value);
+    }
+    if (!type_fits(j, schema, value)) {
+        j->depth--;
+        return false; /* nothing else that is said of it would help */
+    }
+    if (json_is_array(list) && !listed(list, value) &&
+        !(json_is_null(value) && json_is_true(json_get(schema, S("nullable")))))
+        ok &= wrong_with(j, "one of ", str_sub(list, 0, 150), value);
+    if (is.n && !value_same(is, value))
+        ok &= wrong(j, shown(is), value);
+    if (json_is_number(value)) {
+        ok &= bound_fits(j, schema, S("minimum"), value, false, json_is_true(json_get(schema, S("exclusiveMinimum"))));
+        ok &= bound_fits(j, schema, S("maximum"), value, true, json_is_true(json_get(schema, S("exclusiveMaximum"))));
+        ok &= bound_fits(j, schema, S("exclusiveMinimum"), value, false, true);
+        ok &= bound_fits(j, schema, S("exclusiveMaximum"), value, true, true);
+    } else if (json_is_string(value)) {
+        ok &= count_fits(j, schema, S("minLength"), S("maxLength"), characters(value), value);
+    } else if (json_is_object(value)) {
+        ok &= object_fits(j, schema, value);
+    } else if (json_is_array(value)) {
+        ok &= array_fits(j, schema, value);
+    }
+    ok &= combined_fits(j, schema, value);
+    j->depth--;
+    return ok;
+}
+
+bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why)
+{
+    judge j = {.root = root, .why = why};
+    return fits(&j, schema, value);
+}
+
+bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)
+{
+    json_whole(schema, &schema);
+    if (!json_whole(value, &value)) {
+        if (why)
+            BUF_LIT(why, "- expected JSON\n");
+        return false;
+    }
+    return schema_fits_in(schema, schema, value, why);
+}

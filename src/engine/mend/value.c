@@ -1,0 +1,228 @@
+#include "engine/mend/value.h"
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- numbers, as text: no float decides here ---- */
+
+typedef struct decimal {
+    bool minus, odd; /* odd: has an exponent */
+    daruma_str whole, part;
+} decimal;
+
+static decimal decimal_of(daruma_str v)
+{
+    decimal d = {.minus = v.n && v.p[0] == '-'};
+    size_t i = d.minus, n = i;
+    while (n < v.n && ch_digit(v.p[n]))
+        n++;
+    while (i < n && v.p[i] == '0')
+        i++;
+    d.whole = str_sub(v, i, n - i);
+    if (n < v.n && v.p[n] == '.') {
+        size_t from = ++n;
+        while (n < v.n && ch_digit(v.p[n]))
+            n++;
+        d.part = str_sub(v, from, n - from);
+        while (d.part.n && d.part.p[d.part.n - 1] == '0')
+            d.part.n--;
+    }
+    d.odd = n < v.n;
+    if (!d.whole.n && !d.part.n)
+        d.minus = false;
+    return d;
+}
+
+static int text_compare(daruma_str a, daruma_str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int c = n ? memcmp(a.p, b.p, n) : 0;
+    return c ? (c > 0) - (c < 0) : (a.n > b.n) - (a.n < b.n);
+}
+
+int number_compare(daruma_str a, daruma_str b)
+{
+    decimal x = decimal_of(a), y = decimal_of(b);
+    if (x.odd || y.odd)
+        return str_eq(a, b) ? 0 : 2;
+    if (x.minus != y.minus)
+        return x.minus ? -1 : 1;
+    int c = x.whole.n != y.whole.n ? (x.whole.n > y.whole.n ? 1 : -1) : text_compare(x.whole, y.whole);
+    if (!c)
+        c = text_compare(x.part, y.part);
+    return x.minus ? -c : c;
+}
+
+bool number_whole(daruma_str v)
+{
+    decimal d = decimal_of(v);
+    return json_is_number(v) && !d.odd && !d.part.n;
+}
+
+/* ---- values ---- */
+
+const char *value_type(daruma_str v)
+{
+    switch (v.n ? v.p[0] : 0) {
+    case '{':
+        return "object";
+    case '[':
+        return "array";
+    case '"':
+        return "string";
+    case 't':
+    case 'f':
+        return "boolean";
+    case 'n':
+        return "null";
+    default:
+        return number_whole(v) ? "integer" : "number";
+    }
+}
+
+static bool string_same(daruma_str a, daruma_str b)
+{
+    char text[2048];
+    daruma_arena room = arena_over(text, sizeof text);
+    if (str_eq(a, b))
+        return true;
+    if (str_findch(a, '\\') == STR_NONE && str_findch(b, '\\') == STR_NONE)
+        return false;
+    daruma_str x = json_text(a, &room); /* texts with escapes beyond that room count as different */
+    return !room.full && json_raw_eq(str_sub(b, 1, b.n - 2), x);
+}
+
+static bool same(daruma_str a, daruma_str b, int depth)
+{
+    if (!a.n || !b.n || depth == SCHEMA_DEPTH_MAX)
+        return false;
+    if (json_is_number(a) && json_is_number(b))
+        return number_compare(a, b) == 0;
+    if (a.p[0] != b.p[0])
+        return false;
+    if (json_is_string(a))
+        return string_same(a, b);
+    if (!json_is_object(a) && !json_is_array(a))
+        return str_eq(a, b);
+    json_iter x = json_open(a), y = json_open(b);
+    daruma_str key, v, w;
+    if (json_count(a) != json_count(b))
+        return false;
+    while (json_next(&x, &key, &v)) {
+        if (json_is_object(a))
+            w = json_get(b, key);
+        else
+            json_next(&y, NULL, &w);
+        if (!same(v, w, depth + 1))
+            return false;
+    }
+    return true;
+}
+
+bool value_same(daruma_str a, daruma_str b)
+{
+    return same(a, b, 0);
+}
+
+bool name_same(daruma_str a, daruma_str b)
+{
+    size_t i = 0, j = 0;
+    for (;;) {
+        while (i < a.n && (a.p[i] == '_' || a.p[i] == '-'))
+            i++;
+        while (j < b.n && (b.p[j] == '_' || b.p[j] == '-'))
+            j++;
+        if (i == a.n || j == b.n)
+            return i == a.n && j == b.n && a.n && b.n;
+        if (!ch_ieq(a.p[i++], b.p[j++]))
+            return false;
+    }
+}
+
+/* ---- schemas ---- */
+
+daruma_str schema_at(daruma_str root, daruma_str ref)
+{
+    daruma_str at = root;
+    if (!json_is_string(ref))
+        return (daruma_str){0};
+    ref = str_sub(ref, 1, ref.n - 2);
+    if (!str_starts(ref, S("#")))
+        return (daruma_str){0};
+    for (ref = str_from(ref, 1); ref.n && at.n;) {
+        if (ref.p[0] != '/')
+            return (daruma_str){0};
+        ref = str_from(ref, 1);
+        size_t n = str_findch(ref, '/');
+        daruma_str step = str_sub(ref, 0, n == STR_NONE ? ref.n : n);
+        ref = str_from(ref, step.n);
+        int64_t index;
+        if (json_is_array(at) && str_int(step, &index)) {
+            json_iter it = json_open(at);
+            daruma_str item;
+            at = (daruma_str){0};
+            for (int64_t i = 0; json_next(&it, NULL, &item) && i <= index; i++)
+                at = i == index ? item : at;
+        } else {
+            at = json_get(at, step);
+        }
+    }
+    return at;
+}
+
+daruma_str schema_follow(daruma_str root, daruma_str schema)
+{
+    for (int i = 0; i < SCHEMA_DEPTH_MAX; i++) {
+        daruma_str ref = json_is_object(schema) ? json_get(schema, S("$ref")) : (daruma_str){0};
+        if (!ref.n)
+            return schema;
+        schema = schema_at(root, ref);
+    }
+    return (daruma_str){0};
+}
+
+static bool type_is(daruma_str raw, const char *type)
+{
+    static const char *const known[] = {"object", "array", "string", "integer", "number", "boolean", "null"};
+    daruma_str name = json_is_string(raw) ? str_sub(raw, 1, raw.n - 2) : (daruma_str){0};
+    /* Gemini writes types in capitals. */
+    if (str_ieq(name, str_of(type)) || (str_ieq(name, S("number")) && !strcmp(type, "integer")))
+        return true;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_ieq(name, str_of(known[i])))
+            return false;
+    return true; /* "any", "file", "str": not of JSON Schema, so it says nothing */
+}
+
+bool schema_takes(daruma_str schema, const char *type)
+{
+    daruma_str t = json_get(schema, S("type")), one;
+    if (!t.n)
+        return true;
+    if (!strcmp(type, "null") && json_is_true(json_get(schema, S("nullable"))))
+        return true;
+    if (json_is_string(t))
+        return type_is(t, type);
+    json_iter it = json_open(t);
+    while (json_next(&it, NULL, &one))
+        if (type_is(one, type))
+            return true;
+    return false;
+}
+
+void mend_say(mend_report *rep, const char *fmt, ...)
+{
+    char line[sizeof rep->what];
+    va_list ap;
+    if (!rep)
+        return;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    mend_report more = {0};
+    memcpy(more.what, line, sizeof line);
+    mend_merge(rep, &more);
+}
