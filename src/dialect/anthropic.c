@@ -1,6 +1,7 @@
 /* anthropic.c - Anthropic Messages: https://docs.anthropic.com/en/api/messages and
  * .../messages-streaming. */
 #include "dialect/parts.h"
+#include "dialect/shapes.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -249,4 +250,11 @@ const dialect dialect_anthropic = {
     .write_stream_error = write_stream_error,
     .write_message = write_message,
     .write_message_stream = write_message_stream,
+    .quirks = ANTHROPIC_QUIRKS,
+    .read = anthropic_read,
+    .write = anthropic_write,
+    .read_answer = anthropic_read_answer,
+    .write_answer = anthropic_write_answer,
+    .read_delta = anthropic_read_delta,
+    .write_delta = anthropic_write_delta,
 };

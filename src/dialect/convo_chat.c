@@ -383,11 +383,7 @@ static void read_settings(convo *c, const field *f)
     s->frequency_penalty = f[B_FREQUENCY].value;
     s->presence_penalty = f[B_PRESENCE].value;
     s->stop = f[B_STOP].value;
-    daruma_str *const raws[] = {&s->temperature,      &s->top_p, &s->top_k, &s->seed, &s->frequency_penalty,
-                                &s->presence_penalty, &s->stop};
-    for (size_t i = 0; i < sizeof raws / sizeof *raws; i++)
-        if (json_is_null(*raws[i]))
-            *raws[i] = (daruma_str){0};
+    settings_tidy(s);
     s->parallel = tri_of(f[B_PARALLEL].value);
     s->user = text_of(c, json_is_string(f[B_USER].value) ? f[B_USER].value : f[B_SAFETY].value);
     read_choice(c, f[B_CHOICE].value.n ? f[B_CHOICE].value : f[B_FUNCTION_CALL].value);

@@ -114,6 +114,15 @@ convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
     return t;
 }
 
+void settings_tidy(convo_settings *s)
+{
+    daruma_str *const raws[] = {&s->temperature,      &s->top_p, &s->top_k, &s->seed, &s->frequency_penalty,
+                                &s->presence_penalty, &s->stop};
+    for (size_t i = 0; i < sizeof raws / sizeof *raws; i++)
+        if (json_is_null(*raws[i]))
+            *raws[i] = (daruma_str){0};
+}
+
 size_t parts_live(const convo_message *m, part_kind kind)
 {
     size_t n = 0;
@@ -399,42 +408,53 @@ static void patch_member(patching *x, splice *s, fate *f, const body_member *m)
     patch_value(x, f->value, &f->below);
 }
 
-/* SET of what is not there makes it; in a list only at its end. */
+/* Does a path go through a list? Lists are not made. */
+static bool names_index(daruma_str path)
+{
+    int64_t at;
+    while (path.n)
+        if (str_int(str_cut(&path, '.'), &at))
+            return true;
+    return false;
+}
+
+/* SET of what is not there makes it, and the objects on the way to it; in a list only at its end. */
 static void patch_new(patching *x, splice *s, steps *todo, daruma_str object)
 {
     int64_t at;
     for (size_t i = 0; i < todo->n; i++) {
-        if (todo->used[i] || todo->p[i].rest.n || todo->p[i].patch->op != PATCH_SET)
+        daruma_str name = todo->p[i].head, rest = todo->p[i].rest;
+        if (todo->used[i] || todo->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
             continue;
-        daruma_str name = todo->p[i].head;
         if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(todo, name, object))
             continue;
         fate f = fate_of(x, name, (daruma_str){0}, todo);
         if (f.gone)
             continue;
         splice_add(s, f.name);
-        patch_value(x, f.value, &f.below);
+        patch_value(x, f.value.n ? f.value : S("{}"), &f.below);
         s->passed += s->close == ']';
     }
 }
 
-/* Members that only the dialect knows of: those that the body has not. */
-static void put_missing(patching *x, splice *s, const steps *todo, uint32_t seen)
+/* Members that only the dialect knows of: those that the body has not. What it does not write, the patches may make. */
+static void put_missing(patching *x, splice *s, steps *todo, uint32_t seen)
 {
     for (size_t i = 0; i < x->nmembers; i++) {
         const body_member *m = &x->members[i];
-        bool set = false;
-        for (size_t k = 0; k < todo->n; k++)
-            set |= key_is(m->key, todo->p[k].head) && !todo->p[k].rest.n;
-        if (seen >> i & 1 || set)
+        if (seen >> i & 1)
             continue;
         splice before = *s;
         size_t n = x->out->n;
+        fate f = fate_of(x, m->key, (daruma_str){0}, todo);
         splice_add(s, m->key);
-        if (!m->put(x->c, (daruma_str){0}, x->out)) {
-            x->out->n = n;
-            *s = before;
-        }
+        if (!f.set && put_member(x, m, (daruma_str){0}, &f.below))
+            continue;
+        x->out->n = n;
+        *s = before;
+        for (size_t k = 0; k < todo->n; k++)
+            if (key_is(m->key, todo->p[k].head))
+                todo->used[k] = false;
     }
 }
 

@@ -36,6 +36,9 @@ daruma_str path_at(convo *c, const char *before, size_t index, const char *after
 /* One more tool; NULL without memory. Takes the room for all (`of`: elements of the list) with the first. */
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of);
 
+/* Numbers and stops that are null are not said. */
+void settings_tidy(convo_settings *s);
+
 /* ---- walking and replacing ---- */
 
 typedef struct splice {
