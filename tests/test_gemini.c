@@ -106,12 +106,12 @@ static void uploaded_files_pin_the_account_others_do_not(void **state)
     (void)state;
 #define FILE_AT(key, uri)                                                                                              \
     "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"x\"},{\"" key "\":{\"mimeType\":\"a/b\",\"" uri "\"}}]}" \
-                                                                                                              "]}"
+    "]}"
     assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1")))
                     .stateful);
     assert_true(g->scan(S(FILE_AT("file_data", "file_uri\":\"files/1"))).stateful);
     assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://www.youtube.com/watch?v=1"))).stateful);
-    assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x"))).stateful);
+    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x"))).stateful);
     assert_false(g->scan(S(FILE_AT("text", "x\":\"fileData files/1"))).stateful);
 }
 
@@ -398,6 +398,431 @@ static void notices_are_taken_out(void **state)
                                        is_it, &ours, &b, &a));
 }
 
+/* ---- conversations ---- */
+
+/* A request with everything in it. Odd white space and unknown members must survive. */
+#define SYSTEM "{ \"parts\" : [ {\"text\":\"Be \\u0062rief\"} ] , \"role\":\"system\" }"
+#define ASK                                                                                                            \
+    "{\"role\": \"user\", \"parts\": [ {\"text\": \"What is in it?\"},\n "                                             \
+    "{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJD\"}} ] }"
+#define CALLS                                                                                                          \
+    "{\"parts\":[{\"text\":\"I look\",\"thought\":true},{\"functionCall\":{\"name\":\"read\",\"args\":{ \"p\":1 }},"   \
+    "\"thoughtSignature\":\"c2ln\"} , {\"functionCall\":{\"name\":\"list\"}}],\"role\":\"model\"}"
+#define RESULTS                                                                                                        \
+    "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read\",\"response\":{\"output\":\"a\\nb\"},"      \
+    "\"x\":1}},{\"functionResponse\":{\"name\":\"list\",\"response\":{\"n\":2,\"ok\":true}}}]}"
+#define REQUEST                                                                                                        \
+    " {\n \"safetySettings\" : [],\n \"systemInstruction\": " SYSTEM " ,\n \"contents\" : [ " ASK " ,\n  " CALLS       \
+    ",\n  " RESULTS " ],\n \"tools\":[{\"functionDeclarations\":[{\"name\":\"read\",\"description\":\"Reads\","        \
+    "\"parameters\":{\"type\":\"OBJECT\",\"properties\":{\"type\":{\"type\":\"STRING\"}}}},{\"name\":\"list\","        \
+    "\"parametersJsonSchema\":{\"type\":\"object\"}}]},{\"googleSearch\":{}}],\n"                                      \
+    " \"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"ANY\",\"allowedFunctionNames\":[\"read\"]}},\n"            \
+    " \"generationConfig\":{\"maxOutputTokens\":100,\"temperature\":0.5,\"topP\":0.9,\"topK\":40,\"seed\":7,"          \
+    "\"stopSequences\":[\"END\"],\"responseMimeType\":\"application/json\",\"responseSchema\":{\"type\":\"OBJECT\"},"  \
+    "\"thinkingConfig\":{\"thinkingBudget\":512,\"includeThoughts\":true}},\n \"unknown\":[1, 2]\n}\n"
+
+static convo read_it(const char *body, daruma_arena *a)
+{
+    convo c;
+    *a = arena_over(mem, sizeof mem);
+    assert_int_equal(g->read(str_of(body), a, &c), DARUMA_OK);
+    return c;
+}
+
+static daruma_str written(const convo *c)
+{
+    static char out[1 << 16];
+    daruma_buf b = buf_over(out, sizeof out);
+    g->write(c, &b);
+    assert_false(b.full);
+    if (!json_valid(buf_str(&b)))
+        fail_msg("not JSON: " STR_FMT, STR_ARG(buf_str(&b)));
+    return buf_str(&b);
+}
+
+/* What is written is `before` with `old`, which stands there once, replaced. */
+static void assert_replaced(const convo *c, const char *before, const char *old, const char *fresh)
+{
+    static char want[1 << 16];
+    daruma_str body = str_of(before);
+    size_t at = str_find(body, str_of(old));
+    assert_true(at != STR_NONE);
+    daruma_buf b = buf_over(want, sizeof want);
+    buf_put(&b, str_sub(body, 0, at));
+    buf_putz(&b, fresh);
+    buf_put(&b, str_from(body, at + strlen(old)));
+    buf_putc(&b, 0);
+    daruma_str got = str_trim(written(c));
+    daruma_str expected = str_trim(str_sub(buf_str(&b), 0, b.n - 1));
+    if (!str_eq(got, expected))
+        fail_msg("got\n" STR_FMT "\nwant\n" STR_FMT, STR_ARG(got), STR_ARG(expected));
+}
+
+static void a_request_is_read(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(REQUEST, &a);
+    assert_int_equal(c.nmessages, 4);
+    assert_false(c.edited || c.remote || c.full);
+    const convo_message *m = c.messages;
+    assert_true(m[0].apart && m[0].role == CONVO_SYSTEM);
+    assert_str(convo_text(&c, &m[0].parts[0]), "Be brief");
+    assert_int_equal(m[1].role, CONVO_USER);
+    assert_int_equal(m[1].nparts, 2);
+    assert_str(convo_text(&c, &m[1].parts[0]), "What is in it?");
+    assert_int_equal(m[1].parts[1].kind, PART_MEDIA);
+    assert_str(m[1].parts[1].media_type, "image/png");
+    assert_str(m[1].parts[1].media, "QUJD");
+    assert_false(m[1].parts[1].media_url || m[1].parts[1].remote);
+    assert_int_equal(m[2].role, CONVO_ASSISTANT);
+    assert_str(m[2].wire_role, "model");
+    assert_int_equal(m[2].nparts, 3);
+    assert_int_equal(m[2].parts[0].kind, PART_THINKING);
+    assert_false(m[2].parts[0].sealed);
+    assert_str(convo_text(&c, &m[2].parts[0]), "I look");
+    assert_int_equal(m[2].parts[1].kind, PART_CALL);
+    assert_true(m[2].parts[1].sealed);
+    assert_str(m[2].parts[1].signature, "c2ln");
+    assert_str(m[2].parts[1].name, "read");
+    assert_str(m[2].parts[1].id, "");
+    assert_str(convo_text(&c, &m[2].parts[1]), "{ \"p\":1 }");
+    assert_str(convo_text(&c, &m[2].parts[2]), "{}");
+    assert_int_equal(m[3].role, CONVO_USER);
+    assert_int_equal(m[3].parts[0].kind, PART_RESULT);
+    assert_str(m[3].parts[0].name, "read");
+    assert_str(convo_text(&c, &m[3].parts[0]), "a\nb");
+    assert_str(convo_text(&c, &m[3].parts[1]), "{\"n\":2,\"ok\":true}");
+
+    assert_int_equal(c.ntools, 3);
+    assert_str(c.tools[0].name, "read");
+    assert_str(c.tools[0].description, "Reads");
+    assert_str(c.tools[0].schema, "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"}}}");
+    assert_str(c.tools[0].schema_path, "tools.0.functionDeclarations.0.parameters");
+    assert_str(c.tools[1].schema_path, "tools.0.functionDeclarations.1.parametersJsonSchema");
+    assert_true(c.tools[2].hosted);
+    assert_str(c.tools[2].raw, "{\"googleSearch\":{}}");
+
+    const convo_settings *s = &c.set;
+    assert_int_equal(s->stream, -1);
+    assert_int_equal(s->max_output, 100);
+    assert_str(s->max_output_path, "generationConfig.maxOutputTokens");
+    assert_str(s->temperature, "0.5");
+    assert_str(s->top_p, "0.9");
+    assert_str(s->top_k, "40");
+    assert_str(s->seed, "7");
+    assert_str(s->stop, "[\"END\"]");
+    assert_int_equal(s->choice, CHOICE_ONE);
+    assert_str(s->choice_name, "read");
+    assert_int_equal(s->format, FORMAT_SCHEMA);
+    assert_str(s->format_schema, "{\"type\":\"object\"}");
+    assert_int_equal(s->thinking, 1);
+    assert_int_equal(s->thinking_budget, 512);
+    assert_int_equal(s->parallel, -1);
+    assert_true(written(&c).n == strlen(REQUEST));
+    assert_str(written(&c), REQUEST);
+}
+
+static void odd_dresses_are_read_and_kept(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{\"contents\":[]}",
+        "{\"contents\":{\"parts\":{\"text\":\"hi\"}}}",
+        "{\"system_instruction\":{\"parts\":{\"text\":\"s\"}},\"contents\":[{\"parts\":{\"text\":\"hi\"}}],"
+        "\"tools\":{\"function_declarations\":{\"name\":\"f\",\"parameters\":{}}},\"generation_config\":{}}",
+        "{\"contents\":[1,null,\"x\",[],{},{\"parts\":null},{\"parts\":[1,null,\"x\",[],{}]},{\"role\":7,\"parts\":"
+        "\"x\"}],\"tools\":7,\"toolConfig\":[],\"generationConfig\":\"x\",\"systemInstruction\":\"s\"}",
+        "{\"contents\":[{\"parts\":[{\"functionCall\":{}},{\"functionCall\":null},{\"functionResponse\":{}},"
+        "{\"functionResponse\":{\"response\":7,\"parts\":{\"inlineData\":{}}}},{\"inlineData\":{\"data\":7}},"
+        "{\"fileData\":{}},{\"text\":7},{\"thought\":true},{\"thoughtSignature\":\"x\"}]}],\"tools\":[1,{},null,"
+        "{\"functionDeclarations\":[1,{}]}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":7}}}",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        daruma_arena a;
+        convo c = read_it(bodies[i], &a);
+        assert_str(written(&c), bodies[i]);
+        c.edited = true; /* now all of it is walked */
+        assert_str(written(&c), bodies[i]);
+    }
+    daruma_arena a;
+    convo c = read_it(bodies[2], &a);
+    assert_int_equal(c.nmessages, 2);
+    assert_int_equal(c.messages[1].nparts, 1);
+    assert_str(c.tools[0].schema_path, "tools.function_declarations.parameters");
+    assert_str(c.set.max_output_path, "generation_config.max_output_tokens");
+    convo_set_max_output(&c, 5);
+    assert_replaced(&c, bodies[2], "\"generation_config\":{}", "\"generation_config\":{\"max_output_tokens\":5}");
+}
+
+static void what_is_no_request_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "{}", "[]", "{\"contents\":7}", "{\"contents\":[}", "{\"contents\":[]}x"};
+    static char deep[4096];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    convo c;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(g->read(str_of(bad[i]), &a, &c), DARUMA_EINPUT);
+    daruma_buf b = buf_over(deep, sizeof deep);
+    BUF_LIT(&b, "{\"contents\":");
+    for (int i = 0; i < 600; i++)
+        buf_putc(&b, '[');
+    for (int i = 0; i < 600; i++)
+        buf_putc(&b, ']');
+    buf_putc(&b, '}');
+    assert_int_equal(g->read(buf_str(&b), &a, &c), DARUMA_EDEEP);
+    a = arena_over(mem, 600);
+    assert_int_equal(g->read(S(REQUEST), &a, &c), DARUMA_EFULL);
+}
+
+static void what_lives_on_the_server_is_seen(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it("{\"contents\":[],\"cachedContent\":\"cachedContents/1\"}", &a);
+    assert_true(c.remote && c.whole_on_server);
+    c = read_it(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1"), &a);
+    assert_true(c.remote && !c.whole_on_server && c.messages[0].parts[1].remote);
+    c = read_it(FILE_AT("fileData", "fileUri\":\"https://example.org/x.png"), &a);
+    assert_false(c.remote || c.messages[0].parts[1].remote);
+    assert_true(c.messages[0].parts[1].media_url);
+    assert_str(c.messages[0].parts[1].media, "https://example.org/x.png");
+}
+
+static void thinking_handed_over_is_thinking(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it("{\"contents\":[{\"role\":\"model\",\"parts\":[{\"text\":\"\",\"thoughtSignature\":\"eA==\"},"
+                      "{\"text\":\"t\",\"thought_signature\":\"eQ==\"},{\"executableCode\":{\"code\":\"1\"}}]},"
+                      "{\"role\":\"function\",\"parts\":[{\"functionResponse\":{\"id\":\"c1\",\"name\":\"f\","
+                      "\"response\":{\"error\":\"no\"}}}]}],"
+                      "\"generationConfig\":{\"thinkingConfig\":{\"thinkingLevel\":\"LOW\"}}}",
+                      &a);
+    const convo_part *p = c.messages[0].parts;
+    assert_true(p[0].kind == PART_THINKING && p[0].sealed);
+    assert_true(p[1].kind == PART_TEXT && p[1].sealed);
+    assert_true(p[2].kind == PART_OTHER);
+    assert_int_equal(c.messages[1].role, CONVO_TOOL);
+    p = c.messages[1].parts;
+    assert_true(p->kind == PART_RESULT && p->failed);
+    assert_str(p->id, "c1");
+    assert_str(convo_text(&c, &c.messages[1].parts[0]), "no");
+    assert_str(c.set.effort, "low");
+    assert_int_equal(c.set.thinking, 1);
+}
+
+static void one_edit_changes_one_thing(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[3], &c.messages[3].parts[0], S("short \"x\""));
+    assert_replaced(&c, REQUEST, "\"a\\nb\"", "\"short \\\"x\\\"\"");
+
+    c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[3], &c.messages[3].parts[1], S("short"));
+    assert_replaced(&c, REQUEST, "{\"n\":2,\"ok\":true}", "{\"output\":\"short\"}");
+
+    c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[1], &c.messages[1].parts[0], S("Why?"));
+    assert_replaced(&c, REQUEST, "\"What is in it?\"", "\"Why?\"");
+
+    c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[2], &c.messages[2].parts[2], S("{\"a\":2}"));
+    assert_replaced(&c, REQUEST, "{\"name\":\"list\"}", "{\"name\":\"list\",\"args\":{\"a\":2}}");
+
+    c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[2], &c.messages[2].parts[1], S("{\"p\":2}"));
+    assert_replaced(&c, REQUEST, "{ \"p\":1 }", "{\"p\":2}");
+
+    c = read_it(REQUEST, &a);
+    convo_set_text(&c, &c.messages[0], &c.messages[0].parts[0], S("Be long"));
+    assert_replaced(&c, REQUEST, "\"Be \\u0062rief\"", "\"Be long\"");
+
+    c = read_it(REQUEST, &a);
+    convo_drop_part(&c, &c.messages[1], &c.messages[1].parts[1]);
+    assert_replaced(&c, REQUEST, ",\n {\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QUJD\"}} ]", "]");
+
+    c = read_it(REQUEST, &a);
+    convo_drop_message(&c, &c.messages[0]);
+    assert_replaced(&c, REQUEST, ",\n \"systemInstruction\": " SYSTEM, "");
+
+    c = read_it(REQUEST, &a);
+    convo_set_max_output(&c, 42);
+    assert_replaced(&c, REQUEST, "\"maxOutputTokens\":100", "\"maxOutputTokens\":42");
+}
+
+static void what_is_added_is_composed(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(REQUEST, &a);
+    convo_part *p = convo_insert_part(&c, &c.messages[3], 2, PART_RESULT);
+    p->name = S("more");
+    p->text = S("lost");
+    p->failed = true;
+    assert_replaced(
+        &c, REQUEST, "{\"n\":2,\"ok\":true}}}]",
+        "{\"n\":2,\"ok\":true}}},{\"functionResponse\":{\"name\":\"more\",\"response\":{\"error\":\"lost\"}}}"
+        "]");
+
+    c = read_it(REQUEST, &a);
+    convo_message *m = convo_insert_message(&c, 4, CONVO_USER);
+    p = convo_insert_part(&c, m, 0, PART_TEXT);
+    p->text = S("go on");
+    assert_replaced(&c, REQUEST, RESULTS " ]", RESULTS ",{\"role\":\"user\",\"parts\":[{\"text\":\"go on\"}]}]");
+
+    c = read_it("{\"contents\":{\"parts\":{\"text\":\"hi\"}}}", &a); /* lists are made where more is to stand */
+    m = convo_insert_message(&c, 0, CONVO_SYSTEM);
+    m->apart = true;
+    p = convo_insert_part(&c, m, 0, PART_TEXT);
+    p->text = S("s");
+    p = convo_insert_part(&c, &c.messages[1], 1, PART_TEXT);
+    p->text = S("you");
+    assert_str(written(&c), "{\"contents\":[{\"parts\":[{\"text\":\"hi\"},{\"text\":\"you\"}]}],"
+                            "\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]}}");
+
+    c = read_it("{\"contents\":[]}", &a); /* the parent of the cap is made */
+    convo_set_max_output(&c, 9);
+    assert_str(written(&c), "{\"contents\":[],\"generationConfig\":{\"maxOutputTokens\":9}}");
+}
+
+static void a_role_that_changes_is_written(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(
+        "{\"contents\":[{\"role\":\"model\",\"parts\":[{\"text\":\"a\"}]},{\"parts\":[{\"text\":\"b\"}]}]}", &a);
+    c.messages[0].role = CONVO_USER;
+    c.messages[1].role = CONVO_ASSISTANT;
+    c.messages[0].edited = c.messages[1].edited = c.edited = true;
+    assert_str(written(&c), "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]},{\"parts\":[{\"text\":"
+                            "\"b\"}],\"role\":\"model\"}]}");
+}
+
+static void the_format_steps_down(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(REQUEST, &a);
+    c.set.format = FORMAT_JSON;
+    c.set.format_edited = c.edited = true;
+    assert_replaced(&c, REQUEST,
+                    "\"responseMimeType\":\"application/json\",\"responseSchema\":{\"type\":\"OBJECT\"},"
+                    "\"thinkingConfig\":{\"thinkingBudget\":512,\"includeThoughts\":true}",
+                    "\"thinkingConfig\":{\"thinkingBudget\":512,\"includeThoughts\":true},"
+                    "\"responseMimeType\":\"application/json\"");
+    c.set.format = FORMAT_TEXT;
+    convo_set_max_output(&c, 7);
+    assert_int_equal(str_find(written(&c), S("responseMimeType")), STR_NONE);
+    assert_true(str_find(written(&c), S("\"maxOutputTokens\":7")) != STR_NONE);
+}
+
+#define WITH_MEDIA                                                                                                     \
+    "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"shot\",\"response\":{\"output\":"  \
+    "\"ok\"},\"parts\":[{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QQ==\"}}, {\"inlineData\":"             \
+    "{\"mimeType\":\"image/png\",\"data\":\"Qg==\"}}]}}]}]}"
+
+static void media_of_a_result_is_its_own_part(void **state)
+{
+    (void)state;
+    daruma_arena a;
+    convo c = read_it(WITH_MEDIA, &a);
+    convo_part *r = &c.messages[0].parts[0];
+    assert_int_equal(r->nparts, 3);
+    assert_int_equal(r->parts[1].kind, PART_MEDIA);
+    assert_str(r->parts[2].media, "Qg==");
+    assert_str(convo_text(&c, r), "ok");
+    convo_drop_part(&c, &c.messages[0], &r->parts[1]);
+    assert_replaced(&c, WITH_MEDIA, "{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"QQ==\"}}, ", "");
+    c = read_it(WITH_MEDIA, &a);
+    convo_set_text(&c, &c.messages[0], &c.messages[0].parts[0], S("gone"));
+    assert_str(written(&c), "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"shot\","
+                            "\"response\":{\"output\":\"gone\"}}}]}]}");
+    c = read_it(WITH_MEDIA, &a);
+    r = &c.messages[0].parts[0];
+    convo_set_text(&c, &c.messages[0], &r->parts[0], S("masked"));
+    assert_replaced(&c, WITH_MEDIA, "\"ok\"", "\"masked\"");
+}
+
+static convo_part *say(convo *c, convo_role role, part_kind kind, const char *text)
+{
+    convo_message *m = convo_add_message(c, role, (daruma_str){0});
+    convo_part *p = convo_add_part(c, m, kind, (daruma_str){0});
+    p->text = str_of(text);
+    return p;
+}
+
+/* As dialect_convert() makes it of a flat conversation: all from fields. */
+static void a_converted_conversation_is_composed(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    convo c = {.arena = &a,
+               .quirks = g->quirks,
+               .set = {.model = S("gemini-3-pro"),
+                       .stream = 1,
+                       .max_output = 50,
+                       .temperature = S("0.2"),
+                       .stop = S("\"END\""),
+                       .choice = CHOICE_ONE,
+                       .choice_name = S("f"),
+                       .parallel = -1,
+                       .format = FORMAT_SCHEMA,
+                       .format_schema = S("{\"type\":\"object\"}"),
+                       .thinking = -1,
+                       .thinking_budget = -1,
+                       .effort = S("low")}};
+    say(&c, CONVO_SYSTEM, PART_TEXT, "s");
+    c.messages[0].apart = true;
+    say(&c, CONVO_USER, PART_TEXT, "look");
+    convo_part *p = convo_add_part(&c, &c.messages[1], PART_MEDIA, (daruma_str){0});
+    p->media_type = S("image/png");
+    p->media = S("QQ==");
+    say(&c, CONVO_ASSISTANT, PART_TEXT, "");
+    p = say(&c, CONVO_ASSISTANT, PART_CALL, "{\"a\":1}");
+    p->id = S("call_1");
+    p->name = S("f");
+    p = say(&c, CONVO_ASSISTANT, PART_CALL, "not json");
+    p->id = S("call_2");
+    p->name = S("g");
+    say(&c, CONVO_TOOL, PART_RESULT, "one")->id = S("call_1");
+    p = say(&c, CONVO_TOOL, PART_RESULT, "two");
+    p->id = S("call_2");
+    p->failed = true;
+    say(&c, CONVO_USER, PART_TEXT, "and?");
+    convo_tool tools[] = {{.name = S("f"), .description = S("d"), .schema = S("{\"type\":\"object\"}")},
+                          {.hosted = true, .raw = S("{}")}};
+    c.tools = tools;
+    c.ntools = 2;
+    static const char want[] =
+        "{\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]},\"contents\":["
+        "{\"role\":\"user\",\"parts\":[{\"text\":\"look\"},{\"inlineData\":{\"mimeType\":\"image/"
+        "png\",\"data\":\"QQ==\"}}"
+        "]},{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"a\":1}},\"thoughtSignature\":"
+        "\"skip_thought_signature_validator\"},{\"functionCall\":{\"name\":\"g\",\"args\":{\"arguments\":\"not "
+        "json\"}}}]},"
+        "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"f\",\"response\":{\"output\":\"one\"}}},"
+        "{\"functionResponse\":{\"name\":\"g\",\"response\":{\"error\":\"two\"}}}]},"
+        "{\"role\":\"user\",\"parts\":[{\"text\":\"and?\"}]}],"
+        "\"tools\":[{\"functionDeclarations\":[{\"name\":\"f\",\"description\":\"d\",\"parametersJsonSchema\":{"
+        "\"type\":"
+        "\"object\"}}]}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"ANY\",\"allowedFunctionNames\":[\"f\"]}}"
+        ","
+        "\"generationConfig\":{\"maxOutputTokens\":50,\"temperature\":0.2,\"stopSequences\":[\"END\"],"
+        "\"responseMimeType\":\"application/json\",\"responseJsonSchema\":{\"type\":\"object\"},"
+        "\"thinkingConfig\":{\"thinkingBudget\":1024}}}";
+    assert_str(written(&c), want);
+    daruma_arena b = arena_over(mem + sizeof mem / 2, sizeof mem / 2);
+    convo again;
+    assert_int_equal(g->read(S(want), &b, &again), DARUMA_OK);
+    assert_int_equal(again.nmessages, 5);
+    assert_int_equal(again.set.choice, CHOICE_ONE);
+    assert_str(convo_text(&again, &again.messages[3].parts[1]), "two");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +839,17 @@ int main(void)
         cmocka_unit_test(is_error_knows_its_own_shape_only),
         cmocka_unit_test(a_message_is_a_good_answer_and_a_whole_stream),
         cmocka_unit_test(notices_are_taken_out),
+        cmocka_unit_test(a_request_is_read),
+        cmocka_unit_test(odd_dresses_are_read_and_kept),
+        cmocka_unit_test(what_is_no_request_is_refused),
+        cmocka_unit_test(what_lives_on_the_server_is_seen),
+        cmocka_unit_test(thinking_handed_over_is_thinking),
+        cmocka_unit_test(one_edit_changes_one_thing),
+        cmocka_unit_test(what_is_added_is_composed),
+        cmocka_unit_test(a_role_that_changes_is_written),
+        cmocka_unit_test(the_format_steps_down),
+        cmocka_unit_test(media_of_a_result_is_its_own_part),
+        cmocka_unit_test(a_converted_conversation_is_composed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

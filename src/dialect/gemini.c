@@ -48,16 +48,14 @@ static reason_means meaning(daruma_str reason)
     return REASON_DONE;
 }
 
-/* A file of the Files API belongs to the project that uploaded it; any other URI can be read by all. */
-static bool is_uploaded(daruma_str part)
+static bool names_upload(daruma_str part)
 {
     daruma_str key, value;
     json_iter it = json_open(part);
     for (it.quick = true; json_next(&it, &key, &value);)
         if (key_camel(key, S("fileData"))) {
             daruma_str uri = json_get(value, S("fileUri"));
-            uri = value_raw(uri.n ? uri : json_get(value, S("file_uri")));
-            return str_find(uri, S("generativelanguage.googleapis.com")) != STR_NONE || str_starts(uri, S("files/"));
+            return gemini_is_uploaded(value_raw(uri.n ? uri : json_get(value, S("file_uri"))));
         }
     return false;
 }
@@ -71,7 +69,7 @@ static bool names_uploads(daruma_str contents)
     for (it.quick = true; json_next(&it, NULL, &message);) {
         json_iter parts = json_open(json_get(message, S("parts")));
         for (parts.quick = true; json_next(&parts, NULL, &part);)
-            if (is_uploaded(part))
+            if (names_upload(part))
                 return true;
     }
     return false;
@@ -371,4 +369,11 @@ const dialect dialect_gemini = {
     .write_stream_error = write_stream_error,
     .write_message = write_message,
     .write_message_stream = write_message_stream,
+    .read_answer = gemini_read_answer,
+    .write_answer = gemini_write_answer,
+    .read_delta = gemini_read_delta,
+    .write_delta = gemini_write_delta,
+    .quirks = GEMINI_QUIRKS,
+    .read = gemini_read,
+    .write = gemini_write,
 };

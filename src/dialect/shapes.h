@@ -10,6 +10,9 @@ enum {
     CHAT_QUIRKS = WIRE_RESULTS_FOLLOW | WIRE_OPAQUE_ARGS,
     ANTHROPIC_QUIRKS = WIRE_RESULTS_FOLLOW | WIRE_RESULTS_IN_USER | WIRE_ALTERNATE | WIRE_SYSTEM_APART |
                        WIRE_USER_FIRST | WIRE_NO_EMPTY | WIRE_PREFILL,
+    RESPONSES_QUIRKS = WIRE_FLAT | WIRE_OPAQUE_ARGS,
+    GEMINI_QUIRKS = WIRE_RESULTS_FOLLOW | WIRE_RESULTS_IN_USER | WIRE_ALTERNATE | WIRE_SYSTEM_APART | WIRE_USER_FIRST |
+                    WIRE_NO_IDS | WIRE_NO_EMPTY,
 };
 
 daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret);
@@ -33,9 +36,6 @@ void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
 size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
 void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
-#define GEMINI_QUIRKS                                                                                                  \
-    (WIRE_RESULTS_FOLLOW | WIRE_RESULTS_IN_USER | WIRE_ALTERNATE | WIRE_SYSTEM_APART | WIRE_USER_FIRST | WIRE_NO_IDS | \
-     WIRE_NO_EMPTY)
 bool gemini_is_uploaded(daruma_str uri); /* a file that only its project can read, no address of the web */
 daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret);
 void gemini_write(const convo *c, daruma_buf *out);

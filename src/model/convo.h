@@ -100,7 +100,7 @@ typedef struct convo_settings {
 } convo_settings;
 
 /* An edit of the body outside its messages, by path of member names and indexes ("tools.3.function.strict").
- * Paths that do not exist change nothing (DROP, RENAME) or are made (SET, when the parent exists). */
+ * Paths that do not exist change nothing (DROP, RENAME) or are made (SET; so are objects on the way, no lists). */
 typedef enum patch_op { PATCH_SET, PATCH_DROP, PATCH_RENAME } patch_op;
 typedef struct convo_patch {
     patch_op op;

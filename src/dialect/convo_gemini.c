@@ -1,0 +1,403 @@
+/* convo_gemini.c - a generateContent request as a conversation, and back: https://ai.google.dev/api/generate-content.
+ *
+ *     contents[]   role user (also results of tools), model, function; parts[]
+ *     parts[]      text | thought text | functionCall | functionResponse | inlineData | fileData | others
+ *
+ * Calls and results are paired by their order and names; newer models also give ids. Names come in camelCase or in
+ * snake_case, and what is one of many may stand without its array. Model and stream are in the path. */
+#include "dialect/convo_gemini.h"
+
+/* ---- members in both spellings ---- */
+
+named gemini_named(daruma_str object, daruma_str camel)
+{
+    named found = {0};
+    daruma_str key, value;
+    if (!json_is_object(object))
+        return found;
+    for (json_iter it = quick_open(object); json_next(&it, &key, &value);)
+        if (key_camel(key, camel))
+            found = json_is_null(value) ? (named){0} : (named){key, value};
+    return found;
+}
+
+daruma_str gemini_get(daruma_str object, daruma_str camel)
+{
+    return gemini_named(object, camel).value;
+}
+
+/* Walks a list, or what stands in the place of a list of one. `alone` when there is no list. */
+typedef struct many {
+    json_iter it;
+    daruma_str one;
+    bool alone;
+} many;
+
+static many many_open(daruma_str value)
+{
+    if (json_is_array(value))
+        return (many){.it = quick_open(value)};
+    return (many){.one = json_is_object(value) ? value : (daruma_str){0}, .alone = true};
+}
+
+static bool many_next(many *m, daruma_str *value)
+{
+    if (!m->alone)
+        return json_next(&m->it, NULL, value);
+    *value = m->one;
+    m->one = (daruma_str){0};
+    return value->n > 0;
+}
+
+static size_t many_count(daruma_str value)
+{
+    size_t n = 0;
+    daruma_str one;
+    for (many m = many_open(value); many_next(&m, &one);)
+        n++;
+    return n;
+}
+
+/* ---- reading: parts ---- */
+
+bool gemini_is_uploaded(daruma_str uri)
+{
+    bool web = str_istarts(uri, S("http://")) || str_istarts(uri, S("https://"));
+    return uri.n && (!web || str_find(uri, S("generativelanguage.googleapis.com")) != STR_NONE);
+}
+
+static void read_inline(convo *c, convo_part *p, daruma_str data)
+{
+    p->kind = PART_MEDIA;
+    p->media_type = text_of(c, gemini_get(data, S("mimeType")));
+    p->media = text_of(c, gemini_get(data, S("data")));
+}
+
+static void read_file(convo *c, convo_part *p, daruma_str data)
+{
+    p->kind = PART_MEDIA;
+    p->media_type = text_of(c, gemini_get(data, S("mimeType")));
+    p->media = text_of(c, gemini_get(data, S("fileUri")));
+    p->media_url = true;
+    p->remote = gemini_is_uploaded(p->media);
+    c->remote |= p->remote;
+}
+
+static void read_call(convo *c, convo_part *p, daruma_str call)
+{
+    daruma_str args = gemini_get(call, S("args"));
+    p->kind = PART_CALL;
+    p->id = text_of(c, gemini_get(call, S("id")));
+    p->name = text_of(c, gemini_get(call, S("name")));
+    p->value = args.n ? args : S("{}");
+}
+
+/* The text that a response is: of an object the string that is all of it or nearly all, else the whole. */
+static daruma_str response_text(daruma_str response)
+{
+    daruma_str key, value, largest = {0};
+    size_t n = 0;
+    if (!json_is_object(response))
+        return response;
+    for (json_iter it = quick_open(response); json_next(&it, &key, &value); n++)
+        if (json_is_string(value) && value.n > largest.n)
+            largest = value;
+    return largest.n && (n == 1 || largest.n / 3 >= response.n / 4) ? largest : response;
+}
+
+/* Media that a tool gave stands beside its response: then both are the parts of the result. */
+static void read_response(convo *c, convo_part *p, daruma_str result)
+{
+    daruma_str response = gemini_get(result, S("response")), list = gemini_get(result, S("parts")), one;
+    p->kind = PART_RESULT;
+    p->id = text_of(c, gemini_get(result, S("id")));
+    p->name = text_of(c, gemini_get(result, S("name")));
+    p->value = response_text(response);
+    p->failed = json_get(response, S("error")).n > 0;
+    if (!many_count(list))
+        return;
+    convo_part *text = convo_add_inner(c, p, PART_TEXT, p->value);
+    if (text)
+        text->value = p->value;
+    for (many m = many_open(list); many_next(&m, &one);) {
+        daruma_str data = gemini_get(one, S("inlineData")), file = gemini_get(one, S("fileData"));
+        convo_part *inner = convo_add_inner(c, p, PART_OTHER, one);
+        if (inner && data.n)
+            read_inline(c, inner, data);
+        else if (inner && file.n)
+            read_file(c, inner, file);
+    }
+}
+
+/* An empty text with a signature is how newer models hand over the thinking of a whole turn. */
+static void read_part(convo *c, convo_message *m, daruma_str raw)
+{
+    daruma_str key, value, text = {0};
+    bool thought = false;
+    convo_part *p = convo_add_part(c, m, PART_OTHER, raw);
+    if (!p || !json_is_object(raw))
+        return;
+    for (json_iter it = quick_open(raw); json_next(&it, &key, &value);)
+        if (key_is(key, S("text")) && json_is_string(value))
+            text = value;
+        else if (key_is(key, S("thought")))
+            thought = json_is_true(value);
+        else if (key_camel(key, S("thoughtSignature")))
+            p->signature = text_of(c, value);
+        else if (key_camel(key, S("functionCall")) && json_is_object(value))
+            read_call(c, p, value);
+        else if (key_camel(key, S("functionResponse")) && json_is_object(value))
+            read_response(c, p, value);
+        else if (key_camel(key, S("inlineData")) && json_is_object(value))
+            read_inline(c, p, value);
+        else if (key_camel(key, S("fileData")) && json_is_object(value))
+            read_file(c, p, value);
+    p->sealed = p->signature.n > 0;
+    if (p->kind != PART_OTHER)
+        return;
+    if (thought || (p->sealed && text.n <= 2))
+        p->kind = PART_THINKING;
+    else if (text.n)
+        p->kind = PART_TEXT;
+    p->value = text;
+}
+
+/* ---- reading: messages ---- */
+
+convo_role gemini_role(daruma_str word)
+{
+    if (str_eq(word, S("model")) || str_eq(word, S("assistant")))
+        return CONVO_ASSISTANT;
+    if (str_eq(word, S("function")) || str_eq(word, S("tool")))
+        return CONVO_TOOL;
+    return str_eq(word, S("system")) ? CONVO_SYSTEM : CONVO_USER;
+}
+
+static void read_message(convo *c, daruma_str raw, bool apart)
+{
+    daruma_str word = value_raw(json_get(raw, S("role"))), one;
+    convo_message *m = convo_add_message(c, apart ? CONVO_SYSTEM : gemini_role(word), raw);
+    if (!m)
+        return;
+    m->apart = apart;
+    m->wire_role = word;
+    for (many l = many_open(gemini_get(raw, S("parts"))); many_next(&l, &one);)
+        read_part(c, m, one);
+}
+
+/* ---- reading: tools and settings ---- */
+
+/* Google's own schemas write types in capitals. */
+static daruma_str plain_schema(convo *c, daruma_str schema)
+{
+    static const daruma_str types[] = {LIT("OBJECT"),  LIT("STRING"), LIT("NUMBER"), LIT("INTEGER"),
+                                       LIT("BOOLEAN"), LIT("ARRAY"),  LIT("NULL")};
+    const daruma_str mark = S("\"type\"");
+    daruma_buf b = buf_in(c->arena);
+    size_t from = 0, at = 0, found;
+    while ((found = str_find(str_from(schema, at), mark)) != STR_NONE) {
+        at += found + mark.n;
+        daruma_str rest = str_trim(str_from(schema, at));
+        if (!str_starts(rest, S(":")))
+            continue;
+        rest = str_trim(str_from(rest, 1));
+        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+            daruma_str name = str_sub(rest, 1, types[i].n);
+            if (!str_starts(rest, S("\"")) || !str_eq(name, types[i]) ||
+                !str_starts(str_from(rest, 1 + name.n), S("\"")))
+                continue;
+            size_t p = (size_t)(name.p - schema.p);
+            buf_put(&b, str_sub(schema, from, p - from));
+            for (size_t k = 0; k < name.n; k++)
+                buf_putc(&b, ch_lower(name.p[k]));
+            from = at = p + name.n;
+            break;
+        }
+    }
+    if (!from)
+        return schema;
+    buf_put(&b, str_from(schema, from));
+    c->full |= b.full;
+    return b.full ? schema : buf_str(&b);
+}
+
+typedef struct tool_place {
+    daruma_str tools, list; /* as spelt: "tools", "functionDeclarations" */
+    size_t tool, nth;
+    bool tool_alone, alone; /* no index: it stands without its array */
+} tool_place;
+
+static daruma_str schema_path(convo *c, const tool_place *at, daruma_str key)
+{
+    daruma_buf b = buf_in(c->arena);
+    buf_put(&b, at->tools);
+    if (!at->tool_alone) {
+        buf_putc(&b, '.');
+        buf_int(&b, (int64_t)at->tool);
+    }
+    buf_putc(&b, '.');
+    buf_put(&b, at->list);
+    if (!at->alone) {
+        buf_putc(&b, '.');
+        buf_int(&b, (int64_t)at->nth);
+    }
+    buf_putc(&b, '.');
+    buf_put(&b, key);
+    c->full |= b.full;
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static void read_declaration(convo *c, daruma_str raw, const tool_place *at, size_t of)
+{
+    convo_tool *t = tool_add(c, raw, of);
+    if (!t)
+        return;
+    named schema = gemini_named(raw, S("parametersJsonSchema"));
+    if (!schema.value.n)
+        schema = gemini_named(raw, S("parameters"));
+    t->name = text_of(c, gemini_get(raw, S("name")));
+    t->description = text_of(c, gemini_get(raw, S("description")));
+    t->schema_path = schema_path(c, at, schema.key.n ? schema.key : S("parameters"));
+    if (json_is_object(schema.value))
+        t->schema = plain_schema(c, schema.value);
+}
+
+/* A tool that is more than a list of functions runs at Google, as a whole. */
+static bool is_hosted(daruma_str tool)
+{
+    daruma_str key, value;
+    if (!json_is_object(tool))
+        return false;
+    for (json_iter it = quick_open(tool); json_next(&it, &key, &value);)
+        if (!key_camel(key, S("functionDeclarations")) && !json_is_null(value))
+            return true;
+    return false;
+}
+
+static void read_tools(convo *c, named tools)
+{
+    daruma_str tool, one;
+    size_t of = 0;
+    for (many m = many_open(tools.value); many_next(&m, &tool);)
+        of += many_count(gemini_get(tool, S("functionDeclarations"))) + is_hosted(tool);
+    tool_place at = {.tools = tools.key, .tool_alone = !json_is_array(tools.value)};
+    for (many m = many_open(tools.value); many_next(&m, &tool); at.tool++) {
+        named list = gemini_named(tool, S("functionDeclarations"));
+        at.list = list.key;
+        at.alone = !json_is_array(list.value);
+        at.nth = 0;
+        for (many l = many_open(list.value); many_next(&l, &one); at.nth++)
+            read_declaration(c, one, &at, of);
+        convo_tool *t = is_hosted(tool) ? tool_add(c, tool, of) : NULL;
+        if (t)
+            t->hosted = true;
+    }
+}
+
+static void read_choice(convo *c, daruma_str config)
+{
+    daruma_str calling = gemini_get(config, S("functionCallingConfig")),
+               mode = value_raw(gemini_get(calling, S("mode")));
+    daruma_str names = gemini_get(calling, S("allowedFunctionNames")), only;
+    if (str_ieq(mode, S("AUTO")) || str_ieq(mode, S("VALIDATED")))
+        c->set.choice = CHOICE_AUTO;
+    else if (str_ieq(mode, S("NONE")))
+        c->set.choice = CHOICE_NONE;
+    else if (str_ieq(mode, S("ANY")))
+        c->set.choice = CHOICE_ANY;
+    json_iter it = quick_open(names);
+    if (c->set.choice == CHOICE_ANY && json_count(names) == 1 && json_next(&it, NULL, &only) && json_is_string(only)) {
+        c->set.choice = CHOICE_ONE;
+        c->set.choice_name = text_of(c, only);
+    }
+}
+
+static void read_thinking(convo *c, daruma_str config)
+{
+    daruma_str budget = gemini_get(config, S("thinkingBudget")),
+               level = text_of(c, gemini_get(config, S("thinkingLevel")));
+    if (json_is_number(budget)) { /* -1: as much as the model likes */
+        int64_t tokens = json_int(budget, -1);
+        c->set.thinking = tokens != 0;
+        c->set.thinking_budget = tokens > 0 ? tokens : -1;
+    }
+    if (level.n) {
+        daruma_buf b = buf_in(c->arena);
+        for (size_t i = 0; i < level.n; i++)
+            buf_putc(&b, ch_lower(level.p[i]));
+        c->full |= b.full;
+        c->set.effort = b.full ? (daruma_str){0} : buf_str(&b);
+        c->set.thinking = 1;
+    }
+}
+
+static daruma_str number_of(daruma_str value)
+{
+    return json_is_number(value) ? value : (daruma_str){0};
+}
+
+static void read_config(convo *c, named config)
+{
+    daruma_str in = config.value;
+    convo_settings *s = &c->set;
+    named cap = gemini_named(in, S("maxOutputTokens"));
+    daruma_buf path = buf_in(c->arena);
+    buf_put(&path, config.key.n ? config.key : S("generationConfig"));
+    buf_putc(&path, '.');
+    buf_put(&path, cap.key.n                                 ? cap.key
+                   : str_findch(config.key, '_') != STR_NONE ? S("max_output_tokens")
+                                                             : S("maxOutputTokens"));
+    c->full |= path.full;
+    s->max_output_path = path.full ? (daruma_str){0} : buf_str(&path);
+    int64_t n = json_int(cap.value, -1);
+    s->max_output = n < 0 ? -1 : n;
+    s->temperature = number_of(gemini_get(in, S("temperature")));
+    s->top_p = number_of(gemini_get(in, S("topP")));
+    s->top_k = number_of(gemini_get(in, S("topK")));
+    s->seed = number_of(gemini_get(in, S("seed")));
+    s->frequency_penalty = number_of(gemini_get(in, S("frequencyPenalty")));
+    s->presence_penalty = number_of(gemini_get(in, S("presencePenalty")));
+    daruma_str stop = gemini_get(in, S("stopSequences"));
+    if (json_is_array(stop) || json_is_string(stop))
+        s->stop = stop;
+    daruma_str mime = gemini_get(in, S("responseMimeType")), schema = gemini_get(in, S("responseJsonSchema"));
+    if (!schema.n)
+        schema = gemini_get(in, S("responseSchema"));
+    if (json_is_object(schema)) {
+        s->format = FORMAT_SCHEMA;
+        s->format_schema = plain_schema(c, schema);
+    } else if (value_is(mime, S("application/json"))) {
+        s->format = FORMAT_JSON;
+    } else if (value_is(mime, S("text/plain"))) {
+        s->format = FORMAT_TEXT;
+    }
+    read_thinking(c, gemini_get(in, S("thinkingConfig")));
+}
+
+daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
+{
+    daruma_str one;
+    daruma_status s = fields_of_body(body, NULL, 0);
+    if (s != DARUMA_OK)
+        return s;
+    daruma_str top = str_trim(body), contents = gemini_get(top, S("contents")),
+               system = gemini_get(top, S("systemInstruction"));
+    if (!json_is_array(contents) && !json_is_object(contents))
+        return DARUMA_EINPUT;
+    *ret = (convo){.quirks = GEMINI_QUIRKS,
+                   .body = body,
+                   .arena = a,
+                   .set = {.stream = -1, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
+    ret->set.model = text_of(ret, gemini_get(top, S("model")));
+    if (system.n)
+        read_message(ret, system, true);
+    for (many m = many_open(contents); many_next(&m, &one);)
+        read_message(ret, one, false);
+    read_tools(ret, gemini_named(top, S("tools")));
+    read_choice(ret, gemini_get(top, S("toolConfig")));
+    read_config(ret, gemini_named(top, S("generationConfig")));
+    if (value_given(gemini_get(top, S("cachedContent"))))
+        ret->remote = ret->whole_on_server = true;
+    ret->full |= a->full;
+    return ret->full ? DARUMA_EFULL : DARUMA_OK;
+}

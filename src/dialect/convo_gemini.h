@@ -1,0 +1,15 @@
+/* convo_gemini.h - what reader and writer of Gemini's requests share. Names come in camelCase or in snake_case, and
+ * what is one of many may stand without its array. */
+#ifndef DIALECT_CONVO_GEMINI_H
+#define DIALECT_CONVO_GEMINI_H
+#include "dialect/convo_write.h"
+#include "dialect/shapes.h"
+
+typedef struct named {
+    daruma_str key, value; /* as spelt; empty: not there, or null */
+} named;
+/* The member of a valid object that is called so in either spelling; the last of several. */
+named gemini_named(daruma_str object, daruma_str camel);
+daruma_str gemini_get(daruma_str object, daruma_str camel); /* its value */
+convo_role gemini_role(daruma_str word);                    /* "user", "model", "function"; empty: the user */
+#endif
