@@ -1,6 +1,7 @@
 /* openai_responses.c - OpenAI Responses: https://platform.openai.com/docs/api-reference/responses
  * and .../responses-streaming. */
 #include "dialect/parts.h"
+#include "dialect/shapes.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -398,4 +399,8 @@ const dialect dialect_openai_responses = {
     .write_stream_error = write_stream_error,
     .write_message = write_message,
     .write_message_stream = write_message_stream,
+    .read_answer = responses_read_answer,
+    .write_answer = responses_write_answer,
+    .read_delta = responses_read_delta,
+    .write_delta = responses_write_delta,
 };

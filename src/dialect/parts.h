@@ -5,6 +5,7 @@
 #include "dialect/dialect.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 /* A constant slice inside a table, where a compound literal may not stand. */

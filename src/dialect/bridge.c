@@ -1,0 +1,239 @@
+/* bridge.c - answers of one dialect for clients of another, whole and in flight; and questions of our own. */
+#include "dialect/parts.h"
+#include "base/arena.h"
+
+/* A client hands thinking back with the next request. Anthropic and Responses check what they are handed, so theirs is
+ * theirs alone; Chat and Gemini take it as words. */
+static bool takes_thinking(const dialect *to)
+{
+    return to == &dialect_openai || to == &dialect_gemini;
+}
+
+/* ---- whole ---- */
+
+static bool is_json_object(daruma_str text)
+{
+    return !str_trim(text).n || (json_valid(text) && json_is_object(str_trim(text)));
+}
+
+static void convert_part(const dialect *to, const turn *t, convo_part *p, size_t nth, const write_ctx *x,
+                         daruma_arena *a)
+{
+    bool cut = t->finish == FINISH_LENGTH || t->finish == FINISH_WINDOW;
+    if (p->kind == PART_THINKING) {
+        p->dropped |= !takes_thinking(to) || !p->text.n;
+        p->sealed = false;
+    } else if (p->kind == PART_CALL) {
+        p->dropped |= cut && !is_json_object(p->text); /* nobody must carry out half a call */
+        if (!p->id.n) {
+            daruma_buf id = buf_in(a);
+            BUF_LIT(&id, "call_daruma");
+            buf_hex64(&id, x->id + nth);
+            p->id = buf_str(&id);
+        }
+    } else if (p->kind != PART_TEXT) {
+        p->dropped = true;
+    }
+    p->signature = (daruma_str){0};
+    p->raw = p->value = (daruma_str){0};
+}
+
+daruma_status dialect_convert_answer(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x,
+                                     daruma_buf *out, daruma_arena *a)
+{
+    turn t = {0};
+    daruma_status s = from->read_answer(body, a, &t);
+    if (s != DARUMA_OK)
+        return s;
+    if (from != to) {
+        t.body = t.message.raw = (daruma_str){0};
+        for (size_t i = 0; i < t.message.nparts; i++)
+            convert_part(to, &t, &t.message.parts[i], i, x, a);
+    }
+    to->write_answer(&t, x, out);
+    return out->full || a->full ? DARUMA_EFULL : DARUMA_OK;
+}
+
+/* ---- in flight ---- */
+
+/* A finished output item as it came. */
+static void keep_item(turn_writer *w, daruma_str data)
+{
+    if (!value_is(json_get(data, S("type")), S("response.output_item.done")))
+        return;
+    daruma_str item = json_get(data, S("item"));
+    if (!w->items.arena && !w->items.cap)
+        w->items.arena = w->text.arena;
+    if (w->items.n)
+        buf_putc(&w->items, ',');
+    buf_put(&w->items, item);
+}
+
+static void keep_in(turn_writer *w, daruma_buf *b, daruma_str s)
+{
+    if (!b->arena && !b->cap)
+        b->arena = w->text.arena;
+    buf_put(b, s);
+}
+
+void dialect_keep(const dialect *d, turn_writer *w, const sse_event *e, daruma_arena *scratch)
+{
+    turn_delta deltas[TURN_DELTAS_MAX];
+    int open = w->r.open;
+    bool began = w->r.began;
+    size_t n = d->read_delta(&w->r, e, deltas, scratch);
+    if (!began || w->r.open != open)
+        w->held.n = w->call_id.n = w->call_name.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const turn_delta *x = &deltas[i];
+        if (x->kind == DELTA_TEXT || x->kind == DELTA_REFUSAL) {
+            keep_in(w, &w->text, x->text);
+        } else if (x->kind == DELTA_THINKING || x->kind == DELTA_ARGUMENTS) {
+            keep_in(w, &w->held, x->text);
+        } else if (x->kind == DELTA_CALL) {
+            w->held.n = w->call_id.n = w->call_name.n = 0;
+            keep_in(w, &w->call_id, x->id);
+            keep_in(w, &w->call_name, x->name);
+        }
+    }
+    if (d == &dialect_openai_responses)
+        keep_item(w, str_trim(e->data));
+}
+
+void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep)
+{
+    *b = (stream_bridge){.from = from, .to = to};
+    b->w.wall = x->wall;
+    b->w.made = x->id;
+    b->w.usage = TURN_USAGE_NONE;
+    b->w.text.arena = keep;
+    size_t n = x->model.n < sizeof b->w.r.model ? x->model.n : sizeof b->w.r.model - 1;
+    if (n)
+        memcpy(b->w.r.model, x->model.p, n);
+}
+
+/* The end is written by bridge_end alone: usage may still come behind the stop reason. */
+void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a)
+{
+    turn_delta deltas[TURN_DELTAS_MAX];
+    size_t n = b->from->read_delta(&b->r, e, deltas, a);
+    for (size_t i = 0; i < n; i++) {
+        const turn_delta *d = &deltas[i];
+        bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
+        if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !takes_thinking(b->to)))
+            continue;
+        if (d->kind == DELTA_END)
+            bridge_end(b, out);
+        else
+            b->to->write_delta(&b->w, d, out);
+    }
+}
+
+bool bridge_end(stream_bridge *b, daruma_buf *out)
+{
+    if (b->w.r.ended)
+        return !b->w.broken;
+    if ((!b->r.finished && !b->r.ended) || b->w.finish == FINISH_ERROR || b->w.broken)
+        return false;
+    b->to->write_delta(&b->w, &(turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE}, out);
+    return !b->w.broken;
+}
+
+/* ---- questions of our own ---- */
+
+static void put_said(daruma_buf *out, const char *before, daruma_str text, const char *behind)
+{
+    buf_putz(out, before);
+    buf_json(out, text);
+    buf_putz(out, behind);
+}
+
+static void put_model(daruma_buf *out, daruma_str model)
+{
+    put_said(out, "{\"model\":", model, ",");
+}
+
+static void ask_chat(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
+{
+    put_model(out, model);
+    BUF_LIT(out, "\"messages\":[");
+    if (system.n)
+        put_said(out, "{\"role\":\"system\",\"content\":", system, "},");
+    put_said(out, "{\"role\":\"user\",\"content\":", user, "}]");
+    if (max_output > 0) {
+        BUF_LIT(out, ",\"max_completion_tokens\":");
+        buf_int(out, max_output);
+    }
+}
+
+static void ask_anthropic(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
+{
+    put_model(out, model);
+    BUF_LIT(out, "\"max_tokens\":");
+    buf_int(out, max_output > 0 ? max_output : ANTHROPIC_MAX_TOKENS);
+    if (system.n)
+        put_said(out, ",\"system\":", system, "");
+    put_said(out, ",\"messages\":[{\"role\":\"user\",\"content\":", user, "}]");
+}
+
+static void ask_responses(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
+{
+    put_model(out, model);
+    if (system.n)
+        put_said(out, "\"instructions\":", system, ",");
+    put_said(out, "\"input\":[{\"role\":\"user\",\"content\":", user, "}],\"store\":false");
+    if (max_output > 0) {
+        BUF_LIT(out, ",\"max_output_tokens\":");
+        buf_int(out, max_output);
+    }
+}
+
+static void ask_gemini(daruma_buf *out, daruma_str system, daruma_str user, int64_t max_output)
+{
+    buf_putc(out, '{');
+    if (system.n)
+        put_said(out, "\"systemInstruction\":{\"parts\":[{\"text\":", system, "}]},");
+    put_said(out, "\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":", user, "}]}]");
+    if (max_output > 0) {
+        BUF_LIT(out, ",\"generationConfig\":{\"maxOutputTokens\":");
+        buf_int(out, max_output);
+        buf_putc(out, '}');
+    }
+}
+
+void dialect_write_ask(const dialect *d, daruma_str model, daruma_str system, daruma_str user, int64_t max_output,
+                       daruma_buf *out)
+{
+    if (d == &dialect_anthropic)
+        ask_anthropic(out, model, system, user, max_output);
+    else if (d == &dialect_openai_responses)
+        ask_responses(out, model, system, user, max_output);
+    else if (d == &dialect_gemini)
+        ask_gemini(out, system, user, max_output);
+    else
+        ask_chat(out, model, system, user, max_output);
+    buf_putc(out, '}');
+}
+
+daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a)
+{
+    if (d == &dialect_openai)
+        return S("/v1/chat/completions");
+    if (d == &dialect_anthropic)
+        return S("/v1/messages");
+    if (d == &dialect_openai_responses)
+        return S("/v1/responses");
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "/v1beta/");
+    if (!str_starts(model, S("models/")) && !str_starts(model, S("tunedModels/")))
+        BUF_LIT(&b, "models/");
+    for (size_t i = 0; i < model.n; i++) { /* a name is a name: it must not end the path (RFC 3986, 3.3) */
+        char ch = model.p[i];
+        if (ch_alpha(ch) || ch_digit(ch) || (ch && strchr("-._~/@", ch)))
+            buf_putc(&b, ch);
+        else
+            buf_printf(&b, "%%%02X", (unsigned char)ch);
+    }
+    buf_put(&b, stream ? S(":streamGenerateContent?alt=sse") : S(":generateContent"));
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}

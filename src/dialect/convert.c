@@ -1,0 +1,503 @@
+/* convert.c - a conversation of one dialect as another would have read it. Everything is said anew from fields, in the
+ * order it was said; what the other wire cannot say is lost by name. The same conversation becomes the same bytes each
+ * time, and a longer one begins with them: prompt caches hit.
+ *
+ *     messages -- unit by unit: text, media, call, result --> messages in the shape of the target's quirks
+ *     tools, settings -- field by field --> what the target knows */
+#include "dialect/convert.h"
+#include "base/arena.h"
+#include <xxhash.h>
+
+/* A call that was carried, for the result that follows. */
+typedef struct carried {
+    daruma_str was, id, name; /* id it had, id it got */
+    bool answered;
+} carried;
+
+/* Media of a result that must stand outside of it. */
+typedef struct stray {
+    const convo_part *media;
+    daruma_str id; /* of the call */
+} stray;
+
+typedef struct conversion {
+    convo src; /* the source with our arena */
+    const dialect *to;
+    convo *out;
+    dialect_losses *lost;
+    carried *calls;
+    size_t ncalls, nanswered; /* all before nanswered have their result */
+    stray *strays;
+    size_t nstrays, calls_cap, strays_cap;
+    bool fresh;  /* the source's message is new: its first unit begins one, unless the wire wants it merged */
+    bool spoken; /* anything but system prompts was written */
+    bool openai, anthropic, gemini;
+} conversion;
+
+void dialect_lose(dialect_losses *lost, const char *what)
+{
+    for (size_t i = 0; i < lost->n; i++)
+        if (strcmp(lost->what[i], what) == 0)
+            return;
+    if (lost->n < sizeof lost->what / sizeof *lost->what)
+        lost->what[lost->n++] = what;
+}
+
+static void lose(conversion *c, const char *what)
+{
+    dialect_lose(c->lost, what);
+}
+
+/* ---- where a unit goes ---- */
+
+static convo_message *newest(conversion *c)
+{
+    return c->out->nmessages ? &c->out->messages[c->out->nmessages - 1] : NULL;
+}
+
+/* The message for one more unit of a role. The model's words are one message until somebody else speaks, but where
+ * every call stands alone; the user's are as many as they were, but where roles take turns. */
+static convo_message *message_for(conversion *c, convo_role role, part_kind kind)
+{
+    convo_message *m = newest(c);
+    uint32_t quirks = c->to->quirks;
+    bool alone = kind == PART_RESULT ? !(quirks & WIRE_RESULTS_IN_USER) : kind == PART_CALL && (quirks & WIRE_FLAT);
+    bool after_call = m && (quirks & WIRE_FLAT) && m->nparts && m->parts[m->nparts - 1].kind != PART_TEXT &&
+                      m->parts[m->nparts - 1].kind != PART_MEDIA;
+    bool joins = m && m->role == role && !m->apart && !alone && !after_call &&
+                 (!c->fresh || (quirks & WIRE_ALTERNATE) || (role == CONVO_ASSISTANT && !(quirks & WIRE_FLAT)));
+    c->fresh = false;
+    c->spoken |= role != CONVO_SYSTEM;
+    return joins ? m : convo_add_message(c->out, role, (daruma_str){0});
+}
+
+static convo_part *add(conversion *c, convo_role role, part_kind kind)
+{
+    convo_message *m = message_for(c, role, kind);
+    convo_part *p = m ? convo_add_part(c->out, m, kind, (daruma_str){0}) : NULL;
+    if (p)
+        p->ready = true;
+    return p;
+}
+
+static void add_text(conversion *c, convo_role role, daruma_str text)
+{
+    convo_part *p = add(c, role, PART_TEXT);
+    if (p)
+        p->text = text;
+}
+
+/* ---- media ---- */
+
+static bool is_image(const convo_part *p)
+{
+    return str_istarts(p->media_type, S("image/")) || (!p->media_type.n && p->media_url);
+}
+
+/* A type for media that came without: by the first bytes, or by the end of the URL. */
+static daruma_str guess_type(const convo_part *p)
+{
+    static const struct {
+        daruma_str base64, end, type;
+    } kinds[] = {
+        {LIT("iVBORw0KGgo"), LIT(".png"), LIT("image/png")}, {LIT("/9j/"), LIT(".jpg"), LIT("image/jpeg")},
+        {LIT("/9j/"), LIT(".jpeg"), LIT("image/jpeg")},      {LIT("R0lGOD"), LIT(".gif"), LIT("image/gif")},
+        {LIT("UklGR"), LIT(".webp"), LIT("image/webp")},     {LIT("JVBERi"), LIT(".pdf"), LIT("application/pdf")},
+    };
+    daruma_str rest = p->media, path = p->media_url ? str_cut(&rest, '?') : p->media;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (p->media_url ? str_ends(path, kinds[i].end) : str_starts(path, kinds[i].base64))
+            return kinds[i].type;
+    return p->media_url ? S("image/jpeg") : S("image/png");
+}
+
+/* Can the target take it? */
+static bool carries(const conversion *c, const convo_part *p)
+{
+    static const daruma_str images[] = {LIT("image/png"), LIT("image/jpeg"), LIT("image/gif"), LIT("image/webp")};
+    bool pdf = str_ieq(p->media_type, S("application/pdf"));
+    if (c->gemini)
+        return true;
+    if (is_image(p)) {
+        bool known = p->media_url || str_ieq(p->media_type, S("image/*"));
+        for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+            known |= str_ieq(p->media_type, images[i]);
+        return known;
+    }
+    if (c->to == &dialect_openai)
+        return !p->media_url && (pdf || str_ieq(p->media_type, S("audio/wav")) ||
+                                 str_ieq(p->media_type, S("audio/mpeg")) || str_ieq(p->media_type, S("audio/mp3")));
+    return pdf;
+}
+
+static convo_part typed(const convo_part *media)
+{
+    convo_part p = *media;
+    if (!p.media_type.n || str_ieq(p.media_type, S("image/*")) || str_ieq(p.media_type, S("application/octet-stream")))
+        p.media_type = guess_type(&p);
+    return p;
+}
+
+static void fill_media(convo_part *p, const convo_part *media)
+{
+    p->media_type = media->media_type;
+    p->media = media->media;
+    p->media_url = media->media_url;
+}
+
+/* The words that stand where media cannot. */
+static daruma_str media_words(conversion *c, const convo_part *p)
+{
+    daruma_buf b = buf_in(c->out->arena);
+    BUF_LIT(&b, "[");
+    buf_put(&b, is_image(p) ? S("image") : str_istarts(p->media_type, S("audio/")) ? S("audio") : S("document"));
+    BUF_LIT(&b, " that cannot be passed on");
+    if (p->media_url) {
+        BUF_LIT(&b, ": ");
+        buf_put(&b, p->media);
+    }
+    BUF_LIT(&b, "]");
+    c->out->full |= b.full;
+    return b.full ? S("[media]") : buf_str(&b);
+}
+
+static const char *media_name(const convo_part *p)
+{
+    return is_image(p) ? "image" : str_istarts(p->media_type, S("audio/")) ? "audio" : "document";
+}
+
+static void carry_media(conversion *c, convo_role role, const convo_part *media)
+{
+    convo_part p = typed(media);
+    if (role == CONVO_USER && carries(c, &p)) {
+        convo_part *to = add(c, role, PART_MEDIA);
+        if (to)
+            fill_media(to, &p);
+    } else if (role == CONVO_ASSISTANT && c->gemini) {
+        convo_part *to = add(c, role, PART_MEDIA);
+        if (to)
+            fill_media(to, &p);
+    } else {
+        lose(c, media_name(&p));
+        add_text(c, role, media_words(c, &p));
+    }
+}
+
+/* ---- calls and results ---- */
+
+/* Room for one more element of an array in the arena. */
+static void *grown(conversion *c, void *old, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return old;
+    size_t more = *cap ? *cap * 2 : 32;
+    void *room = arena_take(c->out->arena, more * size, _Alignof(max_align_t));
+    if (!room) {
+        c->out->full = true;
+        return NULL;
+    }
+    if (n)
+        memcpy(room, old, n * size);
+    *cap = more;
+    return room;
+}
+
+static bool id_fits(const conversion *c, daruma_str id)
+{
+    if (!id.n || id.n > CALL_ID_BYTES_MAX)
+        return c->gemini && id.n;
+    for (size_t i = 0; c->anthropic && i < id.n; i++)
+        if (!ch_alpha(id.p[i]) && !ch_digit(id.p[i]) && id.p[i] != '_' && id.p[i] != '-')
+            return false;
+    return true;
+}
+
+static daruma_str made_id(conversion *c, uint64_t hash)
+{
+    daruma_buf b = buf_in(c->out->arena);
+    BUF_LIT(&b, "call_");
+    buf_hex64(&b, hash);
+    c->out->full |= b.full;
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static uint64_t hash_of(daruma_str s, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(s.n ? s.p : "", s.n, seed);
+}
+
+static bool id_used(const conversion *c, daruma_str id)
+{
+    for (size_t i = c->ncalls; i--;)
+        if (str_eq(c->calls[i].id, id))
+            return true;
+    return false;
+}
+
+/* Its own id where it has one that fits and is nobody else's; else one made of what it is and how many came before. */
+static daruma_str id_for(conversion *c, const convo_part *call, daruma_str arguments)
+{
+    daruma_str id = call->id;
+    if (id_fits(c, id) && !id_used(c, id))
+        return id;
+    if (id.n && !id_fits(c, id) && !id_used(c, id = made_id(c, hash_of(id, 0))))
+        return id;
+    return made_id(c, hash_of(arguments, hash_of(call->name, hash_of(call->id, c->ncalls + 1))));
+}
+
+static void carry_call(conversion *c, const convo_part *p)
+{
+    daruma_str arguments = convo_part_text(&c->src, p);
+    convo_part *to = add(c, CONVO_ASSISTANT, PART_CALL);
+    carried *calls = grown(c, c->calls, c->ncalls, &c->calls_cap, sizeof *calls);
+    if (!to || !calls)
+        return;
+    c->calls = calls;
+    to->id = id_for(c, p, arguments);
+    to->name = p->name;
+    to->text = str_trim(arguments).n ? arguments : S("{}");
+    calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = to->name};
+}
+
+/* The call a result belongs to: by id the newest, else in order, by name if the wire says it. NULL when there is none.
+ */
+static carried *call_of(conversion *c, const convo_part *result)
+{
+    carried *any = NULL;
+    if (result->id.n) {
+        for (size_t i = c->ncalls; i--;)
+            if (str_eq(c->calls[i].was, result->id)) {
+                if (!c->calls[i].answered)
+                    return &c->calls[i];
+                any = any ? any : &c->calls[i];
+            }
+        return any;
+    }
+    while (c->nanswered < c->ncalls && c->calls[c->nanswered].answered)
+        c->nanswered++;
+    for (size_t i = c->nanswered; i < c->ncalls; i++)
+        if (!c->calls[i].answered && (!result->name.n || str_eq(c->calls[i].name, result->name)))
+            return &c->calls[i];
+    return NULL;
+}
+
+static void keep_stray(conversion *c, const convo_part *media, daruma_str id)
+{
+    stray *s = grown(c, c->strays, c->nstrays, &c->strays_cap, sizeof *s);
+    if (!s)
+        return;
+    c->strays = s;
+    s[c->nstrays++] = (stray){media, id};
+}
+
+/* A result's media stays in it where the wire has room for that. */
+static void carry_result_media(conversion *c, convo_part *to, const convo_part *from)
+{
+    bool inside = c->anthropic || c->to == &dialect_openai_responses;
+    for (size_t i = 0; i < from->nparts; i++) {
+        convo_part p = typed(&from->parts[i]);
+        if (p.kind != PART_MEDIA || p.dropped)
+            continue;
+        if (!inside || !carries(c, &p)) {
+            keep_stray(c, &from->parts[i], to->id);
+            continue;
+        }
+        if (!to->nparts && to->text.n) {
+            convo_part *text = convo_add_inner(c->out, to, PART_TEXT, (daruma_str){0});
+            if (!text)
+                return;
+            text->text = to->text;
+            text->ready = true;
+        }
+        convo_part *in = convo_add_inner(c->out, to, PART_MEDIA, (daruma_str){0});
+        if (!in)
+            return;
+        in->ready = true;
+        fill_media(in, &p);
+    }
+}
+
+static void carry_result(conversion *c, const convo_part *p)
+{
+    convo_part *to = add(c, c->to->quirks & WIRE_RESULTS_IN_USER ? CONVO_USER : CONVO_TOOL, PART_RESULT);
+    carried *call = call_of(c, p);
+    if (!to)
+        return;
+    to->id = call ? call->id : id_fits(c, p->id) ? p->id : p->id.n ? made_id(c, hash_of(p->id, 0)) : (daruma_str){0};
+    to->name = p->name.n ? p->name : call ? call->name : (daruma_str){0};
+    to->text = convo_part_text(&c->src, p);
+    to->failed = p->failed;
+    if (call)
+        call->answered = true;
+    if (p->failed && c->openai)
+        lose(c, "is_error");
+    carry_result_media(c, to, p);
+}
+
+/* What could not stay in its result follows when all results are there: nothing may stand between them. */
+static void carry_strays(conversion *c)
+{
+    size_t n = c->nstrays;
+    c->nstrays = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (c->openai) {
+            daruma_buf b = buf_in(c->out->arena);
+            BUF_LIT(&b, "[From the result of tool call ");
+            buf_put(&b, c->strays[i].id);
+            BUF_LIT(&b, ":]");
+            c->out->full |= b.full;
+            lose(c, "media_in_result");
+            c->fresh = i == 0;
+            add_text(c, CONVO_USER, buf_str(&b));
+        }
+        carry_media(c, CONVO_USER, c->strays[i].media);
+    }
+    c->fresh |= n > 0;
+}
+
+/* ---- messages ---- */
+
+/* System prompts at the beginning stand apart or first; where the wire has no later ones they become the user's. */
+static void carry_system(conversion *c, const convo_part *p)
+{
+    daruma_str text = convo_part_text(&c->src, p);
+    convo_message *m = newest(c);
+    if (p->kind != PART_TEXT) {
+        lose(c, media_name(p));
+        return;
+    }
+    if (!text.n)
+        return;
+    if (c->spoken && !c->openai) {
+        lose(c, "system_message_in_between");
+        add_text(c, CONVO_USER, text);
+        return;
+    }
+    if (c->spoken || !(c->to->quirks & WIRE_SYSTEM_APART)) {
+        add_text(c, CONVO_SYSTEM, text);
+        return;
+    }
+    if (!m)
+        m = convo_add_message(c->out, CONVO_SYSTEM, (daruma_str){0});
+    convo_part *to = m ? convo_add_part(c->out, m, PART_TEXT, (daruma_str){0}) : NULL;
+    if (!to)
+        return;
+    m->apart = true;
+    to->ready = true;
+    to->text = text;
+}
+
+static void carry_part(conversion *c, const convo_message *m, const convo_part *p)
+{
+    convo_role role = m->role == CONVO_ASSISTANT ? CONVO_ASSISTANT : CONVO_USER;
+    daruma_str text;
+    if (p->kind != PART_RESULT && c->nstrays)
+        carry_strays(c);
+    if (m->role == CONVO_SYSTEM) {
+        carry_system(c, p);
+        return;
+    }
+    switch (p->kind) {
+    case PART_TEXT:
+        text = convo_part_text(&c->src, p);
+        if (text.n || !(c->to->quirks & WIRE_NO_EMPTY))
+            add_text(c, role, text);
+        break;
+    case PART_MEDIA:
+        carry_media(c, role, p);
+        break;
+    case PART_CALL:
+        carry_call(c, p);
+        break;
+    case PART_RESULT:
+        carry_result(c, p);
+        break;
+    case PART_THINKING:
+        lose(c, "thinking");
+        break;
+    case PART_OTHER:
+        lose(c, "unknown_content");
+        break;
+    }
+}
+
+static void carry_messages(conversion *c)
+{
+    for (size_t i = 0; i < c->src.nmessages && !c->out->full; i++) {
+        const convo_message *m = &c->src.messages[i];
+        c->fresh = true;
+        for (size_t k = 0; !m->dropped && k < m->nparts; k++)
+            if (!m->parts[k].dropped)
+                carry_part(c, m, &m->parts[k]);
+    }
+    carry_strays(c);
+}
+
+/* Where the user must speak first, and where a begun answer is or is not gone on with. */
+static void mend_ends(conversion *c)
+{
+    convo *out = c->out;
+    size_t first = 0;
+    while (first < out->nmessages && out->messages[first].role == CONVO_SYSTEM)
+        first++;
+    if (first < out->nmessages && (c->to->quirks & WIRE_USER_FIRST) && out->messages[first].role == CONVO_ASSISTANT) {
+        convo_message *m = convo_insert_message(out, first, CONVO_USER);
+        convo_part *p = m ? convo_add_part(out, m, PART_TEXT, (daruma_str){0}) : NULL;
+        if (!p)
+            return;
+        p->ready = true;
+        p->text = S("(The assistant begins.)");
+    }
+    convo_message *last = newest(c);
+    convo_part *end = last && last->nparts ? &last->parts[last->nparts - 1] : NULL;
+    if (!end || last->role != CONVO_ASSISTANT || end->kind != PART_TEXT)
+        return;
+    if (!(c->to->quirks & WIRE_PREFILL))
+        lose(c, "prefill");
+    while (c->anthropic && end->text.n && ch_space(end->text.p[end->text.n - 1]))
+        end->text.n--; /* refused otherwise */
+}
+
+/* ---- what lives elsewhere ---- */
+
+/* Thinking is not carried, so it may live where it likes. */
+static bool is_stuck(const convo *from)
+{
+    bool thinking = false;
+    if (from->whole_on_server)
+        return true;
+    for (size_t i = 0; i < from->nmessages; i++) {
+        const convo_message *m = &from->messages[i];
+        for (size_t k = 0; !m->dropped && k < m->nparts; k++) {
+            const convo_part *p = &m->parts[k];
+            if (p->remote && !p->dropped && p->kind != PART_THINKING)
+                return true;
+            thinking |= p->remote && p->kind == PART_THINKING;
+        }
+    }
+    return from->remote && !thinking;
+}
+
+daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost)
+{
+    convo out = {.quirks = to->quirks, .arena = a, .set = from->set};
+    conversion c = {.src = *from,
+                    .to = to,
+                    .out = &out,
+                    .lost = lost,
+                    .openai = to == &dialect_openai || to == &dialect_openai_responses,
+                    .anthropic = to == &dialect_anthropic,
+                    .gemini = to == &dialect_gemini};
+    c.src.arena = a;
+    if (is_stuck(from))
+        return DARUMA_EINPUT;
+    carry_messages(&c);
+    if (!c.spoken && !out.full && !c.src.full)
+        return DARUMA_EINPUT;
+    mend_ends(&c);
+    convert_settings(&c.src, to, &out, lost);
+    if (out.full || c.src.full || a->full)
+        return DARUMA_EFULL;
+    *ret = out;
+    return DARUMA_OK;
+}

@@ -1,0 +1,311 @@
+/* convert_settings.c - tools and settings of one dialect as another knows them. */
+#include "dialect/convert.h"
+#include "base/arena.h"
+
+/* ---- tools ---- */
+
+static bool is_function(const convo_tool *t)
+{
+    daruma_str type = json_get(t->raw, S("type"));
+    return t->schema.n || !type.n || value_is(type, S("function"));
+}
+
+static convo_tool *more_tools(convo *out, size_t n)
+{
+    convo_tool *tools = n ? ARENA_NEW(out->arena, convo_tool, n) : NULL;
+    out->full |= n && !tools;
+    return tools;
+}
+
+/* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
+ * know (bash, computer use, grammars). */
+static void carry_tools(const convo *from, convo *out, dialect_losses *lost)
+{
+    out->tools = more_tools(out, from->ntools);
+    for (size_t i = 0; out->tools && i < from->ntools; i++) {
+        const convo_tool *t = &from->tools[i];
+        if (t->hosted || !t->name.n) {
+            dialect_lose(lost, "hosted_tools");
+        } else if (!is_function(t)) {
+            dialect_lose(lost, "typed_tools");
+        } else {
+            out->tools[out->ntools++] = (convo_tool){
+                .name = t->name,
+                .description = t->description,
+                .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
+            };
+        }
+    }
+}
+
+static bool has_calls(const convo *c)
+{
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t k = 0; k < c->messages[i].nparts; k++)
+            if (c->messages[i].parts[k].kind == PART_CALL)
+                return true;
+    return false;
+}
+
+/* Anthropic wants tools declared when the history has calls, also where none may be called any more. */
+static void declare_called(convo *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < out->nmessages; i++)
+        n += out->messages[i].nparts;
+    out->tools = more_tools(out, n);
+    for (size_t i = 0; out->tools && i < out->nmessages; i++)
+        for (size_t k = 0; k < out->messages[i].nparts; k++) {
+            const convo_part *p = &out->messages[i].parts[k];
+            if (p->kind == PART_CALL && p->name.n && !convo_tool_find(out, p->name))
+                out->tools[out->ntools++] = (convo_tool){.name = p->name, .schema = S("{\"type\":\"object\"}")};
+        }
+    if (out->ntools)
+        out->set.choice = CHOICE_NONE;
+}
+
+static void convert_choice(convo *out, const dialect *to, dialect_losses *lost)
+{
+    convo_settings *s = &out->set;
+    if (!out->ntools) {
+        s->choice = CHOICE_UNSAID;
+        s->parallel = -1;
+    }
+    if (s->choice == CHOICE_ONE && !convo_tool_find(out, s->choice_name)) {
+        dialect_lose(lost, "tool_choice");
+        s->choice = CHOICE_AUTO;
+    }
+    if (s->choice != CHOICE_ONE)
+        s->choice_name = (daruma_str){0};
+    if (to == &dialect_gemini && s->parallel == 0)
+        dialect_lose(lost, "parallel_tool_calls");
+    if (to == &dialect_gemini)
+        s->parallel = -1;
+    if (to == &dialect_anthropic && s->parallel == 0 && s->choice == CHOICE_UNSAID)
+        s->choice = CHOICE_AUTO; /* it is said within the choice */
+}
+
+/* ---- sampling ---- */
+
+static void drop(daruma_str *number, const char *name, dialect_losses *lost)
+{
+    if (number->n)
+        dialect_lose(lost, name);
+    *number = (daruma_str){0};
+}
+
+/* Is that JSON number above 1? */
+static bool above_one(daruma_str number)
+{
+    int64_t whole = json_int(number, 0);
+    if (whole != 1 || str_findch(number, 'e') != STR_NONE || str_findch(number, 'E') != STR_NONE)
+        return whole > 1;
+    for (size_t i = 1; i < number.n; i++)
+        if (number.p[i] > '0' && number.p[i] <= '9')
+            return true;
+    return false;
+}
+
+static void convert_sampling(convo_settings *s, const dialect *to, dialect_losses *lost)
+{
+    bool chat = to == &dialect_openai, gemini = to == &dialect_gemini, anthropic = to == &dialect_anthropic;
+    if (anthropic && above_one(s->temperature)) {
+        s->temperature = S("1");
+        dialect_lose(lost, "temperature");
+    }
+    if (anthropic && s->temperature.n)
+        drop(&s->top_p, "top_p", lost); /* newer models take one of them */
+    if (!anthropic && !gemini)
+        drop(&s->top_k, "top_k", lost);
+    if (!chat && !gemini) {
+        drop(&s->seed, "seed", lost);
+        drop(&s->frequency_penalty, "frequency_penalty", lost);
+        drop(&s->presence_penalty, "presence_penalty", lost);
+    }
+    if (gemini && s->user.n)
+        dialect_lose(lost, "user");
+    if (gemini)
+        s->user = (daruma_str){0};
+}
+
+static void add_stop(convo *out, daruma_buf *list, daruma_str one, size_t max, size_t *n, dialect_losses *lost)
+{
+    daruma_str text = json_text(one, out->arena);
+    bool blank = (max == SIZE_MAX ? str_trim(text) : text).n == 0;
+    if (*n == max || blank) { /* Anthropic refuses white space alone */
+        dialect_lose(lost, "stop");
+        return;
+    }
+    if ((*n)++)
+        buf_putc(list, ',');
+    buf_put(list, one);
+}
+
+/* As a list of at most as many as the target takes. */
+static void convert_stop(convo *out, const dialect *to, dialect_losses *lost)
+{
+    size_t max = to == &dialect_openai ? 4 : to == &dialect_gemini ? 5 : to == &dialect_anthropic ? SIZE_MAX : 0, n = 0;
+    daruma_str stop = out->set.stop, one;
+    daruma_buf list = buf_in(out->arena);
+    if (!stop.n)
+        return;
+    buf_putc(&list, '[');
+    if (json_is_string(stop))
+        add_stop(out, &list, stop, max, &n, lost);
+    else
+        for (json_iter it = json_open(stop); json_next(&it, NULL, &one);)
+            add_stop(out, &list, one, max, &n, lost);
+    buf_putc(&list, ']');
+    out->full |= list.full;
+    out->set.stop = n && !list.full ? buf_str(&list) : (daruma_str){0};
+}
+
+/* ---- thinking ---- */
+
+// clang-format off
+/* How much thinking a word means, in tokens; the first word that is not below a budget is its word. */
+static const struct { daruma_str word; int64_t tokens; bool openai; } efforts[] = {
+    {LIT("minimal"), 1024,  true},
+    {LIT("low"),     2048,  true},
+    {LIT("medium"),  8192,  true},
+    {LIT("high"),    16384, true},
+    {LIT("xhigh"),   24576, false},
+    {LIT("max"),     24576, false},
+};
+// clang-format on
+#define NEFFORTS (sizeof efforts / sizeof *efforts)
+
+static int64_t budget_of(const convo_settings *s)
+{
+    if (s->thinking_budget > 0)
+        return s->thinking_budget;
+    for (size_t i = 0; i < NEFFORTS; i++)
+        if (str_eq(s->effort, efforts[i].word))
+            return efforts[i].tokens;
+    return 8192;
+}
+
+static daruma_str effort_of(const convo_settings *s)
+{
+    daruma_str high = S("high");
+    for (size_t i = 0; i < NEFFORTS; i++)
+        if (str_eq(s->effort, efforts[i].word))
+            return efforts[i].openai ? efforts[i].word : high;
+    if (s->effort.n || s->thinking_budget <= 0)
+        return s->effort;
+    for (size_t i = 1; i < NEFFORTS; i++)
+        if (s->thinking_budget <= efforts[i].tokens)
+            return efforts[i].openai ? efforts[i].word : high;
+    return high;
+}
+
+/* Anthropic refuses thinking where a tool loop in progress has none of its own, where a tool is forced, where the
+ * answer is begun for it, and where the answer has no room beside it. */
+static bool may_think(const convo *out)
+{
+    const convo_message *last = out->nmessages ? &out->messages[out->nmessages - 1] : NULL;
+    if (out->set.choice == CHOICE_ANY || out->set.choice == CHOICE_ONE)
+        return false;
+    for (size_t i = convo_loop_begin(out); i < out->nmessages; i++)
+        if (out->messages[i].role == CONVO_ASSISTANT)
+            return false;
+    return last && last->role != CONVO_ASSISTANT && (out->set.max_output < 0 || out->set.max_output >= 2048);
+}
+
+static void think_anthropic(convo *out, bool wanted, int64_t budget, dialect_losses *lost)
+{
+    convo_settings *s = &out->set;
+    s->effort = (daruma_str){0};
+    s->thinking_budget = -1;
+    if (!wanted) {
+        s->thinking = -1;
+        return;
+    }
+    if (!may_think(out)) {
+        dialect_lose(lost, "reasoning_effort");
+        s->thinking = -1;
+        return;
+    }
+    if (s->max_output >= 0 && budget > s->max_output / 2)
+        budget = s->max_output / 2;
+    s->thinking = 1;
+    s->thinking_budget = budget < 1024 ? 1024 : budget; /* its least */
+    if (s->max_output < 0)
+        s->max_output = s->thinking_budget + ANTHROPIC_MAX_TOKENS;
+    drop(&s->temperature, "temperature", lost);
+    drop(&s->top_p, "top_p", lost);
+    drop(&s->top_k, "top_k", lost);
+}
+
+static void convert_thinking(convo *out, const dialect *to, dialect_losses *lost)
+{
+    convo_settings *s = &out->set;
+    bool off = s->thinking == 0 || str_eq(s->effort, S("none"));
+    bool wanted = !off && (s->thinking == 1 || s->thinking_budget > 0 || s->effort.n);
+    int64_t budget = budget_of(s);
+    if (to == &dialect_anthropic) {
+        think_anthropic(out, wanted, budget, lost);
+    } else if (to == &dialect_gemini) {
+        bool said = s->thinking_budget > 0 || s->effort.n;
+        s->thinking = off ? 0 : wanted ? 1 : -1;
+        s->thinking_budget = off ? 0 : wanted && said ? budget : -1;
+        s->effort = (daruma_str){0};
+    } else {
+        s->effort = off ? (daruma_str){0} : effort_of(s);
+        s->thinking = -1;
+        s->thinking_budget = -1;
+    }
+}
+
+/* ---- format ---- */
+
+static void add_system(convo *out, daruma_str text)
+{
+    bool apart = out->quirks & WIRE_SYSTEM_APART;
+    convo_message *m = out->nmessages && out->messages[0].role == CONVO_SYSTEM
+                           ? &out->messages[0]
+                           : convo_insert_message(out, 0, CONVO_SYSTEM);
+    convo_part *p = m ? convo_add_part(out, m, PART_TEXT, (daruma_str){0}) : NULL;
+    if (!p)
+        return;
+    m->apart = apart;
+    p->ready = true;
+    p->text = text;
+}
+
+/* JSON without a schema: Anthropic has no such format, and OpenAI refuses it when nobody speaks of JSON. */
+static void convert_format(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
+{
+    convo_settings *s = &out->set;
+    bool openai = to == &dialect_openai || to == &dialect_openai_responses;
+    if (s->format == FORMAT_JSON && to == &dialect_anthropic) {
+        dialect_lose(lost, "json_mode");
+        s->format = FORMAT_UNSAID;
+        add_system(out, S("Answer with one JSON value and nothing else."));
+    } else if (s->format == FORMAT_JSON && openai && (from->quirks & WIRE_NO_IDS)) {
+        add_system(out, S("Answer in JSON."));
+    }
+    if (s->format == FORMAT_TEXT)
+        s->format = FORMAT_UNSAID; /* the default of all */
+    if (s->format == FORMAT_SCHEMA && openai && !s->format_name.n)
+        s->format_name = S("answer");
+}
+
+void convert_settings(const convo *from, const dialect *to, convo *out, dialect_losses *lost)
+{
+    out->set.max_output_path = to == &dialect_openai             ? S("max_completion_tokens")
+                               : to == &dialect_openai_responses ? S("max_output_tokens")
+                               : to == &dialect_gemini           ? S("generationConfig.maxOutputTokens")
+                                                                 : S("max_tokens");
+    out->set.format_edited = false;
+    carry_tools(from, out, lost);
+    convert_choice(out, to, lost);
+    if (to == &dialect_anthropic && !out->ntools && has_calls(out))
+        declare_called(out);
+    convert_sampling(&out->set, to, lost);
+    convert_stop(out, to, lost);
+    convert_thinking(out, to, lost);
+    convert_format(from, out, to, lost);
+    if (to == &dialect_anthropic && out->set.max_output < 0)
+        out->set.max_output = ANTHROPIC_MAX_TOKENS;
+}
