@@ -27,6 +27,7 @@ typedef struct candidate {
     uint32_t key, nkey;       /* its name, where it has one */
     uint16_t literal, shaped; /* slots of its shapes */
     uint8_t score;
+    bool named; /* has letters, or a name */
     bool chosen;
 } candidate;
 
@@ -114,6 +115,8 @@ static shapes shape_of(const salient *s, daruma_str w)
         uint32_t kind = !(kinds & DIGIT) ? 'a' : kinds & LETTER ? 'x' : '0';
         if (kind == 'x') /* hashes and counters differ in length */
             kind += n <= 4 ? 0 : n <= 8 ? 256 : n <= 16 ? 512 : n <= 32 ? 768 : 1024;
+        if (kind == '0' && n > 4)
+            kind += (uint32_t)n << 8;
         r.exact = mix(r.exact, run);
         r.literal = mix(r.literal, kind == 'a' ? run : kind);
         r.shaped = mix(r.shaped, kind);
@@ -178,7 +181,7 @@ static bool keyed(daruma_str w)
     return false;
 }
 
-static void add(salient *s, size_t from, size_t n, size_t key, size_t nkey, uint8_t score, const shapes *h)
+static void add(salient *s, size_t from, size_t n, size_t key, size_t nkey, uint8_t score, bool named, const shapes *h)
 {
     bool fresh;
     slot_of(s, s->seen, h->exact, &fresh);
@@ -198,7 +201,8 @@ static void add(salient *s, size_t from, size_t n, size_t key, size_t nkey, uint
                                   .nkey = (uint32_t)nkey,
                                   .literal = (uint16_t)literal,
                                   .shaped = (uint16_t)shaped,
-                                  .score = score};
+                                  .score = score,
+                                  .named = named};
 }
 
 static daruma_str tidy(daruma_str w) /* without the dots and colons of the sentence around it */
@@ -287,7 +291,7 @@ static size_t add_keyed(salient *s, daruma_str key, size_t behind)
     h.literal = mix(h.literal, name.exact);
     h.shaped = mix(h.shaped, name.exact);
     h.exact = mix(h.exact, name.exact);
-    add(s, (size_t)(v.p - s->text.p), v.n, (size_t)(key.p - s->text.p), key.n, 4, &h);
+    add(s, (size_t)(v.p - s->text.p), v.n, (size_t)(key.p - s->text.p), key.n, 4, true, &h);
     return end;
 }
 
@@ -339,7 +343,7 @@ static void scan(salient *s)
         uint8_t score = score_of(w, all, &h);
         size_t unit = !(all & LETTER) && score < 4 ? unit_behind(s, (size_t)(w.p - t.p) + w.n) : 0;
         if (unit || score)
-            add(s, (size_t)(w.p - t.p), w.n + unit, 0, 0, unit ? 4 : score, &h);
+            add(s, (size_t)(w.p - t.p), w.n + unit, 0, 0, unit ? 4 : score, (all & LETTER) != 0, &h);
     }
 }
 
@@ -361,6 +365,12 @@ static int rank_of(const salient *s, const candidate *c)
     return rank < 0 ? 0 : rank >= RANKS ? RANKS - 1 : rank;
 }
 
+/* Dates and counts of a log: one more of them tells nothing. */
+static bool is_filler(const salient *s, const candidate *c)
+{
+    return !c->named && c->literal < SLOTS && s->nliteral[c->literal] > COMMON;
+}
+
 static void choose(salient *s, size_t room)
 {
     uint16_t first[RANKS], next[MASK_TOKENS_MAX];
@@ -374,7 +384,7 @@ static void choose(salient *s, size_t room)
     for (int r = RANKS - 1; r >= 0; r--)
         for (size_t i = first[r]; i != UINT16_MAX; i = next[i]) {
             size_t need = s->list[i].n + s->list[i].nkey + (s->list[i].nkey ? 1 : 0) + 2;
-            s->list[i].chosen = need <= room;
+            s->list[i].chosen = need <= room && !is_filler(s, &s->list[i]);
             room -= s->list[i].chosen ? need : 0;
         }
 }

@@ -277,7 +277,7 @@ int64_t mend_output_cap(const convo *c, const daruma_failure *f, int64_t window)
     return prompt < limit && useful(c, cap, asked) ? cap : -1;
 }
 
-/* The most the model writes, as the provider says; -1 when it does not. */
+/* The most the model writes, as the provider says; 0 when it names only numbers that do not help, -1 none at all. */
 static int64_t named_cap(const daruma_failure *f, int64_t asked)
 {
     char low[FAILURE_TEXT_BYTES_MAX];
@@ -289,8 +289,8 @@ static int64_t named_cap(const daruma_failure *f, int64_t asked)
     int64_t cap = f->limit > 0 && (asked < 0 || f->limit <= asked) ? f->limit : -1;
     size_t n = find_numbers(t, list);
     for (size_t i = 0; i < n && f->limit <= 0; i++) /* the largest that is less than what was asked for */
-        if (list[i].n > cap && list[i].n >= CAP_ROOM_MIN && (asked < 0 || list[i].n < asked))
-            cap = list[i].n;
+        if (list[i].n >= CAP_ROOM_MIN)
+            cap = list[i].n > cap && (asked < 0 || list[i].n < asked) ? list[i].n : cap > 0 ? cap : 0;
     for (size_t i = 0; i < n; i++) {
         daruma_str lead = before(t, list, i);
         bool open = str_find(behind(t, list, n, i), S("exclusive")) != STR_NONE ||
