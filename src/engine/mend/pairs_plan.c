@@ -234,26 +234,44 @@ static size_t turn_before(const pairs_plan *p, size_t message, size_t *hint)
     return *hint - 1;
 }
 
+/* Results that no name ties, by order alone: those without a name, and, where there are no ids, as many as calls are
+ * left, since the provider counts them and takes them so. */
+static bool by_order(const pairs_plan *p, size_t t, size_t r)
+{
+    const called_turn *now = &p->turns[t];
+    size_t open = 0, left = 0;
+    if (!plan_wire(p, WIRE_NO_IDS) || !plan_part(p, &p->results[r])->name.n)
+        return true;
+    for (size_t i = now->first; i < now->first + now->n; i++)
+        open += p->calls[i].mate == STR_NONE;
+    for (size_t i = r; i < p->nresults && (t + 1 == p->nturns || p->results[i].message <= p->turns[t + 1].at); i++)
+        left += p->results[i].mate == STR_NONE;
+    return open == left;
+}
+
 static void tie_names(pairs_plan *p)
 {
-    for (int pass = 0; pass < 3; pass++) {
+    enum { NAME, OLDER, ORDER, PASSES };
+    for (int pass = NAME; pass < PASSES; pass++) {
         size_t hint = 0;
         for (size_t r = 0; r < p->nresults; r++) {
             knot *k = &p->results[r];
             size_t t = turn_before(p, k->message, &hint), call = STR_NONE, looked = 0;
             if (k->mate != STR_NONE || k->fate == GOES || t == STR_NONE)
                 continue;
-            if (pass < 2) {
-                call = call_in_turn(p, &p->turns[t], k, pass == 1);
-            } else {
-                while (t-- > 0 && call == STR_NONE && looked++ < PAIRS_LOOK_BACK)
-                    call = plan_wire(p, WIRE_NO_IDS) ? call_in_turn(p, &p->turns[t], k, false) : STR_NONE;
-            }
+            if (pass == NAME)
+                call = call_in_turn(p, &p->turns[t], k, false);
+            for (size_t o = t; pass == OLDER && plan_wire(p, WIRE_NO_IDS) && call == STR_NONE && o-- > 0;)
+                if (looked++ < PAIRS_LOOK_BACK)
+                    call = call_in_turn(p, &p->turns[o], k, false);
+                else
+                    break;
+            if (pass == OLDER && call == STR_NONE && plan_wire(p, WIRE_NO_IDS) && repeats(p, &p->turns[t], k))
+                k->fate = GOES;
+            if (pass == ORDER && by_order(p, t, r))
+                call = call_in_turn(p, &p->turns[t], k, true);
             if (call != STR_NONE)
                 tie(p, call, r);
-            else if (pass == 2 && plan_wire(p, WIRE_NO_IDS) &&
-                     repeats(p, &p->turns[turn_before(p, k->message, &hint)], k))
-                k->fate = GOES;
         }
     }
 }
