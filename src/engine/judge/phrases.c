@@ -984,6 +984,8 @@ const phrase phrases[] = {
     T("permission.blocked_page", PERMISSION, "you have been blocked"),
     T("permission.waf", PERMISSION, "attention required"),
     T("permission.vnet", PERMISSION, "virtual network"),
+    /* Schemas have keywords that are "not permitted", too. */
+    T("schema.function", INVALID_TOOL_SCHEMA, "invalid schema for"),
     T("permission.not_permitted", PERMISSION, "not permitted", .unless = "inputs are"),
     T("permission.ip", PERMISSION, "ip address"),
     T("permission.not_allowed_model", PERMISSION, "not allowed to access model"),
@@ -1071,7 +1073,6 @@ const phrase phrases[] = {
     T("schema.tools_unsupported", INVALID_TOOL_SCHEMA, "does not support tools"),
     T("schema.function_calling", INVALID_TOOL_SCHEMA, "function calling"),
     T("schema.tools_field", INVALID_TOOL_SCHEMA, "tools field exceeds"),
-    T("schema.function", INVALID_TOOL_SCHEMA, "invalid schema for"),
     T("schema.json_schema", INVALID_TOOL_SCHEMA, "json schema"),
     T("schema.input_schema", INVALID_TOOL_SCHEMA, "input_schema"),
     T("schema.response_format", INVALID_TOOL_SCHEMA, "response_format"),
