@@ -126,6 +126,7 @@ static void read_response(convo *c, convo_part *p, daruma_str result)
             read_inline(c, inner, data);
         else if (inner && file.n)
             read_file(c, inner, file);
+        p->remote |= inner && inner->remote;
     }
 }
 

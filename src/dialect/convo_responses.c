@@ -1,0 +1,382 @@
+/* convo_responses.c - a Responses request as a conversation: https://platform.openai.com/docs/api-reference/responses.
+ * The writer is in convo_responses_write.c.
+ *
+ *     instructions        the system prompt that stands apart
+ *     input: "text"       one message of the user
+ *     input: [items]      message | function_call | function_call_output | reasoning | calls of hosted tools | ...
+ *
+ * Each item is a message of its own; a call, a result or a piece of reasoning is its only part. */
+#include "dialect/convo_responses.h"
+
+responses_item_kind responses_item_of(daruma_str item)
+{
+    static const struct {
+        daruma_str type;
+        responses_item_kind kind;
+    } rows[] = {
+        {LIT("message"), ITEM_MESSAGE},
+        {LIT("function_call"), ITEM_CALL},
+        {LIT("custom_tool_call"), ITEM_CUSTOM_CALL},
+        {LIT("function_call_output"), ITEM_RESULT},
+        {LIT("custom_tool_call_output"), ITEM_CUSTOM_RESULT},
+        {LIT("reasoning"), ITEM_REASONING},
+        {LIT("item_reference"), ITEM_REFERENCE},
+    };
+    daruma_str type = json_get(item, S("type"));
+    if (null_or_none(type)) /* the short form of a message, or of a reference */
+        return json_get(item, S("role")).n ? ITEM_MESSAGE : json_get(item, S("id")).n ? ITEM_REFERENCE : ITEM_OTHER;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (value_is(type, rows[i].type))
+            return rows[i].kind;
+    return ITEM_OTHER;
+}
+
+/* ---- reading: content ---- */
+
+static void read_image(convo *c, convo_part *p, daruma_str url, daruma_str file)
+{
+    p->kind = PART_MEDIA;
+    if (json_is_string(url)) {
+        media_from_url(p, text_of(c, url));
+        if (p->media_url)
+            p->media_type = S("image/*"); /* nobody says which */
+    } else {
+        p->media = text_of(c, file);
+        p->remote = p->media_url = true;
+    }
+}
+
+static void read_file(convo *c, convo_part *p, daruma_str data, daruma_str url, daruma_str file)
+{
+    p->kind = PART_MEDIA;
+    if (json_is_string(data)) {
+        media_from_url(p, text_of(c, data));
+        p->media_url = false; /* bare base64 is taken, too */
+    } else {
+        p->media = text_of(c, json_is_string(url) ? url : file);
+        p->media_url = true;
+        p->remote = !json_is_string(url);
+    }
+}
+
+static void read_piece(convo *c, convo_part *p)
+{
+    enum { TYPE, TEXT, REFUSAL, IMAGE_URL, FILE_ID, FILE_DATA, FILE_URL };
+    field f[] = {{.key = LIT("type")},    {.key = LIT("text")},      {.key = LIT("refusal")}, {.key = LIT("image_url")},
+                 {.key = LIT("file_id")}, {.key = LIT("file_data")}, {.key = LIT("file_url")}};
+    fields_of(p->raw, FIELDS(f));
+    daruma_str type = value_raw(f[TYPE].value);
+    if (json_is_string(f[TEXT].value) && (str_ends(type, S("_text")) || str_eq(type, S("text")))) {
+        p->kind = PART_TEXT;
+        p->value = f[TEXT].value;
+    } else if (str_eq(type, S("refusal")) && json_is_string(f[REFUSAL].value)) {
+        p->kind = PART_TEXT;
+        p->value = f[REFUSAL].value;
+    } else if (str_eq(type, S("input_image"))) {
+        read_image(c, p, f[IMAGE_URL].value, f[FILE_ID].value);
+    } else if (str_eq(type, S("input_file"))) {
+        read_file(c, p, f[FILE_DATA].value, f[FILE_URL].value, f[FILE_ID].value);
+    }
+    c->remote |= p->remote;
+}
+
+static void read_content(convo *c, convo_message *m, daruma_str content)
+{
+    daruma_str piece;
+    if (json_is_string(content)) {
+        convo_part *p = convo_add_part(c, m, PART_TEXT, content);
+        if (p)
+            p->value = content;
+    } else if (json_is_array(content)) {
+        for (json_iter it = quick_open(content); json_next(&it, NULL, &piece) && !c->full;) {
+            convo_part *p = convo_add_part(c, m, PART_OTHER, piece);
+            if (p)
+                read_piece(c, p);
+        }
+    }
+}
+
+/* ---- reading: items ---- */
+
+static convo_role role_of(daruma_str role)
+{
+    if (value_is(role, S("assistant")))
+        return CONVO_ASSISTANT;
+    if (value_is(role, S("system")) || value_is(role, S("developer")))
+        return CONVO_SYSTEM;
+    return CONVO_USER;
+}
+
+/* Whose item it is that is no message. */
+static convo_role side_of(daruma_str item)
+{
+    daruma_str type = value_raw(json_get(item, S("type")));
+    if (str_ends(type, S("_output")))
+        return CONVO_TOOL;
+    return str_eq(type, S("mcp_approval_response")) || !json_is_object(item) ? CONVO_USER : CONVO_ASSISTANT;
+}
+
+static void read_call(convo *c, convo_part *p, bool custom)
+{
+    field f[] = {{.key = LIT("call_id")}, {.key = LIT("name")}, {.key = LIT("arguments")}, {.key = LIT("input")}};
+    fields_of(p->raw, FIELDS(f));
+    p->kind = PART_CALL;
+    p->id = text_of(c, f[0].value);
+    p->name = text_of(c, f[1].value);
+    p->value = f[custom ? 3 : 2].value;
+}
+
+static void read_result(convo *c, convo_part *p)
+{
+    field f[] = {{.key = LIT("call_id")}, {.key = LIT("output")}};
+    daruma_str piece;
+    fields_of(p->raw, FIELDS(f));
+    p->kind = PART_RESULT;
+    p->id = text_of(c, f[0].value);
+    p->value = f[1].value;
+    if (!json_is_array(p->value))
+        return;
+    for (json_iter it = quick_open(p->value); json_next(&it, NULL, &piece) && !c->full;) {
+        convo_part *in = convo_add_inner(c, p, PART_OTHER, piece);
+        if (!in)
+            return;
+        read_piece(c, in);
+        p->remote |= in->remote;
+    }
+}
+
+/* Reasoning that is not here, encrypted, is looked up on the server by its id, unless nothing is stored there. */
+static void read_reasoning(convo *c, convo_part *p, bool stored)
+{
+    field f[] = {
+        {.key = LIT("id")}, {.key = LIT("summary")}, {.key = LIT("content")}, {.key = LIT("encrypted_content")}};
+    fields_of(p->raw, FIELDS(f));
+    p->kind = PART_THINKING;
+    p->value = value_given(f[2].value) ? f[2].value : f[1].value;
+    p->signature = text_of(c, f[3].value);
+    p->remote = stored && !p->signature.n && value_given(f[0].value);
+    p->sealed = p->remote || p->signature.n;
+    c->remote |= p->remote;
+}
+
+static void read_item(convo *c, daruma_str raw, bool stored)
+{
+    responses_item_kind kind = responses_item_of(raw);
+    daruma_str role = json_get(raw, S("role"));
+    convo_message *m = convo_add_message(c, kind == ITEM_MESSAGE ? role_of(role) : side_of(raw), raw);
+    if (!m)
+        return;
+    if (kind == ITEM_MESSAGE) {
+        m->wire_role = value_raw(role);
+        read_content(c, m, json_get(raw, S("content")));
+        return;
+    }
+    convo_part *p = convo_add_part(c, m, PART_OTHER, raw);
+    if (!p)
+        return;
+    switch (kind) {
+    case ITEM_CALL:
+    case ITEM_CUSTOM_CALL:
+        read_call(c, p, kind == ITEM_CUSTOM_CALL);
+        break;
+    case ITEM_RESULT:
+    case ITEM_CUSTOM_RESULT:
+        read_result(c, p);
+        break;
+    case ITEM_REASONING:
+        read_reasoning(c, p, stored);
+        break;
+    case ITEM_REFERENCE: /* it may be the call of a result that is here */
+        p->remote = c->remote = c->whole_on_server = true;
+        break;
+    case ITEM_MESSAGE:
+    case ITEM_OTHER:
+        break;
+    }
+}
+
+static void read_input(convo *c, daruma_str input, bool stored)
+{
+    daruma_str item;
+    if (json_is_string(input)) {
+        convo_message *m = convo_add_message(c, CONVO_USER, input);
+        if (m)
+            read_content(c, m, input);
+        return;
+    }
+    if (!json_is_array(input))
+        return;
+    for (json_iter it = quick_open(input); json_next(&it, NULL, &item) && !c->full;)
+        read_item(c, item, stored);
+}
+
+static void read_instructions(convo *c, daruma_str value)
+{
+    if (null_or_none(value))
+        return;
+    convo_message *m = convo_add_message(c, CONVO_SYSTEM, value);
+    if (!m)
+        return;
+    m->apart = true;
+    convo_part *p = convo_add_part(c, m, json_is_string(value) ? PART_TEXT : PART_OTHER, value);
+    if (p)
+        p->value = value;
+}
+
+/* ---- reading: tools and settings ---- */
+
+static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
+{
+    enum { TYPE, NAME, DESCRIPTION, PARAMETERS, STORES, CONTAINER };
+    field f[] = {{.key = LIT("type")},
+                 {.key = LIT("name")},
+                 {.key = LIT("description")},
+                 {.key = LIT("parameters")},
+                 {.key = LIT("vector_store_ids")},
+                 {.key = LIT("container")}};
+    convo_tool *t = tool_add(c, raw, of);
+    if (!t)
+        return;
+    fields_of(raw, FIELDS(f));
+    bool function = value_is(f[TYPE].value, S("function"));
+    t->hosted = !function && !value_is(f[TYPE].value, S("custom"));
+    if (t->hosted) {
+        c->remote |= value_given(f[STORES].value) || (json_is_string(f[CONTAINER].value) && f[CONTAINER].value.n > 2);
+        return;
+    }
+    t->name = text_of(c, f[NAME].value);
+    t->description = text_of(c, f[DESCRIPTION].value);
+    if (!function || !json_is_object(f[PARAMETERS].value))
+        return;
+    t->schema = f[PARAMETERS].value;
+    t->schema_path = path_at(c, "tools.", i, ".parameters");
+}
+
+static void read_choice(convo *c, daruma_str choice)
+{
+    convo_settings *s = &c->set;
+    daruma_str type = json_get(choice, S("type"));
+    if (value_is(choice, S("auto")))
+        s->choice = CHOICE_AUTO;
+    else if (value_is(choice, S("none")))
+        s->choice = CHOICE_NONE;
+    else if (value_is(choice, S("required")))
+        s->choice = CHOICE_ANY;
+    else if (value_is(type, S("allowed_tools")))
+        s->choice = value_is(json_get(choice, S("mode")), S("required")) ? CHOICE_ANY : CHOICE_AUTO;
+    else if (value_is(type, S("function")) || value_is(type, S("custom")))
+        s->choice_name = text_of(c, json_get(choice, S("name")));
+    if (s->choice_name.n)
+        s->choice = CHOICE_ONE;
+}
+
+static void read_format(convo *c, daruma_str format)
+{
+    convo_settings *s = &c->set;
+    daruma_str type = json_get(format, S("type"));
+    s->format = value_is(type, S("json_schema"))   ? FORMAT_SCHEMA
+                : value_is(type, S("json_object")) ? FORMAT_JSON
+                : value_is(type, S("text"))        ? FORMAT_TEXT
+                                                   : FORMAT_UNSAID;
+    if (s->format != FORMAT_SCHEMA)
+        return;
+    s->format_schema = json_get(format, S("schema"));
+    s->format_name = text_of(c, json_get(format, S("name")));
+}
+
+enum {
+    B_INPUT,
+    B_INSTRUCTIONS,
+    B_PREVIOUS,
+    B_CONVERSATION,
+    B_PROMPT,
+    B_MODEL,
+    B_STREAM,
+    B_MAX,
+    B_TEMPERATURE,
+    B_TOP_P,
+    B_TOOLS,
+    B_CHOICE,
+    B_PARALLEL,
+    B_TEXT,
+    B_REASONING,
+    B_USER,
+    B_SAFETY,
+    B_STORE,
+    B_N
+};
+
+static void read_settings(convo *c, const field *f)
+{
+    convo_settings *s = &c->set;
+    s->model = text_of(c, f[B_MODEL].value);
+    s->stream = tri_of(f[B_STREAM].value);
+    int64_t cap = json_int(f[B_MAX].value, -1);
+    s->max_output = cap < 0 ? -1 : cap;
+    s->max_output_path = S("max_output_tokens");
+    s->temperature = f[B_TEMPERATURE].value;
+    s->top_p = f[B_TOP_P].value;
+    settings_tidy(s);
+    s->parallel = tri_of(f[B_PARALLEL].value);
+    s->user = text_of(c, json_is_string(f[B_USER].value) ? f[B_USER].value : f[B_SAFETY].value);
+    s->effort = text_of(c, json_get(f[B_REASONING].value, S("effort")));
+    s->thinking = str_eq(s->effort, S("none")) ? 0 : s->effort.n ? 1 : -1;
+    s->thinking_budget = -1;
+    read_choice(c, f[B_CHOICE].value);
+    read_format(c, json_get(f[B_TEXT].value, S("format")));
+}
+
+/* What of the conversation is on the server. */
+static void read_state(convo *c, const field *f)
+{
+    daruma_str talk = f[B_CONVERSATION].value;
+    bool known = value_given(f[B_PREVIOUS].value) ||
+                 (json_is_object(talk) ? value_given(json_get(talk, S("id"))) : value_given(talk));
+    c->whole_on_server |= known;
+    c->remote |= known || value_given(json_get(f[B_PROMPT].value, S("id")));
+}
+
+daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
+{
+    static const field names[B_N] = {
+        [B_INPUT] = {.key = LIT("input")},
+        [B_INSTRUCTIONS] = {.key = LIT("instructions")},
+        [B_PREVIOUS] = {.key = LIT("previous_response_id")},
+        [B_CONVERSATION] = {.key = LIT("conversation")},
+        [B_PROMPT] = {.key = LIT("prompt")},
+        [B_MODEL] = {.key = LIT("model")},
+        [B_STREAM] = {.key = LIT("stream")},
+        [B_MAX] = {.key = LIT("max_output_tokens")},
+        [B_TEMPERATURE] = {.key = LIT("temperature")},
+        [B_TOP_P] = {.key = LIT("top_p")},
+        [B_TOOLS] = {.key = LIT("tools")},
+        [B_CHOICE] = {.key = LIT("tool_choice")},
+        [B_PARALLEL] = {.key = LIT("parallel_tool_calls")},
+        [B_TEXT] = {.key = LIT("text")},
+        [B_REASONING] = {.key = LIT("reasoning")},
+        [B_USER] = {.key = LIT("user")},
+        [B_SAFETY] = {.key = LIT("safety_identifier")},
+        [B_STORE] = {.key = LIT("store")},
+    };
+    field f[B_N];
+    memcpy(f, names, sizeof names);
+    daruma_status status = fields_of_body(body, f, B_N);
+    if (status != DARUMA_OK)
+        return status;
+    convo c = {.quirks = RESPONSES_QUIRKS, .body = body, .arena = a};
+    daruma_str input = f[B_INPUT].value, tool;
+    size_t i = 0, n = json_count(f[B_TOOLS].value);
+    read_state(&c, f);
+    if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
+        return DARUMA_EINPUT;
+    read_instructions(&c, f[B_INSTRUCTIONS].value);
+    read_input(&c, input, tri_of(f[B_STORE].value) != 0);
+    if (json_is_array(f[B_TOOLS].value))
+        for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &tool) && !c.full;)
+            read_tool(&c, tool, i++, n);
+    read_settings(&c, f);
+    if (c.full)
+        return DARUMA_EFULL;
+    *ret = c;
+    return DARUMA_OK;
+}
