@@ -161,7 +161,8 @@
 #define SHED_BYTES_MIN            1024 /* shorter tool output is not worth shortening for the size of a body */
 #define SHED_WRITTEN_BYTES        96   /* brackets, names and ids around a part that we write */
 
-#define CALL_ID_BYTES_MAX          64   /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
-#define ANTHROPIC_MAX_TOKENS       8192 /* tokens of output when nobody said how many: it must be said, all models take it */
+#define CALL_ID_BYTES_MAX         64 /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define ANTHROPIC_MAX_TOKENS      8192 /* tokens of output when nobody said how many: it must be said, all models take it \
+                                        */
 
 #endif

@@ -1,0 +1,804 @@
+/* Answers and streams as the providers' documentation shows them; see turn_*.c and bridge.c. */
+#include "test.h"
+#include "dialect/dialect.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+
+static char mem[4 << 20], more_mem[2 << 20];
+static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+#define NALL 4
+
+/* ---- streams: thinking, text, two calls, one of them without arguments ---- */
+
+#define CHUNK(delta)                                                                                                   \
+    "data: {\"id\":\"chatcmpl-9\",\"object\":\"chat.completion.chunk\",\"created\":1730000000,\"model\":\"gpt-x\","    \
+    "\"choices\":[{\"index\":0,\"delta\":" delta ",\"finish_reason\":null}]}\n\n"
+static const char chat_stream[] = CHUNK("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}") CHUNK(
+    "{\"reasoning_content\":\"Hm. \"}") CHUNK("{\"content\":\"Let me \"}")
+    CHUNK("{\"content\":\"l\\u00f6ok \\\"up\\\"\"}") CHUNK(
+        "{\"tool_calls\":[{\"index\":0,\"id\":\"call_a\",\"type\":\"function\",\"function\":{\"name\":\"weather\","
+        "\"arguments\":\"\"}}]}") CHUNK("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{\\\"city\\\":\"}}"
+                                        "]}")
+        CHUNK("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"Oslo\\\"}\"}}]}") CHUNK(
+            "{\"tool_calls\":[{\"index\":1,\"id\":\"call_b\",\"type\":\"function\",\"function\":{\"name\":\"now\","
+            "\"arguments\":\"{}\"}}]}") "data: "
+                                        "{\"id\":\"chatcmpl-9\",\"object\":\"chat.completion.chunk\",\"created\":"
+                                        "1730000000,\"model\":\"gpt-x\","
+                                        "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\n"
+                                        "data: "
+                                        "{\"id\":\"chatcmpl-9\",\"object\":\"chat.completion.chunk\",\"created\":"
+                                        "1730000000,\"model\":\"gpt-x\","
+                                        "\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":12,"
+                                        "\"total_tokens\":42,"
+                                        "\"prompt_tokens_details\":{\"cached_tokens\":10},\"completion_tokens_"
+                                        "details\":{\"reasoning_tokens\":4}}}\n\n"
+                                        "data: [DONE]\n\n";
+
+#define EVENT(type, rest) "event: " type "\ndata: {\"type\":\"" type "\"" rest "}\n\n"
+static const char anthropic_stream[] = EVENT(
+    "message_start",
+    ",\"message\":{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-x\",\"content\":[],"
+    "\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":20,\"cache_creation_input_tokens\":0,"
+    "\"cache_read_input_tokens\":10,\"output_tokens\":1}}")
+    EVENT("content_block_start",
+          ",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"}")
+        EVENT("ping", "") EVENT("content_block_delta",
+                                ",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"Hm. \"}")
+            EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"signature_delta\",\"signature\":\"c2ln\"}")
+                EVENT("content_block_stop", ",\"index\":0") EVENT(
+                    "content_block_start", ",\"index\":1,\"content_block\":{\"type\":\"text\",\"text\":\"\"}")
+                    EVENT("content_block_delta",
+                          ",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"Let me \"}")
+                        EVENT("content_block_delta",
+                              ",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"l\\u00f6ok \\\"up\\\"\"}")
+                            EVENT("content_block_stop", ",\"index\":1") EVENT(
+                                "content_block_start", ",\"index\":2,\"content_block\":{\"type\":\"tool_use\",\"id\":"
+                                                       "\"call_a\",\"name\":\"weather\",\"input\":{}}")
+                                EVENT("content_block_delta",
+                                      ",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\"}")
+                                    EVENT("content_block_delta", ",\"index\":2,\"delta\":{\"type\":\"input_json_"
+                                                                 "delta\",\"partial_json\":\"{\\\"city\\\":\"}")
+                                        EVENT("content_block_delta",
+                                              ",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":"
+                                              "\"\\\"Oslo\\\"}\"}") EVENT("content_block_stop", ",\"index\":2")
+                                            EVENT("content_block_start",
+                                                  ",\"index\":3,\"content_block\":{\"type\":\"tool_use\",\"id\":"
+                                                  "\"call_b\",\"name\":\"now\",\"input\":{}}")
+                                                EVENT("content_block_stop", ",\"index\":3") EVENT(
+                                                    "message_delta",
+                                                    ",\"delta\":{\"stop_reason\":\"tool_use\",\"stop_sequence\":null},"
+                                                    "\"usage\":{\"output_tokens\":12}") EVENT("message_stop", "");
+
+#define RESPONSE(status, output, usage)                                                                                \
+    ",\"response\":{\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1730000000,\"status\":\"" status "\","    \
+    "\"model\":\"gpt-x\",\"error\":null,\"incomplete_details\":null,\"output\":[" output "],\"usage\":" usage "}"
+#define ITEM_RS                                                                                                        \
+    "{\"id\":\"rs_1\",\"type\":\"reasoning\",\"summary\":[{\"type\":\"summary_text\",\"text\":\"Hm. \"}],"             \
+    "\"encrypted_content\":\"c2ln\"}"
+#define ITEM_MSG                                                                                                       \
+    "{\"id\":\"msg_1\",\"type\":\"message\",\"status\":\"completed\",\"role\":\"assistant\",\"content\":[{\"type\":"   \
+    "\"output_text\",\"text\":\"Let me l\\u00f6ok \\\"up\\\"\",\"annotations\":[],\"logprobs\":[]}]}"
+#define ITEM_A                                                                                                         \
+    "{\"id\":\"fc_1\",\"type\":\"function_call\",\"status\":\"completed\",\"arguments\":\"{\\\"city\\\":\\\"Oslo\\\"}" \
+    "\","                                                                                                              \
+    "\"call_id\":\"call_a\",\"name\":\"weather\"}"
+#define ITEM_B                                                                                                         \
+    "{\"id\":\"fc_2\",\"type\":\"function_call\",\"status\":\"completed\",\"arguments\":\"{}\",\"call_id\":\"call_"    \
+    "b\","                                                                                                             \
+    "\"name\":\"now\"}"
+static const char responses_stream[] = EVENT(
+    "response.created",
+    ",\"sequence_number\":0" RESPONSE("in_progress", "",
+                                      "null")) EVENT("response.in_progress",
+                                                     ",\"sequence_number\":1" RESPONSE(
+                                                         "in_progress", "",
+                                                         "null")) EVENT("response.output_item.added",
+                                                                        ",\"sequence_number\":2,\"output_index\":0,"
+                                                                        "\"item\":{\"id\":\"rs_1\",\"type\":"
+                                                                        "\"reasoning\",\"summary\":[]}")
+    EVENT("response.reasoning_summary_part.added",
+          ",\"sequence_number\":3,\"item_id\":\"rs_1\",\"output_index\":0,\"summary_index\":0,\"part\":{\"type\":"
+          "\"summary_text\",\"text\":\"\"}") EVENT("response.reasoning_summary_text.delta",
+                                                   ",\"sequence_number\":4,\"item_id\":\"rs_1\",\"output_index\":0,"
+                                                   "\"summary_index\":0,\"delta\":\"Hm. \"")
+        EVENT("response.reasoning_summary_text.done",
+              ",\"sequence_number\":5,\"item_id\":\"rs_1\",\"output_index\":0,"
+              "\"summary_index\":0,\"text\":\"Hm. \"") EVENT("response.reasoning_summary_part.done",
+                                                             ",\"sequence_number\":6,\"item_id\":\"rs_1\",\"output_"
+                                                             "index\":0,\"summary_index\":0,\"part\":{"
+                                                             "\"type\":\"summary_text\",\"text\":\"Hm. \"}")
+            EVENT("response.output_item.done", ",\"sequence_number\":7,\"output_index\":0,\"item\":" ITEM_RS) EVENT(
+                "response.output_item.added",
+                ",\"sequence_number\":8,\"output_index\":1,\"item\":{\"id\":\"msg_1\",\"type\":\"message\",\"status\":"
+                "\"in_progress\",\"role\":\"assistant\",\"content\":[]}")
+                EVENT("response.content_part.added",
+                      ",\"sequence_number\":9,\"item_id\":\"msg_1\",\"output_index\":1,"
+                      "\"content_index\":0,\"part\":{\"type\":"
+                      "\"output_text\",\"text\":\"\",\"annotations\":[]}") EVENT("response.output_text.delta",
+                                                                                 ",\"sequence_number\":10,\"item_id\":"
+                                                                                 "\"msg_1\",\"output_"
+                                                                                 "index\":1,\"content_index\":0,"
+                                                                                 "\"delta\":\"Let me \"")
+                    EVENT("response.output_text.delta",
+                          ",\"sequence_number\":11,\"item_id\":\"msg_1\",\"output_index\":1,\"content_index\":0,"
+                          "\"delta\":"
+                          "\"l\\u00f6ok \\\"up\\\"\"") EVENT("response.output_text.done",
+                                                             ",\"sequence_number\":12,\"item_id\":\"msg_1\",\"output_"
+                                                             "index\":1,\"content_index\":0,\"text\":"
+                                                             "\"Let me l\\u00f6ok \\\"up\\\"\"")
+                        EVENT("response.content_part.done",
+                              ",\"sequence_number\":13,\"item_id\":\"msg_1\",\"output_index\":1,\"content_index\":0,"
+                              "\"part\":{\"type\":\"output_text\",\"text\":\"Let me l\\u00f6ok \\\"up\\\"\","
+                              "\"annotations\":[]}") EVENT("response.output_item.done",
+                                                           ",\"sequence_number\":14,\"output_index\":1,"
+                                                           "\"item\":" ITEM_MSG)
+                            EVENT("response.output_item.added",
+                                  ",\"sequence_number\":15,\"output_index\":2,\"item\":{\"id\":\"fc_1\",\"type\":"
+                                  "\"function_call\",\"status\":"
+                                  "\"in_progress\",\"arguments\":\"\",\"call_id\":\"call_a\",\"name\":\"weather\"}")
+                                EVENT("response.function_call_arguments.delta",
+                                      ",\"sequence_number\":16,\"item_id\":\"fc_1\",\"output_index\":2,\"delta\":\"{"
+                                      "\\\"city\\\":\"") EVENT("response.function_call_arguments.delta",
+                                                               ",\"sequence_number\":17,\"item_id\":\"fc_1\",\"output_"
+                                                               "index\":2,\"delta\":\"\\\"Oslo\\\"}\"")
+                                    EVENT(
+                                        "response.function_call_arguments.done",
+                                        ",\"sequence_number\":18,\"item_id\":\"fc_1\",\"output_index\":2,\"arguments\":"
+                                        "\"{\\\"city\\\":\\\"Oslo\\\"}\"")
+                                        EVENT("response.output_item.done",
+                                              ",\"sequence_number\":19,\"output_index\":2,\"item\":" ITEM_A)
+                                            EVENT("response.output_item.added",
+                                                  ",\"sequence_number\":20,\"output_index\":3,\"item\":{\"id\":\"fc_"
+                                                  "2\",\"type\":\"function_call\",\"status\":"
+                                                  "\"in_progress\",\"arguments\":\"\",\"call_id\":\"call_b\",\"name\":"
+                                                  "\"now\"}") EVENT("response.function_call_arguments.done",
+                                                                    ",\"sequence_number\":21,\"item_id\":\"fc_2\","
+                                                                    "\"output_index\":3,\"arguments\":\"{}\"")
+                                                EVENT("response.output_item.done",
+                                                      ",\"sequence_number\":22,\"output_index\":3,\"item\":" ITEM_B)
+                                                    EVENT("response.completed",
+                                                          ",\"sequence_number\":23" RESPONSE(
+                                                              "completed", ITEM_RS "," ITEM_MSG "," ITEM_A "," ITEM_B,
+                                                              "{\"input_tokens\":30,\"input_tokens_details\":{"
+                                                              "\"cached_tokens\":10},\"output_tokens\":12,"
+                                                              "\"output_tokens_details\":{\"reasoning_tokens\":4},"
+                                                              "\"total_tokens\":42}"));
+
+#define PIECE(parts, rest)                                                                                             \
+    "data: {\"candidates\":[{\"content\":{\"parts\":[" parts "],\"role\":\"model\"}" rest ",\"index\":0}],"            \
+    "\"usageMetadata\":{\"promptTokenCount\":30,\"candidatesTokenCount\":8,\"totalTokenCount\":42,"                    \
+    "\"thoughtsTokenCount\":4,\"cachedContentTokenCount\":10},\"modelVersion\":\"gemini-x\",\"responseId\":\"r1\"}"    \
+    "\r\n\r\n"
+static const char gemini_stream[] = PIECE("{\"text\":\"Hm. \",\"thought\":true}", "")
+    PIECE("{\"text\":\"Let me \"}", "") PIECE("{\"text\":\"l\\u00f6ok \\\"up\\\"\"}", "")
+        PIECE("{\"functionCall\":{\"id\":\"call_a\",\"name\":\"weather\",\"args\":{\"city\":\"Oslo\"}},"
+              "\"thoughtSignature\":\"c2ln\"},{\"functionCall\":{\"id\":\"call_b\",\"name\":\"now\",\"args\":{}}}",
+              "") PIECE("{\"text\":\"\"}", ",\"finishReason\":\"STOP\"");
+
+static const char *const streams[] = {chat_stream, responses_stream, anthropic_stream, gemini_stream};
+
+/* ---- what a stream says, as text ---- */
+
+typedef struct summary {
+    daruma_buf text, thinking, calls;
+    turn_finish finish;
+    turn_usage usage;
+    bool end;
+    turn_reader r;
+} summary;
+
+static void summarise(summary *s, const turn_delta *d)
+{
+    switch (d->kind) {
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        buf_put(&s->text, d->text);
+        break;
+    case DELTA_THINKING:
+        buf_put(&s->thinking, d->text);
+        break;
+    case DELTA_CALL:
+        buf_printf(&s->calls, "|%d %.*s %.*s ", d->index, STR_ARG(d->id), STR_ARG(d->name));
+        break;
+    case DELTA_ARGUMENTS:
+        buf_put(&s->calls, d->text);
+        break;
+    case DELTA_FINISH:
+        s->finish = d->finish;
+        break;
+    case DELTA_USAGE:
+        if (d->usage.input >= 0)
+            s->usage.input = d->usage.input;
+        if (d->usage.output >= 0)
+            s->usage.output = d->usage.output;
+        if (d->usage.cached >= 0)
+            s->usage.cached = d->usage.cached;
+        break;
+    case DELTA_END:
+        s->end = true;
+        break;
+    case DELTA_START:
+    case DELTA_SIGNATURE:
+    case DELTA_CALL_END:
+    case DELTA_OTHER:
+        break;
+    }
+}
+
+static summary summary_of(const dialect *d, daruma_str bytes, daruma_arena *a)
+{
+    summary s = {.text = buf_in(a), .thinking = buf_in(a), .calls = buf_in(a), .usage = TURN_USAGE_NONE};
+    turn_delta deltas[TURN_DELTAS_MAX];
+    sse_event e;
+    while (sse_next(&bytes, &e, a))
+        for (size_t i = 0, n = d->read_delta(&s.r, &e, deltas, a); i < n; i++)
+            summarise(&s, &deltas[i]);
+    return s;
+}
+
+/* Is it a good stream in the eyes of the watcher of its dialect? */
+static void is_good(const dialect *d, daruma_str bytes, daruma_arena *a)
+{
+    stream_view v = {0};
+    sse_event e;
+    daruma_str rest = bytes;
+    while (sse_next(&rest, &e, a)) {
+        d->watch(&v, &e, a);
+        if (v.broken)
+            fail_msg("%s: broken at " STR_FMT, d->name, STR_ARG(e.raw));
+    }
+    if (rest.n || !v.done || !v.finished || v.error || !v.content)
+        fail_msg("%s: no good stream (done %d, finished %d, error %d): " STR_FMT, d->name, v.done, v.finished, v.error,
+                 STR_ARG(bytes));
+}
+
+static void a_stream_says_what_the_model_said(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        summary s = summary_of(all[i], str_of(streams[i]), &a);
+        assert_str(buf_str(&s.text), "Let me l\xc3\xb6ok \"up\"");
+        assert_str(buf_str(&s.thinking), "Hm. ");
+        assert_str(buf_str(&s.calls), all[i] == &dialect_anthropic
+                                          ? "|0 call_a weather {\"city\":\"Oslo\"}|1 call_b now "
+                                          : "|0 call_a weather {\"city\":\"Oslo\"}|1 call_b now {}");
+        assert_int_equal(s.finish, FINISH_CALLS);
+        assert_int_equal(s.usage.input, 30);
+        assert_int_equal(s.usage.output, 12);
+        assert_int_equal(s.usage.cached, 10);
+        assert_int_equal(s.end, all[i] != &dialect_gemini);
+        assert_true(s.r.began && s.r.finished);
+        assert_int_equal(s.r.calls, 2);
+        is_good(all[i], str_of(streams[i]), &a);
+    }
+}
+
+static daruma_str bridged(const dialect *from, const dialect *to, daruma_str bytes, size_t step, daruma_arena *a)
+{
+    daruma_arena keep = arena_over(more_mem, sizeof more_mem);
+    write_ctx x = {.model = S("asked"), .id = 7, .wall = 1730000001};
+    stream_bridge b;
+    daruma_buf out = buf_in(a);
+    daruma_str rest = {bytes.p, 0};
+    sse_event e;
+    bridge_begin(&b, from, to, &x, &keep);
+    for (size_t fed = 0; fed < bytes.n;) {
+        size_t n = !step || bytes.n - fed < step ? bytes.n - fed : step;
+        fed += n;
+        rest.n += n;
+        while (sse_next(&rest, &e, a))
+            bridge_event(&b, &e, &out, a);
+    }
+    assert_true(bridge_end(&b, &out));
+    assert_false(out.full || a->full);
+    return buf_str(&out);
+}
+
+static void a_stream_becomes_any_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t k = 0; k < NALL; k++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            daruma_str out = bridged(all[i], all[k], str_of(streams[i]), 0, &a);
+            is_good(all[k], out, &a);
+            summary s = summary_of(all[k], out, &a);
+            assert_str(buf_str(&s.text), "Let me l\xc3\xb6ok \"up\"");
+            bool thinks = i == k || all[k] == &dialect_openai || all[k] == &dialect_gemini;
+            assert_str(buf_str(&s.thinking), thinks ? "Hm. " : "");
+            bool none = all[k] == &dialect_anthropic && all[i] == &dialect_anthropic;
+            assert_str(buf_str(&s.calls), none ? "|0 call_a weather {\"city\":\"Oslo\"}|1 call_b now "
+                                               : "|0 call_a weather {\"city\":\"Oslo\"}|1 call_b now {}");
+            assert_int_equal(s.finish, FINISH_CALLS);
+            assert_int_equal(s.usage.input, 30);
+            assert_int_equal(s.usage.output, 12);
+            assert_int_equal(s.usage.cached, 10);
+        }
+}
+
+static void any_split_of_the_bytes_gives_the_same(void **state)
+{
+    static const size_t steps[] = {1, 2, 3, 7, 64, 1000};
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t k = 0; k < NALL; k++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            daruma_str want = bridged(all[i], all[k], str_of(streams[i]), 0, &a);
+            for (size_t j = 0; j < sizeof steps / sizeof *steps; j++) {
+                daruma_arena b = a;
+                assert_true(str_eq(bridged(all[i], all[k], str_of(streams[i]), steps[j], &b), want));
+            }
+        }
+}
+
+/* ---- going on where a stream was cut ---- */
+
+static void say_on(const dialect *d, turn_writer *w, delta_kind kind, const char *text, daruma_buf *out)
+{
+    turn_delta x = {.kind = kind,
+                    .index = -1,
+                    .text = str_of(text),
+                    .finish = kind == DELTA_FINISH ? FINISH_STOP : FINISH_NONE,
+                    .usage = kind == DELTA_USAGE ? (turn_usage){5, 6, -1, -1} : TURN_USAGE_NONE};
+    d->write_delta(w, &x, out);
+}
+
+/* The whole text of response.completed. */
+static daruma_str completed_text(daruma_str stream, daruma_arena *a)
+{
+    sse_event e;
+    daruma_buf b = buf_in(a);
+    while (sse_next(&stream, &e, a)) {
+        if (!str_eq(e.event, S("response.completed")))
+            continue;
+        turn t;
+        assert_int_equal(dialect_openai_responses.read_answer(json_get(e.data, S("response")), a, &t), DARUMA_OK);
+        for (size_t i = 0; i < t.message.nparts; i++)
+            if (t.message.parts[i].kind == PART_TEXT)
+                buf_put(&b, t.message.parts[i].text);
+    }
+    return buf_str(&b);
+}
+
+/* Sequence numbers and output indexes must go up one by one. */
+static void numbers_are_in_order(daruma_str stream, daruma_arena *a)
+{
+    sse_event e;
+    int64_t want = 0;
+    while (sse_next(&stream, &e, a))
+        assert_int_equal(json_int(json_get(e.data, S("sequence_number")), -1), want++);
+}
+
+/* One block is open at a time, and their indexes go up. */
+static void blocks_are_in_order(daruma_str stream, daruma_arena *a)
+{
+    sse_event e;
+    int64_t open = -1, next = 0;
+    while (sse_next(&stream, &e, a)) {
+        int64_t at = json_int(json_get(e.data, S("index")), -1);
+        if (str_eq(e.event, S("content_block_start"))) {
+            assert_int_equal(open, -1);
+            assert_int_equal(at, next++);
+            open = at;
+        } else if (str_eq(e.event, S("content_block_delta"))) {
+            assert_int_equal(at, open);
+        } else if (str_eq(e.event, S("content_block_stop"))) {
+            assert_int_equal(at, open);
+            open = -1;
+        } else if (str_starts(e.event, S("message_")) && !str_eq(e.event, S("message_start"))) {
+            assert_int_equal(open, -1);
+        }
+    }
+}
+
+/* Cuts behind event `cut`; `kept`: the host saw it go by with dialect_keep, else it copies the reader and has the text.
+ * Returns false when there are fewer events. */
+static bool goes_on(const dialect *d, daruma_str bytes, size_t cut, bool kept)
+{
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .wall = 1730000009, .made = 3, .text = buf_in(&keep)};
+    daruma_buf out = buf_in(&a);
+    daruma_str rest = bytes;
+    sse_event e;
+    size_t n = 0;
+    for (; n < cut && sse_next(&rest, &e, &a); n++) {
+        daruma_buf raw = buf_in(&keep);
+        buf_put(&raw, e.raw);
+        if (kept) {
+            dialect_keep(d, &w, &e, &a);
+        } else {
+            turn_delta deltas[TURN_DELTAS_MAX];
+            for (size_t i = 0, nd = d->read_delta(&w.r, &e, deltas, &a); i < nd; i++)
+                if (deltas[i].kind == DELTA_TEXT)
+                    buf_put(&w.text, deltas[i].text);
+        }
+    }
+    if (n < cut)
+        return false;
+    buf_put(&out, str_sub(bytes, 0, bytes.n - rest.n));
+    size_t had = out.n;
+    summary before = summary_of(d, buf_str(&out), &a);
+    bool over = w.r.ended || w.r.finished;
+    if (!over) {
+        say_on(d, &w, DELTA_TEXT, "", &out);
+        say_on(d, &w, DELTA_TEXT, "and ", &out);
+        say_on(d, &w, DELTA_TEXT, "more", &out);
+        say_on(d, &w, DELTA_FINISH, "", &out);
+        say_on(d, &w, DELTA_USAGE, "", &out);
+    }
+    say_on(d, &w, DELTA_END, "", &out);
+    say_on(d, &w, DELTA_TEXT, "too late", &out);
+    assert_false(out.full || a.full || keep.full || w.broken);
+    assert_true(!before.end || out.n == had);
+    is_good(d, buf_str(&out), &a);
+    summary s = summary_of(d, buf_str(&out), &a);
+    daruma_buf want = buf_in(&a);
+    buf_put(&want, buf_str(&before.text));
+    if (!over)
+        BUF_LIT(&want, "and more");
+    if (!str_eq(buf_str(&s.text), buf_str(&want)))
+        fail_msg("%s cut at %zu: \"" STR_FMT "\"", d->name, cut, STR_ARG(buf_str(&s.text)));
+    if (d == &dialect_openai_responses) {
+        numbers_are_in_order(buf_str(&out), &a);
+        daruma_str said = completed_text(buf_str(&out), &a);
+        if (!(kept ? str_eq(said, buf_str(&want)) : str_ends(said, over ? S("") : S("and more"))))
+            fail_msg("cut at %zu: completed says \"" STR_FMT "\"", cut, STR_ARG(said));
+    }
+    if (d == &dialect_anthropic)
+        blocks_are_in_order(buf_str(&out), &a);
+    return true;
+}
+
+static void a_cut_stream_is_gone_on_with_wherever_it_was_cut(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++) {
+        size_t cuts = 0;
+        while (goes_on(all[i], str_of(streams[i]), cuts, true) && goes_on(all[i], str_of(streams[i]), cuts, false))
+            cuts++;
+        assert_true(cuts > 4);
+    }
+}
+
+static void what_was_said_is_the_same_everywhere(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep)};
+    daruma_buf out = buf_in(&a);
+    daruma_str rest = str_of(responses_stream);
+    sse_event e;
+    for (int i = 0; i < 11 && sse_next(&rest, &e, &a); i++) { /* up to "Let me " */
+        buf_put(&out, e.raw);
+        dialect_keep(&dialect_openai_responses, &w, &e, &a);
+    }
+    say_on(&dialect_openai_responses, &w, DELTA_TEXT, "stop", &out);
+    say_on(&dialect_openai_responses, &w, DELTA_FINISH, "", &out);
+    say_on(&dialect_openai_responses, &w, DELTA_END, "", &out);
+    daruma_str got = buf_str(&out);
+    assert_true(str_find(got, S("\"item_id\":\"msg_1\",\"output_index\":1,\"content_index\":0,\"logprobs\":[],\"text\":"
+                                "\"Let me stop\"")) != STR_NONE);
+    size_t end = str_find(got, S("event: response.completed"));
+    assert_true(end != STR_NONE);
+    daruma_str last = str_from(got, end);
+    assert_true(str_find(last, S(ITEM_RS)) != STR_NONE); /* what was done before the cut, to the byte */
+    assert_true(str_find(last, S("\"id\":\"msg_1\"")) != STR_NONE);
+    assert_true(str_find(last, S("Let me stop")) != STR_NONE);
+    assert_true(str_find(last, S("\"id\":\"resp_1\"")) != STR_NONE);
+    assert_true(str_find(last, S("\"created_at\":1730000000")) != STR_NONE);
+}
+
+/* ---- the shape of what is written anew ---- */
+
+static void is_written(const dialect *d, const char *want)
+{
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .wall = 9, .made = 0, .text = buf_in(&keep)};
+    daruma_buf out = buf_in(&a);
+    d->write_delta(
+        &w, &(turn_delta){.kind = DELTA_START, .index = -1, .id = S("i"), .model = S("m"), .usage = TURN_USAGE_NONE},
+        &out);
+    say_on(d, &w, DELTA_TEXT, "a", &out);
+    d->write_delta(&w, &(turn_delta){.kind = DELTA_CALL, .id = S("c"), .name = S("f"), .usage = TURN_USAGE_NONE}, &out);
+    d->write_delta(&w, &(turn_delta){.kind = DELTA_ARGUMENTS, .text = S("{}"), .usage = TURN_USAGE_NONE}, &out);
+    say_on(d, &w, DELTA_FINISH, "", &out);
+    say_on(d, &w, DELTA_USAGE, "", &out);
+    say_on(d, &w, DELTA_END, "", &out);
+    assert_str(buf_str(&out), want);
+}
+
+static void streams_are_written_as_the_providers_write_them(void **state)
+{
+    (void)state;
+#define HEAD        "data: {\"id\":\"i\",\"object\":\"chat.completion.chunk\",\"created\":9,\"model\":\"m\",\"choices\":["
+#define SAYS(delta) HEAD "{\"index\":0,\"delta\":" delta ",\"logprobs\":null,\"finish_reason\":null}]}\n\n"
+    is_written(&dialect_openai,
+               SAYS("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}") SAYS("{\"content\":\"a\"}")
+                   SAYS("{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+                        "\"arguments\":\"\"}}]}")
+                       SAYS("{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"{}\"}}]}") HEAD
+               "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"tool_calls\"}],\"usage\":{"
+               "\"prompt_tokens\":5,\"completion_tokens\":6,\"total_tokens\":11,\"prompt_tokens_details\":{"
+               "\"cached_tokens\":0},\"completion_tokens_details\":{\"reasoning_tokens\":0}}}\n\ndata: [DONE]\n\n");
+    is_written(
+        &dialect_anthropic,
+        EVENT("message_start",
+              ",\"message\":{\"id\":\"i\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],"
+              "\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{\"input_tokens\":0,"
+              "\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":0}}")
+            EVENT("content_block_start", ",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}")
+                EVENT("content_block_delta", ",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"a\"}") EVENT(
+                    "content_block_stop", ",\"index\":0") EVENT("content_block_start",
+                                                                ",\"index\":1,\"content_block\":{\"type\":\"tool_use\","
+                                                                "\"id\":\"c\",\"name\":\"f\",\"input\":{}}")
+                    EVENT("content_block_delta", ",\"index\":1,\"delta\":{\"type\":\"input_json_delta\","
+                                                 "\"partial_json\":\"{}\"}") EVENT("content_block_stop", ",\"index\":1")
+                        EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"tool_use\",\"stop_sequence\":null},"
+                                               "\"usage\":{\"input_tokens\":5,\"cache_creation_input_tokens\":0,"
+                                               "\"cache_read_input_tokens\":0,\"output_tokens\":6}")
+                            EVENT("message_stop", ""));
+}
+
+static void usage_is_a_chunk_of_its_own_when_asked_for(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    turn_writer w = {.usage = {1, 2, -1, -1}, .usage_asked = true, .text = buf_in(&a)};
+    char room[4096];
+    daruma_buf out = buf_over(room, sizeof room);
+    say_on(&dialect_openai, &w, DELTA_TEXT, "x", &out);
+    say_on(&dialect_openai, &w, DELTA_FINISH, "", &out);
+    say_on(&dialect_openai, &w, DELTA_END, "", &out);
+    assert_true(str_find(buf_str(&out), S("\"finish_reason\":\"stop\"}]}\n\ndata: {")) != STR_NONE);
+    assert_true(str_find(buf_str(&out), S("\"choices\":[],\"usage\":{\"prompt_tokens\":1,")) != STR_NONE);
+    assert_true(str_ends(buf_str(&out), S("data: [DONE]\n\n")));
+}
+
+static void calls_are_told_apart_however_they_are_numbered(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+#define TWO(one, two)                                                                                                  \
+    "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{" one                                                            \
+    "\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}},{" two                                                        \
+    "\"function\":{\"name\":\"g\",\"arguments\":\"{\\\"a\\\":1}\"}}]}}]}\n\n"
+    static const char *const rows[] = {
+        TWO("\"id\":\"x\",\"index\":0,", "\"id\":\"y\",\"index\":1,"),
+        TWO("\"id\":\"x\",\"index\":0,", "\"id\":\"y\",\"index\":0,"), /* all the same */
+        TWO("\"id\":\"x\",", "\"id\":\"y\","),                         /* none */
+    };
+    for (size_t i = 0; i < 3; i++) {
+        summary s = summary_of(&dialect_openai, str_of(rows[i]), &a);
+        assert_str(buf_str(&s.calls), "|0 x f {}|1 y g {\"a\":1}");
+    }
+}
+
+/* ---- whole answers ---- */
+
+static const char chat_answer[] =
+    "{ \"id\":\"chatcmpl-9\", "
+    "\"object\":\"chat.completion\",\"created\":1,\"model\":\"gpt-x\",\"choices\":[{\"index\":0,"
+    "\"message\":{\"role\":\"assistant\",\"content\":\"Let me\",\"tool_calls\":[ "
+    "{\"id\":\"call_a\",\"type\":\"function\","
+    "\"function\":{\"name\":\"weather\", \"arguments\":\"{\\\"city\\\": 'Oslo'}\"},\"extra\":1} , "
+    "{\"id\":\"call_b\",\"type\":"
+    "\"function\",\"function\":{\"name\":\"now\",\"arguments\":\"{}\"}} "
+    "],\"refusal\":null},\"finish_reason\":\"tool_calls\"}],"
+    "\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":12,\"total_tokens\":42}}\n";
+static const char anthropic_answer[] =
+    "{ \"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude-x\",\"content\":[ "
+    "{\"type\":\"text\","
+    "\"text\":\"Let me\"}, {\"type\":\"tool_use\",\"id\":\"call_a\",\"name\":\"weather\", \"input\":{\"city\": "
+    "\"'Oslo'\"},\"extra\":1} , "
+    "{\"type\":\"tool_use\",\"id\":\"call_b\",\"name\":\"now\",\"input\":{}} "
+    "],\"stop_reason\":\"tool_use\",\"stop_sequence\":null,"
+    "\"usage\":{\"input_tokens\":30,\"output_tokens\":12}}\n";
+static const char responses_answer[] =
+    "{ "
+    "\"id\":\"resp_1\",\"object\":\"response\",\"created_at\":1,\"status\":\"completed\",\"model\":\"gpt-x\","
+    "\"output\":[ "
+    "{\"id\":\"msg_1\",\"type\":\"message\",\"role\":\"assistant\",\"status\":\"completed\",\"content\":[{\"type\":"
+    "\"output_text\",\"text\":\"Let "
+    "me\",\"annotations\":[]}]}, "
+    "{\"id\":\"fc_1\",\"type\":\"function_call\",\"call_id\":\"call_a\",\"name\":\"weather\", "
+    "\"arguments\":\"{\\\"city\\\": 'Oslo'}\",\"extra\":1} , "
+    "{\"id\":\"fc_2\",\"type\":\"function_call\",\"call_id\":\"call_b\","
+    "\"name\":\"now\",\"arguments\":\"{}\"} "
+    "],\"usage\":{\"input_tokens\":30,\"output_tokens\":12,\"total_tokens\":42}}\n";
+static const char gemini_answer[] = "{ \"candidates\":[{\"content\":{\"parts\":[ {\"text\":\"Let me\"}, "
+                                    "{\"functionCall\":{\"id\":\"call_a\",\"name\":\"weather\", "
+                                    "\"args\":{\"city\": \"'Oslo'\"}},\"extra\":1} , "
+                                    "{\"functionCall\":{\"id\":\"call_b\",\"name\":\"now\",\"args\":{}}} ],\"role\":"
+                                    "\"model\"},\"finishReason\":\"STOP\",\"index\":0}],\"usageMetadata\":{"
+                                    "\"promptTokenCount\":30,\"candidatesTokenCount\":12,"
+                                    "\"totalTokenCount\":42},\"modelVersion\":\"gemini-x\",\"responseId\":\"r1\"}\n";
+static const char *const answers[] = {chat_answer, responses_answer, anthropic_answer, gemini_answer};
+
+static turn read_whole(const dialect *d, daruma_str body, daruma_arena *a)
+{
+    turn t = {0};
+    assert_int_equal(d->read_answer(body, a, &t), DARUMA_OK);
+    return t;
+}
+
+static daruma_str written(const dialect *d, const turn *t, daruma_arena *a)
+{
+    daruma_buf out = buf_in(a);
+    d->write_answer(t, &(write_ctx){.model = S("asked"), .id = 7, .wall = 9}, &out);
+    assert_false(out.full);
+    assert_true(json_valid(buf_str(&out)));
+    return buf_str(&out);
+}
+
+static void an_answer_that_nobody_edits_keeps_its_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        turn t = read_whole(all[i], str_of(answers[i]), &a);
+        assert_int_equal(t.message.nparts, 3);
+        assert_int_equal(t.finish, FINISH_CALLS);
+        assert_int_equal(t.usage.input, 30);
+        assert_int_equal(t.usage.output, 12);
+        assert_str(t.message.parts[0].text, "Let me");
+        assert_str(t.message.parts[1].id, "call_a");
+        assert_str(t.message.parts[1].name, "weather");
+        assert_str(t.message.parts[2].text, "{}");
+        assert_str(written(all[i], &t, &a), answers[i]);
+    }
+}
+
+/* `old` of the answer replaced by `with`. */
+static daruma_str replaced(daruma_str s, daruma_str old, daruma_str with, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    size_t at = str_find(s, old);
+    if (at == STR_NONE)
+        fail_msg("no \"" STR_FMT "\"", STR_ARG(old));
+    buf_put(&b, str_sub(s, 0, at));
+    buf_put(&b, with);
+    buf_put(&b, str_from(s, at + old.n));
+    return buf_str(&b);
+}
+
+static void an_edited_call_changes_alone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        bool text = all[i] == &dialect_openai || all[i] == &dialect_openai_responses;
+        turn t = read_whole(all[i], str_of(answers[i]), &a);
+        convo_part *p = &t.message.parts[1];
+        p->edited = true;
+        p->text = S("{\"city\":\"Oslo\"}");
+        p->name = S("Weather");
+        daruma_str want = replaced(str_of(answers[i]), S("\"weather\""), S("\"Weather\""), &a);
+        want = text ? replaced(want, S("\"{\\\"city\\\": 'Oslo'}\""), S("\"{\\\"city\\\":\\\"Oslo\\\"}\""), &a)
+                    : replaced(want, S("{\"city\": \"'Oslo'\"}"), S("{\"city\":\"Oslo\"}"), &a);
+        daruma_str got = written(all[i], &t, &a);
+        if (!str_eq(got, want))
+            fail_msg("got  " STR_FMT "want " STR_FMT, STR_ARG(got), STR_ARG(want));
+        t.message.parts[0].edited = true;
+        t.message.parts[0].text = S("So \"\n\"");
+        want = replaced(want, S("\"Let me\""), S("\"So \\\"\\n\\\"\""), &a);
+        assert_true(str_eq(written(all[i], &t, &a), want));
+    }
+}
+
+static void dropped_calls_go_and_the_rest_stays(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t drop = 1; drop < 8; drop++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            turn t = read_whole(all[i], str_of(answers[i]), &a);
+            for (size_t k = 0; k < 3; k++)
+                t.message.parts[k].dropped = drop >> k & 1;
+            turn again = read_whole(all[i], written(all[i], &t, &a), &a);
+            size_t n = 0;
+            for (size_t k = 0; k < 3; k++)
+                if (!(drop >> k & 1)) {
+                    assert_int_equal(again.message.parts[n].kind, t.message.parts[k].kind);
+                    assert_true(str_eq(again.message.parts[n++].raw, t.message.parts[k].raw));
+                }
+            assert_int_equal(again.message.nparts, n);
+        }
+}
+
+static void an_answer_becomes_any_other_and_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t k = 0; k < NALL; k++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            write_ctx x = {.model = S("asked"), .id = 7, .wall = 9};
+            daruma_buf there = buf_in(&a), back = buf_in(&a);
+            assert_int_equal(dialect_convert_answer(all[i], all[k], str_of(answers[i]), &x, &there, &a), DARUMA_OK);
+            assert_int_equal((all[k]->check)(buf_str(&there), &a).flaw, DARUMA_FLAW_NONE);
+            assert_int_equal(dialect_convert_answer(all[k], all[i], buf_str(&there), &x, &back, &a), DARUMA_OK);
+            turn was = read_whole(all[i], str_of(answers[i]), &a), now = read_whole(all[i], buf_str(&back), &a);
+            assert_int_equal(now.message.nparts, 3);
+            for (size_t p = 0; p < 3; p++) {
+                assert_true(str_eq(was.message.parts[p].id, now.message.parts[p].id));
+                assert_true(str_eq(was.message.parts[p].name, now.message.parts[p].name));
+                bool wrapped = p == 1 && str_find(was.message.parts[p].text, S(": '")) != STR_NONE;
+                assert_true(wrapped || str_eq(was.message.parts[p].text, now.message.parts[p].text));
+            }
+            assert_int_equal(now.finish, FINISH_CALLS);
+            assert_int_equal(now.usage.input, 30);
+            assert_int_equal(now.usage.output, 12);
+        }
+}
+
+static void a_call_that_was_cut_by_length_is_not_passed_on(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_buf out = buf_in(&a);
+    daruma_str body =
+        S("{\"choices\":[{\"message\":{\"content\":\"x\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":"
+          "\"rm\",\"arguments\":\"{\\\"path\\\":\\\"/ho\"}}]},\"finish_reason\":\"length\"}]}");
+    write_ctx x = {.id = 1};
+    assert_int_equal(dialect_convert_answer(&dialect_openai, &dialect_anthropic, body, &x, &out, &a), DARUMA_OK);
+    turn t = read_whole(&dialect_anthropic, buf_str(&out), &a);
+    assert_int_equal(t.message.nparts, 1);
+    assert_int_equal(t.finish, FINISH_LENGTH);
+}
+
+static void what_is_no_answer_is_refused(void **state)
+{
+    static const char *const rows[] = {"",
+                                       "{",
+                                       "[]",
+                                       "{}",
+                                       "null",
+                                       "{\"error\":{\"message\":\"x\"}}",
+                                       "{\"choices\":[]}",
+                                       "{\"content\":\"x\"}",
+                                       "{\"output\":null}"};
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            turn t;
+            if (all[i] == &dialect_gemini && k == 2)
+                continue; /* a stream without events, as an array */
+            assert_int_equal(all[i]->read_answer(str_of(rows[k]), &a, &t), DARUMA_EINPUT);
+        }
+}
+
+static void small_memory_is_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NALL; i++)
+        for (size_t n = 0; n < 4096; n += 8) {
+            daruma_arena a = arena_over(mem, n);
+            turn t;
+            daruma_status s = all[i]->read_answer(str_of(answers[i]), &a, &t);
+            assert_true(s == DARUMA_EFULL || s == DARUMA_OK);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_says_what_the_model_said),
+        cmocka_unit_test(a_stream_becomes_any_other),
+        cmocka_unit_test(any_split_of_the_bytes_gives_the_same),
+        cmocka_unit_test(a_cut_stream_is_gone_on_with_wherever_it_was_cut),
+        cmocka_unit_test(what_was_said_is_the_same_everywhere),
+        cmocka_unit_test(streams_are_written_as_the_providers_write_them),
+        cmocka_unit_test(usage_is_a_chunk_of_its_own_when_asked_for),
+        cmocka_unit_test(calls_are_told_apart_however_they_are_numbered),
+        cmocka_unit_test(an_answer_that_nobody_edits_keeps_its_bytes),
+        cmocka_unit_test(an_edited_call_changes_alone),
+        cmocka_unit_test(dropped_calls_go_and_the_rest_stays),
+        cmocka_unit_test(an_answer_becomes_any_other_and_back),
+        cmocka_unit_test(a_call_that_was_cut_by_length_is_not_passed_on),
+        cmocka_unit_test(what_is_no_answer_is_refused),
+        cmocka_unit_test(small_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
