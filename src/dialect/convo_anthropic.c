@@ -324,7 +324,8 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    daruma_status status = fields_of_body(body, f, B_N);
+    items messages = {0};
+    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, a, &messages);
     if (status != DARUMA_OK)
         return status;
     if (!json_is_array(f[B_MESSAGES].value))
@@ -332,8 +333,8 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     convo c = {.quirks = ANTHROPIC_QUIRKS, .body = body, .arena = a};
     daruma_str raw;
     read_system(&c, f[B_SYSTEM].value);
-    for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
-        read_message(&c, raw);
+    for (size_t i = 0; i < messages.n && !c.full; i++)
+        read_message(&c, messages.p[i]);
     size_t i = 0, n = json_count(f[B_TOOLS].value);
     if (json_is_array(f[B_TOOLS].value))
         for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &raw) && !c.full;)

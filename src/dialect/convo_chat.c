@@ -421,15 +421,15 @@ daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    daruma_status status = fields_of_body(body, f, B_N);
+    items messages = {0};
+    daruma_status status = fields_of_request(body, f, B_N, B_MESSAGES, a, &messages);
     if (status != DARUMA_OK)
         return status;
     if (!json_is_array(f[B_MESSAGES].value))
         return DARUMA_EINPUT;
     convo c = {.quirks = CHAT_QUIRKS, .body = body, .arena = a};
-    daruma_str raw;
-    for (json_iter it = quick_open(f[B_MESSAGES].value); json_next(&it, NULL, &raw) && !c.full;)
-        read_message(&c, raw);
+    for (size_t i = 0; i < messages.n && !c.full; i++)
+        read_message(&c, messages.p[i]);
     read_tools(&c, f[B_TOOLS].value, f[B_FUNCTIONS].value);
     read_settings(&c, f);
     if (c.full)

@@ -52,15 +52,54 @@ static bool too_deep(daruma_str text)
     return false;
 }
 
-daruma_status fields_of_body(daruma_str body, field *f, size_t n)
+static bool item_add(items *l, daruma_str value, daruma_arena *a)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : CONVO_MESSAGES_FIRST;
+        daruma_str *p = ARENA_NEW(a, daruma_str, cap);
+        if (!p)
+            return false;
+        if (l->n)
+            memcpy(p, l->p, l->n * sizeof *p);
+        l->p = p;
+        l->cap = cap;
+    }
+    l->p[l->n++] = value;
+    return true;
+}
+
+/* Passes the list at the iterator and keeps its elements. */
+static bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value)
+{
+    daruma_str one;
+    bool room = true;
+    l->n = 0;
+    if (*it->p != '[')
+        return json_pass(it, value);
+    json_iter in = json_enter(it);
+    while (json_next(&in, NULL, &one))
+        room &= item_add(l, one, a);
+    return json_leave(it, &in, value) && room;
+}
+
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret)
 {
     daruma_str key, value;
     json_iter it = whole_open(body);
-    while (json_next(&it, &key, &value))
-        field_take(f, n, key, value);
+    while (json_step(&it, &key)) {
+        if (which < n && key_is(key, f[which].key) ? pass_items(&it, ret, a, &value) : json_pass(&it, &value))
+            field_take(f, n, key, value);
+        if (a && a->full)
+            return DARUMA_EFULL;
+    }
     if (whole_ok(&it))
         return DARUMA_OK;
     return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
+}
+
+daruma_status fields_of_body(daruma_str body, field *f, size_t n)
+{
+    return fields_of_request(body, f, n, n, NULL, NULL);
 }
 
 daruma_str text_of(convo *c, daruma_str value)

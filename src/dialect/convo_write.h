@@ -23,6 +23,13 @@ void fields_of(daruma_str object, field *f, size_t n);
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
 #define FIELDS(f) (f), sizeof(f) / sizeof *(f)
+/* The same, and the elements of the list that f[which] is (none when it is no list), seen in the same walk: histories
+ * are long. They live in the convo's arena; EFULL without memory. */
+typedef struct items {
+    daruma_str *p;
+    size_t n, cap;
+} items;
+daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret);
 
 json_iter quick_open(daruma_str value); /* json_open of what was checked before */
 /* The decoded text of a string; empty for anything else. In the convo's arena when it must be unescaped. */
