@@ -42,8 +42,9 @@ static void put_media(daruma_buf *out, const convo_part *p)
 
 static void put_piece(const convo *c, const convo_part *p, bool said, daruma_buf *out)
 {
-    daruma_str key, value;
-    if (p->raw.n && p->kind == PART_TEXT && json_is_object(p->raw) && lies_in(p->value, p->raw)) { /* edited */
+    daruma_str key, value, type = value_raw(json_get(p->raw, S("type")));
+    bool piece = str_ends(type, S("text")) || str_eq(type, S("refusal")); /* not a result that became a text */
+    if (p->kind == PART_TEXT && piece && lies_in(p->value, p->raw)) {
         splice s = splice_open(out, p->raw);
         while (splice_next(&s, &key, &value))
             if (value.p == p->value.p) {
