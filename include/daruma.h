@@ -478,6 +478,7 @@ typedef struct daruma_mend_policy {
     bool side_calls;                     /* a model may be asked on the side: summaries, explanations */
     bool summarize_on_compress;          /* large observations are summarised, else only masked */
     bool prune_orphans;                  /* calls without result are removed instead of answered (S-F12) */
+    bool json_summaries;                 /* summaries stand as PenguiFlow's JSON, large is measured so (P-F17, P-F22) */
     bool sends_any;                      /* what was shortened at all is sent, however long it still is (P-F7) */
     uint32_t max_compress_retries;       /* times one request is sent again shorter */
     int64_t compression_threshold_chars; /* longer observations are summarised, strictly (P-F17) */
@@ -519,6 +520,7 @@ enum daruma_event_flag {
     DARUMA_EVENT_SPENT = 1 << 0,   /* only when the conversation was shortened as often as it may be */
     DARUMA_EVENT_FAILED = 1 << 1,  /* counts calls that failed unmended; else those in all and the one to come */
     DARUMA_EVENT_SHRINKS = 1 << 2, /* tells how often the conversation was shortened */
+    DARUMA_EVENT_ON = 1 << 3,      /* only while recovery is switched on */
 };
 
 /* What people read instead of daruma's own words. `text` may hold {message}, {label}, {type}, {status}, {kind} and

@@ -32,6 +32,7 @@ enum { OFTEN = 64, STATUS_MAX = 999 };
     {                                                                                                                  \
         DARUMA_WHEN_##when, kind, remedy, flags, name, reason, strategy                                                \
     }
+#define ON    DARUMA_EVENT_ON
 #define WORDS (const char *const[])
 
 static const daruma_event_row silence[1]; /* a table without rows that is told of */
@@ -76,11 +77,11 @@ static const daruma_rung penguiflow_code[] = {
 /* P-F6 to P-F9: an attempt for every failure, no success after compression, none when nothing could be compressed,
  * a success for an apology. */
 static const daruma_event_row penguiflow_events[] = {
-    E(FAILED,   ANY,                    ANY,                     DARUMA_EVENT_SHRINKS, "error_recovery_attempt", NULL, NULL),
-    E(MENDED,   ANY,                    DARUMA_REMEDY_SUMMARISE, DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
-    E(BROKE,    ANY,                    ANY,                     0,                    "error_recovery_failed",  "compression_failed", NULL),
-    E(GIVEN_UP, DARUMA_CONTEXT_LENGTH,  ANY,                     DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
-    E(GIVEN_UP, DARUMA_INVALID_MESSAGE, ANY,                     0,                    "error_recovery_success", NULL, "graceful_failure"),
+    E(FAILED,   ANY,                    ANY,                     ON | DARUMA_EVENT_SHRINKS, "error_recovery_attempt", NULL, NULL),
+    E(MENDED,   ANY,                    DARUMA_REMEDY_SUMMARISE, ON | DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
+    E(BROKE,    ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
+    E(GIVEN_UP, DARUMA_CONTEXT_LENGTH,  ANY,                     ON | DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
+    E(GIVEN_UP, DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
 };
 
 #define PENGUIFLOW_TEXT                                                                                                \
@@ -202,7 +203,7 @@ static const daruma_text_row swarm_advice[] = {
     }
 #define PENGUIFLOW_MENDS                                                                                               \
     {                                                                                                                  \
-        .enabled = true, .side_calls = true, .summarize_on_compress = true, .sends_any = true,                         \
+        .enabled = true, .side_calls = true, .summarize_on_compress = true, .sends_any = true, .json_summaries = true, \
         .max_compress_retries = 1, .compression_threshold_chars = MEND_LARGE_CHARS                                     \
     }
 #define PENGUIFLOW(which, ladder)                                                                                      \

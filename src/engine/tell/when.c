@@ -48,7 +48,7 @@ static bool fits(const daruma_event_row *r, const daruma_event *e, daruma_when w
     bool spent = c->shrinks >= c->policy->mend.max_compress_retries;
     return r->when == when && (r->kind == ANY || (e->failure && (int)e->failure->kind == r->kind)) &&
            (r->remedy == ANY || (e->remedy && (int)e->remedy->remedy == r->remedy)) &&
-           (!(r->flags & DARUMA_EVENT_SPENT) || spent);
+           (!(r->flags & DARUMA_EVENT_SPENT) || spent) && (!(r->flags & DARUMA_EVENT_ON) || c->policy->enabled);
 }
 
 static void count(daruma_event *e, const daruma_event_row *r, const daruma_case *c)
