@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "dialect/dialect.h"
 #include "engine/mend/mend.h"
 #include <stdlib.h>
 
@@ -328,6 +329,147 @@ static void values_are_held_against_schemas(void **state)
     assert_true(schema_fits(S("{\"enum\":[{\"a\":1,\"b\":2}]}"), S("{\"b\":2.0,\"a\":1}"), NULL));
 }
 
+/* ---- calls ---- */
+
+#define ASK                                                                                                            \
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"tools\":[{\"type\":\"function\","        \
+    "\"function\":{\"name\":\"get_weather\",\"parameters\":{\"type\":\"object\",\"properties\":{\"city\":{\"type\":"   \
+    "\"string\"},\"days\":{\"type\":\"integer\"},\"now\":{\"type\":\"boolean\"},\"tags\":{\"type\":\"array\","         \
+    "\"items\""                                                                                                        \
+    ":{\"type\":\"string\"}},\"at\":{\"type\":\"object\",\"properties\":{\"lat\":{\"type\":\"number\"}}}},"            \
+    "\"required\":[\"city\"]}}},{\"type\":\"function\",\"function\":{\"name\":\"list_files\",\"parameters\":{"         \
+    "\"type\":\"object\",\"properties\":{\"dir\":{\"type\":\"string\"}}}}},{\"type\":\"function\",\"function\":{"      \
+    "\"name\":\"kanban_list\"}},{\"type\":\"function\",\"function\":{\"name\":\"kanban_link\"}},{\"type\":"            \
+    "\"custom\",\"custom\":{\"name\":\"shell\"}}]}"
+
+static convo ask(daruma_arena *a)
+{
+    convo c;
+    assert_int_equal(dialect_openai.read(S(ASK), a, &c), DARUMA_OK);
+    return c;
+}
+
+static void calls_are_held_against_their_tools(void **state)
+{
+    (void)state;
+    // clang-format off
+    static const struct { const char *name, *args; args_verdict verdict; const char *fixed, *as; } cases[] = {
+        {"get_weather", "{\"city\":\"Bonn\"}", ARGS_GOOD, "", "get_weather"},
+        {"get_weather", "```json\n{\"city\":\"Bonn\",}\n```", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"get_weather", "{'city': 'Bonn', 'now': True}", ARGS_REPAIRED, "{\"city\":\"Bonn\",\"now\":true}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":\"3\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\",\"days\":3}", "get_weather"},
+        {"get_weather", "{\"city\":5}", ARGS_REPAIRED, "{\"city\":\"5\"}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"now\":\"true\",\"tags\":\"x\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\",\"now\":true,\"tags\":[\"x\"]}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"at\":\"{\\\"lat\\\": 1.5}\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\",\"at\":{\"lat\": 1.5}}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"tags\":\"[\\\"a\\\",\\\"b\\\"]\",\"days\":null}", ARGS_REPAIRED, "{\"city\":\"Bonn\",\"tags\":[\"a\",\"b\"]}", "get_weather"},
+        {"get_weather", "\"{\\\"city\\\":\\\"Bonn\\\"}\"", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\"", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":2.5}", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "{\"city\":\"Bonn\",\"days\":\"three\"}", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "{}", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "[1]", ARGS_UNFIT, "", "get_weather"},
+        {"get_weather", "city is Bonn", ARGS_BROKEN, "", "get_weather"},
+        {"list_files", "", ARGS_REPAIRED, "{}", "list_files"},
+        {"list_files", "null", ARGS_REPAIRED, "{}", "list_files"},
+        {"list_files", "{\"dir\":null}", ARGS_REPAIRED, "{}", "list_files"},
+        {"kanban_list", "", ARGS_REPAIRED, "{}", "kanban_list"},
+        {"GetWeather", "{\"city\":\"Bonn\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"get-weather", "{\"city\":\"Bonn\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"functions.get_weather", "{\"city\":\"Bonn\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"mcp__sky__get_weather", "{\"city\":\"Bonn\"}", ARGS_REPAIRED, "{\"city\":\"Bonn\"}", "get_weather"},
+        {"kanban_lisk", "{}", ARGS_UNKNOWN_TOOL, "", "kanban_lisk"},
+        {"weather", "{\"city\":\"Bonn\"}", ARGS_UNKNOWN_TOOL, "", "weather"},
+        {"shell", "ls -l | wc", ARGS_GOOD, "", "shell"},
+    };
+    // clang-format on
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_arena a = fresh();
+        convo c = ask(&a);
+        args_check got = mend_args(&c, str_of(cases[i].name), str_of(cases[i].args), false, &a);
+        if (got.verdict != cases[i].verdict)
+            fail_msg("%s(%s): verdict %d, " STR_FMT, cases[i].name, cases[i].args, got.verdict, STR_ARG(got.why));
+        assert_str(got.fixed, cases[i].fixed);
+        assert_str(got.name, cases[i].as);
+        assert_true(got.why.n <= 1000);
+        assert_int_equal(got.why.n > 0, got.verdict >= ARGS_UNKNOWN_TOOL);
+    }
+}
+
+static void the_model_is_told_what_and_where(void **state)
+{
+    (void)state;
+    daruma_arena a = fresh();
+    convo c = ask(&a);
+    assert_str(mend_args(&c, S("get_weather"), S("{\"days\":\"three\",\"now\":true}"), false, &a).why,
+               "The arguments of `get_weather` are wrong:\n"
+               "- `city`: expected a value, it is required: \"string\"\n"
+               "- `days`: expected integer, got string \"three\"\n"
+               "They should look like this: {\"city\":<string>,\"days\":<integer>,\"now\":true}");
+    daruma_str why = mend_args(&c, S("kanban_lisk"), S("{}"), false, &a).why;
+    assert_true(str_find(why, S("`kanban_lisk`")) != STR_NONE && str_find(why, S("`kanban_list`")) != STR_NONE);
+    char huge[5000];
+    memset(huge, 'x', sizeof huge);
+    assert_true(mend_args(&c, (daruma_str){huge, sizeof huge}, S("{}"), false, &a).why.n <= 1000);
+}
+
+static void what_was_cut_by_its_length_is_never_repaired(void **state)
+{
+    (void)state;
+    daruma_arena a = fresh();
+    convo c = ask(&a);
+    assert_true(mend_args_cut(FINISH_LENGTH, S("{\"city\":\"Bo")));
+    assert_true(mend_args_cut(FINISH_WINDOW, S("")));
+    assert_false(mend_args_cut(FINISH_LENGTH, S("{\"city\":\"Bonn\"}")));
+    assert_false(mend_args_cut(FINISH_CALLS, S("{\"city\":\"Bo")));
+    args_check got = mend_args(&c, S("get_weather"), S("{\"city\":\"Bo"), true, &a);
+    assert_int_equal(got.verdict, ARGS_BROKEN);
+    assert_true(str_find(got.why, S("several parts")) != STR_NONE);
+    /* Nor half a file, whatever the finish reason says. */
+    char args[600];
+    memset(args, 'x', sizeof args);
+    memcpy(args, "{\"city\":\"", 9);
+    assert_int_equal(mend_args(&c, S("get_weather"), (daruma_str){args, sizeof args}, false, &a).verdict, ARGS_BROKEN);
+}
+
+static void the_model_is_asked_again(void **state)
+{
+    (void)state;
+    static const dialect *const all[] = {&dialect_openai, &dialect_anthropic, &dialect_openai_responses,
+                                         &dialect_gemini};
+    static const char *const bodies[] = {
+        "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
+        "{\"model\":\"m\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}",
+        "{\"model\":\"m\",\"input\":\"hi\"}",
+        "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hi\"}]}]}",
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i]->read)
+            continue;
+        for (int empty = 0; empty < 2; empty++) {
+            daruma_arena a = fresh();
+            convo c;
+            mend_report rep = {0};
+            convo_part parts[] = {
+                {.kind = PART_THINKING, .text = S("hm"), .ready = true},
+                {.kind = PART_TEXT, .text = S("I look."), .ready = true},
+                {.kind = PART_CALL, .name = S("get_weather"), .id = S("c1"), .text = S("{broken"), .ready = true},
+            };
+            turn bad = {.message = {.role = CONVO_ASSISTANT, .parts = parts, .nparts = empty ? 1 : 3}};
+            assert_int_equal(all[i]->read(str_of(bodies[i]), &a, &c), DARUMA_OK);
+            assert_true(mend_ask_again(&c, &bad, S("- `city`: expected string"), &rep));
+            daruma_buf b = buf_in(&a);
+            all[i]->write(&c, &b);
+            daruma_str body = buf_str(&b);
+            assert_true(json_valid(body) && mend_did(&rep));
+            assert_true(str_find(body, S("expected string")) != STR_NONE);
+            assert_int_equal(str_find(body, S("{broken")) != STR_NONE, !empty);
+            assert_true(str_find(body, S("tool_calls")) == STR_NONE && str_find(body, S("tool_use")) == STR_NONE);
+            assert_true(str_find(body, S("hm")) == STR_NONE);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +483,10 @@ int main(void)
         cmocka_unit_test(depth_and_size_are_bounded),
         cmocka_unit_test(schemas_are_lowered),
         cmocka_unit_test(values_are_held_against_schemas),
+        cmocka_unit_test(calls_are_held_against_their_tools),
+        cmocka_unit_test(the_model_is_told_what_and_where),
+        cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),
+        cmocka_unit_test(the_model_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,155 @@
+/* again.c - asking a model once more: with what was wrong in its answer, or to go on where it broke off. What it said
+ * stands before that as its own words, so that it sees what it is asked about. */
+#include "engine/mend/history.h"
+#include "engine/mend/value.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* The newest message on the wire; NULL when there is none. */
+static convo_message *newest(convo *c)
+{
+    size_t at = history_before(c, c->nmessages);
+    return at == STR_NONE ? NULL : &c->messages[at];
+}
+
+static bool calls(const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_CALL && !m->parts[i].dropped)
+            return true;
+    return false;
+}
+
+static void add_text(convo *c, convo_message *m, daruma_str text)
+{
+    convo_part *p = m ? convo_insert_part(c, m, m->nparts, PART_TEXT) : NULL;
+    if (p)
+        history_text(c, m, p, text);
+    else
+        c->full = true;
+}
+
+/* An answer that the client had begun for the model goes on in its message. */
+static void say_as_model(convo *c, daruma_str text)
+{
+    convo_message *m = newest(c);
+    if (!m || m->role != CONVO_ASSISTANT || (c->quirks & WIRE_FLAT) || calls(m))
+        m = convo_insert_message(c, c->nmessages, CONVO_ASSISTANT);
+    add_text(c, m, text);
+}
+
+static void say_as_user(convo *c, daruma_str text)
+{
+    convo_message *m = newest(c);
+    bool users = m && (m->role == CONVO_USER || (m->role == CONVO_TOOL && (c->quirks & WIRE_RESULTS_IN_USER)));
+    if (users && (c->quirks & WIRE_ALTERNATE) && !(c->quirks & WIRE_FLAT))
+        add_text(c, m, text);
+    else
+        history_say(c, c->nmessages, text);
+}
+
+/* ---- what was wrong ---- */
+
+/* What the model said, in words: its calls have no results and may be no JSON, so they are told. */
+static daruma_str told(convo *c, const turn *bad)
+{
+    daruma_buf b = buf_in(c->arena);
+    for (size_t i = 0; i < bad->message.nparts; i++) {
+        const convo_part *p = &bad->message.parts[i];
+        if (p->dropped || (p->kind != PART_TEXT && p->kind != PART_CALL))
+            continue;
+        daruma_str text = convo_part_text(c, p);
+        size_t room = b.n < ASK_ANSWER_BYTES_MAX ? ASK_ANSWER_BYTES_MAX - b.n : 0;
+        bool cut = text.n > room;
+        text = str_sub(text, 0, room);
+        while (cut && text.n && ((unsigned char)text.p[text.n - 1] & 0xc0) == 0x80)
+            text.n--;
+        if (cut && text.n && (unsigned char)text.p[text.n - 1] >= 0xc0)
+            text.n--;
+        if (b.n && (text.n || p->kind == PART_CALL))
+            BUF_LIT(&b, "\n\n");
+        if (p->kind == PART_CALL) {
+            BUF_LIT(&b, "(call of the tool ");
+            buf_put(&b, str_sub(p->name, 0, 128));
+            BUF_LIT(&b, ", not carried out, with the arguments: ");
+            buf_put(&b, text);
+            buf_putz(&b, cut ? " ...)" : ")");
+        } else {
+            buf_put(&b, text);
+        }
+    }
+    c->full |= b.full;
+    return str_trim(buf_str(&b));
+}
+
+bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
+{
+    daruma_buf b = buf_in(c->arena);
+    daruma_str said = bad ? told(c, bad) : (daruma_str){0};
+    bool called = bad && calls(&bad->message);
+    if (said.n)
+        say_as_model(c, said);
+    if (called)
+        BUF_LIT(&b, "Your last tool call could not be carried out.\n");
+    else
+        buf_putz(&b, said.n ? "Your last answer could not be used.\n" : "Your last answer was empty.\n");
+    buf_put(&b, str_trim(why));
+    if (called)
+        BUF_LIT(
+            &b,
+            "\nCall the tool again, as a tool call and not in words, with arguments that are one valid JSON object.");
+    else
+        buf_putz(&b, said.n ? "\nAnswer again, with that corrected, and with nothing else." : "\nPlease answer.");
+    c->full |= b.full;
+    say_as_user(c, buf_str(&b));
+    rep->messages_mended += 1 + (said.n > 0);
+    mend_say(rep, "the model was asked again and told what was wrong");
+    return !c->full;
+}
+
+/* ---- where it broke off ---- */
+
+bool mend_can_prefill(const convo *c)
+{
+    /* Anthropic refuses a begun answer when thinking is on or a tool is forced. */
+    return (c->quirks & WIRE_PREFILL) && c->set.thinking != 1 && c->set.choice != CHOICE_ANY &&
+           c->set.choice != CHOICE_ONE;
+}
+
+/* Its last words: from the border of a word, or at least of a character. */
+static daruma_str last_words(daruma_str text)
+{
+    size_t from = text.n > JOIN_TAIL_BYTES ? text.n - JOIN_TAIL_BYTES : 0, at = from;
+    while (from && at < text.n && !ch_space(text.p[at]))
+        at++;
+    at = at + JOIN_OVERLAP_BYTES_MIN < text.n ? at : from;
+    while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
+        at++;
+    return str_trim(str_from(text, at));
+}
+
+bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep)
+{
+    daruma_str text = so_far;
+    while (text.n && ch_space(text.p[text.n - 1])) /* Anthropic: must not end with trailing white space */
+        text.n--;
+    if (!str_trim(text).n)
+        return false;
+    say_as_model(c, text);
+    if (!prefill || !mend_can_prefill(c)) {
+        daruma_buf b = buf_in(c->arena);
+        BUF_LIT(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n");
+        buf_put(&b, last_words(text));
+        BUF_LIT(
+            &b,
+            "\n\nGo on exactly there. Begin by repeating these last words unchanged, then write what comes next. No "
+            "introduction, no apology, and nothing of what comes before.");
+        c->full |= b.full;
+        say_as_user(c, buf_str(&b));
+    }
+    rep->messages_mended++;
+    mend_say(rep, "the model was asked to go on after %zu bytes", so_far.n);
+    return !c->full;
+}

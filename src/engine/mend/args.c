@@ -1,0 +1,282 @@
+/* args.c - a tool call as the model wrote it against the tools of the request: strict first, then repaired, then
+ * coerced without loss, and never without fitting the schema in the end. What cannot be made good is told to the model:
+ * where, what was expected, what came, and how it should look. */
+#include "engine/mend/args.h"
+#include "engine/mend/value.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* ---- which tool ---- */
+
+/* A name without what models and their servers put before it: "functions.get_weather", "default_api:x",
+ * "mcp__server__x". */
+static daruma_str bare_name(daruma_str name)
+{
+    static const char *const prefixes[] = {"functions.", "functions:",   "tools.",
+                                           "tool.",      "default_api.", "default_api:"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (str_istarts(name, str_of(prefixes[i])))
+            return str_from(name, strlen(prefixes[i]));
+    if (str_starts(name, S("mcp__"))) {
+        size_t at = str_find(str_from(name, 5), S("__"));
+        if (at != STR_NONE)
+            return str_from(name, 5 + at + 2);
+    }
+    return name;
+}
+
+/* The one tool whose name is this but for case, '_', '-' or a known prefix; NULL when there is none, or two. */
+static const convo_tool *tool_like(const convo *c, daruma_str name)
+{
+    const convo_tool *hit = NULL;
+    for (int step = 0; step < 2; step++) {
+        for (size_t i = 0; i < c->ntools; i++) {
+            daruma_str of = c->tools[i].name;
+            if (!of.n || !(step ? name_same(bare_name(of), bare_name(name)) : name_same(of, name)))
+                continue;
+            if (hit)
+                return NULL;
+            hit = &c->tools[i];
+        }
+        if (hit)
+            return hit;
+    }
+    return NULL;
+}
+
+static size_t shared_bytes(daruma_str a, daruma_str b)
+{
+    size_t n = 0;
+    while (n < a.n && n < b.n && ch_ieq(a.p[n], b.p[n]))
+        n++;
+    return n;
+}
+
+/* The nearest names, nearest first. */
+static size_t nearest(const convo *c, daruma_str name, daruma_str out[ARGS_SUGGEST_MAX])
+{
+    size_t score[ARGS_SUGGEST_MAX], n = 0;
+    daruma_str want = bare_name(name);
+    for (size_t i = 0; i < c->ntools; i++) {
+        daruma_str of = c->tools[i].name, bare = bare_name(of);
+        if (!of.n)
+            continue;
+        size_t far = str_distance(want, bare, 64), near = shared_bytes(want, bare);
+        far = far > near / 2 ? far - near / 2 : 0;
+        size_t at = n;
+        while (at && score[at - 1] > far)
+            at--;
+        if (at == ARGS_SUGGEST_MAX)
+            continue;
+        n += n < ARGS_SUGGEST_MAX;
+        for (size_t k = n - 1; k > at; k--)
+            score[k] = score[k - 1], out[k] = out[k - 1];
+        score[at] = far;
+        out[at] = of;
+    }
+    return n;
+}
+
+/* ---- words ---- */
+
+/* `s`, cut at the border of a character to what room is left for what follows. */
+static void put_cut(daruma_buf *b, daruma_str s, size_t keep)
+{
+    size_t room = b->cap > b->n + keep ? b->cap - b->n - keep : 0;
+    if (s.n > room) {
+        s.n = room;
+        while (s.n && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
+            s.n--;
+    }
+    buf_put(b, s);
+}
+
+static daruma_buf why_open(daruma_arena *a)
+{
+    char *room = arena_take(a, ARGS_WHY_BYTES_MAX, 1);
+    return room ? buf_over(room, ARGS_WHY_BYTES_MAX) : (daruma_buf){0};
+}
+
+static daruma_str why_unknown(const convo *c, daruma_str name, daruma_arena *a)
+{
+    daruma_str near[ARGS_SUGGEST_MAX];
+    daruma_buf b = why_open(a);
+    size_t n = nearest(c, name, near);
+    BUF_LIT(&b, "There is no tool `");
+    put_cut(&b, str_sub(name, 0, 128), 400);
+    BUF_LIT(&b, "`.");
+    for (size_t i = 0; i < n; i++) {
+        buf_putz(&b, i ? ", `" : " The tools with the most similar names are `");
+        put_cut(&b, str_sub(near[i], 0, 128), 200);
+        BUF_LIT(&b, "`");
+    }
+    buf_putz(&b, n ? ". Call one of the tools you were given." : "");
+    return buf_str(&b);
+}
+
+/* The arguments as they should look: what is there and fits stays, what is required gets a mark of its type. */
+static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value)
+{
+    daruma_str root = schema, key, s, given;
+    schema = schema_follow(root, schema);
+    daruma_str required = json_get(schema, S("required"));
+    bool first = true;
+    buf_putc(b, '{');
+    for (json_iter it = json_open(json_get(schema, S("properties"))); json_next(&it, &key, &s);) {
+        bool must = false;
+        daruma_str name;
+        for (json_iter names = json_open(required); json_next(&names, NULL, &name);)
+            must |= json_is_string(name) && str_eq(str_sub(name, 1, name.n - 2), key);
+        given = json_is_object(value) ? json_get(value, key) : (daruma_str){0};
+        if (!must && !given.n)
+            continue;
+        if (!first)
+            buf_putc(b, ',');
+        first = false;
+        buf_putc(b, '"');
+        buf_put(b, str_sub(key, 0, 64));
+        BUF_LIT(b, "\":");
+        s = schema_follow(root, s);
+        daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
+        if (given.n && schema_fits_in(root, s, given, NULL)) {
+            buf_put(b, given.n <= 80 ? given : S("\"...\""));
+        } else if (json_is_array(list)) {
+            BUF_LIT(b, "<one of ");
+            buf_put(b, str_sub(list, 0, 120));
+            buf_putc(b, '>');
+        } else {
+            buf_putc(b, '<');
+            buf_put(b, json_is_string(type) ? str_sub(type, 1, type.n - 2) : S("value"));
+            buf_putc(b, '>');
+        }
+    }
+    buf_putc(b, '}');
+}
+
+/* `problems` is what schema_fits wrote, or one line about JSON. */
+static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str value, daruma_arena *a)
+{
+    enum { SKELETON_BYTES_MAX = 400 };
+    char room[SKELETON_BYTES_MAX];
+    daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
+    put_skeleton(&skeleton, t->schema, value);
+    bool shows = t->schema.n && !skeleton.full;
+    BUF_LIT(&b, "The arguments of `");
+    put_cut(&b, str_sub(t->name, 0, 128), 0);
+    BUF_LIT(&b, "` are wrong:\n");
+    put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
+    if (b.n && b.p[b.n - 1] != '\n' && b.n < b.cap)
+        buf_putc(&b, '\n');
+    if (shows) {
+        BUF_LIT(&b, "They should look like this: ");
+        buf_put(&b, buf_str(&skeleton));
+    }
+    return buf_str(&b);
+}
+
+/* ---- the check ---- */
+
+static args_check wrong(args_verdict v, daruma_str name, daruma_str why)
+{
+    return (args_check){.verdict = v, .name = name, .why = why};
+}
+
+/* Has a long text been left open at the end? Closing its quote would run a tool with half of it. */
+static bool half_written(daruma_str args)
+{
+    size_t at = args.n;
+    while (at && !(args.p[at - 1] == '"' && (at < 2 || args.p[at - 2] != '\\')))
+        at--;
+    return args.n - at > ARGS_CUT_STRING_BYTES_MAX;
+}
+
+static bool takes_nothing(daruma_str schema)
+{
+    return !json_count(json_get(schema_follow(schema, schema), S("required")));
+}
+
+/* Any text is right: a tool of OpenAI's kind "custom" takes text, no JSON. */
+static bool is_freeform(const convo_tool *t)
+{
+    return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
+}
+
+static args_check check_value(const convo_tool *t, args_check good, daruma_str value, daruma_arena *a)
+{
+    char room[ARGS_WHY_BYTES_MAX];
+    daruma_str schema = t->schema, root = {0};
+    if (!schema.n || !json_whole(schema, &root) || schema_fits_in(root, root, value, NULL)) {
+        if (json_is_object(value) || !schema.n)
+            return good;
+    }
+    daruma_str object = value, text = json_text(value, a), whole = {0};
+    if (json_is_string(value) && json_whole(text, &whole) && json_is_object(whole))
+        object = whole; /* encoded twice */
+    else if (json_is_string(value) && (whole = json_repair(text, a, NULL)).n && json_is_object(whole))
+        object = whole;
+    else if (json_is_null(value) && takes_nothing(root))
+        object = S("{}");
+    daruma_str better = root.n ? args_coerce(root, object, a) : object;
+    daruma_buf why = buf_over(room, sizeof room);
+    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why)) {
+        good.verdict = ARGS_REPAIRED;
+        good.fixed = better;
+        return good;
+    }
+    if (!why.n && !json_is_object(object)) {
+        BUF_LIT(&why, "- expected a JSON object, got ");
+        buf_putz(&why, value_type(object));
+    }
+    return wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a));
+}
+
+args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a)
+{
+    const convo_tool *t = convo_tool_find(c, name);
+    args_check good = {.verdict = ARGS_GOOD, .name = name};
+    convo_tool none = {.name = name};
+    daruma_str value = {0};
+    if (!t && c->ntools && !(t = tool_like(c, name)))
+        return wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
+    t = t ? t : &none; /* a request whose tools live elsewhere: only its JSON can be judged */
+    if (!str_eq(t->name, name)) {
+        good.verdict = ARGS_REPAIRED;
+        good.name = t->name;
+        good.fixed = args;
+    }
+    if (is_freeform(t))
+        return good;
+    daruma_str root = {0};
+    json_whole(t->schema, &root);
+    if (!str_trim(args).n && !cut) {
+        if (takes_nothing(root)) {
+            good.verdict = ARGS_REPAIRED;
+            good.fixed = S("{}");
+            return good;
+        }
+        return wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
+    }
+    if (!json_whole(args, &value)) {
+        bool open = false;
+        if (cut)
+            return wrong(ARGS_BROKEN, good.name,
+                         why_wrong(t,
+                                   S("- they were cut off: the answer was longer than it may be. Send less at once, "
+                                     "write large content in several parts."),
+                                   S("{}"), a));
+        value = json_repair(args, a, &open);
+        if (!value.n || (open && half_written(args)))
+            return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
+        good.verdict = ARGS_REPAIRED;
+        good.fixed = value;
+    }
+    return check_value(t, good, value, a);
+}
+
+bool mend_args_cut(turn_finish finish, daruma_str args)
+{
+    return (finish == FINISH_LENGTH || finish == FINISH_WINDOW) && !json_valid(args);
+}

@@ -1,0 +1,157 @@
+/* coerce.c - a value written as its schema wants it, where nothing is lost by it: "3" for 3, one for a list of one, an
+ * object in a string, null for what may be left out. */
+#include "engine/mend/args.h"
+#include "engine/mend/value.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+typedef struct coercion {
+    daruma_str root;
+    daruma_arena *a;
+    daruma_buf *out;
+    int depth;
+    uint32_t steps;
+} coercion;
+
+static void put(coercion *c, daruma_str schema, daruma_str value);
+
+static bool fits_here(const coercion *c, daruma_str schema, daruma_str value)
+{
+    return schema_fits_in(c->root, schema, value, NULL);
+}
+
+/* The text of a string that is JSON of `type`, else empty. */
+static daruma_str within(coercion *c, daruma_str string, const char *type)
+{
+    daruma_str text = json_text(string, c->a), value = {0};
+    bool cut = false;
+    if (!json_whole(text, &value) && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0))
+        value = text.n && (text.p[0] == '{' || text.p[0] == '[') ? json_repair(text, c->a, &cut) : (daruma_str){0};
+    const char *is = value.n && !cut ? value_type(value) : "";
+    return strcmp(is, type) == 0 || (strcmp(type, "number") == 0 && strcmp(is, "integer") == 0) ? value
+                                                                                                : (daruma_str){0};
+}
+
+/* A plain value as a string. */
+static void put_quoted(coercion *c, daruma_str value)
+{
+    buf_putc(c->out, '"');
+    buf_put(c->out, value);
+    buf_putc(c->out, '"');
+}
+
+/* `value` is of no type that `schema` takes: another spelling of it may be. False: there is none. */
+static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
+{
+    static const char *const types[] = {"integer", "number", "boolean", "object", "array"};
+    for (size_t i = 0; json_is_string(value) && i < sizeof types / sizeof *types; i++) {
+        daruma_str v = schema_takes(schema, types[i]) ? within(c, value, types[i]) : (daruma_str){0};
+        if (v.n) {
+            put(c, schema, v);
+            return true;
+        }
+    }
+    if (schema_takes(schema, "string") && (json_is_number(value) || value.p[0] == 't' || value.p[0] == 'f')) {
+        put_quoted(c, value);
+        return true;
+    }
+    daruma_str items = json_get(schema, S("items"));
+    if (schema_takes(schema, "array") && json_is_object(items) && !json_is_null(value)) {
+        buf_putc(c->out, '[');
+        put(c, items, value);
+        buf_putc(c->out, ']');
+        return true;
+    }
+    return false;
+}
+
+static bool is_listed(daruma_str names, daruma_str key)
+{
+    daruma_str name;
+    for (json_iter it = json_open(names); json_next(&it, NULL, &name);)
+        if (json_is_string(name) && str_eq(str_sub(name, 1, name.n - 2), key))
+            return true;
+    return false;
+}
+
+static void put_object(coercion *c, daruma_str schema, daruma_str value)
+{
+    daruma_str properties = json_get(schema, S("properties")), required = json_get(schema, S("required")), key, v;
+    bool first = true;
+    buf_putc(c->out, '{');
+    for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
+        daruma_str s = json_get(properties, key);
+        if (json_is_null(v) && s.n && !is_listed(required, key) && !fits_here(c, s, v))
+            continue; /* null for what may be left out */
+        if (!first)
+            buf_putc(c->out, ',');
+        first = false;
+        buf_putc(c->out, '"');
+        buf_put(c->out, key);
+        BUF_LIT(c->out, "\":");
+        put(c, s, v);
+    }
+    buf_putc(c->out, '}');
+}
+
+static void put_array(coercion *c, daruma_str schema, daruma_str value)
+{
+    daruma_str items = json_get(schema, S("items")), v;
+    bool first = true;
+    buf_putc(c->out, '[');
+    for (json_iter it = json_open(value); json_next(&it, NULL, &v);) {
+        if (!first)
+            buf_putc(c->out, ',');
+        first = false;
+        put(c, items, v);
+    }
+    buf_putc(c->out, ']');
+}
+
+/* The first alternative that it fits after all. */
+static bool put_choice(coercion *c, daruma_str list, daruma_str value)
+{
+    daruma_str s;
+    size_t from = c->out->n;
+    for (json_iter it = json_open(list); json_next(&it, NULL, &s);) {
+        put(c, s, value);
+        if (!c->out->full && fits_here(c, s, str_from(buf_str(c->out), from)))
+            return true;
+        c->out->n = from;
+    }
+    return false;
+}
+
+static void put(coercion *c, daruma_str schema, daruma_str value)
+{
+    schema = schema_follow(c->root, schema);
+    if (!json_is_object(schema) || c->depth == SCHEMA_DEPTH_MAX || c->steps++ >= SCHEMA_STEPS_MAX ||
+        fits_here(c, schema, value)) {
+        buf_put(c->out, value);
+        return;
+    }
+    c->depth++;
+    daruma_str any = json_get(schema, S("anyOf")), one = json_get(schema, S("oneOf"));
+    bool done = (any.n && put_choice(c, any, value)) || (one.n && put_choice(c, one, value));
+    if (!done && !any.n && !one.n) {
+        if (!schema_takes(schema, value_type(value)))
+            done = put_otherwise(c, schema, value);
+        else if (json_is_object(value) || json_is_array(value)) {
+            (json_is_object(value) ? put_object : put_array)(c, schema, value);
+            done = true;
+        }
+    }
+    if (!done)
+        buf_put(c->out, value);
+    c->depth--;
+}
+
+daruma_str args_coerce(daruma_str schema, daruma_str value, daruma_arena *a)
+{
+    daruma_buf out = buf_in(a);
+    coercion c = {.root = schema, .a = a, .out = &out};
+    put(&c, schema, value);
+    return out.full || a->full || !json_valid(buf_str(&out)) ? (daruma_str){0} : buf_str(&out);
+}

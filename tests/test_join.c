@@ -1,0 +1,256 @@
+/* One text of two pieces: what is repeated goes, what cannot be joined for sure is said to be so. */
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "dialect/dialect.h"
+#include "engine/mend/mend.h"
+#include <stdlib.h>
+
+static char memory[4 << 20];
+
+static const char *const texts[] = {
+    "The quick brown fox jumps over a lazy dog. Then it sleeps until noon, and nobody knows where; its den was never "
+    "found. \"Why?\" asked Anna. Because foxes hide well, and because this one was clever: it moved each week.\n\nIn "
+    "spring we went looking again, with three maps and 12 lamps.",
+    "```python\ndef area(w, h):\n    \"\"\"Width times height.\"\"\"\n    if w < 0 or h < 0:\n        raise "
+    "ValueError(\"no\")\n"
+    "    return w * h\n\n\nfor name, size in sizes.items():\n    print(f\"{name}: {area(*size)}\")\n```\nRun it with "
+    "python3.",
+    "\xe6\x98\x94\xe3\x80\x85\xe3\x80\x81\xe3\x81\x82\xe3\x82\x8b\xe3\x81\xa8\xe3\x81\x93\xe3\x82\x8d\xe3\x81\xab"
+    "\xe3\x81\x8a\xe3\x81\x98\xe3\x81\x84\xe3\x81\x95\xe3\x82\x93\xe3\x81\xa8\xe3\x81\x8a\xe3\x81\xb0\xe3\x81\x82"
+    "\xe3\x81\x95\xe3\x82\x93\xe3\x81\x8c\xe3\x81\x84\xe3\x81\xbe\xe3\x81\x97\xe3\x81\x9f\xe3\x80\x82",
+    "Tests: \xf0\x9f\x98\x80 passed, \xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd good, \xf0\x9f\x94\xa5 hot; caf\xc3\xa9 "
+    "na\xc3\xafve "
+    "\xe2\x80\x94 done \xf0\x9f\x8e\x89 for today, tomorrow we go on.",
+};
+
+static bool between_characters(daruma_str s, size_t at)
+{
+    return at == 0 || at >= s.n || ((unsigned char)s.p[at] & 0xc0) != 0x80;
+}
+
+/* The verdict when `fresh` comes in pieces of `step` bytes. */
+static join_result feed(daruma_str so_far, daruma_str fresh, size_t step)
+{
+    for (size_t n = step; n < fresh.n; n += step) {
+        join_result r = join_find(so_far, str_sub(fresh, 0, n), false, false);
+        if (r.verdict != JOIN_MORE)
+            return r;
+    }
+    return join_find(so_far, fresh, true, false);
+}
+
+static void a_repetition_is_skipped_wherever_it_was_cut(void **state)
+{
+    (void)state;
+    size_t joined = 0, unsure = 0;
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        daruma_str text = str_of(texts[t]);
+        for (size_t cut = 1; cut < text.n; cut++) {
+            if (!between_characters(text, cut))
+                continue;
+            for (size_t over = 0; over <= 200 && over <= cut; over++) {
+                if (!between_characters(text, cut - over))
+                    continue;
+                daruma_str so_far = str_sub(text, 0, cut), fresh = str_from(text, cut - over);
+                join_result r = feed(so_far, fresh, 7);
+                bool word = false;
+                for (size_t i = 0; i < over; i++)
+                    word |= ch_word(fresh.p[i]);
+                if (r.verdict == JOIN_UNSURE && (over < JOIN_OVERLAP_BYTES_MIN || !word)) {
+                    unsure++;
+                    continue;
+                }
+                if (r.verdict != JOIN_AT || r.skip != over)
+                    fail_msg("text %zu, cut at %zu, %zu repeated: verdict %d, skip %zu", t, cut, over, r.verdict,
+                             r.skip);
+                assert_true(between_characters(fresh, r.skip));
+                joined++;
+            }
+        }
+    }
+    assert_true(joined > 5 * unsure);
+}
+
+static void any_split_gives_the_same(void **state)
+{
+    (void)state;
+    char long_text[9000];
+    uint32_t dice = 12345;
+    for (size_t i = 0; i < sizeof long_text; i++) {
+        dice = dice * 1664525u + 1013904223u;
+        long_text[i] = i % 9 == 8 ? ' ' : (char)('a' + (dice >> 16) % 26);
+    }
+    daruma_str text = {long_text, sizeof long_text};
+    static const size_t cuts[] = {100, 511, 512, 600, 4000, 8000}, overs[] = {0, 20, 90, 100, 500, 600, 4000, 8000};
+    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++)
+        for (size_t o = 0; o < sizeof overs / sizeof *overs; o++) {
+            if (overs[o] > cuts[c])
+                continue;
+            daruma_str so_far = str_sub(text, 0, cuts[c]), fresh = str_from(text, cuts[c] - overs[o]);
+            join_result want = join_find(so_far, fresh, true, false);
+            for (size_t step = 1; step < 700; step += 83) {
+                join_result r = feed(so_far, fresh, step);
+                assert_int_equal(r.verdict, want.verdict);
+                assert_int_equal(r.skip, want.skip);
+            }
+            if (overs[o]) {
+                assert_int_equal(want.verdict, JOIN_AT);
+                assert_int_equal(want.skip, overs[o]);
+            }
+        }
+}
+
+typedef struct join_case {
+    const char *so_far, *fresh, *whole; /* NULL: nobody can be sure */
+} join_case;
+
+static void seams_are_found_or_refused(void **state)
+{
+    (void)state;
+    static const join_case cases[] = {
+        {"The quick brown fox ju", "quick brown fox jumps.", "The quick brown fox jumps."},
+        {"The quick brown fox ju", "... quick brown fox jumps.", "The quick brown fox jumps."},
+        {"The quick brown fox ju", "\xe2\x80\xa6quick brown fox jumps.", "The quick brown fox jumps."},
+        {"The quick brown fox ju", "Sure, continuing: quick brown fox jumps.", "The quick brown fox jumps."},
+        {"The quick brown fox ju", "Here is the rest:\n\n```text\nquick brown fox jumps.",
+         "The quick brown fox jumps."},
+        {"The quick brown fox ju", "The quick brown fox jumps.", "The quick brown fox jumps."},
+        {"He", "Hello there", "Hello there"},
+        {"The first point is done.\n\n", "first point is done.\n\nThe second",
+         "The first point is done.\n\nThe second"},
+        {"The first point is done.\n\n", "first point is done. The second", "The first point is done.\n\n The second"},
+        {"She sat on the", "the mat.", "She sat on the mat."},
+        {"She sat on", " the mat.", "She sat on the mat."},
+        {"She sat", ", then stood.", "She sat, then stood."},
+        {"She sat on ", "the mat.", "She sat on the mat."},
+        {"Then we went to", "tomorrow's fair", NULL},
+        {"The quick", "brown fox", NULL},
+        {"The quick brown", "Sure, continuing: fox jumps", NULL},
+        {"The quick brown fox.", "I am sorry, I lost my way.", NULL},
+        {"The quick brown fox", "\n\nContinuing here", NULL},
+        {"The quick brown fox jumps", "A fast brown fox leaps", NULL},
+        {"|------------", "-------------|", NULL},
+        {"The quick brown fox", "", NULL},
+        {"The quick brown fox", "   ", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_str so_far = str_of(cases[i].so_far), fresh = str_of(cases[i].fresh);
+        join_result r = join_find(so_far, fresh, true, false);
+        if (r.verdict != (cases[i].whole ? JOIN_AT : JOIN_UNSURE))
+            fail_msg("%s|%s: verdict %d", cases[i].so_far, cases[i].fresh, r.verdict);
+        if (!cases[i].whole)
+            continue;
+        char room[200];
+        daruma_buf b = buf_over(room, sizeof room);
+        buf_put(&b, so_far);
+        buf_put(&b, str_from(fresh, r.skip));
+        assert_str(buf_str(&b), cases[i].whole);
+    }
+}
+
+static void what_was_begun_for_the_model_goes_on_exactly(void **state)
+{
+    (void)state;
+    assert_int_equal(join_find(S("a b"), S("Zebra"), false, true).skip, 0);
+    join_result r = join_find(S("done.\n\n"), S("\n\nNext"), false, true);
+    assert_int_equal(r.verdict, JOIN_AT);
+    assert_int_equal(r.skip, 2);
+    assert_int_equal(join_find(S("done.\n\n"), S("\n"), false, true).verdict, JOIN_MORE);
+    assert_int_equal(join_find(S("done.\n\n"), S("Next"), false, true).skip, 0);
+    assert_int_equal(join_find(S("done. "), S(" x"), false, true).skip, 1);
+}
+
+static void arguments_are_only_appended_to(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    daruma_str schema = S("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}");
+    assert_true(join_args(S("{\"a\""), S(": 12}"), schema, &a));
+    assert_true(join_args(S("{\"a\":1"), S("2}"), S(""), &a));
+    assert_false(join_args(S("{\"a\""), S(":\"x\"}"), schema, &a));
+    assert_false(join_args(S("{\"a\""), S("{\"a\":1}"), schema, &a));
+    assert_false(join_args(S("{\"a\":1}"), S(""), schema, &a));
+    assert_false(join_args(S("["), S("1]"), S(""), &a));
+}
+
+/* ---- asking to go on ---- */
+
+static convo read_with(const dialect *d, const char *body, daruma_arena *a)
+{
+    convo c;
+    assert_int_equal(d->read(str_of(body), a, &c), DARUMA_OK);
+    return c;
+}
+
+static daruma_str written(const dialect *d, const convo *c, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    d->write(c, &b);
+    assert_false(b.full);
+    assert_true(json_valid(buf_str(&b)));
+    return buf_str(&b);
+}
+
+#define CHAT_ASK   "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"
+#define CLAUDE_ASK "{\"model\":\"m\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"
+
+static void the_model_is_asked_to_go_on(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    mend_report rep = {0};
+    convo c = read_with(&dialect_anthropic, CLAUDE_ASK, &a);
+    assert_true(mend_can_prefill(&c));
+    assert_true(mend_continue(&c, S("It was a dark \n"), true, &rep));
+    daruma_str body = written(&dialect_anthropic, &c, &a);
+    assert_int_equal(json_count(json_get(body, S("messages"))), 2);
+    assert_str(json_path(body, "messages.1.role"), "\"assistant\"");
+    assert_true(str_find(body, S("It was a dark\"")) != STR_NONE); /* no white space at its end */
+
+    c = read_with(&dialect_openai, CHAT_ASK, &a);
+    assert_false(mend_can_prefill(&c));
+    assert_true(mend_continue(&c, S("It was a dark and stormy ni"), true, &rep));
+    body = written(&dialect_openai, &c, &a);
+    assert_int_equal(json_count(json_get(body, S("messages"))), 3);
+    assert_str(json_path(body, "messages.1.role"), "\"assistant\"");
+    assert_str(json_path(body, "messages.2.role"), "\"user\"");
+    assert_true(str_find(json_path(body, "messages.2"), S("a dark and stormy ni\\n")) != STR_NONE);
+
+    c = read_with(&dialect_openai, CHAT_ASK, &a);
+    assert_false(mend_continue(&c, S(" \n"), false, &rep));
+    assert_false(c.edited);
+    assert_true(mend_did(&rep));
+}
+
+static void an_answer_that_was_begun_goes_on_in_its_message(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(memory, sizeof memory);
+    mend_report rep = {0};
+    convo c =
+        read_with(&dialect_anthropic,
+                  "{\"model\":\"m\",\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":"
+                  "\"assistant\",\"content\":\"Once\"}]}",
+                  &a);
+    assert_true(mend_continue(&c, S(" upon a time"), true, &rep));
+    daruma_str body = written(&dialect_anthropic, &c, &a);
+    assert_int_equal(json_count(json_get(body, S("messages"))), 2);
+    assert_true(str_find(body, S("Once")) != STR_NONE && str_find(body, S(" upon a time")) != STR_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_repetition_is_skipped_wherever_it_was_cut),
+        cmocka_unit_test(any_split_gives_the_same),
+        cmocka_unit_test(seams_are_found_or_refused),
+        cmocka_unit_test(what_was_begun_for_the_model_goes_on_exactly),
+        cmocka_unit_test(arguments_are_only_appended_to),
+        cmocka_unit_test(the_model_is_asked_to_go_on),
+        cmocka_unit_test(an_answer_that_was_begun_goes_on_in_its_message),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
