@@ -234,41 +234,62 @@ static size_t turn_before(const pairs_plan *p, size_t message, size_t *hint)
     return *hint - 1;
 }
 
-/* Results that no name ties, by order alone: those without a name, and, where there are no ids, as many as calls are
- * left, since the provider counts them and takes them so. */
+/* The newest turn before `t` that called a tool of that name; STR_NONE. */
+static size_t turn_of_name(const pairs_plan *p, size_t t, daruma_str name)
+{
+    for (size_t looked = 0; t-- > 0 && looked < PAIRS_LOOK_BACK; looked++)
+        for (size_t i = p->turns[t].first; i < p->turns[t].first + p->turns[t].n; i++)
+            if (str_eq(plan_part(p, &p->calls[i])->name, name))
+                return t;
+    return STR_NONE;
+}
+
+/* Results that no name ties, by order alone: those without a name, and, where there are no ids, those with a name that
+ * nobody called, as many as calls are left: the provider counts them and takes them so. */
 static bool by_order(const pairs_plan *p, size_t t, size_t r)
 {
     const called_turn *now = &p->turns[t];
+    daruma_str name = plan_part(p, &p->results[r])->name;
     size_t open = 0, left = 0;
-    if (!plan_wire(p, WIRE_NO_IDS) || !plan_part(p, &p->results[r])->name.n)
+    if (!plan_wire(p, WIRE_NO_IDS) || !name.n)
         return true;
+    if (turn_of_name(p, t + 1, name) != STR_NONE)
+        return false; /* it says whose it is */
     for (size_t i = now->first; i < now->first + now->n; i++)
         open += p->calls[i].mate == STR_NONE;
     for (size_t i = r; i < p->nresults && (t + 1 == p->nturns || p->results[i].message <= p->turns[t + 1].at); i++)
-        left += p->results[i].mate == STR_NONE;
+        left += p->results[i].mate == STR_NONE && p->results[i].fate != GOES;
     return open == left;
+}
+
+/* Without ids: behind the wrong turn, but the newest turn that called it still waits for it. Or said twice. */
+static size_t call_before(pairs_plan *p, size_t t, size_t r)
+{
+    knot *k = &p->results[r];
+    size_t of = plan_wire(p, WIRE_NO_IDS) ? turn_of_name(p, t + 1, plan_part(p, k)->name) : STR_NONE;
+    if (of == STR_NONE)
+        return STR_NONE;
+    size_t call = call_in_turn(p, &p->turns[of], k, false);
+    if (call == STR_NONE && repeats(p, &p->turns[of], k))
+        k->fate = GOES;
+    return call;
 }
 
 static void tie_names(pairs_plan *p)
 {
-    enum { NAME, OLDER, ORDER, PASSES };
+    enum { NAME, BEFORE, ORDER, PASSES };
     for (int pass = NAME; pass < PASSES; pass++) {
         size_t hint = 0;
         for (size_t r = 0; r < p->nresults; r++) {
             knot *k = &p->results[r];
-            size_t t = turn_before(p, k->message, &hint), call = STR_NONE, looked = 0;
+            size_t t = turn_before(p, k->message, &hint), call = STR_NONE;
             if (k->mate != STR_NONE || k->fate == GOES || t == STR_NONE)
                 continue;
             if (pass == NAME)
                 call = call_in_turn(p, &p->turns[t], k, false);
-            for (size_t o = t; pass == OLDER && plan_wire(p, WIRE_NO_IDS) && call == STR_NONE && o-- > 0;)
-                if (looked++ < PAIRS_LOOK_BACK)
-                    call = call_in_turn(p, &p->turns[o], k, false);
-                else
-                    break;
-            if (pass == OLDER && call == STR_NONE && plan_wire(p, WIRE_NO_IDS) && repeats(p, &p->turns[t], k))
-                k->fate = GOES;
-            if (pass == ORDER && by_order(p, t, r))
+            else if (pass == BEFORE)
+                call = call_before(p, t, r);
+            else if (by_order(p, t, r))
                 call = call_in_turn(p, &p->turns[t], k, true);
             if (call != STR_NONE)
                 tie(p, call, r);
