@@ -1,0 +1,523 @@
+/* One request on its way to an answer: what is tried, waited for, mended, kept. */
+#include "decide_kit.h"
+
+/* ---- case ---------------------------------------------------------------------- */
+
+static void advice_is_waited_for_and_then_it_recovers(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, 60000, at(0));
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 5000);
+    assert_int_equal(out(&c, 0), 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(100)), WAIT_RETRY, 5000, 0);
+    assert_int_equal(daruma_case_admit(&c, at(1100)).wait, 4000);
+    assert_int_equal(out(&c, 5100), 0);
+    daruma_case_done(&c, at(5200));
+    assert_int_equal(c.outcome, DARUMA_OUTCOME_RECOVERED);
+    assert_int_equal(c.attempts, 2);
+    assert_int_equal(c.waited, 5000);
+}
+
+static void another_key_comes_before_waiting_but_not_of_the_same_account(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "a", "k2"), target("p", "m", "b", "k3")};
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 3, -1, -1, at(0));
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 5000), g = advised(DARUMA_RATE_LIMIT, 429, 9000);
+    assert_int_equal(out(&c, 0), 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_KEY, 0, 2);
+    assert_int_equal(out(&c, 0), 2);
+    assert_remedy(daruma_case_next(&c, &g, 0, at(0)), WAIT_RETRY, 5000, 0); /* back to the one that rests shorter */
+}
+
+static void a_refused_key_costs_one_call_and_is_not_asked_again(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m2", "a", "k1"), target("p", "m", "b", "k2")};
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 3, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_AUTH, 401);
+    assert_int_equal(out(&c, 0), 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_KEY, 0, 2);
+    assert_int_equal(out(&c, 0), 2);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 2);
+    assert_int_equal(c.attempts, 2);
+    assert_int_equal(daruma_case_again_in(&c, &f, 0), -1);
+}
+
+static void credentials_are_fetched_anew_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    c.can_refresh = true;
+    daruma_failure f = failure(DARUMA_AUTH, 401);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), REFRESH_CREDENTIALS, 0, 0);
+    daruma_ward_refreshed(w, &t);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+}
+
+static void an_unfit_remedy_is_given_back_and_the_next_one_is_tried(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k1")};
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    daruma_budget *purse = daruma_ward_budget(w, t, 0);
+    int64_t left = daruma_budget_left(purse, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), WAIT_RETRY, 500, 0);
+    assert_int_equal(daruma_budget_left(purse, 0), left - 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 1);
+    assert_int_equal(daruma_budget_left(purse, 0), left);
+    assert_int_equal(c.waited, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_STOP);
+    assert_int_equal(c.attempts, 1);
+}
+
+static void before_giving_up_a_target_that_is_well_soon_is_waited_for(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "n", "a", "k1")};
+    daruma_failure limited = failure(DARUMA_RATE_LIMIT, 429), broken = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case other, c;
+    limited.wait = 3000;
+    daruma_case_open(&other, w, &p, t + 1, 1, -1, -1, at(0));
+    out(&other, 0);
+    daruma_case_next(&other, &limited, 0, at(0)); /* n rests for three seconds */
+    p.max_attempts = 1;
+    p.kinds[DARUMA_SERVER_ERROR].max_attempts = 1;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &broken, 0, at(0)), SWITCH_MODEL, 3000, 1);
+    assert_remedy(daruma_case_next(&c, &broken, 0, at(0)), EXPLAIN, 0, 0);
+}
+
+static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k1")};
+    static const struct {
+        daruma_ms deadline, advice;
+        size_t n;
+        daruma_remedy_kind want;
+    } rows[] = {
+        {10000, 20000, 2, DARUMA_REMEDY_SWITCH_MODEL}, {10000, 20000, 1, DARUMA_REMEDY_EXPLAIN},
+        {-1, 61000, 2, DARUMA_REMEDY_SWITCH_MODEL},    {-1, 61000, 1, DARUMA_REMEDY_EXPLAIN},
+        {-1, 60000, 1, DARUMA_REMEDY_WAIT_RETRY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_ward *w = a_ward();
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, rows[i].n, -1, rows[i].deadline, at(0));
+        daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, rows[i].advice);
+        out(&c, 0);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).remedy, rows[i].want);
+        if (rows[i].want == DARUMA_REMEDY_EXPLAIN)
+            assert_int_equal(daruma_case_again_in(&c, &f, 0), rows[i].advice);
+    }
+}
+
+static void a_request_that_comes_again_goes_on_where_it_ended(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("openai", "gpt", "a", "k1");
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case first, again;
+    daruma_ms now = 0;
+    daruma_case_open(&first, w, &p, &t, 1, -1, -1, at(now));
+    for (daruma_remedy r = {0}; r.act == DARUMA_SEND; now += r.wait) {
+        out(&first, now);
+        r = daruma_case_next(&first, &f, 0, at(now));
+    }
+    assert_true(first.attempts > 1);
+    daruma_case_close(&first, DARUMA_OUTCOME_FAILED, at(now));
+
+    now += 1000;
+    daruma_case_open(&again, w, &p, &t, 1, -1, -1, at(now));
+    daruma_case_resume(&again, &first);
+    assert_int_equal(again.id, first.id);
+    out(&again, now);
+    assert_int_not_equal(daruma_case_next(&again, &f, 0, at(now)).act, DARUMA_SEND);
+    assert_int_equal(again.attempts, first.attempts + 1);
+}
+
+static void nothing_goes_out_after_the_deadline(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, 10000, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(9000)), WAIT_RETRY, 500, 0);
+    daruma_admission a = daruma_case_admit(&c, at(10000)); /* the host overslept */
+    assert_int_equal(a.act, DARUMA_STOP);
+    assert_int_equal(a.why, DARUMA_SERVER_ERROR);
+}
+
+static void what_was_waited_stays_counted_when_the_clock_goes_back(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    daruma_case_next(&c, &f, 0, at(0));
+    out(&c, 500);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(-700)), WAIT_RETRY, 1000, 0);
+    assert_int_equal(c.waited, 1500);
+}
+
+static void a_ladder_without_an_end_stops_and_gives_back_once(void **state)
+{
+    (void)state;
+    static const daruma_rung rungs[] = {{DARUMA_SERVER_ERROR, DARUMA_REMEDY_RETRY, 1, DARUMA_NEED_PURSE, DARUMA_NOW}};
+    daruma_policy p = calm();
+    p.rungs = rungs;
+    p.nrungs = 1;
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    out(&c, 0);
+    daruma_budget *b = daruma_ward_budget(w, &t, 0);
+    b->retries = 5;
+    assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_STOP);
+    assert_int_equal(b->retries, 5);
+}
+
+static void what_does_not_pass_is_not_worth_coming_back_for(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    fails(w, &p, &t, failure(DARUMA_QUOTA, 402), 0);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    assert_int_equal(daruma_case_admit(&c, at(0)).act, DARUMA_STOP);
+    assert_int_equal(daruma_case_again_in(&c, NULL, 0), -1);
+}
+
+static void another_key_is_no_hope_while_the_provider_is_sick(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "m", "a", "k3")};
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    out(&c, 0);
+    daruma_case_next(&c, &f, 0, at(0));
+    assert_true(daruma_case_again_in(&c, &f, 0) > 0);
+    daruma_case other;
+    daruma_case_open(&other, a_ward(), &p, t, 3, -1, -1, at(0));
+    out(&other, 0);
+    daruma_case_next(&other, &f, 0, at(0));
+    assert_int_equal(daruma_case_again_in(&other, &f, 0), 0); /* another provider may do at once */
+}
+
+static void nothing_is_sent_again_once_a_byte_went_out(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
+    for (int k = 0; k < DARUMA_KINDS; k++) {
+        daruma_ward *w = a_ward();
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+        c.can_refresh = true;
+        out(&c, 0);
+        daruma_failure f = failure((daruma_kind)k, 0);
+        daruma_remedy r = daruma_case_next(&c, &f, 1, at(0));
+        assert_int_not_equal(r.act, DARUMA_SEND);
+        bool keeps = k == DARUMA_INTERRUPTED || k == DARUMA_RATE_LIMIT || k == DARUMA_OVERLOADED ||
+                     k == DARUMA_SERVER_ERROR || k == DARUMA_TIMEOUT || k == DARUMA_NETWORK;
+        assert_int_equal(r.act == DARUMA_KEEP, keeps);
+    }
+}
+
+/* ---- mending ---------------------------------------------------------------------- */
+
+/* A case whose host can mend, its first attempt out at `t[0]`. */
+static daruma_case mending(const daruma_policy *p, const daruma_target *t, size_t n)
+{
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), p, t, n, -1, -1, at(0));
+    c.can_mend = true;
+    out(&c, 0);
+    return c;
+}
+
+static void a_long_conversation_is_shortened_at_most_so_often_and_then_moved(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "wide", "a", "k")};
+    t[0].window = 1000;
+    t[1].window = 2000;
+    daruma_case c = mending(&p, t, 2);
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MASK_TOOL_OUTPUT, 0, 0); /* the cap was not it */
+    assert_int_equal(c.shrinks, 1);
+    assert_int_equal(out(&c, 0), 0); /* the same target again, its window spoils it no more */
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MASK_TOOL_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SUMMARISE, 0, 0); /* there was nothing to mask */
+    assert_int_equal(c.shrinks, 2);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 1); /* shortened twice: no more of it */
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 1);
+    assert_int_equal(c.attempts, 4);
+    assert_true(c.remedies & 1u << DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+    assert_false(c.remedies & 1u << DARUMA_REMEDY_CLAMP_OUTPUT); /* never went out */
+}
+
+static void what_may_not_be_mended_moves_or_ends(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
+    p.mend.side_calls = false;
+    daruma_case c = mending(&p, &t, 1);
+    for (int i = 0; i < 2; i++) /* the cap, a mask; no model is asked */
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    p.mend.side_calls = true;
+    p.mend.max_compress_retries = 0;
+    c = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    p.mend.enabled = false;
+    c = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+}
+
+static void a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c = mending(&p, &t, 1);
+    daruma_failure f = failure(DARUMA_INVALID_PARAMETER, 400);
+    for (int i = 0; i < 4; i++) {
+        assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MEND_PARAMETER, 0, 0);
+        out(&c, 0);
+    }
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), APOLOGISE, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+
+    daruma_case d = mending(&p, &t, 1);
+    daruma_failure odd = failure(DARUMA_UNKNOWN, 418), silent = failure(DARUMA_UNKNOWN, 0);
+    silent.retryable = false;
+    assert_remedy(daruma_case_next(&d, &odd, 0, at(0)), APOLOGISE, 0, 0);
+    d = mending(&p, &t, 1);
+    assert_int_not_equal(daruma_case_next(&d, &silent, 0, at(0)).remedy, DARUMA_REMEDY_APOLOGISE);
+    p.enabled = false;
+    d = mending(&p, &t, 1);
+    assert_remedy(daruma_case_next(&d, &odd, 0, at(0)), EXPLAIN, 0, 0); /* off is off */
+}
+
+static void a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_case c = mending(&p, t, 2);
+    daruma_failure f = failure(DARUMA_INTERRUPTED, 0);
+    assert_remedy(daruma_case_next(&c, &f, 100, at(0)), RESUME, 0, 0);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 200, at(0)), RESUME, 0, 1); /* two tries here are all */
+    assert_int_equal(out(&c, 0), 1);
+    assert_remedy(daruma_case_next(&c, &f, 300, at(0)), KEEP_PARTIAL, 0, 1);
+
+    c = mending(&p, t, 2);
+    daruma_failure busy = failure(DARUMA_OVERLOADED, 529);
+    busy.wait = 5000;
+    assert_remedy(daruma_case_next(&c, &busy, 100, at(0)), RESUME, 0, 1); /* it rests, the other is well */
+    c = mending(&p, t, 1);
+    assert_remedy(daruma_case_next(&c, &busy, 100, at(0)), RESUME, 5000, 0); /* alone, it is waited for */
+    c = mending(&p, t, 2);
+    c.safe_twice = false;
+    assert_remedy(daruma_case_next(&c, &f, 100, at(0)), KEEP_PARTIAL, 0, 0);
+}
+
+static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
+    static const struct {
+        daruma_kind kind;
+        bool again;
+    } rows[] = {{DARUMA_RATE_LIMIT, true},       {DARUMA_QUOTA, true},    {DARUMA_OVERLOADED, false},
+                {DARUMA_SERVER_ERROR, false},    {DARUMA_TIMEOUT, false}, {DARUMA_NETWORK, false},
+                {DARUMA_MALFORMED_OUTPUT, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_case c;
+        daruma_case_open(&c, a_ward(), &p, t, 2, -1, -1, at(0));
+        c.safe_twice = false;
+        out(&c, 0);
+        daruma_failure f = failure(rows[i].kind, 0);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act == DARUMA_SEND, rows[i].again);
+    }
+}
+
+static void a_policy_that_is_off_makes_the_first_failure_final(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.enabled = false;
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (int i = 0; i < 30; i++) { /* and no breaker or cooldown keeps a call back */
+        daruma_case c;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(i));
+        out(&c, i);
+        daruma_failure f = failure(i % 2 ? DARUMA_SERVER_ERROR : DARUMA_RATE_LIMIT, 500);
+        assert_int_equal(daruma_case_next(&c, &f, 0, at(i)).act, DARUMA_STOP);
+    }
+}
+
+static void the_last_lane_is_never_closed_without_a_try(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (int i = 0; i < 10; i++)
+        fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 0);
+    assert_false(daruma_ward_look(w, &t, 0).well);
+    daruma_case c, d;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_case_open(&d, w, &p, &t, 1, -1, -1, at(0));
+    assert_int_equal(out(&c, 0), 0);
+    daruma_admission a = daruma_case_admit(&d, at(0)); /* one at a time */
+    assert_int_equal(a.act, DARUMA_SEND);
+    assert_int_equal(a.wait, BREAKER_PROBE_LOOK_MS);
+    daruma_case_done(&c, at(100));
+    assert_int_equal(out(&d, a.wait), 0);
+}
+
+static void a_rate_limited_lane_is_waited_for_or_refused_with_its_reason(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k1");
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 5000), 0);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, 4000, at(0));
+    daruma_admission a = daruma_case_admit(&c, at(0));
+    assert_int_equal(a.act, DARUMA_STOP);
+    assert_int_equal(a.why, DARUMA_RATE_LIMIT);
+    assert_int_equal(daruma_case_again_in(&c, NULL, 0), 5000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, 40000, at(0));
+    a = daruma_case_admit(&c, at(0));
+    assert_int_equal(a.act, DARUMA_SEND);
+    assert_int_equal(a.wait, 5000);
+    out(&c, 5000);
+}
+
+static void only_a_wider_model_helps_a_conversation_that_is_too_long(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "same", "a", "k"), target("p", "unknown", "a", "k"),
+                         target("p", "wide", "a", "k")};
+    t[0].window = t[1].window = 1000;
+    t[3].window = 2000;
+    daruma_case c;
+    daruma_case_open(&c, a_ward(), &p, t, 4, -1, -1, at(0));
+    out(&c, 0);
+    daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 3);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 3);
+}
+
+static void a_client_that_leaves_is_nobodys_failure(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k");
+    for (int i = 0; i < 30; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+        out(&c, 0);
+        daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(0));
+        assert_false(c.out);
+    }
+    daruma_place list[8];
+    size_t n = daruma_ward_list(w, 0, list, 8);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(list[i].calls, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(advice_is_waited_for_and_then_it_recovers),
+        cmocka_unit_test(another_key_comes_before_waiting_but_not_of_the_same_account),
+        cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),
+        cmocka_unit_test(credentials_are_fetched_anew_once),
+        cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),
+        cmocka_unit_test(before_giving_up_a_target_that_is_well_soon_is_waited_for),
+        cmocka_unit_test(a_wait_that_does_not_fit_becomes_another_target_or_an_end),
+        cmocka_unit_test(a_request_that_comes_again_goes_on_where_it_ended),
+        cmocka_unit_test(nothing_goes_out_after_the_deadline),
+        cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),
+        cmocka_unit_test(a_ladder_without_an_end_stops_and_gives_back_once),
+        cmocka_unit_test(what_does_not_pass_is_not_worth_coming_back_for),
+        cmocka_unit_test(another_key_is_no_hope_while_the_provider_is_sick),
+        cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
+        cmocka_unit_test(a_long_conversation_is_shortened_at_most_so_often_and_then_moved),
+        cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
+        cmocka_unit_test(a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains),
+        cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
+        cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
+        cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
+        cmocka_unit_test(the_last_lane_is_never_closed_without_a_try),
+        cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
+        cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
+        cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
