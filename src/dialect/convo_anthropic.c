@@ -23,20 +23,15 @@ enum {
     K_N
 };
 
-static void block_fields(daruma_str block, field f[K_N])
-{
-    static const field names[K_N] = {
-        [K_TYPE] = {.key = LIT("type")},           [K_TEXT] = {.key = LIT("text")},
-        [K_SOURCE] = {.key = LIT("source")},       [K_ID] = {.key = LIT("id")},
-        [K_NAME] = {.key = LIT("name")},           [K_INPUT] = {.key = LIT("input")},
-        [K_FOR] = {.key = LIT("tool_use_id")},     [K_CONTENT] = {.key = LIT("content")},
-        [K_ERROR] = {.key = LIT("is_error")},      [K_THINKING] = {.key = LIT("thinking")},
-        [K_SIGNATURE] = {.key = LIT("signature")}, [K_DATA] = {.key = LIT("data")},
-        [K_FILE] = {.key = LIT("file_id")},
-    };
-    memcpy(f, names, sizeof names);
-    fields_of(block, f, K_N);
-}
+static const field block_names[K_N] = {
+    [K_TYPE] = {.key = LIT("type")},           [K_TEXT] = {.key = LIT("text")},
+    [K_SOURCE] = {.key = LIT("source")},       [K_ID] = {.key = LIT("id")},
+    [K_NAME] = {.key = LIT("name")},           [K_INPUT] = {.key = LIT("input")},
+    [K_FOR] = {.key = LIT("tool_use_id")},     [K_CONTENT] = {.key = LIT("content")},
+    [K_ERROR] = {.key = LIT("is_error")},      [K_THINKING] = {.key = LIT("thinking")},
+    [K_SIGNATURE] = {.key = LIT("signature")}, [K_DATA] = {.key = LIT("data")},
+    [K_FILE] = {.key = LIT("file_id")},
+};
 
 static void read_text(convo *c, convo_part *p, const field *f)
 {
@@ -105,7 +100,16 @@ static void read_upload(convo *c, convo_part *p, const field *f)
     p->remote = value_given(f[K_FILE].value);
 }
 
-static void read_result(convo *c, convo_part *p, const field *f);
+/* What its content is made of was read on the way. */
+static void read_result(convo *c, convo_part *p, const field *f)
+{
+    p->kind = PART_RESULT;
+    p->id = text_of(c, f[K_FOR].value);
+    p->value = f[K_CONTENT].value;
+    p->failed = json_is_true(f[K_ERROR].value);
+    for (size_t i = 0; i < p->nparts; i++)
+        p->remote |= p->parts[i].remote;
+}
 
 // clang-format off
 static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, const field *f); } blocks[] = {
@@ -120,80 +124,101 @@ static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, con
 };
 // clang-format on
 
-static void read_block(convo *c, convo_part *p)
+/* What a block is, when its members are known. Results hold no results. */
+static void settle(convo *c, convo_part *p, const field *f, bool inner)
+{
+    daruma_str type = f[K_TYPE].value;
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (value_is(type, blocks[i].type) && !(inner && blocks[i].read == read_result))
+            blocks[i].read(c, p, f);
+    /* What the provider's own tools made names files in its container: code_execution_tool_result and its like. */
+    if (str_ends(value_raw(type), S("code_execution_tool_result")))
+        p->remote = str_find(p->raw, S("\"file_id\"")) != STR_NONE;
+    if (p->kind == PART_RESULT)
+        return;
+    p->parts = NULL;
+    p->nparts = 0;
+}
+
+/* Blocks are read while they are passed, each byte once: histories are long, and most of them lies three lists deep. */
+static void pass_block(convo *c, convo_part *p, json_iter *it, bool inner)
 {
     field f[K_N];
-    if (json_is_string(p->raw)) { /* nobody's documentation has them in a list, but they say what they mean */
-        p->kind = PART_TEXT;
+    daruma_str key, value;
+    if (*it->p != '{') {
+        json_pass(it, &p->raw);
+        p->kind = json_is_string(p->raw) ? PART_TEXT : PART_OTHER; /* nobody documents strings, but they speak */
         p->value = p->raw;
         return;
     }
-    block_fields(p->raw, f);
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        if (value_is(f[K_TYPE].value, blocks[i].type)) {
-            blocks[i].read(c, p, f);
-            c->remote |= p->remote;
-            return;
+    memcpy(f, block_names, sizeof f);
+    json_iter block = json_enter(it);
+    while (json_step(&block, &key)) {
+        if (inner || *block.p != '[' || !key_is(key, block_names[K_CONTENT].key)) {
+            json_pass(&block, &value);
+        } else {
+            json_iter list = json_enter(&block);
+            p->nparts = 0; /* of members that stand twice the last counts */
+            while (json_step(&list, NULL)) {
+                convo_part *in = convo_add_inner(c, p, PART_OTHER, (daruma_str){0});
+                if (in) {
+                    pass_block(c, in, &list, true);
+                    in->ready = false;
+                } else {
+                    json_pass(&list, NULL);
+                }
+            }
+            json_leave(&block, &list, &value);
         }
-    /* What the provider's own tools made names files in its container: code_execution_tool_result and its like. */
-    if (str_ends(value_raw(f[K_TYPE].value), S("code_execution_tool_result")))
-        c->remote |= p->remote = str_find(p->raw, S("\"file_id\"")) != STR_NONE;
-}
-
-static void read_result(convo *c, convo_part *p, const field *f)
-{
-    daruma_str block;
-    p->kind = PART_RESULT;
-    p->id = text_of(c, f[K_FOR].value);
-    p->value = f[K_CONTENT].value;
-    p->failed = json_is_true(f[K_ERROR].value);
-    if (!json_is_array(p->value))
-        return;
-    for (json_iter it = quick_open(p->value); json_next(&it, NULL, &block);) {
-        convo_part *in = convo_add_inner(c, p, PART_OTHER, block);
-        if (!in)
-            return;
-        field g[K_N];
-        block_fields(block, g);
-        if (!value_is(g[K_TYPE].value, S("tool_result"))) /* results hold no results */
-            read_block(c, in);
-        p->remote |= in->remote;
+        field_take(f, K_N, key, value);
     }
+    json_leave(it, &block, &p->raw);
+    settle(c, p, f, inner);
 }
 
 /* ---- messages ---- */
 
-static void read_content(convo *c, convo_message *m, daruma_str content)
+static void pass_content(convo *c, convo_message *m, json_iter *it, daruma_str *content)
 {
-    daruma_str block;
     convo_part *p;
-    if (json_is_array(content)) {
-        for (json_iter it = quick_open(content); json_next(&it, NULL, &block);) {
-            if (!(p = convo_add_part(c, m, PART_OTHER, block)))
-                return;
-            read_block(c, p);
-        }
-    } else if (!null_or_none(content) &&
-               (p = convo_add_part(c, m, json_is_string(content) ? PART_TEXT : PART_OTHER, content))) {
-        p->value = content;
+    m->nparts = 0;
+    if (*it->p == '[') {
+        json_iter list = json_enter(it);
+        while (json_step(&list, NULL))
+            if ((p = convo_add_part(c, m, PART_OTHER, (daruma_str){0}))) {
+                pass_block(c, p, &list, false);
+                p->ready = false;
+            } else {
+                json_pass(&list, NULL);
+            }
+        json_leave(it, &list, content);
+    } else if (json_pass(it, content) && !json_is_null(*content) &&
+               (p = convo_add_part(c, m, json_is_string(*content) ? PART_TEXT : PART_OTHER, *content))) {
+        p->value = *content;
     }
 }
 
 static void read_message(convo *c, daruma_str raw)
 {
-    field f[] = {{.key = LIT("role")}, {.key = LIT("content")}};
-    fields_of(raw, FIELDS(f));
-    convo_role role = value_is(f[0].value, S("assistant")) ? CONVO_ASSISTANT
-                      : value_is(f[0].value, S("system"))  ? CONVO_SYSTEM
-                                                           : CONVO_USER;
-    convo_message *m = convo_add_message(c, role, raw);
+    daruma_str key, value, role = {0};
+    convo_message *m = convo_add_message(c, CONVO_USER, raw);
     if (!m)
         return;
-    m->wire_role = text_of(c, f[0].value);
-    if (json_is_object(raw))
-        read_content(c, m, f[1].value);
-    else
+    if (!json_is_object(raw)) {
         convo_add_part(c, m, PART_OTHER, raw);
+        return;
+    }
+    for (json_iter it = quick_open(raw); json_step(&it, &key);)
+        if (key_is(key, S("content")))
+            pass_content(c, m, &it, &value);
+        else if (json_pass(&it, &value) && key_is(key, S("role")))
+            role = value;
+    m->role = value_is(role, S("assistant")) ? CONVO_ASSISTANT
+              : value_is(role, S("system"))  ? CONVO_SYSTEM
+                                             : CONVO_USER;
+    m->wire_role = text_of(c, role);
+    for (size_t i = 0; i < m->nparts; i++)
+        c->remote |= m->parts[i].remote;
 }
 
 static void read_system(convo *c, daruma_str system)
@@ -202,7 +227,8 @@ static void read_system(convo *c, daruma_str system)
     if (!m)
         return;
     m->apart = true;
-    read_content(c, m, system);
+    json_iter it = {.p = system.p, .end = system.p + system.n, .close = ']', .quick = true}; /* stands at it */
+    pass_content(c, m, &it, &system);
 }
 
 /* ---- tools and settings ---- */

@@ -107,7 +107,7 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
     if (n)
         put_blocks(c, live, n, p->value, out);
     else if (p->nparts || p->ready || !p->value.n)
-        buf_json(out, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
+        put_same(out, p->value, p->nparts ? (daruma_str){0} : convo_part_text(c, p));
     else
         buf_put(out, p->value);
 }
@@ -135,7 +135,7 @@ static void edit_text(const convo *c, const convo_part *p, daruma_buf *out)
     while (splice_next(&s, &key, &value))
         if (value.p == p->value.p) {
             splice_key(&s);
-            buf_json(out, convo_part_text(c, p));
+            put_same(out, value, convo_part_text(c, p));
         } else {
             splice_keep(&s);
         }
@@ -200,7 +200,7 @@ static void edit_thinking(const convo *c, const convo_part *p, daruma_buf *out)
     while (splice_next(&s, &key, &value))
         if (value.p == p->value.p && p->ready) {
             splice_key(&s);
-            buf_json(out, convo_part_text(c, p));
+            put_same(out, value, convo_part_text(c, p));
         } else {
             splice_keep(&s);
         }

@@ -64,7 +64,7 @@ static void put_text_piece(const convo *c, const convo_part *p, daruma_buf *out)
     while (splice_next(&s, &key, &value))
         if (value.p == p->value.p) { /* "text", or "refusal" */
             splice_key(&s);
-            buf_json(out, convo_part_text(c, p));
+            put_same(out, value, convo_part_text(c, p));
             said = true;
         } else {
             splice_keep(&s);
@@ -126,7 +126,7 @@ static void put_result_content(const convo *c, const convo_part *p, daruma_buf *
     if (!live) {
         out->full |= p->nparts > 0;
         if (p->ready || !p->value.n)
-            buf_json(out, convo_part_text(c, p));
+            put_same(out, p->value, convo_part_text(c, p));
         else
             buf_put(out, p->value);
         return;

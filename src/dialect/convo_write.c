@@ -13,7 +13,7 @@ json_iter quick_open(daruma_str value)
     return it;
 }
 
-static void field_take(field *f, size_t n, daruma_str key, daruma_str value)
+void field_take(field *f, size_t n, daruma_str key, daruma_str value)
 {
     for (size_t i = 0; i < n; i++)
         if (key_is(key, f[i].key)) {
@@ -640,7 +640,8 @@ void put_bool(daruma_buf *out, const char *key, bool yes)
 
 void put_same(daruma_buf *out, daruma_str old, daruma_str text)
 {
-    if (value_is(old, text))
+    bool alike = text.n >= old.n - old.n / 4 || old.n < 64; /* much shorter is not the same: not worth a look */
+    if (alike && value_is(old, text))
         buf_put(out, old);
     else
         buf_json(out, text);

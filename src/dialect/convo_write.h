@@ -19,6 +19,7 @@ typedef struct field {
 /* Finds the values of `n` members in one walk; of duplicates the last wins. The object must be valid JSON (it was
  * walked before); of anything but an object nothing is found. */
 void fields_of(daruma_str object, field *f, size_t n);
+void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one member, for who walks it */
 /* The same of a whole body, which is checked: EINPUT when it is not one JSON object, EDEEP when it is nested deeper
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
