@@ -49,7 +49,8 @@ typedef enum http_found {
 } http_found;
 
 /* Looks for the empty line that ends the head at p[0..n), the same bytes as before and perhaps more.
- * HTTP_HERE: scan->at is the length of the head with that line. Cheap to call again and again. */
+ * HTTP_HERE: scan->at is the length of the head with that line, and its lines are text between CR LFs.
+ * Cheap to call again and again. */
 http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault);
 
 /* Reads the whole head that http_scan_head() found. Fields go to `room`, which has place for
