@@ -1,0 +1,155 @@
+/* convert.c - `daruma convert`: a request, an answer or a stream of one dialect as one of another. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "dialect/dialect.h"
+#include "sys/sys.h"
+
+#define CONVERT_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
+
+static const dialect *named(const char *option, const char *name)
+{
+    const dialect *d = name ? dialect_find(str_of(name)) : NULL;
+    if (!name)
+        fprintf(stderr, "daruma convert: %s is missing; it is one of openai, openai-responses, anthropic, gemini\n",
+                option);
+    else if (!d)
+        fprintf(stderr,
+                "daruma convert: there is no dialect `%s`; there are openai, openai-responses, anthropic, gemini\n",
+                name);
+    return d;
+}
+
+static int told(daruma_status s, const dialect *from, const char *what)
+{
+    switch (s) {
+    case DARUMA_OK:
+        return 0;
+    case DARUMA_EINPUT:
+        fprintf(stderr, "daruma convert: this is no %s of the dialect %s\n", what, from->name);
+        break;
+    case DARUMA_EDEEP:
+        fprintf(stderr, "daruma convert: its JSON is nested deeper than %d levels\n", JSON_DEPTH_MAX);
+        break;
+    case DARUMA_EFULL:
+        fprintf(stderr, "daruma convert: it is too large\n");
+        break;
+    }
+    return 1;
+}
+
+static int convert_request(const dialect *from, const dialect *to, const char *model, daruma_str body, daruma_buf *out,
+                           daruma_arena *a)
+{
+    convo c, made;
+    dialect_losses lost = {0};
+    daruma_status s = from->read(body, a, &c);
+    if (s != DARUMA_OK)
+        return told(s, from, "request");
+    s = dialect_convert(&c, to, a, &made, &lost);
+    if (s == DARUMA_EINPUT) {
+        fprintf(stderr, "daruma convert: %s\n",
+                c.remote
+                    ? "it refers to what lives on the provider's server (a stored response, a file, a cache): only "
+                      "that provider can go on with it"
+                    : "there is nothing in it that could be carried over");
+        return 1;
+    }
+    if (s != DARUMA_OK)
+        return told(s, from, "request");
+    if (model)
+        made.set.model = str_of(model);
+    to->write(&made, out);
+    for (size_t i = 0; i < lost.n; i++)
+        fprintf(stderr, "lost: %s\n", lost.what[i]);
+    if (to == &dialect_gemini)
+        fprintf(stderr, "path: " STR_FMT "\n", STR_ARG(dialect_path(to, made.set.model, made.set.stream == 1, a)));
+    return told(out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, "request");
+}
+
+/* A stream that was recorded, as the bytes came. */
+static int convert_stream(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x, daruma_buf *out,
+                          daruma_arena *a)
+{
+    stream_bridge b;
+    stream_view v = {0};
+    sse_event e;
+    bridge_begin(&b, from, to, x, a);
+    while (sse_next(&body, &e, a)) {
+        from->watch(&v, &e, a);
+        bridge_event(&b, &e, out, a);
+    }
+    if (out->full || a->full)
+        return told(DARUMA_EFULL, from, "stream");
+    if (v.error)
+        fprintf(stderr, "daruma convert: it ends with an error: " STR_FMT "\n", STR_ARG(v.error_body));
+    else if (!bridge_end(&b, out))
+        fprintf(stderr, "daruma convert: it is cut off: no end was written\n");
+    else
+        return 0;
+    return 1;
+}
+
+static int convert_answer(const dialect *from, const dialect *to, const char *model, daruma_str body, daruma_buf *out,
+                          daruma_arena *a)
+{
+    write_ctx x = {.model = str_of(model), .wall = sys_moment().wall};
+    daruma_str start = str_trim(body);
+    if (start.n && start.p[0] != '{' && start.p[0] != '[')
+        return convert_stream(from, to, body, &x, out, a);
+    return told(dialect_convert_answer(from, to, body, &x, out, a), from, "answer");
+}
+
+int cli_convert(int argc, char **argv)
+{
+    const char *from_name = NULL, *to_name = NULL, *model = NULL;
+    bool answer = false;
+    const cli_option options[] = {{"--from", "NAME", &from_name, NULL, "the dialect it is in"},
+                                  {"--to", "NAME", &to_name, NULL, "the dialect it shall be in"},
+                                  {"--model", "NAME", &model, NULL, "the model to ask; default: the one that is named"},
+                                  {"--answer", NULL, NULL, &answer, "it is an answer, or a recorded stream of one"},
+                                  {0}};
+    int at = cli_options(argc, argv, options, "convert --from NAME --to NAME [--model NAME] [--answer] [FILE]",
+                         "Says a request in the words of another API. The dialects are openai (Chat Completions),\n"
+                         "openai-responses, anthropic and gemini. The result goes to standard output; what could not\n"
+                         "be carried over is named on standard error, one a line. Thinking never is: other models\n"
+                         "cannot read it. doc/dialects.md has the whole list.\n"
+                         "\n"
+                         "Try:  echo '{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}' |\n"
+                         "        daruma convert --from openai --to anthropic\n"
+                         "      daruma convert --from gemini --to openai --answer < answer.json");
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    const dialect *from = named("--from", from_name), *to = from ? named("--to", to_name) : NULL;
+    if (!from || !to)
+        return 2;
+    if (argc - at > 1) {
+        fprintf(stderr, "daruma convert: one file only, not also %s\n", argv[at + 1]);
+        return 2;
+    }
+    daruma_arena a;
+    daruma_str body;
+    char why[256];
+    int code = 1;
+    if (!sys_arena_init(&a, 1 << 16, CONVERT_MEMORY_BYTES)) {
+        fprintf(stderr, "daruma convert: no memory\n");
+        return 1;
+    }
+    const char *path = at < argc && strcmp(argv[at], "-") != 0 ? argv[at] : "/dev/stdin";
+    if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why)) {
+        fprintf(stderr, "daruma convert: %s\n", why);
+    } else {
+        daruma_buf out = buf_in(&a);
+        code =
+            answer ? convert_answer(from, to, model, body, &out, &a) : convert_request(from, to, model, body, &out, &a);
+        if (!out.full && (code == 0 || answer))
+            fwrite(out.p, 1, out.n, stdout);
+        if (code == 0 && out.n && out.p[out.n - 1] != '\n')
+            putchar('\n');
+    }
+    sys_arena_done(&a);
+    return code;
+}
