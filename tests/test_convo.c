@@ -304,6 +304,115 @@ static void edits_of_anthropic_change_what_they_name_and_nothing_else(void **sta
               "{\"type\":\"text\",\"text\":\"u\"}]},{\"role\":\"system\"");
 }
 
+static const char older[] =
+    "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"function_call\":{\"name\":\"f\", "
+    "\"arguments\":\"{1\"},\"refusal\":\"no\",\"audio\":{\"id\":\"au\"},\"reasoning\":\"r\",\"reasoning_details\":[{"
+    "\"type\":\"reasoning.text\",\"text\":\"r\",\"signature\":\"s\"}],\"annotations\":[]},{\"role\":\"function\","
+    "\"name\":\"f\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":\"c\",\"tool_calls\":[{\"id\":\"k\","
+    "\"type\":"
+    "\"custom\",\"custom\":{\"name\":\"g\",\"input\":\"free\"}},{\"id\":\"l\",\"type\":\"function\",\"function\":{"
+    "\"name\":\"h\",\"arguments\":{\"o\":1}},\"extra_content\":{\"google\":{\"thought_signature\":\"gs\"}}}]}],"
+    "\"functions\":[{\"name\":\"f\",\"parameters\":{}}],\"function_call\":{\"name\":\"f\"},"
+    "\"max_tokens\":1,\"max_completion_tokens\":2,\"reasoning_effort\":\"low\"}";
+
+static void what_others_made_of_chat_is_read(void **state)
+{
+    (void)state;
+    kit_begin();
+    convo c = kit_read(chat_read, older);
+    convo_part *p = c.messages[1].parts;
+    assert_int_equal(c.messages[1].nparts, 5);
+    assert_true(p[0].kind == PART_THINKING && !p[0].sealed && p[1].kind == PART_THINKING && p[1].sealed);
+    assert_str(convo_text(&c, &p[1]), "r");
+    assert_true(p[2].kind == PART_TEXT && p[3].kind == PART_OTHER && p[3].remote && c.remote);
+    assert_true(p[4].kind == PART_CALL && !p[4].id.n);
+    assert_str(convo_text(&c, &p[4]), "{1");
+    assert_int_equal(c.messages[2].role, CONVO_TOOL);
+    assert_str(c.messages[2].parts[0].name, "f");
+    p = c.messages[3].parts;
+    assert_str(convo_text(&c, &p[1]), "free");
+    assert_str(convo_text(&c, &p[2]), "{\"o\":1}");
+    assert_true(p[2].sealed && !p[1].sealed);
+    assert_str(p[2].signature, "gs");
+    assert_str(c.tools[0].schema_path, "functions.0.parameters");
+    assert_true(c.set.choice == CHOICE_ONE && c.set.max_output == 2 && c.set.thinking == 1);
+    assert_str(c.set.max_output_path, "max_completion_tokens");
+}
+
+static void o_mend_arguments(convo *c)
+{
+    convo_set_text(c, &c->messages[1], &c->messages[1].parts[4], S("{}"));
+}
+
+static void o_mend_input(convo *c)
+{
+    convo_set_text(c, &c->messages[3], &c->messages[3].parts[1], S("freer"));
+}
+
+static void o_give_id(convo *c)
+{
+    convo_part *p = &c->messages[3].parts[2];
+    convo_text(c, &c->messages[3].parts[1]); /* only looked at */
+    p->id = S("m");
+    p->edited = c->messages[3].edited = c->edited = true;
+}
+
+static void o_drop_refusal(convo *c)
+{
+    convo_drop_part(c, &c->messages[1], &c->messages[1].parts[2]);
+    convo_drop_part(c, &c->messages[1], &c->messages[1].parts[3]);
+}
+
+static void o_drop_thinking(convo *c)
+{
+    convo_drop_part(c, &c->messages[1], &c->messages[1].parts[0]);
+    convo_drop_part(c, &c->messages[1], &c->messages[1].parts[1]);
+}
+
+static void o_set_thinking(convo *c)
+{
+    convo_set_text(c, &c->messages[1], &c->messages[1].parts[0], S("q"));
+}
+
+static void o_set_result(convo *c)
+{
+    convo_set_text(c, &c->messages[2], &c->messages[2].parts[0], S("y"));
+}
+
+static void o_result_speaks(convo *c)
+{
+    convo_message *m = &c->messages[2];
+    m->parts[0] = (convo_part){.kind = PART_TEXT, .edited = true, .ready = true, .text = S("it said x")};
+    m->role = CONVO_USER;
+    m->raw = m->wire_role = (daruma_str){0};
+    m->edited = c->edited = true;
+}
+
+static void o_join(convo *c) /* as merging does: parts of one message stand in another */
+{
+    convo_part *p = convo_insert_part(c, &c->messages[0], 1, PART_TEXT);
+    *p = c->messages[3].parts[0];
+}
+
+static void edits_reach_every_member_of_a_message(void **state)
+{
+    (void)state;
+    edited(older, o_mend_arguments, "\"{1\"", "\"{}\"");
+    edited(older, o_mend_input, "\"free\"", "\"freer\"");
+    edited(older, o_give_id, "\"id\":\"l\"", "\"id\":\"m\"");
+    edited(older, o_drop_refusal, ",\"refusal\":\"no\",\"audio\":{\"id\":\"au\"}", "");
+    edited(older, o_drop_thinking,
+           ",\"reasoning\":\"r\",\"reasoning_details\":[{\"type\":\"reasoning.text\",\"text\":\"r\",\"signature\":"
+           "\"s\"}]",
+           "");
+    edited(older, o_set_thinking, "\"reasoning\":\"r\"", "\"reasoning\":\"q\"");
+    edited(older, o_set_result, "\"content\":\"x\"", "\"content\":\"y\"");
+    edited(older, o_result_speaks, "{\"role\":\"function\",\"name\":\"f\",\"content\":\"x\"}",
+           "{\"role\":\"user\",\"content\":\"it said x\"}");
+    edited(older, o_join, "\"content\":\"u\"",
+           "\"content\":[{\"type\":\"text\",\"text\":\"u\"},{\"type\":\"text\",\"text\":\"c\"}]");
+}
+
 /* A conversation of nobody's wire is written in the wire's own shape. */
 static convo of_fields(uint32_t quirks)
 {
@@ -773,6 +882,8 @@ int main(void)
         cmocka_unit_test(edits_change_what_they_name_and_nothing_else),
         cmocka_unit_test(anthropic_is_read_into_messages_and_parts),
         cmocka_unit_test(edits_of_anthropic_change_what_they_name_and_nothing_else),
+        cmocka_unit_test(what_others_made_of_chat_is_read),
+        cmocka_unit_test(edits_reach_every_member_of_a_message),
         cmocka_unit_test(fields_alone_become_a_chat_request),
         cmocka_unit_test(fields_alone_become_an_anthropic_request),
         cmocka_unit_test(shapes_that_nobody_documents_are_kept),

@@ -294,8 +294,8 @@ static void read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_NONE;
     else if (value_is(choice, S("required")) || value_is(choice, S("any"))) /* Mistral says any */
         s->choice = CHOICE_ANY;
-    else if (value_is(json_path(choice, "allowed_tools.mode"), S("required")))
-        s->choice = CHOICE_ANY;
+    else if (json_is_object(json_get(choice, S("allowed_tools"))))
+        s->choice = value_is(json_path(choice, "allowed_tools.mode"), S("required")) ? CHOICE_ANY : CHOICE_AUTO;
     else if (json_is_object(choice))
         s->choice_name = text_of(c, json_get(json_is_object(function) ? function
                                              : json_is_object(custom) ? custom

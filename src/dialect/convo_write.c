@@ -570,21 +570,17 @@ void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out)
     buf_put(out, str_sub(c->body, 0, before));
     patch_all(&x, object, &s, true);
     buf_put(out, str_from(c->body, before + object.n));
-    out->full |= c->full;
+    out->full |= c->full || c->arena->full; /* a text that could not be decoded would be missing */
 }
 
 void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out)
 {
     out->full |= c->full;
-    if (!c->npatches) {
-        compose(c, out);
-        return;
-    }
     daruma_buf tmp = buf_in(c->arena);
-    compose(c, &tmp);
-    out->full |= tmp.full;
-    if (!tmp.full)
+    compose(c, c->npatches ? &tmp : out);
+    if (c->npatches && !tmp.full)
         patches_apply(buf_str(&tmp), c->patches, c->npatches, c->arena, out);
+    out->full |= tmp.full || c->arena->full;
 }
 
 /* ---- composing ---- */
