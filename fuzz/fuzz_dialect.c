@@ -79,13 +79,22 @@ static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
     check(b.full || (v.done && v.finished && !v.broken && !v.error && rest.n == 0));
 }
 
+static void as_path(daruma_str path)
+{
+    daruma_str model = {0};
+    bool stream = false, named = dialect_path_model(path, &model, &stream);
+    check(named == (dialect_of_path(path) == &dialect_gemini));
+    check(within(model, path) && (model.n > 0) == named && (named || !stream));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic};
+    static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
+                                         &dialect_gemini};
     static char memory[4 << 20];
     if (size == 0)
         return 0;
-    const dialect *d = all[data[0] % 3];
+    const dialect *d = all[data[0] % 4];
     daruma_arena a = arena_over(memory, sizeof memory);
     daruma_str body = {(const char *)data + 1, size - 1};
     bool valid = json_valid(body);
@@ -93,6 +102,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_answer(d, body, valid, &a);
     as_stream(d, body, &a);
     as_text(d, body, &a);
-    dialect_of_path(body);
+    as_path(body);
     return 0;
 }

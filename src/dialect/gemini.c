@@ -169,11 +169,11 @@ static void pass_candidates(answer_parts *a, json_iter *it)
 /* Thinking is counted beside the answer, and is output. */
 static void take_usage(answer_parts *a, daruma_str usage)
 {
-    int64_t thinking = -1, unused = -1;
-    usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &a->in, &a->out);
+    int64_t said = -1, thinking = -1, unused = -1;
+    usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &a->in, &said);
     usage_read(usage, S("thoughtsTokenCount"), S(""), &thinking, &unused);
-    if (thinking > 0)
-        a->out = add_sat(a->out > 0 ? a->out : 0, thinking);
+    if (said >= 0 || thinking >= 0)
+        a->out = add_sat(said > 0 ? said : 0, thinking > 0 ? thinking : 0);
 }
 
 static void pass_members(answer_parts *a, json_iter *it)
@@ -199,11 +199,6 @@ static void pass_members(answer_parts *a, json_iter *it)
         }
 }
 
-static bool blank(daruma_str s)
-{
-    return str_trim(s).n == 0;
-}
-
 /* Reads a whole body: one response, or the array of them that streamGenerateContent gives without alt=sse. False when
  * it is neither, or broken. */
 static bool read_body(answer_parts *a, daruma_str body)
@@ -214,28 +209,17 @@ static bool read_body(answer_parts *a, daruma_str body)
         pass_members(a, &it);
     } else if (json_is_array(body)) {
         while (json_step(&it, NULL)) {
-            answer_parts one = {.in = a->in, .out = a->out};
-            if (*it.p != '{')
-                return false;
+            if (*it.p != '{') {
+                a->odd |= json_pass(&it, NULL);
+                continue;
+            }
             json_iter response = json_enter(&it);
-            pass_members(&one, &response);
+            pass_members(a, &response);
             json_leave(&it, &response, NULL);
-            one.known |= a->known;
-            one.odd |= a->odd;
-            one.text |= a->text;
-            one.calls |= a->calls;
-            one.thought |= a->thought;
-            one.other |= a->other;
-            one.error |= a->error;
-            if (!one.finish.n)
-                one.finish = a->finish;
-            if (!one.blocked.n)
-                one.blocked = a->blocked;
-            *a = one;
         }
         a->known = true; /* also when empty: nothing came */
     }
-    return !it.bad && blank((daruma_str){it.p, (size_t)(it.end - it.p)});
+    return !it.bad && it.p == it.end;
 }
 
 static answer_view check_answer(daruma_str body, daruma_arena *scratch)
