@@ -1,0 +1,281 @@
+/* convo_patch.c - edits of a body by path, and the body with them and with what its dialect writes anew. */
+#include "dialect/convo_write.h"
+#include "base/arena.h"
+#include "base/check.h"
+
+/* ---- patches ---- */
+
+/* A patch, and what of its path lies below the value in hand. */
+typedef struct step {
+    const convo_patch *patch;
+    daruma_str head, rest;
+} step;
+
+typedef struct steps {
+    step *p;
+    size_t n;
+    bool *used; /* met what it names */
+} steps;
+
+typedef struct patching {
+    const convo *c;
+    daruma_arena *scratch;
+    daruma_buf *out;
+    const body_member *members; /* of the top */
+    size_t nmembers;
+} patching;
+
+/* What becomes of one member: renamed, replaced, gone, changed below. */
+typedef struct fate {
+    daruma_str name, value;
+    bool gone, set, renamed;
+    steps below; /* patches of what lies in it */
+} fate;
+
+static step step_of(const convo_patch *p, daruma_str path)
+{
+    step s = {.patch = p, .rest = path};
+    s.head = str_cut(&s.rest, '.');
+    return s;
+}
+
+static bool step_add(patching *x, steps *s, size_t most, step one)
+{
+    if (!s->p) {
+        s->p = ARENA_NEW(x->scratch, step, most);
+        s->used = ARENA_NEW(x->scratch, bool, most);
+        if (!s->p || !s->used) {
+            *s = (steps){0};
+            x->out->full = true;
+            return false;
+        }
+    }
+    s->p[s->n++] = one;
+    return true;
+}
+
+static void fate_step(patching *x, fate *f, const step *s, size_t most)
+{
+    if (s->rest.n) {
+        step_add(x, &f->below, most, step_of(s->patch, s->rest));
+        return;
+    }
+    switch (s->patch->op) {
+    case PATCH_SET:
+        f->value = s->patch->value;
+        f->set = true;
+        f->gone = false;
+        f->below.n = 0;
+        return;
+    case PATCH_DROP:
+        f->gone = true;
+        return;
+    case PATCH_RENAME:
+        f->name = s->patch->value;
+        f->renamed = true;
+        return;
+    }
+}
+
+static fate fate_of(patching *x, daruma_str key, daruma_str value, steps *s)
+{
+    fate f = {.name = key, .value = value};
+    for (size_t i = 0; i < s->n; i++)
+        if (key_is(f.name, s->p[i].head)) {
+            s->used[i] = true;
+            fate_step(x, &f, &s->p[i], s->n);
+        }
+    return f;
+}
+
+/* Does another member get this name? Then the one that has it goes: a name stands once. */
+static bool name_taken(const steps *s, daruma_str key, daruma_str object)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->p[i].patch->op == PATCH_RENAME && !s->p[i].rest.n && key_is(key, s->p[i].patch->value) &&
+            !key_is(key, s->p[i].head) && json_get(object, s->p[i].head).n)
+            return true;
+    return false;
+}
+
+static void patch_value(patching *x, daruma_str value, steps *s);
+
+/* What a dialect writes itself, with the patches of what lies in it. False: nothing. */
+static bool put_member(patching *x, const body_member *m, daruma_str old, steps *below)
+{
+    daruma_buf tmp = buf_in(x->scratch);
+    if (!below->n)
+        return m->put(x->c, old, x->out);
+    bool some = m->put(x->c, old, &tmp);
+    x->out->full |= tmp.full;
+    if (some && !tmp.full)
+        patch_value(x, buf_str(&tmp), below);
+    return some;
+}
+
+static const body_member *member_of(const patching *x, daruma_str key)
+{
+    for (size_t i = 0; i < x->nmembers; i++)
+        if (key_is(key, x->members[i].key))
+            return &x->members[i];
+    return NULL;
+}
+
+/* Passes the member in hand as its fate says. */
+static void patch_member(patching *x, splice *s, fate *f, const body_member *m)
+{
+    splice before = *s;
+    size_t n = x->out->n;
+    if (!m && !f->set && !f->renamed && !f->below.n) {
+        splice_keep(s);
+        return;
+    }
+    if (f->renamed)
+        splice_named(s, f->name);
+    else
+        splice_key(s);
+    if (m && !f->set) {
+        if (!put_member(x, m, f->value, &f->below)) {
+            x->out->n = n;
+            *s = before;
+        }
+        return;
+    }
+    patch_value(x, f->value, &f->below);
+}
+
+/* Does a path go through a list? Lists are not made. */
+static bool names_index(daruma_str path)
+{
+    int64_t at;
+    while (path.n)
+        if (str_int(str_cut(&path, '.'), &at))
+            return true;
+    return false;
+}
+
+/* SET of what is not there makes it, and the objects on the way to it; in a list only at its end. */
+static void patch_new(patching *x, splice *s, steps *todo, daruma_str object)
+{
+    int64_t at;
+    for (size_t i = 0; i < todo->n; i++) {
+        daruma_str name = todo->p[i].head, rest = todo->p[i].rest;
+        if (todo->used[i] || todo->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
+            continue;
+        if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(todo, name, object))
+            continue;
+        fate f = fate_of(x, name, (daruma_str){0}, todo);
+        if (f.gone)
+            continue;
+        splice_add(s, f.name);
+        patch_value(x, f.value.n ? f.value : S("{}"), &f.below);
+        s->passed += s->close == ']';
+    }
+}
+
+/* Members that only the dialect knows of: those that the body has not. What it does not write, the patches may make. */
+static void put_missing(patching *x, splice *s, steps *todo, uint32_t seen)
+{
+    for (size_t i = 0; i < x->nmembers; i++) {
+        const body_member *m = &x->members[i];
+        if (seen >> i & 1)
+            continue;
+        splice before = *s;
+        size_t n = x->out->n;
+        fate f = fate_of(x, m->key, (daruma_str){0}, todo);
+        splice_add(s, m->key);
+        if (!f.set && put_member(x, m, (daruma_str){0}, &f.below))
+            continue;
+        x->out->n = n;
+        *s = before;
+        for (size_t k = 0; k < todo->n; k++)
+            if (key_is(m->key, todo->p[k].head))
+                todo->used[k] = false;
+    }
+}
+
+/* The object or list with its patches; at the top also with what the dialect writes itself. */
+static void patch_all(patching *x, daruma_str value, steps *todo, bool top)
+{
+    daruma_str key, member;
+    char digits[20];
+    uint32_t seen = 0;
+    field last[BODY_MEMBERS_MAX];
+    for (size_t i = 0; top && i < x->nmembers; i++)
+        last[i] = (field){.key = x->members[i].key};
+    if (top)
+        fields_of(value, last, x->nmembers);
+    splice s = splice_open(x->out, value);
+    while (splice_next(&s, &key, &member)) {
+        if (s.close == ']') {
+            daruma_buf b = buf_over(digits, sizeof digits);
+            buf_int(&b, (int64_t)s.passed);
+            key = buf_str(&b);
+        }
+        const body_member *m = top ? member_of(x, key) : NULL;
+        fate f = fate_of(x, key, member, todo);
+        if (m)
+            seen |= 1u << (m - x->members);
+        if (m && last[m - x->members].value.p != member.p)
+            m = NULL; /* an earlier one of that name: it does not count */
+        if (!f.gone && !(todo->n && s.close == '}' && !f.renamed && name_taken(todo, key, value)))
+            patch_member(x, &s, &f, m);
+    }
+    if (top)
+        put_missing(x, &s, todo, seen);
+    patch_new(x, &s, todo, value);
+    splice_close(&s);
+}
+
+static void patch_value(patching *x, daruma_str value, steps *s)
+{
+    if (s->n && (json_is_object(value) || json_is_array(value)))
+        patch_all(x, value, s, false);
+    else
+        buf_put(x->out, value);
+}
+
+static steps steps_of(patching *x, const convo_patch *p, size_t n)
+{
+    steps s = {0};
+    for (size_t i = 0; i < n; i++)
+        if (!step_add(x, &s, n, step_of(&p[i], p[i].path)))
+            break;
+    return s;
+}
+
+void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out)
+{
+    patching x = {.scratch = scratch, .out = out};
+    steps s = steps_of(&x, p, n);
+    patch_value(&x, value, &s);
+}
+
+/* ---- whole bodies ---- */
+
+void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out)
+{
+    patching x = {.c = c, .scratch = c->arena, .out = out, .members = m, .nmembers = n};
+    check(n <= BODY_MEMBERS_MAX);
+    if (!c->edited && !c->set.format_edited && !c->npatches) {
+        buf_put(out, c->body);
+        return;
+    }
+    steps s = steps_of(&x, c->patches, c->npatches);
+    daruma_str object = str_trim(c->body);
+    size_t before = (size_t)(object.p - c->body.p);
+    buf_put(out, str_sub(c->body, 0, before));
+    patch_all(&x, object, &s, true);
+    buf_put(out, str_from(c->body, before + object.n));
+    out->full |= c->full || c->arena->full; /* a text that could not be decoded would be missing */
+}
+
+void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out)
+{
+    out->full |= c->full;
+    daruma_buf tmp = buf_in(c->arena);
+    compose(c, c->npatches ? &tmp : out);
+    if (c->npatches && !tmp.full)
+        patches_apply(buf_str(&tmp), c->patches, c->npatches, c->arena, out);
+    out->full |= tmp.full || c->arena->full;
+}
