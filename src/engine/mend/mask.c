@@ -100,7 +100,7 @@ daruma_str mend_masked(daruma_str text, const mend_mask_rules *rules, daruma_are
 
 typedef struct place {
     size_t message, part;
-    size_t bytes; /* of its text */
+    size_t bytes; /* of its text, at most */
     size_t images;
     bool failed, done;
 } place;
@@ -109,9 +109,10 @@ typedef struct masking {
     convo *c;
     mend_mask_rules rules;
     salient *s;
-    place *list;   /* results that may be touched, oldest first */
-    size_t n, old; /* the first `old` of them are not among the newest */
-    int64_t tokens, target;
+    place *list;            /* results that may be touched, oldest first */
+    size_t n, old;          /* the first `old` of them are not among the newest */
+    int64_t tokens, target; /* the estimate as it goes down */
+    bool weighed;           /* it is that of the whole, not counted down */
     uint32_t images;
     mend_report rep;
 } masking;
@@ -162,9 +163,8 @@ static bool collect(masking *k)
             bool old = results++ < newest;
             if (!touchable(p))
                 continue;
-            size_t wire = p->raw.n > p->text.n ? p->raw.n : p->text.n;
+            size_t bytes = p->ready ? p->text.n : p->raw.n; /* decoded when its turn comes */
             size_t images = count_images(p);
-            size_t bytes = wire > k->rules.over_bytes ? convo_text(c, p).n : wire;
             if (bytes <= k->rules.over_bytes && !images)
                 continue;
             k->old += old;
@@ -178,7 +178,8 @@ static bool met(masking *k)
 {
     if (k->tokens > k->target)
         return false;
-    k->tokens = convo_tokens(k->c);
+    k->tokens = k->weighed ? k->tokens : convo_tokens(k->c);
+    k->weighed = true;
     return k->tokens <= k->target;
 }
 
@@ -186,10 +187,12 @@ static void replace(masking *k, place *at, daruma_str text)
 {
     convo_message *m = &k->c->messages[at->message];
     convo_part *p = &m->parts[at->part];
-    int64_t was = at->images ? convo_message_tokens(m) : text_tokens(convo_text(k->c, p));
+    daruma_str old = convo_text(k->c, p);
+    int64_t was = at->images ? convo_message_tokens(m) : text_tokens(old);
     convo_set_text(k->c, m, p, text);
     k->tokens -= was - (at->images ? convo_message_tokens(m) : text_tokens(text));
-    k->rep.bytes_before += at->bytes;
+    k->weighed = false;
+    k->rep.bytes_before += old.n;
     k->rep.bytes_after += text.n;
     k->rep.parts_shortened++;
     at->bytes = text.n;
@@ -258,6 +261,7 @@ mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules)
     masking k = {.c = c, .rules = filled(rules), .target = tokens};
     k.tokens = convo_tokens(c);
     k.rep.tokens_before = k.rep.tokens_after = k.tokens;
+    k.weighed = true;
     if (k.tokens <= tokens || !collect(&k))
         return k.rep;
     k.s = salient_new(c->arena);
@@ -266,7 +270,7 @@ mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules)
         return k.rep;
     }
     run(&k);
-    k.rep.tokens_after = convo_tokens(c);
+    k.rep.tokens_after = k.weighed ? k.tokens : convo_tokens(c);
     if (k.rep.parts_shortened) {
         daruma_buf b = buf_over(k.rep.what, sizeof k.rep.what - 1);
         buf_printf(&b, "shortened %u tool output%s from %zu to %zu bytes", (unsigned)k.rep.parts_shortened,

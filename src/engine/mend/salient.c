@@ -20,7 +20,7 @@
 #define KEY_GAP     8 /* bytes between a name and its value: `": "`, escaped once more */
 
 /* Kinds of bytes in a word; 0 stands between words. */
-enum { LETTER = 1, DIGIT = 2, MARK = 4, SLASH = 8, AT = 16, INNER = 32 };
+enum { LETTER = 1, DIGIT = 2, MARK = 4, SLASH = 8, AT = 16, INNER = 32, EDGE = 64 /* a MARK, not at the ends */ };
 
 typedef struct candidate {
     uint32_t from, n;         /* in the text */
@@ -51,14 +51,15 @@ salient *salient_new(daruma_arena *a)
     if (!s)
         return NULL;
     for (int c = 0; c < 256; c++)
-        s->kinds[c] = ch_digit((char)c)                    ? DIGIT
-                      : ch_alpha((char)c)                  ? LETTER
-                      : c >= 0xc2 && c < 0xe0              ? LETTER /* two bytes: letters with accents, Cyrillic, ... */
-                      : c >= 0x80 && c < 0xc0              ? INNER
-                      : c == '/' || c == '\\'              ? SLASH
-                      : c == '@'                           ? AT
-                      : c && memchr("-_.:#+%=~$&?", c, 12) ? MARK
-                                                           : 0;
+        s->kinds[c] = ch_digit((char)c)             ? DIGIT
+                      : ch_alpha((char)c)           ? LETTER
+                      : c >= 0xc2 && c < 0xe0       ? LETTER /* two bytes: letters with accents, Cyrillic, ... */
+                      : c >= 0x80 && c < 0xc0       ? INNER
+                      : c == '/' || c == '\\'       ? SLASH
+                      : c == '@'                    ? AT
+                      : c && memchr(".:?=&+", c, 6) ? MARK | EDGE
+                      : c && memchr("-_#%~$", c, 6) ? MARK
+                                                    : 0;
     return s;
 }
 
@@ -129,20 +130,21 @@ static shapes shape_of(const salient *s, daruma_str w)
 
 /* ---- what is salient ---- */
 
-static const char *const units[] = {"%",   "ms",   "s",      "us",      "ns",      "kb",    "mb",  "gb",
-                                    "tb",  "kib",  "mib",    "gib",     "b",       "bytes", "usd", "eur",
-                                    "gbp", "rows", "tokens", "seconds", "minutes", "hours"};
+static const daruma_str units[] = {{"%", 1},      {"ms", 2},      {"s", 1},       {"us", 2},   {"ns", 2},  {"kb", 2},
+                                   {"mb", 2},     {"gb", 2},      {"tb", 2},      {"kib", 3},  {"mib", 3}, {"gib", 3},
+                                   {"b", 1},      {"bytes", 5},   {"usd", 3},     {"eur", 3},  {"gbp", 3}, {"rows", 4},
+                                   {"tokens", 6}, {"seconds", 7}, {"minutes", 7}, {"hours", 5}};
 
 /* "42.5 ms": the unit behind a number, with the gap; 0 none. */
 static size_t unit_behind(const salient *s, size_t at)
 {
-    if (at >= s->text.n || s->text.p[at] != ' ')
+    if (at + 1 >= s->text.n || s->text.p[at] != ' ' || !(ch_alpha(s->text.p[at + 1]) || s->text.p[at + 1] == '%'))
         return 0;
     size_t n = 1;
     while (at + n < s->text.n && n < 9 && (ch_alpha(s->text.p[at + n]) || s->text.p[at + n] == '%'))
         n++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (str_ieq(str_sub(s->text, at + 1, n - 1), str_of(units[i])))
+    for (size_t i = 0; n < 9 && i < sizeof units / sizeof *units; i++)
+        if (units[i].n == n - 1 && str_ieq(str_sub(s->text, at + 1, n - 1), units[i]))
             return n;
     return 0;
 }
@@ -168,10 +170,11 @@ static uint8_t score_of(daruma_str w, uint8_t kinds, const shapes *h)
 
 static bool keyed(daruma_str w)
 {
-    static const char *const ends[] = {"id",   "key",     "hash",  "sha",   "ref",  "number", "code",
-                                       "uuid", "version", "email", "token", "path", "url"};
+    static const daruma_str ends[] = {{"id", 2},     {"key", 3},  {"hash", 4}, {"sha", 3},     {"ref", 3},
+                                      {"number", 6}, {"code", 4}, {"uuid", 4}, {"version", 7}, {"email", 5},
+                                      {"token", 5},  {"path", 4}, {"url", 3}};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        daruma_str e = str_of(ends[i]);
+        daruma_str e = ends[i];
         if (w.n < e.n || !str_ieq(str_from(w, w.n - e.n), e))
             continue;
         char before = w.n > e.n ? w.p[w.n - e.n - 1] : '_';
@@ -205,11 +208,11 @@ static void add(salient *s, size_t from, size_t n, size_t key, size_t nkey, uint
                                   .named = named};
 }
 
-static daruma_str tidy(daruma_str w) /* without the dots and colons of the sentence around it */
+static daruma_str tidy(const salient *s, daruma_str w) /* without the dots and colons of the sentence around it */
 {
-    while (w.n && memchr(".:?=&+", w.p[w.n - 1], 6))
+    while (w.n && s->kinds[(unsigned char)w.p[w.n - 1]] & EDGE)
         w.n--;
-    while (w.n && memchr(".:?=&+", w.p[0], 6) && !(w.n > 1 && w.p[0] == '.' && w.p[1] == '/'))
+    while (w.n && s->kinds[(unsigned char)w.p[0]] & EDGE && !(w.n > 1 && w.p[0] == '.' && w.p[1] == '/'))
         w = str_from(w, 1);
     return w;
 }
@@ -219,9 +222,10 @@ static daruma_str tidy(daruma_str w) /* without the dots and colons of the sente
 /* The last four letters are asked first: nearly no word ends so. */
 static bool says_error(daruma_str w)
 {
-    static const char *const words[] = {"error",    "errors",  "exception", "failed",  "failure",
-                                        "fatal",    "panic",   "denied",    "refused", "traceback",
-                                        "critical", "aborted", "cannot",    "timeout", "violation"};
+    static const daruma_str words[] = {{"error", 5},   {"errors", 6},    {"exception", 9}, {"failed", 6},
+                                       {"failure", 7}, {"fatal", 5},     {"panic", 5},     {"denied", 6},
+                                       {"refused", 7}, {"traceback", 9}, {"critical", 8},  {"aborted", 7},
+                                       {"cannot", 6},  {"timeout", 7},   {"violation", 9}};
     if (w.n < 5)
         return false;
     uint32_t end;
@@ -233,7 +237,7 @@ static bool says_error(daruma_str w)
         return false;
 #undef IS
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        daruma_str x = str_of(words[i]);
+        daruma_str x = words[i];
         if (w.n >= x.n && str_ieq(str_from(w, w.n - x.n), x))
             return true;
     }
@@ -269,21 +273,32 @@ static size_t add_error(salient *s, size_t at)
 
 /* ---- the pass ---- */
 
-/* `"order_id": 4711`: the value behind a name, as far as it is one. Returns where it ends, 0 when there is none. */
-static size_t add_keyed(salient *s, daruma_str key, size_t behind)
+/* Where the value behind a name begins: `": "`. 0: it is no name. */
+static size_t gap_behind(daruma_str t, size_t at)
 {
-    size_t at = behind, colon = 0;
-    for (; at < s->text.n && at - behind < KEY_GAP && memchr("\"' :=\\", s->text.p[at], 6); at++)
-        colon |= s->text.p[at] == ':' || s->text.p[at] == '=';
+    bool colon = false;
+    for (size_t to = at + KEY_GAP; at < t.n && at < to; at++) {
+        char c = t.p[at];
+        if (c == ':' || c == '=')
+            colon = true;
+        else if (c != ' ' && c != '"' && c != '\'' && c != '\\')
+            break;
+    }
+    return colon ? at : 0;
+}
+
+/* `"order_id": 4711`: the value behind a name, as far as it is one. Returns where it ends, 0 when there is none. */
+static size_t add_keyed(salient *s, daruma_str key, size_t at)
+{
     size_t end = at;
     uint8_t kinds = 0, k;
     while (end < s->text.n && (k = s->kinds[(unsigned char)s->text.p[end]]) && end - at <= MASK_TOKEN_BYTES_MAX) {
         kinds |= k;
         end++;
     }
-    daruma_str v = tidy(str_sub(s->text, at, end - at));
+    daruma_str v = tidy(s, str_sub(s->text, at, end - at));
     bool id = key.n >= 2 && str_ieq(str_from(key, key.n - 2), S("id"));
-    if (!colon || !v.n || v.n > MASK_TOKEN_BYTES_MAX || !(kinds & DIGIT || id) || v.p[0] == '-')
+    if (!v.n || v.n > MASK_TOKEN_BYTES_MAX || !(kinds & DIGIT || id) || v.p[0] == '-')
         return 0;
     if (s->kinds[(unsigned char)v.p[0]] == INNER)
         return 0;
@@ -325,23 +340,24 @@ static void scan(salient *s)
         bool plain = !(all & (DIGIT | SLASH | AT)); /* a word */
         if (at - from > MASK_TOKEN_BYTES_MAX || (plain && at - from < 2))
             continue;
-        daruma_str w = all & MARK ? tidy((daruma_str){t.p + from, at - from}) : (daruma_str){t.p + from, at - from};
+        daruma_str w = all & MARK ? tidy(s, (daruma_str){t.p + from, at - from}) : (daruma_str){t.p + from, at - from};
         if (!w.n)
             continue;
         if (plain) {
             if (from >= error_end && says_error(w))
                 error_end = add_error(s, from);
-            if (at < t.n && (all & MARK || memchr("\"' \\", t.p[at], 4)) && keyed(w)) {
-                size_t end = add_keyed(s, w, (size_t)(w.p - t.p) + w.n);
-                at = end > at ? end : at;
-            }
+            size_t value = gap_behind(t, (size_t)(w.p - t.p) + w.n), end;
+            if (value && keyed(w) && (end = add_keyed(s, w, value)) > at)
+                at = end;
             continue;
         }
         if (w.n < 3 && !(all & MARK))
             continue;
+        size_t unit = all & LETTER ? 0 : unit_behind(s, (size_t)(w.p - t.p) + w.n);
+        if (all == DIGIT && w.n < 5 && !unit)
+            continue;
         shapes h = shape_of(s, w);
         uint8_t score = score_of(w, all, &h);
-        size_t unit = !(all & LETTER) && score < 4 ? unit_behind(s, (size_t)(w.p - t.p) + w.n) : 0;
         if (unit || score)
             add(s, (size_t)(w.p - t.p), w.n + unit, 0, 0, unit ? 4 : score, (all & LETTER) != 0, &h);
     }
