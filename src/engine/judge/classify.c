@@ -228,6 +228,7 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         {SAID_CUT, {"broken", 6}},
         {SAID_BAD_CALL, {"bad_call", 8}},
         {SAID_PER_DAY, {"quota_per_day", 13}},
+        {SAID_PER_MINUTE, {"quota_per_minute", 16}},
         {SAID_ZERO_LIMIT, {"quota_zero", 10}},
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -350,6 +350,7 @@ const phrase phrases[] = {
     CW(TIMEOUT, "minimax", "1001", "minimax"),
     SHP(QUOTA, "quota_per_day", ),
     SHP(QUOTA, "quota_zero", ),
+    SHP(RATE_LIMIT, "quota_per_minute", , .unless = "limit: 0|"), /* whatever Google says of plan and billing */
     C(OVERLOADED, "model_capacity_exhausted", ),
     C(OVERLOADED, "capacity_exhausted", ),
     C(OVERLOADED, "server_is_overloaded", ),

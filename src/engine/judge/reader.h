@@ -17,7 +17,7 @@ enum role {
     IS_WAIT, /* seconds, or a duration */
     IS_WAIT_MS,
     IS_RESET, /* a moment: unix seconds, milliseconds, or RFC 3339 */
-    IS_QUOTA, /* the id of a quota: "...PerDay..." */
+    IS_QUOTA, /* the id of a quota: "...PerDay...", "...PerMinute..." */
     IS_LIMIT,
     IS_USED,
     IS_RPC,

@@ -238,6 +238,8 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
     case IS_QUOTA:
         if (str_ifind(text, S("perday")) != STR_NONE)
             r->s->shape |= SAID_PER_DAY;
+        else if (str_ifind(text, S("perminute")) != STR_NONE)
+            r->s->shape |= SAID_PER_MINUTE;
         break;
     case IS_LIMIT:
         if (str_int(text, &n)) {

@@ -15,6 +15,7 @@ enum said_shape {
     SAID_NO_CHOICES = 1 << 4,  /* that answer has an empty list of choices */
     SAID_REFUSAL = 1 << 5,     /* the model's refusal field is filled */
     SAID_RPC = 1 << 6,         /* a JSON-RPC error or an MCP result with isError */
+    SAID_PER_MINUTE = 1 << 3,  /* a quota id counts per minute: that is a rate */
     SAID_PER_DAY = 1 << 7,     /* a quota id counts per day */
     SAID_CUT = 1 << 8,         /* JSON or events that break off */
     SAID_ERROR_EVENT = 1 << 9, /* an error event in a stream */
