@@ -1,0 +1,201 @@
+/* mend.c - `daruma mend`: the history of a request put right, and shortened when asked. The request goes to standard
+ * output, what was done to standard error, one thing a line. */
+#include "engine/mend/mend.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "dialect/dialect.h"
+#include "sys/sys.h"
+
+#define MEND_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
+
+static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+
+static const dialect *named(const char *name)
+{
+    const dialect *d = name ? dialect_find(str_of(name)) : NULL;
+    if (!name)
+        fprintf(stderr,
+                "daruma mend: --dialect is missing; it is one of openai, openai-responses, anthropic, gemini\n");
+    else if (!d)
+        fprintf(stderr,
+                "daruma mend: there is no dialect `%s`; there are openai, openai-responses, anthropic, gemini\n", name);
+    return d;
+}
+
+/* ---- why it could not be read ---- */
+
+/* Where the innermost value that is broken breaks. */
+static const char *breaks_in(json_iter it)
+{
+    while (json_step(&it, NULL)) {
+        json_iter at = it;
+        if (json_pass(&it, NULL))
+            continue;
+        if (at.p < at.end && (*at.p == '{' || *at.p == '['))
+            return breaks_in(json_enter(&at));
+        return at.p;
+    }
+    return it.p;
+}
+
+static void tell_broken(daruma_str body)
+{
+    daruma_str text = str_trim(body);
+    if (!text.n) {
+        fprintf(stderr, "daruma mend: there is nothing on standard input: give it a request as JSON\n");
+        return;
+    }
+    if (json_valid(text)) {
+        fprintf(stderr, "daruma mend: this is JSON, and no object: a request is one\n");
+        return;
+    }
+    const char *at = json_is_object(text) || json_is_array(text) ? breaks_in(json_open(text)) : text.p;
+    size_t line = 1, column = 1;
+    if (!at || at > body.p + body.n)
+        at = body.p + body.n;
+    for (const char *p = body.p; p < at; p++, column++)
+        if (*p == '\n') {
+            line++;
+            column = 0;
+        }
+    daruma_str rest = {at, at < text.p + text.n ? (size_t)(text.p + text.n - at) : 0};
+    daruma_str shown = str_sub(rest, 0, 40);
+    if (rest.n)
+        fprintf(stderr, "daruma mend: line %zu, column %zu: this is no JSON: " STR_FMT "\n", line, column,
+                STR_ARG(shown));
+    else
+        fprintf(stderr, "daruma mend: line %zu, column %zu: the JSON ends here, and it should go on\n", line, column);
+}
+
+static int tell_unread(daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)
+{
+    daruma_str whole;
+    convo c;
+    switch (s) {
+    case DARUMA_OK:
+        return 0;
+    case DARUMA_EDEEP:
+        fprintf(stderr, "daruma mend: its JSON is nested deeper than %d levels\n", JSON_DEPTH_MAX);
+        break;
+    case DARUMA_EFULL:
+        fprintf(stderr, "daruma mend: it is too large\n");
+        break;
+    case DARUMA_EINPUT:
+        if (!json_whole(body, &whole) || !json_is_object(whole)) {
+            tell_broken(body);
+            break;
+        }
+        fprintf(stderr, "daruma mend: this is no request of the dialect %s: there is no list %s in it", d->name,
+                d == &dialect_gemini             ? "`contents`"
+                : d == &dialect_openai_responses ? "`input`"
+                                                 : "`messages`");
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
+                fprintf(stderr, "; is it one of %s?", known[i]->name);
+                break;
+            }
+        fprintf(stderr, "\n");
+    }
+    return 2;
+}
+
+/* ---- doing it ---- */
+
+static void tell(const mend_report *r)
+{
+    for (daruma_str rest = str_of(r->what); rest.n;) {
+        daruma_str one = str_trim(str_cut(&rest, ';'));
+        fprintf(stderr, STR_FMT "\n", STR_ARG(one));
+    }
+}
+
+/* False when the target was not met. */
+static bool shrink(convo *c, int64_t target)
+{
+    int64_t before = convo_tokens(c);
+    mend_report r = mend_mask(c, target, NULL);
+    int64_t after = convo_tokens(c);
+    tell(&r);
+    fprintf(stderr, "about %lld tokens before, %lld after\n", (long long)before, (long long)after);
+    if (after <= target)
+        return true;
+    fprintf(
+        stderr,
+        "daruma mend: it cannot be brought to %lld tokens by shortening tool output: what is left needs a summary,\n"
+        "and that a model, which the gateway asks when a request comes back as too long\n",
+        (long long)target);
+    return false;
+}
+
+static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t target, daruma_arena *a)
+{
+    convo c;
+    daruma_status s = d->read(body, a, &c);
+    if (s != DARUMA_OK)
+        return tell_unread(s, d, body, a);
+    mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE), messages = mend_messages(&c, NULL);
+    tell(&pairs);
+    tell(&messages);
+    if (!mend_did(&pairs) && !mend_did(&messages))
+        fprintf(stderr, "nothing to mend\n");
+    bool met = target < 0 || shrink(&c, target);
+    daruma_buf out = buf_in(a);
+    d->write(&c, &out);
+    if (c.full || out.full)
+        return tell_unread(DARUMA_EFULL, d, body, a);
+    fwrite(out.p, 1, out.n, stdout);
+    return met ? 0 : 1;
+}
+
+int cli_mend(int argc, char **argv)
+{
+    const char *name = NULL, *tokens = NULL;
+    bool prune = false;
+    const cli_option options[] = {
+        {"--dialect", "NAME", &name, NULL, "the dialect it is in"},
+        {"--prune", NULL, NULL, &prune, "calls without result are removed, not answered"},
+        {"--shrink-to", "TOKENS", &tokens, NULL, "old tool output is shortened until it has so many tokens"},
+        {0}};
+    int at =
+        cli_options(argc, argv, options, "mend --dialect NAME [--prune] [--shrink-to TOKENS] [FILE]",
+                    "Puts the history of a request right: tool calls without result, results without call, doubled\n"
+                    "or displaced ones, empty messages, messages in an order that the provider refuses. The\n"
+                    "request goes to standard output, what was done to standard error. What is fine keeps its\n"
+                    "bytes. The dialects are openai (Chat Completions), openai-responses, anthropic and gemini.\n"
+                    "The exit status is 1 when --shrink-to could not be met, 2 when it could not be read.\n"
+                    "\n"
+                    "Try:  daruma mend --dialect anthropic < request.json > mended.json\n"
+                    "      daruma mend --dialect openai --shrink-to 16000 < request.json");
+    int64_t target = -1;
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    const dialect *d = named(name);
+    if (!d)
+        return 2;
+    if (tokens && (!str_int(str_of(tokens), &target) || target == 0)) {
+        fprintf(stderr, "daruma mend: --shrink-to takes a number of tokens, not `%s`\n", tokens);
+        return 2;
+    }
+    if (argc - at > 1) {
+        fprintf(stderr, "daruma mend: one file only, not also %s\n", argv[at + 1]);
+        return 2;
+    }
+    daruma_arena a;
+    daruma_str body;
+    char why[256];
+    int code = 2;
+    if (!sys_arena_init(&a, 1 << 16, MEND_MEMORY_BYTES)) {
+        fprintf(stderr, "daruma mend: no memory\n");
+        return 1;
+    }
+    const char *path = at < argc && strcmp(argv[at], "-") != 0 ? argv[at] : "/dev/stdin";
+    if (sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
+        code = mend_body(d, body, prune, target, &a);
+    else
+        fprintf(stderr, "daruma mend: %s\n", why);
+    sys_arena_done(&a);
+    return code;
+}
