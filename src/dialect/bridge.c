@@ -56,24 +56,22 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
 
 /* ---- in flight ---- */
 
-/* A finished output item as it came. */
-static void keep_item(turn_writer *w, daruma_str data)
-{
-    if (!value_is(json_get(data, S("type")), S("response.output_item.done")))
-        return;
-    daruma_str item = json_get(data, S("item"));
-    if (!w->items.arena && !w->items.cap)
-        w->items.arena = w->text.arena;
-    if (w->items.n)
-        buf_putc(&w->items, ',');
-    buf_put(&w->items, item);
-}
-
 static void keep_in(turn_writer *w, daruma_buf *b, daruma_str s)
 {
     if (!b->arena && !b->cap)
         b->arena = w->text.arena;
     buf_put(b, s);
+}
+
+/* A finished output item as it came. */
+static void keep_item(turn_writer *w, daruma_str data)
+{
+    daruma_str item = json_valid(data) ? json_get(data, S("item")) : (daruma_str){0};
+    if (!json_is_object(item) || !value_is(json_get(data, S("type")), S("response.output_item.done")))
+        return;
+    if (w->items.n)
+        keep_in(w, &w->items, S(","));
+    keep_in(w, &w->items, item);
 }
 
 void dialect_keep(const dialect *d, turn_writer *w, const sse_event *e, daruma_arena *scratch)

@@ -1,0 +1,137 @@
+/* Answers: any bytes as the stream of one dialect become events of another that its watcher takes, the same for every
+ * split of the bytes; what is read as a whole answer is written as it came, and converts into JSON; a stream is gone on
+ * with wherever it stops. The first byte chooses the dialects, the second how the bytes are split. */
+#include "dialect/dialect.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/json.h"
+#include "base/str.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+static char memory[2][8 << 20], kept[2][4 << 20];
+
+/* What the bytes become when they come `step` at a time; 0: all at once. */
+static daruma_str bridged(const dialect *from, const dialect *to, daruma_str bytes, size_t step, int room, bool *full)
+{
+    daruma_arena a = arena_over(memory[room], sizeof memory[room]), keep = arena_over(kept[room], sizeof kept[room]);
+    daruma_arena put = arena_over(memory[room] + sizeof memory[room] / 2, sizeof memory[room] / 2);
+    a.end = put.beg;
+    write_ctx x = {.model = S("m"), .id = 1, .wall = 2};
+    stream_bridge b;
+    daruma_buf out = buf_in(&put);
+    daruma_str rest = {bytes.p, 0};
+    sse_event e;
+    bridge_begin(&b, from, to, &x, &keep);
+    for (size_t fed = 0; fed < bytes.n;) {
+        size_t n = !step || bytes.n - fed < step ? bytes.n - fed : step;
+        fed += n;
+        rest.n += n;
+        while (sse_next(&rest, &e, &a))
+            bridge_event(&b, &e, &out, &a);
+    }
+    bridge_end(&b, &out);
+    *full = out.full || a.full || keep.full;
+    return buf_str(&out);
+}
+
+static void as_stream(const dialect *from, const dialect *to, daruma_str bytes, size_t step)
+{
+    bool full[2];
+    daruma_str once = bridged(from, to, bytes, 0, 0, &full[0]), split = bridged(from, to, bytes, step, 1, &full[1]);
+    check(full[0] == full[1]);
+    if (full[0])
+        return;
+    check(str_eq(once, split));
+    daruma_arena a = arena_over(kept[0], sizeof kept[0]);
+    stream_view v = {0};
+    sse_event e;
+    while (sse_next(&once, &e, &a)) {
+        to->watch(&v, &e, &a);
+        check(!v.error);
+        check(!v.broken || to == &dialect_gemini); /* Gemini's reasons for a broken answer are ours to pass on */
+    }
+    check(once.n == 0);
+}
+
+static void as_answer(const dialect *from, const dialect *to, daruma_str body)
+{
+    daruma_arena a = arena_over(memory[0], sizeof memory[0]);
+    daruma_buf same = buf_in(&a), other = buf_in(&a), cut = buf_in(&a);
+    write_ctx x = {.model = S("m"), .id = 1, .wall = 2};
+    turn t;
+    if (from->read_answer(body, &a, &t) != DARUMA_OK)
+        return;
+    from->write_answer(&t, &x, &same);
+    check(same.full || str_eq(buf_str(&same), body));
+    if (dialect_convert_answer(from, to, body, &x, &other, &a) == DARUMA_OK)
+        check(from == to || json_valid(buf_str(&other)));
+    for (size_t i = 0; i < t.message.nparts; i++) {
+        t.message.parts[i].dropped = i % 3 == 0;
+        t.message.parts[i].edited = i % 3 == 1;
+    }
+    from->write_answer(&t, &x, &cut);
+    check(cut.full || a.full || json_valid(buf_str(&cut)));
+}
+
+static void as_request(const dialect *from, const dialect *to, daruma_str body)
+{
+    daruma_arena a = arena_over(memory[0], sizeof memory[0]);
+    daruma_buf b = buf_in(&a);
+    dialect_losses l = {0};
+    convo c, out;
+    if (from->read(body, &a, &c) != DARUMA_OK || dialect_convert(&c, to, &a, &out, &l) != DARUMA_OK)
+        return;
+    to->write(&out, &b);
+    if (b.full || out.full || a.full)
+        return;
+    check(json_valid(buf_str(&b)));
+    convo again;
+    daruma_status s = to->read(buf_str(&b), &a, &again);
+    check(s == DARUMA_OK || s == DARUMA_EFULL || s == DARUMA_EDEEP);
+}
+
+static void goes_on(const dialect *d, daruma_str bytes)
+{
+    daruma_arena a = arena_over(memory[0], sizeof memory[0]), keep = arena_over(kept[0], sizeof kept[0]);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep)};
+    daruma_buf out = buf_in(&a);
+    sse_event e;
+    while (sse_next(&bytes, &e, &a))
+        dialect_keep(d, &w, &e, &a);
+    static const delta_kind kinds[] = {DELTA_TEXT,     DELTA_CALL,   DELTA_ARGUMENTS,
+                                       DELTA_THINKING, DELTA_FINISH, DELTA_END};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        d->write_delta(&w,
+                       &(turn_delta){.kind = kinds[i],
+                                     .index = kinds[i] == DELTA_ARGUMENTS || kinds[i] == DELTA_CALL ? 0 : -1,
+                                     .text = S("{}"),
+                                     .name = S("f"),
+                                     .finish = FINISH_STOP,
+                                     .usage = TURN_USAGE_NONE},
+                       &out);
+    if (out.full || a.full || keep.full)
+        return;
+    stream_view v = {0};
+    daruma_str rest = buf_str(&out);
+    while (sse_next(&rest, &e, &a)) {
+        d->watch(&v, &e, &a);
+        check(!v.broken && !v.error);
+    }
+    check(rest.n == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    const dialect *from = all[data[0] & 3], *to = all[data[0] >> 2 & 3];
+    daruma_str bytes = {(const char *)data + 2, size - 2};
+    as_stream(from, to, bytes, 1 + data[1] % 97);
+    as_answer(from, to, bytes);
+    as_request(from, to, bytes);
+    goes_on(from, bytes);
+    return 0;
+}
