@@ -16,6 +16,7 @@ typedef struct request_scan {
     bool stream;
     bool tools;            /* offers at least one tool */
     bool schema;           /* asks for a response format (JSON) */
+    uint64_t state;        /* hash of the id of what it refers to on the server, 0 none */
     bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
     bool has_user;         /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
@@ -121,7 +122,9 @@ typedef struct dialect_losses {
     size_t n;
 } dialect_losses;
 /* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
- * none. EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. */
+ * none. The model is still the source's: set ret->set.model to the one that is asked before to->write(); and from
+ * Gemini, whose bodies do not say it, set.stream. EINPUT: it refers to what lives on the server, or has nothing that
+ * `to` could carry. EFULL. What is carried and what is lost: doc/dialects.md. */
 daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
 /* A whole answer of `from` as one of `to`. Thinking goes along only where a client may hand it back to anybody (Chat,
  * Gemini without signature). Statuses of read_answer; EFULL. */
@@ -137,7 +140,8 @@ typedef struct stream_bridge {
     turn_reader r; /* what came */
     turn_writer w; /* what went */
 } stream_bridge;
-/* `keep` is where the writer's memory grows; x: model (when the stream names none), id, wall. */
+/* `keep` is where the writer's memory grows; x: model (when the stream names none), id, wall. Then set w.usage_asked
+ * for a Chat client that asked for usage (stream_options.include_usage). */
 void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep);
 /* Writes what an event becomes, if anything. Errors in the stream are none of it: ask from->watch(). */
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a);

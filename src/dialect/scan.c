@@ -186,6 +186,13 @@ static void take_config(request_scan *r, daruma_str config)
             r->schema |= json_is_object(value);
 }
 
+static void take_state(request_scan *r, daruma_str id)
+{
+    daruma_str raw = value_raw(id);
+    if (raw.n && !r->state)
+        r->state = XXH3_64bits(raw.p, raw.n);
+}
+
 static void take(request_scan *r, scan_what what, daruma_str value)
 {
     switch (what) {
@@ -213,9 +220,11 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         return;
     case SCAN_STATE:
         r->stateful |= value_given(value);
+        take_state(r, value);
         return;
     case SCAN_STATE_ID:
         r->stateful |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
+        take_state(r, json_is_string(value) ? value : json_get(value, S("id")));
         return;
     case SCAN_CONFIG:
         take_config(r, value);

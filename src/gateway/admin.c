@@ -38,6 +38,7 @@ static void put_counts(daruma_buf *b, const gateway_counts *n)
     for (int k = 0; k < DARUMA_KINDS; k++)
         bad += n->kinds[k];
     put_count(b, "failed", bad);
+    put_count(b, "on_the_side", n->side_calls);
     put_count(b, "wasted_ms", n->wasted_ms);
     put_count(b, "waited_ms", n->waited_ms);
     buf_printf(b, "\"error_rate\":%llu.%03llu,", n->calls ? (unsigned long long)(bad / n->calls) : 0ULL,
@@ -70,6 +71,11 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
     if (!h.well)
         buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
                    daruma_scope_name(h.who), (long long)h.in);
+    int64_t window = t->window > 0 ? t->window : memory_window(g->mem, t->model_id);
+    if (window > 0)
+        buf_printf(b, ",\"window\":%lld", (long long)window);
+    BUF_LIT(b, ",\"learned\":");
+    mended_lessons(g, t->model_id, b);
     buf_printf(b, ",\"retries_left\":%lld},", (long long)daruma_budget_left(daruma_ward_budget(g->ward, t, now), now));
 }
 
@@ -175,7 +181,7 @@ void admin_status(gateway *g, daruma_buf *b)
     put_providers(b, &g->now->cfg);
     put_targets(b, g, now);
     put_places(b, g, now);
-    b->n--;
+    mended_status(g, b);
     BUF_LIT(b, "}\n");
 }
 

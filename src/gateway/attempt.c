@@ -5,9 +5,15 @@
 #include "gateway/inside.h"
 #include "sys/sys.h"
 
-static const config_provider *provider_at(const exchange *x, int target)
+const config_provider *exchange_provider(const exchange *x, int target)
 {
     return &x->s->cfg.providers[x->targets[target].host / HOST_KEYS];
+}
+
+const dialect *exchange_dialect(const exchange *x, int target)
+{
+    const dialect *d = exchange_provider(x, target)->dialect;
+    return !x->d || (x->d == &dialect_openai_responses && d == &dialect_openai) ? x->d : d;
 }
 
 key_state *exchange_key(const exchange *x, int target)
@@ -33,9 +39,65 @@ static void body_pieces(exchange *x, int target, daruma_str out[4])
     out[2] = str_from(x->body, at + raw.n);
 }
 
-static daruma_str target_path(exchange *x, const config_provider *p)
+static void tell_losses(exchange *x, const dialect_losses *lost)
 {
-    daruma_str path = config_upstream_path(p, x->c->head.path, x->c->arena), query = x->c->head.query;
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_buf b = buf_in(x->c->arena);
+    BUF_LIT(&b, "written for a provider that speaks ");
+    buf_putz(&b, x->p->name);
+    for (size_t i = 0; i < lost->n; i++) {
+        buf_putz(&b, i ? ", " : "; left out: ");
+        buf_putz(&b, lost->what[i]);
+    }
+    e.name = "request_converted";
+    e.reason = buf_str(&b);
+    exchange_event(x, &e);
+}
+
+/* The request as a provider of another dialect takes it; empty when it cannot be carried over. */
+static daruma_str converted(exchange *x, int target)
+{
+    daruma_arena *a = x->c->arena;
+    convo from, to;
+    dialect_losses lost = {0};
+    daruma_buf b = buf_in(a);
+    if (x->d->read(x->body, a, &from) != DARUMA_OK || dialect_convert(&from, x->p, a, &to, &lost) != DARUMA_OK)
+        return (daruma_str){0};
+    if (x->targets[target].model.n)
+        to.set.model = x->targets[target].model;
+    x->p->write(&to, &b);
+    if (b.full || to.full)
+        return (daruma_str){0};
+    tell_losses(x, &lost);
+    return buf_str(&b);
+}
+
+/* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */
+static daruma_str query_for(exchange *x, const config_provider *p)
+{
+    daruma_str rest = x->c->head.query;
+    if (!p->nkeys || str_find(rest, S("key=")) == STR_NONE)
+        return rest;
+    daruma_buf b = buf_in(x->c->arena);
+    while (rest.n) {
+        daruma_str one = str_cut(&rest, '&');
+        if (str_starts(one, S("key=")))
+            continue;
+        if (b.n)
+            buf_putc(&b, '&');
+        buf_put(&b, one);
+    }
+    return buf_str(&b);
+}
+
+static daruma_str target_path(exchange *x, const config_provider *p, int target)
+{
+    daruma_str model = x->targets[target].model;
+    bool renamed = x->p == &dialect_gemini && model.n && !str_eq(model, x->scan.model); /* it stands in the path */
+    bool moved = x->p != x->d || renamed;
+    daruma_str path = moved ? dialect_path(x->p, model, x->streaming, x->c->arena) : x->c->head.path;
+    daruma_str query = moved ? (daruma_str){0} : query_for(x, p);
+    path = config_upstream_path(p, path, x->c->arena);
     if (!query.n)
         return path;
     daruma_buf b = buf_in(x->c->arena);
@@ -73,19 +135,38 @@ static void no_memory(exchange *x, daruma_moment at)
     call_end(c);
 }
 
+/* The conversation cannot be carried over to this target's dialect: it is none for this request. */
+static void cannot_move(exchange *x, int target, daruma_moment at)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_not_convertible";
+    e.reason = S("this request holds what only its own provider understands");
+    exchange_event(x, &e);
+    daruma_case_drop(&x->kase, at);
+    x->kase.spoiled[target] = 1;
+    x->kase.want = -1;
+    exchange_attempt(x);
+}
+
 static void send_to(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
-    const config_provider *p = provider_at(x, target);
+    const config_provider *p = exchange_provider(x, target);
+    x->p = exchange_dialect(x, target);
     fetch_request r = {.to = &p->to,
                        .method = x->c->head.method,
-                       .target = target_path(x, p),
+                       .target = target_path(x, p, target),
                        .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
                        /* What must not be sent twice is not sent where a closed connection may leave that open. */
                        .fresh = x->kase.attempts > 1 || !x->safe,
                        .clocks = clocks_of(x, at.now)};
-    r.headers = head_for_provider(x, p, secret, &r.nheaders);
-    body_pieces(x, target, r.body);
+    r.headers = head_for_provider(x, p, x->p, secret, &r.nheaders);
+    if (x->p == x->d)
+        body_pieces(x, target, r.body);
+    else if (!(r.body[0] = converted(x, target)).n && !x->c->arena->full) {
+        cannot_move(x, target, at);
+        return;
+    }
     if (x->c->arena->full) {
         no_memory(x, at);
         return;
@@ -94,6 +175,7 @@ static void send_to(exchange *x, int target, daruma_str secret)
     x->held = buf_in(&x->scratch);
     x->view = (stream_view){0};
     x->mode = ANSWER_NONE;
+    x->failed_event = (daruma_str){0};
     x->status = 0;
     x->attempt_started = at.now;
     x->g->counts.calls++;

@@ -27,6 +27,7 @@ typedef struct config_provider {
 typedef struct config_target {
     int provider; /* index */
     daruma_str model;
+    int64_t window, max_output; /* tokens, -1: the model's */
 } config_target;
 
 typedef struct config_model {
@@ -36,6 +37,7 @@ typedef struct config_model {
     int64_t window, max_output; /* tokens, -1 unknown: learned */
 } config_model;
 
+typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
 typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_MESSAGE } config_on_failure;
 
 typedef struct config {
@@ -50,8 +52,10 @@ typedef struct config {
     daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
     daruma_policy policy;       /* profile with `recovery` laid over it */
     config_on_failure on_failure;
-    daruma_str events_file; /* empty: none */
-    bool events_stderr;     /* a readable line each; default: when stderr is a terminal */
+    config_orphans orphans;   /* laid over policy.mend.prune_orphans when read */
+    config_target summariser; /* who summarises; model empty: the target at hand */
+    daruma_str events_file;   /* empty: none */
+    bool events_stderr;       /* a readable line each; default: when stderr is a terminal */
     size_t body_bytes_max;
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */

@@ -142,18 +142,10 @@ static bool target_fits(config_reader *r, void *base, void *item, size_t index)
 {
     config_model *m = base;
     config_target *t = item;
-    const config_provider *first = &r->ret->providers[m->targets[0].provider];
-    const config_provider *this = &r->ret->providers[t->provider];
     for (size_t i = 0; i < index; i++)
         if (m->targets[i].provider == t->provider && str_eq(m->targets[i].model, t->model))
             return config_fail(r, "this target stands here twice; remove one");
-    if (this->dialect == first->dialect)
-        return true;
-    return config_fail(r,
-                       "provider \"" STR_FMT
-                       "\" speaks %s, but the model's first target speaks %s; translating between "
-                       "dialects is not done yet, so all targets of a model speak the same",
-                       STR_ARG(this->name), this->dialect->name, first->dialect->name);
+    return true;
 }
 
 const option_list config_list_targets = {

@@ -288,7 +288,7 @@ static bool read_profile(config_reader *r, const option *o, daruma_str s, void *
 static bool read_target(config_reader *r, const option *o, daruma_str s, void *at)
 {
     config *c = r->ret;
-    config_target *t = (config_target *)((char *)at - o->at);
+    config_target *t = (config_target *)((char *)at - offsetof(config_target, model));
     size_t slash = str_findch(s, '/');
     if (slash == STR_NONE || slash == 0 || slash + 1 == s.n)
         return expected(r, o, "name the provider before the first slash");

@@ -8,10 +8,12 @@
  */
 #include "base/arena.h"
 #include "base/check.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdlib.h>
+#include <xxhash.h>
 
 /* ---- taking and giving back ---- */
 
@@ -101,7 +103,7 @@ void exchange_timer(exchange *x)
  * connections. From here on the status is 200, whatever comes. */
 static void heartbeat(exchange *x, daruma_ms now)
 {
-    if (!x->pending) {
+    if (!call_started(x->c)) {
         size_t n;
         daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
                                   {S("cache-control"), S("no-cache")}};
@@ -141,6 +143,13 @@ void exchange_event(exchange *x, daruma_event *e)
     events_emit(x->g->events, e);
 }
 
+void exchange_tell(exchange *x, daruma_when when, daruma_event *e)
+{
+    daruma_event as = *e;
+    if (daruma_event_when(&as, when, &x->kase))
+        exchange_event(x, &as);
+}
+
 void exchange_end(exchange *x, daruma_outcome o)
 {
     gateway_counts *n = &x->g->counts;
@@ -168,6 +177,14 @@ void exchange_end(exchange *x, daruma_outcome o)
 
 /* ---- how it went ---- */
 
+/* A stored answer is known to the account that made it only; what refers to it goes there. */
+static void remember_owner(exchange *x, const daruma_target *t)
+{
+    daruma_str id = x->t ? talk_id(x) : json_text(json_get(buf_str(&x->held), S("id")), x->c->arena);
+    if (id.n)
+        memory_owner_put(x->g->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
+}
+
 void exchange_done(exchange *x)
 {
     daruma_moment at = gateway_now(x->g);
@@ -175,18 +192,20 @@ void exchange_done(exchange *x)
     key_state *k = exchange_key(x, x->kase.target);
     bool recovered = x->failure.kind || x->kase.remedies;
     daruma_case_done(&x->kase, at);
+    heal_worked(x);
     if (k)
         k->refreshed = false;
+    if (x->d == &dialect_openai_responses && x->kase.ntargets > 1)
+        remember_owner(x, t);
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->g->mem, exchange_session(x), t->key_id);
     if (recovered) {
         daruma_event e = DARUMA_EVENT_INIT;
-        e.name = "error_recovery_success";
         e.failure = &x->failure;
         e.outcome = DARUMA_OUTCOME_RECOVERED;
         e.attempts = x->kase.attempts;
         e.took = at.now - x->started;
-        exchange_event(x, &e);
+        exchange_tell(x, DARUMA_WHEN_RECOVERED, &e);
     }
     exchange_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK);
 }
@@ -226,15 +245,13 @@ static void obey(exchange *x, daruma_remedy r, daruma_moment at)
     e.delay = r.wait;
     if (!x->recovering) {
         x->recovering = true;
-        e.name = "error_recovery_attempt";
-        exchange_event(x, &e);
+        exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
     }
-    e.name = "llm_retry_attempt";
     e.attempt = x->kase.attempts + 1;
     e.max_attempts = tries_of(x);
     if (r.target >= 0)
         e.target = &x->targets[r.target];
-    exchange_event(x, &e);
+    exchange_tell(x, DARUMA_WHEN_AGAIN, &e);
     if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
         key_state *k = exchange_key(x, x->kase.target);
         check(k);
@@ -259,6 +276,51 @@ static size_t gone_out(const exchange *x)
     return x->forwarded ? x->forwarded : x->mode == ANSWER_RELAYED || x->mode == ANSWER_PASSED;
 }
 
+static void settle(exchange *x)
+{
+    switch (x->remedy.act) {
+    case DARUMA_SEND:
+        obey(x, x->remedy, gateway_now(x->g));
+        break;
+    case DARUMA_KEEP:
+        finish_interrupted(x);
+        break;
+    case DARUMA_HOLD:
+    case DARUMA_STOP:
+        if (gone_out(x))
+            finish_interrupted(x);
+        else
+            finish_failed(x);
+        break;
+    }
+}
+
+/* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
+static void carry_out(exchange *x)
+{
+    while (x->remedy.act == DARUMA_SEND && heal_is(x->remedy.remedy)) {
+        heal_result h = heal_apply(x, x->remedy.remedy);
+        if (h == HEAL_SEND)
+            break;
+        if (h == HEAL_WAITS) {
+            exchange_timer(x); /* heartbeats go on */
+            return;
+        }
+        x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), gateway_now(x->g));
+    }
+    settle(x);
+}
+
+void exchange_mended(exchange *x, bool fit)
+{
+    if (fit) {
+        settle(x);
+        return;
+    }
+    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), gateway_now(x->g));
+    carry_out(x);
+}
+
 void exchange_failed(exchange *x, const daruma_evidence *ev)
 {
     daruma_moment at = gateway_now(x->g);
@@ -266,42 +328,33 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     fetch *f = x->f;
     x->f = NULL;
     x->progress_by = -1;
+    if (x->streaming && call_started(x->c) && x->beat_at < 0)
+        x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
     seen.took = at.now - x->attempt_started;
     seen.forwarded = gone_out(x);
     seen.provider = S("");
     if (x->d)
-        seen.provider = x->d == &dialect_anthropic ? S("anthropic") : S("openai");
+        seen.provider = x->p == &dialect_anthropic ? S("anthropic")
+                        : x->p == &dialect_gemini  ? S("gemini")
+                                                   : S("openai");
     keep_failure(x, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     x->failure = daruma_classify(&seen, at, x->c->arena);
+    x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
+    heal_reconsider(x, &x->failure);
     if (f)
         fetch_cancel(f);
     x->g->counts.kinds[x->failure.kind]++;
     x->g->counts.wasted_ms += (uint64_t)seen.took;
     daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "llm_request_failed";
     e.failure = &x->failure;
     e.attempt = x->kase.attempts;
     e.took = seen.took;
-    exchange_event(x, &e);
+    exchange_tell(x, DARUMA_WHEN_FAILED, &e);
     x->kase.safe_twice = safe_again(x, &seen);
-    daruma_remedy r = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
+    x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
     exchange_scratch_reset(x);
-    switch (r.act) {
-    case DARUMA_SEND:
-        obey(x, r, at);
-        break;
-    case DARUMA_KEEP:
-        finish_interrupted(x);
-        break;
-    case DARUMA_HOLD:
-    case DARUMA_STOP:
-        if (seen.forwarded)
-            finish_interrupted(x);
-        else
-            finish_failed(x);
-        break;
-    }
+    carry_out(x);
 }
 
 void exchange_gone(exchange *x)
@@ -310,6 +363,7 @@ void exchange_gone(exchange *x)
     if (x->f)
         fetch_cancel(x->f);
     x->f = NULL;
+    heal_gone(x);
     if (x->refreshing)
         key_forget(exchange_key(x, x->kase.target), x);
     if (x->kase.out)

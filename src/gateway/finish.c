@@ -66,15 +66,13 @@ static void announce(exchange *x, daruma_outcome o)
     daruma_event e = DARUMA_EVENT_INIT;
     e.failure = &x->failure;
     e.attempts = x->kase.attempts;
-    if (x->kase.attempts > 1) {
-        e.name = "llm_retry_exhausted";
-        exchange_event(x, &e);
-    }
-    e.name = "error_recovery_failed";
+    e.remedy = &x->remedy;
+    if (x->kase.attempts > 1)
+        exchange_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
     e.reason = explanation(x); /* as the client is told it */
     e.outcome = o;
     e.took = at.now - x->started;
-    exchange_event(x, &e);
+    exchange_tell(x, DARUMA_WHEN_GIVEN_UP, &e);
 }
 
 /* The last words of a stream whose head said "pending". */
@@ -142,13 +140,13 @@ static void answer(exchange *x, int status, daruma_str type, daruma_str body, da
     call_write(x->c, body);
 }
 
-static void write_message(exchange *x)
+static void write_message(exchange *x, daruma_str words)
 {
     daruma_arena *a = x->c->arena;
     daruma_buf text = buf_in(a), out = buf_in(a);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
     BUF_LIT(&text, DIALECT_NOTICE "\n\n");
-    buf_put(&text, explanation(x));
+    buf_put(&text, words);
     memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
     if (x->streaming)
         x->d->write_message_stream(&out, &w, buf_str(&text));
@@ -185,7 +183,7 @@ static void write_error(exchange *x)
         call_write(x->c, closing_comment(x, DARUMA_OUTCOME_FAILED));
         return;
     }
-    bool theirs = x->failed_body.n && d->is_error(x->failed_body);
+    bool theirs = x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
     if (theirs && !dialect_add_note(&out, x->failed_body, note)) {
         out = buf_in(x->c->arena);
         buf_put(&out, x->failed_body);
@@ -203,19 +201,32 @@ static void remember_case(exchange *x)
     memory_case_put(x->g->mem, exchange_request_hash(x), gateway_now(x->g).now, &x->kase);
 }
 
-void finish_failed(exchange *x)
+/* `words`: what the message says. */
+static void finish(exchange *x, bool message, daruma_str words)
 {
-    bool message = as_message(x);
     call *c = x->c;
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     remember_case(x);
     if (message)
-        write_message(x);
+        write_message(x, words);
     else
         write_error(x);
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     call_end(c);
+}
+
+void finish_apology(exchange *x, daruma_str text)
+{
+    finish(x, true, text.n ? text : explanation(x));
+}
+
+void finish_failed(exchange *x)
+{
+    bool message = as_message(x);
+    if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && heal_apologise(x))
+        return; /* finish_apology() goes on */
+    finish(x, message, message ? explanation(x) : (daruma_str){0});
 }
 
 void finish_interrupted(exchange *x)
@@ -227,7 +238,9 @@ void finish_interrupted(exchange *x)
         call_abort(c);
         return;
     }
-    if (!x->view.error) {
+    if (x->failed_event.n && x->p == x->d) { /* the provider's own words */
+        call_write(c, x->failed_event);
+    } else {
         daruma_buf out = buf_in(c->arena);
         daruma_str note = explanation(x);
         x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note);

@@ -87,6 +87,7 @@ static void gateway_free(gateway *g)
     setup_drop(g->now);
     events_free(g->events);
     memory_free(g->mem);
+    mended_free(g->mended);
     free(g->ward_memory);
     free(g->config_file);
     free(g->listen);

@@ -28,12 +28,13 @@ void gateway_close(gateway *g);
 typedef struct gateway_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
     uint64_t passed;                                                          /* requests on other paths */
-    uint64_t calls;                                                           /* to providers */
-    uint64_t waited_ms;                                                       /* in backoff, all requests together */
-    uint64_t wasted_ms;                                                       /* in calls that failed */
-    uint64_t kinds[DARUMA_KINDS];                                             /* failures by kind */
-    uint64_t remedies[DARUMA_REMEDIES];                                       /* remedies by kind */
-    uint64_t saved[DARUMA_KINDS]; /* requests recovered, by the kind of their last failure */
+    uint64_t side_calls;                /* questions of our own: summaries and the like */
+    uint64_t calls;                     /* to providers */
+    uint64_t waited_ms;                 /* in backoff, all requests together */
+    uint64_t wasted_ms;                 /* in calls that failed */
+    uint64_t kinds[DARUMA_KINDS];       /* failures by kind */
+    uint64_t remedies[DARUMA_REMEDIES]; /* remedies by kind */
+    uint64_t saved[DARUMA_KINDS];       /* requests recovered, by the kind of their last failure */
 } gateway_counts;
 /* One paragraph for people: what was recovered and what was not. */
 void gateway_summary(const gateway *g, daruma_buf *out);

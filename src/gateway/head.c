@@ -28,13 +28,36 @@ static bool is_credential(daruma_str name)
     }
 }
 
+/* Google's clients may put it into the query. */
+static daruma_str query_key(const http_head *h)
+{
+    daruma_str rest = h->query;
+    while (rest.n) {
+        daruma_str one = str_cut(&rest, '&');
+        if (str_starts(one, S("key=")))
+            return str_from(one, 4);
+    }
+    return (daruma_str){0};
+}
+
 uint64_t head_credential(const gateway *g, const http_head *h)
 {
     uint64_t sum = g->secret;
+    daruma_str key = query_key(h);
     for (size_t i = 0; i < h->nheaders; i++)
         if (is_credential(h->headers[i].name))
             sum = XXH3_64bits_withSeed(h->headers[i].value.p, h->headers[i].value.n, sum);
-    return sum;
+    return key.n ? XXH3_64bits_withSeed(key.p, key.n, sum) : sum;
+}
+
+void head_credentials(const http_head *h, daruma_buf *out)
+{
+    for (size_t i = 0; i < h->nheaders; i++)
+        if (is_credential(h->headers[i].name)) {
+            buf_put(out, h->headers[i].value);
+            buf_putc(out, '\n');
+        }
+    buf_put(out, query_key(h));
 }
 
 /* Fields that the configuration gives a provider stand in the place of the client's. */
@@ -46,11 +69,17 @@ static bool is_configured(const config_provider *p, daruma_str name)
     return false;
 }
 
-daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_str secret, size_t *n)
+/* Fields that only clients of a dialect send, and that say nothing to providers of another. */
+static bool is_of_dialect(daruma_str name)
+{
+    return str_istarts(name, S("anthropic-")) || str_istarts(name, S("openai-")) || str_istarts(name, S("x-goog-"));
+}
+
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n)
 {
     const http_head *in = &x->c->head;
     daruma_arena *a = x->c->arena;
-    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 2);
+    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 4);
     daruma_str connection = http_header(in, S("connection"));
     *n = 0;
     if (!out)
@@ -59,6 +88,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_s
         daruma_str name = in->headers[i].name;
         if (http_is_hop_by_hop(name, connection) || (p->nkeys && is_credential(name)) || is_configured(p, name))
             continue;
+        if (d != x->d && (is_of_dialect(name) || is_credential(name)))
+            continue;
         if (is_ours(name) &&
             !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */
             continue;
@@ -66,6 +97,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_s
     }
     if (x->d)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
+    if (d != x->d && d == &dialect_anthropic)
+        out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
     if (secret.n) {
         daruma_buf v = buf_in(a);
         buf_putz(&v, p->dialect->key_prefix);

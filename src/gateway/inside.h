@@ -11,6 +11,7 @@
 #define GATEWAY_INSIDE_H
 #include "base/str.h"
 #include "gateway/config.h"
+#include "engine/mend/remedy.h"
 #include "gateway/gateway.h"
 #include "net/server.h"
 #include "net/upstream.h"
@@ -18,6 +19,9 @@
 typedef struct exchange exchange;
 typedef struct setup setup;
 typedef struct key_run key_run; /* one run of a key's command */
+typedef struct mended mended;   /* known compressions and lessons, all conversations */
+typedef struct heal heal;       /* the mending of one request */
+typedef struct talk talk;       /* a streamed answer: what the client has of it */
 
 /* ---- keys.c: secrets and the commands that print them ---- */
 
@@ -85,6 +89,15 @@ void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_ca
 void memory_notice_put(memory *m, uint64_t hash);
 bool memory_notice_known(uint64_t hash, void *m);
 bool memory_has_notices(const memory *m);
+/* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
+uint64_t memory_owner(const memory *m, uint64_t answer);
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+/* What is known of a model: its context window, learned from what it refused; -1 unknown. Whether it goes on from a
+ * begun answer (prefill): it is taken to until it said no. */
+int64_t memory_window(const memory *m, uint64_t model_id);
+void memory_window_put(memory *m, uint64_t model_id, int64_t tokens);
+bool memory_prefills(const memory *m, uint64_t model_id);
+void memory_prefill_refused(memory *m, uint64_t model_id);
 
 /* ---- events.c: the event log ---- */
 
@@ -116,6 +129,7 @@ struct gateway {
     uint32_t active;   /* exchanges under way */
     key_run *key_runs; /* commands under way */
     uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
+    mended *mended;    /* what was mended before; NULL until something was */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -138,6 +152,7 @@ struct exchange {
     setup *s;
     call *c;          /* NULL: the client left */
     const dialect *d; /* NULL: a path we only pass on */
+    const dialect *p; /* of the provider that is called; another than d when the conversation moved */
     request_scan scan;
     daruma_str body;     /* what is sent: the client's, or without our own notices */
     bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
@@ -170,9 +185,14 @@ struct exchange {
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
     daruma_failure failure;
-    daruma_str failed_body; /* the provider's error body, whole, when it is one */
+    daruma_remedy remedy;    /* what is done about it */
+    daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
     size_t nfailed_headers;
+    /* mending: both in the call's arena, NULL while there is nothing to mend */
+    heal *h;
+    talk *t;
     exchange *next_waiting, *next_idle;
 };
 
@@ -191,6 +211,10 @@ void exchange_failed(exchange *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. */
 void exchange_done(exchange *x);
 void exchange_event(exchange *x, daruma_event *e);
+/* The same, under the name that the profile in force has for that moment; nothing when it is silent. */
+void exchange_tell(exchange *x, daruma_when when, daruma_event *e);
+/* The remedy under way was carried out (or not): obeys it, or asks for the next. */
+void exchange_mended(exchange *x, bool fit);
 /* Frees what the attempt held. */
 void exchange_scratch_reset(exchange *x);
 void exchange_timer(exchange *x);                 /* arms it for the earliest of the three */
@@ -211,9 +235,11 @@ uint64_t exchange_session(const exchange *x);      /* one client's conversation 
 
 /* ---- attempt.c: one call to a provider ---- */
 
-void exchange_attempt(exchange *x);                     /* asks the engine and sends, waits or ends */
-void exchange_key_here(exchange *x);                    /* a key command ended */
-key_state *exchange_key(const exchange *x, int target); /* NULL: the client's own */
+void exchange_attempt(exchange *x); /* asks the engine and sends, waits or ends */
+const config_provider *exchange_provider(const exchange *x, int target);
+const dialect *exchange_dialect(const exchange *x, int target); /* that a target is spoken to in */
+void exchange_key_here(exchange *x);                            /* a key command ended */
+key_state *exchange_key(const exchange *x, int target);         /* NULL: the client's own */
 
 /* ---- relay.c: answers on their way to the client ---- */
 
@@ -223,13 +249,88 @@ bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long
 /* ---- head.c: header fields, both ways ---- */
 
 /* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. */
-daruma_header *head_for_provider(exchange *x, const config_provider *p, daruma_str secret, size_t *n);
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n);
 /* Fields for the client: the provider's (may be none) plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room);
+void head_credentials(const http_head *h, daruma_buf *out);     /* the values themselves, for keyed hashes only */
 uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
 
+void relay_forward(exchange *x, daruma_str bytes); /* bytes of an answer for the client */
+
+/* ---- talk.c: streamed answers, read as they pass ---- */
+
+/* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */
+bool talk_begin(exchange *x);
+/* One event that the provider sent. True: its bytes go out as they are; else talk took it. */
+bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch);
+/* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
+bool talk_end(exchange *x);
+/* Is an answer under way that was begun by another attempt? */
+bool talk_goes_on(const exchange *x);
+bool talk_unsure(const exchange *x);     /* a continuation that cannot be joined with certainty */
+bool talk_is_plain(const exchange *x);   /* the provider's bytes go out as they are */
+bool talk_was_cut(const exchange *x);    /* there is something that another attempt could go on from */
+daruma_str talk_id(const exchange *x);   /* id of the answer under way */
+daruma_str talk_said(const exchange *x); /* the text that the client has */
+/* The next attempt goes on from that text; `prefilled`: exactly there. Else it answers anew, and only its calls go out.
+ */
+void talk_join_next(exchange *x, bool prefilled);
+
+/* ---- answer.c: tool calls of answers, checked and mended ---- */
+
+/* Could a call be wrong in a way that we see? Only then is it looked at. */
+bool answer_checks_calls(const exchange *x);
+/* Checks the calls of an answer by the tools of the request and mends what can be mended in place. False: it has to be
+ * asked for again, heal_bad_answer() has been told why. */
+bool answer_check(exchange *x, turn *t, daruma_arena *a);
+/* A whole answer on its way out, as the client's dialect has it. */
+daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body);
+
+/* ---- heal.c: carrying out remedies on the conversation ---- */
+
+typedef enum heal_result {
+    HEAL_SEND,  /* mended: send it */
+    HEAL_UNFIT, /* nothing to mend that way: ask for another remedy */
+    HEAL_WAITS, /* a model is asked on the side: heal_asked() goes on */
+} heal_result;
+bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
+heal_result heal_apply(exchange *x, daruma_remedy_kind r);
+/* The tools of the request; NULL when it has none that can be read. */
+const convo *heal_tools(exchange *x);
+/* What earlier turns and requests taught about this one is done at once. */
+void heal_known(exchange *x);
+/* It worked: what was done is remembered. */
+void heal_worked(exchange *x);
+/* Sees in a failure what the provider did not say, since it knows the size of the request. */
+void heal_reconsider(exchange *x, daruma_failure *f);
+/* Is an answer without words one that found no room in the window, or one to a prompt that was cut to fit? */
+bool heal_window_full(exchange *x, daruma_str finish, int64_t input_tokens, bool content);
+/* The answer that was broken and what is wrong with it, for asking again; copied. */
+void heal_bad_answer(exchange *x, const turn *bad, daruma_str why);
+void heal_gone(exchange *x); /* the client left: side requests end */
+/* Asks the model for a short apology in place of the fixed explanation; false: it is not asked. finish_apology() goes
+ * on. */
+bool heal_apologise(exchange *x);
+
+/* ---- mended.c: what was mended before ---- */
+
+void mended_free(mended *m);
+void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: known compressions */
+void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out); /* a JSON array */
+
+/* ---- side.c: questions of our own to a model, on the case of the request ---- */
+
+/* Asks `n` questions, some at a time, of the summariser or the current target. False: it may not.
+ * Each answer comes through heal_answer(), empty on failure; after the last one heal_asked(). */
+bool side_ask(exchange *x, const mend_question *q, size_t n, int64_t max_output);
+void side_cancel(exchange *x);
+void heal_answer(exchange *x, size_t i, daruma_str text);
+void heal_asked(exchange *x);
+
 /* ---- finish.c: when nothing helped ---- */
+
+void finish_apology(exchange *x, daruma_str text); /* empty: the fixed explanation */
 
 void finish_failed(exchange *x); /* answers with x->failure, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */

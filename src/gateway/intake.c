@@ -69,6 +69,22 @@ uint64_t exchange_session(const exchange *x)
     return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
 }
 
+/* What a stored answer refers to is known to the account that made it, and to nobody else. */
+static void pin_account(exchange *x)
+{
+    if (!x->scan.stateful || x->kase.ntargets < 2)
+        return;
+    uint64_t key = x->scan.state ? memory_owner(x->g->mem, x->scan.state ^ x->credential) : 0;
+    size_t owner = 0;
+    for (size_t i = 0; key && i < x->kase.ntargets; i++)
+        if (x->targets[i].key_id == key)
+            owner = i;
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[owner].account_id)
+            x->kase.spoiled[i] = 1;
+    x->kase.want = (int)owner;
+}
+
 static void begin_case(exchange *x, size_t ntargets)
 {
     daruma_moment at = gateway_now(x->g);
@@ -79,6 +95,8 @@ static void begin_case(exchange *x, size_t ntargets)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->g->ward, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now), at);
     continue_case(x, at.now);
+    x->kase.can_mend = x->d && !x->opaque && x->scan.ok;
+    pin_account(x);
     if (x->streaming)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
@@ -90,9 +108,24 @@ static void strip_notices(exchange *x)
     if (!memory_has_notices(x->g->mem) || str_find(x->body, S("[daruma] ")) == STR_NONE)
         return;
     if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
+        request_scan was = x->scan;
         x->body = buf_str(&out);
         x->scan = x->d->scan(x->body);
+        if (!x->scan.model_raw.n) {
+            x->scan.model = was.model;
+            x->scan.stream = was.stream;
+        }
     }
+}
+
+/* Gemini says in the path which model is asked, and whether it shall stream. */
+static void read_path(exchange *x)
+{
+    daruma_buf whole = buf_in(x->c->arena);
+    buf_put(&whole, x->c->head.path);
+    buf_putc(&whole, '?');
+    buf_put(&whole, x->c->head.query);
+    dialect_path_model(buf_str(&whole), &x->scan.model, &x->scan.stream);
 }
 
 static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
@@ -128,10 +161,14 @@ void exchange_begin(gateway *g, call *c)
     x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
     if (x->d && !x->opaque) {
         x->scan = x->d->scan(x->body);
+        if (x->d == &dialect_gemini)
+            read_path(x);
         strip_notices(x);
         /* The name is needed longer than the body. */
-        x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
+        if (x->scan.model_raw.n)
+            x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
     }
+    x->p = x->d;
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || method_is_safe(c->head.method) || path_is_pure(c->head.path);
     if (x->d) {
@@ -149,6 +186,7 @@ void exchange_begin(gateway *g, call *c)
         return;
     }
     begin_case(x, ntargets);
+    heal_known(x);
     if (x->opaque) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "request_not_readable";

@@ -19,6 +19,17 @@ typedef struct kept_case {
     bool full;
 } kept_case;
 
+/* What is known of a model. */
+typedef struct model_fact {
+    uint64_t model; /* 0 empty */
+    int64_t window;
+    bool no_prefill;
+} model_fact;
+
+typedef struct owner {
+    uint64_t answer, key_id;
+} owner;
+
 struct memory {
     uint32_t clock;
     size_t nsessions;
@@ -27,6 +38,8 @@ struct memory {
     uint32_t next_case;
     uint64_t *notices; /* likewise; 0 empty */
     size_t nnotices;
+    model_fact *models; /* likewise */
+    owner *owners;      /* likewise */
 };
 
 memory *memory_new(void)
@@ -41,6 +54,8 @@ void memory_free(memory *m)
     free(m->sessions);
     free(m->cases);
     free(m->notices);
+    free(m->models);
+    free(m->owners);
     free(m);
 }
 
@@ -129,4 +144,55 @@ bool memory_notice_known(uint64_t hash, void *user)
 bool memory_has_notices(const memory *m)
 {
     return m->nnotices > 0;
+}
+
+static model_fact *fact_of(const memory *m, uint64_t model_id)
+{
+    return &m->models[model_id % MODELS_MAX];
+}
+
+static model_fact *fact_make(memory *m, uint64_t model_id)
+{
+    if (!m->models && !(m->models = calloc(MODELS_MAX, sizeof *m->models)))
+        return NULL;
+    model_fact *f = fact_of(m, model_id);
+    if (f->model != model_id)
+        *f = (model_fact){.model = model_id, .window = -1};
+    return f;
+}
+
+int64_t memory_window(const memory *m, uint64_t model_id)
+{
+    return m->models && fact_of(m, model_id)->model == model_id ? fact_of(m, model_id)->window : -1;
+}
+
+void memory_window_put(memory *m, uint64_t model_id, int64_t tokens)
+{
+    model_fact *f = fact_make(m, model_id);
+    if (f)
+        f->window = tokens;
+}
+
+bool memory_prefills(const memory *m, uint64_t model_id)
+{
+    return !m->models || fact_of(m, model_id)->model != model_id || !fact_of(m, model_id)->no_prefill;
+}
+
+void memory_prefill_refused(memory *m, uint64_t model_id)
+{
+    model_fact *f = fact_make(m, model_id);
+    if (f)
+        f->no_prefill = true;
+}
+
+uint64_t memory_owner(const memory *m, uint64_t answer)
+{
+    const owner *o = m->owners ? &m->owners[answer % OWNERS_MAX] : NULL;
+    return o && o->answer == answer ? o->key_id : 0;
+}
+
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
+{
+    if (m->owners || (m->owners = calloc(OWNERS_MAX, sizeof *m->owners)))
+        m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
 }

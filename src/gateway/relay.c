@@ -45,16 +45,16 @@ static daruma_outcome outcome_now(const exchange *x)
 static void send_head(exchange *x, int64_t length)
 {
     size_t n;
-    if (x->pending) /* a heartbeat was faster */
+    if (call_started(x->c)) /* a heartbeat was faster, or it goes on from another attempt */
         return;
     daruma_header *h = head_for_client(x, x->headers, x->nheaders, outcome_now(x), &n, 0);
     call_head(x->c, x->status, h, n, length);
     x->beat_at = -1;
 }
 
-static void forward(exchange *x, daruma_str bytes)
+void relay_forward(exchange *x, daruma_str bytes)
 {
-    if (!bytes.n)
+    if (!bytes.n || !x->c)
         return;
     x->forwarded += bytes.n;
     if (!call_write(x->c, bytes) && x->f) {
@@ -99,11 +99,48 @@ bool relay_progress_late(exchange *x, daruma_ms now)
 
 /* ---- streams ---- */
 
-static void relay(exchange *x, daruma_str bytes);
+static bool relay(exchange *x, daruma_str bytes);
 
-/* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. Neither the
- * request nor what was held is needed again: thousands of streams stand open at once, their memory goes back. */
-static void commit(exchange *x)
+/* Is the answer read on its way? Only when something could be mended in it, or has to be written anew. */
+static bool talks(const exchange *x)
+{
+    return x->kase.can_mend || x->p != x->d || x->t;
+}
+
+/* The request is kept while another attempt may have to go on with it. */
+static void drop_request(exchange *x)
+{
+    bool needed = x->kase.can_mend && x->c->body.n <= RESUME_BODY_BYTES_MAX;
+    if (needed || x->h || (x->f && !fetch_is_sent(x->f)))
+        return;
+    call_drop_body(x->c);
+    x->body = (daruma_str){0};
+    x->scan.model_raw = x->scan.messages = x->scan.tools_raw = (daruma_str){0};
+}
+
+/* Whole events go to the client, as they are or as talk makes them. */
+static void deliver(exchange *x, daruma_str events)
+{
+    char small[4096];
+    daruma_str rest = events, from = events;
+    while (x->c) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        if (talk_event(x, &e, &scratch))
+            continue;
+        relay_forward(x, str_sub(from, 0, from.n - here.n));
+        from = rest;
+    }
+    relay_forward(x, from);
+}
+
+/* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. What was
+ * held is not needed again: thousands of streams stand open at once, its memory goes back. False: the attempt is over.
+ */
+static bool commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
     send_head(x, -1);
@@ -116,15 +153,18 @@ static void commit(exchange *x)
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
     x->held = buf_in(&x->scratch);
-    if (!x->f || fetch_is_sent(x->f)) {
-        call_drop_body(x->c);
-        x->body = (daruma_str){0};
-        x->scan.model_raw = x->scan.messages = (daruma_str){0};
-    }
-    forward(x, str_sub(held, 0, parsed));
-    if (parsed < held.n)
-        relay(x, str_from(held, parsed));
+    drop_request(x);
+    if (talks(x) && talk_begin(x))
+        deliver(x, str_sub(held, 0, parsed));
+    else
+        relay_forward(x, str_sub(held, 0, parsed));
+    bool goes_on = !x->t || !talk_unsure(x);
+    if (!goes_on)
+        fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    else if (parsed < held.n)
+        goes_on = relay(x, str_from(held, parsed));
     sys_arena_done(&was);
+    return goes_on;
 }
 
 /* Can an event end in these bytes? A long one that comes in pieces is not read again for each of them. */
@@ -133,8 +173,8 @@ static bool ends_a_line(daruma_str bytes)
     return str_findch(bytes, '\n') != STR_NONE || str_findch(bytes, '\r') != STR_NONE;
 }
 
-/* Reads what is new in a held stream. The exchange may be over afterwards. */
-static void watch_held(exchange *x)
+/* Reads what is new in a held stream. False: the attempt is over, and perhaps the exchange. */
+static bool watch_held(exchange *x)
 {
     char small[2048];
     for (;;) {
@@ -144,35 +184,45 @@ static void watch_held(exchange *x)
         if (!sse_next(&rest, &e, &scratch))
             break;
         x->parsed = x->held.n - rest.n;
-        x->d->watch(&x->view, &e, &x->scratch);
+        x->p->watch(&x->view, &e, &x->scratch);
         if (x->view.error) {
             fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
-            return;
+            return false;
         }
         if (x->view.broken) {
             fail_answer(x, DARUMA_FLAW_BROKEN, buf_str(&x->held));
-            return;
+            return false;
         }
-        if (x->view.content) {
-            commit(x);
-            return;
-        }
+        if (x->view.content)
+            return commit(x);
     }
-    if (x->held.n > STREAM_HELD_BYTES_MAX)
-        commit(x);
+    return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
-/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. */
-static void relay(exchange *x, daruma_str bytes)
+/* What is left of a piece behind its last whole event waits for the next piece. */
+static void keep_tail(exchange *x, daruma_str rest)
+{
+    if (!x->held.n) {
+        buf_put(&x->held, rest);
+        return;
+    }
+    memmove(x->held.p, rest.p, rest.n);
+    x->held.n = rest.n;
+}
+
+/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. An event that says that
+ * something is wrong does not go out: the answer may still go on. False: the attempt is over, and perhaps the exchange.
+ */
+static bool relay(exchange *x, daruma_str bytes)
 {
     char small[4096];
     if (x->held.n) {
         buf_put(&x->held, bytes);
         if (!x->held.full && !ends_a_line(bytes))
-            return;
+            return true;
         bytes = buf_str(&x->held);
     }
-    daruma_str rest = bytes;
+    daruma_str rest = bytes, from = bytes;
     bool broken = false;
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
@@ -180,42 +230,34 @@ static void relay(exchange *x, daruma_str bytes)
         sse_event e;
         if (!sse_next(&rest, &e, &scratch))
             break;
-        x->d->watch(&x->view, &e, &scratch);
-        if (x->view.error)
-            break;
+        x->p->watch(&x->view, &e, &scratch);
         broken = x->view.broken && !json_valid(e.data);
         x->view.broken = false; /* what is only unknown to us goes through */
-        if (broken) {
+        if (x->view.error || broken) {
+            x->failed_event = x->view.error ? arena_copy(x->c->arena, e.raw) : (daruma_str){0};
+            x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
             rest = here;
             break;
         }
-    }
-    daruma_str whole = str_sub(bytes, 0, bytes.n - rest.n);
-    if (broken) { /* no client can read that event: the answer ends before it */
-        forward(x, whole);
-        fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
-        return;
-    }
-    if (x->view.error) { /* the provider's own error event goes out as it is */
-        forward(x, whole);
-        fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
-        return;
-    }
-    if (!x->held.n && rest.n) {
-        buf_put(&x->held, rest);
-        forward(x, whole);
-    } else {
-        forward(x, whole);
-        if (x->held.n) {
-            memmove(x->held.p, rest.p, rest.n);
-            x->held.n = rest.n;
+        if (x->t && !talk_event(x, &e, &scratch)) {
+            relay_forward(x, str_sub(from, 0, from.n - here.n));
+            from = rest;
         }
     }
-    if (x->held.full) {
+    relay_forward(x, str_sub(from, 0, from.n - rest.n));
+    if (x->view.error) {
+        fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+    } else if (broken || (x->t && talk_unsure(x))) { /* no client can read that event: the answer ends before it */
+        fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    } else {
+        keep_tail(x, rest);
+        if (!x->held.full)
+            return true;
         daruma_evidence ev = evidence_of(x, DARUMA_AT_STREAM);
         ev.net = DARUMA_NET_PROTOCOL;
         exchange_failed(x, &ev);
     }
+    return false;
 }
 
 /* A last event that lacks its blank line goes out if it is whole otherwise. */
@@ -230,16 +272,19 @@ static void last_event(exchange *x)
     daruma_str rest = buf_str(&x->held);
     if (!sse_next(&rest, &e, &scratch))
         return;
-    x->d->watch(&x->view, &e, &scratch);
-    if (e.data.n && !x->view.broken && !x->view.error)
-        forward(x, e.raw);
+    x->p->watch(&x->view, &e, &scratch);
+    if (e.data.n && !x->view.broken && !x->view.error && (!x->t || talk_event(x, &e, &scratch)))
+        relay_forward(x, e.raw);
 }
 
 static void stream_ended(exchange *x)
 {
-    if (x->mode == ANSWER_HELD && x->view.told)
-        commit(x);
-    if (!x->c) /* there was no memory to go on */
+    if (x->mode == ANSWER_HELD && heal_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
+        memcpy(x->view.finish, "model_context_window_exceeded", sizeof "model_context_window_exceeded");
+        fail_answer(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
+        return;
+    }
+    if (x->mode == ANSWER_HELD && x->view.told && !commit(x))
         return;
     if (x->mode == ANSWER_HELD) {
         bool empty = x->view.done || x->view.finished || !x->view.began;
@@ -247,12 +292,14 @@ static void stream_ended(exchange *x)
         return;
     }
     last_event(x);
-    if (!x->view.done && !x->view.finished) {
+    if ((!x->view.done && !x->view.finished) || (x->t && talk_unsure(x))) {
         fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
         return;
     }
-    if (!x->view.done) /* the answer is whole, only its terminal marker is missing */
-        forward(x, x->d->terminal);
+    if (x->t && !talk_end(x))
+        return;
+    if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
+        relay_forward(x, x->d->terminal);
     call *c = x->c;
     exchange_done(x);
     call_end(c);
@@ -262,9 +309,16 @@ static void stream_ended(exchange *x)
 
 static void answer_ended(exchange *x)
 {
-    answer_view v = x->d->check(buf_str(&x->held), &x->scratch);
-    if (x->pending && v.flaw == DARUMA_FLAW_NONE)
-        v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and, after a heartbeat, has begun */
+    daruma_str body = buf_str(&x->held);
+    answer_view v = x->p->check(body, &x->scratch);
+    if (call_started(x->c) && v.flaw == DARUMA_FLAW_NONE)
+        v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
+    if (v.flaw == DARUMA_FLAW_NONE && heal_window_full(x, v.finish, v.input_tokens, v.text || v.calls)) {
+        v.flaw = DARUMA_FLAW_EMPTY;
+        v.finish = S("model_context_window_exceeded");
+    }
+    if (v.flaw == DARUMA_FLAW_NONE)
+        v.flaw = answer_mend(x, v.calls, &body);
     if (v.flaw != DARUMA_FLAW_NONE) {
         daruma_evidence ev = evidence_of(x, DARUMA_AT_ANSWER);
         ev.flaw = v.flaw;
@@ -272,9 +326,9 @@ static void answer_ended(exchange *x)
         exchange_failed(x, &ev);
         return;
     }
-    send_head(x, (int64_t)x->held.n);
+    send_head(x, (int64_t)body.n);
     call *c = x->c;
-    call_write(c, buf_str(&x->held));
+    call_write(c, body);
     exchange_done(x);
     call_end(c);
 }
@@ -351,16 +405,17 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
             buf_put(&x->held, str_sub(bytes, 0, error_room(x) - x->held.n));
         break;
     case ANSWER_WHOLE:
-        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX && x->pending) { /* a stream has begun: this is none */
+        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX &&
+            (call_started(x->c) || x->p != x->d)) { /* a stream has begun: this is none */
             fail_answer(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
             break;
         }
         if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX) { /* too large to check: it goes out as it is */
             send_head(x, -1);
-            forward(x, buf_str(&x->held));
+            relay_forward(x, buf_str(&x->held));
             x->held.n = 0;
             x->mode = ANSWER_PASSED;
-            forward(x, bytes);
+            relay_forward(x, bytes);
             break;
         }
         buf_put(&x->held, bytes);
@@ -374,7 +429,7 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
         relay(x, bytes);
         break;
     case ANSWER_PASSED:
-        forward(x, bytes);
+        relay_forward(x, bytes);
         break;
     }
 }

@@ -97,8 +97,9 @@ static bool build_routes(setup *s)
             for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
                 daruma_target *t = &r->targets[r->ntargets++];
                 *t = target_of(s, p, (int)k, model->targets[i].model);
-                t->window = model->window;
-                t->max_output = model->max_output;
+                const config_target *at = &model->targets[i];
+                t->window = at->window > 0 ? at->window : model->window;
+                t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
             }
         }
     }
@@ -209,18 +210,13 @@ static const daruma_target *keyless_targets(const setup *s, const config_model *
     return t;
 }
 
-static bool speaks(const config_provider *p, const dialect *d)
-{
-    return p->dialect == d || (d == &dialect_openai_responses && p->dialect == &dialect_openai);
-}
-
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
                                    daruma_arena *a, size_t *n)
 {
     *n = 0;
     for (size_t i = 0; i < s->nroutes; i++) {
         const config_model *m = &s->cfg.models[i];
-        if (!str_eq(s->routes[i].model, model) || !m->ntargets || !speaks(&s->cfg.providers[m->targets[0].provider], d))
+        if (!str_eq(s->routes[i].model, model) || !m->ntargets)
             continue;
         if (!s->routes[i].ntargets)
             return keyless_targets(s, m, credential, a, n);

@@ -26,6 +26,7 @@ export function holds(name, s) {
 
 export const each = (f) => Object.entries(dialects).forEach(([name, d]) => f(name, d));
 export const fault = (...lines) => `faults:\n${lines.map((l) => `  - ${l}\n`).join("")}`;
+export const unmended = (c) => (c.recovery.mend = false);
 export const once = (c) => (c.recovery.max_attempts = 1);
 export const oneKey = (c) => c.providers.forEach((p) => p.keys.pop());
 const target = (r) => r.headers["x-daruma-target"];
@@ -237,6 +238,7 @@ each((name, d) =>
 each((name, d) =>
   holds(`${name}: x-daruma-* say what happened, and the provider's words stay`, {
     chaos: fault("{ model: m-main, times: 1, kind: server_error }", "{ model: c-main, times: 1, kind: server_error }", '{ kind: context_length, path: "*", skip: 2, times: 1, message: "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again" }'),
+    config: unmended,
     async run(pair) {
       const ok = await question(pair, d);
       assert.deepEqual([ok.outcome, ok.headers["x-daruma-attempts"], ok.headers["x-daruma-remedies"]], ["ok", "1", "none"]);

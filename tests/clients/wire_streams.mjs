@@ -5,7 +5,7 @@ import http from "node:http";
 import net from "node:net";
 import { dialects, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
-import { each, fault, holds, oneKey, once } from "./wire.mjs";
+import { each, fault, holds, oneKey, once, unmended } from "./wire.mjs";
 
 const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
@@ -114,7 +114,7 @@ each((name, d) => {
     "an error event": (res) => open(res).end(p.opening + p.content("a") + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })),
   };
   holds(`${name}: behind content a failure is an error event, never a clean end`, {
-    config: (c) => (c.timeouts.idle = "300ms"),
+    config: (c) => ((c.timeouts.idle = "300ms"), unmended(c)),
     async run(pair) {
       for (const [what, first] of Object.entries(broken)) {
         pair.own.seen = [];

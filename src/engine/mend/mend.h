@@ -142,6 +142,13 @@ daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes);
  * prompt shows it to be updated. */
 bool mend_compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret);
 
+/* ---- apology.c ---- */
+
+/* What the model is asked for in place of a fixed explanation: a short apology with what the user can do (the RFC's
+ * BAD_REQUEST_OTHER). The provider's words are in it, secrets were removed. */
+daruma_str mend_apology_system(void);
+daruma_str mend_apology_prompt(const daruma_failure *f, daruma_arena *a);
+
 /* ---- shed.c ---- */
 
 /* Oldest images first, then the largest tool output, until the body is at most `bytes`. What is dropped is said in its

@@ -1,0 +1,319 @@
+#include "engine/mend/lesson.h"
+#include "engine/mend/value.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+bool place_push(place *p, daruma_str step)
+{
+    if (p->n + step.n + 1 >= sizeof p->path)
+        return false;
+    if (p->n)
+        p->path[p->n++] = '.';
+    memcpy(p->path + p->n, step.p, step.n);
+    p->n += step.n;
+    p->path[p->n] = 0;
+    return true;
+}
+
+daruma_str path_last(daruma_str path)
+{
+    size_t n = path.n;
+    while (n && path.p[n - 1] != '.')
+        n--;
+    return str_from(path, n);
+}
+
+bool lesson_make(mend_lesson *l, patch_op op, daruma_str path, daruma_str value)
+{
+    if (!path.n || path.n >= sizeof l->path || value.n >= sizeof l->value)
+        return false;
+    *l = (mend_lesson){.op = op};
+    memcpy(l->path, path.p, path.n);
+    if (value.n)
+        memcpy(l->value, value.p, value.n);
+    return true;
+}
+
+/* ---- what a value becomes ---- */
+
+/* Efforts, least first: of those that a model takes the highest that is not above the one asked for. */
+static int effort_rank(daruma_str word)
+{
+    static const char *const efforts[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
+    for (int i = 0; i < (int)(sizeof efforts / sizeof *efforts); i++)
+        if (str_ieq(word, str_of(efforts[i])))
+            return i;
+    return -1;
+}
+
+static daruma_str quoted(daruma_str text, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    buf_json(&b, text);
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static daruma_str one_of(daruma_str list, daruma_str value, daruma_arena *a)
+{
+    daruma_str word, best = {0}, least = {0}, text = json_text(value, a);
+    int asked = effort_rank(text), high = -1, low = 99;
+    if (!json_is_string(value))
+        return (daruma_str){0};
+    while (list.n) {
+        word = str_cut(&list, ',');
+        int rank = effort_rank(word);
+        if (str_eq(word, text))
+            return (daruma_str){0};
+        if (rank >= 0 && rank <= asked && rank > high) {
+            high = rank;
+            best = word;
+        }
+        if (rank >= 0 && rank < low) {
+            low = rank;
+            least = word;
+        }
+    }
+    return asked < 0 ? (daruma_str){0} : quoted(best.n ? best : least, a);
+}
+
+static daruma_str between(daruma_str rule, daruma_str value)
+{
+    size_t at = str_find(rule, S(".."));
+    daruma_str low = str_sub(rule, 0, at), high = str_from(rule, at + 2);
+    if (!json_is_number(value))
+        return (daruma_str){0};
+    if (high.n && number_compare(value, high) == 1)
+        return high;
+    return low.n && number_compare(value, low) == -1 ? low : (daruma_str){0};
+}
+
+static daruma_str shortened(int64_t max, daruma_str value, daruma_arena *a)
+{
+    daruma_str text = json_text(value, a);
+    int64_t n = 0;
+    size_t i = 0;
+    for (; i < text.n; i++)
+        if (((unsigned char)text.p[i] & 0xc0) != 0x80 && n++ == max)
+            break;
+    return json_is_string(value) && i < text.n ? quoted(str_sub(text, 0, i), a) : (daruma_str){0};
+}
+
+static daruma_str fewer(int64_t max, daruma_str value, daruma_arena *a)
+{
+    daruma_str v;
+    daruma_buf b = buf_in(a);
+    int64_t n = 0;
+    if (!json_is_array(value) || (int64_t)json_count(value) <= max)
+        return (daruma_str){0};
+    buf_putc(&b, '[');
+    for (json_iter it = json_open(value); n < max && json_next(&it, NULL, &v); n++) {
+        if (n)
+            buf_putc(&b, ',');
+        buf_put(&b, v);
+    }
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+daruma_str lesson_value(daruma_str rule, daruma_str value, daruma_arena *a)
+{
+    int64_t n;
+    if (str_starts(rule, S("=")))
+        return value.n && value_same(value, str_from(rule, 1)) ? (daruma_str){0} : str_from(rule, 1);
+    if (str_starts(rule, S("in:")))
+        return one_of(str_from(rule, 3), value, a);
+    if (str_starts(rule, S("len:")))
+        return str_int(str_from(rule, 4), &n) ? shortened(n, value, a) : (daruma_str){0};
+    if (str_starts(rule, S("count:")))
+        return str_int(str_from(rule, 6), &n) ? fewer(n, value, a) : (daruma_str){0};
+    return str_find(rule, S("..")) == STR_NONE ? (daruma_str){0} : between(rule, value);
+}
+
+/* ---- carrying it out ---- */
+
+/* What the body has at a path after the patches that are there: what SET said last, nothing when it is gone. */
+static daruma_str now(const convo *c, daruma_str path, daruma_str value)
+{
+    for (size_t i = 0; i < c->npatches; i++)
+        if (str_eq(c->patches[i].path, path))
+            value = c->patches[i].op == PATCH_SET ? c->patches[i].value : (daruma_str){0};
+    return value;
+}
+
+/* The value of a member that got the name at the end of `path` by an earlier lesson. */
+static daruma_str renamed_to(const convo *c, daruma_str object, daruma_str path)
+{
+    daruma_str name = path_last(path);
+    for (size_t i = 0; i < c->npatches; i++) {
+        const convo_patch *p = &c->patches[i];
+        daruma_str old = path_last(p->path);
+        if (p->op == PATCH_RENAME && str_eq(p->value, name) &&
+            str_eq(str_sub(p->path, 0, p->path.n - old.n), str_sub(path, 0, path.n - name.n)))
+            return json_get(object, old);
+    }
+    return (daruma_str){0};
+}
+
+/* The settings say it as well: a request that moves to another dialect is written from them. */
+static void tell_settings(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)
+{
+    const struct {
+        const char *name;
+        daruma_str *at;
+    } raw[] = {{"temperature", &c->set.temperature},
+               {"top_p", &c->set.top_p},
+               {"top_k", &c->set.top_k},
+               {"seed", &c->set.seed},
+               {"frequency_penalty", &c->set.frequency_penalty},
+               {"presence_penalty", &c->set.presence_penalty},
+               {"stop", &c->set.stop},
+               {"stop_sequences", &c->set.stop}};
+    daruma_str name = path_last(path);
+    if (str_eq(path, c->set.max_output_path)) {
+        if (l->op == PATCH_RENAME) {
+            daruma_buf b = buf_in(c->arena);
+            buf_put(&b, str_sub(path, 0, path.n - name.n));
+            buf_put(&b, value);
+            c->set.max_output_path = buf_str(&b);
+        } else {
+            c->set.max_output = l->op == PATCH_SET ? json_int(value, c->set.max_output) : -1;
+        }
+    }
+    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++)
+        if (l->op != PATCH_RENAME && name_same(name, str_of(raw[i].name)))
+            *raw[i].at = value;
+    if (l->op != PATCH_RENAME && (name_same(name, S("reasoning_effort")) || name_same(name, S("effort"))))
+        c->set.effort = json_text(value, c->arena);
+}
+
+/* At one place. `value` is what stands there, empty nothing. */
+static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)
+{
+    daruma_str rule = arena_copy(c->arena, str_of(l->value)), to = {0};
+    value = now(c, path, value);
+    if (!value.n && !(l->op == PATCH_SET && rule.n && rule.p[0] == '='))
+        return false;
+    if (l->op == PATCH_SET && !(to = lesson_value(rule, value, c->arena)).n)
+        return false;
+    if (l->op == PATCH_RENAME)
+        to = rule;
+    path = arena_copy(c->arena, path);
+    if (c->arena->full) {
+        c->full = true;
+        return false;
+    }
+    convo_patch_add(c, l->op, path, to);
+    tell_settings(c, l, path, to);
+    return true;
+}
+
+/* Follows `rest` from `value`, which stands at `at`; counts the places that changed. */
+static uint32_t apply_below(convo *c, const mend_lesson *l, place at, daruma_str value, daruma_str rest, uint32_t n)
+{
+    if (!rest.n)
+        return n + apply_at(c, l, place_path(&at), value);
+    daruma_str step = str_cut(&rest, '.'), item;
+    if (json_is_array(value)) {
+        int64_t want = -1, i = 0;
+        bool all = str_eq(step, S("*"));
+        if (!all && !str_int(step, &want))
+            return n;
+        for (json_iter it = json_open(value); n < PARAMETER_PLACES_MAX && json_next(&it, NULL, &item); i++) {
+            char digits[24];
+            daruma_buf b = buf_over(digits, sizeof digits);
+            place p = at;
+            buf_int(&b, i);
+            if ((all || i == want) && place_push(&p, buf_str(&b)))
+                n = apply_below(c, l, p, item, rest, n);
+        }
+        return n;
+    }
+    if (!json_is_object(value) || !place_push(&at, step))
+        return n;
+    item = json_get(value, step);
+    if (!item.n && rest.n)
+        return n;
+    if (!item.n)
+        item = renamed_to(c, value, place_path(&at));
+    return apply_below(c, l, at, item, rest, n);
+}
+
+bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
+{
+    place top = {0};
+    uint32_t n = apply_below(c, l, top, str_trim(c->body), str_of(l->path), 0);
+    if (!n)
+        return false;
+    rep->patches += n;
+    if (l->op == PATCH_DROP)
+        mend_say(rep, "%s was left out", l->path);
+    else if (l->op == PATCH_RENAME)
+        mend_say(rep, "%s was sent as %s", l->path, l->value);
+    else
+        mend_say(rep, "%s was changed to what the model takes", l->path);
+    return true;
+}
+
+/* ---- what was learned of models ---- */
+
+typedef struct entry {
+    uint64_t model;
+    mend_lesson lesson;
+} entry;
+
+struct mend_lessons {
+    uint32_t cap, n, next; /* next: the oldest, which makes room */
+    entry e[];
+};
+
+size_t mend_lessons_bytes(uint32_t models)
+{
+    return sizeof(mend_lessons) + sizeof(entry) * LESSONS_PER_MODEL * (size_t)models + _Alignof(entry);
+}
+
+mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t models)
+{
+    mend_lessons *t =
+        arena_take(a, sizeof *t + sizeof(entry) * LESSONS_PER_MODEL * (size_t)models, _Alignof(mend_lessons));
+    if (t)
+        t->cap = LESSONS_PER_MODEL * models;
+    return t;
+}
+
+void mend_lessons_learn(mend_lessons *t, uint64_t model, const mend_lesson *l)
+{
+    if (!t->cap)
+        return;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->e[i].model == model && !strcmp(t->e[i].lesson.path, l->path)) {
+            t->e[i].lesson = *l; /* a later word on the same parameter */
+            return;
+        }
+    t->e[t->next] = (entry){model, *l};
+    t->next = (t->next + 1) % t->cap;
+    t->n += t->n < t->cap;
+}
+
+mend_report mend_lessons_apply(const mend_lessons *t, uint64_t model, convo *c)
+{
+    mend_report rep = {0};
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->e[i].model == model)
+            mend_lesson_apply(c, &t->e[i].lesson, &rep);
+    return rep;
+}
+
+size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out, size_t max)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->e[i].model == model) {
+            if (n < max)
+                out[n] = t->e[i].lesson;
+            n++;
+        }
+    return n;
+}

@@ -1,0 +1,29 @@
+/* lesson.h - how a lesson says what is to be done, and where. lesson.c carries it out, parameter.c finds it.
+ *
+ *     path    "generationConfig.topK", "tools.*.function.strict" (every element of a list)
+ *     value   DROP nothing; RENAME the new name; SET one of
+ *             "=false"  "0..1" (either end may be missing)  "in:low,medium,high"  "len:64"  "count:4" */
+#ifndef ENGINE_MEND_LESSON_H
+#define ENGINE_MEND_LESSON_H
+#include "engine/mend/mend.h"
+
+/* A member of the body. */
+typedef struct place {
+    char path[sizeof((mend_lesson *)0)->path];
+    size_t n;
+    daruma_str value; /* as it was read */
+} place;
+
+static inline daruma_str place_path(const place *p)
+{
+    return (daruma_str){p->path, p->n};
+}
+/* Adds a step; false: it has no room. */
+bool place_push(place *p, daruma_str step);
+/* The last step of a path. */
+daruma_str path_last(daruma_str path);
+/* What a member would be set to by a lesson; empty: it may stay as it is. In `a`. */
+daruma_str lesson_value(daruma_str rule, daruma_str value, daruma_arena *a);
+/* Puts words into a lesson; false: they are too long. */
+bool lesson_make(mend_lesson *l, patch_op op, daruma_str path, daruma_str value);
+#endif

@@ -1,0 +1,312 @@
+/* remedy.c - each remedy of the ladders as an act on the conversation: the table, and the few steps of each. */
+#include "engine/mend/remedy.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* Characters of what is said, calls and results; in PenguiFlow's way of the calls and results alone (P-F22). */
+static int64_t said_chars(const mending *m)
+{
+    const convo *c = &m->c;
+    int64_t n = 0;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
+            const convo_part *p = &c->messages[i].parts[j];
+            bool words = p->kind == PART_TEXT || p->kind == PART_THINKING;
+            if (p->dropped || (p->kind != PART_CALL && p->kind != PART_RESULT && (!words || m->policy->json_summaries)))
+                continue;
+            daruma_str text = convo_part_text(c, p);
+            for (size_t k = 0; k < text.n; k++)
+                n += ((unsigned char)text.p[k] & 0xc0) != 0x80;
+        }
+    return n;
+}
+
+/* ---- shorter ---- */
+
+static bool enough(const mending *m)
+{
+    return mend_did(&m->report) && !m->c.full && (m->policy->sends_any || convo_tokens(&m->c) <= m->target);
+}
+
+static mending_result shorter(mending *m)
+{
+    if (!enough(m))
+        return MENDING_UNFIT;
+    m->shortened = true;
+    return MENDING_DONE;
+}
+
+/* Pairs are whole before any surgery of ours. */
+static bool aim(mending *m, const daruma_failure *f, int64_t window)
+{
+    if (m->c.whole_on_server)
+        return false;
+    m->target = mend_target(&m->c, f, window);
+    if (!m->policy->sends_any)
+        mend_pairs(&m->c, m->policy->prune_orphans ? MEND_PRUNE : MEND_SYNTHESISE);
+    return true;
+}
+
+static void mask_on(mending *m)
+{
+    mend_report r = mend_mask(&m->c, m->target, NULL);
+    mend_merge(&m->report, &r);
+}
+
+static mending_result mask(mending *m, const daruma_failure *f, int64_t window)
+{
+    if (!aim(m, f, window))
+        return MENDING_UNFIT;
+    mask_on(m);
+    return shorter(m);
+}
+
+static mend_summary_style style_of(const mending *m)
+{
+    return m->policy->json_summaries ? MEND_SUMMARY_PENGUIFLOW : MEND_SUMMARY_PLAIN;
+}
+
+static bool room_for_questions(mending *m, size_t n)
+{
+    m->questions = ARENA_NEW(m->c.arena, mend_question, n);
+    m->nquestions = m->questions ? n : 0;
+    return m->questions != NULL;
+}
+
+/* Asks about the large results; as many of the oldest as it takes, if each became as short as it shall. */
+static mending_result ask_summaries(mending *m)
+{
+    const daruma_mend_policy *p = m->policy;
+    m->large = ARENA_NEW(m->c.arena, mend_large, SUMMARIES_MAX);
+    if (!m->large)
+        return MENDING_UNFIT;
+    size_t n = mend_large_results(&m->c, (size_t)p->compression_threshold_chars, m->newest || p->sends_any, style_of(m),
+                                  m->large, SUMMARIES_MAX);
+    int64_t left = convo_tokens(&m->c);
+    size_t take = 0;
+    while (take < n && (p->sends_any || left > m->target)) {
+        convo_part *r = &m->c.messages[m->large[take].message].parts[m->large[take].part];
+        left -= text_tokens(convo_text(&m->c, r)) - SUMMARY_TOKENS / 2;
+        take++;
+    }
+    for (size_t i = 0; i < take && !p->summarize_on_compress; i++) /* nobody is asked: the beginning stays */
+        mend_summary_put(&m->c, m->large[i], (daruma_str){0}, style_of(m), &m->report);
+    if (!p->summarize_on_compress)
+        return shorter(m);
+    if (!take || !room_for_questions(m, take))
+        return MENDING_UNFIT;
+    for (size_t i = 0; i < take; i++)
+        m->questions[i] = (mend_question){.system = mend_summary_system(),
+                                          .user = mend_summary_prompt(&m->c, m->large[i], style_of(m)),
+                                          .about = m->large[i].tool};
+    m->answer_tokens = SUMMARY_TOKENS;
+    return MENDING_ASKS;
+}
+
+static mending_result summarise(mending *m, const daruma_failure *f, int64_t window)
+{
+    m->newest = false;
+    if (!aim(m, f, window))
+        return MENDING_UNFIT;
+    mending_result r = ask_summaries(m);
+    if (r != MENDING_UNFIT || m->policy->sends_any)
+        return r;
+    m->newest = true;
+    return ask_summaries(m);
+}
+
+static mending_result summarised(mending *m)
+{
+    if (!enough(m) && !m->policy->sends_any)
+        mask_on(m);
+    if (!enough(m) && !m->policy->sends_any && !m->newest) {
+        m->newest = true;
+        if (ask_summaries(m) == MENDING_ASKS)
+            return MENDING_ASKS;
+    }
+    return shorter(m);
+}
+
+static mending_result compact(mending *m, const daruma_failure *f, int64_t window)
+{
+    if (!aim(m, f, window))
+        return MENDING_UNFIT;
+    m->cut = mend_compact_plan(&m->c, m->target / 3);
+    if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
+        return MENDING_UNFIT;
+    int64_t room = m->target / 2 < COMPACT_PROMPT_TOKENS_MAX ? m->target / 2 : COMPACT_PROMPT_TOKENS_MAX;
+    m->questions[0] =
+        (mend_question){.system = mend_compact_system(),
+                        .user = mend_compact_prompt(&m->c, m->cut, (size_t)(room > 500 ? room * 3 : 1500)),
+                        .about = S("the conversation")};
+    m->answer_tokens = COMPACT_TOKENS;
+    return MENDING_ASKS;
+}
+
+static mending_result compacted(mending *m)
+{
+    if (!enough(m))
+        mask_on(m);
+    return shorter(m);
+}
+
+/* ---- the history ---- */
+
+/* What was removed is told the model with the user's newest words (S-F13). */
+static void remind(mending *m, daruma_str words)
+{
+    size_t last = convo_last_user(&m->c);
+    if (!words.n || last == STR_NONE)
+        return;
+    convo_message *user = &m->c.messages[last];
+    convo_part *p = convo_insert_part(&m->c, user, user->nparts, PART_TEXT);
+    if (p)
+        convo_set_text(&m->c, user, p, words);
+}
+
+static mending_result pairs(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)f;
+    (void)window;
+    bool prune = m->policy->prune_orphans;
+    daruma_str reminder = prune ? mend_prune_reminder(&m->c) : (daruma_str){0};
+    m->report = mend_pairs(&m->c, prune ? MEND_PRUNE : MEND_SYNTHESISE);
+    if (prune ? !m->report.calls_dropped : !mend_did(&m->report))
+        return MENDING_UNFIT;
+    remind(m, reminder);
+    return MENDING_DONE;
+}
+
+static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)window;
+    m->report = mend_messages(&m->c, f);
+    return mend_did(&m->report) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+/* ---- the request ---- */
+
+static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
+{
+    return mend_clamp_output(&m->c, f, window, &m->report) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)window;
+    if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
+        return MENDING_UNFIT;
+    m->taught = true;
+    m->from = arena_copy(m->c.arena, str_of(m->lesson.path));
+    m->to = arena_copy(m->c.arena, m->lesson.op == PATCH_DROP ? S("") : str_of(m->lesson.value));
+    return MENDING_DONE;
+}
+
+static mending_result schemas(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)window;
+    return mend_tool_schemas(&m->c, f, &m->report) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+static daruma_str format_name(convo_format f)
+{
+    return f == FORMAT_SCHEMA ? S("json_schema") : f == FORMAT_JSON ? S("json_object") : S("text");
+}
+
+static mending_result format(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)f;
+    (void)window;
+    m->from = format_name(m->c.set.format);
+    if (!mend_format(&m->c, &m->report))
+        return MENDING_UNFIT;
+    m->to = format_name(m->c.set.format);
+    return MENDING_DONE;
+}
+
+/* To the size the provider names; else to 70 % of what it was. */
+static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)window;
+    size_t bytes = m->c.body.n;
+    bool told = f->limit > (int64_t)(bytes / 16) && f->limit < (int64_t)bytes;
+    m->report = mend_shed(&m->c, told ? (size_t)f->limit : bytes / 10 * 7);
+    m->shortened |= mend_did(&m->report);
+    return mend_did(&m->report) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+/* ---- the answer ---- */
+
+static mending_result ask_again(mending *m, const daruma_failure *f, int64_t window)
+{
+    const turn *bad = m->bad;
+    (void)f;
+    (void)window;
+    m->bad = NULL;
+    return bad && mend_ask_again(&m->c, bad, m->bad_why, &m->report) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+/* ---- the table ---- */
+
+typedef struct act {
+    mending_result (*begin)(mending *m, const daruma_failure *f, int64_t window);
+    mending_result (*end)(mending *m); /* for those that ask */
+} act;
+
+static const act acts[DARUMA_REMEDIES] = {
+    [DARUMA_REMEDY_CLAMP_OUTPUT] = {clamp, NULL},        [DARUMA_REMEDY_MASK_TOOL_OUTPUT] = {mask, NULL},
+    [DARUMA_REMEDY_SUMMARISE] = {summarise, summarised}, [DARUMA_REMEDY_COMPACT] = {compact, compacted},
+    [DARUMA_REMEDY_REPAIR_HISTORY] = {pairs, NULL},      [DARUMA_REMEDY_MEND_MESSAGES] = {messages, NULL},
+    [DARUMA_REMEDY_MEND_PARAMETER] = {parameter, NULL},  [DARUMA_REMEDY_LOWER_SCHEMA] = {schemas, NULL},
+    [DARUMA_REMEDY_LOWER_FORMAT] = {format, NULL},       [DARUMA_REMEDY_SHRINK_REQUEST] = {shed, NULL},
+    [DARUMA_REMEDY_ASK_AGAIN] = {ask_again, NULL},
+};
+
+bool mending_is(daruma_remedy_kind r)
+{
+    return r < DARUMA_REMEDIES && acts[r].begin;
+}
+
+static mending_result told(mending *m, mending_result r)
+{
+    if (r != MENDING_DONE)
+        return r;
+    if (m->c.full)
+        return MENDING_UNFIT;
+    m->report.tokens_after = convo_tokens(&m->c);
+    m->compressed_chars = said_chars(m);
+    return MENDING_DONE;
+}
+
+mending_result mending_begin(mending *m, daruma_remedy_kind r, const daruma_failure *f, int64_t window)
+{
+    if (!mending_is(r) || m->c.full)
+        return MENDING_UNFIT;
+    m->doing = r;
+    m->report = (mend_report){.tokens_before = convo_tokens(&m->c)};
+    m->original_chars = said_chars(m);
+    m->from = m->to = (daruma_str){0};
+    m->taught = false;
+    m->nquestions = 0;
+    mending_result ret = acts[r].begin(m, f, window);
+    if (!m->report.tokens_before)
+        m->report.tokens_before = convo_tokens(&m->c);
+    return told(m, ret);
+}
+
+void mending_answer(mending *m, size_t i, daruma_str text)
+{
+    if (m->doing == DARUMA_REMEDY_COMPACT) {
+        if (text.n)
+            mend_compact_put(&m->c, m->cut, text, &m->report);
+        return;
+    }
+    if (!text.n || !mend_summary_put(&m->c, m->large[i], text, style_of(m), &m->report))
+        mend_summary_put(&m->c, m->large[i], (daruma_str){0}, style_of(m), &m->report); /* its first 400 characters */
+}
+
+mending_result mending_end(mending *m)
+{
+    return told(m, acts[m->doing].end(m));
+}

@@ -1,0 +1,85 @@
+/* answer.c - tool calls of answers on their way to the client: arguments that do not parse, do not fit or call a tool
+ * that does not exist are mended in place where only one reading is possible; else the model is asked again. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "gateway/inside.h"
+
+bool answer_checks_calls(const exchange *x)
+{
+    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0;
+}
+
+/* Tells the counts and the event log of a call that was mended. */
+static void tell_mended(exchange *x, daruma_str tool)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_buf why = buf_in(x->c->arena);
+    BUF_LIT(&why, "the arguments of a call to ");
+    buf_put(&why, str_sub(tool, 0, 64));
+    BUF_LIT(&why, " were mended");
+    e.name = "output_repair";
+    e.reason = buf_str(&why);
+    exchange_event(x, &e);
+}
+
+bool answer_check(exchange *x, turn *t, daruma_arena *a)
+{
+    const convo *tools = heal_tools(x);
+    daruma_buf why = buf_in(a);
+    if (!tools)
+        return true;
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        convo_part *p = &t->message.parts[i];
+        if (p->kind != PART_CALL || p->dropped)
+            continue;
+        daruma_str args = p->text;
+        args_check c = mend_args(tools, p->name, args, mend_args_cut(t->finish, args), a);
+        if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
+            continue;
+        if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
+            if (p->sealed) /* its bytes are signed: as it came or not at all */
+                continue;
+            p->name = c.name;
+            p->text = c.verdict == ARGS_REPAIRED ? c.fixed : args;
+            p->ready = p->edited = t->message.edited = true;
+            tell_mended(x, p->name);
+            continue;
+        }
+        if (why.n)
+            buf_putc(&why, '\n');
+        buf_put(&why, c.why);
+    }
+    if (!why.n)
+        return true;
+    heal_bad_answer(x, t, buf_str(&why));
+    return false;
+}
+
+daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
+{
+    turn t;
+    daruma_arena *a = &x->scratch;
+    calls = calls && answer_checks_calls(x);
+    if (!calls && x->p == x->d)
+        return DARUMA_FLAW_NONE;
+    if (x->p->read_answer(*body, a, &t) != DARUMA_OK)
+        return x->p == x->d ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
+    for (size_t i = 0; i < t.message.nparts; i++) { /* the arguments as text, whatever the wire makes of them */
+        convo owner = {.arena = a};
+        convo_text(&owner, &t.message.parts[i]);
+    }
+    if (calls && !answer_check(x, &t, a))
+        return DARUMA_FLAW_BROKEN;
+    if (x->p == x->d && !t.message.edited)
+        return DARUMA_FLAW_NONE;
+    daruma_buf out = buf_in(a);
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
+    if (x->p != x->d)
+        t.body = (daruma_str){0};
+    x->d->write_answer(&t, &w, &out);
+    if (out.full)
+        return DARUMA_FLAW_BROKEN;
+    *body = buf_str(&out);
+    return DARUMA_FLAW_NONE;
+}

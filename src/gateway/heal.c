@@ -1,0 +1,330 @@
+/* heal.c - carries remedies out on the conversation of a request. The engine's mend room knows how; here is when, on
+ * what, and what is remembered of it.
+ *
+ *   exchange_failed -> heal_apply --- HEAL_SEND: x->body is the mended request
+ *                          |   \----- HEAL_UNFIT: the next rung
+ *                          +--------- HEAL_WAITS: side.c asks a model -> heal_answer* -> heal_asked -> exchange_mended
+ *
+ * A request is read when something failed, not before. Stages add up: what was masked stays masked when a summary has
+ * to help as well; but nothing is sent that does not fit by our own estimate. */
+#include "gateway/heal.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+/* ---- the conversation at hand ---- */
+
+static heal *heal_of(exchange *x)
+{
+    if (!x->h)
+        x->h = ARENA_NEW(x->c->arena, heal, 1);
+    return x->h;
+}
+
+bool heal_open(exchange *x)
+{
+    heal *h = heal_of(x);
+    if (!h || h->unread || !x->d || x->opaque || !x->scan.ok)
+        return false;
+    if (h->read)
+        return true;
+    h->from = x->body;
+    h->d = x->d;
+    h->read = x->body.n && x->d->read(x->body, x->c->arena, &h->m.c) == DARUMA_OK;
+    h->unread = !h->read;
+    h->policy = x->kase.policy->mend;
+    if (x->s->cfg.orphans != ORPHANS_PROFILE)
+        h->policy.prune_orphans = x->s->cfg.orphans == ORPHANS_PRUNE;
+    h->m.policy = &h->policy;
+    return h->read;
+}
+
+const convo *heal_tools(exchange *x)
+{
+    heal *h = heal_of(x);
+    daruma_str raw = x->scan.tools_raw;
+    if (!h || !raw.n)
+        return NULL;
+    if (!h->tools_read) {
+        daruma_buf b = buf_in(x->c->arena);
+        h->tools_read = true;
+        BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[],\"tools\":"); /* of any dialect */
+        buf_put(&b, raw);
+        BUF_LIT(&b, "}");
+        if (b.full || x->d->read(buf_str(&b), x->c->arena, &h->tools) != DARUMA_OK)
+            h->tools.ntools = 0;
+    }
+    for (size_t i = 0; i < h->tools.ntools; i++)
+        if (!h->tools.tools[i].name.n && !h->tools.tools[i].hosted)
+            return NULL; /* a tool that we cannot name: any call may be to it */
+    return h->tools.ntools ? &h->tools : NULL;
+}
+
+/* From here on this is what is sent. What a scan says of the client's wishes stays. */
+static void use_body(exchange *x, daruma_str body)
+{
+    request_scan was = x->scan;
+    x->body = body;
+    x->scan = x->d->scan(body);
+    x->scan.model = was.model;
+    x->scan.stream = was.stream;
+    x->scan.conversation = was.conversation;
+}
+
+bool heal_write(exchange *x)
+{
+    daruma_buf b = buf_in(x->c->arena);
+    heal *h = x->h;
+    if (h->m.c.full)
+        return false;
+    h->d->write(&h->m.c, &b);
+    if (b.full)
+        return false;
+    h->resume_of = (daruma_str){0};
+    use_body(x, buf_str(&b));
+    return true;
+}
+
+/* Tokens of the target's context window, as configured or learned; -1 unknown. */
+static int64_t window_of(const exchange *x)
+{
+    if (x->kase.target < 0)
+        return -1;
+    const daruma_target *t = &x->targets[x->kase.target];
+    return t->window > 0 ? t->window : memory_window(x->g->mem, t->model_id);
+}
+
+/* ---- what the provider did not say ---- */
+
+static bool finish_is_length(daruma_str finish)
+{
+    return str_eq(finish, S("length")) || str_eq(finish, S("max_tokens")) || str_eq(finish, S("MAX_TOKENS")) ||
+           str_eq(finish, S("max_output_tokens"));
+}
+
+/* An estimate that needs no reading: bytes by 3.5 to a token. */
+static int64_t rough_tokens(const exchange *x)
+{
+    return (int64_t)(x->body.n / 7 * 2);
+}
+
+bool heal_window_full(exchange *x, daruma_str finish, int64_t input_tokens, bool content)
+{
+    if (!x->kase.can_mend || x->kase.target < 0)
+        return false;
+    int64_t window = window_of(x), told = x->targets[x->kase.target].window;
+    if (told > 0 && input_tokens > told)
+        return true; /* accepted, and cut to fit without a word */
+    if (content || window <= 0 || !finish_is_length(finish))
+        return false;
+    return input_tokens > 0 ? input_tokens >= window / 100 * 99 : rough_tokens(x) >= window / 5 * 4;
+}
+
+static void becomes(daruma_failure *f, daruma_kind k)
+{
+    f->kind = k;
+    f->severity = daruma_kind_severity(k);
+    f->retryable = daruma_kind_passes(k);
+}
+
+void heal_reconsider(exchange *x, daruma_failure *f)
+{
+    if (!x->kase.can_mend || x->kase.target < 0)
+        return;
+    const daruma_target *t = &x->targets[x->kase.target];
+    bool refused = f->status == 400 || f->status == 422;
+    if (x->h && x->h->prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
+        memory_prefill_refused(x->g->mem, t->model_id);
+        becomes(f, DARUMA_INTERRUPTED);
+    }
+    if (f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429 && f->limit >= 1000)
+        memory_window_put(x->g->mem, t->model_id, f->limit);
+    int64_t window = window_of(x);
+    bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
+    if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
+        becomes(f, DARUMA_CONTEXT_LENGTH);
+    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->m.bad)
+        f->message = x->h->m.bad_why;
+}
+
+/* ---- telling ---- */
+
+/* `when`: MENDED or BROKE. */
+static void tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
+{
+    const mending *m = &x->h->m;
+    daruma_event e = DARUMA_EVENT_INIT;
+    bool shorter = r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT ||
+                   r == DARUMA_REMEDY_SHRINK_REQUEST;
+    e.failure = x->failure.kind ? &x->failure : NULL;
+    e.remedy = &x->remedy;
+    if (!daruma_event_when(&e, when, &x->kase))
+        return;
+    e.what = str_of(rep->what);
+    if (shorter) {
+        e.steps_compressed = rep->parts_shortened;
+        e.original_size = m->original_chars;
+        e.compressed_size = m->compressed_chars;
+    }
+    if (r == DARUMA_REMEDY_REPAIR_HISTORY) {
+        e.pruned_count = rep->calls_dropped ? (int64_t)rep->calls_dropped : -1;
+        e.answered_count = rep->calls_answered ? (int64_t)rep->calls_answered : -1;
+        e.original_error = x->failure.message;
+    }
+    e.from = m->from;
+    e.to = m->to;
+    exchange_event(x, &e);
+}
+
+/* ---- each remedy ---- */
+
+/* Each time from the request as it was: what the client has grows from cut to cut. */
+static bool resume(exchange *x, mend_report *rep)
+{
+    heal *h = x->h;
+    convo c;
+    daruma_buf b = buf_in(x->c->arena);
+    const daruma_target *t = &x->targets[x->kase.want >= 0 ? x->kase.want : x->kase.target];
+    if (!talk_was_cut(x) || !x->body.n)
+        return false;
+    if (!h->resume_of.n)
+        h->resume_of = x->body;
+    daruma_str so_far = talk_said(x);
+    h->prefilled = false;
+    if (so_far.n) {
+        if (x->d->read(h->resume_of, x->c->arena, &c) != DARUMA_OK)
+            return false;
+        h->prefilled = (c.quirks & WIRE_PREFILL) && c.set.thinking != 1 && memory_prefills(x->g->mem, t->model_id);
+        if (!mend_continue(&c, so_far, h->prefilled, rep) || c.full)
+            return false;
+        x->d->write(&c, &b);
+    } else {
+        buf_put(&b, h->resume_of);
+    }
+    if (b.full)
+        return false;
+    talk_join_next(x, h->prefilled);
+    use_body(x, buf_str(&b));
+    return true;
+}
+
+bool heal_is(daruma_remedy_kind r)
+{
+    return mending_is(r) || r == DARUMA_REMEDY_RESUME;
+}
+
+/* The conversation is mended: it is what is sent from here on. */
+static bool mended_so(exchange *x)
+{
+    heal *h = x->h;
+    mending *m = &h->m;
+    if (!heal_write(x))
+        return false;
+    if (m->taught && h->nlessons < HEAL_LESSONS_MAX)
+        h->lessons[h->nlessons++] = m->lesson;
+    h->lesson_model = x->targets[x->kase.target].model_id;
+    tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
+    return true;
+}
+
+heal_result heal_apply(exchange *x, daruma_remedy_kind r)
+{
+    if (!heal_open(x))
+        return HEAL_UNFIT;
+    heal *h = x->h;
+    if (r == DARUMA_REMEDY_RESUME) {
+        mend_report rep = {0};
+        if (!resume(x, &rep))
+            return HEAL_UNFIT;
+        h->m.from = h->m.to = (daruma_str){0};
+        tell(x, DARUMA_WHEN_MENDED, r, &rep);
+        return HEAL_SEND;
+    }
+    switch (mending_begin(&h->m, r, &x->failure, window_of(x))) {
+    case MENDING_DONE:
+        return mended_so(x) ? HEAL_SEND : HEAL_UNFIT;
+    case MENDING_ASKS:
+        if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
+            return HEAL_WAITS;
+        tell(x, DARUMA_WHEN_BROKE, r, &h->m.report);
+        break;
+    case MENDING_UNFIT:
+        break;
+    }
+    return HEAL_UNFIT;
+}
+
+/* ---- what a model was asked on the side ---- */
+
+void heal_answer(exchange *x, size_t i, daruma_str text)
+{
+    heal *h = x->h;
+    if (h->apologises)
+        h->apology = text;
+    else
+        mending_answer(&h->m, i, text);
+}
+
+void heal_asked(exchange *x)
+{
+    heal *h = x->h;
+    if (h->apologises) {
+        finish_apology(x, h->apology);
+        return;
+    }
+    mending_result r = mending_end(&h->m);
+    if (r == MENDING_ASKS && side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
+        return;
+    exchange_mended(x, r == MENDING_DONE && mended_so(x));
+}
+
+bool heal_apologise(exchange *x)
+{
+    heal *h = heal_of(x);
+    mend_question *q = ARENA_NEW(x->c->arena, mend_question, 1);
+    if (!h || !q)
+        return false;
+    h->apologises = true;
+    *q = (mend_question){.system = mend_apology_system(), .user = mend_apology_prompt(&x->failure, x->c->arena)};
+    return side_ask(x, q, 1, APOLOGY_TOKENS);
+}
+
+/* ---- broken answers ---- */
+
+static convo_part *copy_parts(exchange *x, const turn *t)
+{
+    daruma_arena *a = x->c->arena;
+    convo_part *p = ARENA_NEW(a, convo_part, t->message.nparts + 1);
+    for (size_t i = 0; p && i < t->message.nparts; i++) {
+        const convo_part *o = &t->message.parts[i];
+        p[i] = (convo_part){.kind = o->kind,
+                            .ready = true,
+                            .failed = o->failed,
+                            .dropped = o->dropped || (o->kind != PART_TEXT && o->kind != PART_CALL),
+                            .id = arena_copy(a, o->id),
+                            .name = arena_copy(a, o->name),
+                            .text = arena_copy(a, o->text)};
+    }
+    return p;
+}
+
+void heal_bad_answer(exchange *x, const turn *bad, daruma_str why)
+{
+    heal *h = heal_of(x);
+    turn *t = ARENA_NEW(x->c->arena, turn, 1);
+    if (!h || !t)
+        return;
+    t->message.role = CONVO_ASSISTANT;
+    t->message.parts = copy_parts(x, bad);
+    t->message.nparts = t->message.parts ? bad->message.nparts : 0;
+    t->finish = bad->finish;
+    t->usage = TURN_USAGE_NONE;
+    h->m.bad = t;
+    h->m.bad_why = arena_copy(x->c->arena, why);
+}
+
+void heal_gone(exchange *x)
+{
+    side_cancel(x);
+}

@@ -1,0 +1,36 @@
+/* heal.h - the mending of one request, as heal.c and side.c share it. */
+#ifndef GATEWAY_HEAL_H
+#define GATEWAY_HEAL_H
+#include "engine/mend/remedy.h"
+#include "gateway/inside.h"
+
+typedef struct side side;
+
+enum { HEAL_LESSONS_MAX = 8 }; /* parameters mended in one request */
+
+struct heal {
+    mending m;                 /* m.c is the request, mended so far; its raw bytes stand in `from` */
+    daruma_mend_policy policy; /* the profile's, with what the configuration lays over it */
+    bool read, unread;         /* it was read; it cannot be read */
+    const dialect *d;          /* of m.c */
+    daruma_str from;           /* the body that m.c was read from */
+    convo tools;               /* only the tools of the request */
+    bool tools_read;
+    daruma_str resume_of;                  /* the body before it was asked to go on; empty: it never was */
+    bool known;                            /* what earlier turns taught was done to it */
+    bool prefilled;                        /* the last attempt was asked to go on from a begun answer */
+    mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when the request succeeds */
+    size_t nlessons;
+    uint64_t lesson_model;
+    bool apologises;
+    daruma_str apology;
+    /* side requests: of `m`, or the apology's */
+    side *sides;
+    const mend_question *questions;
+    size_t nquestions, asked, answered;
+    int64_t ask_tokens;
+};
+
+bool heal_open(exchange *x);  /* reads the request into x->h->c; false: it cannot be read */
+bool heal_write(exchange *x); /* x->h->c is what is sent from here on; false without memory */
+#endif

@@ -1,0 +1,156 @@
+/* mended.c - what was mended before, so that it is mended at once the next time: compressions of tool output by their
+ * content, and what models were found to refuse. Tenants share nothing: what is known of a conversation is kept under a
+ * keyed hash of the credential it came with. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/heal.h"
+#include "sys/sys.h"
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <stdlib.h>
+
+enum { TENANT_KEY_BYTES = 32, CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
+
+struct mended {
+    daruma_arena arena;
+    mend_known *known;
+    mend_lessons *lessons;
+    uint64_t *compressed;    /* conversations that have something known, by hash; 0 empty */
+    uint64_t requests, hits; /* requests of such conversations, and those where something was found */
+    unsigned char key[TENANT_KEY_BYTES];
+};
+
+static mended *mended_of(gateway *g)
+{
+    if (g->mended)
+        return g->mended;
+    mended *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    size_t bytes = mend_known_bytes(KNOWN_TEXT_BYTES) + mend_lessons_bytes(LESSON_MODELS) + 4096;
+    if (sys_arena_init(&m->arena, 0, bytes * 2)) {
+        m->known = mend_known_new(&m->arena, KNOWN_TEXT_BYTES);
+        m->lessons = mend_lessons_new(&m->arena, LESSON_MODELS);
+        m->compressed = calloc(CONVERSATIONS, sizeof *m->compressed);
+    }
+    if (!m->known || !m->lessons || !m->compressed || RAND_bytes(m->key, sizeof m->key) != 1) {
+        sys_arena_done(&m->arena);
+        free(m->compressed);
+        free(m);
+        return NULL;
+    }
+    g->mended = m;
+    return m;
+}
+
+void mended_free(mended *m)
+{
+    if (!m)
+        return;
+    OPENSSL_cleanse(m->key, sizeof m->key);
+    sys_arena_done(&m->arena);
+    free(m->compressed);
+    free(m);
+}
+
+/* The client's credential, keyed: whoever has another one gets another number. */
+static uint64_t tenant_of(const mended *m, const exchange *x)
+{
+    unsigned char out[EVP_MAX_MD_SIZE];
+    unsigned n = 0;
+    uint64_t ret = 0;
+    daruma_arena *a = x->c->arena;
+    daruma_buf all = buf_in(a);
+    head_credentials(&x->c->head, &all);
+    if (all.full || !HMAC(EVP_sha256(), m->key, sizeof m->key, (const unsigned char *)all.p, all.n, out, &n))
+        return x->credential;
+    memcpy(&ret, out, sizeof ret);
+    return ret;
+}
+
+static uint64_t *mark_of(const mended *m, const exchange *x)
+{
+    uint64_t id = x->scan.conversation ^ x->credential;
+    return &m->compressed[id & (CONVERSATIONS - 1)];
+}
+
+void heal_known(exchange *x)
+{
+    mended *m = x->g->mended;
+    if (!m || !x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
+        return;
+    uint64_t model = x->targets[x->kase.want >= 0 ? x->kase.want : 0].model_id;
+    bool lessons = mend_lessons_list(m->lessons, model, NULL, 0) > 0;
+    bool known = x->scan.conversation && *mark_of(m, x) == (x->scan.conversation ^ x->credential);
+    if ((!lessons && !known) || !heal_open(x))
+        return;
+    heal *h = x->h;
+    mend_report done = {0}, taught = {0};
+    if (known) {
+        m->requests++;
+        done = mend_known_apply(m->known, tenant_of(m, x), &h->m.c);
+        m->hits += mend_did(&done);
+    }
+    if (lessons)
+        taught = mend_lessons_apply(m->lessons, model, &h->m.c);
+    mend_merge(&done, &taught);
+    if (!mend_did(&done) || !heal_write(x))
+        return;
+    h->known = known;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "known_mendings_applied";
+    e.reason = str_of(done.what);
+    exchange_event(x, &e);
+}
+
+void heal_worked(exchange *x)
+{
+    heal *h = x->h;
+    if (!h || (!h->m.shortened && !h->known && !h->nlessons))
+        return;
+    mended *m = mended_of(x->g);
+    if (!m)
+        return;
+    for (size_t i = 0; i < h->nlessons; i++)
+        mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
+    if ((h->m.shortened || h->known) && h->read && x->scan.conversation) {
+        convo before;
+        if (h->d->read(h->from, x->c->arena, &before) == DARUMA_OK) {
+            mend_known_learn(m->known, tenant_of(m, x), &before, &h->m.c);
+            *mark_of(m, x) = x->scan.conversation ^ x->credential;
+        }
+    }
+}
+
+void mended_status(const gateway *g, daruma_buf *out)
+{
+    const mended *m = g->mended;
+    mend_known_counts n = m ? mend_known_count(m->known) : (mend_known_counts){.bytes_max = KNOWN_TEXT_BYTES};
+    buf_printf(
+        out, "\"known_compressions\":{\"entries\":%u,\"bytes\":%zu,\"bytes_max\":%zu,\"looked_up\":%llu,\"hits\":%llu",
+        n.entries, n.bytes, n.bytes_max, (unsigned long long)n.looked, (unsigned long long)n.hit);
+    buf_printf(out, ",\"hit_rate\":%.3f,\"requests\":%llu,\"requests_hit\":%llu}",
+               n.looked ? (double)n.hit / (double)n.looked : 0.0, (unsigned long long)(m ? m->requests : 0),
+               (unsigned long long)(m ? m->hits : 0));
+}
+
+void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out)
+{
+    static const char *const ops[] = {[PATCH_SET] = "set", [PATCH_DROP] = "drop", [PATCH_RENAME] = "rename"};
+    mend_lesson l[8];
+    size_t n = g->mended ? mend_lessons_list(g->mended->lessons, model_id, l, 8) : 0;
+    buf_putc(out, '[');
+    for (size_t i = 0; i < n && i < 8; i++) {
+        buf_printf(out, "%s{\"do\":\"%s\",\"path\":", i ? "," : "", ops[l[i].op]);
+        buf_json(out, str_of(l[i].path));
+        if (l[i].op != PATCH_DROP) {
+            BUF_LIT(out, ",\"value\":");
+            buf_json(out, str_of(l[i].value));
+        }
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
+}

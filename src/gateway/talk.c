@@ -1,0 +1,446 @@
+/* talk.c - streamed answers, read as they pass. Text goes on as it comes; tool calls are held until they are whole and
+ * known to be good, since half a call or a broken one is of no use to anybody. What the client has is remembered, so
+ * that another attempt can go on where this one broke off.
+ *
+ *   PLAIN   the provider's bytes go out as they are
+ *   BRIDGE  the provider speaks another dialect: every event is written anew
+ *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
+ *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+#include "sys/sys.h"
+
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
+
+typedef struct held_call {
+    daruma_str id, name;
+    daruma_buf args;
+    struct held_call *next;
+} held_call;
+
+struct talk {
+    talk_mode mode, next; /* of this attempt, and of one that goes on where it broke off */
+    bool begun;           /* the client has a head and some of an answer */
+    bool lost;            /* more was said than is kept: nothing can be joined to it */
+    bool writing;         /* out is the client's stream; else in is */
+    bool holding;         /* a call began: what follows is held */
+    bool thinking;        /* the newest content was thinking that no signature has closed */
+    bool joined, prefilled, unsure;
+    daruma_arena *room; /* memory for the event at hand */
+    turn_reader in;
+    turn_writer *out;     /* made when it is needed */
+    turn_reader *at_hold; /* in, as it was before the first call */
+    daruma_buf said;      /* text the client has */
+    daruma_buf hold;      /* PLAIN: raw events from the first call on */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text */
+    held_call *calls, *last;
+    turn_finish finish;
+    daruma_str finish_raw;
+    turn_usage usage;
+};
+
+/* The client's stream is written by us from here on. */
+static turn_writer *writer(exchange *x)
+{
+    talk *t = x->t;
+    if (t->out)
+        return t->out;
+    t->out = ARENA_NEW(x->c->arena, turn_writer, 1);
+    if (!t->out)
+        return NULL;
+    t->out->usage = TURN_USAGE_NONE;
+    t->out->wall = gateway_now(x->g).wall;
+    t->out->made = x->kase.id;
+    t->out->text = buf_in(x->c->arena);
+    if (t->begun && !t->writing) { /* it goes on with what was passed on */
+        t->out->r = t->at_hold ? *t->at_hold : t->in;
+        buf_put(&t->out->text, buf_str(&t->said));
+    }
+    t->writing = true;
+    return t->out;
+}
+
+bool talk_begin(exchange *x)
+{
+    daruma_arena *a = x->c->arena;
+    bool goes_on = talk_goes_on(x);
+    if (!x->t) {
+        x->t = ARENA_NEW(a, talk, 1);
+        if (!x->t)
+            return false;
+        x->t->said = x->t->hold = x->t->fresh = buf_in(a);
+    }
+    talk *t = x->t;
+    if (goes_on && !writer(x))
+        return false;
+    t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
+    t->next = TALK_REASK;
+    t->in = (turn_reader){.sequence = -1};
+    t->holding = t->thinking = t->joined = t->unsure = false;
+    t->at_hold = NULL;
+    t->hold.n = t->fresh.n = 0;
+    t->calls = t->last = NULL;
+    t->finish = FINISH_NONE;
+    t->finish_raw = (daruma_str){0};
+    t->usage = TURN_USAGE_NONE;
+    return t->mode == TALK_PLAIN || writer(x);
+}
+
+bool talk_goes_on(const exchange *x)
+{
+    return x->t && x->t->begun;
+}
+
+bool talk_unsure(const exchange *x)
+{
+    return x->t->unsure;
+}
+
+bool talk_is_plain(const exchange *x)
+{
+    return x->t->mode == TALK_PLAIN;
+}
+
+static void say(talk *t, daruma_str text)
+{
+    if (t->lost || !text.n)
+        return;
+    if (t->said.n + text.n > TALK_SAID_BYTES_MAX) {
+        t->lost = true;
+        t->said = (daruma_buf){.arena = t->said.arena};
+        return;
+    }
+    buf_put(&t->said, text);
+    t->lost = t->said.full;
+}
+
+/* ---- writing ---- */
+
+static void write_delta(exchange *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    daruma_buf out = buf_in(t->room);
+    if (d->kind == DELTA_TEXT)
+        say(t, d->text);
+    x->d->write_delta(t->out, d, &out);
+    if (out.full)
+        t->lost = true;
+    else
+        relay_forward(x, buf_str(&out));
+    t->begun = true;
+}
+
+static void write_text(exchange *x, daruma_str text)
+{
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    if (text.n)
+        write_delta(x, &d);
+}
+
+static void write_calls(exchange *x, const turn *t)
+{
+    int index = 0;
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind != PART_CALL)
+            continue;
+        turn_delta d = {.kind = DELTA_CALL, .index = index, .id = p->id, .name = p->name, .usage = TURN_USAGE_NONE};
+        write_delta(x, &d);
+        d = (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .text = p->text, .usage = TURN_USAGE_NONE};
+        write_delta(x, &d);
+        d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
+        write_delta(x, &d);
+        index++;
+    }
+}
+
+static void write_end(exchange *x)
+{
+    talk *t = x->t;
+    turn_delta d = {
+        .kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw, .usage = TURN_USAGE_NONE};
+    if (x->p != x->d)
+        d.finish_raw = (daruma_str){0};
+    write_delta(x, &d);
+    d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
+    write_delta(x, &d);
+    d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
+    write_delta(x, &d);
+}
+
+/* ---- reading ---- */
+
+static void collect_call(exchange *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c = ARENA_NEW(x->c->arena, held_call, 1);
+    if (!c)
+        return;
+    c->id = arena_copy(x->c->arena, d->id);
+    c->name = arena_copy(x->c->arena, d->name);
+    c->args = buf_in(x->c->arena);
+    *(t->last ? &t->last->next : &t->calls) = c;
+    t->last = c;
+}
+
+static held_call *call_at(talk *t, int index)
+{
+    held_call *c = t->calls;
+    for (int i = 0; c && i < index; i++)
+        c = c->next;
+    return c;
+}
+
+/* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */
+static bool join(exchange *x, bool whole)
+{
+    talk *t = x->t;
+    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), whole, t->prefilled);
+    if (r.verdict == JOIN_MORE && !whole)
+        return true;
+    if (r.verdict != JOIN_AT)
+        return false;
+    daruma_str rest = str_from(buf_str(&t->fresh), r.skip);
+    t->joined = true;
+    daruma_buf fresh = t->fresh; /* said grows while it is written */
+    t->fresh = (daruma_buf){.arena = fresh.arena};
+    write_text(x, rest);
+    return true;
+}
+
+static bool unsure(exchange *x)
+{
+    x->t->unsure = true; /* this attempt's words are of no use; another may find the seam */
+    return false;
+}
+
+/* What every mode keeps of a delta. */
+static void note(exchange *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c;
+    switch (d->kind) {
+    case DELTA_THINKING:
+        t->thinking = true;
+        break;
+    case DELTA_SIGNATURE:
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        t->thinking = false;
+        break;
+    case DELTA_CALL:
+        t->thinking = false;
+        collect_call(x, d);
+        break;
+    case DELTA_ARGUMENTS:
+        c = call_at(t, d->index);
+        if (c)
+            buf_put(&c->args, d->text);
+        break;
+    case DELTA_FINISH:
+        t->finish = d->finish;
+        t->finish_raw = arena_copy(x->c->arena, d->finish_raw);
+        break;
+    case DELTA_USAGE:
+        if (d->usage.input >= 0)
+            t->usage.input = d->usage.input;
+        if (d->usage.output >= 0)
+            t->usage.output = d->usage.output;
+        if (d->usage.cached >= 0)
+            t->usage.cached = d->usage.cached;
+        if (d->usage.thinking >= 0)
+            t->usage.thinking = d->usage.thinking;
+        break;
+    case DELTA_START:
+    case DELTA_CALL_END:
+    case DELTA_END:
+    case DELTA_OTHER:
+        break;
+    }
+}
+
+/* One delta of a stream that is written anew. False: the attempt failed. */
+static bool rewrite(exchange *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    switch (d->kind) {
+    case DELTA_START:
+        if (t->mode == TALK_BRIDGE) {
+            turn_delta start = *d;
+            start.model = x->scan.model;
+            write_delta(x, &start);
+        }
+        return true;
+    case DELTA_TEXT:
+        if (t->mode == TALK_BRIDGE || t->joined) {
+            write_text(x, d->text);
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
+            return unsure(x);
+        buf_put(&t->fresh, d->text);
+        return t->mode == TALK_REASK || join(x, false) || unsure(x);
+    case DELTA_REFUSAL:
+        if (t->mode == TALK_BRIDGE)
+            write_delta(x, d);
+        return t->mode == TALK_BRIDGE || unsure(x);
+    case DELTA_THINKING: /* of a continuation: the client has its thinking already */
+        if (t->mode == TALK_BRIDGE)
+            write_delta(x, d);
+        return true;
+    case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
+    case DELTA_CALL:
+    case DELTA_ARGUMENTS:
+    case DELTA_CALL_END:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_END:
+    case DELTA_OTHER:
+        return true; /* with the end */
+    }
+    return true;
+}
+
+/* From the first call on the provider's events wait for the end; heartbeats keep the client's connection open. */
+static bool begin_hold(exchange *x, const turn_reader *before)
+{
+    talk *t = x->t;
+    t->at_hold = ARENA_NEW(x->c->arena, turn_reader, 1);
+    if (!t->at_hold)
+        return false;
+    *t->at_hold = *before;
+    t->holding = true;
+    x->beat_at = gateway_now(x->g).now + HEARTBEAT_EVERY_MS;
+    exchange_timer(x);
+    return true;
+}
+
+static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
+{
+    talk *t = x->t;
+    bool calls = false;
+    for (size_t i = 0; i < n; i++)
+        calls |= d[i].kind == DELTA_CALL;
+    if (calls && !t->holding && answer_checks_calls(x))
+        begin_hold(x, before);
+    if (t->holding) {
+        buf_put(&t->hold, e->raw);
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (d[i].kind == DELTA_TEXT)
+            say(t, d[i].text);
+    t->begun = true;
+    return true;
+}
+
+bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
+{
+    talk *t = x->t;
+    turn_delta d[TURN_DELTAS_MAX];
+    turn_reader before = {0};
+    daruma_arena large = {0};
+    bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
+    bool raw = true;
+    if (big && !sys_arena_init(&large, 0, SSE_EVENT_BYTES_MAX * 8))
+        return true;
+    t->room = big ? &large : scratch;
+    if (!t->holding)
+        before = t->in;
+    size_t n = x->p->read_delta(&t->in, e, d, t->room);
+    for (size_t i = 0; i < n; i++)
+        note(x, &d[i]);
+    if (t->mode == TALK_PLAIN) {
+        raw = pass_plain(x, e, d, n, &before);
+    } else {
+        raw = false;
+        for (size_t i = 0; i < n && rewrite(x, &d[i]); i++)
+            ;
+    }
+    sys_arena_done(&large);
+    return raw;
+}
+
+/* The answer as it was collected. */
+static turn collected(exchange *x)
+{
+    talk *t = x->t;
+    daruma_arena *a = x->c->arena;
+    turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
+    size_t n = 1;
+    for (held_call *c = t->calls; c; c = c->next)
+        n++;
+    r.message.role = CONVO_ASSISTANT;
+    r.message.parts = ARENA_NEW(a, convo_part, n);
+    if (!r.message.parts)
+        return r;
+    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
+    if (text.n)
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
+    for (held_call *c = t->calls; c; c = c->next)
+        r.message.parts[r.message.nparts++] =
+            (convo_part){.kind = PART_CALL, .ready = true, .id = c->id, .name = c->name, .text = buf_str(&c->args)};
+    return r;
+}
+
+static bool fail_calls(exchange *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
+    x->t->hold.n = 0;
+    exchange_failed(x, &ev);
+    return false;
+}
+
+bool talk_end(exchange *x)
+{
+    talk *t = x->t;
+    t->room = &x->scratch;
+    if (t->mode == TALK_PLAIN && !t->holding)
+        return true;
+    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
+    if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
+        daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
+        unsure(x);
+        exchange_failed(x, &ev);
+        return false;
+    }
+    turn got = collected(x);
+    if (t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->c->arena))
+        return fail_calls(x);
+    if (t->mode == TALK_PLAIN) {
+        if (!got.message.edited && !t->hold.full) {
+            relay_forward(x, buf_str(&t->hold));
+            return true;
+        }
+        if (!writer(x))
+            return fail_calls(x);
+    }
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
+        write_text(x, buf_str(&t->fresh));
+    write_calls(x, &got);
+    write_end(x);
+    return true;
+}
+
+bool talk_was_cut(const exchange *x)
+{
+    return x->t && x->t->begun && !x->t->lost && !x->t->thinking;
+}
+
+daruma_str talk_id(const exchange *x)
+{
+    return str_of(x->t->in.id);
+}
+
+daruma_str talk_said(const exchange *x)
+{
+    return x->t ? buf_str(&x->t->said) : (daruma_str){0};
+}
+
+void talk_join_next(exchange *x, bool prefilled)
+{
+    x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
+    x->t->prefilled = prefilled;
+}
