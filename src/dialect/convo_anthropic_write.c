@@ -325,18 +325,20 @@ static void edit_message(const convo *c, const convo_message *m, daruma_buf *out
     daruma_str key, value;
     bool said = false;
     chosen parts = chosen_of(c, m, 1, out);
+    field content[] = {{.key = LIT("content")}}; /* of several the last counts */
+    fields_of(m->raw, FIELDS(content));
     splice s = splice_open(out, m->raw);
     while (splice_next(&s, &key, &value))
-        if (key_is(key, S("content"))) {
+        if (value.p == content[0].value.p) {
             splice_key(&s);
             if (parts.n)
                 put_blocks(c, parts.p, parts.n, value, out);
             else
-                BUF_LIT(out, "\"\"");
+                buf_put(out, m->nparts ? S("\"\"") : value); /* it had none */
             said = true;
         } else if (key_is(key, S("role"))) {
             splice_key(&s);
-            put_same(out, value, wire_role_of(m));
+            put_role(out, value, m, wire_role_of(m));
         } else {
             splice_keep(&s);
         }

@@ -391,7 +391,7 @@ static void put_member(speaking *x, splice *s, int member, daruma_str value)
     switch (member) {
     case M_ROLE:
         splice_key(s);
-        put_same(s->out, value, wire_role_of(x->m));
+        put_role(s->out, value, x->m, wire_role_of(x->m));
         return;
     case M_CONTENT:
         if (!changed(x->m, x->f, M_CONTENT) && !x->no_content) {

@@ -365,6 +365,15 @@ void put_same(daruma_buf *out, daruma_str old, daruma_str text)
         buf_json(out, text);
 }
 
+void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role)
+{
+    bool named = json_is_string(old) && old.n > 2;
+    if (!named && !m->wire_role.n && m->role == CONVO_USER)
+        buf_put(out, old);
+    else
+        put_same(out, old, role);
+}
+
 void put_media_url(daruma_buf *out, const convo_part *p)
 {
     if (p->media_url) {

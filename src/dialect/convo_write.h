@@ -108,6 +108,8 @@ void put_int(daruma_buf *out, const char *key, int64_t n);        /* nothing whe
 void put_bool(daruma_buf *out, const char *key, bool yes);
 /* A member whose value is a text of its own: verbatim when it says the same already. */
 void put_same(daruma_buf *out, daruma_str old, daruma_str text);
+/* The role of a message that is written anew: one that was never a name stays what it was. */
+void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role);
 /* "data:image/png;base64,...", or the URL; as a JSON string. */
 void put_media_url(daruma_buf *out, const convo_part *p);
 /* The arguments of a call as a JSON object: other text is wrapped. */
