@@ -26,4 +26,15 @@ daruma_str path_last(daruma_str path);
 daruma_str lesson_value(daruma_str rule, daruma_str value, daruma_arena *a);
 /* Puts words into a lesson; false: they are too long. */
 bool lesson_make(mend_lesson *l, patch_op op, daruma_str path, daruma_str value);
+
+/* ---- subject.c ---- */
+
+/* What `f` speaks of, if it is in the body and may be changed. */
+bool parameter_find(const convo *c, const daruma_failure *f, place *ret);
+/* A member by a name or path as providers write them. */
+bool parameter_named(const convo *c, daruma_str name, place *ret);
+bool parameter_may_go(const convo *c, daruma_str path); /* may it be left out? */
+bool parameter_in_lists(daruma_str path);               /* in messages, tools and the like */
+/* Is there a member of that name beside the one at `path`? */
+bool parameter_beside(const convo *c, daruma_str path, daruma_str name);
 #endif

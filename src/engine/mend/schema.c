@@ -1,5 +1,6 @@
 /* schema.c - which tool's schema a provider found fault with and what is to be lowered in it; and the response format,
  * one step down the ladder schema, JSON, text. */
+#include "engine/mend/said.h"
 #include "engine/mend/value.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -14,16 +15,6 @@ typedef struct complaint {
     daruma_str keyword; /* empty: not one alone */
     bool strict;        /* strict mode wants more, not less */
 } complaint;
-
-static bool says(daruma_str text, const char *words_lower)
-{
-    return str_ifind(text, str_of(words_lower)) != STR_NONE;
-}
-
-static bool is_quote(char c)
-{
-    return c == '"' || c == '\'' || c == '`';
-}
 
 /* Rows: a keyword that some provider does not take; is it also an everyday word, that only counts in quotes? */
 static const struct {

@@ -1,0 +1,23 @@
+/* said.h - small questions about what a provider says. */
+#ifndef ENGINE_MEND_SAID_H
+#define ENGINE_MEND_SAID_H
+#include "base/str.h"
+
+static inline bool says(daruma_str text, const char *words_lower)
+{
+    return str_ifind(text, str_of(words_lower)) != STR_NONE;
+}
+
+static inline bool is_quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+static inline bool name_char(char c)
+{
+    return ch_alpha(c) || ch_digit(c) || c == '_';
+}
+
+/* The word in quotes that begins at or behind *at; *at moves behind it. False: there is none. */
+bool next_quoted(daruma_str m, size_t *at, daruma_str *word);
+#endif
