@@ -747,6 +747,28 @@ static void a_call_that_was_cut_by_length_is_not_passed_on(void **state)
     assert_int_equal(t.finish, FINISH_LENGTH);
 }
 
+static void ids_that_would_be_refused_when_they_come_back_are_made_anew(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_str stream =
+        S("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"functions.f:0\",\"function\":"
+          "{\"name\":\"f\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n");
+    daruma_str body =
+        S("{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"functions.f:0\",\"function\":{\"name\":\"f\","
+          "\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}]}");
+    daruma_buf out = buf_in(&a);
+    write_ctx x = {.id = 1};
+    assert_int_equal(dialect_convert_answer(&dialect_openai, &dialect_anthropic, body, &x, &out, &a), DARUMA_OK);
+    turn t = read_whole(&dialect_anthropic, buf_str(&out), &a);
+    daruma_str id = t.message.parts[0].id;
+    assert_int_equal(id.n, sizeof "call_0123456789abcdef" - 1);
+    daruma_str there = bridged(&dialect_openai, &dialect_anthropic, stream, 0, &a);
+    assert_true(str_find(there, id) != STR_NONE); /* the same, streamed or not */
+    there = bridged(&dialect_openai, &dialect_openai_responses, stream, 0, &a);
+    assert_true(str_find(there, S("\"functions.f:0\"")) != STR_NONE);
+}
+
 static void what_is_no_answer_is_refused(void **state)
 {
     static const char *const rows[] = {"",
@@ -797,6 +819,7 @@ int main(void)
         cmocka_unit_test(dropped_calls_go_and_the_rest_stays),
         cmocka_unit_test(an_answer_becomes_any_other_and_back),
         cmocka_unit_test(a_call_that_was_cut_by_length_is_not_passed_on),
+        cmocka_unit_test(ids_that_would_be_refused_when_they_come_back_are_made_anew),
         cmocka_unit_test(what_is_no_answer_is_refused),
         cmocka_unit_test(small_memory_is_told),
     };

@@ -120,7 +120,7 @@
 #define SIDE_PARALLEL_MAX         4 /* questions of our own under way for one request */
 #define SIDE_ANSWER_BYTES_MAX     (1u << 20) /* of an answer to one */
 #define SIDE_MS_MAX               60000      /* and the time it may take */
-#define SUMMARIES_MAX              64          /* observations summarised at one time */
+#define SUMMARIES_MAX             64         /* observations summarised at one time */
 #define SUMMARY_TOKENS            400        /* output cap of a summary that shall have 500 characters */
 #define COMPACT_TOKENS            4000       /* output cap of the summary of a conversation */
 #define COMPACT_PROMPT_TOKENS_MAX 100000     /* of the conversation, as the summariser is shown it */
@@ -164,6 +164,7 @@
 #define SHED_WRITTEN_BYTES        96   /* brackets, names and ids around a part that we write */
 
 #define CALL_ID_BYTES_MAX         64 /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define CHAT_CALL_ID_BYTES_MAX    40 /* the same in Chat Completions */
 #define ANTHROPIC_MAX_TOKENS                                                                                           \
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */

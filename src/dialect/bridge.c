@@ -1,5 +1,5 @@
 /* bridge.c - answers of one dialect for clients of another, whole and in flight; and questions of our own. */
-#include "dialect/parts.h"
+#include "dialect/convert.h"
 #include "base/arena.h"
 
 /* A client hands thinking back with the next request. Anthropic and Responses check what they are handed, so theirs is
@@ -25,10 +25,9 @@ static void convert_part(const dialect *to, const turn *t, convo_part *p, size_t
         p->sealed = false;
     } else if (p->kind == PART_CALL) {
         p->dropped |= cut && !is_json_object(p->text); /* nobody must carry out half a call */
-        if (!p->id.n) {
+        if (!convert_id_fits(to, p->id)) {             /* it comes back with the next request */
             daruma_buf id = buf_in(a);
-            BUF_LIT(&id, "call_daruma");
-            buf_hex64(&id, x->id + nth);
+            convert_put_id(&id, p->id.n ? convert_hash(p->id, 0) : convert_hash(p->text, x->id + nth));
             p->id = buf_str(&id);
         }
     } else if (p->kind != PART_TEXT) {
@@ -110,6 +109,19 @@ void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, cons
         memcpy(b->w.r.model, x->model.p, n);
 }
 
+/* With an id that the target would take back. Without any, the writer makes one where there must be one. */
+static void write_call(stream_bridge *b, const turn_delta *d, daruma_buf *out)
+{
+    char room[64];
+    daruma_buf id = buf_over(room, sizeof room);
+    turn_delta call = *d;
+    if (d->id.n && !convert_id_fits(b->to, d->id)) {
+        convert_put_id(&id, convert_hash(d->id, 0));
+        call.id = buf_str(&id);
+    }
+    b->to->write_delta(&b->w, &call, out);
+}
+
 /* The end is written by bridge_end alone: usage may still come behind the stop reason. */
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a)
 {
@@ -122,6 +134,8 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
             continue;
         if (d->kind == DELTA_END)
             bridge_end(b, out);
+        else if (d->kind == DELTA_CALL && b->from != b->to)
+            write_call(b, d, out);
         else
             b->to->write_delta(&b->w, d, out);
     }

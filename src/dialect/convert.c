@@ -202,28 +202,35 @@ static void *grown(conversion *c, void *old, size_t n, size_t *cap, size_t size)
     return room;
 }
 
-static bool id_fits(const conversion *c, daruma_str id)
+bool convert_id_fits(const dialect *to, daruma_str id)
 {
-    if (!id.n || id.n > CALL_ID_BYTES_MAX)
-        return c->gemini && id.n;
-    for (size_t i = 0; c->anthropic && i < id.n; i++)
+    if (to == &dialect_gemini)
+        return id.n > 0;
+    if (!id.n || id.n > (to == &dialect_openai ? CHAT_CALL_ID_BYTES_MAX : CALL_ID_BYTES_MAX))
+        return false;
+    for (size_t i = 0; to == &dialect_anthropic && i < id.n; i++)
         if (!ch_alpha(id.p[i]) && !ch_digit(id.p[i]) && id.p[i] != '_' && id.p[i] != '-')
             return false;
     return true;
 }
 
+void convert_put_id(daruma_buf *out, uint64_t hash)
+{
+    BUF_LIT(out, "call_");
+    buf_hex64(out, hash);
+}
+
+uint64_t convert_hash(daruma_str s, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(s.n ? s.p : "", s.n, seed);
+}
+
 static daruma_str made_id(conversion *c, uint64_t hash)
 {
     daruma_buf b = buf_in(c->out->arena);
-    BUF_LIT(&b, "call_");
-    buf_hex64(&b, hash);
+    convert_put_id(&b, hash);
     c->out->full |= b.full;
     return b.full ? (daruma_str){0} : buf_str(&b);
-}
-
-static uint64_t hash_of(daruma_str s, uint64_t seed)
-{
-    return XXH3_64bits_withSeed(s.n ? s.p : "", s.n, seed);
 }
 
 static bool id_used(const conversion *c, daruma_str id)
@@ -238,11 +245,11 @@ static bool id_used(const conversion *c, daruma_str id)
 static daruma_str id_for(conversion *c, const convo_part *call, daruma_str arguments)
 {
     daruma_str id = call->id;
-    if (id_fits(c, id) && !id_used(c, id))
+    if (convert_id_fits(c->to, id) && !id_used(c, id))
         return id;
-    if (id.n && !id_fits(c, id) && !id_used(c, id = made_id(c, hash_of(id, 0))))
+    if (id.n && !convert_id_fits(c->to, id) && !id_used(c, id = made_id(c, convert_hash(id, 0))))
         return id;
-    return made_id(c, hash_of(arguments, hash_of(call->name, hash_of(call->id, c->ncalls + 1))));
+    return made_id(c, convert_hash(arguments, convert_hash(call->name, convert_hash(call->id, c->ncalls + 1))));
 }
 
 static void carry_call(conversion *c, const convo_part *p)
@@ -323,7 +330,10 @@ static void carry_result(conversion *c, const convo_part *p)
     carried *call = call_of(c, p);
     if (!to)
         return;
-    to->id = call ? call->id : id_fits(c, p->id) ? p->id : p->id.n ? made_id(c, hash_of(p->id, 0)) : (daruma_str){0};
+    to->id = call                            ? call->id
+             : convert_id_fits(c->to, p->id) ? p->id
+             : p->id.n                       ? made_id(c, convert_hash(p->id, 0))
+                                             : (daruma_str){0};
     to->name = p->name.n ? p->name : call ? call->name : (daruma_str){0};
     to->text = convo_part_text(&c->src, p);
     to->failed = p->failed;

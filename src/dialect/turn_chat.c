@@ -1,6 +1,7 @@
 /* turn_chat.c - answers of OpenAI Chat Completions: https://platform.openai.com/docs/api-reference/chat/object and
- * .../chat-streaming. Others add reasoning_content (DeepSeek, vLLM) or reasoning (OpenRouter) and leave much out. */
-#include "dialect/turn_kit.h"
+ * .../chat-streaming. Others add reasoning_content (DeepSeek, vLLM) or reasoning (OpenRouter) and leave much out. The
+ * writer of streams is turn_chat_write.c. */
+#include "dialect/turn_chat.h"
 
 // clang-format off
 /* The first of each is OpenAI's own; the others are what compatible servers say. */
@@ -23,6 +24,11 @@ static const finish_name finishes[] = {
 // clang-format on
 #define NFINISHES (sizeof finishes / sizeof *finishes)
 
+daruma_str chat_finish_word(turn_finish finish)
+{
+    return finish_word(finishes, NFINISHES, finish);
+}
+
 static turn_usage read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
@@ -34,7 +40,7 @@ static turn_usage read_usage(daruma_str usage)
     return u;
 }
 
-static void put_usage(daruma_buf *out, const turn_usage *u)
+void chat_put_usage(daruma_buf *out, const turn_usage *u)
 {
     BUF_LIT(out, "{\"prompt_tokens\":");
     buf_int(out, tokens_said(u->input));
@@ -277,7 +283,7 @@ static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
         put_call(out, p);
     } else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw) &&
                !(t->finish == FINISH_CALLS && str_eq(t->finish_raw, S("stop")))) {
-        buf_json(out, finish_word(finishes, NFINISHES, t->finish));
+        buf_json(out, chat_finish_word(t->finish));
     } else if (p && p->dropped) {
         BUF_LIT(out, "null");
     } else if (p && p->edited) {
@@ -340,9 +346,9 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
     put_calls(out, t);
     BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":");
     turn_finish finish = t->finish == FINISH_STOP && answer_has_calls(t) ? FINISH_CALLS : t->finish;
-    buf_json(out, finish_word(finishes, NFINISHES, finish));
+    buf_json(out, chat_finish_word(finish));
     BUF_LIT(out, "}],\"usage\":");
-    put_usage(out, &t->usage);
+    chat_put_usage(out, &t->usage);
     buf_putc(out, '}');
 }
 
@@ -481,198 +487,4 @@ size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daru
         d->usage = read_usage(usage);
     }
     return l.n;
-}
-
-/* ---- writing a stream ---- */
-
-static void chunk(turn_writer *w, daruma_buf *out)
-{
-    BUF_LIT(out, "data: {\"id\":");
-    buf_json(out, str_of(w->r.id));
-    BUF_LIT(out, ",\"object\":\"chat.completion.chunk\",\"created\":");
-    buf_int(out, w->r.created);
-    BUF_LIT(out, ",\"model\":");
-    buf_json(out, str_of(w->r.model));
-    BUF_LIT(out, ",\"choices\":[");
-}
-
-static void chunk_delta(turn_writer *w, daruma_buf *out)
-{
-    chunk(w, out);
-    BUF_LIT(out, "{\"index\":0,\"delta\":{");
-}
-
-static void chunk_end(daruma_buf *out)
-{
-    BUF_LIT(out, "},\"logprobs\":null,\"finish_reason\":null}]}\n\n");
-}
-
-static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    turn_reader *r = &w->r;
-    if (r->began)
-        return;
-    r->began = true;
-    block_open(r, -1, DELTA_OTHER);
-    if (d && d->id.n) {
-        KEEP(r->id, d->id);
-    } else {
-        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
-        put_made_id(&id, "chatcmpl-", w->made, 0);
-        r->id[id.n] = 0;
-    }
-    if (d && d->model.n)
-        KEEP(r->model, d->model);
-    if (!r->created)
-        r->created = w->wall;
-    chunk_delta(w, out);
-    BUF_LIT(out, "\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
-    chunk_end(out);
-}
-
-static void put_args_delta(turn_writer *w, int at, daruma_str text, daruma_buf *out)
-{
-    chunk_delta(w, out);
-    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
-    buf_int(out, at);
-    BUF_LIT(out, ",\"function\":{\"arguments\":");
-    buf_json(out, text);
-    BUF_LIT(out, "}}]");
-    chunk_end(out);
-}
-
-/* A call without arguments: clients parse what they get, and an empty text is no JSON. */
-static void close_call(turn_writer *w, int nth, daruma_buf *out)
-{
-    if (nth < 0 || nth >= w->r.calls || !(w->mute[nth / 64] >> nth % 64 & 1))
-        return;
-    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
-    if (w->r.call_block[nth] == w->r.open)
-        w->r.open_bytes += 2;
-    put_args_delta(w, w->r.call_block[nth], S("{}"), out);
-}
-
-static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
-{
-    if (!d->text.n)
-        return;
-    if (w->r.open_kind != d->kind)
-        block_open(&w->r, -1, d->kind);
-    w->r.open_bytes += (int64_t)d->text.n;
-    chunk_delta(w, out);
-    put_cstr(out, member);
-    buf_putc(out, ':');
-    buf_json(out, d->text);
-    chunk_end(out);
-}
-
-static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    int at = w->r.blocks, nth = call_begin(&w->r, at);
-    if (nth < 0) {
-        w->broken = true;
-        return;
-    }
-    w->mute[nth / 64] |= (uint64_t)1 << nth % 64;
-    w->call_shift = nth - d->index;
-    block_open(&w->r, at, DELTA_CALL);
-    KEEP(w->r.item, d->id);
-    chunk_delta(w, out);
-    BUF_LIT(out, "\"tool_calls\":[{\"index\":");
-    buf_int(out, at);
-    BUF_LIT(out, ",\"id\":");
-    if (d->id.n) {
-        buf_json(out, d->id);
-    } else {
-        buf_putc(out, '"');
-        put_made_id(out, "call_", w->made, (uint64_t)nth + 1);
-        buf_putc(out, '"');
-    }
-    BUF_LIT(out, ",\"type\":\"function\",\"function\":{\"name\":");
-    buf_json(out, d->name);
-    BUF_LIT(out, ",\"arguments\":\"\"}}]");
-    chunk_end(out);
-}
-
-static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    int nth = d->index + w->call_shift;
-    if (!d->text.n)
-        return;
-    if (nth < 0 || nth >= w->r.calls) {
-        w->broken = true;
-        return;
-    }
-    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
-    if (w->r.call_block[nth] == w->r.open)
-        w->r.open_bytes += (int64_t)d->text.n;
-    put_args_delta(w, w->r.call_block[nth], d->text, out);
-}
-
-static void write_end(turn_writer *w, daruma_buf *out)
-{
-    bool usage = w->usage.input >= 0 || w->usage.output >= 0;
-    for (int i = 0; i < w->r.calls; i++)
-        close_call(w, i, out);
-    if (!w->r.finished) {
-        turn_finish finish = w->r.calls && (w->finish == FINISH_STOP || !w->finish) ? FINISH_CALLS : w->finish;
-        chunk(w, out);
-        BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        buf_json(out, finish_word(finishes, NFINISHES, finish));
-        BUF_LIT(out, "}]");
-        if (usage && !w->usage_asked) {
-            BUF_LIT(out, ",\"usage\":");
-            put_usage(out, &w->usage);
-        }
-        BUF_LIT(out, "}\n\n");
-    }
-    if (usage && w->usage_asked) {
-        chunk(w, out);
-        BUF_LIT(out, "],\"usage\":");
-        put_usage(out, &w->usage);
-        BUF_LIT(out, "}\n\n");
-    }
-    BUF_LIT(out, "data: [DONE]\n\n");
-    w->r.finished = w->r.ended = true;
-}
-
-void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
-{
-    turn_reader *r = &w->r;
-    if (r->ended)
-        return;
-    begin(w, d->kind == DELTA_START ? d : NULL, out);
-    if (r->open_kind == DELTA_CALL && r->open >= 0 && r->open_bytes == 0 && r->calls) /* begun before our time, too */
-        w->mute[(r->calls - 1) / 64] |= (uint64_t)1 << (r->calls - 1) % 64;
-    writer_finish(w, d);
-    switch (d->kind) {
-    case DELTA_TEXT:
-        writer_keep(w, &w->text, d->text);
-        write_speech(w, d, "content", out);
-        break;
-    case DELTA_THINKING:
-        write_speech(w, d, "reasoning_content", out);
-        break;
-    case DELTA_REFUSAL:
-        write_speech(w, d, "refusal", out);
-        break;
-    case DELTA_CALL:
-        write_call(w, d, out);
-        break;
-    case DELTA_ARGUMENTS:
-        write_arguments(w, d, out);
-        break;
-    case DELTA_CALL_END:
-        close_call(w, d->index + w->call_shift, out);
-        break;
-    case DELTA_END:
-        write_end(w, out);
-        break;
-    case DELTA_START:
-    case DELTA_SIGNATURE:
-    case DELTA_FINISH:
-    case DELTA_USAGE:
-    case DELTA_OTHER:
-        break;
-    }
 }
