@@ -3,6 +3,7 @@
 #include "test.h"
 #include "../src/cli/options.c"
 #include "../src/cli/replay.c"
+#include "../src/cli/replay_mend.c"
 #include "../src/cli/replay_read.c"
 
 #include "../src/cli/replay_run.c"
@@ -25,10 +26,14 @@ static void a_wrong_file_is_told_with_its_line(void **state)
 {
     (void)state;
     assert_string_equal(complaint("# x\n"), "");
-    assert_string_equal(complaint("# x\n```model\n```\n"),
-                        "case.md:2: this block is reserved for scenarios of agents: `model`");
+    assert_string_equal(complaint("# x\n```tools\n```\n"),
+                        "case.md:2: this block is reserved for scenarios of agents: `tools`");
     assert_string_equal(complaint("# x\n\n```what\n```\n"),
-                        "case.md:3: a block is policy, upstream or expect, not `what`");
+                        "case.md:3: a block is policy, request, model, upstream or expect, not `what`");
+    assert_string_equal(complaint("```request klingon\n{}\n```\n"),
+                        "case.md:1: a request block names its dialect: openai, anthropic, ..., not `klingon`");
+    assert_string_equal(complaint("```policy\norphans: eat\n```\n"),
+                        "case.md:2: expected synthesise or prune, not `eat`");
     assert_string_equal(complaint("```policy\n\ntargets: x\n```\n"), "case.md:3: unknown setting `targets`");
     assert_string_equal(complaint("```policy\ndeadline: soon\n```\n"),
                         "case.md:2: expected a duration like 2s or 500ms, not `soon`");
@@ -66,6 +71,8 @@ static void a_script_that_does_not_fit_is_an_error(void **state)
     assert_string_equal(why, "case.md:3: no call was made that meets `ok`");
     assert_false(holds("```upstream\nother/m: ok\n```\n```expect\n```\n", why));
     assert_string_equal(why, "case.md:5: the script has no outcome left for a call to `m-main`");
+    assert_false(holds("```request openai\n[1]\n```\n```upstream\nok\n```\n```expect\n```\n", why));
+    assert_string_equal(why, "case.md:2: this is not a request of the dialect openai");
     assert_false(holds("```upstream\nexplode\n```\n```expect\n```\n", why));
     assert_string_equal(why, "case.md:2: what outcome is this? `explode`");
 }
@@ -75,14 +82,14 @@ static void every_scenario_of_the_repository_holds(void **state)
     (void)state;
     glob_t g;
     assert_int_equal(glob("tests/cases/*.md", 0, NULL, &g), 0);
-    assert_true(g.gl_pathc >= 25);
+    assert_true(g.gl_pathc >= 34);
     tally t = {.tap = false};
     for (size_t i = 0; i < g.gl_pathc; i++)
         run_file(&t, g.gl_pathv[i]);
     globfree(&g);
     assert_int_equal(t.failed, 0);
     assert_int_equal(t.wrong, 0);
-    assert_true(t.passed >= 50);
+    assert_true(t.passed >= 150);
 }
 
 int main(void)

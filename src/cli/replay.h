@@ -2,12 +2,15 @@
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
 #include "daruma.h"
+#include "dialect/dialect.h"
 
 enum {
     REPLAY_STEPS_MAX = 256, /* lines of an upstream block */
     REPLAY_FILE_BYTES_MAX = 1 << 20,
     REPLAY_LOG_BYTES_MAX = 1 << 20,
-    REPLAY_TURNS_MAX = 10000, /* admissions of one scene: more is a bug of ours */
+    REPLAY_MODEL_MAX = 32,        /* answers of a scene's model */
+    REPLAY_ROOM_BYTES = 64 << 20, /* memory of one request: its body and what remedies make of it */
+    REPLAY_TURNS_MAX = 10000,     /* admissions of one scene: more is a bug of ours */
 };
 
 /* One line of an upstream block. */
@@ -28,7 +31,14 @@ typedef struct replay_scene {
     daruma_ms deadline; /* from each request on, -1 none */
     uint64_t seed;
     bool refresh, safe_twice;
-    bool explain, rules; /* the log has the explanation, the rule that judged */
+    bool explain, rules;    /* the log has the explanation, the rule that judged */
+    bool fields, sent;      /* the log has the fields of events; the body when it changes */
+    bool no_summariser;     /* there is no model to ask */
+    const dialect *dialect; /* of the body; NULL: the scene has no conversation */
+    daruma_str body;
+    int body_line;
+    daruma_str model[REPLAY_MODEL_MAX]; /* answers to what remedies ask, in order; "fail" fails */
+    size_t nmodel;
     replay_step steps[REPLAY_STEPS_MAX];
     size_t nsteps;
     daruma_str expect; /* the log as the file has it */

@@ -109,11 +109,61 @@ static bool read_kind(replay_reader *r, daruma_str v, daruma_kind_policy *k)
     return true;
 }
 
+/* swarm code */
+static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
+{
+    daruma_str rest = v, name = str_cut(&rest, ' ');
+    const daruma_policy *p = daruma_policy_variant(name, str_trim(rest));
+    if (!p)
+        return wrong(r, "there is no profile", v);
+    s->policy = *p;
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        s->policy.kinds[k].backoff.jitter_milli = 0;
+    return true;
+}
+
+/* What is mended, and how; *known tells whether there is such a setting. */
+static bool read_mending(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s, bool *known)
+{
+    daruma_mend_policy *m = &s->policy.mend;
+    int64_t n = 0;
+    *known = true;
+    if (str_eq(name, S("mend")))
+        return read_switch(r, v, &m->enabled);
+    if (str_eq(name, S("side_calls")))
+        return read_switch(r, v, &m->side_calls);
+    if (str_eq(name, S("summarize_on_compress")))
+        return read_switch(r, v, &m->summarize_on_compress);
+    if (str_eq(name, S("compression_threshold_chars")))
+        return read_number(r, v, &m->compression_threshold_chars);
+    if (str_eq(name, S("max_compress_retries"))) {
+        bool good = read_number(r, v, &n);
+        m->max_compress_retries = (uint32_t)n;
+        return good;
+    }
+    if (str_eq(name, S("orphans"))) {
+        m->prune_orphans = str_eq(v, S("prune"));
+        return m->prune_orphans || str_eq(v, S("synthesise")) ? true : wrong(r, "expected synthesise or prune, not", v);
+    }
+    if (str_eq(name, S("summariser"))) {
+        s->no_summariser = str_eq(v, S("none"));
+        return s->no_summariser ? true : wrong(r, "the model block answers; expected none, not", v);
+    }
+    *known = false;
+    return true;
+}
+
 static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s)
 {
     int64_t n = 0;
-    bool on = false, ok = false;
+    bool on = false, ok = false, mends = false;
     daruma_kind kind = daruma_kind_parse(name, &ok);
+    if (!read_mending(r, name, v, s, &mends) || mends)
+        return mends && r->why[0] == 0;
+    if (str_eq(name, S("fields")))
+        return read_switch(r, v, &s->fields);
+    if (str_eq(name, S("sent")))
+        return read_switch(r, v, &s->sent);
     if (str_eq(name, S("target")))
         return read_target(r, v, s);
     if (str_eq(name, S("deadline")))
@@ -132,15 +182,8 @@ static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay
         return read_switch(r, v, &s->policy.enabled);
     if (ok)
         return read_kind(r, v, &s->policy.kinds[kind]);
-    if (str_eq(name, S("profile"))) {
-        const daruma_policy *p = daruma_policy_find(v);
-        if (!p)
-            return wrong(r, "there is no profile", v);
-        s->policy = *p;
-        for (int k = 0; k < DARUMA_KINDS; k++)
-            s->policy.kinds[k].backoff.jitter_milli = 0;
-        return true;
-    }
+    if (str_eq(name, S("profile")))
+        return read_profile(r, v, s);
     if (str_eq(name, S("jitter"))) {
         if (!read_switch(r, v, &on))
             return false;
@@ -202,22 +245,45 @@ static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *
     return true;
 }
 
-typedef enum block { PROSE, POLICY, UPSTREAM, EXPECT } block;
+typedef enum block { PROSE, POLICY, UPSTREAM, EXPECT, MODEL, REQUEST } block;
 
 static bool block_named(replay_reader *r, daruma_str name, block *ret)
 {
     static const struct {
         daruma_str name;
         block block;
-    } blocks[] = {{{"policy", 6}, POLICY}, {{"upstream", 8}, UPSTREAM}, {{"expect", 6}, EXPECT}};
+    } blocks[] = {{{"policy", 6}, POLICY},
+                  {{"upstream", 8}, UPSTREAM},
+                  {{"expect", 6}, EXPECT},
+                  {{"model", 5}, MODEL},
+                  {{"request", 7}, REQUEST}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
             return true;
         }
-    if (str_eq(name, S("model")) || str_eq(name, S("tools")))
+    if (str_eq(name, S("tools")))
         return wrong(r, "this block is reserved for scenarios of agents:", name);
-    return wrong(r, "a block is policy, upstream or expect, not", name.n ? name : S("(nothing)"));
+    return wrong(r, "a block is policy, request, model, upstream or expect, not", name.n ? name : S("(nothing)"));
+}
+
+static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    line = str_trim(line);
+    if (!line.n)
+        return true;
+    if (s->nmodel == REPLAY_MODEL_MAX)
+        return wrong(r, "a model block has at most 32 lines", (daruma_str){0});
+    s->model[s->nmodel++] = line;
+    return true;
+}
+
+/* The name behind "request": the dialect of the body. */
+static bool read_dialect(replay_reader *r, daruma_str name, replay_scene *s)
+{
+    s->dialect = dialect_find(name);
+    s->body_line = r->line + 1;
+    return s->dialect ? true : wrong(r, "a request block names its dialect: openai, anthropic, ..., not", name);
 }
 
 static bool read_block(replay_reader *r, block b, replay_scene *s)
@@ -227,13 +293,18 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
     s->expect_line = b == EXPECT ? r->line + 1 : s->expect_line;
     while (read_line(r, &line)) {
         if (str_starts(line, S("```"))) {
+            daruma_str held = {from.p, (size_t)(line.p - from.p)};
             if (b == EXPECT)
-                s->expect = (daruma_str){from.p, (size_t)(line.p - from.p)};
+                s->expect = held;
+            if (b == REQUEST)
+                s->body = held;
             return true;
         }
         if (b == POLICY && !read_policy_line(r, line, s))
             return false;
         if (b == UPSTREAM && !read_upstream_line(r, line, s))
+            return false;
+        if (b == MODEL && !read_model_line(r, line, s))
             return false;
     }
     r->line = begun;
@@ -261,7 +332,9 @@ bool replay_next(replay_reader *r, replay_scene *ret)
         if (!str_starts(line, S("```")))
             continue;
         begun = true;
-        if (!block_named(r, str_trim(str_from(line, 3)), &b) || !read_block(r, b, ret))
+        daruma_str about = str_trim(str_from(line, 3)), name = str_cut(&about, ' ');
+        if (!block_named(r, name, &b) || (b == REQUEST && !read_dialect(r, str_trim(about), ret)) ||
+            !read_block(r, b, ret))
             return false;
         if (b == EXPECT) {
             ret->title = r->title;

@@ -1,6 +1,6 @@
 /* replay_run.c - a host without a network: it does what the engine says against a script, on a
  * clock that only moves when somebody waits, and writes down each step. */
-#include "cli/replay.h"
+#include "cli/replay_mend.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -19,7 +19,10 @@ typedef struct run {
     daruma_ms now;
     uint64_t dice;
     daruma_failure failure;
-    char *room; /* for classification, reused by each */
+    char *room;      /* for classification, reused by each */
+    char *mend_room; /* for the conversation, reused by each request */
+    replay_mend mend;
+    daruma_str shown; /* the body that the log has */
 } run;
 
 static daruma_moment moment(run *r)
@@ -37,9 +40,57 @@ static bool told(run *r, int line, const char *what, daruma_str about)
     return false;
 }
 
-static void event(run *r, const char *name)
+static void log_text(run *r, const char *name, daruma_str text)
 {
-    buf_printf(r->log, "event %s\n", name);
+    if (!text.n)
+        return;
+    buf_printf(r->log, " %s=", name);
+    replay_mend_show(text, r->log);
+}
+
+static void log_number(run *r, const char *name, int64_t n)
+{
+    if (n >= 0)
+        buf_printf(r->log, " %s=%lld", name, (long long)n);
+}
+
+static void log_fields(run *r, const daruma_event *e)
+{
+    if (e->failure && e->failure->type)
+        buf_printf(r->log, " error_type=%s", e->failure->type);
+    log_number(r, "compress_attempt", e->compress_attempt);
+    log_number(r, "attempt", e->attempt);
+    log_number(r, "attempts", e->attempts);
+    log_text(r, "reason", e->reason);
+    log_text(r, "strategy", e->strategy);
+    log_number(r, "steps_compressed", e->steps_compressed);
+    log_number(r, "original_size_chars", e->original_size);
+    log_number(r, "compressed_size_chars", e->compressed_size);
+    log_number(r, "pruned_count", e->pruned_count);
+    log_number(r, "answered_count", e->answered_count);
+    log_text(r, "from", e->from);
+    log_text(r, "to", e->to);
+    log_text(r, "original_error", e->original_error);
+    log_text(r, "compression_error", e->mend_error);
+}
+
+/* Tells of a moment as the profile does, if it does. */
+static void tell(run *r, daruma_when when, daruma_event *e)
+{
+    e->failure = &r->failure;
+    if (!daruma_event_when(e, when, &r->c))
+        return;
+    buf_printf(r->log, "event %s", e->name);
+    if (r->s->fields)
+        log_fields(r, e);
+    BUF_LIT(r->log, "\n");
+}
+
+static void event(run *r, daruma_when when, const daruma_remedy *m)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.remedy = m;
+    tell(r, when, &e);
 }
 
 static void log_target(run *r, int i)
@@ -150,7 +201,8 @@ static bool evidence_of(run *r, const replay_step *step, daruma_header headers[H
 
 /* ---- one request ------------------------------------------------------------------------ */
 
-static void end(run *r, daruma_outcome o)
+/* `said`: what the model said instead of an explanation of ours. */
+static void end(run *r, daruma_outcome o, daruma_str said)
 {
     daruma_case_close(&r->c, o, moment(r));
     o = r->c.outcome;
@@ -163,27 +215,30 @@ static void end(run *r, daruma_outcome o)
             buf_printf(r->log, " again=%lld", (long long)again);
     }
     BUF_LIT(r->log, "\n");
-    if (r->s->explain && r->failure.message.p && o != DARUMA_OUTCOME_RECOVERED) {
+    if (r->s->explain && r->failure.message.p && o != DARUMA_OUTCOME_RECOVERED && o != DARUMA_OUTCOME_FAILED) {
         BUF_LIT(r->log, "explain ");
-        daruma_explain(&r->failure, &r->c, r->log);
+        if (said.n)
+            buf_put(r->log, said);
+        else
+            daruma_explain(&r->failure, &r->c, r->log);
         BUF_LIT(r->log, "\n");
     }
 }
 
-static void give_up(run *r)
+/* Without a remedy the failure is raised: the caller gets it as it is. */
+static void give_up(run *r, const daruma_remedy *m)
 {
+    daruma_str said = {0};
+    if (m->remedy == DARUMA_REMEDY_APOLOGISE)
+        said = replay_mend_apology(&r->mend, &r->failure, r->log);
     if (r->c.attempts > 1)
-        event(r, "llm_retry_exhausted");
-    event(r, "error_recovery_failed");
-    end(r, DARUMA_OUTCOME_EXPLAINED);
+        event(r, DARUMA_WHEN_EXHAUSTED, m);
+    event(r, DARUMA_WHEN_GIVEN_UP, m);
+    end(r, m->remedy == DARUMA_REMEDY_NONE ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_EXPLAINED, said);
 }
 
-/* The attempt failed: asks what to do and does it. */
-static void failed(run *r, const daruma_evidence *ev)
+static void log_failure(run *r)
 {
-    daruma_arena a = arena_over(r->room, ROOM_BYTES);
-    daruma_moment at = moment(r);
-    r->failure = daruma_classify(ev, at, &a);
     buf_printf(r->log, "failure %s", daruma_kind_name(r->failure.kind));
     if (r->failure.status)
         buf_printf(r->log, " status=%d", r->failure.status);
@@ -192,24 +247,89 @@ static void failed(run *r, const daruma_evidence *ev)
     if (r->s->rules && r->failure.rule)
         buf_printf(r->log, " rule=%s", daruma_rule_name(r->failure.rule));
     BUF_LIT(r->log, "\n");
-    event(r, "llm_request_failed");
+}
+
+/* Asks what to do until something can be done. */
+static daruma_remedy next(run *r, const daruma_evidence *ev, daruma_moment at, daruma_event *e)
+{
+    for (;;) {
+        daruma_remedy m = daruma_case_next(&r->c, &r->failure, ev->forwarded, at);
+        buf_printf(r->log, "remedy %s", daruma_remedy_name(m.remedy));
+        if (m.act == DARUMA_SEND)
+            buf_printf(r->log, " delay=%lld", (long long)m.wait);
+        BUF_LIT(r->log, "\n");
+        *e = DARUMA_EVENT_INIT;
+        replay_mended how = replay_mend_do(&r->mend, &m, &r->failure, ev, &r->s->targets[m.target], e, r->log);
+        if (how == MENDED_NOT || how == MENDED_GOOD)
+            return m;
+        BUF_LIT(r->log, "unfit\n");
+        e->remedy = &m;
+        if (how == MENDED_BROKE)
+            tell(r, DARUMA_WHEN_BROKE, e);
+        e->remedy = NULL;
+    }
+}
+
+/* The attempt failed: asks what to do and does it. `answer`: the whole answer when that is what was wrong. */
+static void failed(run *r, const daruma_evidence *ev, daruma_str answer)
+{
+    daruma_evidence seen = *ev;
+    daruma_arena a = arena_over(r->room, ROOM_BYTES);
+    daruma_moment at = moment(r);
+    daruma_event e;
+    r->failure = daruma_classify(ev, at, &a);
+    r->failure = daruma_judge(r->c.policy, ev, &r->failure);
+    log_failure(r);
+    event(r, DARUMA_WHEN_FAILED, NULL);
     bool first = r->c.remedies == 0;
-    daruma_remedy m = daruma_case_next(&r->c, &r->failure, ev->forwarded, at);
-    buf_printf(r->log, "remedy %s", daruma_remedy_name(m.remedy));
+    seen.body = answer.n ? answer : ev->body;
+    daruma_remedy m = next(r, &seen, at, &e);
     if (m.act == DARUMA_SEND) {
-        buf_printf(r->log, " delay=%lld\n", (long long)m.wait);
         if (first)
-            event(r, "error_recovery_attempt");
-        event(r, "llm_retry_attempt");
+            event(r, DARUMA_WHEN_BEGIN, &m);
+        e.remedy = &m;
+        if (e.what.p) /* something was mended */
+            tell(r, DARUMA_WHEN_MENDED, &e);
+        event(r, DARUMA_WHEN_AGAIN, &m);
         if (m.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
             daruma_ward_refreshed(r->ward, &r->s->targets[m.target]);
         return;
     }
-    BUF_LIT(r->log, "\n");
     if (m.act == DARUMA_KEEP)
-        end(r, DARUMA_OUTCOME_DEGRADED);
+        end(r, DARUMA_OUTCOME_DEGRADED, S(""));
     else
-        give_up(r);
+        give_up(r, &m);
+}
+
+/* An answer came: is it one that the client can use? */
+static void answered(run *r, daruma_str answer)
+{
+    daruma_str why = {0};
+    if (!replay_mend_check(&r->mend, answer, &why, r->log)) {
+        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = 200, .flaw = DARUMA_FLAW_BROKEN};
+        failed(r, &ev, answer);
+        return;
+    }
+    bool joined = !r->mend.resumed || replay_mend_join(&r->mend, answer, r->log);
+    if (!joined) {
+        end(r, DARUMA_OUTCOME_DEGRADED, S(""));
+        return;
+    }
+    daruma_case_done(&r->c, moment(r));
+    if (r->c.outcome == DARUMA_OUTCOME_RECOVERED)
+        event(r, DARUMA_WHEN_RECOVERED, NULL);
+    end(r, r->c.outcome, S(""));
+}
+
+/* The body that goes out, when it is another than before. */
+static void log_sent(run *r)
+{
+    if (!r->s->sent || str_eq(r->shown, r->mend.body))
+        return;
+    BUF_LIT(r->log, "sent ");
+    replay_mend_show(r->mend.body, r->log);
+    BUF_LIT(r->log, "\n");
+    r->shown = r->mend.body;
 }
 
 static bool call(run *r, int target, size_t from)
@@ -220,25 +340,23 @@ static bool call(run *r, int target, size_t from)
     BUF_LIT(r->log, "call ");
     log_target(r, target);
     BUF_LIT(r->log, "\n");
+    log_sent(r);
     if (!step)
         return told(r, r->s->expect_line, "the script has no outcome left for a call to", r->s->targets[target].model);
     step->times--;
-    if (str_eq(step->what, S("ok"))) {
-        daruma_case_done(&r->c, moment(r));
-        if (r->c.outcome == DARUMA_OUTCOME_RECOVERED)
-            event(r, "error_recovery_success");
-        end(r, r->c.outcome);
+    if (begins_with_word(step->what, S("ok"))) {
+        answered(r, str_trim(str_from(step->what, 2)));
         return true;
     }
     if (str_eq(step->what, S("leave"))) {
         daruma_case_drop(&r->c, moment(r));
-        end(r, DARUMA_OUTCOME_CANCELLED_);
+        end(r, DARUMA_OUTCOME_CANCELLED_, S(""));
         return true;
     }
     if (!evidence_of(r, step, headers, &ev))
         return false;
     r->now = add_sat(r->now, ev.took);
-    failed(r, &ev);
+    failed(r, &ev, S(""));
     return true;
 }
 
@@ -249,12 +367,17 @@ static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const d
                      deadline < 0 ? -1 : add_sat(r->now, deadline), moment(r));
     r->c.can_refresh = r->s->refresh;
     r->c.safe_twice = r->s->safe_twice;
+    if (!replay_mend_begin(&r->mend, r->s, p, r->mend_room, REPLAY_ROOM_BYTES, r->why))
+        return false;
+    r->c.can_mend = r->mend.body.n > 0;
+    r->shown = r->mend.body;
     r->failure = (daruma_failure){.wait = -1, .limit = -1, .used = -1, .requested = -1};
-    for (int turn = 0; turn < REPLAY_TURNS_MAX && r->c.outcome == DARUMA_OUTCOME_PENDING; turn++) {
+    for (int i = 0; i < REPLAY_TURNS_MAX && r->c.outcome == DARUMA_OUTCOME_PENDING; i++) {
         daruma_admission a = daruma_case_admit(&r->c, moment(r));
         if (a.act == DARUMA_STOP) {
             buf_printf(r->log, "stop %s\n", daruma_kind_name(a.why));
-            give_up(r);
+            daruma_remedy none = {.remedy = DARUMA_REMEDY_EXPLAIN};
+            give_up(r, &none);
         } else if (a.wait > 0) {
             buf_printf(r->log, "sleep %lld\n", (long long)a.wait);
             r->now = add_sat(r->now, a.wait);
@@ -325,15 +448,22 @@ static bool play(run *r)
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
 {
     size_t bytes = daruma_ward_bytes(PLACES);
-    char *ward = malloc(bytes), *room = malloc(ROOM_BYTES);
+    char *ward = malloc(bytes), *room = malloc(ROOM_BYTES), *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
     bool ok = false;
-    if (ward && room) {
+    if (ward && room && (mend_room || !s->dialect)) {
         daruma_arena a = arena_over(ward, bytes);
-        run r = {.s = s, .log = log, .why = why, .ward = daruma_ward_new(&a, PLACES), .dice = s->seed, .room = room};
+        run r = {.s = s,
+                 .log = log,
+                 .why = why,
+                 .ward = daruma_ward_new(&a, PLACES),
+                 .dice = s->seed,
+                 .room = room,
+                 .mend_room = mend_room};
         ok = play(&r);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);
     }
+    free(mend_room);
     free(room);
     free(ward);
     return ok;
