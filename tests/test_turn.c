@@ -769,6 +769,25 @@ static void ids_that_would_be_refused_when_they_come_back_are_made_anew(void **s
     assert_true(str_find(there, S("\"functions.f:0\"")) != STR_NONE);
 }
 
+static void a_blocked_prompt_is_filtered_in_every_dialect(void **state)
+{
+    (void)state;
+    daruma_str body =
+        S("{\"promptFeedback\":{\"blockReason\":\"OTHER\"},\"usageMetadata\":{\"promptTokenCount\":3}}\n");
+    daruma_str stream = S("data: {\"promptFeedback\":{\"blockReason\":\"OTHER\"}}\n\n");
+    for (size_t k = 0; k < NALL; k++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_buf out = buf_in(&a);
+        write_ctx x = {.id = 1};
+        assert_int_equal(dialect_convert_answer(&dialect_gemini, all[k], body, &x, &out, &a), DARUMA_OK);
+        if (all[k] == &dialect_gemini)
+            assert_true(str_eq(buf_str(&out), body));
+        assert_int_equal(read_whole(all[k], buf_str(&out), &a).finish, FINISH_FILTER);
+        daruma_str there = bridged(&dialect_gemini, all[k], stream, 0, &a);
+        assert_int_equal(summary_of(all[k], there, &a).finish, FINISH_FILTER);
+    }
+}
+
 static void what_is_no_answer_is_refused(void **state)
 {
     static const char *const rows[] = {"",
@@ -820,6 +839,7 @@ int main(void)
         cmocka_unit_test(an_answer_becomes_any_other_and_back),
         cmocka_unit_test(a_call_that_was_cut_by_length_is_not_passed_on),
         cmocka_unit_test(ids_that_would_be_refused_when_they_come_back_are_made_anew),
+        cmocka_unit_test(a_blocked_prompt_is_filtered_in_every_dialect),
         cmocka_unit_test(what_is_no_answer_is_refused),
         cmocka_unit_test(small_memory_is_told),
     };

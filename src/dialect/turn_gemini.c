@@ -128,6 +128,15 @@ static void read_whole(turn *t, daruma_str response, daruma_arena *a)
     usage_merge(&t->usage, &u);
 }
 
+/* Why it ended; a prompt that was blocked has no candidates, whatever the reason is called. */
+static turn_finish finish_read(const turn *t, daruma_str whole)
+{
+    daruma_str blocked = json_get(json_get(whole, S("promptFeedback")), S("blockReason"));
+    if (json_is_object(whole) && value_given(blocked) && !json_count(json_get(whole, S("candidates"))))
+        return FINISH_FILTER;
+    return finish_means(t->finish_raw, answer_has_calls(t));
+}
+
 /* Also all responses of a stream as one array, which is what comes without alt=sse. */
 daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
 {
@@ -146,7 +155,7 @@ daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret)
         return DARUMA_EINPUT;
     }
     t.message.raw = whole;
-    t.finish = finish_means(t.finish_raw, answer_has_calls(&t));
+    t.finish = finish_read(&t, whole);
     if (a->full)
         return DARUMA_EFULL;
     *ret = t;
@@ -281,7 +290,7 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
 void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 {
     daruma_str whole = str_trim(t->body), candidate = {0};
-    bool edited = answer_edited(t) || t->finish != finish_means(t->finish_raw, answer_has_calls(t));
+    bool edited = answer_edited(t) || t->finish != finish_read(t, whole);
     if (t->body.n && !edited) {
         buf_put(out, t->body);
         return;
