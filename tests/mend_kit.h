@@ -84,7 +84,7 @@ static inline void kit_results(kit_history *h, const kit_event *model, kit_dice 
         }
         kit_event *e = kit_add(h, KIT_RESULT);
         e->number = order[i];
-        e->size = kit_one_in(d, 12) ? 1500 + (int)kit_roll(d, 3000) : (int)kit_roll(d, 40);
+        e->size = kit_one_in(d, 30) ? 1500 + (int)kit_roll(d, 3000) : (int)kit_roll(d, 40);
         e->image = kit_one_in(d, 16);
         if (kit_one_in(d, flaws)) {
             h->flawed = true;
@@ -98,7 +98,7 @@ static inline void kit_results(kit_history *h, const kit_event *model, kit_dice 
 /* `flaws`: one in so many; 0 none. */
 static inline void kit_make(kit_history *h, kit_dice *d, uint32_t flaws)
 {
-    int late[8], nlate = 0, turns = 1 + (int)kit_roll(d, 4), room = 4 + (int)kit_roll(d, 24);
+    int late[8], nlate = 0, turns = 1 + (int)kit_roll(d, 4), room = 3 + (int)kit_roll(d, 11);
     *h = (kit_history){.system = kit_one_in(d, 2)};
     for (int t = 0; t < turns && h->n < room; t++) {
         kit_event *u = kit_add(h, KIT_USER);
@@ -422,9 +422,28 @@ typedef struct kit_ids {
     size_t n;
 } kit_ids;
 
+static inline json_iter kit_walk(daruma_str v) /* of what was checked before */
+{
+    json_iter it = json_open(v);
+    it.quick = true;
+    return it;
+}
+
+static inline daruma_str kit_get(daruma_str v, daruma_str name)
+{
+    daruma_str key, value;
+    if (json_is_object(v))
+        for (json_iter it = kit_walk(v); json_next(&it, &key, &value);)
+            if (str_eq(key, name))
+                return value;
+    return (daruma_str){0};
+}
+
 static inline daruma_str kit_field(daruma_str v, const char *path)
 {
-    daruma_str s = json_path(v, path);
+    daruma_str s = v, rest = str_of(path);
+    while (rest.n)
+        s = kit_get(s, str_cut(&rest, '.'));
     return json_is_string(s) ? str_sub(s, 1, s.n - 2) : s;
 }
 
@@ -438,7 +457,7 @@ static inline const char *kit_check_chat(daruma_str list)
     kit_ids open = {0};
     daruma_str m, call;
     size_t got = 0;
-    for (json_iter it = json_open(list); json_next(&it, NULL, &m);) {
+    for (json_iter it = kit_walk(list); json_next(&it, NULL, &m);) {
         if (str_eq(kit_field(m, "role"), S("tool"))) {
             if (got == open.n)
                 return "a tool message without call";
@@ -449,8 +468,8 @@ static inline const char *kit_check_chat(daruma_str list)
         if (got != open.n)
             return "a call without tool message";
         open.n = got = 0;
-        json_iter in = json_open(json_get(m, S("tool_calls")));
-        while (json_next(&in, NULL, &call) && open.n < 64)
+        json_iter in = kit_walk(kit_get(m, S("tool_calls")));
+        while (in.p && json_next(&in, NULL, &call) && open.n < 64)
             open.id[open.n++] = kit_field(call, "id");
     }
     return got == open.n ? NULL : "calls at the end without tool messages";
@@ -460,15 +479,15 @@ static inline const char *kit_check_parts(daruma_str list, bool gemini)
 {
     kit_ids open = {0};
     daruma_str m, p;
-    for (json_iter it = json_open(list); json_next(&it, NULL, &m);) {
+    for (json_iter it = kit_walk(list); json_next(&it, NULL, &m);) {
         kit_ids mine = {0};
         size_t got = 0;
         bool model = !str_eq(kit_field(m, "role"), S("user")) && !str_eq(kit_field(m, "role"), S("function"));
         bool other = false;
-        json_iter in = json_open(json_get(m, gemini ? S("parts") : S("content")));
+        json_iter in = kit_walk(kit_get(m, gemini ? S("parts") : S("content")));
         while (json_next(&in, NULL, &p)) {
-            bool call = gemini ? json_get(p, S("functionCall")).n > 0 : kit_type(p, "tool_use");
-            bool result = gemini ? json_get(p, S("functionResponse")).n > 0 : kit_type(p, "tool_result");
+            bool call = gemini ? kit_get(p, S("functionCall")).n > 0 : kit_type(p, "tool_use");
+            bool result = gemini ? kit_get(p, S("functionResponse")).n > 0 : kit_type(p, "tool_result");
             if (call && mine.n < 64)
                 mine.id[mine.n++] = kit_field(p, gemini ? "functionCall.name" : "id");
             if (result && (model || other))
@@ -490,7 +509,7 @@ static inline const char *kit_check_items(daruma_str list)
     kit_ids calls = {0};
     bool answered[64] = {0};
     daruma_str m;
-    for (json_iter it = json_open(list); json_next(&it, NULL, &m);) {
+    for (json_iter it = kit_walk(list); json_next(&it, NULL, &m);) {
         daruma_str id = kit_field(m, "call_id");
         if (kit_type(m, "function_call") && calls.n < 64)
             calls.id[calls.n++] = id;
@@ -514,7 +533,7 @@ static inline const char *kit_check_items(daruma_str list)
 static inline const char *kit_check(kit_wire w, daruma_str body)
 {
     static const char *const lists[KIT_WIRES] = {"messages", "messages", "input", "contents"};
-    daruma_str list = json_get(body, str_of(lists[w]));
+    daruma_str list = kit_get(body, str_of(lists[w]));
     if (!json_valid(body) || !json_is_array(list))
         return "no JSON, or no list";
     switch (w) {
