@@ -9,6 +9,12 @@ static void give_id(convo *c, convo_message *m, convo_part *part, daruma_str id)
 {
     if (!id.n)
         return;
+    if (!part->id.n && c->quirks & (WIRE_FLAT | WIRE_RESULTS_IN_USER)) { /* no member to change: it is written anew */
+        convo_text(c, part);
+        part->raw = (daruma_str){0};
+        if (c->quirks & WIRE_FLAT)
+            m->raw = (daruma_str){0};
+    }
     part->id = id;
     part->edited = m->edited = c->edited = true;
 }
