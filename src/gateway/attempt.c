@@ -65,11 +65,14 @@ static daruma_str converted(exchange *x, int target)
         return (daruma_str){0};
     if (x->targets[target].model.n)
         to.set.model = x->targets[target].model;
+    to.set.stream = x->streaming;
     x->p->write(&to, &b);
     if (b.full || to.full)
         return (daruma_str){0};
     tell_losses(x, &lost);
-    return buf_str(&b);
+    x->moved_body = buf_str(&b);
+    mended_moved(x, target, &x->moved_body);
+    return x->moved_body;
 }
 
 /* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */

@@ -69,6 +69,7 @@ static void use_body(exchange *x, daruma_str body)
     x->scan = x->d->scan(body);
     x->scan.model = was.model;
     x->scan.stream = was.stream;
+    x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */
     x->scan.conversation = was.conversation;
 }
 
@@ -195,7 +196,7 @@ static bool resume(exchange *x, mend_report *rep)
     if (so_far.n) {
         if (x->d->read(h->resume_of, x->c->arena, &c) != DARUMA_OK)
             return false;
-        h->prefilled = (c.quirks & WIRE_PREFILL) && c.set.thinking != 1 && memory_prefills(x->g->mem, t->model_id);
+        h->prefilled = mend_can_prefill(&c) && memory_prefills(x->g->mem, t->model_id);
         if (!mend_continue(&c, so_far, h->prefilled, rep) || c.full)
             return false;
         x->d->write(&c, &b);
@@ -241,6 +242,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
         tell(x, DARUMA_WHEN_MENDED, r, &rep);
         return HEAL_SEND;
     }
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
+        return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
     switch (mending_begin(&h->m, r, &x->failure, window_of(x))) {
     case MENDING_DONE:
         return mended_so(x) ? HEAL_SEND : HEAL_UNFIT;

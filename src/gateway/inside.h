@@ -187,6 +187,7 @@ struct exchange {
     daruma_failure failure;
     daruma_remedy remedy;    /* what is done about it */
     daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    daruma_str moved_body;   /* the request as it went to a provider of another dialect */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
     size_t nfailed_headers;
@@ -317,6 +318,10 @@ bool heal_apologise(exchange *x);
 
 void mended_free(mended *m);
 void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: known compressions */
+/* A request as it was converted for a target of another dialect: what is known of the target's model is done to it. */
+void mended_moved(exchange *x, int target, daruma_str *body);
+/* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
+bool mended_moved_learn(exchange *x);
 void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out); /* a JSON array */
 
 /* ---- side.c: questions of our own to a model, on the case of the request ---- */

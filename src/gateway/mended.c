@@ -83,7 +83,8 @@ void heal_known(exchange *x)
     if (!m || !x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
         return;
     uint64_t model = x->targets[x->kase.want >= 0 ? x->kase.want : 0].model_id;
-    bool lessons = mend_lessons_list(m->lessons, model, NULL, 0) > 0;
+    bool moves = exchange_dialect(x, x->kase.want >= 0 ? x->kase.want : 0) != x->d;
+    bool lessons = !moves && mend_lessons_list(m->lessons, model, NULL, 0) > 0;
     bool known = x->scan.conversation && *mark_of(m, x) == (x->scan.conversation ^ x->credential);
     if ((!lessons && !known) || !heal_open(x))
         return;
@@ -123,6 +124,43 @@ void heal_worked(exchange *x)
             *mark_of(m, x) = x->scan.conversation ^ x->credential;
         }
     }
+}
+
+void mended_moved(exchange *x, int target, daruma_str *body)
+{
+    const mended *m = x->g->mended;
+    const heal *h = x->h;
+    uint64_t model = x->targets[target].model_id;
+    bool known = m && mend_lessons_list(m->lessons, model, NULL, 0) > 0,
+         own = h && h->nlessons && h->lesson_model == model;
+    convo c;
+    mend_report done = {0};
+    daruma_buf b = buf_in(x->c->arena);
+    if ((!known && !own) || x->p->read(*body, x->c->arena, &c) != DARUMA_OK)
+        return;
+    if (known)
+        done = mend_lessons_apply(m->lessons, model, &c);
+    for (size_t i = 0; own && i < h->nlessons; i++)
+        mend_lesson_apply(&c, &h->lessons[i], &done);
+    if (!mend_did(&done) || c.full)
+        return;
+    x->p->write(&c, &b);
+    if (!b.full)
+        *body = buf_str(&b);
+}
+
+bool mended_moved_learn(exchange *x)
+{
+    heal *h = x->h;
+    convo c;
+    mend_lesson l;
+    mend_report rep = {0};
+    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved_body.n ||
+        x->p->read(x->moved_body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
+        return false;
+    h->lessons[h->nlessons++] = l;
+    h->lesson_model = x->targets[x->kase.target].model_id;
+    return true;
 }
 
 void mended_status(const gateway *g, daruma_buf *out)

@@ -8,6 +8,7 @@
  *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
@@ -54,6 +55,7 @@ static turn_writer *writer(exchange *x)
     t->out->wall = gateway_now(x->g).wall;
     t->out->made = x->kase.id;
     t->out->text = buf_in(x->c->arena);
+    t->out->usage_asked = json_is_true(json_path(x->body, "stream_options.include_usage"));
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
@@ -420,6 +422,12 @@ bool talk_end(exchange *x)
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         write_text(x, buf_str(&t->fresh));
     write_calls(x, &got);
+    if (t->out->broken) { /* what the client has cannot be ended as if it were whole */
+        daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
+        t->lost = true;
+        exchange_failed(x, &ev);
+        return false;
+    }
     write_end(x);
     return true;
 }

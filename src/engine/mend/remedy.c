@@ -216,10 +216,9 @@ static daruma_str format_name(convo_format f)
 
 static mending_result format(mending *m, const daruma_failure *f, int64_t window)
 {
-    (void)f;
     (void)window;
     m->from = format_name(m->c.set.format);
-    if (!mend_format(&m->c, &m->report))
+    if (!mend_format_meant(&m->c, f) || !mend_format(&m->c, &m->report))
         return MENDING_UNFIT;
     m->to = format_name(m->c.set.format);
     return MENDING_DONE;
