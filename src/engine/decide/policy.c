@@ -372,6 +372,8 @@ void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
         print_needs(r->needs, out);
         buf_printf(out, " | %s |\n", after[r->after]);
     }
+    if (p->nrules)
+        BUF_LIT(out, "\nA kind without rungs is raised: the caller gets the error as it came.\n");
     print_mending(&p->mend, out);
     BUF_LIT(out, "\nThe numbers of the kinds that are sent again:\n\n");
     print_numbers(p, out);
