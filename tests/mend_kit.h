@@ -372,7 +372,7 @@ static inline void kit_result(kit_writer *k, const kit_event *e)
         return;
     case KIT_GEMINI:
         buf_printf(k->b, "{\"functionResponse\":{\"name\":\"tool_%d\",\"response\":{\"result\":",
-                   e->orphan ? 9 : e->number % 7); /* nobody called 9: the provider counts, it reads no names */
+                   e->orphan ? 9 : e->number % 7); /* nobody called 9 */
         kit_text(k->b, e, letter);
         BUF_LIT(k->b, "}}}");
         return;
@@ -493,7 +493,7 @@ static inline const char *kit_check_parts(daruma_str list, bool gemini)
             if (result && (model || other))
                 return "a result behind something else";
             daruma_str id = kit_field(p, gemini ? "functionResponse.name" : "tool_use_id");
-            if (result && (got == open.n || (!str_eq(open.id[got++], id) && !(gemini && str_eq(id, S("tool_9"))))))
+            if (result && (got == open.n || !str_eq(open.id[got++], id)))
                 return "a result that is not that of the call in its place";
             other |= !result;
         }

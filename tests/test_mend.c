@@ -1,5 +1,9 @@
 #include "test.h"
+#define FORMAT_TEXT   CHAOS_FORMAT_TEXT /* the faulty provider has words of its own, and knows nothing of the model's */
+#define FORMAT_SCHEMA CHAOS_FORMAT_SCHEMA
 #include "chaos/validate.h"
+#undef FORMAT_TEXT
+#undef FORMAT_SCHEMA
 #include "engine/mend/mend.h"
 #include "mend_kit.h"
 #include "base/arena.h"
@@ -511,14 +515,15 @@ static void shout(kit_wire w, const char *what, uint64_t seed, daruma_str in, da
 /* What the faulty provider says to it. */
 static const char *refused(kit_wire w, daruma_str body, daruma_arena *a)
 {
-    static const char *const paths[KIT_WIRES] = {"/v1/chat/completions", "/v1/messages", "/v1/responses", NULL};
+    static const char *const paths[KIT_WIRES] = {"/v1/chat/completions", "/v1/messages", "/v1/responses",
+                                                 "/v1beta/models/m:generateContent"};
     static const daruma_header headers[] = {{{"anthropic-version", 17}, {"2023-06-01", 10}},
                                             {{"x-api-key", 9}, {"sk-test-key", 11}}};
-    if (!paths[w])
-        return NULL;
     http_head head = {.path = str_of(paths[w]), .headers = headers, .nheaders = 2};
-    model_limits limits = {.window = -1, .max_output = -1, .alternate = true};
+    model_limits limits = {.window = -1, .max_output = -1, .alternate = w == KIT_ANTHROPIC || w == KIT_GEMINI};
     ask q = ask_read(&head, body, a);
+    if (q.route != ROUTE_GENERATE)
+        return NULL;
     refusal r = validate(&q, &limits, a);
     return r.status ? arena_copy(a, r.message).p : NULL;
 }

@@ -244,24 +244,6 @@ static size_t turn_of_name(const pairs_plan *p, size_t t, daruma_str name)
     return STR_NONE;
 }
 
-/* Results that no name ties, by order alone: those without a name, and, where there are no ids, those with a name that
- * nobody called, as many as calls are left: the provider counts them and takes them so. */
-static bool by_order(const pairs_plan *p, size_t t, size_t r)
-{
-    const called_turn *now = &p->turns[t];
-    daruma_str name = plan_part(p, &p->results[r])->name;
-    size_t open = 0, left = 0;
-    if (!plan_wire(p, WIRE_NO_IDS) || !name.n)
-        return true;
-    if (turn_of_name(p, t + 1, name) != STR_NONE)
-        return false; /* it says whose it is */
-    for (size_t i = now->first; i < now->first + now->n; i++)
-        open += p->calls[i].mate == STR_NONE;
-    for (size_t i = r; i < p->nresults && (t + 1 == p->nturns || p->results[i].message <= p->turns[t + 1].at); i++)
-        left += p->results[i].mate == STR_NONE && p->results[i].fate != GOES;
-    return open == left;
-}
-
 /* Without ids: behind the wrong turn, but the newest turn that called it still waits for it. Or said twice. */
 static size_t call_before(pairs_plan *p, size_t t, size_t r)
 {
@@ -289,7 +271,7 @@ static void tie_names(pairs_plan *p)
                 call = call_in_turn(p, &p->turns[t], k, false);
             else if (pass == BEFORE)
                 call = call_before(p, t, r);
-            else if (by_order(p, t, r))
+            else if (!plan_wire(p, WIRE_NO_IDS) || !plan_part(p, k)->name.n) /* a name that nobody called is nobody's */
                 call = call_in_turn(p, &p->turns[t], k, true);
             if (call != STR_NONE)
                 tie(p, call, r);
