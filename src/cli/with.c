@@ -16,6 +16,7 @@ static const struct {
     {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
     {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},
     {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"},
+    {"GOOGLE_GEMINI_BASE_URL", "", "GEMINI_UPSTREAM_URL"},
 };
 
 typedef struct running {
@@ -103,9 +104,9 @@ static int spawn(running *r, uv_loop_t *loop, char **command)
 int cli_with(int argc, char **argv)
 {
     static const char about[] =
-        "Starts a gateway for one command on a free port, sets OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL "
-        "and\n"
-        "ANTHROPIC_API_URL for it, runs it, and says on stderr what was recovered. The exit code is the command's.\n"
+        "Starts a gateway for one command on a free port, sets OPENAI_BASE_URL, OPENAI_API_BASE, "
+        "ANTHROPIC_BASE_URL,\n"
+        "ANTHROPIC_API_URL and GOOGLE_GEMINI_BASE_URL for it, runs it, and says on stderr what was recovered. The exit code is the command's.\n"
         "Base URLs that were set before are where the gateway forwards to.\n\n"
         "  daruma with -- python my_agent.py";
     const char *file = NULL;

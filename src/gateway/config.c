@@ -355,7 +355,8 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     daruma_buf out = buf_in(a);
     buf_put(&out, prefix);
     if (has_version(prefix)) {
-        buf_put(&out, str_eq(first, S("v1")) ? str_from(whole, first.n) : path);
+        bool said = str_eq(first, S("v1")) || (is_version(first) && str_ends(prefix, first));
+        buf_put(&out, said ? str_from(whole, first.n) : path);
         return buf_str(&out);
     }
     if (!prefix.n && (is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))

@@ -60,7 +60,7 @@ typedef struct config {
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */
     daruma_str ca_file;
-    bool zero; /* no file: providers are the two built-in ones */
+    bool zero; /* no file: providers are the built-in ones */
 } config;
 
 /* Where and what is wrong with a file. */
@@ -75,8 +75,8 @@ typedef daruma_str (*config_env)(daruma_str name, bool *found, void *user);
 
 /* Reads YAML text. Everything lives in `a`. `env` answers ${NAME}. False and *err on failure. */
 bool config_read(daruma_str text, config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
-/* What is true without a file: Anthropic and OpenAI with the clients' own credentials. ANTHROPIC_UPSTREAM_URL and
- * OPENAI_UPSTREAM_URL, where set, say where they are. */
+/* What is true without a file: Anthropic, OpenAI and Gemini with the clients' own credentials. ANTHROPIC_UPSTREAM_URL,
+ * OPENAI_UPSTREAM_URL and GEMINI_UPSTREAM_URL, where set, say where they are. */
 bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
 
 /* Reads an address as `listen` takes it ("127.0.0.1:4141", ":0") into c->listen_host and c->listen_port. */

@@ -87,15 +87,16 @@ static bool provider_fits(config_reader *r, void *base, void *item, size_t index
     return true;
 }
 
-/* The two providers that need no file. */
+/* The providers that need no file. */
 static bool config_builtin(config_reader *r)
 {
     static const struct {
         const char *name, *dialect, *url, *env;
     } rows[] = {
-        /* Not ANTHROPIC_BASE_URL and OPENAI_BASE_URL: those point clients at daruma itself. */
+        /* Not ANTHROPIC_BASE_URL and the like: those point clients at daruma itself. */
         {"anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_UPSTREAM_URL"},
         {"openai", "openai", "https://api.openai.com", "OPENAI_UPSTREAM_URL"},
+        {"gemini", "gemini", "https://generativelanguage.googleapis.com", "GEMINI_UPSTREAM_URL"},
     };
     enum { ROWS = sizeof rows / sizeof *rows };
     config *c = r->ret;

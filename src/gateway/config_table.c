@@ -15,7 +15,7 @@ const option options[] = {
     {"listen", OPTION_LISTEN, AT(config, listen_host), .fallback = "127.0.0.1:4141",
      .help = "Where clients connect. `:4141` is the loopback too; any other address is used only when it is written here, since whoever reaches it can use your keys. Port 0 takes a free one."},
 
-    {"providers", OPTION_LIST, .list = &config_list_providers, .says = "`anthropic` and `openai`, with the clients' own keys",
+    {"providers", OPTION_LIST, .list = &config_list_providers, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
      .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},
     {"providers[].name", OPTION_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64,
      .help = "How targets, events and metrics call it."},

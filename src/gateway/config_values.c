@@ -271,8 +271,8 @@ static bool read_dialect(config_reader *r, const option *o, daruma_str s, void *
         *(const dialect **)at = d;
         return true;
     }
-    if (str_ieq(s, S("gemini")) || str_ieq(s, S("google")))
-        return expected(r, o, "gemini is not done yet: use its OpenAI-compatible address with openai");
+    if (str_ieq(s, S("google")))
+        return expected(r, o, "it is called gemini");
     return expected(r, o, "take the one whose SDK your program uses");
 }
 
@@ -280,7 +280,7 @@ static bool read_profile(config_reader *r, const option *o, daruma_str s, void *
 {
     const daruma_policy *p = daruma_policy_find(s);
     if (!p)
-        return expected(r, o, "only `default` is there; other profiles are not done yet");
+        return expected(r, o, "`daruma policy` lists them");
     *(daruma_policy *)at = *p;
     return true;
 }

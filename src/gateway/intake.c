@@ -27,7 +27,8 @@ static bool method_is_safe(daruma_str m)
 static int provider_of_path(const setup *s, const http_head *h)
 {
     bool anthropic = http_header(h, S("anthropic-version")).n || str_find(h->path, S("/v1/messages")) != STR_NONE;
-    int i = config_provider_of(&s->cfg, anthropic ? &dialect_anthropic : &dialect_openai);
+    bool gemini = http_header(h, S("x-goog-api-key")).n || str_starts(h->path, S("/v1beta/"));
+    int i = config_provider_of(&s->cfg, anthropic ? &dialect_anthropic : gemini ? &dialect_gemini : &dialect_openai);
     if (i < 0 && !anthropic)
         i = config_provider_of(&s->cfg, &dialect_openai_responses);
     return i < 0 && s->cfg.nproviders ? 0 : i;
