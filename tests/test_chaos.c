@@ -321,7 +321,7 @@ static void requests_are_refused_in_the_providers_words(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_arena a = arena_over(arena_room, sizeof arena_room);
         ask q = read_ask(rows[i].path, rows[i].body, &a);
-        model_limits lim = {rows[i].window, rows[i].most, false};
+        model_limits lim = {.window = rows[i].window, .max_output = rows[i].most};
         refusal r = validate(&q, &lim, &a);
         assert_int_equal(r.status, 400);
         assert_str(r.message, rows[i].want);
@@ -339,7 +339,8 @@ static void paired_calls_and_roles_in_a_row_are_accepted(void **state)
         {"/v1/responses", "{\"model\":\"m\",\"previous_response_id\":\"r\",\"input\":[{\"type\":"
                           "\"function_call_output\",\"call_id\":\"c1\",\"output\":\"x\"}]}"},
     };
-    static const model_limits free_of = {-1, -1, false}, strict = {-1, -1, true};
+    static const model_limits free_of = {.window = -1, .max_output = -1},
+                              strict = {.window = -1, .max_output = -1, .alternate = true};
     daruma_arena a = arena_over(arena_room, sizeof arena_room);
     for (size_t i = 0; i < 3; i++) {
         ask q = read_ask(good[i][0], good[i][1], &a);

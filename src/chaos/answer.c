@@ -49,10 +49,10 @@ static bool type_is(daruma_str schema, const char *want)
 {
     daruma_str type = json_get(schema, S("type")), one;
     json_iter it = json_open(type);
-    if (json_is_string(type))
-        return json_raw_eq(str_sub(type, 1, type.n - 2), str_of(want));
+    if (json_is_string(type)) /* Gemini writes STRING */
+        return str_ieq(str_sub(type, 1, type.n - 2), str_of(want));
     while (json_next(&it, NULL, &one)) /* ["string", "null"]: the first is meant */
-        return json_is_string(one) && json_raw_eq(str_sub(one, 1, one.n - 2), str_of(want));
+        return json_is_string(one) && str_ieq(str_sub(one, 1, one.n - 2), str_of(want));
     return false;
 }
 
@@ -165,157 +165,10 @@ static void instance(daruma_buf *out, daruma_str root, daruma_str schema, daruma
         instance_string(out, schema, name);
 }
 
-/* A value that fits a JSON schema, made up but always the same. */
-static void answer_instance(daruma_buf *out, daruma_str schema)
+void answer_instance(daruma_buf *out, daruma_str schema)
 {
     if (schema.n)
         instance(out, schema, schema, S("value"), 0);
     else
         BUF_LIT(out, "{}");
-}
-
-/* ---- what the model says -------------------------------------------------------------- */
-
-/* Where the name of a tool stands in a text as a word of its own; STR_NONE. */
-static size_t named_at(daruma_str text, daruma_str name)
-{
-    for (size_t at = 0; at + name.n <= text.n; at++) {
-        size_t hit = str_find(str_from(text, at), name);
-        if (hit == STR_NONE)
-            return STR_NONE;
-        at += hit;
-        if ((at == 0 || !ch_word(text.p[at - 1])) && (at + name.n == text.n || !ch_word(text.p[at + name.n])))
-            return at;
-    }
-    return STR_NONE;
-}
-
-static void call_tool(speech *s, const ask_tool *t, daruma_arena *a)
-{
-    daruma_buf args = buf_in(a);
-    answer_instance(&args, t->schema);
-    s->name[s->ncalls] = t->name;
-    s->arguments[s->ncalls++] = buf_str(&args);
-}
-
-/* Calls the tools that the user names, in the order in which they are named. */
-static void call_named_tools(speech *s, const ask *q, daruma_arena *a)
-{
-    size_t from = 0;
-    while (s->ncalls < ANSWER_CALLS_MAX) {
-        size_t best = STR_NONE;
-        const ask_tool *next = NULL;
-        for (size_t i = 0; i < q->noffered; i++) {
-            size_t at = named_at(str_from(q->said, from), q->offered[i].name);
-            if (at < best || (at == best && next && q->offered[i].name.n > next->name.n)) {
-                best = at;
-                next = &q->offered[i];
-            }
-        }
-        if (!next)
-            return;
-        call_tool(s, next, a);
-        from += best + next->name.n;
-    }
-}
-
-static bool choice_is(const ask *q, const char *word)
-{
-    daruma_str type = json_is_object(q->tool_choice) ? json_get(q->tool_choice, S("type")) : q->tool_choice;
-    return json_is_string(type) && json_raw_eq(str_sub(type, 1, type.n - 2), str_of(word));
-}
-
-/* Which tools are called: those that the user names; one that is demanded all the same. */
-static void choose_tools(speech *s, const ask *q, daruma_arena *a)
-{
-    if (choice_is(q, "none") || q->noffered == 0)
-        return;
-    daruma_str demanded = json_path(q->tool_choice, "function.name");
-    demanded = json_text(demanded.n ? demanded : json_get(q->tool_choice, S("name")), a);
-    for (size_t i = 0; i < q->noffered; i++)
-        if (demanded.n && str_eq(q->offered[i].name, demanded)) {
-            call_tool(s, &q->offered[i], a);
-            return;
-        }
-    if (q->nresults == 0)
-        call_named_tools(s, q, a);
-    if (s->ncalls == 0 && (choice_is(q, "required") || choice_is(q, "any")))
-        call_tool(s, &q->offered[0], a);
-}
-
-static daruma_str text_of(const ask *q, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    if (q->format.n) {
-        answer_instance(&b, q->format);
-    } else if (q->json) {
-        BUF_LIT(&b, "{\"answer\":");
-        buf_json(&b, q->said);
-        BUF_LIT(&b, "}");
-    } else if (q->nresults) {
-        BUF_LIT(&b, "The tools answered.");
-        for (size_t i = 0; i < q->nresults; i++) {
-            buf_putc(&b, ' ');
-            buf_put(&b, q->results[i].name);
-            BUF_LIT(&b, " said: ");
-            buf_put(&b, str_trim(q->results[i].text));
-            buf_putc(&b, '.');
-        }
-    } else if (str_istarts(q->said, S("say ")) && q->said.n > 4) {
-        return str_from(q->said, 4);
-    } else {
-        BUF_LIT(&b, "You said: ");
-        buf_put(&b, q->said);
-    }
-    return buf_str(&b);
-}
-
-static int64_t tokens_of(const speech *s)
-{
-    size_t n = s->text.n;
-    for (size_t i = 0; i < s->ncalls; i++)
-        n += s->name[i].n + s->arguments[i].n;
-    return (int64_t)(n + 3) / 4;
-}
-
-static void twist_speech(speech *s, answer_twist twist)
-{
-    s->twist = twist;
-    if (twist == ANSWER_NOTHING || twist == ANSWER_CHOICELESS) {
-        s->text = S("");
-        s->ncalls = 0;
-    } else if (twist == ANSWER_FILTERED) {
-        s->text = str_sub(s->text, 0, 0);
-        s->ncalls = 0;
-    } else if (twist == ANSWER_CUT_SHORT) {
-        daruma_str rest = s->text;
-        s->text = answer_piece(&rest, s->text.n / 2);
-        s->cut = true;
-        s->ncalls = 0;
-    }
-    for (size_t i = 0; i < s->ncalls; i++) {
-        if (twist == ANSWER_BAD_ARGUMENTS)
-            s->arguments[i] = str_sub(s->arguments[i], 0, s->arguments[i].n - 1);
-        else if (twist == ANSWER_BAD_TOOL)
-            s->name[i] = S("tool_that_nobody_offered");
-    }
-}
-
-speech answer_speech(const ask *q, answer_twist twist, daruma_arena *a)
-{
-    speech s = {.input = q->tokens};
-    choose_tools(&s, q, a);
-    if (s.ncalls == 0)
-        s.text = text_of(q, a);
-    s.output = tokens_of(&s);
-    if (q->max_output > 0 && s.ncalls == 0 && s.output > q->max_output) {
-        size_t n = (size_t)q->max_output * 4;
-        while (n && (s.text.p[n] & 0xc0) == 0x80)
-            n--;
-        s.text = str_sub(s.text, 0, n);
-        s.cut = true;
-    }
-    twist_speech(&s, twist);
-    s.output = tokens_of(&s);
-    return s;
 }

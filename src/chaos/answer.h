@@ -9,13 +9,17 @@ enum {
     ANSWER_CALLS_MAX = 8, /* tool calls in one answer */
 };
 
+/* What a part of an answer carries. */
+typedef enum answer_part { ANSWER_FRAME, ANSWER_TEXT, ANSWER_ARGUMENTS, ANSWER_THINKING, ANSWER_PARTS } answer_part;
+
 /* An answer as it would go out: whole, with the places where it can be broken. */
 typedef struct answer {
     int status;
     daruma_header headers[ANSWER_HEADERS];
     size_t nheaders;
     daruma_str body;
-    size_t *ends; /* where in the body each event of a stream ends; NULL: no stream */
+    size_t *ends;          /* where in the body each event of a stream ends; NULL: no stream */
+    unsigned char *pieces; /* what each carries: answer_part */
     size_t nends;
     bool stream;
 } answer;
@@ -33,18 +37,57 @@ typedef enum answer_twist {
 
 /* What the model says: text, or tool calls. */
 typedef struct speech {
-    daruma_str text;
-    daruma_str name[ANSWER_CALLS_MAX], arguments[ANSWER_CALLS_MAX];
+    daruma_str text, thinking;
+    daruma_str signature; /* of the thinking */
+    daruma_str name[ANSWER_CALLS_MAX], arguments[ANSWER_CALLS_MAX], signed_call[ANSWER_CALLS_MAX];
     size_t ncalls;
     answer_twist twist;
-    bool cut;              /* max_output was too small for it */
+    bool cut;              /* it stops at its output limit */
     int64_t input, output; /* tokens */
 } speech;
 
-speech answer_speech(const ask *q, answer_twist twist, daruma_arena *a);
+/* An answer out of a script. */
+typedef struct scripted {
+    daruma_str text, thinking;
+    daruma_str name[ANSWER_CALLS_MAX], arguments[ANSWER_CALLS_MAX]; /* arguments empty: made up to fit the schema */
+    size_t ncalls;
+    int64_t times; /* so often in a row; 1 unless said */
+} scripted;
+
+/* How a model goes on with a text that broke off. */
+typedef enum goes_on {
+    GO_ON_AS_TOLD,   /* repeats what the user quotes of its end, then goes on; without a quote as EXACT */
+    GO_ON_EXACT,     /* where it ends */
+    GO_ON_REPEAT,    /* says the last bytes once more first */
+    GO_ON_RESTART,   /* from the beginning */
+    GO_ON_UNRELATED, /* with something else */
+} goes_on;
+
+/* How it summarises. */
+typedef enum summarises { SUMMARY_SHORT, SUMMARY_TEXT, SUMMARY_FAILS, SUMMARY_EMPTY, SUMMARY_LARGER } summarises;
+
+/* How a model answers. All zero: by its request alone. */
+typedef struct manner {
+    const scripted *script; /* what it says now; NULL: nothing is scripted */
+    int64_t number;         /* which of its scripted answers that is, from 1: {n} in their texts */
+    goes_on goes_on;
+    int64_t repeat; /* bytes of GO_ON_REPEAT */
+    summarises summarises;
+    daruma_str summary;
+    bool thinks; /* thinking is handed out, signed with `secret`, when it is asked for */
+    uint64_t secret;
+    daruma_str form; /* of a twist; empty: its first */
+} manner;
+
+/* A pure function of the request, the manner and the twist. `m` NULL: all zero. */
+speech answer_say(const ask *q, const manner *m, answer_twist twist, daruma_arena *a);
+static inline speech answer_speech(const ask *q, answer_twist twist, daruma_arena *a)
+{
+    return answer_say(q, NULL, twist, a);
+}
 /* The whole answer in the wire of the request. Lives in `a`. */
 answer answer_write(const ask *q, const speech *s, daruma_arena *a);
-/* Answers to the questions beside the three wires: /v1/models, /v1/embeddings, count_tokens. */
+/* Answers to the questions beside the four wires: /v1/models, /v1/embeddings, count_tokens. */
 answer answer_embeddings(const ask *q, daruma_arena *a);
 answer answer_count(const ask *q, daruma_arena *a);
 answer answer_models(const ask *q, const daruma_str *names, size_t n, daruma_arena *a);
@@ -52,6 +95,8 @@ answer answer_json(int status, const daruma_buf *body);
 void answer_header(answer *x, daruma_str name, daruma_str value);
 daruma_str answer_header_of(const answer *x, daruma_str name); /* empty when it has none */
 
+/* A value that fits a JSON schema, made up but always the same. */
+void answer_instance(daruma_buf *out, daruma_str schema);
 /* The next piece of a text, as models send them: a word or so, never within a character. `least` bytes at least. */
 daruma_str answer_piece(daruma_str *rest, size_t least);
 
@@ -59,6 +104,9 @@ daruma_str answer_piece(daruma_str *rest, size_t least);
 typedef struct refusal {
     int status; /* 0: nothing is wrong */
     daruma_str type, code, param, message;
+    daruma_str details; /* Gemini: a JSON list; empty: none */
+    const char *kind;   /* of fault it is like, for reports; NULL unknown */
+    bool bare;          /* no body at all */
 } refusal;
 
 /* As a body in that wire, or (in band) as the last events of a stream that has begun. */

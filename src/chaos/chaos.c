@@ -177,7 +177,7 @@ static plan plan_honest(const script *s, const ask *q, const model_limits *limit
 /* The key first, as providers do; then the faults; then what the request itself deserves. */
 static plan make_plan(chaos *k, const ask *q, const fault **f, bool *good, daruma_arena *a)
 {
-    static const model_limits endless = {-1, -1, false};
+    static const model_limits endless = {.window = -1, .max_output = -1};
     const script_model *m = model_of(k->script, q->model);
     const model_limits *limits = m ? &m->limits : &endless;
     const fault_kind *kind = NULL;

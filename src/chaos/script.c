@@ -383,7 +383,7 @@ static bool read_models(reader *r, const yaml_node_t *v, script *s)
     for (size_t i = 0; s->models && i < pairs_of(v); i++) {
         pair(r, v, i, &key, &value);
         script_model *m = &s->models[s->nmodels++];
-        *m = (script_model){arena_copy(r->a, text_of(key)), {-1, -1, false}};
+        *m = (script_model){.name = arena_copy(r->a, text_of(key)), .limits = {.window = -1, .max_output = -1}};
         if (!read_options(r, value, model_options, COUNT(model_options), "a model wants { window: 8000 }", m))
             return false;
     }
