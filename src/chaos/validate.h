@@ -23,15 +23,15 @@ typedef enum overflow_form {
 } overflow_form;
 
 /* Which response formats a model takes. */
-typedef enum format_level { FORMAT_ANY, FORMAT_OBJECT, FORMAT_TEXT } format_level;
+typedef enum format_level { FORMATS_ANY, FORMATS_OBJECT, FORMATS_TEXT } format_level;
 /* How it refuses the others (P-F28). */
 typedef enum format_words {
-    FORMAT_PLAIN,         /* the wire's own words */
-    FORMAT_CODE,          /* code invalid_json_schema */
-    FORMAT_SCHEMA,        /* Invalid schema for response_format ... */
-    FORMAT_INVALID,       /* response_format is invalid */
-    FORMAT_OUTPUT_FORMAT, /* output_format.schema: ... */
-    FORMAT_MUST,          /* must be text or json_object */
+    FORMAT_SAYS_PLAIN,         /* the wire's own words */
+    FORMAT_SAYS_CODE,          /* code invalid_json_schema */
+    FORMAT_SAYS_SCHEMA,        /* Invalid schema for response_format ... */
+    FORMAT_SAYS_INVALID,       /* response_format is invalid */
+    FORMAT_SAYS_OUTPUT_FORMAT, /* output_format.schema: ... */
+    FORMAT_SAYS_MUST,          /* must be text or json_object */
 } format_words;
 
 /* What a model can hold, and what else it is strict about. Where nothing else is said, zero is "not". */

@@ -321,21 +321,21 @@ static refusal format_refused(const ask *q, const model_limits *m, daruma_arena 
     if (!q->format.n)
         return refuse(400, INVALID, "unsupported_value", where, a, "response_format json_object is not supported");
     switch (m->format_words) {
-    case FORMAT_PLAIN:
+    case FORMAT_SAYS_PLAIN:
         break;
-    case FORMAT_CODE:
+    case FORMAT_SAYS_CODE:
         return refuse(400, INVALID, "invalid_json_schema", where, a, "invalid_json_schema");
-    case FORMAT_SCHEMA:
+    case FORMAT_SAYS_SCHEMA:
         return refuse(400, INVALID, NULL, where, a,
                       "Invalid schema for response_format '" STR_FMT
                       "': In context=(), 'additionalProperties' is required "
                       "to be supplied and to be false.",
                       STR_ARG(name));
-    case FORMAT_INVALID:
+    case FORMAT_SAYS_INVALID:
         return refuse(400, INVALID, NULL, where, a, "response_format is invalid");
-    case FORMAT_OUTPUT_FORMAT:
+    case FORMAT_SAYS_OUTPUT_FORMAT:
         return refuse(400, INVALID, NULL, NULL, a, "output_format.schema: Extra inputs are not permitted");
-    case FORMAT_MUST:
+    case FORMAT_SAYS_MUST:
         return refuse(400, INVALID, NULL, where, a, "response_format.type must be text or json_object");
     }
     if (q->wire == WIRE_MESSAGES)
@@ -361,7 +361,7 @@ refusal schema_rules(const ask *q, const model_limits *m, daruma_arena *a)
     static const char *const formats[WIRES] = {"response_format", "output_format.schema", "text.format.schema",
                                                "generation_config.response_schema"};
     refusal r = {0};
-    if ((q->format.n && m->formats >= FORMAT_OBJECT) || (q->json && m->formats == FORMAT_TEXT))
+    if ((q->format.n && m->formats >= FORMATS_OBJECT) || (q->json && m->formats == FORMATS_TEXT))
         return format_refused(q, m, a);
     for (size_t i = 0; m->keywords.n && i < q->noffered && !r.status; i++) {
         place p = schema_field(q->wire, i);
