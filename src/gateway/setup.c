@@ -80,6 +80,14 @@ static bool build_keys(setup *s)
     return !s->arena.full;
 }
 
+/* What is configured of the model's `i`th target goes before what is said of the model. */
+static void size_up(daruma_target *t, const config_model *model, size_t i)
+{
+    const config_target *at = &model->targets[i];
+    t->window = at->window > 0 ? at->window : model->window;
+    t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
+}
+
 /* For each model: all keys of its first target, then all of its second, and so on. */
 static bool build_routes(setup *s)
 {
@@ -97,9 +105,7 @@ static bool build_routes(setup *s)
             for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
                 daruma_target *t = &r->targets[r->ntargets++];
                 *t = target_of(s, p, (int)k, model->targets[i].model);
-                const config_target *at = &model->targets[i];
-                t->window = at->window > 0 ? at->window : model->window;
-                t->max_output = at->max_output > 0 ? at->max_output : model->max_output;
+                size_up(t, model, i);
             }
         }
     }
@@ -204,8 +210,10 @@ static const daruma_target *keyless_targets(const setup *s, const config_model *
     for (size_t i = 0; t && i < m->ntargets; i++) {
         size_t one;
         const daruma_target *c = client_target(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
-        if (c)
-            t[(*n)++] = *c;
+        if (!c)
+            continue;
+        t[*n] = *c;
+        size_up(&t[(*n)++], m, i);
     }
     return t;
 }
