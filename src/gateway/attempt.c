@@ -10,10 +10,20 @@ const config_provider *exchange_provider(const exchange *x, int target)
     return &x->s->cfg.providers[x->targets[target].host / HOST_KEYS];
 }
 
+/* A provider called `openai` takes Responses as well, unless another target is called `openai-responses`: who tells the
+ * two apart means it. */
+static bool takes_responses(const exchange *x, const dialect *d)
+{
+    for (size_t i = 0; i < x->kase.ntargets; i++)
+        if (exchange_provider(x, (int)i)->dialect == &dialect_openai_responses)
+            return d == &dialect_openai_responses;
+    return d == &dialect_openai || d == &dialect_openai_responses;
+}
+
 const dialect *exchange_dialect(const exchange *x, int target)
 {
     const dialect *d = exchange_provider(x, target)->dialect;
-    return !x->d || (x->d == &dialect_openai_responses && d == &dialect_openai) ? x->d : d;
+    return !x->d || (x->d == &dialect_openai_responses && takes_responses(x, d)) ? x->d : d;
 }
 
 key_state *exchange_key(const exchange *x, int target)
