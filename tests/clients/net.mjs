@@ -6,7 +6,7 @@ import { sleep } from "./pair.mjs";
 
 export const SECRETS = /sk-(one|two|client|cmd|leak)/;
 
-// The three dialects: how one asks, where the text of an answer is, what an error looks like.
+// The dialects that the faulty provider speaks: how one asks, where the text of an answer is, what an error looks like.
 export const dialects = {
   openai: {
     path: "/v1/chat/completions",
@@ -58,6 +58,21 @@ export const dialects = {
   },
 };
 
+// Gemini says in the path which model is asked and whether the answer shall be a stream.
+export const gemini = {
+  path: (model, stream) => `/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+  own: "g-own",
+  headers: { "x-goog-api-key": "sk-client" },
+  beat: /^data: \{"candidates":\[\]\}$/,
+  body: (model, text, { stream, ...more }) => ({ contents: [{ role: "user", parts: [{ text }] }], ...more }),
+  text: (j) => (j.candidates[0].content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
+  piece: (e) => (e.json?.candidates?.[0]?.content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
+  usage: (j) => [j.usageMetadata.promptTokenCount, j.usageMetadata.candidatesTokenCount],
+  error: (j) => j.error,
+  ended: (events) => Boolean(events.at(-1)?.json?.candidates?.[0]?.finishReason),
+  failed: (events) => events.some((e) => e.json?.error),
+};
+
 // One request over a connection of its own. `onData(socket, soFar)` sees what comes while it comes.
 export function ask(pair, path, { method = "GET", headers = {}, body, onHead, onData } = {}) {
   return new Promise((ok, no) => {
@@ -87,7 +102,8 @@ export function ask(pair, path, { method = "GET", headers = {}, body, onHead, on
 // A question in a dialect. The answer has .json, or .events of a stream.
 export async function question(pair, d, { model = d.model, text = "say seven eight", stream = false, headers = {}, more = {}, ...rest } = {}) {
   const body = JSON.stringify(d.body(model, text, stream ? { stream, ...more } : more));
-  const r = await ask(pair, d.path, { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
+  const path = typeof d.path === "function" ? d.path(model, stream) : d.path;
+  const r = await ask(pair, path, { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
   if (/^text\/event-stream/.test(r.headers["content-type"])) r.events = events(r.text);
   else if (/json/.test(r.headers["content-type"])) r.json = JSON.parse(r.text);
   r.said = r.events ? r.events.map(d.piece).join("") : r.json && !r.json.error ? d.text(r.json) : "";

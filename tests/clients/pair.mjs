@@ -54,6 +54,8 @@ const config = (gateway, chaos, own, events) => ({
     { name: "claude", dialect: "anthropic", url: `http://127.0.0.1:${chaos}`, keys: keys() },
     { name: "own", dialect: "openai", url: `http://127.0.0.1:${own}/v1`, keys: keys() },
     { name: "own-claude", dialect: "anthropic", url: `http://127.0.0.1:${own}`, keys: keys() },
+    { name: "own-responses", dialect: "openai-responses", url: `http://127.0.0.1:${own}/v1`, keys: keys() },
+    { name: "own-gemini", dialect: "gemini", url: `http://127.0.0.1:${own}/v1beta`, keys: keys() },
   ],
   models: [
     { name: "m-main", targets: ["main/m-main", "main/m-fallback"] },
@@ -62,6 +64,7 @@ const config = (gateway, chaos, own, events) => ({
     { name: "c-single", targets: ["claude/c-single"] },
     { name: "m-own", targets: ["own/m-own"] },
     { name: "c-own", targets: ["own-claude/c-own"] },
+    { name: "g-own", targets: ["own-gemini/g-own"] },
   ],
   timeouts: { connect: "2s", first_byte: "1s", idle: "1s", total: "15s" },
   recovery: {
