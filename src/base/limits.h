@@ -80,6 +80,7 @@
 #define CHAOS_SCRIPT_BYTES_MAX     (1u << 20) /* a script of the faulty provider, as read; thousands of faults */
 #define CHAOS_BODIES_MAX           (1u << 20) /* different request bodies whose calls are counted; 16 MiB of counts */
 #define CHAOS_NAMES_MAX            256        /* models, keys, faults and paths counted each by its name */
+#define CHAOS_STORED_MAX           65536      /* answers that previous_response_id can name; 2 MiB */
 
 #define CONVO_MESSAGES_FIRST       32   /* room for messages a conversation begins with; doubles */
 #define CONVO_PATCHES_FIRST        8    /* the same for edits by path */
@@ -113,7 +114,9 @@
 #define PARAMETER_PLACES_MAX      512         /* of one member in all messages that are edited for one lesson */
 
 #define RESUME_BODY_BYTES_MAX                                                                                          \
-    (16u << 20) /* a request is kept so long as its answer streams, to go on when that breaks off */
+    (16u << 20)                   /* a request is kept so long as its answer streams, to go on when that breaks off */
+#define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */
+#define TALK_BYTES_MAX        (32u << 20) /* all that is kept of a stream: its text twice, calls that are held */
 #define TALK_SAID_BYTES_MAX                                                                                            \
     (1u << 20)                      /* text of a streamed answer that is kept for joining; models stop long before     \
                                      */

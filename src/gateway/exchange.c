@@ -53,6 +53,7 @@ static void exchange_give_back(exchange *x)
     if (x->timer_on)
         uv_timer_stop(&x->timer);
     exchange_scratch_reset(x);
+    talk_free(x->t);
     setup_drop(x->s);
     g->active--;
     if (g->nidle < EXCHANGES_KEPT && !g->draining) {

@@ -191,7 +191,7 @@ struct exchange {
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
     size_t nfailed_headers;
-    /* mending: both in the call's arena, NULL while there is nothing to mend */
+    /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
     heal *h;
     talk *t;
     exchange *next_waiting, *next_idle;
@@ -261,6 +261,7 @@ void relay_forward(exchange *x, daruma_str bytes); /* bytes of an answer for the
 
 /* ---- talk.c: streamed answers, read as they pass ---- */
 
+void talk_free(talk *t);
 /* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */
 bool talk_begin(exchange *x);
 /* One event that the provider sent. True: its bytes go out as they are; else talk took it. */

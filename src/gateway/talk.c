@@ -22,6 +22,7 @@ typedef struct held_call {
 } held_call;
 
 struct talk {
+    daruma_arena arena;   /* of all that is kept of the stream, this included */
     talk_mode mode, next; /* of this attempt, and of one that goes on where it broke off */
     bool begun;           /* the client has a head and some of an answer */
     bool lost;            /* more was said than is kept: nothing can be joined to it */
@@ -48,13 +49,13 @@ static turn_writer *writer(exchange *x)
     talk *t = x->t;
     if (t->out)
         return t->out;
-    t->out = ARENA_NEW(x->c->arena, turn_writer, 1);
+    t->out = ARENA_NEW(&t->arena, turn_writer, 1);
     if (!t->out)
         return NULL;
     t->out->usage = TURN_USAGE_NONE;
     t->out->wall = gateway_now(x->g).wall;
     t->out->made = x->kase.id;
-    t->out->text = buf_in(x->c->arena);
+    t->out->text = buf_in(&t->arena);
     t->out->usage_asked = json_is_true(json_path(x->body, "stream_options.include_usage"));
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
@@ -64,16 +65,34 @@ static turn_writer *writer(exchange *x)
     return t->out;
 }
 
+/* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
+static talk *talk_new(void)
+{
+    daruma_arena own;
+    talk *t =
+        sys_arena_init(&own, sizeof(talk) + TALK_SAID_BYTES_USUAL, TALK_BYTES_MAX) ? ARENA_NEW(&own, talk, 1) : NULL;
+    if (!t) {
+        sys_arena_done(&own);
+        return NULL;
+    }
+    t->arena = own;
+    t->said = t->hold = t->fresh = buf_in(&t->arena);
+    return t;
+}
+
+void talk_free(talk *t)
+{
+    if (!t)
+        return;
+    daruma_arena own = t->arena; /* it lies in itself */
+    sys_arena_done(&own);
+}
+
 bool talk_begin(exchange *x)
 {
-    daruma_arena *a = x->c->arena;
     bool goes_on = talk_goes_on(x);
-    if (!x->t) {
-        x->t = ARENA_NEW(a, talk, 1);
-        if (!x->t)
-            return false;
-        x->t->said = x->t->hold = x->t->fresh = buf_in(a);
-    }
+    if (!x->t && !(x->t = talk_new()))
+        return false;
     talk *t = x->t;
     if (goes_on && !writer(x))
         return false;
@@ -177,12 +196,12 @@ static void write_end(exchange *x)
 static void collect_call(exchange *x, const turn_delta *d)
 {
     talk *t = x->t;
-    held_call *c = ARENA_NEW(x->c->arena, held_call, 1);
+    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
     if (!c)
         return;
-    c->id = arena_copy(x->c->arena, d->id);
-    c->name = arena_copy(x->c->arena, d->name);
-    c->args = buf_in(x->c->arena);
+    c->id = arena_copy(&t->arena, d->id);
+    c->name = arena_copy(&t->arena, d->name);
+    c->args = buf_in(&t->arena);
     *(t->last ? &t->last->next : &t->calls) = c;
     t->last = c;
 }
@@ -243,7 +262,7 @@ static void note(exchange *x, const turn_delta *d)
         break;
     case DELTA_FINISH:
         t->finish = d->finish;
-        t->finish_raw = arena_copy(x->c->arena, d->finish_raw);
+        t->finish_raw = arena_copy(&t->arena, d->finish_raw);
         break;
     case DELTA_USAGE:
         if (d->usage.input >= 0)
@@ -309,7 +328,7 @@ static bool rewrite(exchange *x, const turn_delta *d)
 static bool begin_hold(exchange *x, const turn_reader *before)
 {
     talk *t = x->t;
-    t->at_hold = ARENA_NEW(x->c->arena, turn_reader, 1);
+    t->at_hold = ARENA_NEW(&t->arena, turn_reader, 1);
     if (!t->at_hold)
         return false;
     *t->at_hold = *before;

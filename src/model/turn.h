@@ -55,7 +55,7 @@ typedef struct turn_delta {
     turn_usage usage;
 } turn_delta;
 
-#define TURN_CALLS_MAX  128 /* calls in one answer that are told apart; models make at most some dozens */
+#define TURN_CALLS_MAX  64 /* calls in one answer that are told apart; models make at most some dozens */
 #define TURN_DELTAS_MAX (3 * TURN_CALLS_MAX + 32) /* deltas one event may become: Gemini sends whole calls in one */
 
 /* How far the open item of a Responses stream is: its part is announced, its text was closed, its part was. */
@@ -64,7 +64,7 @@ typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DO
 /* State of reading a stream, and what is needed to go on writing it in the provider's stead. All zero to begin
  * with; strings are kept in fixed room (cut) so that it owns no memory. */
 typedef struct turn_reader {
-    char id[96], model[96];
+    char id[72], model[64];
     int64_t created;
     int blocks;                         /* content blocks or output items begun so far */
     int open;                           /* index of the block that is open, -1 none (set when `began`) */
@@ -72,7 +72,7 @@ typedef struct turn_reader {
     int calls;                          /* calls begun so far */
     int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of each call */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
-    char item[96];                      /* Responses: id of the open item; Chat: id of the newest call */
+    char item[72];                      /* Responses: id of the open item; Chat: id of the newest call */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
