@@ -18,7 +18,7 @@ export const wires = {
   openai: {
     refuse: wireRefusal,
     overflow: (res, limit, used) => json(res, 400, { error: { message: `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${used} tokens. Please reduce the length of the messages.`, type: "invalid_request_error", param: "messages", code: "context_length_exceeded" } }),
-    answer: (res, text, calls = [], finish) => json(res, 200, { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: text || null, ...(calls.length && { tool_calls: calls.map(([id, name, args]) => ({ id, type: "function", function: { name, arguments: args } })) }) }, finish_reason: finish ?? (calls.length ? "tool_calls" : "stop") }], usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } }),
+    answer: (res, text, calls = [], finish, used = 5) => json(res, 200, { id: "chatcmpl-1", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: text || null, ...(calls.length && { tool_calls: calls.map(([id, name, args]) => ({ id, type: "function", function: { name, arguments: args } })) }) }, finish_reason: finish ?? (calls.length ? "tool_calls" : "stop") }], usage: { prompt_tokens: used, completion_tokens: 5, total_tokens: used + 5 } }),
     chunk: (delta, finish = null) => data({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [{ index: 0, delta, finish_reason: finish }] }),
     opening() { return this.chunk({ role: "assistant", content: "" }); },
     piece(t) { return this.chunk({ content: t }); },
@@ -29,7 +29,7 @@ export const wires = {
       return head + [0, 1, 2].map((k) => args.slice(k * cut, (k + 1) * cut)).filter(Boolean).map((a) => this.chunk({ tool_calls: [{ index: i, function: { arguments: a } }] })).join("");
     },
     closingCalls() { return this.chunk({}, "tool_calls") + "data: [DONE]\n\n"; },
-    closingLength() { return this.chunk({}, "length") + "data: [DONE]\n\n"; },
+    closingLength(used) { return this.chunk({}, "length") + (used ? data({ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "m-own", choices: [], usage: { prompt_tokens: used, completion_tokens: 0, total_tokens: used } }) : "") + "data: [DONE]\n\n"; },
     history: (turns) => turns.flatMap((t) => (t.user ? [{ role: "user", content: t.user }] : t.call ? [{ role: "assistant", content: null, tool_calls: [{ id: t.call, type: "function", function: { name: "look", arguments: "{}" } }] }] : t.result ? [{ role: "tool", tool_call_id: t.result, content: t.text }] : [{ role: "assistant", content: t.text }])),
     messages: (b) => b.messages,
     callIds: (b) => b.messages.flatMap((m) => (m.tool_calls ?? []).map((c) => c.id)),
@@ -61,7 +61,7 @@ export const wires = {
   anthropic: {
     refuse: (res, message) => json(res, 400, { type: "error", error: { type: "invalid_request_error", message } }),
     overflow: (res, limit, used) => json(res, 400, { type: "error", error: { type: "invalid_request_error", message: `prompt is too long: ${used} tokens > ${limit} maximum` } }),
-    answer: (res, text, calls = [], finish) => json(res, 200, { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [...(text ? [{ type: "text", text }] : []), ...calls.map(([id, name, args]) => ({ type: "tool_use", id, name, input: args }))], stop_reason: finish ?? (calls.length ? "tool_use" : "end_turn"), stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } }),
+    answer: (res, text, calls = [], finish, used = 5) => json(res, 200, { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [...(text ? [{ type: "text", text }] : []), ...calls.map(([id, name, args]) => ({ type: "tool_use", id, name, input: args }))], stop_reason: finish ?? (calls.length ? "tool_use" : "end_turn"), stop_sequence: null, usage: { input_tokens: used, output_tokens: 5 } }),
     opening: () => named({ type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "c-own", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } }) + named({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }),
     piece: (t) => named({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: t } }),
     closing: () => named({ type: "content_block_stop", index: 0 }) + named({ type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null }, usage: { output_tokens: 2 } }) + named({ type: "message_stop" }),
@@ -70,7 +70,7 @@ export const wires = {
       const at = i + 1;
       return (i ? "" : named({ type: "content_block_stop", index: 0 })) + named({ type: "content_block_start", index: at, content_block: { type: "tool_use", id, name, input: {} } }) + [0, 1, 2].map((k) => args.slice(k * cut, (k + 1) * cut)).filter(Boolean).map((a) => named({ type: "content_block_delta", index: at, delta: { type: "input_json_delta", partial_json: a } })).join("") + named({ type: "content_block_stop", index: at });
     },
-    closingLength: () => named({ type: "content_block_stop", index: 0 }) + named({ type: "message_delta", delta: { stop_reason: "max_tokens", stop_sequence: null }, usage: { output_tokens: 2 } }) + named({ type: "message_stop" }),
+    closingLength: (used) => named({ type: "content_block_stop", index: 0 }) + named({ type: "message_delta", delta: { stop_reason: "max_tokens", stop_sequence: null }, usage: { ...(used && { input_tokens: used }), output_tokens: 2 } }) + named({ type: "message_stop" }),
     closingCalls: () => named({ type: "message_delta", delta: { stop_reason: "tool_use", stop_sequence: null }, usage: { output_tokens: 2 } }) + named({ type: "message_stop" }),
     history: (turns) => turns.flatMap((t) => (t.user ? [{ role: "user", content: t.user }] : t.call ? [{ role: "assistant", content: [{ type: "tool_use", id: t.call, name: "look", input: {} }] }] : t.result ? [{ role: "user", content: [{ type: "tool_result", tool_use_id: t.result, content: t.text }] }] : [{ role: "assistant", content: t.text }])),
     messages: (b) => b.messages,
@@ -108,8 +108,9 @@ export const wires = {
 // OpenAI Responses: events are numbered, and the last one holds the whole answer. A stream is written in one go.
 function responsesWire() {
   let n, text, items, open;
+  const usage = (used) => ({ input_tokens: used, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: used + 5 });
   const ev = (type, o) => named({ type, sequence_number: n++, ...o });
-  const response = (status, output, more = {}) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", error: null, incomplete_details: null, output, usage: status === "in_progress" ? null : { input_tokens: 5, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 10 }, ...more });
+  const response = (status, output, more = {}) => ({ id: "resp_1", object: "response", created_at: 1, status, model: "m-own", error: null, incomplete_details: null, output, usage: status === "in_progress" ? null : usage(5), ...more });
   const message = (t, status = "completed") => ({ id: "msg_1", type: "message", status, role: "assistant", content: status === "completed" ? [{ type: "output_text", text: t, annotations: [] }] : [] });
   const part = (t) => ({ type: "output_text", text: t, annotations: [] });
   const shut = () => {
@@ -123,14 +124,14 @@ function responsesWire() {
   return {
     refuse: wireRefusal,
     overflow: (res) => json(res, 400, { error: { message: "Your input exceeds the context window of this model. Please adjust your input and try again.", type: "invalid_request_error", param: "input", code: "context_length_exceeded" } }),
-    answer: (res, t, calls = [], finish) => json(res, 200, response(finish ? "incomplete" : "completed", [...(t ? [message(t)] : []), ...calls.map(([id, name, args], i) => ({ id: `fc_${i}`, type: "function_call", status: "completed", call_id: id, name, arguments: args }))], finish ? { incomplete_details: { reason: finish } } : {})),
+    answer: (res, t, calls = [], finish, used = 5) => json(res, 200, response(finish ? "incomplete" : "completed", [...(t ? [message(t)] : []), ...calls.map(([id, name, args], i) => ({ id: `fc_${i}`, type: "function_call", status: "completed", call_id: id, name, arguments: args }))], finish ? { incomplete_details: { reason: finish }, usage: usage(used) } : {})),
     opening() {
       [n, text, items, open] = [0, "", [], true];
       return ev("response.created", { response: response("in_progress", []) }) + ev("response.in_progress", { response: response("in_progress", []) }) + ev("response.output_item.added", { output_index: 0, item: message("", "in_progress") }) + ev("response.content_part.added", { item_id: "msg_1", output_index: 0, content_index: 0, part: part("") });
     },
     piece: (t) => ((text += t), ev("response.output_text.delta", { item_id: "msg_1", output_index: 0, content_index: 0, delta: t, logprobs: [] })),
     closing: () => over(),
-    closingLength: () => over("incomplete", { incomplete_details: { reason: "max_output_tokens" } }),
+    closingLength: (used = 5) => over("incomplete", { incomplete_details: { reason: "max_output_tokens" }, usage: usage(used) }),
     called(i, id, name, args) {
       const cut = Math.ceil(args.length / 3) || 1, at = { item_id: `fc_${i}`, output_index: i + 1 };
       const item = (arguments_, status) => ({ id: `fc_${i}`, type: "function_call", status, call_id: id, name, arguments: arguments_ });
@@ -171,18 +172,18 @@ function responsesWire() {
 
 // Gemini: a stream is whole responses, calls come whole, and the stop reason is its end.
 function geminiWire() {
-  const whole = (parts, finish) => ({ candidates: [{ content: { parts, role: "model" }, ...(finish && { finishReason: finish }), index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 }, modelVersion: "g-own", responseId: "gem-1" });
+  const whole = (parts, finish, used = 5) => ({ candidates: [{ content: { parts, role: "model" }, ...(finish && { finishReason: finish }), index: 0 }], usageMetadata: { promptTokenCount: used, candidatesTokenCount: 5, totalTokenCount: used + 5 }, modelVersion: "g-own", responseId: "gem-1" });
   const call = ([id, name, args]) => ({ functionCall: { id, name, args } });
   const refuse = (res, message) => json(res, 400, { error: { code: 400, message, status: "INVALID_ARGUMENT" } });
   const parts = (b) => b.contents.flatMap((c) => c.parts);
   return {
     refuse,
     overflow: (res, limit, used) => refuse(res, `The input token count (${used}) exceeds the maximum number of tokens allowed (${limit}).`),
-    answer: (res, text, calls = [], finish) => json(res, 200, whole([...(text ? [{ text }] : []), ...calls.map(call)], finish ?? "STOP")),
+    answer: (res, text, calls = [], finish, used) => json(res, 200, whole([...(text ? [{ text }] : []), ...calls.map(call)], finish ?? "STOP", used)),
     opening: () => "",
     piece: (t) => data(whole([{ text: t }])),
     closing: () => data(whole([{ text: "" }], "STOP")),
-    closingLength: () => data(whole([{ text: "" }], "MAX_TOKENS")),
+    closingLength: (used) => data(whole([{ text: "" }], "MAX_TOKENS", used)),
     called: (i, id, name, args) => data(whole([call([id, name, JSON.parse(args)])])),
     closingCalls: () => data(whole([{ text: "" }], "STOP")),
     history: (turns) => turns.map((t) => (t.user ? { role: "user", parts: [{ text: t.user }] } : t.call ? { role: "model", parts: [call([t.call, "look", {}])] } : t.result ? { role: "user", parts: [{ functionResponse: { id: t.result, name: "look", response: { output: t.text } } }] } : { role: "model", parts: [{ text: t.text }] })),
