@@ -620,7 +620,7 @@ static void errors_in_scripts_say_where_and_what_was_meant(void **state)
         {"faults:\n- { rate: 1.5, kind: quota }",      2, 11, "`rate` wants a share from 0 to 1, not `1.5`"},
         {"faults:\n- { stall: { for: soon } }",        2, 19, "`for` wants a time like 500ms or 40s, not `soon`"},
         {"faults:\n- { cut: { after: 3 } }",           2, 12, "unknown key `after`; did you mean `after_events`?"},
-        {"faults:\n- { cut: { zebra: 3 } }",           2, 12, "unknown key `zebra`; known are kind, model, key, account, path, stream, skip, times, rate, status, headers, message, form, in_band, after_events, after_bytes, ..."},
+        {"faults:\n- { cut: { zebra: 3 } }",           2, 12, "unknown key `zebra`; known are kind, model, key, account, path, stream, asks, skip, times, rate, status, headers, message, form, in_band, after_events, after_bytes, ..."},
         {"faults:\n- { empty: all }",                  2, 3,  "`empty` has no form `all`; it has stream, choices, text, body"},
         {"faults:\n- { html: 42 }",                    2, 3,  "`status` wants 200 to 599"},
         {"faults: { kind: quota }",                    1, 9,  "`faults` wants a list"},

@@ -1,10 +1,12 @@
 #include "chaos/chaos.h"
 #include "chaos/play.h"
 #include "chaos/report.h"
+#include "chaos/stored.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 struct chaos {
@@ -13,6 +15,7 @@ struct chaos {
     chaos_settings settings;
     script *script;
     report report;
+    stored *stored;  /* what Responses may refer to */
     uint64_t dice;   /* of random faults; from the seed */
     uint64_t number; /* of the newest call */
     int64_t open;    /* calls under way: a reset of the counts leaves it alone */
@@ -52,7 +55,7 @@ static const script_key *key_of(const script *s, daruma_str key)
     return NULL;
 }
 
-static const script_model *model_of(const script *s, daruma_str name)
+static script_model *model_of(const script *s, daruma_str name)
 {
     for (size_t i = 0; i < s->nmodels; i++)
         if (str_eq(s->models[i].name, name))
@@ -89,7 +92,7 @@ static bool fault_fits(const fault *f, const script *s, const ask *q)
     bool meant = f->path.n ? fits(f->path, q->path) : q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS;
     return meant && fits(f->model, q->model) && fits(f->key, q->key) &&
            (f->account.n == 0 || (key && fits(f->account, key->account))) &&
-           (f->stream < 0 || f->stream == (int)q->stream);
+           (f->stream < 0 || f->stream == (int)q->stream) && (f->asks < 0 || f->asks == (int)q->purpose);
 }
 
 /* Is it the turn of a fault that fits? */
@@ -136,6 +139,7 @@ static plan plan_refusal(const ask *q, const refusal *r, daruma_arena *a)
     answer x = answer_refusal(q->wire, r, q->hash, a);
     plan p = plan_good(&x);
     p.name = "refused";
+    p.refused = r->kind ? r->kind : "invalid_request";
     return p;
 }
 
@@ -148,53 +152,121 @@ static answer list_models(const script *s, const ask *q, daruma_arena *a)
     return s->nmodels && names ? answer_models(q, names, s->nmodels, a) : answer_models(q, any, 2, a);
 }
 
-/* What a provider does with a request when nothing is wrong with the provider. */
-static plan plan_honest(const script *s, const ask *q, const model_limits *limits, daruma_arena *a)
+/* What belongs to one call. */
+typedef struct scene {
+    const script *script;
+    stored *stored;
+    ask *q;
+    script_model *model; /* as the script has it; NULL: not there */
+    model_limits limits;
+    manner manner;
+    daruma_str owner; /* the account of the key, else the key */
+} scene;
+
+/* Which of its scripted answers a model gives now. */
+static const scripted *script_now(const script_model *m)
 {
+    int64_t n = m->given;
+    for (size_t i = 0; i < m->nanswers; n -= m->answers[i++].times)
+        if (n < m->answers[i].times)
+            return &m->answers[i];
+    return NULL;
+}
+
+static scene scene_of(chaos *k, ask *q)
+{
+    scene x = {.script = k->script, .stored = k->stored, .q = q, .model = model_of(k->script, q->model)};
+    const script_key *key = key_of(k->script, q->key);
+    x.limits = x.model ? x.model->limits : (model_limits){.window = -1, .max_output = -1};
+    x.owner = key && key->account.n ? key->account : q->key;
+    if (x.model) {
+        x.manner = x.model->manner;
+        x.manner.script = script_now(x.model);
+        x.manner.number = x.model->given + 1;
+    }
+    x.limits.secret = x.manner.secret = (uint64_t)k->script->seed;
+    return x;
+}
+
+/* The window is full, and the model does not say so. */
+static plan plan_silent(const scene *x, daruma_arena *a)
+{
+    speech s = answer_say(x->q, &x->manner, ANSWER_GOOD, a);
+    if (x->limits.overflow == OVERFLOW_LENGTH) {
+        s = (speech){.input = x->limits.window, .cut = true};
+        s.text = S("");
+    }
+    answer w = answer_write(x->q, &s, a);
+    plan p = plan_good(&w);
+    p.refused = "context_length";
+    return p;
+}
+
+static plan plan_answer(const scene *x, daruma_arena *a)
+{
+    ask *q = x->q;
+    if (x->manner.summarises == SUMMARY_FAILS && q->purpose == ASK_SUMMARY)
+        return fault_plan(&fault_none, fault_find(S("server_error")), q, &x->limits, &x->manner, q->hash, a);
+    speech s = answer_say(q, &x->manner, ANSWER_GOOD, a);
+    answer w = answer_write(q, &s, a);
+    if (x->model && x->manner.script && q->purpose != ASK_SUMMARY)
+        x->model->given++;
+    if (q->stores)
+        stored_add(x->stored, q, &s, x->owner);
+    return plan_good(&w);
+}
+
+/* What a provider does with a request when nothing is wrong with the provider. */
+static plan plan_honest(const scene *x, daruma_arena *a)
+{
+    ask *q = x->q;
     refusal r = {0};
-    answer x;
+    answer w;
+    bool item, generate = q->route == ROUTE_GENERATE;
     if (q->route == ROUTE_NONE)
         r = refuse_path(q, a);
-    else if (q->route == ROUTE_GENERATE || q->route == ROUTE_COUNT)
-        r = validate(q, limits, a);
-    if (!r.status && q->route != ROUTE_NONE && q->route != ROUTE_MODELS && s->nmodels && !model_of(s, q->model))
+    daruma_str lost =
+        generate && q->ok && q->wire == WIRE_RESPONSES ? stored_find(x->stored, q, x->owner, &item, a) : S("");
+    if (lost.n)
+        r = refuse_stored(lost, item, a);
+    else if (generate || q->route == ROUTE_COUNT)
+        r = validate(q, &x->limits, a);
+    if (!r.status && q->route != ROUTE_NONE && q->route != ROUTE_MODELS && x->script->nmodels && !x->model)
         r = refuse_model(q, a);
     if (r.status)
         return plan_refusal(q, &r, a);
-    if (q->route == ROUTE_MODELS) {
-        x = list_models(s, q, a);
-    } else if (q->route == ROUTE_EMBEDDINGS) {
-        x = answer_embeddings(q, a);
-    } else if (q->route == ROUTE_COUNT) {
-        x = answer_count(q, a);
-    } else {
-        speech said = answer_speech(q, ANSWER_GOOD, a);
-        x = answer_write(q, &said, a);
-    }
-    return plan_good(&x);
+    if (generate && validate_overflows(q, &x->limits))
+        return plan_silent(x, a);
+    if (generate)
+        return plan_answer(x, a);
+    if (q->route == ROUTE_MODELS)
+        w = list_models(x->script, q, a);
+    else if (q->route == ROUTE_EMBEDDINGS)
+        w = answer_embeddings(q, a);
+    else
+        w = answer_count(q, a);
+    return plan_good(&w);
 }
 
 /* The key first, as providers do; then the faults; then what the request itself deserves. */
-static plan make_plan(chaos *k, const ask *q, const fault **f, bool *good, daruma_arena *a)
+static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_arena *a)
 {
-    static const model_limits endless = {.window = -1, .max_output = -1};
-    const script_model *m = model_of(k->script, q->model);
-    const model_limits *limits = m ? &m->limits : &endless;
+    scene x = scene_of(k, q);
     const fault_kind *kind = NULL;
     refusal r = validate_key(q, k->script->nkeys == 0 || key_of(k->script, q->key), a);
     *f = r.status ? NULL : pick_fault(k, q, &kind);
     if (r.status)
         return plan_refusal(q, &r, a);
     if (!*f) {
-        plan p = plan_honest(k->script, q, limits, a);
+        plan p = plan_honest(&x, a);
         *good = p.a.status == 200;
         return p;
     }
-    plan p = fault_plan(*f, kind, q, limits, q->hash ^ k->number, a);
+    plan p = fault_plan(*f, kind, q, &x.limits, &x.manner, q->hash ^ k->number, a);
     if (harmless(kind)) { /* it slows the honest answer, which may be a refusal, and changes nothing else */
-        plan honest = plan_honest(k->script, q, limits, a);
+        plan honest = plan_honest(&x, a);
         *good = honest.a.status == 200 && p.a.status == 200;
-        if (honest.a.status != 200) {
+        if (honest.a.status != 200 || honest.refused) {
             honest.delay = p.delay;
             return honest;
         }
@@ -236,6 +308,8 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     say(k, &b);
 }
 
+static const char *const purposes[ASK_PURPOSES] = {"turn", "continue", "summary"};
+
 static void count_call(chaos *k, const ask *q, const plan *p, const fault *f, daruma_arena *a)
 {
     report *r = &k->report;
@@ -256,8 +330,14 @@ static void count_call(chaos *k, const ask *q, const plan *p, const fault *f, da
         tally_add(&r->models, q->model);
     if (f)
         tally_add(&r->faults, str_of(p->name));
-    else if (p->a.status != 200)
+    if (p->refused) {
         r->refused++;
+        tally_add(&r->refusals, str_of(p->refused));
+    }
+    if (q->route == ROUTE_GENERATE)
+        tally_add(&r->purposes, str_of(purposes[q->purpose]));
+    if (q->route == ROUTE_GENERATE && q->tokens > r->largest)
+        r->largest = q->tokens;
     if (q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS)
         report_body(r, q->hash);
 }
@@ -282,7 +362,7 @@ static void on_done(void *user, bool whole)
     live_end(l);
 }
 
-static void answer_call(chaos *k, call *c, const ask *q)
+static void answer_call(chaos *k, call *c, ask *q)
 {
     const fault *f = NULL;
     live *l = calloc(1, sizeof *l);
@@ -297,8 +377,9 @@ static void answer_call(chaos *k, call *c, const ask *q)
     count_call(k, q, &p, f, c->arena);
     say_call(k, c, q, &p, f, c->arena);
     c->user = l;
-    daruma_str keepalive =
-        q->wire == WIRE_MESSAGES ? S("event: ping\ndata: {\"type\": \"ping\"}\n\n") : S(": keep-alive\n\n");
+    daruma_str keepalive = q->wire == WIRE_MESSAGES ? S("event: ping\ndata: {\"type\": \"ping\"}\n\n")
+                           : q->array               ? S("\n")
+                                                    : S(": keep-alive\n\n");
     if (!play_start(k->loop, c, &p, keepalive, on_done, l, &l->play)) {
         live_end(l);
         call_abort(c);
@@ -323,6 +404,8 @@ static void reset(chaos *k)
     k->dice = (uint64_t)k->script->seed;
     for (size_t i = 0; i < k->script->nfaults; i++)
         k->script->faults[i].met = k->script->faults[i].hit = 0;
+    for (size_t i = 0; i < k->script->nmodels; i++)
+        k->script->models[i].given = 0;
 }
 
 static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
@@ -443,7 +526,11 @@ chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, ch
     static const server_ops ops = {on_request, on_gone, on_drained, on_connect};
     static const server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = CONNECTIONS_MAX};
     chaos *k = calloc(1, sizeof *k);
-    if (!k || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {
+    if (k && !(k->stored = stored_new()))
+        snprintf(why, 256, "out of memory");
+    if (!k || !k->stored || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {
+        if (k)
+            stored_free(k->stored);
         free(k);
         script_drop(script_);
         return NULL;
@@ -472,5 +559,6 @@ void chaos_close(chaos *k)
     server_close(k->server);
     script_drop(k->script);
     report_done(&k->report);
+    stored_free(k->stored);
     free(k);
 }

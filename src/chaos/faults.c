@@ -1,4 +1,5 @@
 #include "chaos/faults.h"
+#include "chaos/speak.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -46,112 +47,14 @@ const fault_kind fault_kinds[] = {
     {"delay",               FAULT_DELAY,   .main = "delay", .words = "late, but fine"},
     {"cut_short",           FAULT_TWIST, ANSWER_CUT_SHORT,     .words = "the model stops at its output limit"},
     {"filtered",            FAULT_TWIST, ANSWER_FILTERED,      .words = "the model's answer is withheld: finish reason content_filter or refusal"},
-    {"bad_arguments",       FAULT_TWIST, ANSWER_BAD_ARGUMENTS, .words = "tool calls come with broken JSON"},
-    {"bad_tool",            FAULT_TWIST, ANSWER_BAD_TOOL,      .words = "the model calls a tool that nobody offered"},
+    {"bad_arguments",       FAULT_TWIST, ANSWER_BAD_ARGUMENTS, .main = "form",
+     .forms = {"unclosed", "trailing_comma", "single_quotes", "fenced", "literals", "length", "wrong_type", "empty"},
+     .words = "tool calls come with broken or unfit arguments; length: cut there by the output limit"},
+    {"bad_tool",            FAULT_TWIST, ANSWER_BAD_TOOL, .main = "form", .forms = {"unknown", "misspelt"},
+     .words = "the model calls a tool that nobody offered"},
 };
 const size_t nfault_kinds = sizeof fault_kinds / sizeof *fault_kinds;
 
-/* What the providers say. Row: kind, wire, status, type, code, parameter, text. Chat's row serves Responses where that
- * has none of its own. In braces: what the request fills in. */
-static const struct {
-    const char *kind;
-    wire wire;
-    int status;
-    const char *type, *code, *param, *text;
-} texts[] = {
-    {"rate_limit", WIRE_CHAT, 429, "tokens", "rate_limit_exceeded", NULL,
-     "Rate limit reached for {model} in organization org-chaos on tokens per min (TPM): Limit 30000, Used 29700, Requested "
-     "400. Please try again in {retry}. Visit https://platform.openai.com/account/rate-limits to learn more."},
-    {"rate_limit", WIRE_MESSAGES, 429, "rate_limit_error", NULL, NULL,
-     "This request would exceed the rate limit for your organization of 30,000 input tokens per minute. For details, refer "
-     "to: https://docs.anthropic.com/en/api/rate-limits. You can see the response headers for current usage. Please reduce "
-     "the prompt length or the maximum tokens requested, or try again later. You may also contact sales at "
-     "https://www.anthropic.com/contact-sales to discuss your options for a rate limit increase."},
-    {"quota", WIRE_CHAT, 429, "insufficient_quota", "insufficient_quota", NULL,
-     "You exceeded your current quota, please check your plan and billing details. For more information on this error, read "
-     "the docs: https://platform.openai.com/docs/guides/error-codes/api-errors."},
-    {"quota", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase "
-     "credits."},
-    {"overloaded", WIRE_CHAT, 503, "server_error", NULL, NULL,
-     "The engine is currently overloaded, please try again later"},
-    {"overloaded", WIRE_RESPONSES, 503, "service_unavailable_error", "server_is_overloaded", NULL,
-     "Our servers are currently overloaded. Please try again later."},
-    {"overloaded", WIRE_MESSAGES, 529, "overloaded_error", NULL, NULL, "Overloaded"},
-    {"server_error", WIRE_CHAT, 500, "server_error", NULL, NULL,
-     "The server had an error processing your request. Sorry about that! You can retry your request, or contact us through "
-     "our help center at help.openai.com if you keep seeing this error."},
-    {"server_error", WIRE_RESPONSES, 500, "server_error", "server_error", NULL,
-     "An error occurred while processing your request. You can retry your request, or contact us through our help center at "
-     "help.openai.com if the error persists."},
-    {"server_error", WIRE_MESSAGES, 500, "api_error", NULL, NULL, "Internal server error"},
-    {"auth", WIRE_CHAT, 401, "invalid_request_error", "invalid_api_key", NULL,
-     "Incorrect API key provided: {key}***. You can find your API key at https://platform.openai.com/account/api-keys."},
-    {"auth", WIRE_MESSAGES, 401, "authentication_error", NULL, NULL, "invalid x-api-key"},
-    {"permission", WIRE_CHAT, 403, "request_forbidden", "unsupported_country_region_territory", NULL,
-     "Country, region, or territory not supported"},
-    {"permission", WIRE_MESSAGES, 403, "permission_error", NULL, NULL,
-     "Your API key does not have permission to use the specified resource."},
-    {"model_not_found", WIRE_CHAT, 404, "invalid_request_error", "model_not_found", NULL,
-     "The model `{model}` does not exist or you do not have access to it."},
-    {"model_not_found", WIRE_MESSAGES, 404, "not_found_error", NULL, NULL, "model: {model}"},
-    {"context_length", WIRE_CHAT, 400, "invalid_request_error", "context_length_exceeded", "messages",
-     "This model's maximum context length is {window} tokens. However, your messages resulted in {tokens} tokens. Please "
-     "reduce the length of the messages."},
-    {"context_length", WIRE_RESPONSES, 400, "invalid_request_error", "context_length_exceeded", "input",
-     "Your input exceeds the context window of this model. Please adjust your input and try again."},
-    {"context_length", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "prompt is too long: {tokens} tokens > {window} maximum"},
-    {"output_limit", WIRE_CHAT, 400, "invalid_request_error", "invalid_value", "max_tokens",
-     "max_tokens is too large: {output}. This model supports at most {output_max} completion tokens, whereas you provided "
-     "{output}."},
-    {"output_limit", WIRE_RESPONSES, 400, "invalid_request_error", "integer_above_max_value", "max_output_tokens",
-     "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= {output_max}, but got {output} instead."},
-    {"output_limit", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "max_tokens: {output} > {output_max}, which is the maximum allowed number of output tokens for {model}"},
-    {"request_too_large", WIRE_CHAT, 413, "server_error", NULL, NULL,
-     "413: Maximum content size limit (26214400) exceeded (26428490 bytes read)"},
-    {"request_too_large", WIRE_MESSAGES, 413, "request_too_large", NULL, NULL, "Request exceeds the maximum size"},
-    {"orphan_tool_call", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[2].role",
-     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The "
-     "following tool_call_ids did not have response messages: call_chaos01"},
-    {"orphan_tool_call", WIRE_RESPONSES, 400, "invalid_request_error", NULL, "input",
-     "No tool output found for function call call_chaos01."},
-    {"orphan_tool_call", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_chaos01. Each `tool_use` "
-     "block must have a corresponding `tool_result` block in the next message."},
-    {"orphan_tool_result", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[2].role",
-     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."},
-    {"orphan_tool_result", WIRE_RESPONSES, 400, "invalid_request_error", NULL, "input",
-     "No tool call found for function call output with call_id call_chaos01."},
-    {"orphan_tool_result", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_chaos01. Each `tool_result` block "
-     "must have a corresponding `tool_use` block in the previous message."},
-    {"invalid_parameter", WIRE_CHAT, 400, "invalid_request_error", "unsupported_parameter", "temperature",
-     "Unsupported parameter: 'temperature' is not supported with this model."},
-    {"invalid_parameter", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "temperature: Extra inputs are not permitted"},
-    {"invalid_tool_schema", WIRE_CHAT, 400, "invalid_request_error", "invalid_function_parameters",
-     "tools[0].function.parameters",
-     "Invalid schema for function 'chaos': In context=(), 'additionalProperties' is required to be supplied and to be false."},
-    {"invalid_tool_schema", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12"},
-    {"invalid_message", WIRE_CHAT, 400, "invalid_request_error", NULL, "messages.[1].content",
-     "Invalid value for 'content': expected a string, got null."},
-    {"invalid_message", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "messages.1: all messages must have non-empty content except for the optional final assistant message"},
-    {"content_filter", WIRE_CHAT, 400, "invalid_request_error", "invalid_prompt", NULL,
-     "Invalid prompt: your prompt was flagged as potentially violating our usage policy. Please try again with a different "
-     "prompt: https://platform.openai.com/docs/guides/reasoning#advice-on-prompting"},
-    {"content_filter", WIRE_MESSAGES, 400, "invalid_request_error", NULL, NULL,
-     "Output blocked by content filtering policy"},
-    {"unprocessable", WIRE_CHAT, 422, "invalid_request_error", NULL, NULL,
-     "The request was well-formed but could not be processed."},
-    {"unprocessable", WIRE_MESSAGES, 422, "invalid_request_error", NULL, NULL,
-     "The request was well-formed but could not be processed."},
-    {"status", WIRE_CHAT, 500, "error", NULL, NULL, "The request failed."},
-    {"status", WIRE_MESSAGES, 500, "error", NULL, NULL, "The request failed."},
-};
 // clang-format on
 
 const fault fault_none = {.stream = -1,
@@ -161,6 +64,8 @@ const fault fault_none = {.stream = -1,
                           .after_events = -1,
                           .after_bytes = -1,
                           .after_wire_bytes = -1,
+                          .after_pieces = -1,
+                          .asks = -1,
                           .hold = -1,
                           .every = -1,
                           .delay = -1};
@@ -219,23 +124,37 @@ static daruma_str fill_in(const char *text, const fault *f, const ask *q, const 
     return buf_str(&b);
 }
 
+/* Google says in details how long to wait. */
+static daruma_str retry_details(const fault *f, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
+    size_t from = b.n;
+    put_retry(&b, f);
+    if (str_eq(str_from(buf_str(&b), from), S("200ms"))) {
+        b.n = from;
+        BUF_LIT(&b, "0.2s");
+    }
+    BUF_LIT(&b, "\"}]");
+    return buf_str(&b);
+}
+
 static refusal error_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, daruma_arena *a)
 {
-    size_t row = 0, n = sizeof texts / sizeof *texts;
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(str_of(texts[i].kind), str_of(k->name)) &&
-            (texts[i].wire == q->wire || (texts[i].wire == WIRE_CHAT && q->wire == WIRE_RESPONSES))) {
-            row = i;
-            if (texts[i].wire == q->wire)
-                break;
-        }
-    return (refusal){
-        .status = f->status > 0 ? (int)f->status : texts[row].status,
-        .type = str_of(texts[row].type),
-        .code = str_of(texts[row].code),
-        .param = str_of(texts[row].param),
-        .message = f->message.n ? f->message : fill_in(texts[row].text, f, q, m, a),
+    const fault_text *t = fault_text_of(str_of(k->name), q->wire);
+    refusal r = {
+        .status = f->status > 0 ? (int)f->status : t->status,
+        .type = str_of(t->type),
+        .code = str_of(t->code),
+        .param = str_of(t->param),
+        .message = f->message.n ? f->message : fill_in(t->text, f, q, m, a),
+        .kind = k->name,
     };
+    if (q->wire == WIRE_GEMINI && strcmp(k->name, "rate_limit") == 0)
+        r.details = retry_details(f, a);
+    if (q->wire == WIRE_GEMINI && f->status > 0) /* another status has another name */
+        r.type = (daruma_str){0};
+    return r;
 }
 
 /* ---- odd bodies -------------------------------------------------------------------------------------- */
@@ -253,32 +172,32 @@ static answer html_page(int status, daruma_arena *a)
     return x;
 }
 
-static answer good_answer(const ask *q, answer_twist twist, daruma_arena *a)
+static answer good_answer(const ask *q, const manner *how, answer_twist twist, daruma_arena *a)
 {
     if (q->route == ROUTE_EMBEDDINGS)
         return answer_embeddings(q, a);
     if (q->route == ROUTE_COUNT)
         return answer_count(q, a);
-    speech s = answer_speech(q, twist, a);
+    speech s = answer_say(q, how, twist, a);
     return answer_write(q, &s, a);
 }
 
-static answer empty_answer(const ask *q, daruma_str form, daruma_arena *a)
+static answer empty_answer(const ask *q, const manner *how, daruma_str form, daruma_arena *a)
 {
     if (str_eq(form, S("choices")))
-        return good_answer(q, ANSWER_CHOICELESS, a);
+        return good_answer(q, how, ANSWER_CHOICELESS, a);
     if (str_eq(form, S("text")))
-        return good_answer(q, ANSWER_NOTHING, a);
-    answer x = good_answer(q, ANSWER_GOOD, a);
+        return good_answer(q, how, ANSWER_NOTHING, a);
+    answer x = good_answer(q, how, ANSWER_GOOD, a);
     x.body.n = x.nends = 0;
     if (str_eq(form, S("body")))
         x.stream = false;
     return x;
 }
 
-static answer broken_answer(const ask *q, daruma_str form, daruma_arena *a)
+static answer broken_answer(const ask *q, const manner *how, daruma_str form, daruma_arena *a)
 {
-    answer x = good_answer(q, ANSWER_GOOD, a);
+    answer x = good_answer(q, how, ANSWER_GOOD, a);
     if (str_eq(form, S("content_type"))) {
         answer page = html_page(200, a);
         answer_header(&page, S("content-type"), answer_header_of(&x, S("content-type")));
@@ -383,10 +302,32 @@ plan plan_good(const answer *x)
     return (plan){.a = *x, .name = "ok", .stop_at = x->body.n, .hold = -1};
 }
 
+/* Behind some pieces of a part of a stream, half of them unless said. False: it has none. */
+static bool place_behind(const fault *f, const answer *x, size_t *ret)
+{
+    answer_part part = f->within ? (answer_part)f->within : ANSWER_TEXT;
+    size_t n = 0, seen = 0;
+    for (size_t i = 0; i < x->nends; i++)
+        n += x->pieces && x->pieces[i] == part;
+    size_t want = f->after_pieces >= 0 ? (size_t)f->after_pieces : (n + 1) / 2;
+    for (size_t i = 0; i < x->nends && n; i++) {
+        if (x->pieces[i] != part)
+            continue;
+        if (want == 0)
+            return *ret = i ? x->ends[i - 1] : 0, true;
+        if (++seen == want || seen == n)
+            return *ret = x->ends[i], true;
+    }
+    return false;
+}
+
 /* Where in the body something happens: as the script says, else behind `events` of a stream (-1: half of them).
  * A body without events breaks in its middle. */
 static size_t place_in(const fault *f, const answer *x, int64_t events)
 {
+    size_t at;
+    if ((f->within || f->after_pieces >= 0) && place_behind(f, x, &at))
+        return at;
     if (f->after_bytes >= 0)
         return (uint64_t)f->after_bytes < x->body.n ? (size_t)f->after_bytes : x->body.n;
     if (f->after_events >= 0)
@@ -400,9 +341,9 @@ static size_t place_in(const fault *f, const answer *x, int64_t events)
 }
 
 /* The error inside a 200: behind some events of the stream that had begun, or as the body. */
-static answer in_band(const fault *f, const refusal *r, const ask *q, uint64_t id, daruma_arena *a)
+static answer in_band(const fault *f, const refusal *r, const ask *q, const manner *how, uint64_t id, daruma_arena *a)
 {
-    answer x = good_answer(q, ANSWER_GOOD, a);
+    answer x = good_answer(q, how, ANSWER_GOOD, a);
     if (!x.stream) {
         answer e = answer_refusal(q->wire, r, id, a);
         e.status = 200;
@@ -411,7 +352,13 @@ static answer in_band(const fault *f, const refusal *r, const ask *q, uint64_t i
     daruma_buf b = buf_in(a);
     size_t at = place_in(f, &x, 1);
     buf_put(&b, str_sub(x.body, 0, at));
-    answer_refusal_events(&b, q->wire, r, id);
+    if (q->array) {
+        buf_putz(&b, b.n ? ",\r\n" : "[");
+        gemini_refusal(&b, r);
+        BUF_LIT(&b, "]");
+    } else {
+        answer_refusal_events(&b, q->wire, r, id);
+    }
     x.body = buf_str(&b);
     while (x.nends && x.ends[x.nends - 1] > at)
         x.nends--;
@@ -420,21 +367,23 @@ static answer in_band(const fault *f, const refusal *r, const ask *q, uint64_t i
     return x;
 }
 
-static answer answer_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, uint64_t id,
-                        daruma_arena *a)
+static answer answer_of(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, const manner *how,
+                        uint64_t id, daruma_arena *a)
 {
     daruma_str form = f->form.n ? f->form : str_of(k->forms[0]);
     if (k->effect == FAULT_ERROR) {
         refusal r = error_of(f, k, q, m, a);
-        return f->in_band ? in_band(f, &r, q, id, a) : answer_refusal(q->wire, &r, id, a);
+        return f->in_band ? in_band(f, &r, q, how, id, a) : answer_refusal(q->wire, &r, id, a);
     }
     if (k->effect == FAULT_HTML)
         return html_page(f->status > 0 ? (int)f->status : 502, a);
     if (k->effect == FAULT_EMPTY)
-        return empty_answer(q, form, a);
+        return empty_answer(q, how, form, a);
     if (k->effect == FAULT_BROKEN)
-        return broken_answer(q, form, a);
-    return good_answer(q, k->twist, a);
+        return broken_answer(q, how, form, a);
+    manner twisted = *how;
+    twisted.form = form;
+    return good_answer(q, &twisted, k->twist, a);
 }
 
 /* What happens to the answer on its way, and where. */
@@ -458,7 +407,7 @@ static void set_act(plan *p, const fault *f, const fault_kind *k)
         p->act = acts[i].act;
         p->hold = f->hold >= 0 ? f->hold : acts[i].hold;
         p->every = f->every >= 0 ? f->every : acts[i].every;
-        bool placed = f->after_bytes >= 0 || f->after_events >= 0;
+        bool placed = f->after_bytes >= 0 || f->after_events >= 0 || f->after_pieces >= 0 || f->within;
         if (p->act != PLAN_END)
             p->stop_at = p->raw ? (size_t)f->after_wire_bytes : place_in(f, &p->a, acts[i].events);
         p->no_head = (p->act == PLAN_HANG || p->act == PLAN_RESET) && !placed && !p->raw;
@@ -470,9 +419,10 @@ static void set_act(plan *p, const fault *f, const fault_kind *k)
         p->every = f->every;
 }
 
-plan fault_plan(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, uint64_t id, daruma_arena *a)
+plan fault_plan(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, const manner *how,
+                uint64_t id, daruma_arena *a)
 {
-    answer x = answer_of(f, k, q, m, id, a);
+    answer x = answer_of(f, k, q, m, how, id, a);
     if (f->status > 0 && k->effect != FAULT_ERROR && k->effect != FAULT_HTML)
         x.status = (int)f->status;
     for (size_t i = 0; i < f->nheaders; i++)

@@ -36,6 +36,16 @@ typedef struct fault_kind {
     const char *words;              /* one sentence for --list and the manual */
 } fault_kind;
 
+/* How a provider says an error. */
+typedef struct fault_text {
+    const char *kind;
+    wire wire;
+    int status;
+    const char *type, *code, *param, *text;
+} fault_text;
+
+const fault_text *fault_text_of(daruma_str kind, wire w); /* the first row for a kind that has none */
+
 extern const fault_kind fault_kinds[];
 extern const size_t nfault_kinds;
 const fault_kind *fault_find(daruma_str name); /* NULL: unknown */
@@ -45,6 +55,7 @@ typedef struct fault {
     /* which calls */
     daruma_str model, key, account, path; /* empty: any. A `*` at the end stands for anything */
     int stream;                           /* 1 streams only, 0 others only, -1 any */
+    int asks;                             /* only requests for this: ask_purpose; -1 any */
     /* how many of them */
     int64_t skip, times; /* leaves the first so many alone; then hits so many */
     int64_t rate;        /* thousandths of the calls; -1: all */
@@ -58,6 +69,8 @@ typedef struct fault {
     daruma_str message; /* instead of the provider's text */
     daruma_str form;
     int64_t after_events, after_bytes, after_wire_bytes; /* events, body bytes, or bytes from the status line on */
+    int within;                                          /* answer_part; 0 not said */
+    int64_t after_pieces;                                /* of that part, of the text unless said */
     daruma_ms hold;                                      /* `for` */
     daruma_ms every, delay;
     bool in_band; /* the error comes inside a 200 */
@@ -73,11 +86,12 @@ typedef enum plan_act { PLAN_END, PLAN_CUT, PLAN_RESET, PLAN_EOF, PLAN_HANG, PLA
 
 typedef struct plan {
     answer a;
-    const char *name; /* what was done, or "ok" */
-    bool raw;         /* a.body is the answer as it goes over the wire, head and framing included */
-    bool no_head;     /* `act` comes before even the head */
-    daruma_ms delay;  /* before anything */
-    size_t stop_at;   /* `act` comes when so many bytes of the body are out */
+    const char *name;    /* what was done, or "ok" */
+    const char *refused; /* the kind of what was wrong with the request; NULL: nothing was */
+    bool raw;            /* a.body is the answer as it goes over the wire, head and framing included */
+    bool no_head;        /* `act` comes before even the head */
+    daruma_ms delay;     /* before anything */
+    size_t stop_at;      /* `act` comes when so many bytes of the body are out */
     plan_act act;
     daruma_ms hold;  /* of PLAN_HANG, PLAN_STALL, PLAN_PINGS; -1 for ever */
     daruma_ms every; /* between two bytes or events; 0 all at once */
@@ -85,6 +99,7 @@ typedef struct plan {
 } plan;
 
 /* What a request gets when fault `f` does `k` to it; `good` is its answer otherwise. Pure; lives in `a`. */
-plan fault_plan(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, uint64_t id, daruma_arena *a);
+plan fault_plan(const fault *f, const fault_kind *k, const ask *q, const model_limits *m, const manner *how,
+                uint64_t id, daruma_arena *a);
 plan plan_good(const answer *x);
 #endif

@@ -69,7 +69,8 @@ void report_init(report *r, daruma_ms now)
 
 void report_done(report *r)
 {
-    tally *const all[] = {&r->models, &r->answered_models, &r->keys, &r->faults, &r->paths, &r->statuses};
+    tally *const all[] = {&r->models, &r->answered_models, &r->keys,     &r->faults,
+                          &r->paths,  &r->statuses,        &r->refusals, &r->purposes};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tally_done(all[i]);
     free(r->bodies);
@@ -144,6 +145,7 @@ void report_json(const report *r, daruma_ms now, daruma_buf *b)
     number(b, "noticed_ms", r->noticed_ms);
     number(b, "max_calls_per_request", r->most_calls);
     number(b, "requests", (int64_t)r->nbodies);
+    number(b, "largest_tokens", r->largest);
     number(b, "ms", now - r->began);
     tally_json(b, "models", &r->models);
     tally_json(b, "answered_models", &r->answered_models);
@@ -151,6 +153,8 @@ void report_json(const report *r, daruma_ms now, daruma_buf *b)
     tally_json(b, "faults", &r->faults);
     tally_json(b, "paths", &r->paths);
     tally_json(b, "statuses", &r->statuses);
+    tally_json(b, "refusals", &r->refusals);
+    tally_json(b, "asks", &r->purposes);
     buf_putc(b, '}');
 }
 
@@ -186,6 +190,14 @@ static int64_t actual(const report *r, const expect *e)
         return r->aborted;
     case EXPECT_MOST:
         return r->most_calls;
+    case EXPECT_REFUSED:
+        return e->subject.n ? tally_of(&r->refusals, e->subject) : r->refused;
+    case EXPECT_ASKS:
+        return e->subject.n ? tally_of(&r->purposes, e->subject) : r->calls;
+    case EXPECT_STATUSES:
+        return e->subject.n ? tally_of(&r->statuses, e->subject) : r->calls;
+    case EXPECT_LARGEST:
+        return r->largest;
     }
     return 0;
 }
@@ -242,4 +254,6 @@ void report_text(const report *r, daruma_ms now, daruma_buf *b)
     tally_text(b, "keys", &r->keys);
     tally_text(b, "faults", &r->faults);
     tally_text(b, "statuses", &r->statuses);
+    tally_text(b, "refused", &r->refusals);
+    tally_text(b, "asked for", &r->purposes);
 }

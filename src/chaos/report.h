@@ -16,7 +16,8 @@ typedef struct tally {
 typedef struct report {
     int64_t calls;    /* to the provider; questions to /chaos/ are not counted */
     int64_t answered; /* well, to their end: status 200, nothing done to them that a client would see as a failure */
-    int64_t refused;  /* because of what they said */
+    int64_t refused;  /* because of what they said, be it silently */
+    int64_t largest;  /* tokens of the largest request to a model */
     int64_t open;     /* still under way */
     int64_t most_open;
     int64_t aborted;            /* the client left before the end */
@@ -24,7 +25,7 @@ typedef struct report {
     daruma_ms mark;             /* when POST /chaos/mark came; -1 none */
     daruma_ms noticed_ms;       /* from that mark to the next abort noticed; -1 none */
     daruma_ms began;
-    tally models, answered_models, keys, faults, paths, statuses;
+    tally models, answered_models, keys, faults, paths, statuses, refusals, purposes;
     struct body_count {
         uint64_t hash;
         int64_t n;

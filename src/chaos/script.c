@@ -1,3 +1,4 @@
+#include "chaos/script_values.h"
 #include "chaos/script.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -10,182 +11,9 @@
 #include <stdlib.h>
 #include <yaml.h>
 
-typedef struct reader {
-    yaml_document_t *doc;
-    daruma_arena *a;
-    script_error *err;
-} reader;
-
-/* How the value of an option is read. */
-typedef enum option_type {
-    OPT_TEXT,    /* daruma_str */
-    OPT_COUNT,   /* int64_t, not negative */
-    OPT_SHARE,   /* int64_t: 0.2 is 200 thousandths */
-    OPT_TIME,    /* daruma_ms: 500ms, 2s */
-    OPT_BOOL,    /* bool */
-    OPT_EITHER,  /* int: true is 1, false 0 */
-    OPT_HEADERS, /* the fault's headers */
-    OPT_KINDS,   /* the fault's kinds */
-} option_type;
-
-typedef struct option {
-    const char *name;
-    option_type type;
-    size_t at; /* offset of the field */
-    const char *words;
-} option;
-
-// clang-format off
-#define AT(type, field) offsetof(type, field)
-static const option fault_options[] = {
-    {"kind",             OPT_KINDS,   0,                            "what happens: a name, or a list of which one is drawn"},
-    {"model",            OPT_TEXT,    AT(fault, model),             "only calls for this model; a * at the end stands for anything"},
-    {"key",              OPT_TEXT,    AT(fault, key),               "only calls with this key"},
-    {"account",          OPT_TEXT,    AT(fault, account),           "only calls with a key of this account"},
-    {"path",             OPT_TEXT,    AT(fault, path),              "only calls to this path"},
-    {"stream",           OPT_EITHER,  AT(fault, stream),            "true: only streams; false: only others"},
-    {"skip",             OPT_COUNT,   AT(fault, skip),              "leaves so many fitting calls alone first"},
-    {"times",            OPT_COUNT,   AT(fault, times),             "hits so many calls, then no more"},
-    {"rate",             OPT_SHARE,   AT(fault, rate),              "hits this share of the calls: 0.2"},
-    {"status",           OPT_COUNT,   AT(fault, status),            "the status to answer with"},
-    {"headers",          OPT_HEADERS, 0,                            "headers to set: { retry-after: \"1\" }"},
-    {"message",          OPT_TEXT,    AT(fault, message),           "the text of the error, instead of the provider's"},
-    {"form",             OPT_TEXT,    AT(fault, form),              "which form of the kind; see --list"},
-    {"in_band",          OPT_BOOL,    AT(fault, in_band),           "true: the error comes inside a 200"},
-    {"after_events",     OPT_COUNT,   AT(fault, after_events),      "it happens behind so many events of the stream"},
-    {"after_bytes",      OPT_COUNT,   AT(fault, after_bytes),       "it happens behind so many bytes of the body"},
-    {"after_wire_bytes", OPT_COUNT,   AT(fault, after_wire_bytes),  "... of the answer, head and framing included"},
-    {"for",              OPT_TIME,    AT(fault, hold),              "how long it lasts: 40s"},
-    {"every",            OPT_TIME,    AT(fault, every),             "time between two bytes or events: 20ms"},
-    {"delay",            OPT_TIME,    AT(fault, delay),             "time before the answer begins"},
-};
-static const option model_options[] = {
-    {"window",     OPT_COUNT, AT(script_model, limits.window),     "tokens, input and output together"},
-    {"max_output", OPT_COUNT, AT(script_model, limits.max_output), "tokens"},
-    {"alternate",  OPT_BOOL,  AT(script_model, limits.alternate),  "user and assistant must take turns"},
-};
-static const option key_options[] = {
-    {"account", OPT_TEXT, AT(script_key, account), "who it belongs to"},
-    {"name",    OPT_TEXT, AT(script_key, name),    "what reports call it"},
-};
-/* What can be expected; whether it may be said of each model or kind; what a bare number means. */
-static const struct { const char *name; expect_what what; bool each; const char *bare; } expect_rows[] = {
-    {"calls",                 EXPECT_CALLS,    true,  "=="},
-    {"answered",              EXPECT_ANSWERED, true,  "=="},
-    {"faults",                EXPECT_FAULTS,   true,  "=="},
-    {"aborted",               EXPECT_ABORTED,  false, "=="},
-    {"max_calls_per_request", EXPECT_MOST,     false, "<="},
-};
-// clang-format on
-#define COUNT(table) (sizeof table / sizeof *table)
-
-const char *script_fault_key(size_t i, const char **words)
+static bool read_headers(reader *r, const yaml_node_t *v, void *into)
 {
-    if (i >= COUNT(fault_options))
-        return NULL;
-    if (words)
-        *words = fault_options[i].words;
-    return fault_options[i].name;
-}
-
-/* ---- errors and nodes --------------------------------------------------------------------------------- */
-
-static bool wrong(reader *r, const yaml_node_t *n, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static bool wrong(reader *r, const yaml_node_t *n, const char *fmt, ...)
-{
-    va_list ap;
-    if (r->err->text[0])
-        return false; /* the first one counts */
-    r->err->line = n ? (int)n->start_mark.line + 1 : 0;
-    r->err->column = n ? (int)n->start_mark.column + 1 : 0;
-    va_start(ap, fmt);
-    vsnprintf(r->err->text, sizeof r->err->text, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
-static daruma_str text_of(const yaml_node_t *n)
-{
-    if (n->type != YAML_SCALAR_NODE)
-        return (daruma_str){0};
-    return (daruma_str){(const char *)n->data.scalar.value, n->data.scalar.length};
-}
-
-static yaml_node_t *node(reader *r, int id)
-{
-    return yaml_document_get_node(r->doc, id);
-}
-
-static size_t pairs_of(const yaml_node_t *map)
-{
-    return (size_t)(map->data.mapping.pairs.top - map->data.mapping.pairs.start);
-}
-
-static void pair(reader *r, const yaml_node_t *map, size_t i, yaml_node_t **key, yaml_node_t **value)
-{
-    *key = node(r, map->data.mapping.pairs.start[i].key);
-    *value = node(r, map->data.mapping.pairs.start[i].value);
-}
-
-/* How far a name is from what was written; one that only goes on differently is near. */
-static size_t far_from(daruma_str word, daruma_str name, size_t max)
-{
-    return word.n >= 3 && str_starts(name, word) ? 1 : str_distance(word, name, max);
-}
-
-/* "unknown key `tims`; did you mean `times`?" */
-static bool unknown(reader *r, const yaml_node_t *at, const char *what, const char *const *names, size_t n)
-{
-    daruma_str word = text_of(at);
-    size_t best = STR_NONE, least = word.n < 6 ? word.n / 2 + 1 : 4;
-    for (size_t i = 0; i < n; i++) {
-        size_t d = far_from(word, str_of(names[i]), 3);
-        if (d < least) {
-            least = d;
-            best = i;
-        }
-    }
-    if (best != STR_NONE)
-        return wrong(r, at, "unknown %s `" STR_FMT "`; did you mean `%s`?", what, STR_ARG(str_sub(word, 0, 60)),
-                     names[best]);
-    daruma_buf list = buf_in(r->a);
-    for (size_t i = 0; i < n && list.n < 120; i++) {
-        buf_putz(&list, i ? ", " : "");
-        buf_putz(&list, names[i]);
-    }
-    buf_putz(&list, list.n >= 120 ? ", ..." : "");
-    return wrong(r, at, "unknown %s `" STR_FMT "`; known are " STR_FMT, what, STR_ARG(str_sub(word, 0, 60)),
-                 STR_ARG(buf_str(&list)));
-}
-
-/* A mapping in which each key stands once. */
-static bool read_map(reader *r, const yaml_node_t *map, const char *wants)
-{
-    if (map->type != YAML_MAPPING_NODE)
-        return wrong(r, map, "%s", wants);
-    if (pairs_of(map) > CHAOS_NAMES_MAX)
-        return wrong(r, map, "more than %d keys", CHAOS_NAMES_MAX);
-    for (size_t i = 1; i < pairs_of(map); i++)
-        for (size_t j = 0; j < i; j++) {
-            yaml_node_t *a, *b, *value;
-            pair(r, map, i, &a, &value);
-            pair(r, map, j, &b, &value);
-            if (str_eq(text_of(a), text_of(b)))
-                return wrong(r, a, "`" STR_FMT "` stands here twice", STR_ARG(str_sub(text_of(a), 0, 60)));
-        }
-    return true;
-}
-
-/* ---- values --------------------------------------------------------------------------------------------- */
-
-static bool read_bool(daruma_str s, bool *ret)
-{
-    *ret = str_ieq(s, S("true")) || str_ieq(s, S("yes")) || str_ieq(s, S("on"));
-    return *ret || str_ieq(s, S("false")) || str_ieq(s, S("no")) || str_ieq(s, S("off"));
-}
-
-static bool read_headers(reader *r, const yaml_node_t *v, fault *f)
-{
+    fault *f = into;
     yaml_node_t *name, *value;
     if (!read_map(r, v, "`headers` wants { name: value }"))
         return false;
@@ -213,8 +41,9 @@ static bool add_kind(reader *r, const yaml_node_t *v, fault *f)
     return true;
 }
 
-static bool read_kinds(reader *r, const yaml_node_t *v, fault *f)
+static bool read_kinds(reader *r, const yaml_node_t *v, void *into)
 {
+    fault *f = into;
     if (v->type != YAML_SEQUENCE_NODE)
         return add_kind(r, v, f);
     for (yaml_node_item_t *i = v->data.sequence.items.start; i < v->data.sequence.items.top; i++)
@@ -223,82 +52,60 @@ static bool read_kinds(reader *r, const yaml_node_t *v, fault *f)
     return true;
 }
 
-static bool read_value(reader *r, const option *o, const yaml_node_t *v, void *into)
-{
-    char *to = (char *)into + o->at;
-    daruma_str s = text_of(v);
-    int64_t number;
-    bool yes;
-    if (o->type == OPT_HEADERS)
-        return read_headers(r, v, into);
-    if (o->type == OPT_KINDS)
-        return read_kinds(r, v, into);
-    if (v->type != YAML_SCALAR_NODE)
-        return wrong(r, v, "`%s` wants a plain value", o->name);
-    switch (o->type) {
-    case OPT_TEXT:
-        *(daruma_str *)(void *)to = arena_copy(r->a, s);
-        return true;
-    case OPT_COUNT:
-        return str_int(s, (int64_t *)(void *)to) ||
-               wrong(r, v, "`%s` wants a number from 0 on, not `" STR_FMT "`", o->name, STR_ARG(str_sub(s, 0, 40)));
-    case OPT_SHARE:
-        if (!date_milli(s, &number) || number > 1000)
-            return wrong(r, v, "`%s` wants a share from 0 to 1, not `" STR_FMT "`", o->name,
-                         STR_ARG(str_sub(s, 0, 40)));
-        *(int64_t *)(void *)to = number;
-        return true;
-    case OPT_TIME:
-        number = str_eq(s, S("0")) ? 0 : date_duration(s, NULL); /* of a plain number nobody knows what it counts */
-        if (number < 0)
-            return wrong(r, v, "`%s` wants a time like 500ms or 40s, not `" STR_FMT "`", o->name,
-                         STR_ARG(str_sub(s, 0, 40)));
-        *(daruma_ms *)(void *)to = number;
-        return true;
-    case OPT_BOOL:
-    case OPT_EITHER:
-        if (!read_bool(s, &yes))
-            return wrong(r, v, "`%s` wants true or false, not `" STR_FMT "`", o->name, STR_ARG(str_sub(s, 0, 40)));
-        if (o->type == OPT_BOOL)
-            *(bool *)(void *)to = yes;
-        else
-            *(int *)(void *)to = yes;
-        return true;
-    case OPT_HEADERS:
-    case OPT_KINDS:
-        break;
-    }
-    return true;
-}
+static const char *const purposes[] = {"turn", "continue", "summary", NULL};
+static const char *const parts[] = {"any", "text", "arguments", "thinking", NULL};
 
-static const option *find_option(const option *rows, size_t n, daruma_str name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(name, str_of(rows[i].name)))
-            return &rows[i];
-    return NULL;
-}
+// clang-format off
+static const option fault_options[] = {
+    {"kind",             OPT_OWN,     0,                            "what happens: a name, or a list of which one is drawn", NULL, read_kinds},
+    {"model",            OPT_TEXT,    AT(fault, model),             "only calls for this model; a * at the end stands for anything", NULL, NULL},
+    {"key",              OPT_TEXT,    AT(fault, key),               "only calls with this key", NULL, NULL},
+    {"account",          OPT_TEXT,    AT(fault, account),           "only calls with a key of this account", NULL, NULL},
+    {"path",             OPT_TEXT,    AT(fault, path),              "only calls to this path", NULL, NULL},
+    {"stream",           OPT_EITHER,  AT(fault, stream),            "true: only streams; false: only others", NULL, NULL},
+    {"asks",             OPT_CHOICE,  AT(fault, asks),              "only requests for this: turn, continue (a text that broke off), summary", purposes, NULL},
+    {"skip",             OPT_COUNT,   AT(fault, skip),              "leaves so many fitting calls alone first", NULL, NULL},
+    {"times",            OPT_COUNT,   AT(fault, times),             "hits so many calls, then no more", NULL, NULL},
+    {"rate",             OPT_SHARE,   AT(fault, rate),              "hits this share of the calls: 0.2", NULL, NULL},
+    {"status",           OPT_COUNT,   AT(fault, status),            "the status to answer with", NULL, NULL},
+    {"headers",          OPT_OWN,     0,                            "headers to set: { retry-after: \"1\" }", NULL, read_headers},
+    {"message",          OPT_TEXT,    AT(fault, message),           "the text of the error, instead of the provider's", NULL, NULL},
+    {"form",             OPT_TEXT,    AT(fault, form),              "which form of the kind; see --list", NULL, NULL},
+    {"in_band",          OPT_BOOL,    AT(fault, in_band),           "true: the error comes inside a 200", NULL, NULL},
+    {"after_events",     OPT_COUNT,   AT(fault, after_events),      "it happens behind so many events of the stream", NULL, NULL},
+    {"after_bytes",      OPT_COUNT,   AT(fault, after_bytes),       "it happens behind so many bytes of the body", NULL, NULL},
+    {"after_wire_bytes", OPT_COUNT,   AT(fault, after_wire_bytes),  "... of the answer, head and framing included", NULL, NULL},
+    {"within",           OPT_CHOICE,  AT(fault, within),            "it happens within this part of a stream: text, arguments, thinking", parts, NULL},
+    {"after_pieces",     OPT_COUNT,   AT(fault, after_pieces),      "... behind so many pieces of it; of the text unless said", NULL, NULL},
+    {"for",              OPT_TIME,    AT(fault, hold),              "how long it lasts: 40s", NULL, NULL},
+    {"every",            OPT_TIME,    AT(fault, every),             "time between two bytes or events: 20ms", NULL, NULL},
+    {"delay",            OPT_TIME,    AT(fault, delay),             "time before the answer begins", NULL, NULL},
+};
+static const option key_options[] = {
+    {"account", OPT_TEXT, AT(script_key, account), "who it belongs to", NULL, NULL},
+    {"name",    OPT_TEXT, AT(script_key, name),    "what reports call it", NULL, NULL},
+};
+/* What can be expected; whether it may be said of each model or kind; what a bare number means. */
+static const struct { const char *name; expect_what what; bool each; const char *bare; } expect_rows[] = {
+    {"calls",                 EXPECT_CALLS,    true,  "=="},
+    {"answered",              EXPECT_ANSWERED, true,  "=="},
+    {"faults",                EXPECT_FAULTS,   true,  "=="},
+    {"aborted",               EXPECT_ABORTED,  false, "=="},
+    {"refused",               EXPECT_REFUSED,  true,  "=="},
+    {"asks",                  EXPECT_ASKS,     true,  "=="},
+    {"statuses",              EXPECT_STATUSES, true,  "=="},
+    {"largest_tokens",        EXPECT_LARGEST,  false, "<="},
+    {"max_calls_per_request", EXPECT_MOST,     false, "<="},
+};
+// clang-format on
 
-/* A mapping of options into a struct. An empty value is an empty mapping. */
-static bool read_options(reader *r, const yaml_node_t *map, const option *rows, size_t n, const char *wants, void *into)
+const char *script_fault_key(size_t i, const char **words)
 {
-    yaml_node_t *key, *value;
-    const char *names[32];
-    if (map->type == YAML_SCALAR_NODE && (text_of(map).n == 0 || str_eq(text_of(map), S("~"))))
-        return true;
-    if (!read_map(r, map, wants))
-        return false;
-    for (size_t i = 0; i < n; i++)
-        names[i] = rows[i].name;
-    for (size_t i = 0; i < pairs_of(map); i++) {
-        pair(r, map, i, &key, &value);
-        const option *o = find_option(rows, n, text_of(key));
-        if (!o)
-            return unknown(r, key, "key", names, n);
-        if (!read_value(r, o, value, into))
-            return false;
-    }
-    return true;
+    if (i >= COUNT(fault_options))
+        return NULL;
+    if (words)
+        *words = fault_options[i].words;
+    return fault_options[i].name;
 }
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
@@ -372,23 +179,6 @@ static bool read_fault(reader *r, const yaml_node_t *map, fault *f)
 
 /* ---- the parts of a script ------------------------------------------------------------------------------------------
  */
-
-static bool read_models(reader *r, const yaml_node_t *v, script *s)
-{
-    yaml_node_t *key, *value;
-    s->says_models = true;
-    if (!read_map(r, v, "`models` wants { name: { window: 8000 } }"))
-        return false;
-    s->models = ARENA_NEW(r->a, script_model, pairs_of(v) + 1);
-    for (size_t i = 0; s->models && i < pairs_of(v); i++) {
-        pair(r, v, i, &key, &value);
-        script_model *m = &s->models[s->nmodels++];
-        *m = (script_model){.name = arena_copy(r->a, text_of(key)), .limits = {.window = -1, .max_output = -1}};
-        if (!read_options(r, value, model_options, COUNT(model_options), "a model wants { window: 8000 }", m))
-            return false;
-    }
-    return true;
-}
 
 static bool read_keys(reader *r, const yaml_node_t *v, script *s)
 {
@@ -494,8 +284,8 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
 static bool read_root(reader *r, const yaml_node_t *root, script *s)
 {
     static const char *const names[] = {"listen", "seed", "models", "keys", "faults", "expect"};
-    static const option plain[] = {{"listen", OPT_TEXT, AT(script, listen), NULL},
-                                   {"seed", OPT_COUNT, AT(script, seed), NULL}};
+    static const option plain[] = {{"listen", OPT_TEXT, AT(script, listen), NULL, NULL, NULL},
+                                   {"seed", OPT_COUNT, AT(script, seed), NULL, NULL, NULL}};
     yaml_node_t *key, *value;
     if (!read_map(r, root, "a script wants keys like `faults:`"))
         return false;

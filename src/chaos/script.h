@@ -7,6 +7,10 @@
 typedef struct script_model {
     daruma_str name;
     model_limits limits;
+    manner manner;
+    scripted *answers; /* in order; behind the last it answers by the request alone */
+    size_t nanswers;
+    int64_t given; /* how many of them it has given */
 } script_model;
 
 typedef struct script_key {
@@ -21,6 +25,10 @@ typedef enum expect_what {
     EXPECT_FAULTS,
     EXPECT_ABORTED,
     EXPECT_MOST,
+    EXPECT_REFUSED,
+    EXPECT_ASKS,
+    EXPECT_STATUSES,
+    EXPECT_LARGEST,
 } expect_what;
 
 /* One thing that must be true at the end: WHAT of SUBJECT is OP VALUE. */

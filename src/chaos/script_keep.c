@@ -1,5 +1,5 @@
 /* script_keep.c - scripts are shared by the calls that they were made for, replaced while those go on, and freed. */
-#include "chaos/script.h"
+#include "chaos/script_values.h"
 #include "base/arena.h"
 #include "sys/sys.h"
 #include <stdlib.h>
@@ -29,7 +29,7 @@ void script_inherit(script *b, const script *a)
         b->seed = a->seed;
     if (!b->says_models && a->nmodels && (b->models = ARENA_NEW(&b->memory, script_model, a->nmodels)))
         for (; b->nmodels < a->nmodels; b->nmodels++)
-            b->models[b->nmodels] = (script_model){kept(b, a->models[b->nmodels].name), a->models[b->nmodels].limits};
+            b->models[b->nmodels] = model_kept(&a->models[b->nmodels], &b->memory);
     if (!b->says_keys && a->nkeys && (b->keys = ARENA_NEW(&b->memory, script_key, a->nkeys)))
         for (; b->nkeys < a->nkeys; b->nkeys++) {
             const script_key *k = &a->keys[b->nkeys];

@@ -36,17 +36,17 @@ typedef enum format_words {
 
 /* What a model can hold, and what else it is strict about. Where nothing else is said, zero is "not". */
 typedef struct model_limits {
-    int64_t window;      /* tokens, input and output together; -1 no limit */
-    int64_t max_output;  /* tokens; -1 no limit */
-    bool alternate;      /* roles must alternate; else same roles in a row merge */
-    bool refuse_prefill; /* the last message must not be the model's */
-    bool signatures;     /* thinking is handed out signed, and only what was signed with `secret` is taken back */
-    bool strict;         /* members that the API does not have are refused */
+    int64_t window;     /* tokens, input and output together; -1 no limit */
+    int64_t max_output; /* tokens; -1 no limit */
+    bool alternate;     /* roles must alternate; else same roles in a row merge */
+    int refuse_prefill; /* 1: the last message must not be the model's */
+    bool signatures;    /* thinking is handed out signed, and only what was signed with `secret` is taken back */
+    bool strict;        /* members that the API does not have are refused */
     uint64_t secret;
-    int64_t max_bytes; /* of a request's body; 0 no limit */
-    overflow_form overflow;
-    format_level formats;
-    format_words format_words;
+    int64_t max_bytes;     /* of a request's body; 0 no limit */
+    int overflow;          /* overflow_form */
+    int formats;           /* format_level */
+    int format_words;      /* format_words */
     word_list unsupported; /* parameters */
     word_list renamed;     /* parameters and what they are called now */
     word_list max;         /* parameters and their largest value */

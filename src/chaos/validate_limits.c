@@ -320,7 +320,7 @@ static refusal format_refused(const ask *q, const model_limits *m, daruma_arena 
                       STR_ARG(str_sub(q->model, 0, 100)));
     if (!q->format.n)
         return refuse(400, INVALID, "unsupported_value", where, a, "response_format json_object is not supported");
-    switch (m->format_words) {
+    switch ((format_words)m->format_words) {
     case FORMAT_SAYS_PLAIN:
         break;
     case FORMAT_SAYS_CODE:
@@ -457,7 +457,7 @@ static refusal overflow(const ask *q, const model_limits *m, daruma_arena *a)
 {
     long long in = q->tokens, out = q->max_output > 0 ? q->max_output : 0, window = m->window;
     const char *type = q->wire == WIRE_GEMINI ? BAD_ARGUMENT : "BadRequestError";
-    switch (m->overflow) {
+    switch ((overflow_form)m->overflow) {
     case OVERFLOW_PLAIN:
         return no_room(q, in, out, window, a);
     case OVERFLOW_VAGUE:
