@@ -349,7 +349,7 @@ static void an_empty_file_is_no_file_with_a_name(void **state)
         config_error e;
         if (!read_text(files[i], &c, &e))
             fail_msg("%s", e.text);
-        assert_int_equal(c.nproviders, 2);
+        assert_int_equal(c.nproviders, 3);
         assert_int_equal(c.nmodels, 0);
         assert_int_equal(c.clocks.idle, 30000);
     }

@@ -73,7 +73,7 @@ const option options[] = {
 
     {"recovery", OPTION_GROUP, .help = "What is done when a call fails."},
     {"recovery.profile", OPTION_PROFILE, AT(config, policy), .fallback = "default",
-     .help = "The set of ladders; `daruma policy` prints it. The rows below change its numbers."},
+     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant."},
     {"recovery.enabled", OPTION_BOOL, AT(config, policy.enabled), .fallback = "true",
      .help = "`false`: everything passes through and the first failure is final."},
     {"recovery.on_failure", OPTION_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",

@@ -278,9 +278,18 @@ static bool read_dialect(config_reader *r, const option *o, daruma_str s, void *
 
 static bool read_profile(config_reader *r, const option *o, daruma_str s, void *at)
 {
-    const daruma_policy *p = daruma_policy_find(s);
+    daruma_str variant = s, name = str_cut(&variant, '/');
+    const daruma_policy *p = daruma_policy_variant(name, variant);
+    nearest near = nearest_to(name);
+    const char *known;
+    for (size_t i = 0; !p && (known = daruma_policy_name(i)); i++)
+        nearest_try(&near, str_of(known));
+    if (!p && near.best.n)
+        return config_fail(r, "there is no profile \"" STR_FMT "\"; did you mean \"" STR_FMT "\"?", STR_ARG(s),
+                           STR_ARG(near.best));
     if (!p)
-        return expected(r, o, "`daruma policy` lists them");
+        return expected(r, o, "default, penguiflow, penguiflow-client, penguiflow-native or swarm; `/doc` or `/code` behind "
+                              "it names a variant");
     *(daruma_policy *)at = *p;
     return true;
 }

@@ -221,9 +221,16 @@ void finish_apology(exchange *x, daruma_str text)
     finish(x, true, text.n ? text : explanation(x));
 }
 
+/* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
+static bool raises(const exchange *x)
+{
+    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0 &&
+           x->kase.policy->events;
+}
+
 void finish_failed(exchange *x)
 {
-    bool message = as_message(x);
+    bool message = as_message(x) && !raises(x);
     if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && heal_apologise(x))
         return; /* finish_apology() goes on */
     finish(x, message, message ? explanation(x) : (daruma_str){0});

@@ -317,8 +317,11 @@ static void answer_ended(exchange *x)
         v.flaw = DARUMA_FLAW_EMPTY;
         v.finish = S("model_context_window_exceeded");
     }
-    if (v.flaw == DARUMA_FLAW_NONE)
-        v.flaw = answer_mend(x, v.calls, &body);
+    if (v.flaw == DARUMA_FLAW_NONE && (v.flaw = answer_mend(x, v.calls, &body)) != DARUMA_FLAW_NONE) {
+        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = v.flaw};
+        exchange_failed(x, &ev); /* its calls are what is wrong, whatever it says of its end */
+        return;
+    }
     if (v.flaw != DARUMA_FLAW_NONE) {
         daruma_evidence ev = evidence_of(x, DARUMA_AT_ANSWER);
         ev.flaw = v.flaw;
