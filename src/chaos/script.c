@@ -20,9 +20,10 @@ static bool read_headers(reader *r, const yaml_node_t *v, void *into)
     f->headers = ARENA_NEW(r->a, daruma_header, pairs_of(v) + 1);
     for (size_t i = 0; f->headers && i < pairs_of(v); i++) {
         pair(r, v, i, &name, &value);
-        if (!text_of(name).n || value->type != YAML_SCALAR_NODE)
+        if (!scalar_text(name).n || value->type != YAML_SCALAR_NODE)
             return wrong(r, name, "a header wants a name and a text");
-        f->headers[f->nheaders++] = (daruma_header){arena_copy(r->a, text_of(name)), arena_copy(r->a, text_of(value))};
+        f->headers[f->nheaders++] =
+            (daruma_header){arena_copy(r->a, scalar_text(name)), arena_copy(r->a, scalar_text(value))};
     }
     return true;
 }
@@ -30,7 +31,7 @@ static bool read_headers(reader *r, const yaml_node_t *v, void *into)
 static bool add_kind(reader *r, const yaml_node_t *v, fault *f)
 {
     const char *names[64];
-    const fault_kind *k = fault_find(text_of(v));
+    const fault_kind *k = fault_find(scalar_text(v));
     for (size_t i = 0; i < nfault_kinds; i++)
         names[i] = fault_kinds[i].name;
     if (!k)
@@ -118,8 +119,8 @@ static bool read_kind_key(reader *r, const yaml_node_t *key, const yaml_node_t *
         return false;
     if (value->type != YAML_SCALAR_NODE)
         return read_options(r, value, fault_options, COUNT(fault_options), "a kind wants { key: value }", f);
-    if (read_bool(text_of(value), &yes) || text_of(value).n == 0)
-        return yes || text_of(value).n == 0 || wrong(r, value, "`%s: false` says nothing; leave it out", k->name);
+    if (read_bool(scalar_text(value), &yes) || scalar_text(value).n == 0)
+        return yes || scalar_text(value).n == 0 || wrong(r, value, "`%s: false` says nothing; leave it out", k->name);
     return read_value(r, find_option(fault_options, COUNT(fault_options), str_of(k->main)), value, f);
 }
 
@@ -157,8 +158,8 @@ static bool read_fault(reader *r, const yaml_node_t *map, fault *f)
         names[n++] = fault_kinds[i].name;
     for (size_t i = 0; i < pairs_of(map); i++) {
         pair(r, map, i, &key, &value);
-        const option *o = find_option(fault_options, COUNT(fault_options), text_of(key));
-        const fault_kind *k = o ? NULL : fault_find(text_of(key));
+        const option *o = find_option(fault_options, COUNT(fault_options), scalar_text(key));
+        const fault_kind *k = o ? NULL : fault_find(scalar_text(key));
         if (!o && !k)
             return unknown(r, key, "key", names, n);
         if (o ? !read_value(r, o, value, f) : !read_kind_key(r, key, value, k, f))
@@ -192,7 +193,7 @@ static bool read_keys(reader *r, const yaml_node_t *v, script *s)
         daruma_buf name = buf_in(r->a);
         buf_printf(&name, "key%zu", i + 1);
         script_key *k = &s->keys[s->nkeys++];
-        *k = (script_key){.value = arena_copy(r->a, text_of(key)), .name = buf_str(&name)};
+        *k = (script_key){.value = arena_copy(r->a, scalar_text(key)), .name = buf_str(&name)};
         if (!read_options(r, value, key_options, COUNT(key_options), "a key wants { account: a }", k))
             return false;
     }
@@ -202,7 +203,7 @@ static bool read_keys(reader *r, const yaml_node_t *v, script *s)
 static bool read_faults(reader *r, const yaml_node_t *v, script *s)
 {
     s->says_faults = true;
-    if (v->type == YAML_SCALAR_NODE && text_of(v).n == 0)
+    if (v->type == YAML_SCALAR_NODE && scalar_text(v).n == 0)
         return true;
     if (v->type != YAML_SEQUENCE_NODE)
         return wrong(r, v, "`faults` wants a list");
@@ -218,7 +219,7 @@ static bool read_faults(reader *r, const yaml_node_t *v, script *s)
 static bool read_expect(reader *r, const yaml_node_t *v, size_t row, daruma_str subject, script *s)
 {
     static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
-    daruma_str text = str_trim(text_of(v)), rest = text;
+    daruma_str text = str_trim(scalar_text(v)), rest = text;
     const char *op = expect_rows[row].bare;
     daruma_buf words = buf_in(r->a);
     for (size_t i = 0; i < COUNT(ops); i++)
@@ -261,7 +262,7 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
     for (size_t i = 0; s->expects && i < pairs_of(v); i++) {
         size_t row = 0;
         pair(r, v, i, &key, &value);
-        while (row < COUNT(expect_rows) && !str_eq(text_of(key), str_of(names[row])))
+        while (row < COUNT(expect_rows) && !str_eq(scalar_text(key), str_of(names[row])))
             row++;
         if (row == COUNT(expect_rows))
             return unknown(r, key, "expectation", names, COUNT(names));
@@ -274,7 +275,7 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
             return wrong(r, value, "`%s` is not counted one by one", names[row]);
         for (size_t j = 0; j < pairs_of(value); j++) {
             pair(r, value, j, &subject, &each);
-            if (!read_expect(r, each, row, text_of(subject), s))
+            if (!read_expect(r, each, row, scalar_text(subject), s))
                 return false;
         }
     }
@@ -293,7 +294,7 @@ static bool read_root(reader *r, const yaml_node_t *root, script *s)
         size_t at = 0;
         bool ok = true;
         pair(r, root, i, &key, &value);
-        while (at < COUNT(names) && !str_eq(text_of(key), str_of(names[at])))
+        while (at < COUNT(names) && !str_eq(scalar_text(key), str_of(names[at])))
             at++;
         switch (at) {
         case 0:

@@ -26,7 +26,7 @@ static bool read_list(reader *r, const yaml_node_t *v, void *field)
     yaml_node_item_t *first = v->data.sequence.items.start, *end = v->data.sequence.items.top;
     to->at = ARENA_NEW(r->a, daruma_header, (size_t)(end - first) + 1);
     for (yaml_node_item_t *i = first; to->at && i < end; i++)
-        to->at[to->n++] = (daruma_header){.name = kept(r->a, text_of(node(r, *i)))};
+        to->at[to->n++] = (daruma_header){.name = kept(r->a, scalar_text(node(r, *i)))};
     return true;
 }
 
@@ -39,9 +39,9 @@ static bool read_pairs(reader *r, const yaml_node_t *v, void *field)
     to->at = ARENA_NEW(r->a, daruma_header, pairs_of(v) + 1);
     for (size_t i = 0; to->at && i < pairs_of(v); i++) {
         pair(r, v, i, &name, &value);
-        if (!text_of(value).n)
-            return wrong(r, value, "`" STR_FMT "` wants a value", STR_ARG(str_sub(text_of(name), 0, 60)));
-        to->at[to->n++] = (daruma_header){kept(r->a, text_of(name)), kept(r->a, text_of(value))};
+        if (!scalar_text(value).n)
+            return wrong(r, value, "`" STR_FMT "` wants a value", STR_ARG(str_sub(scalar_text(name), 0, 60)));
+        to->at[to->n++] = (daruma_header){kept(r->a, scalar_text(name)), kept(r->a, scalar_text(value))};
     }
     return true;
 }
@@ -68,7 +68,7 @@ static void put_json(reader *r, const yaml_node_t *v, daruma_buf *b, int level)
         for (size_t i = 0; i < pairs_of(v); i++) {
             pair(r, v, i, &key, &value);
             buf_putz(b, i ? "," : "");
-            buf_json(b, text_of(key));
+            buf_json(b, scalar_text(key));
             buf_putc(b, ':');
             put_json(r, value, b, level + 1);
         }
@@ -80,10 +80,10 @@ static void put_json(reader *r, const yaml_node_t *v, daruma_buf *b, int level)
             put_json(r, node(r, *i), b, level + 1);
         }
         buf_putc(b, ']');
-    } else if (v->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_json_word(text_of(v))) {
-        buf_put(b, text_of(v));
+    } else if (v->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_json_word(scalar_text(v))) {
+        buf_put(b, scalar_text(v));
     } else {
-        buf_json(b, text_of(v));
+        buf_json(b, scalar_text(v));
     }
 }
 
@@ -92,7 +92,7 @@ static bool read_arguments(reader *r, const yaml_node_t *v, void *field)
 {
     daruma_buf b = buf_in(r->a);
     if (v->type == YAML_SCALAR_NODE)
-        buf_put(&b, text_of(v));
+        buf_put(&b, scalar_text(v));
     else
         put_json(r, v, &b, 0);
     *(daruma_str *)field = buf_str(&b);
@@ -142,7 +142,7 @@ static bool read_answer(reader *r, const yaml_node_t *v, scripted *to)
     };
     one_answer one = {.x = {.times = 1}};
     if (v->type == YAML_SCALAR_NODE)
-        one.x.text = arena_copy(r->a, text_of(v));
+        one.x.text = arena_copy(r->a, scalar_text(v));
     else if (!read_options(r, v, rows, COUNT(rows), "an answer wants { text: ... } or { call: NAME }", &one))
         return false;
     if (one.call.name.n && one.x.ncalls)
@@ -179,7 +179,7 @@ static bool read_continue(reader *r, const yaml_node_t *v, void *field)
 {
     static const char *const names[] = {"as_told", "exact", "repeat", "restart", "unrelated"};
     manner *m = field;
-    daruma_str rest = text_of(v), word = str_cut(&rest, ' ');
+    daruma_str rest = scalar_text(v), word = str_cut(&rest, ' ');
     for (size_t i = 0; i < COUNT(names); i++) {
         if (!str_eq(word, str_of(names[i])))
             continue;
@@ -195,7 +195,7 @@ static bool read_continue(reader *r, const yaml_node_t *v, void *field)
 static bool read_summary(reader *r, const yaml_node_t *v, void *field)
 {
     manner *m = field;
-    daruma_str s = text_of(v);
+    daruma_str s = scalar_text(v);
     m->summarises = str_eq(s, S("fails"))    ? SUMMARY_FAILS
                     : str_eq(s, S("empty"))  ? SUMMARY_EMPTY
                     : str_eq(s, S("larger")) ? SUMMARY_LARGER
@@ -245,7 +245,7 @@ bool read_models(reader *r, const yaml_node_t *v, script *s)
     for (size_t i = 0; s->models && i < pairs_of(v); i++) {
         pair(r, v, i, &key, &value);
         script_model *m = &s->models[s->nmodels++];
-        *m = (script_model){.name = arena_copy(r->a, text_of(key)), .limits = {.window = -1, .max_output = -1}};
+        *m = (script_model){.name = arena_copy(r->a, scalar_text(key)), .limits = {.window = -1, .max_output = -1}};
         if (!read_options(r, value, model_options, COUNT(model_options), "a model wants { window: 8000 }", m))
             return false;
         m->manner.thinks = m->limits.signatures;

@@ -22,7 +22,7 @@ bool wrong(reader *r, const yaml_node_t *n, const char *fmt, ...)
     return false;
 }
 
-daruma_str text_of(const yaml_node_t *n)
+daruma_str scalar_text(const yaml_node_t *n)
 {
     if (n->type != YAML_SCALAR_NODE)
         return (daruma_str){0};
@@ -54,7 +54,7 @@ static size_t far_from(daruma_str word, daruma_str name, size_t max)
 /* "unknown key `tims`; did you mean `times`?" */
 bool unknown(reader *r, const yaml_node_t *at, const char *what, const char *const *names, size_t n)
 {
-    daruma_str word = text_of(at);
+    daruma_str word = scalar_text(at);
     size_t best = STR_NONE, least = word.n < 6 ? word.n / 2 + 1 : 4;
     for (size_t i = 0; i < n; i++) {
         size_t d = far_from(word, str_of(names[i]), 3);
@@ -88,8 +88,8 @@ bool read_map(reader *r, const yaml_node_t *map, const char *wants)
             yaml_node_t *a, *b, *value;
             pair(r, map, i, &a, &value);
             pair(r, map, j, &b, &value);
-            if (str_eq(text_of(a), text_of(b)))
-                return wrong(r, a, "`" STR_FMT "` stands here twice", STR_ARG(str_sub(text_of(a), 0, 60)));
+            if (str_eq(scalar_text(a), scalar_text(b)))
+                return wrong(r, a, "`" STR_FMT "` stands here twice", STR_ARG(str_sub(scalar_text(a), 0, 60)));
         }
     return true;
 }
@@ -106,7 +106,7 @@ bool read_bool(daruma_str s, bool *ret)
 static bool read_choice(reader *r, const option *o, const yaml_node_t *v, void *to)
 {
     size_t n = 0;
-    while (o->choices[n] && !str_eq(text_of(v), str_of(o->choices[n])))
+    while (o->choices[n] && !str_eq(scalar_text(v), str_of(o->choices[n])))
         n++;
     if (!o->choices[n])
         return unknown(r, v, o->name, o->choices, n);
@@ -117,7 +117,7 @@ static bool read_choice(reader *r, const option *o, const yaml_node_t *v, void *
 bool read_value(reader *r, const option *o, const yaml_node_t *v, void *into)
 {
     char *to = (char *)into + o->at;
-    daruma_str s = text_of(v);
+    daruma_str s = scalar_text(v);
     int64_t number;
     bool yes;
     if (o->type == OPT_OWN)
@@ -174,7 +174,7 @@ bool read_options(reader *r, const yaml_node_t *map, const option *rows, size_t 
 {
     yaml_node_t *key, *value;
     const char *names[48];
-    if (map->type == YAML_SCALAR_NODE && (text_of(map).n == 0 || str_eq(text_of(map), S("~"))))
+    if (map->type == YAML_SCALAR_NODE && (scalar_text(map).n == 0 || str_eq(scalar_text(map), S("~"))))
         return true;
     if (!read_map(r, map, wants))
         return false;
@@ -182,7 +182,7 @@ bool read_options(reader *r, const yaml_node_t *map, const option *rows, size_t 
         names[i] = rows[i].name;
     for (size_t i = 0; i < pairs_of(map); i++) {
         pair(r, map, i, &key, &value);
-        const option *o = find_option(rows, n, text_of(key));
+        const option *o = find_option(rows, n, scalar_text(key));
         if (!o)
             return unknown(r, key, "key", names, n);
         if (!read_value(r, o, value, into))

@@ -41,7 +41,7 @@ bool wrong(reader *r, const yaml_node_t *n, const char *fmt, ...) __attribute__(
 /* "unknown key `tims`; did you mean `times`?" */
 bool unknown(reader *r, const yaml_node_t *at, const char *what, const char *const *names, size_t n);
 
-daruma_str text_of(const yaml_node_t *n); /* empty when it is no scalar */
+daruma_str scalar_text(const yaml_node_t *n); /* empty when it is no scalar */
 yaml_node_t *node(reader *r, int id);
 size_t pairs_of(const yaml_node_t *map);
 void pair(reader *r, const yaml_node_t *map, size_t i, yaml_node_t **key, yaml_node_t **value);
