@@ -57,6 +57,8 @@ void relay_forward(exchange *x, daruma_str bytes)
     if (!bytes.n || !x->c)
         return;
     x->forwarded += bytes.n;
+    if (x->beat_at >= 0)
+        x->beat_at = gateway_now(x->g).now + HEARTBEAT_EVERY_MS; /* this is one */
     if (!call_write(x->c, bytes) && x->f) {
         x->paused = true;
         fetch_pause(x->f);
@@ -101,10 +103,11 @@ bool relay_progress_late(exchange *x, daruma_ms now)
 
 static bool relay(exchange *x, daruma_str bytes);
 
-/* Is the answer read on its way? Only when something could be mended in it, or has to be written anew. */
+/* Is the answer read on its way? Only when something could be mended in it, it has to be written anew, or its id is to
+ * be remembered. */
 static bool talks(const exchange *x)
 {
-    return x->kase.can_mend || x->p != x->d || x->t;
+    return x->kase.can_mend || x->p != x->d || x->t || (x->d == &dialect_openai_responses && x->kase.ntargets > 1);
 }
 
 /* The request is kept while another attempt may have to go on with it. */
