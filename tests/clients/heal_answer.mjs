@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, every, object, paired, parsed, sse, wires } from "./wires.mjs";
+import { body, dialects, every, json, object, paired, parsed, sse, wires } from "./wires.mjs";
 
 every((name, d, w) => {
   /* ---- the answer ---- */
@@ -60,4 +60,117 @@ every((name, d, w) => {
         paired(w, body(pair.own.seen[1]));
       },
     });
+});
+
+/* ---- nothing, too little, too late ---- */
+
+every((name, d, w) => {
+  const withTool = (more = {}) => ({ model: d.own, more: { tools: w.tools(object), ...more } });
+  const good = { city: "Oslo" };
+  const looks = (res, stream, id, args, ...before) => (stream ? sse(res, w.opening(), ...before.map((t) => w.piece(t)), w.called(0, id, "look", JSON.stringify(args)), w.closingCalls()).end() : w.answer(res, before.join(""), [[id, "look", w.toolArgs(args)]]));
+
+  const nothing = {
+    openai: { "no choices": { choices: [] }, "an empty message": { choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "stop" }] } },
+    anthropic: { "no content": { content: [], stop_reason: "end_turn" } },
+    responses: { "no output": { output: [], status: "completed" }, "an empty message": { status: "completed", output: [{ id: "m", type: "message", role: "assistant", status: "completed", content: [] }] } },
+    gemini: { "no candidates": { candidates: [] }, "a candidate without parts": { candidates: [{ content: { role: "model" }, finishReason: "STOP", index: 0 }] } },
+  }[name];
+  const shell = { openai: { id: "x", object: "chat.completion", created: 1, model: "m-own" }, anthropic: { id: "x", type: "message", role: "assistant", model: "c-own", stop_sequence: null, usage: { input_tokens: 5, output_tokens: 0 } }, responses: { id: "x", object: "response", created_at: 1, model: "m-own" }, gemini: { modelVersion: "g-own", usageMetadata: { promptTokenCount: 5 } } }[name];
+  for (const [what, part] of Object.entries(nothing))
+    holds(`heal ${name}: an answer with ${what} is asked for again`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => (q.n === 1 ? json(res, 200, { ...shell, ...part }) : w.answer(res, "here I am"));
+        const r = await question(pair, d, { model: d.own });
+        assert.equal(r.said, "here I am", r.text);
+        assert.equal(r.outcome, "recovered");
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
+
+  holds(`heal ${name} stream: a stream that says nothing is asked for again`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => (q.n === 1 ? sse(res, w.opening(), w.closing()).end() : sse(res, w.opening(), w.piece("here I am"), w.closing()).end());
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, "here I am", r.text);
+      assert.ok(d.ended(r.events), r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+
+  for (const stream of [false, true]) {
+    const how = stream ? " stream" : "";
+    holds(`heal ${name}${how}: arguments that lack what the tool requires are asked for again, with what is missing`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => looks(res, stream, `call_${q.n}`, q.n === 1 ? { days: 3 } : good);
+        const r = await question(pair, d, { ...withTool(), stream });
+        assert.deepEqual(parsed(w.calls(r)), [["call_2", "look", good]], r.text);
+        if (stream) assert.ok(d.ended(r.events), r.text);
+        assert.equal(pair.own.seen.length, 2);
+        assert.match(pair.own.seen[1].body.toString(), /city/);
+        paired(w, body(pair.own.seen[1]));
+      },
+    });
+
+    holds(`heal ${name}${how}: a call that stays wrong is asked for twice and then told`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => looks(res, stream, `call_${q.n}`, { days: 3 });
+        const r = await question(pair, d, { ...withTool(), stream });
+        assert.ok(pair.own.seen.length <= 4, `${pair.own.seen.length} calls`);
+        assert.deepEqual(w.calls(r), [], r.text);
+        assert.equal(r.outcome ?? "none", stream ? r.outcome : "explained");
+      },
+    });
+
+    if (name === "gemini") continue; // its calls come whole
+    holds(`heal ${name}${how}: a call that the output limit cut is never mended, but asked for again`, {
+      async run(pair) {
+        const cut = '{"city": "Os';
+        pair.own.answer = (q, res) => {
+          if (q.n > 1) return looks(res, stream, `call_${q.n}`, good);
+          if (!stream) return w.answer(res, "", [["call_1", "look", w.whole ? { city: undefined } : cut]], w.filled);
+          const length = w.closingLength();
+          sse(res, w.opening(), w.called(0, "call_1", "look", cut), name === "anthropic" ? length.slice(length.indexOf("event: message_delta")) : length).end();
+        };
+        const r = await question(pair, d, { ...withTool(), stream });
+        assert.deepEqual(parsed(w.calls(r)), [["call_2", "look", good]], r.text);
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
+  }
+
+  holds(`heal ${name} stream: a broken call behind text that went out comes once and right`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => (q.n === 1 ? looks(res, true, "call_1", { days: 3 }, "let me ", "look") : looks(res, true, "call_2", good, "let me look again"));
+      const r = await question(pair, d, { ...withTool(), stream: true });
+      assert.deepEqual(parsed(w.calls(r)), [["call_2", "look", good]], r.text);
+      assert.ok(r.said.startsWith("let me look"), r.said);
+      assert.equal(r.said.split("let me look").length - 1, 1, r.said);
+      assert.ok(d.ended(r.events), r.text);
+      assert.ok(!d.failed(r.events), r.text);
+    },
+  });
+});
+
+holds("heal stream: while calls are held the client hears that it waits, in every dialect", {
+  limit: 30000,
+  config: (c) => (c.timeouts = { connect: "2s", first_byte: "20s", idle: "20s", total: "30s" }),
+  async run(pair) {
+    const say = { "/v1/chat/completions": "openai", "/v1/messages": "anthropic", "/v1/responses": "responses" };
+    pair.own.answer = (q, res) => {
+      const w = wires[say[q.url] ?? "gemini"];
+      const first = w.opening() + w.piece("looking"), call = w.called(0, "call_1", "look", '{"city": "Oslo"}'), end = w.closingCalls();
+      sse(res, first, call);
+      setTimeout(() => res.end(end), 11000);
+    };
+    await Promise.all(
+      Object.entries(dialects).map(async ([name, d]) => {
+        const w = wires[name];
+        const r = await question(pair, d, { model: d.own, more: { tools: w.tools(object) }, stream: true });
+        assert.equal(r.said, "looking");
+        assert.deepEqual(parsed(w.calls(r)), [["call_1", "look", { city: "Oslo" }]], `${name}: ${r.text}`);
+        assert.ok(r.events.some((e) => d.beat.test(e.raw)), `${name} heard nothing: ${r.text}`);
+        assert.ok(d.ended(r.events), r.text);
+      }),
+    );
+  },
 });
