@@ -9,6 +9,7 @@ enum {
     SUMMARY_HEAD_BYTES = 160, /* of what is summarised, kept as it stands */
     SUMMARY_TAIL_BYTES = 80,
     QUOTE_BYTES_MIN = 8, /* of the end of a text, to be seen as its quote */
+    QUOTE_BYTES_MAX = 400,
 };
 
 /* Where the name of a tool stands in a text as a word of its own; STR_NONE. */
@@ -135,11 +136,11 @@ static void say_script(speech *s, const ask *q, const manner *m, daruma_arena *a
 /* ---- going on, summing up
  * -------------------------------------------------------------------------------------------- */
 
-/* How many bytes at the end of `text` the user quotes, from the border of a word. */
+/* How many bytes at the end of `text` the user quotes. */
 static size_t quoted(daruma_str text, daruma_str user)
 {
     size_t best = 0;
-    for (size_t n = QUOTE_BYTES_MIN; n <= text.n && n <= 400; n++) {
+    for (size_t n = QUOTE_BYTES_MIN; n <= text.n && n <= QUOTE_BYTES_MAX; n++) {
         size_t from = text.n - n;
         if (from && (text.p[from] & 0xc0) == 0x80)
             continue;
@@ -147,6 +148,8 @@ static size_t quoted(daruma_str text, daruma_str user)
             break;
         best = n;
     }
+    while (best && ch_space(text.p[text.n - best]))
+        best--;
     return best;
 }
 
