@@ -648,6 +648,42 @@ DARUMA_API void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_momen
  * 0 now, -1 waiting does not help. */
 DARUMA_API daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, daruma_ms now);
 
+/* ---- the conversation: what was sent, and how it is mended ------------------------------ */
+
+/* A request body of one of four dialects, read: "openai", "openai-responses", "anthropic", "gemini". What is not
+ * edited goes out again as the bytes it came in. */
+typedef struct daruma_convo daruma_convo;
+
+/* Reads `body`, which must live as long as *ret. EINPUT: not a request of that dialect, or no such dialect; EDEEP;
+ * EFULL. */
+DARUMA_API daruma_status daruma_convo_read(daruma_str dialect, daruma_str body, daruma_arena *a, daruma_convo **ret);
+/* The request as it is now. Unedited: the same bytes. */
+DARUMA_API void daruma_convo_write(const daruma_convo *c, daruma_buf *out);
+/* Tokens of the whole request, estimated; errs high. */
+DARUMA_API int64_t daruma_convo_tokens(const daruma_convo *c);
+
+/* Carries out a remedy that changes the request (CLAMP_OUTPUT, MASK_TOOL_OUTPUT, REPAIR_HISTORY, MEND_MESSAGES,
+ * MEND_PARAMETER, LOWER_SCHEMA, LOWER_FORMAT, SHRINK_REQUEST). `window`: tokens of the target's context window, -1
+ * unknown. `what` (may be NULL) is told in a line what was done. Twice is as once. False: it does not fit, or not by
+ * itself: ask the case for the next one, which builds on what was shortened; write the request after a true. SUMMARISE
+ * and COMPACT need a model: see daruma_convo_ask(). */
+DARUMA_API bool daruma_convo_mend(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f,
+                                  const daruma_policy *p, int64_t window, daruma_buf *what);
+/* SUMMARISE, COMPACT: the questions to a model, as system prompt and user message. Returns how many there are, 0: it
+ * does not fit. Ask them as you like, hand each answer to daruma_convo_answer() (empty: the model failed), then call
+ * daruma_convo_mend() with the same remedy: true when the request fits now. */
+typedef struct daruma_question {
+    daruma_str system, user;
+    int64_t max_tokens; /* output cap that suffices for the answer */
+} daruma_question;
+DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f,
+                                   const daruma_policy *p, int64_t window, daruma_question *out, size_t max);
+DARUMA_API void daruma_convo_answer(daruma_convo *c, size_t i, daruma_str text);
+
+/* JSON of nearly-JSON: fences, quotes, commas, literals, what was cut. Valid JSON comes back as it is; empty when only
+ * a guess would do. `cut` (may be NULL): something had to be closed that was open. In `a`. */
+DARUMA_API daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut);
+
 /* ---- words ------------------------------------------------------------------------- */
 
 /* Writes, for people: what happened, what daruma tried, what they can do. No raw JSON, no

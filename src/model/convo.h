@@ -141,6 +141,13 @@ typedef struct convo {
     bool full;           /* memory ran out while editing: do not use it */
 } convo;
 
+/* What daruma.h calls a conversation: one that knows how it is written. */
+struct daruma_convo {
+    convo *convo;
+    void (*write)(const convo *c, daruma_buf *out);
+    void *mending; /* of engine/mend; NULL: nothing was mended yet */
+};
+
 /* ---- reading it ---- */
 
 /* The decoded text of a part, see convo_part.text. Made once, in the convo's arena. */
