@@ -209,12 +209,13 @@ static int fresh(const daruma_case *c, daruma_ms now)
     return -1;
 }
 
-/* Where a broken answer goes on: at the same target, its cache is warm; else at another that is well; else it is
+/* Where a broken answer goes on: once at the same target, its cache is warm; then at another that is well; else it is
  * waited for the same. */
 static int onward(const daruma_case *c, daruma_kind k, daruma_ms now)
 {
     bool tried = c->spoiled[c->target] || c->calls[c->target] >= tries(c, k);
-    int other = !tried && well(c, c->target, now) ? -1 : fresh(c, now);
+    bool stays = !tried && c->calls[c->target] < 2 && well(c, c->target, now);
+    int other = stays ? -1 : fresh(c, now);
     return other >= 0 ? other : tried ? -1 : c->target;
 }
 
