@@ -4,3 +4,4 @@ import "./heal_request.mjs";
 import "./heal_answer.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";
+import "./heal_sdk.mjs";

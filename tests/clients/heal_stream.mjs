@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, every, object, parsed, sse, target, wires } from "./wires.mjs";
+import { body, data, dialects, every, named, object, parsed, sse, target, wires } from "./wires.mjs";
 
 every((name, d, w) => {
   const withTool = (more = {}) => ({ model: d.own, more: { tools: w.tools(object), ...more } });
@@ -60,4 +60,101 @@ every((name, d, w) => {
       assert.ok(d.ended(r.events), r.text);
     },
   });
+});
+
+/* ---- more than one cut, other targets, thinking ---- */
+
+every((name, d, w) => {
+  const text = "The quick brown fox jumps over the lazy dog and runs away into the deep dark wood.";
+  const prefilled = (q) => ["assistant", "model"].includes(w.messages(body(q)).at(-1).role);
+  const withTool = (more = {}) => ({ model: d.own, more: { tools: w.tools(object), ...more } });
+
+  holds(`heal ${name}: a stream that is cut twice is still one answer`, {
+    async run(pair) {
+      const long = text + " There it sits under an old fir, catches its breath and listens: nobody follows, nobody barks, only the wind.";
+      pair.own.answer = (q, res) => {
+        const sent = JSON.stringify(w.messages(body(q)));
+        let told = 0; // as much of the answer as it is told to have given
+        while (told < long.length && sent.includes(long.slice(0, told + 1))) told++;
+        const from = told && !prefilled(q) ? Math.max(0, told - 40) : told; // asked in words, it repeats its last ones
+        const said = long.slice(from, q.n < 3 ? told + 60 : long.length);
+        const s = sse(res, w.opening(), w.piece(said.slice(0, 7)), w.piece(said.slice(7)), q.n < 3 ? "" : w.closing());
+        if (q.n === 2) setTimeout(() => res.destroy(), 40);
+        else s.end();
+      };
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, long, r.text);
+      assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+      assert.equal(pair.own.seen.length, 3);
+      const twice = pair.own.seen[2].body.toString().split("The quick brown fox").length - 1;
+      assert.ok(twice <= 2, `what was said is told ${twice} times`); // as its own words, and the last of them in the question
+    },
+  });
+
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    holds(`heal ${name}: an answer that is cut goes on at a provider that speaks ${other}`, {
+      config: (c) => {
+        c.models.find((x) => x.name === d.own).targets = [name === "responses" ? "own-responses/cut" : target[name].replace(/\/.*/, "/cut"), target[other].replace(/\/.*/, "/there")];
+        c.providers.forEach((p) => p.keys.pop());
+      },
+      async run(pair) {
+        const cut = (q) => q.body.includes('"cut"') || q.url.includes("/cut:");
+        pair.own.answer = (q, res) => {
+          if (cut(q) && q.n > 1) return res.writeHead(503, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "Overloaded", type: "overloaded_error", status: "UNAVAILABLE", code: 503 } }));
+          if (cut(q)) return sse(res, w.opening(), w.piece(text.slice(0, 26))).end();
+          const last = v.messages(body(q)).at(-1).role;
+          const from = ["assistant", "model"].includes(last) ? 26 : 8;
+          sse(res, v.opening(), v.piece(text.slice(from, 40)), v.piece(text.slice(40)), v.closing()).end();
+        };
+        const r = await question(pair, d, { model: d.own, stream: true });
+        assert.equal(r.said, text, r.text);
+        assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+        assert.ok(!cut(pair.own.seen.at(-1)));
+      },
+    });
+  }
+
+  const thought = {
+    openai: () => w.chunk({ role: "assistant", reasoning_content: "let me think about" }),
+    anthropic: () => w.opening().replace(/event: content_block_start[^]*/, "") + named({ type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } }) + named({ type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: "let me think about" } }),
+    responses: () => w.opening().replace(/event: response.output_item.added[^]*/, "") + named({ type: "response.output_item.added", sequence_number: 2, output_index: 0, item: { id: "rs_1", type: "reasoning", summary: [] } }) + named({ type: "response.reasoning_summary_part.added", sequence_number: 3, item_id: "rs_1", output_index: 0, summary_index: 0, part: { type: "summary_text", text: "" } }) + named({ type: "response.reasoning_summary_text.delta", sequence_number: 4, item_id: "rs_1", output_index: 0, summary_index: 0, delta: "let me think about" }),
+    gemini: () => data({ candidates: [{ content: { parts: [{ text: "let me think about", thought: true }], role: "model" }, index: 0 }], modelVersion: "g-own", responseId: "gem-1" }),
+  }[name];
+  holds(`heal ${name}: an answer that is cut within its thinking is kept and ends with an error`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => (q.n === 1 ? sse(res, thought()).end() : sse(res, w.opening(), w.piece("the answer"), w.closing()).end());
+      const r = await question(pair, d, { model: d.own, stream: true });
+      const out = r.text.includes("let me think about");
+      assert.ok(out ? d.failed(r.events) && r.said === "" : r.said === "the answer" && d.ended(r.events), r.text);
+    },
+  });
+
+  holds(`heal ${name}: a cut behind a whole call never repeats the call`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => (q.n === 1 ? sse(res, w.opening(), w.piece("let me look"), w.called(0, "call_1", "look", '{"city": "Oslo"}')).end() : sse(res, w.opening(), w.called(0, "call_2", "look", '{"city": "Oslo"}'), w.closingCalls()).end());
+      const r = await question(pair, d, { ...withTool(), stream: true });
+      assert.equal(w.calls(r).length, 1, r.text);
+      assert.ok(d.ended(r.events), r.text);
+    },
+  });
+});
+
+holds("heal responses: a cut stream goes on with the ids and numbers of its beginning, and its end holds the whole text", {
+  async run(pair) {
+    const d = dialects.responses, w = wires.responses, text = "one two three four five six seven eight nine ten";
+    pair.own.answer = (q, res) => (q.n === 1 ? sse(res, w.opening(), w.piece(text.slice(0, 23))).end() : sse(res, w.opening(), w.piece(text.slice(4, 30)), w.piece(text.slice(30)), w.closing()).end());
+    const r = await question(pair, d, { model: d.own, stream: true });
+    const list = r.events.map((e) => e.json).filter(Boolean);
+    assert.deepEqual(list.map((e) => e.sequence_number), list.map((_, i) => i), "the numbers have a gap");
+    assert.equal(list.filter((e) => e.type === "response.created").length, 1);
+    assert.equal(list.filter((e) => e.type === "response.output_item.added").length, 1);
+    assert.equal(new Set(list.map((e) => e.item_id ?? e.item?.id).filter(Boolean)).size, 1);
+    assert.equal(new Set(list.map((e) => e.response?.id).filter(Boolean)).size, 1);
+    const end = list.at(-1);
+    assert.equal(end.type, "response.completed");
+    assert.equal(d.text(end.response), text);
+    assert.equal(list.find((e) => e.type === "response.output_text.done").text, text);
+    for (const e of r.events) assert.equal(e.name, e.json?.type);
+  },
 });
