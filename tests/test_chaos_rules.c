@@ -604,6 +604,22 @@ static void thinking_is_taken_back_only_as_it_was_given(void **state)
     script_drop(s);
 }
 
+static void the_example_is_read(void **state)
+{
+    (void)state;
+    daruma_buf text = buf_over(room, sizeof room);
+    script_error err;
+    FILE *f = fopen("examples/chaos-heal.yaml", "r");
+    assert_non_null(f);
+    text.n = fread(room, 1, sizeof room, f);
+    fclose(f);
+    script *s = script_read(buf_str(&text), &err);
+    if (!s)
+        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+    assert_int_equal(s->nmodels, 6);
+    script_drop(s);
+}
+
 static void a_wrong_word_in_a_model_says_what_was_meant(void **state)
 {
     (void)state;
@@ -640,6 +656,7 @@ int main(void)
         cmocka_unit_test(faults_can_hit_only_those_who_ask_to_go_on_or_for_a_summary),
         cmocka_unit_test(an_answer_that_is_stored_belongs_to_its_account),
         cmocka_unit_test(thinking_is_taken_back_only_as_it_was_given),
+        cmocka_unit_test(the_example_is_read),
         cmocka_unit_test(a_wrong_word_in_a_model_says_what_was_meant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* chaos.h - the faulty provider: an HTTP server that speaks OpenAI Chat, OpenAI Responses and Anthropic Messages and
- * misbehaves as a script says. It must not know how anybody recovers from it. */
+/* chaos.h - the faulty provider: an HTTP server that speaks OpenAI Chat, OpenAI Responses, Anthropic Messages and
+ * Google's generateContent, and misbehaves as a script says. It must not know how anybody recovers from it. */
 #ifndef CHAOS_CHAOS_H
 #define CHAOS_CHAOS_H
 #include "chaos/script.h"

@@ -29,7 +29,7 @@ static void help(void)
     printf("usage: daruma chaos [FILE] [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [--for TIME] "
            "[--quiet]\n"
            "       daruma chaos --list\n\n"
-           "A provider that misbehaves on purpose: OpenAI Chat and Responses, Anthropic Messages.\n\n"
+           "A provider that misbehaves on purpose: OpenAI Chat and Responses, Anthropic Messages, Google Gemini.\n\n"
            "  --listen HOST:PORT   where (127.0.0.1:9100)\n"
            "  FILE, --script FILE  faults and expectations as YAML; see examples/chaos.yaml\n"
            "  --fault KIND[=VALUE] one fault without a script; what follows it are its keys, see below\n"
