@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
-import { dialects, question, until } from "./net.mjs";
+import { dialects, gemini, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
-import { each, fault, holds, oneKey, once, unmended } from "./wire.mjs";
+import { fault, holds, oneKey, once, unmended } from "./wire.mjs";
 
 const chunk = (delta, finish = null) => `data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
@@ -33,11 +33,18 @@ const parts = {
     end: event({ type: "response.completed", response: { id: "r", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "ab" }] }] } }),
     ping: ": keep-alive\n\n",
   },
+  gemini: {
+    opening: `data: ${JSON.stringify({ usageMetadata: { promptTokenCount: 5 }, modelVersion: "g-own", responseId: "x" })}\n\n`,
+    content: (t) => `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: t }], role: "model" }, index: 0 }] })}\n\n`,
+    finish: "",
+    end: `data: ${JSON.stringify({ candidates: [{ content: { parts: [{ text: "" }], role: "model" }, finishReason: "STOP", index: 0 }] })}\n\n`,
+    ping: ": keep-alive\n\n",
+  },
 };
 const whole = (p) => p.opening + p.content("a") + p.content("b") + p.finish + p.end;
 const open = (res) => res.writeHead(200, { "content-type": "text/event-stream" });
 
-each((name, d) => {
+Object.entries({ ...dialects, gemini }).forEach(([name, d]) => {
   const p = parts[name];
   const own = { model: d.own, stream: true };
 
@@ -132,7 +139,7 @@ each((name, d) => {
     },
   });
 
-  if (name !== "responses")
+  if (name !== "responses" && name !== "gemini") // their last event says more than that it is the last
     holds(`${name}: an answer that is whole but for its end marker gets one`, {
       async run(pair) {
         pair.own.answer = (q, res) => open(res).end(p.opening + p.content("a") + p.content("b") + p.finish);
