@@ -138,7 +138,7 @@ int cli_convert(int argc, char **argv)
         fprintf(stderr, "daruma convert: no memory\n");
         return 1;
     }
-    const char *path = at < argc && strcmp(argv[at], "-") != 0 ? argv[at] : "/dev/stdin";
+    const char *path = at < argc ? argv[at] : "-";
     if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why)) {
         fprintf(stderr, "daruma convert: %s\n", why);
     } else {

@@ -191,7 +191,7 @@ int cli_mend(int argc, char **argv)
         fprintf(stderr, "daruma mend: no memory\n");
         return 1;
     }
-    const char *path = at < argc && strcmp(argv[at], "-") != 0 ? argv[at] : "/dev/stdin";
+    const char *path = at < argc ? argv[at] : "-";
     if (sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
         code = mend_body(d, body, prune, target, &a);
     else

@@ -145,7 +145,8 @@ static bool no_file(char why[256], const char *path, const char *what)
 
 bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_str *ret, char why[256])
 {
-    FILE *f = fopen(path, "rbe");
+    bool standard = strcmp(path, "-") == 0;
+    FILE *f = standard ? stdin : fopen(path, "rbe");
     if (!f)
         return no_file(why, path, strerror(errno));
     size_t cap = 4096, n = 0;
@@ -161,7 +162,8 @@ bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_s
     }
     bool broken = ferror(f);
     int error = errno;
-    fclose(f);
+    if (!standard)
+        fclose(f);
     daruma_str text = p && !broken && n <= max_bytes ? arena_copy(a, (daruma_str){p, n}) : (daruma_str){0};
     free(p);
     if (text.p) {

@@ -15,7 +15,7 @@ bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
 void sys_arena_done(daruma_arena *a);
 size_t sys_arena_bytes(const daruma_arena *a); /* taken from malloc so far */
 
-/* The whole file in `a`, with a NUL behind it that does not count. False and a sentence in `why`
+/* The whole file ("-": standard input) in `a`, with a NUL behind it that does not count. False and a sentence in `why`
  * when it cannot be read or is longer than `max_bytes`. */
 bool sys_read_file(const char *path, size_t max_bytes, daruma_arena *a, daruma_str *ret, char why[256]);
 /* Value of an environment variable; empty when unset. Borrows from the environment. */

@@ -24,6 +24,8 @@ const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
 for (const part of ["streams", "pass", "life"]) await import(`./wire_${part}.mjs`);
 await import("./heal.mjs");
+await import("./heal_edges.mjs");
+await import("./cli.mjs");
 const { sleep, startPair } = await import("./pair.mjs");
 
 const PAIRS = 3; // scenarios wait more than they compute
