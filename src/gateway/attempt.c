@@ -191,6 +191,7 @@ static void send_to(exchange *x, int target, daruma_str secret)
     x->failed_event = (daruma_str){0};
     x->status = 0;
     x->attempt_started = at.now;
+    x->sent = true;
     x->g->counts.calls++;
     x->f = fetch_start(x->s->up, &r, &relay_ops, x);
     if (!x->f) {
@@ -202,17 +203,23 @@ static void send_to(exchange *x, int target, daruma_str secret)
         exchange_timer(x);
 }
 
-/* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. */
+/* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. Or nobody can take the
+ * request at all. */
 static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
 {
-    if (x->kase.target < 0) { /* no call was made for this request */
-        x->failure = (daruma_failure){.kind = a.why,
-                                      .severity = daruma_kind_severity(a.why),
-                                      .retryable = daruma_kind_passes(a.why),
+    if (!x->sent) {
+        bool asked = x->kase.target >= 0;
+        daruma_kind kind = asked ? DARUMA_INVALID_MESSAGE : a.why;
+        x->failure = (daruma_failure){.kind = kind,
+                                      .severity = daruma_kind_severity(kind),
+                                      .retryable = daruma_kind_passes(kind),
                                       .limit = -1,
                                       .used = -1,
                                       .requested = -1,
-                                      .wait = daruma_case_again_in(&x->kase, NULL, at.now)};
+                                      .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
+        if (asked)
+            x->failure.message = S("This request holds what only its own provider understands, and every target of its "
+                                   "model that may be called speaks another dialect.");
         x->failed_body = (daruma_str){0};
     }
     finish_failed(x);
@@ -251,6 +258,7 @@ static void no_key(exchange *x)
                           .body = S("{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\","
                                     "\"message\":\"The command that prints the API key of this provider failed.\"}}")};
     x->attempt_started = gateway_now(x->g).now;
+    x->sent = true;              /* as far as anybody can tell */
     x->kase.can_refresh = false; /* it was run just now */
     exchange_failed(x, &ev);
 }

@@ -110,7 +110,6 @@ static void heartbeat(exchange *x, daruma_ms now)
                                   {S("cache-control"), S("no-cache")}};
         daruma_header *h = head_for_client(x, stream, 2, DARUMA_OUTCOME_PENDING, &n, 0);
         call_head(x->c, 200, h, n, -1);
-        x->pending = true;
     }
     call_write(x->c, x->d->heartbeat);
     x->beat_at = now + HEARTBEAT_EVERY_MS;
@@ -271,10 +270,11 @@ static void obey(exchange *x, daruma_remedy r, daruma_moment at)
     exchange_timer(x);
 }
 
-/* Bytes of an answer that the client has; behind a head that says good nothing is begun again. */
+/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
+ * behind them. But what only passes through is an answer from its head on. */
 static size_t gone_out(const exchange *x)
 {
-    return x->forwarded ? x->forwarded : x->mode == ANSWER_RELAYED || x->mode == ANSWER_PASSED;
+    return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
 }
 
 static void settle(exchange *x)

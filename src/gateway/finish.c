@@ -75,7 +75,7 @@ static void announce(exchange *x, daruma_outcome o)
     exchange_tell(x, DARUMA_WHEN_GIVEN_UP, &e);
 }
 
-/* The last words of a stream whose head said "pending". */
+/* The last words of a stream whose head went out before it was known how it ends. */
 static daruma_str closing_comment(exchange *x, daruma_outcome o)
 {
     daruma_buf b = buf_in(x->c->arena);
@@ -148,11 +148,12 @@ static void write_message(exchange *x, daruma_str words)
     BUF_LIT(&text, DIALECT_NOTICE "\n\n");
     buf_put(&text, words);
     memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
-    if (x->streaming)
+    bool begun = call_started(x->c); /* by a heartbeat, or by an attempt of which all was held: as a stream */
+    if (x->streaming || begun)
         x->d->write_message_stream(&out, &w, buf_str(&text));
     else
         x->d->write_message(&out, &w, buf_str(&text));
-    if (x->pending) {
+    if (begun) {
         call_write(x->c, buf_str(&out));
         call_write(x->c, closing_comment(x, DARUMA_OUTCOME_EXPLAINED));
         return;
@@ -177,7 +178,7 @@ static void write_error(exchange *x)
     daruma_str note = explanation(x);
     daruma_buf out = buf_in(x->c->arena);
     int status = status_of(&x->failure);
-    if (x->pending) {
+    if (call_started(x->c)) {
         d->write_stream_error(&out, &x->failure, status, error_message(x, note), note);
         call_write(x->c, buf_str(&out));
         call_write(x->c, closing_comment(x, DARUMA_OUTCOME_FAILED));
@@ -208,6 +209,7 @@ static void finish(exchange *x, bool message, daruma_str words)
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     remember_case(x);
+    heal_gave_up(x);
     if (message)
         write_message(x, words);
     else

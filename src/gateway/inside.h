@@ -82,6 +82,9 @@ void memory_free(memory *m);
 uint64_t memory_session(memory *m, uint64_t conversation);
 void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id);
 size_t memory_sessions(const memory *m);
+/* How many requests of a conversation in a row stayed too long although they were shortened. */
+uint32_t memory_stuck(memory *m, uint64_t conversation);
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times);
 /* A case that failed, so that the client's own retry continues it. */
 bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret);
 void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
@@ -169,8 +172,8 @@ struct exchange {
     daruma_ms progress_by; /* content must come by then, -1 none */
     bool timer_on;
     bool streaming; /* the client wants a stream */
-    bool pending;   /* 200 was sent before there was an answer (heartbeat) */
     bool paused;
+    bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
     /* the attempt */
@@ -304,6 +307,8 @@ const convo *heal_tools(exchange *x);
 void heal_known(exchange *x);
 /* It worked: what was done is remembered. */
 void heal_worked(exchange *x);
+/* Nothing helped: a conversation that stays too long is not worked on for ever. */
+void heal_gave_up(exchange *x);
 /* Sees in a failure what the provider did not say, since it knows the size of the request. */
 void heal_reconsider(exchange *x, daruma_failure *f);
 /* Is an answer without words one that found no room in the window, or one to a prompt that was cut to fit? */

@@ -80,6 +80,8 @@ static void pin_account(exchange *x)
     for (size_t i = 0; key && i < x->kase.ntargets; i++)
         if (x->targets[i].key_id == key)
             owner = i;
+    if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */
+        owner = 0;
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[owner].account_id)
             x->kase.spoiled[i] = 1;
@@ -96,7 +98,7 @@ static void begin_case(exchange *x, size_t ntargets)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->g->ward, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now), at);
     continue_case(x, at.now);
-    x->kase.can_mend = x->d && !x->opaque && x->scan.ok;
+    x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
     pin_account(x);
     if (x->streaming)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;

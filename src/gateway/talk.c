@@ -16,7 +16,7 @@
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
 
 typedef struct held_call {
-    daruma_str id, name;
+    daruma_str id, name, signature;
     daruma_buf args;
     struct held_call *next;
 } held_call;
@@ -36,7 +36,7 @@ struct talk {
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
-    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN: text that is held with the calls */
     held_call *calls, *last;
     turn_finish finish;
     daruma_str finish_raw;
@@ -94,6 +94,10 @@ bool talk_begin(exchange *x)
     if (!x->t && !(x->t = talk_new()))
         return false;
     talk *t = x->t;
+    if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
+        t->out = NULL;
+        t->writing = false;
+    }
     if (goes_on && !writer(x))
         return false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
@@ -121,7 +125,7 @@ bool talk_unsure(const exchange *x)
 
 bool talk_is_plain(const exchange *x)
 {
-    return x->t->mode == TALK_PLAIN;
+    return x->t->mode == TALK_PLAIN && !x->t->writing;
 }
 
 static void say(talk *t, daruma_str text)
@@ -171,6 +175,9 @@ static void write_calls(exchange *x, const turn *t)
         write_delta(x, &d);
         d = (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .text = p->text, .usage = TURN_USAGE_NONE};
         write_delta(x, &d);
+        d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
+        if (p->signature.n && x->p == x->d) /* another provider's is worth nothing */
+            write_delta(x, &d);
         d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
         write_delta(x, &d);
         index++;
@@ -247,6 +254,11 @@ static void note(exchange *x, const turn_delta *d)
         t->thinking = true;
         break;
     case DELTA_SIGNATURE:
+        c = d->index >= 0 ? call_at(t, d->index) : NULL;
+        if (c)
+            c->signature = arena_copy(&t->arena, d->text);
+        t->thinking = false;
+        break;
     case DELTA_TEXT:
     case DELTA_REFUSAL:
         t->thinking = false;
@@ -333,9 +345,17 @@ static bool begin_hold(exchange *x, const turn_reader *before)
         return false;
     *t->at_hold = *before;
     t->holding = true;
-    x->beat_at = gateway_now(x->g).now + HEARTBEAT_EVERY_MS;
-    exchange_timer(x);
     return true;
+}
+
+/* Longer than can be held: it goes out unchecked, as it came. */
+static void give_up_hold(exchange *x)
+{
+    talk *t = x->t;
+    relay_forward(x, buf_str(&t->hold));
+    t->holding = false;
+    t->begun = t->lost = true;
+    t->calls = t->last = NULL;
 }
 
 static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
@@ -344,11 +364,17 @@ static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, siz
     bool calls = false;
     for (size_t i = 0; i < n; i++)
         calls |= d[i].kind == DELTA_CALL;
-    if (calls && !t->holding && answer_checks_calls(x))
+    if (calls && !t->holding && !t->lost && answer_checks_calls(x))
         begin_hold(x, before);
     if (t->holding) {
-        buf_put(&t->hold, e->raw);
-        return false;
+        for (size_t i = 0; i < n; i++)
+            if (d[i].kind == DELTA_TEXT)
+                buf_put(&t->fresh, d[i].text);
+        if (!t->arena.full)
+            buf_put(&t->hold, e->raw);
+        if (!t->arena.full)
+            return false;
+        give_up_hold(x);
     }
     for (size_t i = 0; i < n; i++)
         if (d[i].kind == DELTA_TEXT)
@@ -366,7 +392,7 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
     bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
     bool raw = true;
     if (big && !sys_arena_init(&large, 0, SSE_EVENT_BYTES_MAX * 8))
-        return true;
+        return t->mode == TALK_PLAIN ? !t->holding || unsure(x) : unsure(x);
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
@@ -381,6 +407,10 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
             ;
     }
     sys_arena_done(&large);
+    if (!raw && x->beat_at < 0) { /* what is held may be long: the client hears from us */
+        x->beat_at = gateway_now(x->g).now + HEARTBEAT_EVERY_MS;
+        exchange_timer(x);
+    }
     return raw;
 }
 
@@ -401,9 +431,30 @@ static turn collected(exchange *x)
     if (text.n)
         r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
     for (held_call *c = t->calls; c; c = c->next)
-        r.message.parts[r.message.nparts++] =
-            (convo_part){.kind = PART_CALL, .ready = true, .id = c->id, .name = c->name, .text = buf_str(&c->args)};
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_CALL,
+                                                           .ready = true,
+                                                           .sealed = c->signature.n > 0,
+                                                           .id = c->id,
+                                                           .name = c->name,
+                                                           .signature = c->signature,
+                                                           .text = buf_str(&c->args)};
     return r;
+}
+
+/* What the client has cannot be ended as if it were whole. */
+static bool fail_cut(exchange *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
+    exchange_failed(x, &ev);
+    return false;
+}
+
+/* All of an answer that was asked for again, but for what the client has. */
+static void write_again(exchange *x)
+{
+    talk *t = x->t;
+    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, false);
+    write_text(x, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0));
 }
 
 static bool fail_calls(exchange *x)
@@ -422,30 +473,31 @@ bool talk_end(exchange *x)
         return true;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
-        daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
         unsure(x);
-        exchange_failed(x, &ev);
-        return false;
+        return fail_cut(x);
+    }
+    if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
+        t->lost = true;
+        return fail_cut(x);
     }
     turn got = collected(x);
     if (t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->c->arena))
         return fail_calls(x);
     if (t->mode == TALK_PLAIN) {
-        if (!got.message.edited && !t->hold.full) {
+        if (!got.message.edited) {
             relay_forward(x, buf_str(&t->hold));
             return true;
         }
         if (!writer(x))
             return fail_calls(x);
+        write_text(x, buf_str(&t->fresh));
     }
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
-        write_text(x, buf_str(&t->fresh));
+        write_again(x);
     write_calls(x, &got);
-    if (t->out->broken) { /* what the client has cannot be ended as if it were whole */
-        daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
+    if (t->out->broken) {
         t->lost = true;
-        exchange_failed(x, &ev);
-        return false;
+        return fail_cut(x);
     }
     write_end(x);
     return true;

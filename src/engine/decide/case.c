@@ -517,8 +517,10 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
     daruma_ms wait = to_wait(c, at.now);
     if (wait > 0)
         return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = c->want, .why = c->last};
-    if (!c->policy->enabled)
-        return go(c, c->want >= 0 ? c->want : 0, at.now);
+    if (!c->policy->enabled) {
+        int only = c->want >= 0 ? c->want : 0;
+        return c->spoiled[only] ? refuse(c, DARUMA_UNKNOWN) : go(c, only, at.now);
+    }
     int to = pick(c, at.now);
     return to >= 0 ? go(c, to, at.now) : wait_for_any(c, at);
 }
