@@ -151,13 +151,17 @@ void heal_reconsider(exchange *x, daruma_failure *f)
 
 /* ---- telling ---- */
 
+static bool shortens(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT;
+}
+
 /* `when`: MENDED or BROKE. */
 static void tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
 {
     const mending *m = &x->h->m;
     daruma_event e = DARUMA_EVENT_INIT;
-    bool shorter = r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT ||
-                   r == DARUMA_REMEDY_SHRINK_REQUEST;
+    bool shorter = shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
     e.failure = x->failure.kind ? &x->failure : NULL;
     e.remedy = &x->remedy;
     if (!daruma_event_when(&e, when, &x->kase))
@@ -229,9 +233,21 @@ static bool mended_so(exchange *x)
     return true;
 }
 
+/* A conversation that stayed too long again and again is not worked on for ever: each time costs calls. */
+static bool is_stuck(exchange *x)
+{
+    return x->scan.conversation && memory_stuck(x->g->mem, exchange_session(x)) >= STUCK_MAX;
+}
+
+void heal_gave_up(exchange *x)
+{
+    if (x->failure.kind == DARUMA_CONTEXT_LENGTH && x->kase.shrinks && x->scan.conversation)
+        memory_stuck_set(x->g->mem, exchange_session(x), memory_stuck(x->g->mem, exchange_session(x)) + 1);
+}
+
 heal_result heal_apply(exchange *x, daruma_remedy_kind r)
 {
-    if (!heal_open(x))
+    if (!heal_open(x) || (shortens(r) && is_stuck(x)))
         return HEAL_UNFIT;
     heal *h = x->h;
     if (r == DARUMA_REMEDY_RESUME) {

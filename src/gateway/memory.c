@@ -10,6 +10,7 @@ enum { WAYS = 4 };
 typedef struct session {
     uint64_t conversation, key_id;
     uint32_t touched; /* stamp of the table's own clock; 0 empty */
+    uint32_t stuck;   /* requests in a row that were too long, whatever was done about it */
 } session;
 
 typedef struct kept_case {
@@ -92,6 +93,21 @@ void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id)
     if (!s)
         return;
     s->key_id = key_id;
+    s->touched = ++m->clock;
+}
+
+uint32_t memory_stuck(memory *m, uint64_t conversation)
+{
+    const session *s = session_find(m, conversation, false);
+    return s ? s->stuck : 0;
+}
+
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times)
+{
+    session *s = session_find(m, conversation, times > 0);
+    if (!s)
+        return;
+    s->stuck = times;
     s->touched = ++m->clock;
 }
 

@@ -112,6 +112,8 @@ void heal_worked(exchange *x)
     heal *h = x->h;
     if (!h || (!h->m.shortened && !h->known && !h->nlessons))
         return;
+    if (h->m.shortened && x->scan.conversation)
+        memory_stuck_set(x->g->mem, exchange_session(x), 0);
     mended *m = mended_of(x->g);
     if (!m)
         return;
