@@ -228,6 +228,8 @@ static bool mended_so(exchange *x)
         return false;
     if (m->taught && h->nlessons < HEAL_LESSONS_MAX)
         h->lessons[h->nlessons++] = m->lesson;
+    if (m->doing == DARUMA_REMEDY_LOWER_FORMAT)
+        h->format = m->c.set.format;
     h->lesson_model = x->targets[x->kase.target].model_id;
     tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
     return true;

@@ -22,6 +22,7 @@ struct heal {
     mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when the request succeeds */
     size_t nlessons;
     uint64_t lesson_model;
+    convo_format format; /* the response format came down to this: learned likewise; FORMAT_UNSAID: it did not */
     bool apologises;
     daruma_str apology;
     /* side requests: of `m`, or the apology's */

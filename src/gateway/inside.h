@@ -100,6 +100,9 @@ void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
 int64_t memory_window(const memory *m, uint64_t model_id);
 void memory_window_put(memory *m, uint64_t model_id, int64_t tokens);
 bool memory_prefills(const memory *m, uint64_t model_id);
+/* The most of a response format that it is known to take: until it refused one, a schema. */
+convo_format memory_format(const memory *m, uint64_t model_id);
+void memory_format_put(memory *m, uint64_t model_id, convo_format most);
 void memory_prefill_refused(memory *m, uint64_t model_id);
 
 /* ---- events.c: the event log ---- */

@@ -25,6 +25,7 @@ typedef struct model_fact {
     uint64_t model; /* 0 empty */
     int64_t window;
     bool no_prefill;
+    convo_format format; /* FORMAT_UNSAID: none was refused */
 } model_fact;
 
 typedef struct owner {
@@ -199,6 +200,19 @@ void memory_prefill_refused(memory *m, uint64_t model_id)
     model_fact *f = fact_make(m, model_id);
     if (f)
         f->no_prefill = true;
+}
+
+convo_format memory_format(const memory *m, uint64_t model_id)
+{
+    bool told = m->models && fact_of(m, model_id)->model == model_id && fact_of(m, model_id)->format;
+    return told ? fact_of(m, model_id)->format : FORMAT_SCHEMA;
+}
+
+void memory_format_put(memory *m, uint64_t model_id, convo_format most)
+{
+    model_fact *f = fact_make(m, model_id);
+    if (f)
+        f->format = most;
 }
 
 uint64_t memory_owner(const memory *m, uint64_t answer)

@@ -80,13 +80,15 @@ static uint64_t *mark_of(const mended *m, const exchange *x)
 void heal_known(exchange *x)
 {
     mended *m = x->g->mended;
-    if (!m || !x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
+    if (!x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
         return;
     uint64_t model = x->targets[x->kase.want >= 0 ? x->kase.want : 0].model_id;
     bool moves = exchange_dialect(x, x->kase.want >= 0 ? x->kase.want : 0) != x->d;
-    bool lessons = !moves && mend_lessons_list(m->lessons, model, NULL, 0) > 0;
-    bool known = x->scan.conversation && *mark_of(m, x) == (x->scan.conversation ^ x->credential);
-    if ((!lessons && !known) || !heal_open(x))
+    convo_format most = memory_format(x->g->mem, model);
+    bool simpler = x->scan.schema && most < FORMAT_SCHEMA;
+    bool lessons = m && !moves && mend_lessons_list(m->lessons, model, NULL, 0) > 0;
+    bool known = m && x->scan.conversation && *mark_of(m, x) == (x->scan.conversation ^ x->credential);
+    if ((!lessons && !known && !simpler) || !heal_open(x))
         return;
     heal *h = x->h;
     mend_report done = {0}, taught = {0};
@@ -97,6 +99,8 @@ void heal_known(exchange *x)
     }
     if (lessons)
         taught = mend_lessons_apply(m->lessons, model, &h->m.c);
+    while (simpler && h->m.c.set.format > most && mend_format(&h->m.c, &taught))
+        ;
     mend_merge(&done, &taught);
     if (!mend_did(&done) || !heal_write(x))
         return;
@@ -110,6 +114,8 @@ void heal_known(exchange *x)
 void heal_worked(exchange *x)
 {
     heal *h = x->h;
+    if (h && h->format)
+        memory_format_put(x->g->mem, h->lesson_model, h->format);
     if (!h || (!h->m.shortened && !h->known && !h->nlessons))
         return;
     if (h->m.shortened && x->scan.conversation)
