@@ -40,6 +40,10 @@ every((name, d, w) => {
       const ladder = pair.own.seen.map((q) => w.formatOf(body(q)));
       assert.deepEqual(ladder, name === "anthropic" ? ["json_schema", "text"] : ["json_schema", "json_object", "text"]);
       assert.match(pair.own.seen.at(-1).body.toString(), /city/, "the model is not told what is wanted");
+      const before = pair.own.seen.length;
+      const next = await question(pair, d, own(d, w, [{ user: "and where now?" }], format));
+      assert.equal(next.said, '{"city": "Oslo"}', next.text);
+      assert.equal(pair.own.seen.length, before + 1, "it was not learned");
     },
   });
 
@@ -149,6 +153,20 @@ every((name, d, w) => {
         if (stream) assert.ok(d.ended(r.events), r.text);
         const first = pair.own.seen[0].body.length;
         assert.ok(pair.own.seen.at(-1).body.length < first * 0.7, "nothing was shortened");
+        paired(w, body(pair.own.seen.at(-1)));
+      },
+    });
+
+    holds(`heal ${name}${how}: more input than fits that was taken without a word is an overflow`, {
+      config: window(d, 9000),
+      async run(pair) {
+        pair.own.answer = (q, res) => {
+          const fits = tokens(q) <= 8000;
+          if (stream) sse(res, w.opening(), fits ? w.piece("ok") : "", fits ? w.closing() : w.closingLength(14000)).end();
+          else w.answer(res, fits ? "ok" : "I have forgotten the beginning", [], fits ? undefined : w.filled, fits ? 5 : 14000);
+        };
+        const r = await question(pair, d, { ...own(d, w, results(6)), stream });
+        assert.equal(r.said, "ok", r.text);
         paired(w, body(pair.own.seen.at(-1)));
       },
     });
