@@ -322,11 +322,12 @@ bool json_next(json_iter *it, daruma_str *key, daruma_str *value)
  * *used is how many bytes of input it took. The text was checked by skip_string before. */
 static size_t unescape(const char *p, const char *end, char *out, size_t *used)
 {
-    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    static const char control['u' - 'b'] = {
+        ['b' - 'b'] = '\b', ['f' - 'b'] = '\f', ['n' - 'b'] = '\n', ['r' - 'b'] = '\r', ['t' - 'b'] = '\t'};
     *used = 1;
     if (*p != 'u') {
-        const char *hit = memchr(from, *p, 5);
-        out[0] = hit ? to[hit - from] : *p;
+        char c = *p >= 'b' && *p < 'u' ? control[*p - 'b'] : 0;
+        out[0] = c ? c : *p;
         return 1;
     }
     int c = end - p >= 5 ? hex4(p + 1) : -1;
@@ -437,6 +438,18 @@ daruma_str json_text(daruma_str v, daruma_arena *a)
     size_t n = 0;
     for (const char *p = raw.p, *end = raw.p + raw.n; p < end;) {
         size_t used;
+#if defined(__SSE2__)
+        if (end - p >= 16) { /* what is written is never ahead of what was read: there is room for 16 bytes here, too */
+            __m128i b = _mm_loadu_si128((const __m128i *)(const void *)p);
+            unsigned slash = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+            size_t plain = slash ? (size_t)__builtin_ctz(slash) : 16;
+            _mm_storeu_si128((__m128i *)(void *)(out + n), b);
+            n += plain;
+            p += plain;
+            if (plain == 16)
+                continue;
+        }
+#endif
         if (*p != '\\' || p + 1 == end) {
             out[n++] = *p++;
             continue;
