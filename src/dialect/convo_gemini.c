@@ -83,37 +83,88 @@ static void read_file(convo *c, convo_part *p, daruma_str data)
     c->remote |= p->remote;
 }
 
-static void read_call(convo *c, convo_part *p, daruma_str call)
+/* Passes the value at the iterator, and hands over each element of the list that it is, or itself when it is one object
+ * without its list: what is long is read while it is passed, each byte once. */
+typedef void pass_one(convo *c, void *in, json_iter *it);
+static bool pass_many(convo *c, json_iter *it, pass_one *one, void *in, daruma_str *value)
 {
-    daruma_str args = gemini_get(call, S("args"));
+    if (*it->p == '[') {
+        json_iter list = json_enter(it);
+        while (json_step(&list, NULL))
+            one(c, in, &list);
+        return json_leave(it, &list, value);
+    }
+    if (*it->p != '{')
+        return json_pass(it, value);
+    const char *from = it->p;
+    one(c, in, it);
+    *value = (daruma_str){from, (size_t)(it->p - from)};
+    return true;
+}
+
+static void read_call(convo *c, convo_part *p, json_iter *it, daruma_str *call)
+{
+    daruma_str key, value, args = {0}, id = {0}, name = {0};
+    json_iter in = json_enter(it);
+    while (json_next(&in, &key, &value))
+        if (key_camel(key, S("args")))
+            args = value;
+        else if (key_camel(key, S("id")))
+            id = value;
+        else if (key_camel(key, S("name")))
+            name = value;
+    json_leave(it, &in, call);
     p->kind = PART_CALL;
-    p->id = text_of(c, gemini_get(call, S("id")));
-    p->name = text_of(c, gemini_get(call, S("name")));
-    p->value = args.n ? args : S("{}");
+    p->id = text_of(c, id);
+    p->name = text_of(c, name);
+    p->value = null_or_none(args) ? S("{}") : args;
 }
 
 /* The text that a response is: of an object the string that is all of it or nearly all, else the whole. */
-static daruma_str response_text(daruma_str response)
+static void read_text(convo_part *p, json_iter *it, daruma_str *response)
 {
     daruma_str key, value, largest = {0};
     size_t n = 0;
-    if (!json_is_object(response))
-        return response;
-    for (json_iter it = quick_open(response); json_next(&it, &key, &value); n++)
+    p->failed = false;
+    if (*it->p != '{') {
+        json_pass(it, response);
+        p->value = json_is_null(*response) ? (daruma_str){0} : *response;
+        return;
+    }
+    json_iter in = json_enter(it);
+    for (; json_next(&in, &key, &value); n++) {
+        p->failed |= key_is(key, S("error"));
         if (json_is_string(value) && value.n > largest.n)
             largest = value;
-    return largest.n && (n == 1 || largest.n / 3 >= response.n / 4) ? largest : response;
+    }
+    json_leave(it, &in, response);
+    p->value = largest.n && (n == 1 || largest.n / 3 >= response->n / 4) ? largest : *response;
 }
 
 /* Media that a tool gave stands beside its response: then both are the parts of the result. */
-static void read_response(convo *c, convo_part *p, daruma_str result)
+static void read_response(convo *c, convo_part *p, json_iter *it, daruma_str *result)
 {
-    daruma_str response = gemini_get(result, S("response")), list = gemini_get(result, S("parts")), one;
+    daruma_str key, value, list = {0}, id = {0}, name = {0}, one;
+    json_iter in = json_enter(it);
     p->kind = PART_RESULT;
-    p->id = text_of(c, gemini_get(result, S("id")));
-    p->name = text_of(c, gemini_get(result, S("name")));
-    p->value = response_text(response);
-    p->failed = json_get(response, S("error")).n > 0;
+    p->value = (daruma_str){0};
+    p->failed = false;
+    while (json_step(&in, &key)) {
+        if (key_camel(key, S("response"))) {
+            read_text(p, &in, &value);
+            continue;
+        }
+        json_pass(&in, &value);
+        if (key_camel(key, S("parts")))
+            list = value;
+        else if (key_camel(key, S("id")))
+            id = value;
+        else if (key_camel(key, S("name")))
+            name = value;
+    }
+    json_leave(it, &in, result);
+    p->id = text_of(c, id);
+    p->name = text_of(c, name);
     if (!many_count(list))
         return;
     convo_part *text = convo_add_inner(c, p, PART_TEXT, p->value);
@@ -131,28 +182,42 @@ static void read_response(convo *c, convo_part *p, daruma_str result)
 }
 
 /* An empty text with a signature is how newer models hand over the thinking of a whole turn. */
-static void read_part(convo *c, convo_message *m, daruma_str raw)
+static void read_part(convo *c, void *message, json_iter *it)
 {
     daruma_str key, value, text = {0};
     bool thought = false;
-    convo_part *p = convo_add_part(c, m, PART_OTHER, raw);
-    if (!p || !json_is_object(raw))
+    convo_part *p = convo_add_part(c, message, PART_OTHER, (daruma_str){0});
+    if (!p || *it->p != '{') {
+        json_pass(it, p ? &p->raw : NULL);
+        if (p)
+            p->ready = p->raw.n == 0;
         return;
-    for (json_iter it = quick_open(raw); json_next(&it, &key, &value);)
+    }
+    json_iter in = json_enter(it);
+    while (json_step(&in, &key)) {
+        bool object = *in.p == '{';
+        if (object && key_camel(key, S("functionCall"))) {
+            read_call(c, p, &in, &value);
+            continue;
+        }
+        if (object && key_camel(key, S("functionResponse"))) {
+            read_response(c, p, &in, &value);
+            continue;
+        }
+        json_pass(&in, &value);
         if (key_is(key, S("text")) && json_is_string(value))
             text = value;
         else if (key_is(key, S("thought")))
             thought = json_is_true(value);
         else if (key_camel(key, S("thoughtSignature")))
             p->signature = text_of(c, value);
-        else if (key_camel(key, S("functionCall")) && json_is_object(value))
-            read_call(c, p, value);
-        else if (key_camel(key, S("functionResponse")) && json_is_object(value))
-            read_response(c, p, value);
-        else if (key_camel(key, S("inlineData")) && json_is_object(value))
+        else if (object && key_camel(key, S("inlineData")))
             read_inline(c, p, value);
-        else if (key_camel(key, S("fileData")) && json_is_object(value))
+        else if (object && key_camel(key, S("fileData")))
             read_file(c, p, value);
+    }
+    json_leave(it, &in, &p->raw);
+    p->ready = false;
     p->sealed = p->signature.n > 0;
     if (p->kind != PART_OTHER)
         return;
@@ -176,14 +241,20 @@ convo_role gemini_role(daruma_str word)
 
 static void read_message(convo *c, daruma_str raw, bool apart)
 {
-    daruma_str word = value_raw(json_get(raw, S("role"))), one;
-    convo_message *m = convo_add_message(c, apart ? CONVO_SYSTEM : gemini_role(word), raw);
+    daruma_str key, value, word = {0};
+    convo_message *m = convo_add_message(c, CONVO_USER, raw);
     if (!m)
         return;
+    for (json_iter it = quick_open(json_is_object(raw) ? raw : S("{}")); json_step(&it, &key);)
+        if (key_camel(key, S("parts"))) {
+            m->nparts = 0; /* of members that stand twice the last counts */
+            pass_many(c, &it, read_part, m, &value);
+        } else if (json_pass(&it, &value) && key_is(key, S("role"))) {
+            word = value_raw(value);
+        }
     m->apart = apart;
+    m->role = apart ? CONVO_SYSTEM : gemini_role(word);
     m->wire_role = word;
-    for (many l = many_open(gemini_get(raw, S("parts"))); many_next(&l, &one);)
-        read_part(c, m, one);
 }
 
 /* ---- reading: tools and settings ---- */
@@ -375,29 +446,55 @@ static void read_config(convo *c, named config)
     read_thinking(c, gemini_get(in, S("thinkingConfig")));
 }
 
+/* The members of a request in one walk, in either spelling; the last of several, unless it is null. */
+enum { B_CONTENTS, B_SYSTEM, B_MODEL, B_TOOLS, B_CHOICE, B_CONFIG, B_CACHED, B_N };
+
+static daruma_status members_of(daruma_str body, named *ret, items *contents, daruma_arena *a)
+{
+    static const daruma_str names[B_N] = {
+        [B_CONTENTS] = LIT("contents"),   [B_SYSTEM] = LIT("systemInstruction"), [B_MODEL] = LIT("model"),
+        [B_TOOLS] = LIT("tools"),         [B_CHOICE] = LIT("toolConfig"),        [B_CONFIG] = LIT("generationConfig"),
+        [B_CACHED] = LIT("cachedContent")};
+    daruma_str key, value;
+    json_iter it = whole_open(body);
+    while (json_step(&it, &key)) {
+        size_t i = 0;
+        while (i < B_N && !key_camel(key, names[i]))
+            i++;
+        bool passed = i == B_CONTENTS ? pass_items(&it, contents, a, &value) : json_pass(&it, &value);
+        if (a->full)
+            return DARUMA_EFULL;
+        if (passed && i < B_N)
+            ret[i] = json_is_null(value) ? (named){0} : (named){key, value};
+    }
+    return whole_status(body, &it);
+}
+
 daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
 {
-    daruma_str one;
-    daruma_status s = fields_of_body(body, NULL, 0);
+    named f[B_N] = {{{0}, {0}}};
+    items list = {0};
+    daruma_status s = members_of(body, f, &list, a);
     if (s != DARUMA_OK)
         return s;
-    daruma_str top = str_trim(body), contents = gemini_get(top, S("contents")),
-               system = gemini_get(top, S("systemInstruction"));
+    daruma_str contents = f[B_CONTENTS].value;
     if (!json_is_array(contents) && !json_is_object(contents))
         return DARUMA_EINPUT;
     *ret = (convo){.quirks = GEMINI_QUIRKS,
                    .body = body,
                    .arena = a,
                    .set = {.stream = -1, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
-    ret->set.model = text_of(ret, gemini_get(top, S("model")));
-    if (system.n)
-        read_message(ret, system, true);
-    for (many m = many_open(contents); many_next(&m, &one);)
-        read_message(ret, one, false);
-    read_tools(ret, gemini_named(top, S("tools")));
-    read_choice(ret, gemini_get(top, S("toolConfig")));
-    read_config(ret, gemini_named(top, S("generationConfig")));
-    if (value_given(gemini_get(top, S("cachedContent"))))
+    ret->set.model = text_of(ret, f[B_MODEL].value);
+    if (f[B_SYSTEM].value.n)
+        read_message(ret, f[B_SYSTEM].value, true);
+    for (size_t i = 0; json_is_array(contents) && i < list.n && !ret->full; i++)
+        read_message(ret, list.p[i], false);
+    if (json_is_object(contents))
+        read_message(ret, contents, false);
+    read_tools(ret, f[B_TOOLS]);
+    read_choice(ret, f[B_CHOICE].value);
+    read_config(ret, f[B_CONFIG]);
+    if (value_given(f[B_CACHED].value))
         ret->remote = ret->whole_on_server = true;
     ret->full |= a->full;
     return ret->full ? DARUMA_EFULL : DARUMA_OK;

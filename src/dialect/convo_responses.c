@@ -8,7 +8,8 @@
  * Each item is a message of its own; a call, a result or a piece of reasoning is its only part. */
 #include "dialect/convo_responses.h"
 
-responses_item_kind responses_item_of(daruma_str item)
+/* Out of its members `type`, `role` and `id`. */
+static responses_item_kind kind_of(daruma_str type, daruma_str role, daruma_str id)
 {
     static const struct {
         daruma_str type;
@@ -22,13 +23,19 @@ responses_item_kind responses_item_of(daruma_str item)
         {LIT("reasoning"), ITEM_REASONING},
         {LIT("item_reference"), ITEM_REFERENCE},
     };
-    daruma_str type = json_get(item, S("type"));
     if (null_or_none(type)) /* the short form of a message, or of a reference */
-        return json_get(item, S("role")).n ? ITEM_MESSAGE : json_get(item, S("id")).n ? ITEM_REFERENCE : ITEM_OTHER;
+        return role.n ? ITEM_MESSAGE : id.n ? ITEM_REFERENCE : ITEM_OTHER;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (value_is(type, rows[i].type))
             return rows[i].kind;
     return ITEM_OTHER;
+}
+
+responses_item_kind responses_item_of(daruma_str item)
+{
+    field f[] = {{.key = LIT("type")}, {.key = LIT("role")}, {.key = LIT("id")}};
+    fields_of(item, FIELDS(f));
+    return kind_of(f[0].value, f[1].value, f[2].value);
 }
 
 /* ---- reading: content ---- */
@@ -98,6 +105,35 @@ static void read_content(convo *c, convo_message *m, daruma_str content)
 
 /* ---- reading: items ---- */
 
+enum {
+    K_TYPE,
+    K_ROLE,
+    K_CONTENT,
+    K_CALL_ID,
+    K_NAME,
+    K_ARGUMENTS,
+    K_INPUT,
+    K_OUTPUT,
+    K_ID,
+    K_SUMMARY,
+    K_ENCRYPTED,
+    K_N
+};
+
+static const field item_names[K_N] = {
+    [K_TYPE] = {.key = LIT("type")},
+    [K_ROLE] = {.key = LIT("role")},
+    [K_CONTENT] = {.key = LIT("content")},
+    [K_CALL_ID] = {.key = LIT("call_id")},
+    [K_NAME] = {.key = LIT("name")},
+    [K_ARGUMENTS] = {.key = LIT("arguments")},
+    [K_INPUT] = {.key = LIT("input")},
+    [K_OUTPUT] = {.key = LIT("output")},
+    [K_ID] = {.key = LIT("id")},
+    [K_SUMMARY] = {.key = LIT("summary")},
+    [K_ENCRYPTED] = {.key = LIT("encrypted_content")},
+};
+
 static convo_role role_of(daruma_str role)
 {
     if (value_is(role, S("assistant")))
@@ -108,32 +144,28 @@ static convo_role role_of(daruma_str role)
 }
 
 /* Whose item it is that is no message. */
-static convo_role side_of(daruma_str item)
+static convo_role side_of(daruma_str item, const field *f)
 {
-    daruma_str type = value_raw(json_get(item, S("type")));
+    daruma_str type = value_raw(f[K_TYPE].value);
     if (str_ends(type, S("_output")))
         return CONVO_TOOL;
     return str_eq(type, S("mcp_approval_response")) || !json_is_object(item) ? CONVO_USER : CONVO_ASSISTANT;
 }
 
-static void read_call(convo *c, convo_part *p, bool custom)
+static void read_call(convo *c, convo_part *p, const field *f, bool custom)
 {
-    field f[] = {{.key = LIT("call_id")}, {.key = LIT("name")}, {.key = LIT("arguments")}, {.key = LIT("input")}};
-    fields_of(p->raw, FIELDS(f));
     p->kind = PART_CALL;
-    p->id = text_of(c, f[0].value);
-    p->name = text_of(c, f[1].value);
-    p->value = f[custom ? 3 : 2].value;
+    p->id = text_of(c, f[K_CALL_ID].value);
+    p->name = text_of(c, f[K_NAME].value);
+    p->value = f[custom ? K_INPUT : K_ARGUMENTS].value;
 }
 
-static void read_result(convo *c, convo_part *p)
+static void read_result(convo *c, convo_part *p, const field *f)
 {
-    field f[] = {{.key = LIT("call_id")}, {.key = LIT("output")}};
     daruma_str piece;
-    fields_of(p->raw, FIELDS(f));
     p->kind = PART_RESULT;
-    p->id = text_of(c, f[0].value);
-    p->value = f[1].value;
+    p->id = text_of(c, f[K_CALL_ID].value);
+    p->value = f[K_OUTPUT].value;
     if (!json_is_array(p->value))
         return;
     for (json_iter it = quick_open(p->value); json_next(&it, NULL, &piece) && !c->full;) {
@@ -146,29 +178,29 @@ static void read_result(convo *c, convo_part *p)
 }
 
 /* Reasoning that is not here, encrypted, is looked up on the server by its id, unless nothing is stored there. */
-static void read_reasoning(convo *c, convo_part *p, bool stored)
+static void read_reasoning(convo *c, convo_part *p, const field *f, bool stored)
 {
-    field f[] = {
-        {.key = LIT("id")}, {.key = LIT("summary")}, {.key = LIT("content")}, {.key = LIT("encrypted_content")}};
-    fields_of(p->raw, FIELDS(f));
     p->kind = PART_THINKING;
-    p->value = value_given(f[2].value) ? f[2].value : f[1].value;
-    p->signature = text_of(c, f[3].value);
-    p->remote = stored && !p->signature.n && value_given(f[0].value);
+    p->value = value_given(f[K_CONTENT].value) ? f[K_CONTENT].value : f[K_SUMMARY].value;
+    p->signature = text_of(c, f[K_ENCRYPTED].value);
+    p->remote = stored && !p->signature.n && value_given(f[K_ID].value);
     p->sealed = p->remote || p->signature.n;
     c->remote |= p->remote;
 }
 
 static void read_item(convo *c, daruma_str raw, bool stored)
 {
-    responses_item_kind kind = responses_item_of(raw);
-    daruma_str role = json_get(raw, S("role"));
-    convo_message *m = convo_add_message(c, kind == ITEM_MESSAGE ? role_of(role) : side_of(raw), raw);
+    field f[K_N];
+    memcpy(f, item_names, sizeof f);
+    fields_of(raw, f, K_N);
+    daruma_str role = f[K_ROLE].value;
+    responses_item_kind kind = kind_of(f[K_TYPE].value, role, f[K_ID].value);
+    convo_message *m = convo_add_message(c, kind == ITEM_MESSAGE ? role_of(role) : side_of(raw, f), raw);
     if (!m)
         return;
     if (kind == ITEM_MESSAGE) {
         m->wire_role = value_raw(role);
-        read_content(c, m, json_get(raw, S("content")));
+        read_content(c, m, f[K_CONTENT].value);
         return;
     }
     convo_part *p = convo_add_part(c, m, PART_OTHER, raw);
@@ -177,14 +209,14 @@ static void read_item(convo *c, daruma_str raw, bool stored)
     switch (kind) {
     case ITEM_CALL:
     case ITEM_CUSTOM_CALL:
-        read_call(c, p, kind == ITEM_CUSTOM_CALL);
+        read_call(c, p, f, kind == ITEM_CUSTOM_CALL);
         break;
     case ITEM_RESULT:
     case ITEM_CUSTOM_RESULT:
-        read_result(c, p);
+        read_result(c, p, f);
         break;
     case ITEM_REASONING:
-        read_reasoning(c, p, stored);
+        read_reasoning(c, p, f, stored);
         break;
     case ITEM_REFERENCE: /* it may be the call of a result that is here */
         p->remote = c->remote = c->whole_on_server = true;
@@ -195,19 +227,16 @@ static void read_item(convo *c, daruma_str raw, bool stored)
     }
 }
 
-static void read_input(convo *c, daruma_str input, bool stored)
+static void read_input(convo *c, daruma_str input, const items *list, bool stored)
 {
-    daruma_str item;
     if (json_is_string(input)) {
         convo_message *m = convo_add_message(c, CONVO_USER, input);
         if (m)
             read_content(c, m, input);
         return;
     }
-    if (!json_is_array(input))
-        return;
-    for (json_iter it = quick_open(input); json_next(&it, NULL, &item) && !c->full;)
-        read_item(c, item, stored);
+    for (size_t i = 0; json_is_array(input) && i < list->n && !c->full; i++)
+        read_item(c, list->p[i], stored);
 }
 
 static void read_instructions(convo *c, daruma_str value)
@@ -360,7 +389,8 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     };
     field f[B_N];
     memcpy(f, names, sizeof names);
-    daruma_status status = fields_of_body(body, f, B_N);
+    items list = {0};
+    daruma_status status = fields_of_request(body, f, B_N, B_INPUT, a, &list);
     if (status != DARUMA_OK)
         return status;
     convo c = {.quirks = RESPONSES_QUIRKS, .body = body, .arena = a};
@@ -370,7 +400,7 @@ daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret)
     if (!json_is_string(input) && !json_is_array(input) && !(null_or_none(input) && c.remote))
         return DARUMA_EINPUT;
     read_instructions(&c, f[B_INSTRUCTIONS].value);
-    read_input(&c, input, tri_of(f[B_STORE].value) != 0);
+    read_input(&c, input, &list, tri_of(f[B_STORE].value) != 0);
     if (json_is_array(f[B_TOOLS].value))
         for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &tool) && !c.full;)
             read_tool(&c, tool, i++, n);

@@ -67,8 +67,7 @@ static bool item_add(items *l, daruma_str value, daruma_arena *a)
     return true;
 }
 
-/* Passes the list at the iterator and keeps its elements. */
-static bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value)
+bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value)
 {
     daruma_str one;
     bool room = true;
@@ -81,6 +80,13 @@ static bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *val
     return json_leave(it, &in, value) && room;
 }
 
+daruma_status whole_status(daruma_str body, const json_iter *it)
+{
+    if (whole_ok(it))
+        return DARUMA_OK;
+    return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
+}
+
 daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret)
 {
     daruma_str key, value;
@@ -91,9 +97,7 @@ daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t whic
         if (a && a->full)
             return DARUMA_EFULL;
     }
-    if (whole_ok(&it))
-        return DARUMA_OK;
-    return too_deep(body) ? DARUMA_EDEEP : DARUMA_EINPUT;
+    return whole_status(body, &it);
 }
 
 daruma_status fields_of_body(daruma_str body, field *f, size_t n)

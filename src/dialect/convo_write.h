@@ -31,6 +31,10 @@ typedef struct items {
     size_t n, cap;
 } items;
 daruma_status fields_of_request(daruma_str body, field *f, size_t n, size_t which, daruma_arena *a, items *ret);
+/* For who walks a body alone: passes the value at the iterator and keeps its elements, if it is a list; false without
+ * memory, too. Then the status of a body from whole_open when its walk has ended. */
+bool pass_items(json_iter *it, items *l, daruma_arena *a, daruma_str *value);
+daruma_status whole_status(daruma_str body, const json_iter *it);
 
 json_iter quick_open(daruma_str value); /* json_open of what was checked before */
 /* The decoded text of a string; empty for anything else. In the convo's arena when it must be unescaped. */
