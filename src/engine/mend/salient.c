@@ -7,6 +7,7 @@
  * shapes are counted, "row-0" with its letters and "a-0" without, so that an order number stands out among rows, and
  * also among paths that all differ in their letters. */
 #include "engine/mend/salient.h"
+#include "engine/mend/words.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -18,9 +19,6 @@
 #define ERROR_BYTES 160  /* of one */
 #define RANKS       32
 #define KEY_GAP     8 /* bytes between a name and its value: `": "`, escaped once more */
-
-/* Kinds of bytes in a word; 0 stands between words. */
-enum { LETTER = 1, DIGIT = 2, MARK = 4, SLASH = 8, AT = 16, INNER = 32, EDGE = 64 /* a MARK, not at the ends */ };
 
 typedef struct candidate {
     uint32_t from, n;         /* in the text */
@@ -43,6 +41,9 @@ struct salient {
     } errors[ERRORS_MAX];
     size_t nerrors;
     daruma_str text;
+    word_bits bits; /* of the 64 bytes from `block` on */
+    size_t block;
+    size_t errors_end; /* up to there the lines of errors are known */
 };
 
 salient *salient_new(daruma_arena *a)
@@ -51,15 +52,7 @@ salient *salient_new(daruma_arena *a)
     if (!s)
         return NULL;
     for (int c = 0; c < 256; c++)
-        s->kinds[c] = ch_digit((char)c)             ? DIGIT
-                      : ch_alpha((char)c)           ? LETTER
-                      : c >= 0xc2 && c < 0xe0       ? LETTER /* two bytes: letters with accents, Cyrillic, ... */
-                      : c >= 0x80 && c < 0xc0       ? INNER
-                      : c == '/' || c == '\\'       ? SLASH
-                      : c == '@'                    ? AT
-                      : c && memchr(".:?=&+", c, 6) ? MARK | EDGE
-                      : c && memchr("-_#%~$", c, 6) ? MARK
-                                                    : 0;
+        s->kinds[c] = word_kind((unsigned char)c);
     return s;
 }
 
@@ -130,10 +123,22 @@ static shapes shape_of(const salient *s, daruma_str w)
 
 /* ---- what is salient ---- */
 
-static const daruma_str units[] = {{"%", 1},      {"ms", 2},      {"s", 1},       {"us", 2},   {"ns", 2},  {"kb", 2},
-                                   {"mb", 2},     {"gb", 2},      {"tb", 2},      {"kib", 3},  {"mib", 3}, {"gib", 3},
-                                   {"b", 1},      {"bytes", 5},   {"usd", 3},     {"eur", 3},  {"gbp", 3}, {"rows", 4},
-                                   {"tokens", 6}, {"seconds", 7}, {"minutes", 7}, {"hours", 5}};
+/* Small letters as one number. */
+#define PACK(a, b, c, d, e, f, g)                                                                                      \
+    ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32 |            \
+     (uint64_t)(f) << 40 | (uint64_t)(g) << 48)
+
+// clang-format off
+static const uint64_t units[] = {
+    PACK('%', 0, 0, 0, 0, 0, 0),             PACK('m', 's', 0, 0, 0, 0, 0),         PACK('s', 0, 0, 0, 0, 0, 0),
+    PACK('u', 's', 0, 0, 0, 0, 0),           PACK('n', 's', 0, 0, 0, 0, 0),         PACK('k', 'b', 0, 0, 0, 0, 0),
+    PACK('m', 'b', 0, 0, 0, 0, 0),           PACK('g', 'b', 0, 0, 0, 0, 0),         PACK('t', 'b', 0, 0, 0, 0, 0),
+    PACK('k', 'i', 'b', 0, 0, 0, 0),         PACK('m', 'i', 'b', 0, 0, 0, 0),       PACK('g', 'i', 'b', 0, 0, 0, 0),
+    PACK('b', 0, 0, 0, 0, 0, 0),             PACK('b', 'y', 't', 'e', 's', 0, 0),   PACK('u', 's', 'd', 0, 0, 0, 0),
+    PACK('e', 'u', 'r', 0, 0, 0, 0),         PACK('g', 'b', 'p', 0, 0, 0, 0),       PACK('r', 'o', 'w', 's', 0, 0, 0),
+    PACK('t', 'o', 'k', 'e', 'n', 's', 0),   PACK('s', 'e', 'c', 'o', 'n', 'd', 's'),
+    PACK('m', 'i', 'n', 'u', 't', 'e', 's'), PACK('h', 'o', 'u', 'r', 's', 0, 0)};
+// clang-format on
 
 /* "42.5 ms": the unit behind a number, with the gap; 0 none. */
 static size_t unit_behind(const salient *s, size_t at)
@@ -141,19 +146,20 @@ static size_t unit_behind(const salient *s, size_t at)
     if (at + 1 >= s->text.n || s->text.p[at] != ' ' || !(ch_alpha(s->text.p[at + 1]) || s->text.p[at + 1] == '%'))
         return 0;
     size_t n = 1;
-    while (at + n < s->text.n && n < 9 && (ch_alpha(s->text.p[at + n]) || s->text.p[at + n] == '%'))
-        n++;
-    for (size_t i = 0; n < 9 && i < sizeof units / sizeof *units; i++)
-        if (units[i].n == n - 1 && str_ieq(str_sub(s->text, at + 1, n - 1), units[i]))
-            return n;
-    return 0;
+    uint64_t word = 0;
+    bool found = false;
+    for (; at + n < s->text.n && n < 9 && (ch_alpha(s->text.p[at + n]) || s->text.p[at + n] == '%'); n++)
+        word |= (uint64_t)(unsigned char)ch_lower(s->text.p[at + n]) << 8 * (n - 1);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) /* all of them: a jump out costs more */
+        found |= word == units[i];
+    return found ? n : 0;
 }
 
 /* How much a word looks like something that has to be quoted exactly; 0: not at all. */
 static uint8_t score_of(daruma_str w, uint8_t kinds, const shapes *h)
 {
     bool both = (kinds & (LETTER | DIGIT)) == (LETTER | DIGIT);
-    if (str_find(w, S("://")) != STR_NONE)
+    if ((kinds & (MARK | SLASH)) == (MARK | SLASH) && str_find(w, S("://")) != STR_NONE)
         return 6;
     if (kinds & AT && kinds & LETTER)
         return 5;
@@ -219,23 +225,33 @@ static daruma_str tidy(const salient *s, daruma_str w) /* without the dots and c
 
 /* ---- errors ---- */
 
-/* The last four letters are asked first: nearly no word ends so. */
+/* Do these four letters end a word that may tell of an error? Nearly none does. */
+static inline bool ends_like_error(const char *four)
+{
+#define END(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+    static const uint32_t ends[16] = {/* each at the place that the product below has for it */
+                                      END('t', 'i', 'o', 'n'), END('r', 'o', 'r', 's'),
+                                      END('r', 't', 'e', 'd'), END('a', 'n', 'i', 'c'),
+                                      END('n', 'i', 'e', 'd'), END('l', 'u', 'r', 'e'),
+                                      END('n', 'n', 'o', 't'), END('i', 'c', 'a', 'l'),
+                                      END('u', 's', 'e', 'd'), 0,
+                                      END('e', 'o', 'u', 't'), END('r', 'r', 'o', 'r'),
+                                      END('a', 't', 'a', 'l'), END('b', 'a', 'c', 'k'),
+                                      END('i', 'l', 'e', 'd'), 0};
+    const unsigned char *p = (const unsigned char *)four;
+    uint32_t end = END(p[0], p[1], p[2], p[3]) | 0x20202020u;
+#undef END
+    return ends[end * 0x6decde8du >> 28] == end;
+}
+
 static bool says_error(daruma_str w)
 {
     static const daruma_str words[] = {{"error", 5},   {"errors", 6},    {"exception", 9}, {"failed", 6},
                                        {"failure", 7}, {"fatal", 5},     {"panic", 5},     {"denied", 6},
                                        {"refused", 7}, {"traceback", 9}, {"critical", 8},  {"aborted", 7},
                                        {"cannot", 6},  {"timeout", 7},   {"violation", 9}};
-    if (w.n < 5)
+    if (w.n < 5 || !ends_like_error(w.p + w.n - 4))
         return false;
-    uint32_t end;
-    memcpy(&end, w.p + w.n - 4, 4);
-    end |= 0x20202020u;
-#define IS(lit) (memcmp(&end, lit, 4) == 0)
-    if (!(IS("rror") || IS("rors") || IS("tion") || IS("iled") || IS("lure") || IS("atal") || IS("anic") ||
-          IS("nied") || IS("used") || IS("back") || IS("ical") || IS("rted") || IS("nnot") || IS("eout")))
-        return false;
-#undef IS
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         daruma_str x = words[i];
         if (w.n >= x.n && str_ieq(str_from(w, w.n - x.n), x))
@@ -317,49 +333,182 @@ static size_t unescaped(daruma_str w)
     return back == STR_NONE || (back == 2 && w.p[1] == ':') ? w.n : back;
 }
 
-static void scan(salient *s)
+/* The bits of the 64 bytes from `block` on. Behind the text nothing belongs to a word. */
+static inline word_bits bits_at(salient *s, size_t block)
+{
+    if (block != s->block) {
+        char last[64] = {0};
+        bool whole = s->text.n - block >= 64;
+        if (!whole)
+            memcpy(last, s->text.p + block, s->text.n - block);
+        s->bits = word_bits_of(whole ? s->text.p + block : last, s->kinds);
+        s->block = block;
+    }
+    return s->bits;
+}
+
+/* Where the word that goes on at `at` ends. */
+static size_t word_end(salient *s, size_t at)
+{
+    while (at < s->text.n) {
+        uint64_t gap = ~bits_at(s, at & ~(size_t)63).any >> (at & 63);
+        if (gap)
+            return at + (size_t)__builtin_ctzll(gap);
+        at = (at | 63) + 1;
+    }
+    return s->text.n;
+}
+
+/* Where the word that ends at `end` begins, not before `at`. It begins with no byte from within a character. */
+static size_t word_begin(const salient *s, size_t at, size_t end)
+{
+    size_t from = end;
+    while (from > at && s->kinds[(unsigned char)s->text.p[from - 1]])
+        from--;
+    while (from < end && s->kinds[(unsigned char)s->text.p[from]] == INNER)
+        from++;
+    return from;
+}
+
+/* The same of the word that the byte at `odd` belongs to, in the block whose bits were looked at last. */
+static size_t odd_begin(const salient *s, size_t at, size_t odd)
+{
+    size_t block = s->block;
+    uint64_t gap = ~s->bits.any & (((uint64_t)1 << (odd - block)) - 1);
+    size_t from = gap ? block + 64 - (size_t)__builtin_clzll(gap) : block > at ? word_begin(s, at, block) : at;
+    from = from > at ? from : at;
+    while (s->kinds[(unsigned char)s->text.p[from]] == INNER)
+        from++;
+    return from;
+}
+
+static bool is_length(size_t n)
+{
+    return n >= 2 && n <= MASK_TOKEN_BYTES_MAX;
+}
+
+/* Does the word that ends at `end` tell of an error? */
+static inline void look_at_end(salient *s, size_t at, size_t end)
+{
+    if (end < 4 || !ends_like_error(s->text.p + end - 4))
+        return;
+    size_t from = word_begin(s, at, end);
+    if (is_length(end - from) && from >= s->errors_end && says_error(str_sub(s->text, from, end - from)))
+        s->errors_end = add_error(s, from);
+}
+
+/* Goes over the words from `at` on that are nothing but letters, to the first byte of a word that is more; STR_NONE:
+ * there is none. */
+static size_t pass_plain(salient *s, size_t at)
+{
+    uint64_t before = 0; /* the last byte of the block before belongs to a word */
+    for (size_t block = at & ~(size_t)63; block < s->text.n; block += 64) {
+        word_bits b = bits_at(s, block);
+        uint64_t ends = ~b.any & (b.any << 1 | before), odd = b.odd;
+        if (block < at) {
+            uint64_t behind = ~(uint64_t)0 << (at - block);
+            odd &= behind;
+            ends &= behind << 1;
+        }
+        if (odd)
+            ends &= (odd & -odd) - 1;
+        for (; ends; ends &= ends - 1)
+            look_at_end(s, at, block + (size_t)__builtin_ctzll(ends));
+        if (odd)
+            return block + (size_t)__builtin_ctzll(odd);
+        before = b.any >> 63;
+    }
+    if (s->text.n > at && before)
+        look_at_end(s, at, s->text.n);
+    return STR_NONE;
+}
+
+/* The value behind the word w, if that is the name of one. Returns where it ends; `at` when there is none. */
+static size_t take_value(salient *s, daruma_str w, size_t at)
+{
+    size_t value = gap_behind(s->text, (size_t)(w.p - s->text.p) + w.n), end;
+    return value && keyed(w) && (end = add_keyed(s, w, value)) > at ? end : at;
+}
+
+/* `"order_id": 4711`: the colon at `colon`, or what else may stand between, is a word of its own; the name before it is
+ * one of letters. Returns where the value ends, 0 when there is none. */
+static size_t take_named(salient *s, size_t at, size_t colon)
+{
+    const char *p = s->text.p;
+    size_t end = colon;
+    if (p[colon] != ':' && p[colon] != '=' && p[colon] != '\\')
+        return 0;
+    while (end > at && colon - end < KEY_GAP && (p[end - 1] == ' ' || p[end - 1] == '"' || p[end - 1] == '\''))
+        end--;
+    size_t from = end < colon ? word_begin(s, at, end) : end;
+    return is_length(end - from) ? take_value(s, str_sub(s->text, from, end - from), 0) : 0;
+}
+
+static void take_odd(salient *s, daruma_str w, uint8_t all)
+{
+    if (w.n < 3 && !(all & MARK))
+        return;
+    size_t from = (size_t)(w.p - s->text.p), unit = all & LETTER ? 0 : unit_behind(s, from + w.n);
+    if (all == DIGIT && w.n < 5 && !unit)
+        return;
+    shapes h = shape_of(s, w);
+    uint8_t score = score_of(w, all, &h);
+    if (unit || score)
+        add(s, from, w.n + unit, 0, 0, unit ? 4 : score, (all & LETTER) != 0, &h);
+}
+
+/* The kinds of the bytes of a word; without its jumps where it lies in one block, as most do. */
+static uint8_t kinds_of(const salient *s, size_t from, size_t end)
+{
+    uint8_t all = 0;
+    if (from >= s->block && end - s->block <= 64 && end > from) {
+        uint64_t m = ~(uint64_t)0 >> (64 - (end - from)) << (from - s->block);
+        const word_bits *b = &s->bits;
+        all |= b->letter & m ? LETTER : 0;
+        all |= b->digit & m ? DIGIT : 0;
+        all |= b->slash & m ? SLASH : 0;
+        all |= b->at & m ? AT : 0;
+        all |= b->odd & ~(b->digit | b->slash | b->at) & m ? MARK : 0;
+        all |= b->any & ~(b->odd | b->letter) & m ? INNER : 0;
+        return all;
+    }
+    for (size_t i = from; i < end; i++)
+        all |= s->kinds[(unsigned char)s->text.p[i]];
+    return all & (uint8_t)~EDGE;
+}
+
+/* The word in text[from..end), which is more than letters. Returns where to go on. */
+static size_t take_word(salient *s, size_t from, size_t end)
 {
     const daruma_str t = s->text;
-    const uint8_t *kinds = s->kinds;
-    size_t at = 0, error_end = 0;
-    while (at < t.n) {
-        uint8_t k, all = 0;
-        while (at < t.n && !(kinds[(unsigned char)t.p[at]] & (uint8_t)~INNER))
-            at++;
-        size_t from = at;
-        while (at < t.n && (k = kinds[(unsigned char)t.p[at]])) {
-            all |= k;
-            at++;
-        }
-        if (at == from)
-            break;
-        if (all & SLASH && (at = from + unescaped(str_sub(t, from, at - from))) == from) {
-            at += 2; /* an escape */
-            continue;
-        }
-        bool plain = !(all & (DIGIT | SLASH | AT)); /* a word */
-        if (at - from > MASK_TOKEN_BYTES_MAX || (plain && at - from < 2))
-            continue;
-        daruma_str w = all & MARK ? tidy(s, (daruma_str){t.p + from, at - from}) : (daruma_str){t.p + from, at - from};
-        if (!w.n)
-            continue;
-        if (plain) {
-            if (from >= error_end && says_error(w))
-                error_end = add_error(s, from);
-            size_t value = gap_behind(t, (size_t)(w.p - t.p) + w.n), end;
-            if (value && keyed(w) && (end = add_keyed(s, w, value)) > at)
-                at = end;
-            continue;
-        }
-        if (w.n < 3 && !(all & MARK))
-            continue;
-        size_t unit = all & LETTER ? 0 : unit_behind(s, (size_t)(w.p - t.p) + w.n);
-        if (all == DIGIT && w.n < 5 && !unit)
-            continue;
-        shapes h = shape_of(s, w);
-        uint8_t score = score_of(w, all, &h);
-        if (unit || score)
-            add(s, (size_t)(w.p - t.p), w.n + unit, 0, 0, unit ? 4 : score, (all & LETTER) != 0, &h);
+    uint8_t all = kinds_of(s, from, end);
+    if (all & SLASH && (end = from + unescaped(str_sub(t, from, end - from))) == from)
+        return from + 2; /* an escape */
+    bool plain = !(all & (DIGIT | SLASH | AT));
+    if (end - from > MASK_TOKEN_BYTES_MAX || (plain && end - from < 2))
+        return end;
+    daruma_str w = str_sub(t, from, end - from);
+    if (all & MARK)
+        w = tidy(s, w);
+    if (!w.n)
+        return end;
+    if (!plain) {
+        take_odd(s, w, all);
+        return end;
+    }
+    if (from >= s->errors_end && says_error(w))
+        s->errors_end = add_error(s, from);
+    return take_value(s, w, end);
+}
+
+static void scan(salient *s)
+{
+    size_t at = 0, odd;
+    s->block = STR_NONE;
+    s->errors_end = 0;
+    while (at < s->text.n && (odd = pass_plain(s, at)) != STR_NONE) {
+        size_t from = odd_begin(s, at, odd), end = word_end(s, odd), value = take_named(s, at, from);
+        at = value ? value : take_word(s, from, end);
     }
 }
 
