@@ -10,7 +10,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const char faults[] = "faults:\n"
+static const char faults[] = "models:\n"
+                             "  picky: { renamed: { max_tokens: max_completion_tokens } }\n"
+                             "  breaks-off: { continue: repeat 12 }\n"
+                             "  forgetful: {}\n"
+                             "  slow-down: {}\n"
+                             "  busy: {}\n"
+                             "  flaky: {}\n"
+                             "  no-credit: {}\n"
+                             "  down: {}\n"
+                             "  current: {}\n"
+                             "faults:\n"
+                             "  - { model: breaks-off, asks: turn, cut: { within: text, after_pieces: 3 } }\n"
                              "  - { model: slow-down, rate: 0.6, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
                              "  - { model: busy, rate: 0.6, kind: [overloaded, server_error, html] }\n"
                              "  - { model: flaky, rate: 0.6, kind: [reset, empty, truncated_json] }\n"
@@ -32,15 +43,23 @@ static const char config_form[] =
     "recovery: { kinds: { overloaded: { delay: 300ms }, server_error: { delay: 300ms }, network: { delay: 300ms } } }\n"
     "events: { stderr: true }\n";
 
+#define SAY ",\"messages\":[{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"
+
 static const struct {
-    const char *model, *what;
+    const char *model, *what, *rest; /* rest: of the body; NULL: a sentence to say */
 } tries[] = {
-    {"slow-down", "rate limited six times in ten: waits as advised, or takes the other key"},
-    {"busy", "overloaded, internal errors, HTML pages: waits and tries again"},
-    {"flaky", "resets, empty answers, broken JSON: never reach you"},
-    {"no-credit", "the first account is empty: the second one answers"},
-    {"retired", "the model is gone: the next one in the list answers"},
-    {"down", "nothing helps: an honest error, and what to do about it"},
+    {"slow-down", "rate limited six times in ten: waits as advised, or takes the other key", NULL},
+    {"busy", "overloaded, internal errors, HTML pages: waits and tries again", NULL},
+    {"flaky", "resets, empty answers, broken JSON: never reach you", NULL},
+    {"no-credit", "the first account is empty: the second one answers", NULL},
+    {"retired", "the model is gone: the next one in the list answers", NULL},
+    {"picky", "does not take max_tokens: it is renamed, and known from then on", SAY ",\"max_tokens\":50"},
+    {"breaks-off", "its streams are cut: they go on where they broke off", SAY ",\"stream\":true"},
+    {"forgetful", "a tool call has lost its result: it gets a neutral one",
+     ",\"messages\":[{\"role\":\"user\",\"content\":\"go\"},{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\","
+     "\"type\":\"function\",\"function\":{\"name\":\"look\",\"arguments\":\"{}\"}}]},"
+     "{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"},
+    {"down", "nothing helps: an honest error, and what to do about it", NULL},
 };
 
 typedef struct demo {
@@ -75,10 +94,9 @@ static void greet(int port)
            "Try these in another terminal, and watch here what is done about it:\n\n",
            bold, plain, port);
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
-        printf("  # %s\n  %scurl -s http://127.0.0.1:%d/v1/chat/completions -H 'content-type: application/json' \\\n"
-               "    -d '{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"say fall seven times, rise "
-               "eight\"}]}'%s\n\n",
-               tries[i].what, bold, port, tries[i].model, plain);
+        printf("  # %s\n  %scurl -sN http://127.0.0.1:%d/v1/chat/completions -H 'content-type: application/json' \\\n"
+               "    -d '{\"model\":\"%s\"%s}'%s\n\n",
+               tries[i].what, bold, port, tries[i].model, tries[i].rest ? tries[i].rest : SAY, plain);
     printf("Any SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d\n"
            "State: curl -s http://127.0.0.1:%d/daruma/status     Ctrl-C stops.\n\n",
            port, port, port);
