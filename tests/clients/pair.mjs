@@ -142,7 +142,7 @@ export async function startPair(dir) {
     gateway: () => gateway,
     ended: false, // a scenario that ends the gateway itself says so
     eventsText: () => readFileSync(events, "utf8"),
-    events: () => readFileSync(events, "utf8").split("\n").filter(Boolean).map((l) => JSON.parse(l)),
+    events: () => readFileSync(events, "utf8").split("\n").slice(0, -1).filter(Boolean).map((l) => JSON.parse(l)), // the last line may be half written
     status: async () => (await fetch(`${base}/daruma/status`)).json(),
     report: async () => (await fetch(`${url}/chaos/report`)).json(),
     write,
