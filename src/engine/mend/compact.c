@@ -234,13 +234,14 @@ daruma_str mend_compact_system(void)
 typedef struct piece {
     const char *who; /* "User", "Assistant", "Call", "Result", "Failed result" */
     daruma_str name, text;
-    size_t cap; /* bytes of the text that are shown */
+    daruma_str kept; /* of a masked text: it is shown in any case */
+    size_t cap;      /* bytes of the text that are shown */
     bool result, call, gone;
 } piece;
 
 static size_t piece_bytes(const piece *p)
 {
-    size_t text = p->text.n < p->cap ? p->text.n : p->cap + 40;
+    size_t text = p->text.n <= p->cap ? p->text.n : p->cap + 40 + p->kept.n;
     return p->gone ? 0 : text + p->name.n + 24;
 }
 
@@ -263,6 +264,7 @@ static void piece_put(daruma_buf *b, const piece *p)
         BUF_LIT(b, " [... ");
         buf_int(b, (int64_t)(tail - head));
         BUF_LIT(b, " bytes ...] ");
+        buf_put(b, p->kept);
         buf_put(b, str_from(p->text, tail));
     }
     buf_putc(b, '\n');
@@ -296,6 +298,7 @@ static size_t pieces(convo *c, mend_cut cut, piece *out)
                                                                    : "User",
                                .name = p->kind == PART_RESULT && !p->name.n ? name_of_call(c, i, p->id) : p->name,
                                .text = text,
+                               .kept = p->kind == PART_RESULT ? mend_mask_kept(text) : (daruma_str){0},
                                .cap = p->kind == PART_RESULT ? 2000
                                       : p->kind == PART_CALL ? 1000
                                                              : 8000,
@@ -312,8 +315,9 @@ static void squeeze(piece *list, size_t n, size_t room)
     static const struct {
         size_t cap;
         bool results, calls, words;
-    } steps[] = {{300, true, false, false}, {60, true, false, false}, {200, false, true, false},
-                 {600, false, false, true}, {60, true, true, false},  {200, false, false, true}};
+    } steps[] = {{750, true, false, false}, {300, true, false, false}, {60, true, false, false},
+                 {200, false, true, false}, {600, false, false, true}, {60, true, true, false},
+                 {200, false, false, true}};
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += piece_bytes(&list[i]);
@@ -333,15 +337,19 @@ static void squeeze(piece *list, size_t n, size_t room)
     }
 }
 
-/* Without its first line; empty when there is none. */
-static daruma_str earlier_summary(convo *c, mend_cut cut)
+/* All that the new one stands for, oldest first, without their first lines; empty when there is none. */
+static daruma_str earlier_summaries(convo *c, mend_cut cut)
 {
+    daruma_buf b = buf_in(c->arena);
     for (size_t i = cut.from ? cut.from - 1 : 0; i < cut.to; i++) {
         convo_part *p = c->messages[i].dropped ? NULL : compact_found(&c->messages[i]);
+        if (p && b.n)
+            BUF_LIT(&b, "\n\n");
         if (p)
-            return str_trim(str_from(p->text, sizeof MEND_COMPACT_MARK - 1));
+            buf_put(&b, str_trim(str_from(p->text, sizeof MEND_COMPACT_MARK - 1)));
     }
-    return (daruma_str){0};
+    c->full |= b.full;
+    return buf_str(&b);
 }
 
 daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes)
@@ -356,7 +364,7 @@ daruma_str mend_compact_prompt(convo *c, mend_cut cut, size_t max_bytes)
     }
     size_t n = pieces(c, cut, list);
     daruma_buf b = buf_in(c->arena);
-    daruma_str before = earlier_summary(c, cut);
+    daruma_str before = earlier_summaries(c, cut);
     if (task != STR_NONE) {
         BUF_LIT(&b, "The task (it stays in the conversation):\n");
         for (size_t j = 0; j < c->messages[task].nparts; j++) {

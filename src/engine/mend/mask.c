@@ -37,6 +37,16 @@ static bool is_masked(daruma_str text)
     return text.n <= MASKED_BYTES_MAX && str_find(text, S(MARK)) != STR_NONE;
 }
 
+daruma_str mend_mask_kept(daruma_str text)
+{
+    size_t mark = is_masked(text) ? str_find(text, S(MARK_TAIL)) : STR_NONE;
+    if (mark == STR_NONE)
+        return (daruma_str){0};
+    daruma_str kept = str_from(text, mark + sizeof MARK_TAIL - 1);
+    size_t end = str_find(kept, S(MARK_END));
+    return end == STR_NONE ? (daruma_str){0} : str_sub(kept, 0, end);
+}
+
 /* A word that a cut goes through would be lost on both sides: both cuts leave it to the middle. */
 static size_t head_end(daruma_str t, size_t at)
 {
@@ -135,6 +145,30 @@ static bool touchable(const convo_part *p)
     return true;
 }
 
+/* How many results there are before the newest ones. */
+static size_t first_newest(const masking *k)
+{
+    const convo *c = k->c;
+    size_t before = 0, kept = 0;
+    int64_t tokens = 0;
+    bool answered = false, full = false;
+    for (size_t i = c->nmessages; i--;) {
+        const convo_message *m = &c->messages[i];
+        answered |= m->role == CONVO_ASSISTANT && !m->dropped;
+        for (size_t j = m->dropped ? 0 : m->nparts; j--;) {
+            const convo_part *p = &m->parts[j];
+            if (p->kind != PART_RESULT || p->dropped)
+                continue;
+            tokens += text_tokens(p->ready ? p->text : p->raw);
+            full |= answered &&
+                    (kept >= k->rules.keep_newest || (k->rules.keep_tokens > 0 && tokens > k->rules.keep_tokens));
+            before += full;
+            kept += !full;
+        }
+    }
+    return before;
+}
+
 static bool collect(masking *k)
 {
     convo *c = k->c;
@@ -149,12 +183,7 @@ static bool collect(masking *k)
         c->full = true;
         return false;
     }
-    size_t results = 0, newest;
-    for (size_t i = 0; i < c->nmessages; i++)
-        for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++)
-            results += c->messages[i].parts[j].kind == PART_RESULT && !c->messages[i].parts[j].dropped;
-    newest = results > k->rules.keep_newest ? results - k->rules.keep_newest : 0;
-    results = 0;
+    size_t newest = first_newest(k), results = 0;
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
             convo_part *p = &c->messages[i].parts[j];
@@ -249,7 +278,7 @@ static void run(masking *k)
     for (size_t i = 0; i < k->old && !met(k); i++)
         if (k->list[i].failed && k->list[i].bytes > MASK_FAILED_OVER_BYTES)
             shorten(k, &k->list[i]);
-    for (place *at; !k->c->full && !met(k) && (at = largest(k, k->old));) {
+    for (place *at; !k->rules.old_only && !k->c->full && !met(k) && (at = largest(k, k->old));) {
         if (at->images || (at->failed && at->bytes <= MASK_FAILED_OVER_BYTES))
             at->done = true; /* what a picture of now shows, the model is looking at */
         shorten(k, at);

@@ -85,12 +85,17 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
 typedef struct mend_mask_rules {
     size_t over_bytes;             /* shorter results stay: 0 means the default, 1,000 */
     size_t head_bytes, tail_bytes; /* what stays of a masked one: 0 means the defaults, 400 and 200 */
-    size_t keep_newest;            /* so many of the newest results stay whole: 0 means the default, 3 */
+    size_t keep_newest;            /* so many of the newest results stay whole: 0 means the default, 3; those that the
+                                      model has not answered to yet are always among them */
+    int64_t keep_tokens;           /* ... and others as long as all together are no more; 0 does not bound them */
+    bool old_only;                 /* the newest are not touched, whatever is missing */
 } mend_mask_rules;
 /* Masks old tool output, oldest first, until convo_tokens() is at most `tokens`; then of the newest ones, the largest
  * first, only what must go. Error lines and identifiers in the head and tail stay. A masked text says how much is gone
  * and is recognised, so that it is never masked again. */
 mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules);
+/* Of a masked text what was kept of its middle, lines with their ends; empty when it is not masked or nothing was. */
+daruma_str mend_mask_kept(daruma_str text);
 /* The masked form of one text; empty when it would not be smaller. */
 daruma_str mend_masked(daruma_str text, const mend_mask_rules *rules, daruma_arena *a);
 

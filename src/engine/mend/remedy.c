@@ -26,38 +26,80 @@ static int64_t said_chars(const mending *m)
 
 static bool enough(const mending *m)
 {
-    return mend_did(&m->report) && !m->c.full && (m->policy->sends_any || convo_tokens(&m->c) <= m->target);
+    bool did = mend_did(&m->report) || m->unsent;
+    return did && !m->c.full && (m->policy->sends_any || convo_tokens(&m->c) <= m->target);
 }
 
 static mending_result shorter(mending *m)
 {
-    if (!enough(m))
+    if (!enough(m)) {
+        m->unsent |= mend_did(&m->report);
         return MENDING_UNFIT;
+    }
+    m->unsent = false;
     m->shortened = true;
     return MENDING_DONE;
 }
 
-/* Pairs are whole before any surgery of ours. */
+/* Pairs are whole before any surgery of ours. The provider's numbers are about what it was sent: when a stage before
+ * this one has shortened that, its target holds. */
 static bool aim(mending *m, const daruma_failure *f, int64_t window)
 {
     if (m->c.whole_on_server)
         return false;
-    m->target = mend_target(&m->c, f, window);
+    if (!m->unsent)
+        m->target = mend_target(&m->c, f, window);
     if (!m->policy->sends_any)
         mend_pairs(&m->c, m->policy->prune_orphans ? MEND_PRUNE : MEND_SYNTHESISE);
     return true;
 }
 
+static int64_t of_target(const mending *m, int64_t percent)
+{
+    return mul_sat(m->target, percent) / 100;
+}
+
+/* What a compaction would leave at the end: older output is masked before a model is asked for a summary of it. */
+static int64_t keeps(const mending *m)
+{
+    return m->target / 3;
+}
+
+/* Old output goes until several turns have room: each time it goes, the provider's cache of the prompt is lost. */
+static void mask_old(mending *m)
+{
+    mend_mask_rules rules = {.old_only = true, .keep_tokens = keeps(m)};
+    mend_report r = mend_mask(&m->c, of_target(m, SHRINK_LOW_PERCENT), &rules);
+    mend_merge(&m->report, &r);
+}
+
+/* What the model is working with: only what must go. */
 static void mask_on(mending *m)
 {
+    mask_old(m);
     mend_report r = mend_mask(&m->c, m->target, NULL);
     mend_merge(&m->report, &r);
 }
 
+/* Is there an older part that could go for a summary? */
+static bool can_compact(const mending *m)
+{
+    mend_cut cut = mend_compact_plan(&m->c, keeps(m));
+    return m->policy->side_calls && cut.to > cut.from;
+}
+
+/* When old output does not give enough, or so little that it would be due again next turn, the older part of the
+ * conversation goes before the newest output does. */
 static mending_result mask(mending *m, const daruma_failure *f, int64_t window)
 {
     if (!aim(m, f, window))
         return MENDING_UNFIT;
+    mask_old(m);
+    bool roomy = convo_tokens(&m->c) <= of_target(m, SHRINK_ROOMY_PERCENT);
+    if (!roomy && f->kind == DARUMA_CONTEXT_LENGTH && can_compact(m)) {
+        m->unsent |= mend_did(&m->report);
+        return MENDING_UNFIT;
+    }
     mask_on(m);
     return shorter(m);
 }
@@ -110,7 +152,7 @@ static mending_result summarise(mending *m, const daruma_failure *f, int64_t win
     if (!aim(m, f, window))
         return MENDING_UNFIT;
     mending_result r = ask_summaries(m);
-    if (r != MENDING_UNFIT || m->policy->sends_any)
+    if (r != MENDING_UNFIT || m->policy->sends_any || can_compact(m))
         return r;
     m->newest = true;
     return ask_summaries(m);
@@ -118,9 +160,9 @@ static mending_result summarise(mending *m, const daruma_failure *f, int64_t win
 
 static mending_result summarised(mending *m)
 {
-    if (!enough(m) && !m->policy->sends_any)
+    if (!enough(m) && !m->policy->sends_any && !can_compact(m))
         mask_on(m);
-    if (!enough(m) && !m->policy->sends_any && !m->newest) {
+    if (!enough(m) && !m->policy->sends_any && !m->newest && !can_compact(m)) {
         m->newest = true;
         if (ask_summaries(m) == MENDING_ASKS)
             return MENDING_ASKS;
@@ -132,10 +174,12 @@ static mending_result compact(mending *m, const daruma_failure *f, int64_t windo
 {
     if (!aim(m, f, window))
         return MENDING_UNFIT;
-    m->cut = mend_compact_plan(&m->c, m->target / 3);
+    m->cut = mend_compact_plan(&m->c, keeps(m));
     if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
         return MENDING_UNFIT;
-    int64_t room = m->target / 2 < COMPACT_PROMPT_TOKENS_MAX ? m->target / 2 : COMPACT_PROMPT_TOKENS_MAX;
+    int64_t room = m->target / 2;
+    room = room > m->target - COMPACT_TOKENS ? room : m->target - COMPACT_TOKENS;
+    room = room < COMPACT_PROMPT_TOKENS_MAX ? room : COMPACT_PROMPT_TOKENS_MAX;
     m->questions[0] =
         (mend_question){.system = mend_compact_system(),
                         .user = mend_compact_prompt(&m->c, m->cut, (size_t)(room > 500 ? room * 3 : 1500)),

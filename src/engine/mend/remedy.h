@@ -34,6 +34,7 @@ typedef struct mending {
     mend_lesson lesson;   /* MEND_PARAMETER: to be learned when the request succeeds */
     bool taught;          /* there is one */
     bool shortened;       /* since the beginning: something that may be known the next time */
+    bool unsent;          /* earlier stages did something that was not enough: the next goes on from there */
 
     /* ASKS */
     mend_question *questions;
