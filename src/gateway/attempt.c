@@ -161,7 +161,7 @@ static void cannot_move(exchange *x, int target, daruma_moment at)
     exchange_attempt(x);
 }
 
-static void send_to(exchange *x, int target, daruma_str secret)
+static void send_now(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
     const config_provider *p = exchange_provider(x, target);
@@ -201,6 +201,14 @@ static void send_to(exchange *x, int target, daruma_str secret)
     }
     if (x->timer_on || x->beat_at >= 0)
         exchange_timer(x);
+}
+
+static void send_to(exchange *x, int target, daruma_str secret)
+{
+    if (heal_fits(x))
+        send_now(x, target, secret);
+    else
+        exchange_timer(x); /* heartbeats go on */
 }
 
 /* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. Or nobody can take the
@@ -261,6 +269,16 @@ static void no_key(exchange *x)
     x->sent = true;              /* as far as anybody can tell */
     x->kase.can_refresh = false; /* it was run just now */
     exchange_failed(x, &ev);
+}
+
+void exchange_fitted(exchange *x)
+{
+    const key_state *k = exchange_key(x, x->kase.target);
+    daruma_str secret = {0};
+    if (!k || key_ready(k, &secret))
+        send_now(x, x->kase.target, secret);
+    else
+        no_key(x);
 }
 
 void exchange_key_here(exchange *x)

@@ -185,14 +185,14 @@ static void remember_owner(exchange *x, const daruma_target *t)
         memory_owner_put(x->g->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
 }
 
-void exchange_done(exchange *x)
+void exchange_done(exchange *x, int64_t input_tokens)
 {
     daruma_moment at = gateway_now(x->g);
     const daruma_target *t = &x->targets[x->kase.target];
     key_state *k = exchange_key(x, x->kase.target);
     bool recovered = x->failure.kind || x->kase.remedies;
     daruma_case_done(&x->kase, at);
-    heal_worked(x);
+    heal_worked(x, input_tokens);
     if (k)
         k->refreshed = false;
     if (x->d == &dialect_openai_responses && x->kase.ntargets > 1)

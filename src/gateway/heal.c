@@ -139,8 +139,13 @@ void heal_reconsider(exchange *x, daruma_failure *f)
         memory_prefill_refused(x->g->mem, t->model_id);
         becomes(f, DARUMA_INTERRUPTED);
     }
-    if (f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429 && f->limit >= 1000)
+    bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
+    if (too_long && f->limit >= 1000)
         memory_window_put(x->g->mem, t->model_id, f->limit);
+    if (too_long && x->p == x->d && f->used > f->limit)
+        memory_rate_put(x->g->mem, t->model_id, x->body.n, f->used);
+    if (too_long && f->limit <= 0 && window_of(x) <= 0)
+        mended_refuse(x, x->body.n);
     int64_t window = window_of(x);
     bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
@@ -243,8 +248,22 @@ static bool is_stuck(exchange *x)
 
 void heal_gave_up(exchange *x)
 {
-    if (x->failure.kind == DARUMA_CONTEXT_LENGTH && x->kase.shrinks && x->scan.conversation)
+    bool worked_on = x->kase.shrinks || (x->h && x->h->m.shortened);
+    if (x->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), memory_stuck(x->g->mem, exchange_session(x)) + 1);
+}
+
+static heal_result mend_so(exchange *x, daruma_remedy_kind r, const daruma_failure *f)
+{
+    heal *h = x->h;
+    mending_result did = mending_begin(&h->m, r, f, window_of(x));
+    if (did == MENDING_ASKS) {
+        if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
+            return HEAL_WAITS;
+        tell(x, DARUMA_WHEN_BROKE, r, &h->m.report);
+        did = mending_end(&h->m); /* as if all had failed */
+    }
+    return did == MENDING_DONE && mended_so(x) ? HEAL_SEND : HEAL_UNFIT;
 }
 
 heal_result heal_apply(exchange *x, daruma_remedy_kind r)
@@ -262,18 +281,69 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
     }
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
-    switch (mending_begin(&h->m, r, &x->failure, window_of(x))) {
-    case MENDING_DONE:
-        return mended_so(x) ? HEAL_SEND : HEAL_UNFIT;
-    case MENDING_ASKS:
-        if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
-            return HEAL_WAITS;
-        tell(x, DARUMA_WHEN_BROKE, r, &h->m.report);
-        break;
-    case MENDING_UNFIT:
-        break;
+    return mend_so(x, r, &x->failure);
+}
+
+/* ---- before it goes out ---- */
+
+/* Is the request known to be too long for the target at hand? In bytes, which cost nothing; `f` says it as the provider
+ * would. */
+static bool too_long(const exchange *x, daruma_failure *f)
+{
+    int64_t window = window_of(x), rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
+    int64_t used = mul_sat((int64_t)x->body.n, 1000) / rate, refused = (int64_t)mended_refused(x);
+    int64_t output = x->scan.max_output > 0 ? x->scan.max_output : 0;
+    *f = (daruma_failure){.kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    if (window > 0) {
+        f->limit = window;
+        f->used = used;
+        output = output < window / 2 ? output : window / 2;
+        return used > window * WINDOW_NEAR_PERCENT / 100 - output;
     }
-    return HEAL_UNFIT;
+    return refused && (int64_t)x->body.n > refused * REFUSED_NEAR_PERCENT / 100;
+}
+
+/* Media are many bytes and few tokens: what was read is counted by our estimate, as the provider's count scales it. */
+static bool too_long_indeed(exchange *x, daruma_failure *f)
+{
+    if (f->limit < 0)
+        return true;
+    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id), output = x->h->m.c.set.max_output;
+    f->used = mul_sat(convo_tokens(&x->h->m.c), ESTIMATE_RATE) / rate;
+    output = output < 0 ? 0 : output < f->limit / 2 ? output : f->limit / 2;
+    return f->used > f->limit * WINDOW_NEAR_PERCENT / 100 - output;
+}
+
+/* Another target with more room is worth more than a summary: it is found when this one has refused. */
+static bool wider_elsewhere(const exchange *x)
+{
+    for (size_t i = 0; i < x->kase.ntargets; i++)
+        if (x->targets[i].window > 0 && x->targets[i].window > window_of(x))
+            return true;
+    return false;
+}
+
+bool heal_fits(exchange *x)
+{
+    daruma_failure f;
+    const daruma_policy *p = x->kase.policy;
+    bool first = !x->weighed && !x->failure.kind;
+    x->weighed = true;
+    if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any ||
+        !too_long(x, &f) || !heal_open(x) || !too_long_indeed(x, &f))
+        return true;
+    static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_MASK_TOOL_OUTPUT, DARUMA_REMEDY_COMPACT};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        if (steps[i] == DARUMA_REMEDY_COMPACT && (!p->mend.side_calls || wider_elsewhere(x)))
+            break;
+        x->remedy = (daruma_remedy){.remedy = steps[i], .act = DARUMA_SEND, .target = x->kase.target};
+        heal_result h = mend_so(x, steps[i], &f);
+        x->g->counts.remedies[steps[i]] += h != HEAL_UNFIT;
+        x->h->ahead = h == HEAL_WAITS;
+        if (h != HEAL_UNFIT)
+            return h == HEAL_SEND;
+    }
+    return true; /* the provider has the last word */
 }
 
 /* ---- what a model was asked on the side ---- */
@@ -297,7 +367,13 @@ void heal_asked(exchange *x)
     mending_result r = mending_end(&h->m);
     if (r == MENDING_ASKS && side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
         return;
-    exchange_mended(x, r == MENDING_DONE && mended_so(x));
+    bool fit = r == MENDING_DONE && mended_so(x);
+    bool ahead = h->ahead;
+    h->ahead = false;
+    if (ahead)
+        exchange_fitted(x);
+    else
+        exchange_mended(x, fit);
 }
 
 bool heal_apologise(exchange *x)

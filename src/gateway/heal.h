@@ -23,6 +23,7 @@ struct heal {
     size_t nlessons;
     uint64_t lesson_model;
     convo_format format; /* the response format came down to this: learned likewise; FORMAT_UNSAID: it did not */
+    bool ahead;          /* what is asked on the side is asked before the request went out */
     bool apologises;
     daruma_str apology;
     /* side requests: of `m`, or the apology's */
@@ -32,6 +33,9 @@ struct heal {
     int64_t ask_tokens;
 };
 
-bool heal_open(exchange *x);  /* reads the request into x->h->c; false: it cannot be read */
+bool heal_open(exchange *x); /* reads the request into x->h->c; false: it cannot be read */
+/* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */
+size_t mended_refused(const exchange *x);
+void mended_refuse(exchange *x, size_t bytes);
 bool heal_write(exchange *x); /* x->h->c is what is sent from here on; false without memory */
 #endif

@@ -99,6 +99,10 @@ void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
  * begun answer (prefill): it is taken to until it said no. */
 int64_t memory_window(const memory *m, uint64_t model_id);
 void memory_window_put(memory *m, uint64_t model_id, int64_t tokens);
+/* How many bytes of a request the model counts as 1,000 tokens, as its newest long request was counted. Counts of
+ * short ones and of what is no text (images) say nothing and are not taken. */
+int64_t memory_rate(const memory *m, uint64_t model_id);
+void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens);
 bool memory_prefills(const memory *m, uint64_t model_id);
 /* The most of a response format that it is known to take: until it refused one, a schema. */
 convo_format memory_format(const memory *m, uint64_t model_id);
@@ -179,6 +183,7 @@ struct exchange {
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
+    bool weighed;    /* whether it fits the window was asked before it went out */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -215,8 +220,8 @@ void exchange_drained(exchange *x);
 void exchange_free_idle(gateway *g);
 /* The attempt failed so. Takes the next rung. */
 void exchange_failed(exchange *x, const daruma_evidence *ev);
-/* The attempt succeeded and everything was delivered. */
-void exchange_done(exchange *x);
+/* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
+void exchange_done(exchange *x, int64_t input_tokens);
 void exchange_event(exchange *x, daruma_event *e);
 /* The same, under the name that the profile in force has for that moment; nothing when it is silent. */
 void exchange_tell(exchange *x, daruma_when when, daruma_event *e);
@@ -243,6 +248,7 @@ uint64_t exchange_session(const exchange *x);      /* one client's conversation 
 /* ---- attempt.c: one call to a provider ---- */
 
 void exchange_attempt(exchange *x); /* asks the engine and sends, waits or ends */
+void exchange_fitted(exchange *x);  /* what heal_fits() waited for is over: it goes out */
 const config_provider *exchange_provider(const exchange *x, int target);
 const dialect *exchange_dialect(const exchange *x, int target); /* that a target is spoken to in */
 void exchange_key_here(exchange *x);                            /* a key command ended */
@@ -308,10 +314,13 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r);
 const convo *heal_tools(exchange *x);
 /* What earlier turns and requests taught about this one is done at once. */
 void heal_known(exchange *x);
-/* It worked: what was done is remembered. */
-void heal_worked(exchange *x);
 /* Nothing helped: a conversation that stays too long is not worked on for ever. */
 void heal_gave_up(exchange *x);
+/* Before it goes out to the target at hand: is it known already that its window cannot take it? Then it is mended as
+ * after a refusal. False: a model is asked on the side, exchange_fitted() will be called. */
+bool heal_fits(exchange *x);
+/* It worked: what was done is remembered, and how many tokens the provider counted. */
+void heal_worked(exchange *x, int64_t input_tokens);
 /* Sees in a failure what the provider did not say, since it knows the size of the request. */
 void heal_reconsider(exchange *x, daruma_failure *f);
 /* Is an answer without words one that found no room in the window, or one to a prompt that was cut to fit? */

@@ -24,6 +24,7 @@ typedef struct kept_case {
 typedef struct model_fact {
     uint64_t model; /* 0 empty */
     int64_t window;
+    int64_t rate; /* bytes of a request to 1,000 of its tokens; 0 unknown */
     bool no_prefill;
     convo_format format; /* FORMAT_UNSAID: none was refused */
 } model_fact;
@@ -188,6 +189,20 @@ void memory_window_put(memory *m, uint64_t model_id, int64_t tokens)
     model_fact *f = fact_make(m, model_id);
     if (f)
         f->window = tokens;
+}
+
+int64_t memory_rate(const memory *m, uint64_t model_id)
+{
+    bool known = m->models && fact_of(m, model_id)->model == model_id && fact_of(m, model_id)->rate;
+    return known ? fact_of(m, model_id)->rate : REQUEST_RATE;
+}
+
+void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens)
+{
+    int64_t rate = tokens >= RATE_TOKENS_MIN ? mul_sat((int64_t)bytes, 1000) / tokens : 0;
+    model_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? fact_make(m, model_id) : NULL;
+    if (f)
+        f->rate = rate;
 }
 
 bool memory_prefills(const memory *m, uint64_t model_id)

@@ -14,11 +14,17 @@
 
 enum { TENANT_KEY_BYTES = 32, CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
 
+typedef struct mark {
+    uint64_t conversation; /* 0 empty */
+    size_t refused;        /* bytes of the smallest request of it that was too long, where nobody said for what */
+    bool compressed;       /* something of it is among the known compressions */
+} mark;
+
 struct mended {
     daruma_arena arena;
     mend_known *known;
     mend_lessons *lessons;
-    uint64_t *compressed;    /* conversations that have something known, by hash; 0 empty */
+    mark *marks;             /* conversations of which something is known, direct-mapped */
     uint64_t requests, hits; /* requests of such conversations, and those where something was found */
     unsigned char key[TENANT_KEY_BYTES];
 };
@@ -34,11 +40,11 @@ static mended *mended_of(gateway *g)
     if (sys_arena_init(&m->arena, 0, bytes * 2)) {
         m->known = mend_known_new(&m->arena, KNOWN_TEXT_BYTES);
         m->lessons = mend_lessons_new(&m->arena, LESSON_MODELS);
-        m->compressed = calloc(CONVERSATIONS, sizeof *m->compressed);
+        m->marks = calloc(CONVERSATIONS, sizeof *m->marks);
     }
-    if (!m->known || !m->lessons || !m->compressed || RAND_bytes(m->key, sizeof m->key) != 1) {
+    if (!m->known || !m->lessons || !m->marks || RAND_bytes(m->key, sizeof m->key) != 1) {
         sys_arena_done(&m->arena);
-        free(m->compressed);
+        free(m->marks);
         free(m);
         return NULL;
     }
@@ -52,7 +58,7 @@ void mended_free(mended *m)
         return;
     OPENSSL_cleanse(m->key, sizeof m->key);
     sys_arena_done(&m->arena);
-    free(m->compressed);
+    free(m->marks);
     free(m);
 }
 
@@ -71,10 +77,30 @@ static uint64_t tenant_of(const mended *m, const exchange *x)
     return ret;
 }
 
-static uint64_t *mark_of(const mended *m, const exchange *x)
+/* NULL when there is none, and `make` does not make one. */
+static mark *mark_of(const mended *m, const exchange *x, bool make)
 {
     uint64_t id = x->scan.conversation ^ x->credential;
-    return &m->compressed[id & (CONVERSATIONS - 1)];
+    mark *at = m && x->scan.conversation ? &m->marks[id & (CONVERSATIONS - 1)] : NULL;
+    if (at && at->conversation != id) {
+        if (!make)
+            return NULL;
+        *at = (mark){.conversation = id};
+    }
+    return at;
+}
+
+size_t mended_refused(const exchange *x)
+{
+    const mark *at = mark_of(x->g->mended, x, false);
+    return at ? at->refused : 0;
+}
+
+void mended_refuse(exchange *x, size_t bytes)
+{
+    mark *at = mark_of(mended_of(x->g), x, true);
+    if (at && (!at->refused || bytes < at->refused))
+        at->refused = bytes;
 }
 
 void heal_known(exchange *x)
@@ -87,7 +113,8 @@ void heal_known(exchange *x)
     convo_format most = memory_format(x->g->mem, model);
     bool simpler = x->scan.schema && most < FORMAT_SCHEMA;
     bool lessons = m && !moves && mend_lessons_list(m->lessons, model, NULL, 0) > 0;
-    bool known = m && x->scan.conversation && *mark_of(m, x) == (x->scan.conversation ^ x->credential);
+    const mark *at = mark_of(m, x, false);
+    bool known = at && at->compressed;
     if ((!lessons && !known && !simpler) || !heal_open(x))
         return;
     heal *h = x->h;
@@ -111,11 +138,16 @@ void heal_known(exchange *x)
     exchange_event(x, &e);
 }
 
-void heal_worked(exchange *x)
+void heal_worked(exchange *x, int64_t input_tokens)
 {
     heal *h = x->h;
+    mark *at = mark_of(x->g->mended, x, false);
     if (h && h->format)
         memory_format_put(x->g->mem, h->lesson_model, h->format);
+    if (x->p == x->d)
+        memory_rate_put(x->g->mem, x->targets[x->kase.target].model_id, x->body.n, input_tokens);
+    if (at && at->refused && x->body.n >= at->refused)
+        at->refused = 0; /* it was not its length */
     if (!h || (!h->m.shortened && !h->known && !h->nlessons))
         return;
     if (h->m.shortened && x->scan.conversation)
@@ -129,7 +161,7 @@ void heal_worked(exchange *x)
         convo before;
         if (h->d->read(h->from, x->c->arena, &before) == DARUMA_OK) {
             mend_known_learn(m->known, tenant_of(m, x), &before, &h->m.c);
-            *mark_of(m, x) = x->scan.conversation ^ x->credential;
+            mark_of(m, x, true)->compressed = true;
         }
     }
 }

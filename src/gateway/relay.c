@@ -304,7 +304,7 @@ static void stream_ended(exchange *x)
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
     call *c = x->c;
-    exchange_done(x);
+    exchange_done(x, x->view.input_tokens);
     call_end(c);
 }
 
@@ -335,7 +335,7 @@ static void answer_ended(exchange *x)
     send_head(x, (int64_t)body.n);
     call *c = x->c;
     call_write(c, body);
-    exchange_done(x);
+    exchange_done(x, v.input_tokens);
     call_end(c);
 }
 
@@ -461,7 +461,7 @@ static void on_end(fetch *f, void *user)
         break;
     case ANSWER_PASSED: {
         call *c = x->c;
-        exchange_done(x);
+        exchange_done(x, -1);
         call_end(c);
         break;
     }

@@ -11,6 +11,7 @@ every((name, d, w) => {
   const turns = [{ user: "find it" }];
   for (let i = 0; i < 6; i++) turns.push({ call: `call_${i}` }, { result: `call_${i}`, text: long(i) });
   const told = (c) => name === "responses" && (c.models.find((m) => m.name === d.own).window = 6000); // its words have no numbers
+  const asked = name === "responses" ? 1 : 2; // what is configured, nobody has to refuse first
   const overflow = (window) => (q, res) => (tokens(q) > window ? w.overflow(res, window, tokens(q)) : w.answer(res, "done"));
 
   holds(`heal ${name}: a history that is too long is masked, once for all its turns`, {
@@ -20,9 +21,9 @@ every((name, d, w) => {
       const r = await question(pair, d, own(d, w, turns));
       assert.equal(r.status, 200, r.text);
       assert.equal(r.said, "done");
-      assert.equal(r.outcome, "recovered");
-      assert.equal(pair.own.seen.length, 2);
-      const sent = body(pair.own.seen[1]);
+      assert.equal(r.outcome, asked === 1 ? "ok" : "recovered");
+      assert.equal(pair.own.seen.length, asked);
+      const sent = body(pair.own.seen.at(-1));
       paired(w, sent);
       assert.equal(w.callIds(sent).length, 6);
       const text = JSON.stringify(sent);
@@ -31,8 +32,8 @@ every((name, d, w) => {
       const next = [...turns, { text: "done" }, { user: "and now?" }];
       const second = await question(pair, d, own(d, w, next));
       assert.equal(second.said, "done");
-      assert.equal(pair.own.seen.length, 3, "it overflowed again");
-      assert.deepEqual(w.messages(body(pair.own.seen[2])).slice(0, w.messages(sent).length), w.messages(sent), "the same turn came out with other bytes");
+      assert.equal(pair.own.seen.length, asked + 1, "it overflowed again");
+      assert.deepEqual(w.messages(body(pair.own.seen.at(-1))).slice(0, w.messages(sent).length), w.messages(sent), "the same turn came out with other bytes");
       const status = await pair.status();
       assert.ok(status.known_compressions.hits > 0, JSON.stringify(status.known_compressions));
       const events = await pair.events();
@@ -48,7 +49,9 @@ every((name, d, w) => {
       await question(pair, d, { ...own(d, w, turns), headers: key("k-first") });
       const other = await question(pair, d, { ...own(d, w, turns), headers: key("k-second") });
       assert.equal(other.said, "done");
-      assert.equal(pair.own.seen.length, 4, "the second tenant profited from the first");
+      const known = (await pair.status()).known_compressions;
+      assert.equal(known.looked_up + known.requests_hit, 0, "the second tenant profited from the first");
+      assert.equal(pair.own.seen.length, asked + 1, "what the model said of its window was not known");
     },
   });
 

@@ -26,6 +26,7 @@ for (const part of ["streams", "pass", "life"]) await import(`./wire_${part}.mjs
 await import("./heal.mjs");
 await import("./heal_edges.mjs");
 await import("./cli.mjs");
+await import("./agent.mjs");
 const { sleep, startPair } = await import("./pair.mjs");
 
 const PAIRS = 3; // scenarios wait more than they compute
