@@ -153,6 +153,7 @@ void exchange_tell(exchange *x, daruma_when when, daruma_event *e)
 void exchange_end(exchange *x, daruma_outcome o)
 {
     gateway_counts *n = &x->g->counts;
+    heal_gone(x);
     daruma_case_close(&x->kase, o, gateway_now(x->g));
     n->waited_ms += (uint64_t)x->kase.waited;
     if (!x->d) {
@@ -364,7 +365,6 @@ void exchange_gone(exchange *x)
     if (x->f)
         fetch_cancel(x->f);
     x->f = NULL;
-    heal_gone(x);
     if (x->refreshing)
         key_forget(exchange_key(x, x->kase.target), x);
     if (x->kase.out)

@@ -75,6 +75,19 @@ static bool is_of_dialect(daruma_str name)
     return str_istarts(name, S("anthropic-")) || str_istarts(name, S("openai-")) || str_istarts(name, S("x-goog-"));
 }
 
+/* What we say ourselves: the key, and what is configured. */
+static void put_ours(const config_provider *p, daruma_str secret, daruma_arena *a, daruma_header *out, size_t *n)
+{
+    if (secret.n) {
+        daruma_buf v = buf_in(a);
+        buf_putz(&v, p->dialect->key_prefix);
+        buf_put(&v, secret);
+        out[(*n)++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&v)};
+    }
+    for (size_t i = 0; i < p->nheaders; i++)
+        out[(*n)++] = p->headers[i];
+}
+
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n)
 {
     const http_head *in = &x->c->head;
@@ -99,14 +112,32 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d != x->d && d == &dialect_anthropic)
         out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
-    if (secret.n) {
-        daruma_buf v = buf_in(a);
-        buf_putz(&v, p->dialect->key_prefix);
-        buf_put(&v, secret);
-        out[(*n)++] = (daruma_header){str_of(p->dialect->key_header), buf_str(&v)};
+    put_ours(p, secret, a, out, n);
+    return out;
+}
+
+daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
+                                 bool at_hand, size_t *n)
+{
+    daruma_header *out;
+    if (at_hand) {
+        size_t all, kept = 0;
+        out = head_for_provider(x, p, d, secret, &all);
+        for (size_t i = 0; i < all; i++) /* it is another request than the client's */
+            if (!str_ieq(out[i].name, S("idempotency-key")))
+                out[kept++] = out[i];
+        *n = kept;
+        return out;
     }
-    for (size_t i = 0; i < p->nheaders; i++)
-        out[(*n)++] = p->headers[i];
+    *n = 0;
+    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 4);
+    if (!out)
+        return NULL;
+    out[(*n)++] = (daruma_header){S("content-type"), S("application/json")};
+    out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
+    if (d == &dialect_anthropic)
+        out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
+    put_ours(p, secret, x->c->arena, out, n);
     return out;
 }
 

@@ -36,7 +36,7 @@ typedef struct key_state {
 
 /* The secret of a provider's key if it is at hand. */
 bool key_ready(const key_state *k, daruma_str *secret);
-/* Runs the key's command and calls exchange_key_here() on `x` afterwards. */
+/* Runs the key's command and calls exchange_key_here() on `x` (NULL: nobody waits) afterwards. */
 void key_fetch(setup *s, key_state *k, exchange *x);
 void key_forget(key_state *k, exchange *x); /* x does not wait any more */
 void keys_stop(gateway *g);                 /* ends every command under way */
@@ -263,6 +263,10 @@ bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long
 
 /* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. */
 daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n);
+/* Fields of a question of our own. `at_hand`: it goes where the request goes, and the client's own fields with it; else
+ * nothing that the client said does. */
+daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,
+                                 bool at_hand, size_t *n);
 /* Fields for the client: the provider's (may be none) plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room);
@@ -327,7 +331,7 @@ void heal_reconsider(exchange *x, daruma_failure *f);
 bool heal_window_full(exchange *x, daruma_str finish, int64_t input_tokens, bool content);
 /* The answer that was broken and what is wrong with it, for asking again; copied. */
 void heal_bad_answer(exchange *x, const turn *bad, daruma_str why);
-void heal_gone(exchange *x); /* the client left: side requests end */
+void heal_gone(exchange *x); /* the request is over: side requests end */
 /* Asks the model for a short apology in place of the fixed explanation; false: it is not asked. finish_apology() goes
  * on. */
 bool heal_apologise(exchange *x);

@@ -72,8 +72,10 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
 
 void key_fetch(setup *s, key_state *k, exchange *x)
 {
-    x->next_waiting = k->waiting;
-    k->waiting = x;
+    if (x) {
+        x->next_waiting = k->waiting;
+        k->waiting = x;
+    }
     if (k->running)
         return;
     key_run *r = calloc(1, sizeof *r);
@@ -81,6 +83,8 @@ void key_fetch(setup *s, key_state *k, exchange *x)
     if (!r || !command) {
         free(r);
         free(command);
+        if (!x)
+            return;
         key_forget(k, x);
         exchange_key_here(x);
         return;

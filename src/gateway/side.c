@@ -23,6 +23,7 @@ typedef struct asked {
     const config_provider *provider;
     const dialect *d;
     daruma_str model, secret;
+    bool at_hand; /* the provider that the request itself goes to: what the client showed it is for its eyes */
 } asked;
 
 static bool whom(exchange *x, asked *ret)
@@ -30,16 +31,20 @@ static bool whom(exchange *x, asked *ret)
     const config *c = &x->s->cfg;
     if (c->summariser.model.n) {
         const config_provider *p = &c->providers[c->summariser.provider];
+        key_state *k = p->nkeys ? &x->s->keys[c->summariser.provider][0] : NULL;
         *ret = (asked){.provider = p, .d = p->dialect, .model = c->summariser.model};
-        if (p->nkeys)
-            return key_ready(&x->s->keys[c->summariser.provider][0], &ret->secret);
-        return p->dialect == x->d || (x->d == &dialect_openai_responses && p->dialect == &dialect_openai);
+        ret->at_hand = x->kase.target >= 0 && exchange_provider(x, x->kase.target) == p;
+        if (!k || key_ready(k, &ret->secret))
+            return true;
+        key_fetch(x->s, k, NULL); /* for the next time */
+        return false;
     }
     if (x->kase.target < 0)
         return false;
     const key_state *k = exchange_key(x, x->kase.target);
     *ret = (asked){.provider = exchange_provider(x, x->kase.target),
                    .d = exchange_dialect(x, x->kase.target),
+                   .at_hand = true,
                    .model = x->targets[x->kase.target].model};
     if (!ret->model.n)
         ret->model = x->scan.model;
@@ -60,6 +65,8 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     (void)f;
     if (s->got.n + bytes.n <= SIDE_ANSWER_BYTES_MAX)
         buf_put(&s->got, bytes);
+    else
+        s->status = 0; /* whatever this is, it is no answer to what was asked */
 }
 
 /* The text of an answer, in the memory of the call. */
@@ -115,9 +122,12 @@ static daruma_ms patience(const exchange *x)
     return left;
 }
 
+/* One question is one retry out of the provider's budget: what mends must not keep a provider down either. */
 static bool start(exchange *x, size_t i)
 {
     heal *h = x->h;
+    daruma_ms now = gateway_now(x->g).now;
+    daruma_budget *purse = daruma_ward_budget(x->g->ward, &x->targets[x->kase.target], now);
     asked a;
     daruma_buf body = buf_in(x->c->arena);
     if (!whom(x, &a) || patience(x) <= 0)
@@ -137,13 +147,12 @@ static bool start(exchange *x, size_t i)
                        .body = {buf_str(&body)},
                        .has_body = true,
                        .clocks = {.connect = x->s->cfg.clocks.connect, .total = patience(x)}};
-    r.headers = head_for_provider(x, a.provider, a.d, a.secret, &r.nheaders);
-    if (x->c->arena->full || !(s->f = fetch_start(x->s->up, &r, &side_ops, s))) {
+    r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, &r.nheaders);
+    if (x->c->arena->full || !daruma_budget_take(purse, now) || !(s->f = fetch_start(x->s->up, &r, &side_ops, s))) {
         side_free(s);
         return false;
     }
-    daruma_budget_call(daruma_ward_budget(x->g->ward, &x->targets[x->kase.target], gateway_now(x->g).now),
-                       gateway_now(x->g).now);
+    daruma_budget_call(purse, now);
     x->g->counts.side_calls++;
     s->next = h->sides;
     h->sides = s;
