@@ -340,6 +340,7 @@ static void a_refused_parameter_is_mended_up_to_four_times_then_the_model_explai
         assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MEND_PARAMETER, 0, 0);
         out(&c, 0);
     }
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), LOWER_FORMAT, 0, 0); /* it may be what is meant */
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), APOLOGISE, 0, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
 

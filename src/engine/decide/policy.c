@@ -126,8 +126,8 @@ static const daruma_rung standard[] = {
     R(INVALID_TOOL_SCHEMA,LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                     NOW),
 
-    R(INVALID_PARAMETER,  LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_PARAMETER,  MEND_PARAMETER,      4,     MEND,                                  NOW),
+    R(INVALID_PARAMETER,  LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_PARAMETER,  APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                     NOW),
 
