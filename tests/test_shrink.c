@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "dialect/dialect.h"
 #include "engine/mend/mend.h"
+#include "engine/mend/words.h"
 
 static char mem[48u << 20];
 static daruma_arena arena(void)
@@ -1118,6 +1119,51 @@ static void little_memory_is_said_and_nothing_breaks(void **state)
     assert_true(done > 0);
 }
 
+/* The bits of 64 bytes say what the bytes say one by one, for every byte at every place. */
+static void bits_of_words_are_those_of_their_bytes(void **state)
+{
+    (void)state;
+    uint8_t kinds[256];
+    char block[64];
+    for (int c = 0; c < 256; c++)
+        kinds[c] = word_kind((unsigned char)c);
+    for (int first = 0; first < 256; first++) {
+        for (int i = 0; i < 64; i++)
+            block[i] = (char)(first + i * 37);
+        word_bits b = word_bits_of(block, kinds);
+        for (int i = 0; i < 64; i++) {
+            uint8_t k = kinds[(unsigned char)block[i]];
+            assert_int_equal(b.any >> i & 1, k != 0);
+            assert_int_equal(b.odd >> i & 1, (k & (DIGIT | MARK | SLASH | AT)) != 0);
+            assert_int_equal(b.letter >> i & 1, k == LETTER);
+            assert_int_equal(b.digit >> i & 1, k == DIGIT);
+            assert_int_equal(b.slash >> i & 1, k == SLASH);
+            assert_int_equal(b.at >> i & 1, k == AT);
+        }
+    }
+}
+
+/* Words are found wherever they lie in the blocks that a text is looked at in, and so are the bytes of characters. */
+static void where_a_word_lies_does_not_matter(void **state)
+{
+    (void)state;
+    static const char words[] = " ORD-7731 \"order_id\": \"x42\"\nbuild failed\n\xe4\xbd\xa0 ";
+    for (size_t before = 0; before < 140; before++) {
+        daruma_arena a = arena();
+        daruma_buf b = buf_in(&a);
+        for (size_t i = 0; i < 1000 + before; i++)
+            buf_putc(&b, i < 500 && i % 5 ? 'a' : ' ');
+        int64_t tokens = text_tokens(buf_str(&b));
+        buf_putz(&b, words);
+        assert_in_range(text_tokens(buf_str(&b)) - tokens, 13, 16);
+        for (size_t i = 0; i < 1000; i++)
+            buf_putc(&b, ' ');
+        daruma_str m = mend_masked(buf_str(&b), NULL, &a);
+        assert_true(str_find(m, S("kept: ORD-7731, order_id=x42\n")) != STR_NONE);
+        assert_true(str_find(m, S("\nerror: build failed\n")) != STR_NONE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1129,6 +1175,8 @@ int main(void)
         cmocka_unit_test(thinking_budget_goes_down_with_the_cap),
         cmocka_unit_test(a_mask_keeps_identifiers),
         cmocka_unit_test(a_mask_keeps_ids_of_json_and_error_lines),
+        cmocka_unit_test(bits_of_words_are_those_of_their_bytes),
+        cmocka_unit_test(where_a_word_lies_does_not_matter),
         cmocka_unit_test(a_mask_has_head_tail_and_whole_characters),
         cmocka_unit_test(a_mask_is_the_same_each_time_and_never_masked),
         cmocka_unit_test(masking_begins_with_the_oldest_and_stops_at_the_target),
