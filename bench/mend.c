@@ -153,8 +153,11 @@ static bool measure(const dialect *d)
         printf(" %s %.2f ms", k < STEPS ? step_names[k] : "  all, median", (double)all[k][ROUNDS / 2] / 1e6);
     }
     printf("  p99 %.2f ms\n", (double)all[STEPS][ROUNDS * 99 / 100] / 1e6);
-    printf("{\"bench\":\"mend\",\"dialect\":\"%s\",\"bytes\":%zu,\"median_us\":%lld,\"p99_us\":%lld}\n", d->name,
-           body.n, (long long)(all[STEPS][ROUNDS / 2] / 1000), (long long)(all[STEPS][ROUNDS * 99 / 100] / 1000));
+    printf("{\"bench\":\"mend\",\"dialect\":\"%s\",\"bytes\":%zu,\"bytes_after\":%zu", d->name, body.n, bytes);
+    for (int k = 0; k < STEPS; k++)
+        printf(",\"%s_us\":%lld", step_names[k], (long long)(all[k][ROUNDS / 2] / 1000));
+    printf(",\"median_us\":%lld,\"p99_us\":%lld}\n", (long long)(all[STEPS][ROUNDS / 2] / 1000),
+           (long long)(all[STEPS][ROUNDS * 99 / 100] / 1000));
     return true;
 }
 
