@@ -12,10 +12,8 @@
 static const struct {
     const char *name, *path, *upstream; /* upstream: what a value that is set already becomes */
 } variables[] = {
-    {"OPENAI_BASE_URL", "/v1", "OPENAI_UPSTREAM_URL"},
-    {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
-    {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},
-    {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"},
+    {"OPENAI_BASE_URL", "/v1", "OPENAI_UPSTREAM_URL"},     {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
+    {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},  {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"},
     {"GOOGLE_GEMINI_BASE_URL", "", "GEMINI_UPSTREAM_URL"},
 };
 
@@ -106,7 +104,8 @@ int cli_with(int argc, char **argv)
     static const char about[] =
         "Starts a gateway for one command on a free port, sets OPENAI_BASE_URL, OPENAI_API_BASE, "
         "ANTHROPIC_BASE_URL,\n"
-        "ANTHROPIC_API_URL and GOOGLE_GEMINI_BASE_URL for it, runs it, and says on stderr what was recovered. The exit code is the command's.\n"
+        "ANTHROPIC_API_URL and GOOGLE_GEMINI_BASE_URL for it, runs it, and says on stderr what was recovered. The exit "
+        "code is the command's.\n"
         "Base URLs that were set before are where the gateway forwards to.\n\n"
         "  daruma with -- python my_agent.py";
     const char *file = NULL;

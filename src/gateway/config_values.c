@@ -288,8 +288,9 @@ static bool read_profile(config_reader *r, const option *o, daruma_str s, void *
         return config_fail(r, "there is no profile \"" STR_FMT "\"; did you mean \"" STR_FMT "\"?", STR_ARG(s),
                            STR_ARG(near.best));
     if (!p)
-        return expected(r, o, "default, penguiflow, penguiflow-client, penguiflow-native or swarm; `/doc` or `/code` behind "
-                              "it names a variant");
+        return expected(r, o,
+                        "default, penguiflow, penguiflow-client, penguiflow-native or swarm; `/doc` or `/code` behind "
+                        "it names a variant");
     *(daruma_policy *)at = *p;
     return true;
 }
