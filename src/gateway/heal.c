@@ -224,6 +224,15 @@ bool heal_is(daruma_remedy_kind r)
     return mending_is(r) || r == DARUMA_REMEDY_RESUME;
 }
 
+void heal_learns_of(heal *h, uint64_t model)
+{
+    if (h->lesson_model == model)
+        return;
+    h->lesson_model = model;
+    h->nlessons = 0; /* that they help another model was never seen */
+    h->format = FORMAT_UNSAID;
+}
+
 /* The conversation is mended: it is what is sent from here on. */
 static bool mended_so(exchange *x)
 {
@@ -231,11 +240,12 @@ static bool mended_so(exchange *x)
     mending *m = &h->m;
     if (!heal_write(x))
         return false;
+    if (m->taught || m->doing == DARUMA_REMEDY_LOWER_FORMAT)
+        heal_learns_of(h, x->targets[x->kase.target].model_id);
     if (m->taught && h->nlessons < HEAL_LESSONS_MAX)
         h->lessons[h->nlessons++] = m->lesson;
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT)
         h->format = m->c.set.format;
-    h->lesson_model = x->targets[x->kase.target].model_id;
     tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
     return true;
 }

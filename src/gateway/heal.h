@@ -33,7 +33,8 @@ struct heal {
     int64_t ask_tokens;
 };
 
-bool heal_open(exchange *x); /* reads the request into x->h->c; false: it cannot be read */
+void heal_learns_of(heal *h, uint64_t model); /* what is learned from here on is learned of that model */
+bool heal_open(exchange *x);                  /* reads the request into x->h->c; false: it cannot be read */
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */
 size_t mended_refused(const exchange *x);
 void mended_refuse(exchange *x, size_t bytes);

@@ -198,8 +198,8 @@ bool mended_moved_learn(exchange *x)
     if (h->nlessons == HEAL_LESSONS_MAX || !x->moved_body.n ||
         x->p->read(x->moved_body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
         return false;
+    heal_learns_of(h, x->targets[x->kase.target].model_id);
     h->lessons[h->nlessons++] = l;
-    h->lesson_model = x->targets[x->kase.target].model_id;
     return true;
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { dialects, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
-import { body, json, named, object, own, parsed, sse, target, wires } from "./wires.mjs";
+import { body, json, named, object, own, parsed, sse, target, whole, wires } from "./wires.mjs";
 
 const { openai: d } = dialects, { openai: w, anthropic: c } = wires;
 const withTool = (more = {}) => ({ model: d.own, stream: true, more: { tools: w.tools(object), ...more } });
@@ -271,5 +271,28 @@ holds("heal edge: a client of another dialect hears from us while a long call is
     assert.deepEqual(parsed(w.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo" }]], r.text);
     assert.equal(r.events.filter((e) => e.comment).length, 1, r.text);
     assert.equal(ended(r), 1);
+  },
+});
+
+/* ---- what is learned ---- */
+
+holds("heal edge: what one model refused is not learned of the next one", {
+  config: (f) => {
+    f.models.find((m) => m.name === d.own).targets = ["own/m-own", "own/m-other"];
+    f.models.find((m) => m.name === d.model).targets = ["own/m-other"];
+  },
+  async run(pair) {
+    const hot = { message: "Unsupported parameter: 'temperature' is not supported with this model.", type: "invalid_request_error", param: "temperature", code: "unsupported_parameter" };
+    pair.own.answer = (q, res) => {
+      const { model, temperature, messages } = body(q);
+      if (model === "m-own") return temperature !== undefined ? json(res, 400, { error: hot }) : json(res, 404, { error: { message: "The model does not exist", code: "model_not_found" } });
+      return whole(w, { messages }) ? w.answer(res, "done") : w.refuse(res, w.orphan);
+    };
+    const r = await question(pair, d, own(d, w, [{ user: "go" }, { call: "call_a" }, { user: "still there?" }], { temperature: 1 }));
+    assert.equal(r.said, "done", r.text);
+    const second = await question(pair, d, { model: d.model, more: { temperature: 1 } });
+    assert.equal(second.said, "done", second.text);
+    assert.equal(body(pair.own.seen.at(-1)).model, "m-other");
+    assert.equal(body(pair.own.seen.at(-1)).temperature, 1, "m-other takes it");
   },
 });
