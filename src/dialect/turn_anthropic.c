@@ -148,37 +148,24 @@ static void put_block(daruma_buf *out, const convo_part *p)
     put_block_new(out, p);
 }
 
-static bool is_block(const convo_part *p)
-{
-    (void)p;
-    return true;
-}
-
 static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     if (what == HOLE_CONTENT && answer_edited(t))
-        put_elements(out, span, t, is_block, put_block);
+        put_elements(out, span, t, NULL, put_block);
     else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw))
         buf_json(out, finish_word(finishes, NFINISHES, t->finish));
     else
         buf_put(out, span);
 }
 
-static void put_head(daruma_buf *out, daruma_str id, daruma_str model)
+static void put_head(daruma_buf *out, daruma_str id, uint64_t made, daruma_str model)
 {
     BUF_LIT(out, "{\"id\":");
-    buf_json(out, id);
+    put_id(out, id, "msg_", made, 0);
     BUF_LIT(out, ",\"type\":\"message\",\"role\":\"assistant\",\"model\":");
     buf_json(out, model);
     BUF_LIT(out, ",\"content\":[");
-}
-
-static daruma_str made_id(char *room, size_t cap, uint64_t made)
-{
-    daruma_buf id = buf_over(room, cap);
-    put_made_id(&id, "msg_", made, 0);
-    return buf_str(&id);
 }
 
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
@@ -190,9 +177,8 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         put_filled(out, t->body, holes, 2, fill, t);
         return;
     }
-    char room[64];
     bool any = false;
-    put_head(out, t->id.n ? t->id : made_id(room, sizeof room, x->id), t->model.n ? t->model : x->model);
+    put_head(out, t->id, x->id, t->model.n ? t->model : x->model);
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
         if (!writable(p) || (p->kind == PART_TEXT && !p->text.n))
@@ -318,40 +304,20 @@ size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
 
 /* ---- writing a stream ---- */
 
-static void event(daruma_buf *out, const char *type)
-{
-    BUF_LIT(out, "event: ");
-    buf_putz(out, type);
-    BUF_LIT(out, "\ndata: {\"type\":");
-    put_cstr(out, type);
-}
-
 static void block_event(daruma_buf *out, const char *type, int at)
 {
-    event(out, type);
+    event_open(out, type);
     BUF_LIT(out, ",\"index\":");
     buf_int(out, at);
 }
 
-static void event_end(daruma_buf *out)
-{
-    BUF_LIT(out, "}\n\n");
-}
-
 static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
-    turn_reader *r = &w->r;
-    char room[64];
-    if (r->began)
+    if (!writer_begin(w, d, "msg_"))
         return;
-    r->began = true;
-    block_open(r, -1, DELTA_OTHER);
-    KEEP(r->id, d && d->id.n ? d->id : made_id(room, sizeof room, w->made));
-    if (d && d->model.n)
-        KEEP(r->model, d->model);
-    event(out, "message_start");
+    event_open(out, "message_start");
     BUF_LIT(out, ",\"message\":");
-    put_head(out, str_of(r->id), str_of(r->model));
+    put_head(out, str_of(w->r.id), w->made, str_of(w->r.model));
     BUF_LIT(out, "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
     put_usage(out, &w->usage);
     buf_putc(out, '}');
@@ -410,37 +376,25 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
     block_open(&w->r, at, DELTA_CALL);
     block_event(out, "content_block_start", at);
     BUF_LIT(out, ",\"content_block\":{\"type\":\"tool_use\",\"id\":");
-    if (d->id.n) {
-        buf_json(out, d->id);
-    } else {
-        buf_putc(out, '"');
-        put_made_id(out, "toolu_", w->made, (uint64_t)nth + 1);
-        buf_putc(out, '"');
-    }
+    put_id(out, d->id, "toolu_", w->made, (uint64_t)nth + 1);
     BUF_LIT(out, ",\"name\":");
     buf_json(out, d->name);
     BUF_LIT(out, ",\"input\":{}}");
     event_end(out);
 }
 
-static bool is_open_call(const turn_writer *w, const turn_delta *d)
-{
-    return w->r.open >= 0 && w->r.open_kind == DELTA_CALL && d->index + w->call_shift == w->r.calls - 1;
-}
-
 static void write_end(turn_writer *w, daruma_buf *out)
 {
-    turn_finish finish = w->r.calls && (w->finish == FINISH_STOP || !w->finish) ? FINISH_CALLS : w->finish;
     close_block(w, out);
     if (!w->r.finished) {
-        event(out, "message_delta");
+        event_open(out, "message_delta");
         BUF_LIT(out, ",\"delta\":{\"stop_reason\":");
-        buf_json(out, finish_word(finishes, NFINISHES, finish));
+        buf_json(out, finish_word(finishes, NFINISHES, writer_ends(w)));
         BUF_LIT(out, ",\"stop_sequence\":null},\"usage\":");
         put_usage(out, &w->usage);
         event_end(out);
     }
-    event(out, "message_stop");
+    event_open(out, "message_stop");
     event_end(out);
     w->r.finished = w->r.ended = true;
 }
@@ -470,13 +424,13 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
-        if (d->text.n && is_open_call(w, d))
+        if (d->text.n && writer_in_call(w, d))
             put_delta(w, "input_json_delta", "partial_json", d->text, out);
         else if (d->text.n)
             w->broken = true;
         break;
     case DELTA_CALL_END:
-        if (is_open_call(w, d))
+        if (writer_in_call(w, d))
             close_block(w, out);
         break;
     case DELTA_END:

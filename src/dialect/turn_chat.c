@@ -325,13 +325,7 @@ static void put_calls(daruma_buf *out, const turn *t)
 static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
 {
     BUF_LIT(out, "{\"id\":");
-    if (t->id.n) {
-        buf_json(out, t->id);
-    } else {
-        buf_putc(out, '"');
-        put_made_id(out, "chatcmpl-", x->id, 0);
-        buf_putc(out, '"');
-    }
+    put_id(out, t->id, "chatcmpl-", x->id, 0);
     BUF_LIT(out, ",\"object\":\"chat.completion\",\"created\":");
     buf_int(out, x->wall);
     BUF_LIT(out, ",\"model\":");

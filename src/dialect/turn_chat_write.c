@@ -26,22 +26,10 @@ static void chunk_end(daruma_buf *out)
 
 static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
-    turn_reader *r = &w->r;
-    if (r->began)
+    if (!writer_begin(w, d, "chatcmpl-"))
         return;
-    r->began = true;
-    block_open(r, -1, DELTA_OTHER);
-    if (d && d->id.n) {
-        KEEP(r->id, d->id);
-    } else {
-        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
-        put_made_id(&id, "chatcmpl-", w->made, 0);
-        r->id[id.n] = 0;
-    }
-    if (d && d->model.n)
-        KEEP(r->model, d->model);
-    if (!r->created)
-        r->created = w->wall;
+    if (!w->r.created)
+        w->r.created = w->wall;
     chunk_delta(w, out);
     BUF_LIT(out, "\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
     chunk_end(out);
@@ -98,13 +86,7 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
     BUF_LIT(out, "\"tool_calls\":[{\"index\":");
     buf_int(out, at);
     BUF_LIT(out, ",\"id\":");
-    if (d->id.n) {
-        buf_json(out, d->id);
-    } else {
-        buf_putc(out, '"');
-        put_made_id(out, "call_", w->made, (uint64_t)nth + 1);
-        buf_putc(out, '"');
-    }
+    put_id(out, d->id, "call_", w->made, (uint64_t)nth + 1);
     BUF_LIT(out, ",\"type\":\"function\",\"function\":{\"name\":");
     buf_json(out, d->name);
     BUF_LIT(out, ",\"arguments\":\"\"}}]");
@@ -132,10 +114,9 @@ static void write_end(turn_writer *w, daruma_buf *out)
     for (int i = 0; i < w->r.calls; i++)
         close_call(w, i, out);
     if (!w->r.finished) {
-        turn_finish finish = w->r.calls && (w->finish == FINISH_STOP || !w->finish) ? FINISH_CALLS : w->finish;
         chunk(w, out);
         BUF_LIT(out, "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        buf_json(out, chat_finish_word(finish));
+        buf_json(out, chat_finish_word(writer_ends(w)));
         BUF_LIT(out, "}]");
         if (usage && !w->usage_asked) {
             BUF_LIT(out, ",\"usage\":");

@@ -231,18 +231,12 @@ static void put_part(daruma_buf *out, const convo_part *p)
         put_part_new(out, p);
 }
 
-static bool is_part(const convo_part *p)
-{
-    (void)p;
-    return true;
-}
-
 static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     bool calls = t->finish == FINISH_CALLS;
     if (what == HOLE_PARTS && answer_edited(t))
-        put_elements(out, span, t, is_part, put_part);
+        put_elements(out, span, t, NULL, put_part);
     else if (what == HOLE_FINISH && t->finish != finish_means(t->finish_raw, calls))
         buf_json(out, finish_word(finishes, NFINISHES, t->finish));
     else
@@ -389,25 +383,6 @@ static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf
     BUF_LIT(out, "\n\n");
 }
 
-/* Nothing is written yet: every response names itself. */
-static void begin(turn_writer *w, const turn_delta *d)
-{
-    turn_reader *r = &w->r;
-    if (r->began)
-        return;
-    r->began = true;
-    block_open(r, -1, DELTA_OTHER);
-    if (d && d->id.n) {
-        KEEP(r->id, d->id);
-    } else {
-        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
-        put_made_id(&id, "", w->made, 0);
-        r->id[id.n] = 0;
-    }
-    if (d && d->model.n)
-        KEEP(r->model, d->model);
-}
-
 static void write_text(turn_writer *w, daruma_str text, bool thought, daruma_str signature, daruma_buf *out)
 {
     if (!text.n && !signature.n)
@@ -450,11 +425,6 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
     writer_keep(w, &w->call_name, d->name);
 }
 
-static bool is_open_call(const turn_writer *w, const turn_delta *d)
-{
-    return w->r.open_kind == DELTA_CALL && d->index + w->call_shift == w->r.calls - 1;
-}
-
 static void write_end(turn_writer *w, daruma_buf *out)
 {
     flush_call(w, out);
@@ -470,7 +440,7 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     if (w->r.ended)
         return;
-    begin(w, d->kind == DELTA_START ? d : NULL);
+    writer_begin(w, d->kind == DELTA_START ? d : NULL, ""); /* nothing to say yet: every response names itself */
     writer_finish(w, d);
     switch (d->kind) {
     case DELTA_TEXT:
@@ -484,7 +454,7 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_text(w, d->text, true, (daruma_str){0}, out);
         break;
     case DELTA_SIGNATURE:
-        if (is_open_call(w, d))
+        if (writer_in_call(w, d))
             writer_keep(w, &w->items, d->text);
         else if (d->index < 0)
             write_text(w, (daruma_str){0}, false, d->text, out);
@@ -493,13 +463,13 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
-        if (is_open_call(w, d))
+        if (writer_in_call(w, d))
             writer_keep(w, &w->held, d->text);
         else
             w->broken |= d->text.n > 0;
         break;
     case DELTA_CALL_END:
-        if (is_open_call(w, d))
+        if (writer_in_call(w, d))
             flush_call(w, out);
         break;
     case DELTA_END:

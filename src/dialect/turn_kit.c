@@ -188,7 +188,7 @@ void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)
     buf_putc(out, '[');
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
-        if (!mine(p) || (p->dropped && !p->raw.n))
+        if ((mine && !mine(p)) || (p->dropped && !p->raw.n))
             continue;
         if (p->dropped) {
             at = p->raw.p + p->raw.n;
@@ -245,9 +245,62 @@ void writer_finish(turn_writer *w, const turn_delta *d)
     }
 }
 
+bool writer_begin(turn_writer *w, const turn_delta *start, const char *prefix)
+{
+    turn_reader *r = &w->r;
+    if (r->began)
+        return false;
+    r->began = true;
+    block_open(r, -1, DELTA_OTHER);
+    if (start && start->id.n) {
+        KEEP(r->id, start->id);
+    } else {
+        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
+        put_made_id(&id, prefix, w->made, 0);
+        r->id[id.n] = 0;
+    }
+    if (start && start->model.n)
+        KEEP(r->model, start->model);
+    return true;
+}
+
+bool writer_in_call(const turn_writer *w, const turn_delta *d)
+{
+    return w->r.open >= 0 && w->r.open_kind == DELTA_CALL && d->index + w->call_shift == w->r.calls - 1;
+}
+
+turn_finish writer_ends(const turn_writer *w)
+{
+    return w->r.calls && (w->finish == FINISH_STOP || !w->finish) ? FINISH_CALLS : w->finish;
+}
+
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth)
 {
     buf_putz(out, prefix);
     BUF_LIT(out, "daruma");
     buf_hex64(out, made + nth * 0x9e3779b97f4a7c15u); /* steps of the golden ratio never meet */
+}
+
+void put_id(daruma_buf *out, daruma_str id, const char *prefix, uint64_t made, uint64_t nth)
+{
+    if (id.n) {
+        buf_json(out, id);
+    } else {
+        buf_putc(out, '"');
+        put_made_id(out, prefix, made, nth);
+        buf_putc(out, '"');
+    }
+}
+
+void event_open(daruma_buf *out, const char *type)
+{
+    BUF_LIT(out, "event: ");
+    buf_putz(out, type);
+    BUF_LIT(out, "\ndata: {\"type\":");
+    put_cstr(out, type);
+}
+
+void event_end(daruma_buf *out)
+{
+    BUF_LIT(out, "}\n\n");
 }

@@ -57,7 +57,7 @@ typedef struct hole {
 void put_filled(daruma_buf *out, daruma_str whole, hole *holes, size_t n,
                 void (*fill)(daruma_buf *out, int what, daruma_str span, const void *user), const void *user);
 /* Writes an array whose elements are (raws of) parts: edited ones by `put`, dropped ones not, new ones at their place,
- * the rest verbatim. `mine` says which parts of the answer stand in this array. */
+ * the rest verbatim. `mine` says which parts of the answer stand in this array; NULL: all. */
 void put_elements(daruma_buf *out, daruma_str array, const turn *t, bool (*mine)(const convo_part *p),
                   void (*put)(daruma_buf *out, const convo_part *p));
 
@@ -71,8 +71,22 @@ static inline int64_t tokens_said(int64_t n)
 void usage_merge(turn_usage *into, const turn_usage *more); /* what `more` says replaces */
 /* Keeps `s` in a buffer of the writer, which grows where w->text does. */
 void writer_keep(turn_writer *w, daruma_buf *b, daruma_str s);
-/* Common to all wires: remembers finish and usage, counts, keeps texts and arguments. */
+/* Common to all wires: remembers finish and usage. */
 void writer_finish(turn_writer *w, const turn_delta *d);
+/* False when the stream has begun. Else it begins here, with the id and model of `start` (may be NULL), or with an id
+ * that is made up. */
+bool writer_begin(turn_writer *w, const turn_delta *start, const char *prefix);
+/* Is `d` about the call that is open, of those that may not come mixed? */
+bool writer_in_call(const turn_writer *w, const turn_delta *d);
+/* Why the answer ends: a model that called tools and then was done waits for them. */
+turn_finish writer_ends(const turn_writer *w);
+
 /* A made-up id: prefix, "daruma" and 16 digits that differ for each `nth`. */
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth);
+/* An id as a JSON string; a made-up one where it is empty. */
+void put_id(daruma_buf *out, daruma_str id, const char *prefix, uint64_t made, uint64_t nth);
+
+/* An event that has its type as its name and in its data: up to there, and its end. */
+void event_open(daruma_buf *out, const char *type);
+void event_end(daruma_buf *out);
 #endif

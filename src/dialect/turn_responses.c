@@ -192,18 +192,12 @@ static void put_item(daruma_buf *out, const convo_part *p)
         put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
 
-static bool is_item(const convo_part *p)
-{
-    (void)p;
-    return true;
-}
-
 static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     (void)what;
     if (answer_edited(t))
-        put_elements(out, span, t, is_item, put_item);
+        put_elements(out, span, t, NULL, put_item);
     else
         buf_put(out, span);
 }

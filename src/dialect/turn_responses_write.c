@@ -10,17 +10,9 @@
 
 static void event(turn_writer *w, const char *type, daruma_buf *out)
 {
-    BUF_LIT(out, "event: ");
-    buf_putz(out, type);
-    BUF_LIT(out, "\ndata: {\"type\":");
-    put_cstr(out, type);
+    event_open(out, type);
     BUF_LIT(out, ",\"sequence_number\":");
     buf_int(out, ++w->r.sequence);
-}
-
-static void event_end(daruma_buf *out)
-{
-    BUF_LIT(out, "}\n\n");
 }
 
 /* Of an event within the open item. */
@@ -51,20 +43,9 @@ static void response_event(turn_writer *w, const char *type, const char *status,
 static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     turn_reader *r = &w->r;
-    if (r->began)
+    if (!writer_begin(w, d, "resp_"))
         return;
-    r->began = true;
     r->sequence = -1;
-    block_open(r, -1, DELTA_OTHER);
-    if (d && d->id.n) {
-        KEEP(r->id, d->id);
-    } else {
-        daruma_buf id = buf_over(r->id, sizeof r->id - 1);
-        put_made_id(&id, "resp_", w->made, 0);
-        r->id[id.n] = 0;
-    }
-    if (d && d->model.n)
-        KEEP(r->model, d->model);
     if (!r->created)
         r->created = w->wall;
     response_event(w, "response.created", "in_progress", NULL, false, out);
@@ -236,11 +217,6 @@ static void write_speech(turn_writer *w, const turn_delta *d, daruma_buf *out)
     event_end(out);
 }
 
-static bool is_open_call(const turn_writer *w, const turn_delta *d)
-{
-    return w->r.open >= 0 && w->r.open_kind == DELTA_CALL && d->index + w->call_shift == w->r.calls - 1;
-}
-
 static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     new_item(w, DELTA_CALL, d, out);
@@ -254,7 +230,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
 {
     if (!d->text.n)
         return;
-    if (!is_open_call(w, d) || w->r.stage >= STAGE_TEXT_DONE) {
+    if (!writer_in_call(w, d) || w->r.stage >= STAGE_TEXT_DONE) {
         w->broken = true;
         return;
     }
@@ -313,7 +289,7 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_arguments(w, d, out);
         break;
     case DELTA_CALL_END:
-        if (is_open_call(w, d))
+        if (writer_in_call(w, d))
             close_item(w, out);
         break;
     case DELTA_END:
