@@ -552,7 +552,7 @@ static void patched(const char *before, const convo_patch *p, size_t n, const ch
         convo_patch_add(&c, p[i].op, p[i].path, p[i].value);
     c.body = str_of(before);
     daruma_buf b = buf_in(&kit_arena);
-    body_write(&c, NULL, 0, &b);
+    body_write(&c, NULL, 0, NULL, &b);
     assert_false(b.full);
     assert_str(buf_str(&b), after);
 }

@@ -549,10 +549,7 @@ static void compose(const convo *c, daruma_buf *out)
     buf_putc(out, '{');
     put_text(out, "model", s->model);
     put_int(out, "max_tokens", max_output);
-    size_t n = out->n;
-    put_key(out, "system");
-    if (!put_system(c, (daruma_str){0}, out))
-        out->n = n;
+    put_by(out, "system", put_system, c);
     put_key(out, "messages");
     put_messages(c, (daruma_str){0}, out);
     put_tools(c, out);
@@ -561,14 +558,7 @@ static void compose(const convo *c, daruma_buf *out)
     put_raw(out, "temperature", s->temperature);
     put_raw(out, "top_p", s->top_p);
     put_raw(out, "top_k", s->top_k);
-    if (json_is_string(s->stop)) {
-        put_key(out, "stop_sequences");
-        put_open(out, '[');
-        buf_put(out, s->stop);
-        buf_putc(out, ']');
-    } else {
-        put_raw(out, "stop_sequences", s->stop);
-    }
+    put_stops(out, "stop_sequences", s->stop);
     if (s->user.n) {
         put_key(out, "metadata");
         put_open(out, '{');
@@ -588,8 +578,5 @@ void anthropic_write(const convo *c, daruma_buf *out)
         {LIT("output_format"), put_output_format},
         {LIT("output_config"), put_output_config},
     };
-    if (c->body.n)
-        body_write(c, members, sizeof members / sizeof *members, out);
-    else
-        body_compose(c, compose, out);
+    body_write(c, members, sizeof members / sizeof *members, compose, out);
 }

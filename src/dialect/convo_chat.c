@@ -305,20 +305,6 @@ static void read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_ONE;
 }
 
-static void read_format(convo *c, daruma_str format)
-{
-    daruma_str type = json_get(format, S("type")), schema = json_get(format, S("json_schema"));
-    convo_settings *s = &c->set;
-    s->format = value_is(type, S("json_schema"))   ? FORMAT_SCHEMA
-                : value_is(type, S("json_object")) ? FORMAT_JSON
-                : value_is(type, S("text"))        ? FORMAT_TEXT
-                                                   : FORMAT_UNSAID;
-    if (s->format != FORMAT_SCHEMA)
-        return;
-    s->format_schema = json_get(schema, S("schema"));
-    s->format_name = text_of(c, json_get(schema, S("name")));
-}
-
 enum {
     B_MESSAGES,
     B_MODEL,
@@ -387,7 +373,7 @@ static void read_settings(convo *c, const field *f)
     s->parallel = tri_of(f[B_PARALLEL].value);
     s->user = text_of(c, json_is_string(f[B_USER].value) ? f[B_USER].value : f[B_SAFETY].value);
     read_choice(c, f[B_CHOICE].value.n ? f[B_CHOICE].value : f[B_FUNCTION_CALL].value);
-    read_format(c, f[B_FORMAT].value);
+    format_read(c, f[B_FORMAT].value, json_get(f[B_FORMAT].value, S("json_schema")));
     read_thinking(c, f);
 }
 

@@ -614,8 +614,5 @@ void chat_write(const convo *c, daruma_buf *out)
         {LIT("messages"), put_messages},
         {LIT("response_format"), put_format},
     };
-    if (c->body.n)
-        body_write(c, members, sizeof members / sizeof *members, out);
-    else
-        body_compose(c, compose, out);
+    body_write(c, members, sizeof members / sizeof *members, compose, out);
 }

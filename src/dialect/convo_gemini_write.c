@@ -564,14 +564,7 @@ static void compose_config(const convo *c, daruma_buf *out)
     put_raw(out, "seed", s->seed);
     put_raw(out, "frequencyPenalty", s->frequency_penalty);
     put_raw(out, "presencePenalty", s->presence_penalty);
-    if (json_is_string(s->stop)) {
-        put_key(out, "stopSequences");
-        buf_putc(out, '[');
-        buf_put(out, s->stop);
-        buf_putc(out, ']');
-    } else {
-        put_raw(out, "stopSequences", s->stop);
-    }
+    put_stops(out, "stopSequences", s->stop);
     put_format(c, out, false);
     compose_thinking(s, out);
     if (out->n == empty)
@@ -583,10 +576,7 @@ static void compose_config(const convo *c, daruma_buf *out)
 static void compose(const convo *c, daruma_buf *out)
 {
     buf_putc(out, '{');
-    size_t n = out->n;
-    put_key(out, "systemInstruction");
-    if (!put_system(c, (daruma_str){0}, out))
-        out->n = n;
+    put_by(out, "systemInstruction", put_system, c);
     put_key(out, "contents");
     write_contents(c, (daruma_str){0}, out);
     compose_tools(c, out);
@@ -604,8 +594,5 @@ void gemini_write(const convo *c, daruma_buf *out)
         {LIT("generationConfig"), put_config},
         {LIT("generation_config"), put_config},
     };
-    if (c->body.n)
-        body_write(c, members, sizeof members / sizeof *members, out);
-    else
-        body_compose(c, compose, out);
+    body_write(c, members, sizeof members / sizeof *members, compose, out);
 }

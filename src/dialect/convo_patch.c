@@ -253,7 +253,7 @@ void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_aren
 
 /* ---- whole bodies ---- */
 
-void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out)
+static void write_edited(const convo *c, const body_member *m, size_t n, daruma_buf *out)
 {
     patching x = {.c = c, .scratch = c->arena, .out = out, .members = m, .nmembers = n};
     check(n <= BODY_MEMBERS_MAX);
@@ -270,7 +270,7 @@ void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out)
     out->full |= c->full || c->arena->full; /* a text that could not be decoded would be missing */
 }
 
-void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out)
+static void write_composed(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out)
 {
     out->full |= c->full;
     daruma_buf tmp = buf_in(c->arena);
@@ -278,4 +278,13 @@ void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *ou
     if (c->npatches && !tmp.full)
         patches_apply(buf_str(&tmp), c->patches, c->npatches, c->arena, out);
     out->full |= tmp.full || c->arena->full;
+}
+
+void body_write(const convo *c, const body_member *m, size_t n, void (*compose)(const convo *c, daruma_buf *out),
+                daruma_buf *out)
+{
+    if (c->body.n)
+        write_edited(c, m, n, out);
+    else
+        write_composed(c, compose, out);
 }

@@ -299,20 +299,6 @@ static void read_choice(convo *c, daruma_str choice)
         s->choice = CHOICE_ONE;
 }
 
-static void read_format(convo *c, daruma_str format)
-{
-    convo_settings *s = &c->set;
-    daruma_str type = json_get(format, S("type"));
-    s->format = value_is(type, S("json_schema"))   ? FORMAT_SCHEMA
-                : value_is(type, S("json_object")) ? FORMAT_JSON
-                : value_is(type, S("text"))        ? FORMAT_TEXT
-                                                   : FORMAT_UNSAID;
-    if (s->format != FORMAT_SCHEMA)
-        return;
-    s->format_schema = json_get(format, S("schema"));
-    s->format_name = text_of(c, json_get(format, S("name")));
-}
-
 enum {
     B_INPUT,
     B_INSTRUCTIONS,
@@ -352,7 +338,8 @@ static void read_settings(convo *c, const field *f)
     s->thinking = str_eq(s->effort, S("none")) ? 0 : s->effort.n ? 1 : -1;
     s->thinking_budget = -1;
     read_choice(c, f[B_CHOICE].value);
-    read_format(c, json_get(f[B_TEXT].value, S("format")));
+    daruma_str format = json_get(f[B_TEXT].value, S("format"));
+    format_read(c, format, format);
 }
 
 /* What of the conversation is on the server. */

@@ -439,10 +439,7 @@ static void compose(const convo *c, daruma_buf *out)
     const convo_settings *s = &c->set;
     buf_putc(out, '{');
     put_text(out, "model", s->model);
-    size_t n = out->n;
-    put_key(out, "instructions");
-    if (!put_instructions(c, (daruma_str){0}, out))
-        out->n = n;
+    put_by(out, "instructions", put_instructions, c);
     put_key(out, "input");
     put_input(c, (daruma_str){0}, out);
     compose_tools(c, out);
@@ -476,8 +473,5 @@ void responses_write(const convo *c, daruma_buf *out)
         {LIT("instructions"), put_instructions},
         {LIT("text"), put_text_config},
     };
-    if (c->body.n)
-        body_write(c, members, sizeof members / sizeof *members, out);
-    else
-        body_compose(c, compose, out);
+    body_write(c, members, sizeof members / sizeof *members, compose, out);
 }

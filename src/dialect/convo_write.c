@@ -156,6 +156,20 @@ convo_tool *tool_add(convo *c, daruma_str raw, size_t of)
     return t;
 }
 
+void format_read(convo *c, daruma_str format, daruma_str schema)
+{
+    convo_settings *s = &c->set;
+    daruma_str type = json_get(format, S("type"));
+    s->format = value_is(type, S("json_schema"))   ? FORMAT_SCHEMA
+                : value_is(type, S("json_object")) ? FORMAT_JSON
+                : value_is(type, S("text"))        ? FORMAT_TEXT
+                                                   : FORMAT_UNSAID;
+    if (s->format != FORMAT_SCHEMA)
+        return;
+    s->format_schema = json_get(schema, S("schema"));
+    s->format_name = text_of(c, json_get(schema, S("name")));
+}
+
 void settings_tidy(convo_settings *s)
 {
     daruma_str *const raws[] = {&s->temperature,      &s->top_p, &s->top_k, &s->seed, &s->frequency_penalty,
@@ -400,6 +414,27 @@ void put_media_url(daruma_buf *out, const convo_part *p)
         return;
     memmove(out->p + quote, out->p + quote + 1, out->n - quote - 1); /* and the opening one of the data */
     out->n--;
+}
+
+void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma_str old, daruma_buf *out),
+            const convo *c)
+{
+    size_t n = out->n;
+    put_key(out, key);
+    if (!put(c, (daruma_str){0}, out))
+        out->n = n;
+}
+
+void put_stops(daruma_buf *out, const char *key, daruma_str stop)
+{
+    if (!json_is_string(stop)) {
+        put_raw(out, key, stop);
+        return;
+    }
+    put_key(out, key);
+    buf_putc(out, '[');
+    buf_put(out, stop);
+    buf_putc(out, ']');
 }
 
 void put_arguments(const convo *c, const convo_part *p, daruma_buf *out)

@@ -48,6 +48,8 @@ daruma_str path_at(convo *c, const char *before, size_t index, const char *after
 /* One more tool; NULL without memory. Takes the room for all (`of`: elements of the list) with the first. */
 convo_tool *tool_add(convo *c, daruma_str raw, size_t of);
 
+/* What a response format of OpenAI asks for; a schema and its name stand in `schema`. */
+void format_read(convo *c, daruma_str format, daruma_str schema);
 /* Numbers and stops that are null are not said. */
 void settings_tidy(convo_settings *s);
 
@@ -94,10 +96,10 @@ typedef struct body_member {
     bool (*put)(const convo *c, daruma_str old, daruma_buf *out);
 } body_member;
 enum { BODY_MEMBERS_MAX = 8 };
-/* c->body with those members and the patches. Nothing edited: c->body. */
-void body_write(const convo *c, const body_member *m, size_t n, daruma_buf *out);
-/* A body composed by `compose`, with the patches. */
-void body_compose(const convo *c, void (*compose)(const convo *c, daruma_buf *out), daruma_buf *out);
+/* c->body with those members and the patches. Nothing edited: c->body. A conversation that was not read from one is
+ * written by `compose`. */
+void body_write(const convo *c, const body_member *m, size_t n, void (*compose)(const convo *c, daruma_buf *out),
+                daruma_buf *out);
 /* One JSON value with patches by paths from its top; `scratch` holds what is changed twice. */
 void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out);
 
@@ -116,6 +118,11 @@ void put_same(daruma_buf *out, daruma_str old, daruma_str text);
 void put_role(daruma_buf *out, daruma_str old, const convo_message *m, daruma_str role);
 /* "data:image/png;base64,...", or the URL; as a JSON string. */
 void put_media_url(daruma_buf *out, const convo_part *p);
+/* ,"key": and what `put` writes of the conversation; nothing when that has no value. */
+void put_by(daruma_buf *out, const char *key, bool (*put)(const convo *c, daruma_str old, daruma_buf *out),
+            const convo *c);
+/* Stop sequences as a list, also when it is only one; nothing when there are none. */
+void put_stops(daruma_buf *out, const char *key, daruma_str stop);
 /* The arguments of a call as a JSON object: other text is wrapped. */
 void put_arguments(const convo *c, const convo_part *p, daruma_buf *out);
 
