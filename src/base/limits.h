@@ -156,6 +156,7 @@
 #define MASK_KEPT_BYTES_MIN       160  /* ... of a short one; between them an eighth of what was left out */
 #define MASK_TOKEN_BYTES_MAX      200  /* longer words are data, no identifiers */
 #define MASK_TOKENS_MAX           1024 /* candidates that are weighed against each other in one text */
+#define MASK_WORDS_TOKENS         400  /* what a mask says beside head and tail, at most */
 #define MASK_FAILED_OVER_BYTES    4000 /* error reports are shortened from here on, when nothing else helps */
 #define MASKED_BYTES_MAX          4096 /* what is longer is not taken for a text that was masked before */
 #define SUMMARY_INPUT_CHARS_MAX   8000 /* of an observation shown to the summariser (P-F19) */

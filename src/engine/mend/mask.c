@@ -245,16 +245,33 @@ static void drop_images(masking *k, place *at)
     replace(k, at, buf_str(&b));
 }
 
-static void shorten(masking *k, place *at)
+static void shorten(masking *k, place *at, const mend_mask_rules *rules)
 {
     if (at->done || k->c->full)
         return;
     at->done = true;
     daruma_str text = convo_text(k->c, &k->c->messages[at->message].parts[at->part]);
-    daruma_str less = masked(text, &k->rules, k->s, k->c->arena);
+    daruma_str less = masked(text, rules, k->s, k->c->arena);
     k->c->full |= k->c->arena->full;
     if (less.n && !k->c->full)
         replace(k, at, less);
+}
+
+/* Of what the model is working with as much stays as has room: two thirds of it at the beginning, the rest at the end.
+ */
+static mend_mask_rules only_what_must(masking *k, const place *at)
+{
+    mend_mask_rules r = k->rules;
+    daruma_str text = convo_text(k->c, &k->c->messages[at->message].parts[at->part]);
+    int64_t all = text_tokens(text), stays = all - (k->tokens - k->target) - MASK_WORDS_TOKENS;
+    if (all <= 0 || stays <= 0)
+        return r;
+    size_t bytes = (size_t)((double)text.n * (double)stays / (double)all);
+    if (bytes > r.head_bytes + r.tail_bytes) {
+        r.head_bytes = bytes / 3 * 2;
+        r.tail_bytes = bytes / 3;
+    }
+    return r;
 }
 
 static place *largest(masking *k, size_t from)
@@ -274,14 +291,15 @@ static void run(masking *k)
             drop_images(k, &k->list[i]);
     for (size_t i = 0; i < k->old && !met(k); i++)
         if (!k->list[i].failed)
-            shorten(k, &k->list[i]);
+            shorten(k, &k->list[i], &k->rules);
     for (size_t i = 0; i < k->old && !met(k); i++)
         if (k->list[i].failed && k->list[i].bytes > MASK_FAILED_OVER_BYTES)
-            shorten(k, &k->list[i]);
+            shorten(k, &k->list[i], &k->rules);
     for (place *at; !k->rules.old_only && !k->c->full && !met(k) && (at = largest(k, k->old));) {
         if (at->images || (at->failed && at->bytes <= MASK_FAILED_OVER_BYTES))
             at->done = true; /* what a picture of now shows, the model is looking at */
-        shorten(k, at);
+        mend_mask_rules enough = only_what_must(k, at);
+        shorten(k, at, &enough);
     }
 }
 

@@ -88,25 +88,33 @@ static bool can_compact(const mending *m)
     return m->policy->side_calls && cut.to > cut.from;
 }
 
-/* When old output does not give enough, or so little that it would be due again next turn, the older part of the
- * conversation goes before the newest output does. */
+static mend_summary_style style_of(const mending *m)
+{
+    return m->policy->json_summaries ? MEND_SUMMARY_PENGUIFLOW : MEND_SUMMARY_PLAIN;
+}
+
+/* Is there large output that a model could sum up? */
+static bool can_summarise(mending *m)
+{
+    mend_large one;
+    return m->policy->side_calls && m->policy->summarize_on_compress &&
+           mend_large_results(&m->c, (size_t)m->policy->compression_threshold_chars, true, style_of(m), &one, 1) > 0;
+}
+
+/* When old output does not give enough, or so little that it would be due again next turn, a model is asked, about
+ * large output or the older part of the conversation, before the newest output goes. */
 static mending_result mask(mending *m, const daruma_failure *f, int64_t window)
 {
     if (!aim(m, f, window))
         return MENDING_UNFIT;
     mask_old(m);
     bool roomy = convo_tokens(&m->c) <= of_target(m, SHRINK_ROOMY_PERCENT);
-    if (!roomy && f->kind == DARUMA_CONTEXT_LENGTH && can_compact(m)) {
+    if (!roomy && f->kind == DARUMA_CONTEXT_LENGTH && (can_compact(m) || can_summarise(m))) {
         m->unsent |= mend_did(&m->report);
         return MENDING_UNFIT;
     }
     mask_on(m);
     return shorter(m);
-}
-
-static mend_summary_style style_of(const mending *m)
-{
-    return m->policy->json_summaries ? MEND_SUMMARY_PENGUIFLOW : MEND_SUMMARY_PLAIN;
 }
 
 static bool room_for_questions(mending *m, size_t n)
