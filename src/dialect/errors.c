@@ -74,6 +74,19 @@ void put_cstr(daruma_buf *out, const char *z)
         BUF_LIT(out, "null");
 }
 
+void event_open(daruma_buf *out, const char *type)
+{
+    BUF_LIT(out, "event: ");
+    buf_putz(out, type);
+    BUF_LIT(out, "\ndata: {\"type\":");
+    put_cstr(out, type);
+}
+
+void event_end(daruma_buf *out)
+{
+    BUF_LIT(out, "}\n\n");
+}
+
 void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note)
 {
     BUF_LIT(out, ",\"daruma\":{\"kind\":");

@@ -295,17 +295,9 @@ static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 /* An event up to its own members. */
 static void event(daruma_buf *out, const char *type, int nth)
 {
-    BUF_LIT(out, "event: ");
-    buf_putz(out, type);
-    BUF_LIT(out, "\ndata: {\"type\":");
-    put_cstr(out, type);
+    event_open(out, type);
     BUF_LIT(out, ",\"sequence_number\":");
     buf_int(out, nth);
-}
-
-static void event_end(daruma_buf *out)
-{
-    BUF_LIT(out, "}\n\n");
 }
 
 static void response_event(daruma_buf *out, const write_ctx *x, const char *type, int nth, const daruma_str *text)

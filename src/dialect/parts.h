@@ -1,5 +1,5 @@
 /* parts.h - what the dialects share: the scan of a request, small questions about values, and
- * the words of an error. Only files of this folder include it. */
+ * the words of an error or an event. Only files of this folder include it. */
 #ifndef DIALECT_PARTS_H
 #define DIALECT_PARTS_H
 #include "dialect/dialect.h"
@@ -81,4 +81,7 @@ void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_s
 /* ,"daruma":{"kind":...,"explanation":...}; with its comma. */
 void error_note(daruma_buf *out, const daruma_failure *f, daruma_str note);
 void put_cstr(daruma_buf *out, const char *z); /* as a JSON string; NULL is null */
+/* An event that has its type as its name and in its data: up to there, and its end. */
+void event_open(daruma_buf *out, const char *type);
+void event_end(daruma_buf *out);
 #endif

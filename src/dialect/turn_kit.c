@@ -291,16 +291,3 @@ void put_id(daruma_buf *out, daruma_str id, const char *prefix, uint64_t made, u
         buf_putc(out, '"');
     }
 }
-
-void event_open(daruma_buf *out, const char *type)
-{
-    BUF_LIT(out, "event: ");
-    buf_putz(out, type);
-    BUF_LIT(out, "\ndata: {\"type\":");
-    put_cstr(out, type);
-}
-
-void event_end(daruma_buf *out)
-{
-    BUF_LIT(out, "}\n\n");
-}

@@ -85,8 +85,4 @@ turn_finish writer_ends(const turn_writer *w);
 void put_made_id(daruma_buf *out, const char *prefix, uint64_t made, uint64_t nth);
 /* An id as a JSON string; a made-up one where it is empty. */
 void put_id(daruma_buf *out, daruma_str id, const char *prefix, uint64_t made, uint64_t nth);
-
-/* An event that has its type as its name and in its data: up to there, and its end. */
-void event_open(daruma_buf *out, const char *type);
-void event_end(daruma_buf *out);
 #endif
