@@ -36,4 +36,9 @@ typedef struct cli_option {
 /* Reads options up to the first other argument or "--". Returns its index, or -1 after an error was told (exit 2),
  * or -2 after --help was answered (exit 0). `usage` is the first line of the help, `about` what follows it. */
 int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
+
+/* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
+const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
+/* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
+const char *cli_one_file(int argc, char **argv, int at);
 #endif

@@ -10,19 +10,6 @@
 
 #define CONVERT_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
 
-static const dialect *named(const char *option, const char *name)
-{
-    const dialect *d = name ? dialect_find(str_of(name)) : NULL;
-    if (!name)
-        fprintf(stderr, "daruma convert: %s is missing; it is one of openai, openai-responses, anthropic, gemini\n",
-                option);
-    else if (!d)
-        fprintf(stderr,
-                "daruma convert: there is no dialect `%s`; there are openai, openai-responses, anthropic, gemini\n",
-                name);
-    return d;
-}
-
 static int told(daruma_status s, const dialect *from, const char *what)
 {
     switch (s) {
@@ -123,13 +110,11 @@ int cli_convert(int argc, char **argv)
                          "      daruma convert --from gemini --to openai --answer < answer.json");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    const dialect *from = named("--from", from_name), *to = from ? named("--to", to_name) : NULL;
-    if (!from || !to)
+    const dialect *from = cli_dialect(argv[0], "--from", from_name);
+    const dialect *to = from ? cli_dialect(argv[0], "--to", to_name) : NULL;
+    const char *path = to ? cli_one_file(argc, argv, at) : NULL;
+    if (!path)
         return 2;
-    if (argc - at > 1) {
-        fprintf(stderr, "daruma convert: one file only, not also %s\n", argv[at + 1]);
-        return 2;
-    }
     daruma_arena a;
     daruma_str body;
     char why[256];
@@ -138,7 +123,6 @@ int cli_convert(int argc, char **argv)
         fprintf(stderr, "daruma convert: no memory\n");
         return 1;
     }
-    const char *path = at < argc ? argv[at] : "-";
     if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why)) {
         fprintf(stderr, "daruma convert: %s\n", why);
     } else {

@@ -13,18 +13,6 @@
 
 static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
 
-static const dialect *named(const char *name)
-{
-    const dialect *d = name ? dialect_find(str_of(name)) : NULL;
-    if (!name)
-        fprintf(stderr,
-                "daruma mend: --dialect is missing; it is one of openai, openai-responses, anthropic, gemini\n");
-    else if (!d)
-        fprintf(stderr,
-                "daruma mend: there is no dialect `%s`; there are openai, openai-responses, anthropic, gemini\n", name);
-    return d;
-}
-
 /* ---- why it could not be read ---- */
 
 /* Where the innermost value that is broken breaks. */
@@ -172,17 +160,16 @@ int cli_mend(int argc, char **argv)
     int64_t target = -1;
     if (at < 0)
         return at == -2 ? 0 : 2;
-    const dialect *d = named(name);
+    const dialect *d = cli_dialect(argv[0], "--dialect", name);
     if (!d)
         return 2;
     if (tokens && (!str_int(str_of(tokens), &target) || target == 0)) {
         fprintf(stderr, "daruma mend: --shrink-to takes a number of tokens, not `%s`\n", tokens);
         return 2;
     }
-    if (argc - at > 1) {
-        fprintf(stderr, "daruma mend: one file only, not also %s\n", argv[at + 1]);
+    const char *path = cli_one_file(argc, argv, at);
+    if (!path)
         return 2;
-    }
     daruma_arena a;
     daruma_str body;
     char why[256];
@@ -191,7 +178,6 @@ int cli_mend(int argc, char **argv)
         fprintf(stderr, "daruma mend: no memory\n");
         return 1;
     }
-    const char *path = at < argc ? argv[at] : "-";
     if (sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
         code = mend_body(d, body, prune, target, &a);
     else

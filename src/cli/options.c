@@ -1,5 +1,8 @@
-#include "base/str.h"
 #include "cli/cli.h"
+#include "base/str.h"
+#include "dialect/dialect.h"
+
+#define DIALECTS "openai, openai-responses, anthropic, gemini"
 
 static void help(const cli_option *options, const char *usage, const char *about)
 {
@@ -56,4 +59,23 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
         i += used;
     }
     return i;
+}
+
+const dialect *cli_dialect(const char *command, const char *option, const char *name)
+{
+    const dialect *d = name ? dialect_find(str_of(name)) : NULL;
+    if (!name)
+        fprintf(stderr, "daruma %s: %s is missing; it is one of " DIALECTS "\n", command, option);
+    else if (!d)
+        fprintf(stderr, "daruma %s: there is no dialect `%s`; there are " DIALECTS "\n", command, name);
+    return d;
+}
+
+const char *cli_one_file(int argc, char **argv, int at)
+{
+    if (argc - at > 1) {
+        fprintf(stderr, "daruma %s: one file only, not also %s\n", argv[0], argv[at + 1]);
+        return NULL;
+    }
+    return at < argc ? argv[at] : "-";
 }
