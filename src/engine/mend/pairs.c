@@ -193,8 +193,9 @@ static bool arrange_parts(pairs_plan *p, fresh_list *out)
         if (p->turns[t].wrong && p->turns[t].kept && p->turns[t].home != STR_NONE &&
             !fill_home(p, &p->turns[t], &c->messages[p->turns[t].home], copies))
             return false;
-    for (size_t r = 0; r < p->nresults; r++)
-        if (history_on(plan_message(p, &p->results[r])) && !history_parts(plan_message(p, &p->results[r])))
+    for (size_t r = 0, last = STR_NONE; r < p->nresults; last = p->results[r++].message)
+        if (p->results[r].message != last && history_on(plan_message(p, &p->results[r])) &&
+            !history_parts(plan_message(p, &p->results[r])))
             leave(c, p->results[r].message);
     for (size_t i = 0, t = 0; i < c->nmessages; i++) {
         out->m[out->n++] = c->messages[i];

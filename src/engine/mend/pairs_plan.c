@@ -13,9 +13,9 @@
 
 /* ---- collecting ---- */
 
-static bool is_legacy(const pairs_plan *p, const convo_message *m, const convo_part *part)
+static bool is_legacy(const pairs_plan *p, const convo_message *m)
 {
-    return part->id.n == 0 && plan_wire(p, WIRE_OPAQUE_ARGS) && !plan_wire(p, WIRE_FLAT) &&
+    return plan_wire(p, WIRE_OPAQUE_ARGS) && !plan_wire(p, WIRE_FLAT) &&
            json_is_object(json_get(m->raw, S("function_call")));
 }
 
@@ -49,6 +49,7 @@ static bool collect(pairs_plan *p)
         if (!history_on(m))
             continue;
         broke |= !plan_wire(p, WIRE_FLAT) || m->role != CONVO_ASSISTANT;
+        int legacy = -1; /* not looked yet: a message may have many calls */
         for (size_t j = 0; j < m->nparts; j++) {
             const convo_part *part = &m->parts[j];
             knot k = {.message = i, .part = j, .turn = STR_NONE, .mate = STR_NONE, .before = STR_NONE};
@@ -60,11 +61,13 @@ static bool collect(pairs_plan *p)
                 continue;
             if (broke) {
                 run = p->nturns++;
-                p->turns[run] = (called_turn){.first = p->ncalls, .home = STR_NONE};
+                p->turns[run] = (called_turn){.first = p->ncalls, .open = p->ncalls, .home = STR_NONE};
                 broke = false;
             }
             k.turn = run;
-            k.legacy = is_legacy(p, m, part);
+            if (!part->id.n && legacy < 0)
+                legacy = is_legacy(p, m);
+            k.legacy = !part->id.n && legacy == 1;
             p->turns[run].n++;
             p->turns[run].at = i;
             p->calls[p->ncalls++] = k;
@@ -202,11 +205,15 @@ static bool may_belong(const pairs_plan *p, const knot *r, const knot *call)
     return plan_wire(p, WIRE_NO_IDS) || id_of(p, r).n == 0 || id_of(p, call).n == 0;
 }
 
-/* By name, then, with `any`, by order alone, among the calls of one turn. */
-static size_t call_in_turn(const pairs_plan *p, const called_turn *t, const knot *r, bool any)
+/* By name, then, with `any`, by order alone, among the calls of one turn: from the first on that has no result yet,
+ * so that results in their order find theirs at once. */
+static size_t call_in_turn(const pairs_plan *p, called_turn *t, const knot *r, bool any)
 {
     daruma_str name = plan_part(p, r)->name;
-    for (size_t i = t->first; i < t->first + t->n; i++)
+    size_t end = t->first + t->n;
+    while (t->open < end && (p->calls[t->open].mate != STR_NONE || p->calls[t->open].fate == GOES))
+        t->open++;
+    for (size_t i = t->open, looked = 0; i < end && looked++ < PAIRS_LOOK_BACK; i++)
         if (may_belong(p, r, &p->calls[i]) && (any || !name.n || str_eq(plan_part(p, &p->calls[i])->name, name)))
             return i;
     return STR_NONE;
@@ -216,7 +223,7 @@ static size_t call_in_turn(const pairs_plan *p, const called_turn *t, const knot
 static bool repeats(const pairs_plan *p, const called_turn *t, const knot *r)
 {
     const convo_part *mine = plan_part(p, r);
-    for (size_t i = t->first; i < t->first + t->n; i++) {
+    for (size_t i = t->first, looked = 0; i < t->first + t->n && looked++ < PAIRS_LOOK_BACK; i++) {
         if (p->calls[i].mate == STR_NONE)
             continue;
         const convo_part *other = plan_part(p, &p->results[p->calls[i].mate]);
@@ -237,8 +244,9 @@ static size_t turn_before(const pairs_plan *p, size_t message, size_t *hint)
 /* The newest turn before `t` that called a tool of that name; STR_NONE. */
 static size_t turn_of_name(const pairs_plan *p, size_t t, daruma_str name)
 {
-    for (size_t looked = 0; t-- > 0 && looked < PAIRS_LOOK_BACK; looked++)
-        for (size_t i = p->turns[t].first; i < p->turns[t].first + p->turns[t].n; i++)
+    for (size_t looked = 0; t-- > 0 && looked < PAIRS_LOOK_BACK;)
+        for (size_t i = p->turns[t].first; i < p->turns[t].first + p->turns[t].n && looked < PAIRS_LOOK_BACK;
+             i++, looked++)
             if (str_eq(plan_part(p, &p->calls[i])->name, name))
                 return t;
     return STR_NONE;
@@ -392,20 +400,27 @@ static bool result_leaves(const pairs_plan *p, size_t message)
     return false;
 }
 
+/* The next message that will still be there. */
+static size_t behind(const pairs_plan *p, size_t at)
+{
+    do
+        at = history_next(p->c, at);
+    while (at < p->c->nmessages && result_leaves(p, at));
+    return at;
+}
+
 /* Where results are messages of their own. Where they need not follow at once, any place behind the call will do. */
 static void place_messages(pairs_plan *p, called_turn *t)
 {
-    size_t at = t->at;
+    size_t at = t->at, next = behind(p, at);
     bool loose = !plan_wire(p, WIRE_RESULTS_FOLLOW);
     for (size_t i = t->first; i < t->first + t->n; i++) {
         if (p->calls[i].fate == GOES || p->calls[i].mate == STR_NONE)
             continue;
         knot *r = &p->results[p->calls[i].mate];
-        size_t next = history_next(p->c, at);
-        while (next < p->c->nmessages && result_leaves(p, next))
-            next = history_next(p->c, next);
         if (r->message == next) {
             at = next;
+            next = behind(p, at);
         } else if (!loose || r->message < p->calls[i].message) {
             r->fate = MOVES;
             p->wrong = t->wrong = true;

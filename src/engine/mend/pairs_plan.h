@@ -27,6 +27,7 @@ typedef struct knot {
 /* What one answer called. */
 typedef struct called_turn {
     size_t first, n; /* its calls */
+    size_t open;     /* none of its calls before this one waits for a result */
     size_t at;       /* index of the message that its results stand behind */
     size_t home;     /* RESULTS_IN_USER: the message that they stand in; STR_NONE: none yet */
     size_t kept;     /* calls that stay */
