@@ -241,6 +241,31 @@ static void depth_and_size_are_bounded(void **state)
         json_repair(S("{'a': 'a long text that does not fit into so little memory', 'b': 'c'}"), &small, NULL).n, 0);
 }
 
+/* A tree of 2^13 alternatives, none of which fits, for each of many elements: minutes, if each had its own steps. */
+static void a_hostile_schema_takes_no_longer_than_another(void **state)
+{
+    (void)state;
+    static char room[1 << 20];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_buf schema = buf_in(&a), value = buf_in(&a);
+    BUF_LIT(&schema, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"allOf\":"
+                     "[{\"$ref\":\"#/$defs/d0\"}]}}},\"$defs\":{");
+    for (int i = 0; i < 13; i++)
+        buf_printf(&schema, "\"d%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/d%d\"},{\"$ref\":\"#/$defs/d%d\"}]},", i, i + 1,
+                   i + 1);
+    BUF_LIT(&schema, "\"d13\":{\"type\":\"integer\"}}}");
+    BUF_LIT(&value, "{\"a\":[");
+    for (int i = 0; i < 20000; i++)
+        buf_putz(&value, i ? ",\"x\"" : "\"x\"");
+    BUF_LIT(&value, "]}");
+    assert_false(schema.full || value.full);
+    convo_tool tool = {.name = S("t"), .schema = buf_str(&schema)};
+    convo c = {.arena = &a, .tools = &tool, .ntools = 1};
+    mend_args(&c, S("t"), buf_str(&value), false, &a);
+    assert_true(schema_fits(S("{\"not\":{\"type\":\"string\"}}"), S("1"), NULL));
+    assert_false(schema_fits(S("{\"not\":{\"type\":\"string\"}}"), S("\"x\""), NULL));
+}
+
 /* ---- schemas ---- */
 
 static void schemas_are_lowered(void **state)
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test(whatever_breaks_the_result_is_valid_or_nothing),
         cmocka_unit_test(every_prefix_is_closed_or_refused),
         cmocka_unit_test(depth_and_size_are_bounded),
+        cmocka_unit_test(a_hostile_schema_takes_no_longer_than_another),
         cmocka_unit_test(schemas_are_lowered),
         cmocka_unit_test(values_are_held_against_schemas),
         cmocka_unit_test(calls_are_held_against_their_tools),

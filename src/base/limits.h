@@ -100,6 +100,7 @@
 #define SCHEMA_BYTES_MAX          (1u << 20) /* of one lowered schema: references are written out where they stand */
 #define SCHEMA_REFS_MAX           512        /* references written out in one schema, for the same reason */
 #define SCHEMA_STEPS_MAX          20000      /* subschemas looked at for one value: references branch exponentially */
+#define SCHEMA_STEP_BYTES         4096       /* of a text that is searched count as one more: 80 MB in all */
 #define ARGS_WHY_BYTES_MAX        1000       /* of what a model is told about its call */
 #define ARGS_CUT_STRING_BYTES_MAX 200   /* a longer text that was never closed is a file half written: not repaired */
 #define ARGS_SUGGEST_MAX          3     /* names of tools that are suggested */
@@ -167,7 +168,7 @@
 #define KNOWN_MEAN_BYTES          256 /* of a replacement: decides how many are remembered beside each other */
 #define KNOWN_LOOK_BYTES_MIN      512 /* shorter tool output was never compressed, so it is not looked up */
 
-#define PAIRS_LOOK_BACK           256 /* calls with the same id or turns that are looked back at for one result */
+#define PAIRS_LOOK_BACK           256 /* calls or turns that are looked at to find that of one result */
 #define REMINDER_CHARS_MAX        50  /* of a string argument in a reminder; longer ones are cut (S-F13) */
 #define REMINDER_DEPTH_MAX        8   /* levels of an argument that are shown as Ruby shows them */
 

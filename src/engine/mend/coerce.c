@@ -12,14 +12,14 @@ typedef struct coercion {
     daruma_arena *a;
     daruma_buf *out;
     int depth;
-    uint32_t steps;
+    uint32_t steps; /* of all that was held against a schema so far */
 } coercion;
 
 static void put(coercion *c, daruma_str schema, daruma_str value);
 
-static bool fits_here(const coercion *c, daruma_str schema, daruma_str value)
+static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 {
-    return schema_fits_in(c->root, schema, value, NULL);
+    return schema_fits_after(&c->steps, c->root, schema, value);
 }
 
 /* The text of a string that is JSON of `type`, else empty. */
@@ -127,7 +127,7 @@ static bool put_choice(coercion *c, daruma_str list, daruma_str value)
 static void put(coercion *c, daruma_str schema, daruma_str value)
 {
     schema = schema_follow(c->root, schema);
-    if (!json_is_object(schema) || c->depth == SCHEMA_DEPTH_MAX || c->steps++ >= SCHEMA_STEPS_MAX ||
+    if (!json_is_object(schema) || c->depth == SCHEMA_DEPTH_MAX || c->steps >= SCHEMA_STEPS_MAX ||
         fits_here(c, schema, value)) {
         buf_put(c->out, value);
         return;

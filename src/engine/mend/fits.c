@@ -1,5 +1,5 @@
 /* fits.c - does a JSON value fit a JSON Schema (draft 2020-12)? The keywords that tools use; unknown ones pass, and so
- * does what lies too deep. What is wrong is said in the words a model can act upon. */
+ * does what lies too deep or would take too long. What is wrong is said in the words a model can act upon. */
 #include "engine/mend/value.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -10,8 +10,8 @@ typedef struct judge {
     daruma_str root;
     daruma_buf *why; /* NULL: nobody asks */
     char path[160];
-    size_t n; /* of path */
-    uint32_t steps;
+    size_t n;        /* of path */
+    uint32_t *steps; /* taken so far, SCHEMA_STEPS_MAX at most */
     int depth;
 } judge;
 
@@ -81,6 +81,19 @@ static size_t path_push(judge *j, daruma_str key, int64_t index)
     return was;
 }
 
+/* A search through `text` is as many steps as it is long. */
+static void searches(judge *j, daruma_str text)
+{
+    size_t steps = text.n / SCHEMA_STEP_BYTES;
+    *j->steps += steps < SCHEMA_STEPS_MAX ? (uint32_t)steps : SCHEMA_STEPS_MAX;
+}
+
+/* It has taken too long: nothing more is looked at. */
+static bool tired(const judge *j)
+{
+    return *j->steps >= SCHEMA_STEPS_MAX;
+}
+
 /* ---- keywords ---- */
 
 static bool type_fits(judge *j, daruma_str schema, daruma_str value)
@@ -143,7 +156,8 @@ static bool object_fits(judge *j, daruma_str schema, daruma_str value)
     daruma_str more = json_get(schema, S("additionalProperties")), key, v, name;
     bool ok = true, patterns = json_get(schema, S("patternProperties")).n;
     json_iter it = json_open(required);
-    while (json_next(&it, NULL, &name)) {
+    while (json_next(&it, NULL, &name) && !tired(j)) {
+        searches(j, value);
         if (!json_is_string(name) || json_get(value, str_sub(name, 1, name.n - 2)).n)
             continue;
         size_t was = path_push(j, str_sub(name, 1, name.n - 2), -1);
@@ -153,7 +167,8 @@ static bool object_fits(judge *j, daruma_str schema, daruma_str value)
         j->n = was;
     }
     it = json_open(value);
-    while (json_next(&it, &key, &v) && (ok || j->why)) {
+    while (json_next(&it, &key, &v) && (ok || j->why) && !tired(j)) {
+        searches(j, properties);
         daruma_str s = json_get(properties, key);
         size_t was = path_push(j, key, -1);
         if (s.n)
@@ -176,7 +191,7 @@ static bool array_fits(judge *j, daruma_str schema, daruma_str value)
     }
     json_iter it = json_open(value), tuple = json_open(first);
     bool ok = count_fits(j, schema, S("minItems"), S("maxItems"), json_count(value), value);
-    for (int64_t i = 0; json_next(&it, NULL, &v) && (ok || j->why); i++) {
+    for (int64_t i = 0; json_next(&it, NULL, &v) && (ok || j->why) && !tired(j); i++) {
         size_t was = path_push(j, S(""), i);
         if (!json_next(&tuple, NULL, &s))
             s = items;
@@ -221,12 +236,12 @@ static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
             ok &= wrong_with(j, "a value that fits one of ", shown(any), value);
         }
     }
-    if (json_is_object(not ) && json_count(not )) {
+    if (json_is_object(not ) && json_count(not ) && j->depth < SCHEMA_DEPTH_MAX) {
         daruma_buf *why = j->why;
         j->why = NULL;
         bool hit = fits(j, not, value);
         j->why = why;
-        if (hit)
+        if (hit && !tired(j))
             ok &= wrong_with(j, "a value that does not fit ", shown(not ), value);
     }
     return ok;
@@ -236,13 +251,16 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
 {
     if (schema.n == 5 && schema.p[0] == 'f')
         return wrong(j, S("nothing here"), value);
-    if (!json_is_object(schema) || j->depth == SCHEMA_DEPTH_MAX || j->steps++ >= SCHEMA_STEPS_MAX)
+    if (!json_is_object(schema) || j->depth == SCHEMA_DEPTH_MAX || tired(j))
         return true;
     j->depth++;
+    ++*j->steps;
+    searches(j, schema);
     bool ok = true;
     daruma_str ref = json_get(schema, S("$ref")), list = json_get(schema, S("enum")), is = json_get(schema, S("const"));
     if (ref.n) {
         daruma_str to = schema_at(j->root, ref);
+        searches(j, j->root);
         ok &= !to.n || fits(j, to, value);
     }
     if (!type_fits(j, schema, value)) {
@@ -271,9 +289,16 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
     return ok;
 }
 
+bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value)
+{
+    judge j = {.root = root, .steps = steps};
+    return fits(&j, schema, value);
+}
+
 bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why)
 {
-    judge j = {.root = root, .why = why};
+    uint32_t steps = 0;
+    judge j = {.root = root, .why = why, .steps = &steps};
     return fits(&j, schema, value);
 }
 

@@ -23,6 +23,8 @@ daruma_str schema_follow(daruma_str root, daruma_str schema);
 bool schema_takes(daruma_str schema, const char *type);
 /* schema_fits with the schema that references point into. */
 bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why);
+/* The same for one of several questions, which have SCHEMA_STEPS_MAX together: adds to `steps` what it took. */
+bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value);
 
 /* schema_lower, also to OpenAI's strict mode: everything required, nothing more allowed. */
 daruma_str schema_lower_as(daruma_str schema, daruma_str keyword, bool strict, daruma_arena *a);
