@@ -309,6 +309,28 @@ static void output_cap_is_lowered_where_it_is_what_overflows(void **state)
     }
 }
 
+/* Google's budget may be larger than the cap, and its wire has no member `thinking`. */
+static void a_lower_cap_adds_nothing_that_a_wire_does_not_know(void **state)
+{
+    (void)state;
+    daruma_arena a = arena();
+    convo c;
+    assert_int_equal(dialect_gemini.read(S("{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hi\"}]}],"
+                                           "\"generationConfig\":{\"maxOutputTokens\":100000,\"thinkingConfig\":{"
+                                           "\"thinkingBudget\":90000}}}"),
+                                         &a, &c),
+                     DARUMA_OK);
+    daruma_failure f = {.kind = DARUMA_OUTPUT_LIMIT, .limit = 65536, .used = -1, .requested = -1, .wait = -1};
+    mend_report r = {0};
+    assert_true(mend_clamp_output(&c, &f, -1, &r));
+    daruma_buf b = buf_in(&a);
+    dialect_gemini.write(&c, &b);
+    assert_non_null(strstr(r.what, "65536"));
+    assert_int_equal(json_get(buf_str(&b), S("thinking")).n, 0);
+    assert_int_equal(json_int(json_path(buf_str(&b), "generationConfig.maxOutputTokens"), -1), 65536);
+    assert_int_equal(json_int(json_path(buf_str(&b), "generationConfig.thinkingConfig.thinkingBudget"), -1), 90000);
+}
+
 static void output_limit_is_lowered_to_what_the_provider_names(void **state)
 {
     (void)state;
@@ -1171,6 +1193,7 @@ int main(void)
         cmocka_unit_test(target_without_numbers_is_seventy_percent),
         cmocka_unit_test(target_is_never_above_the_estimate_nor_silly),
         cmocka_unit_test(output_cap_is_lowered_where_it_is_what_overflows),
+        cmocka_unit_test(a_lower_cap_adds_nothing_that_a_wire_does_not_know),
         cmocka_unit_test(output_limit_is_lowered_to_what_the_provider_names),
         cmocka_unit_test(thinking_budget_goes_down_with_the_cap),
         cmocka_unit_test(a_mask_keeps_identifiers),

@@ -7,6 +7,7 @@
  */
 #include "engine/mend/mend.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -305,7 +306,8 @@ static int64_t named_cap(const daruma_failure *f, int64_t asked)
 static void clamp(convo *c, int64_t cap, mend_report *ret)
 {
     int64_t was = c->set.max_output;
-    if (c->set.thinking_budget >= cap) { /* Anthropic: the budget is less than max_tokens */
+    bool budgeted = json_get(json_get(c->body, S("thinking")), S("budget_tokens")).n;
+    if (budgeted && c->set.thinking_budget >= cap) { /* Anthropic: the budget is less than max_tokens */
         daruma_buf b = buf_in(c->arena);
         buf_int(&b, cap / 2);
         c->full |= b.full;
