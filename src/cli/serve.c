@@ -99,7 +99,8 @@ int cli_serve(int argc, char **argv)
 {
     static const char about[] =
         "Starts the gateway. Without a configuration it listens on 127.0.0.1:4141 and forwards to Anthropic what\n"
-        "carries anthropic-version, the rest of /v1/* to OpenAI, with the clients' own credentials.\n\n"
+        "carries anthropic-version, to Google what goes to /v1beta/*, the rest of /v1/* to OpenAI, with the clients'\n"
+        "own credentials.\n\n"
         "  GET /daruma/health   is it up        GET /daruma/status   targets, breakers, counts\n"
         "  GET /daruma/events   every step as server-sent events\n\n"
         "SIGHUP reads the configuration again; SIGTERM and Ctrl-C let requests end, twice stops at once.";
