@@ -163,19 +163,6 @@ static void what_was_begun_for_the_model_goes_on_exactly(void **state)
     assert_int_equal(join_find(S("done. "), S(" x"), false, true).skip, 1);
 }
 
-static void arguments_are_only_appended_to(void **state)
-{
-    (void)state;
-    daruma_arena a = arena_over(memory, sizeof memory);
-    daruma_str schema = S("{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"}},\"required\":[\"a\"]}");
-    assert_true(join_args(S("{\"a\""), S(": 12}"), schema, &a));
-    assert_true(join_args(S("{\"a\":1"), S("2}"), S(""), &a));
-    assert_false(join_args(S("{\"a\""), S(":\"x\"}"), schema, &a));
-    assert_false(join_args(S("{\"a\""), S("{\"a\":1}"), schema, &a));
-    assert_false(join_args(S("{\"a\":1}"), S(""), schema, &a));
-    assert_false(join_args(S("["), S("1]"), S(""), &a));
-}
-
 /* ---- asking to go on ---- */
 
 static convo read_with(const dialect *d, const char *body, daruma_arena *a)
@@ -248,7 +235,6 @@ int main(void)
         cmocka_unit_test(any_split_gives_the_same),
         cmocka_unit_test(seams_are_found_or_refused),
         cmocka_unit_test(what_was_begun_for_the_model_goes_on_exactly),
-        cmocka_unit_test(arguments_are_only_appended_to),
         cmocka_unit_test(the_model_is_asked_to_go_on),
         cmocka_unit_test(an_answer_that_was_begun_goes_on_in_its_message),
     };

@@ -8,7 +8,6 @@
  *     fresh     over the lazy dog                      no repetition: only where the seam is plain */
 #include "engine/mend/mend.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -250,16 +249,4 @@ join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool pref
     if (r.verdict == JOIN_UNSURE && plain_seam(so_far, fresh))
         return at(0);
     return r;
-}
-
-bool join_args(daruma_str args, daruma_str more, daruma_str schema, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    daruma_str value = {0};
-    if (json_valid(args)) /* whole already: what would be appended belongs to something else */
-        return false;
-    buf_put(&b, args);
-    buf_put(&b, more);
-    return !b.full && json_whole(buf_str(&b), &value) && json_is_object(value) &&
-           (!schema.n || schema_fits(schema, value, NULL));
 }

@@ -277,6 +277,4 @@ typedef struct join_result {
  * and restarts from the beginning. `prefilled`: the provider goes on exactly, whatever it says. Any split of the bytes
  * gives the same result. At most JOIN_LOOK_BYTES of `fresh` are needed. */
 join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled);
-/* Arguments that were cut: may `more` be appended to `args` so that it validates against the schema? */
-bool join_args(daruma_str args, daruma_str more, daruma_str schema, daruma_arena *a);
 #endif
