@@ -200,9 +200,10 @@ static const char *skip_value(const char *p, const char *end)
 
 size_t json_skip(daruma_str text, size_t at, daruma_str *value)
 {
-    const char *end = text.p + text.n, *p, *q;
+    const char *end, *p, *q;
     if (at >= text.n)
         return STR_NONE;
+    end = text.p + text.n;
     p = skip_space(text.p + at, end);
     if (p == end || !(q = skip_value(p, end)))
         return STR_NONE;

@@ -39,6 +39,8 @@ static size_t bom(daruma_str s)
 /* Bytes of the event at the front, its blank line included; 0 when it is not whole. */
 static size_t event_bytes(daruma_str s)
 {
+    if (!s.n)
+        return 0;
     const char *p = s.p + bom(s), *end = s.p + s.n;
     bool after_cr = false;
     while (p < end) {
