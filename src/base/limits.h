@@ -138,12 +138,14 @@
 #define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
 #define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */
 #define RATE_MAX                  8000
-#define RATE_TOKENS_MIN           1000 /* of shorter requests the frame is too large a part */
-#define ESTIMATE_RATE             3500 /* the same as the estimate of requests that were read has it */
-#define WINDOW_NEAR_PERCENT       97   /* of a window: what is estimated longer is not sent */
-#define REFUSED_NEAR_PERCENT      90   /* of a request that was refused without numbers: likewise */
-#define SHRINK_FREE_PERCENT       5    /* of a window that stay free: providers count a little differently each time */
-#define SHRINK_BLIND_PERCENT      70   /* of the window, else of our estimate, where the provider names no numbers */
+#define RATE_TOKENS_MIN           1000       /* of shorter requests the frame is too large a part */
+#define ESTIMATE_RATE             3500       /* the same as the estimate of requests that were read has it */
+#define WINDOW_LEARNED_MIN        1000       /* tokens: a limit that a provider names below this is none of a window, */
+#define WINDOW_LEARNED_MAX        1000000000 /* ... nor is one above; as configured windows */
+#define WINDOW_NEAR_PERCENT       97         /* of a window: what is estimated longer is not sent */
+#define REFUSED_NEAR_PERCENT      90         /* of a request that was refused without numbers: likewise */
+#define SHRINK_FREE_PERCENT       5  /* of a window that stay free: providers count a little differently each time */
+#define SHRINK_BLIND_PERCENT      70 /* of the window, else of our estimate, where the provider names no numbers */
 #define SHRINK_LOW_PERCENT        75 /* of the target: so far down old output is masked, for several turns to have room */
 #define SHRINK_ROOMY_PERCENT      90   /* of the target: what leaves less room is due again next turn */
 #define SHRINK_TOKENS_MIN         1024 /* a smaller request says too little to be worth sending */

@@ -140,7 +140,7 @@ void heal_reconsider(exchange *x, daruma_failure *f)
         becomes(f, DARUMA_INTERRUPTED);
     }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
-    if (too_long && f->limit >= 1000)
+    if (too_long && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX)
         memory_window_put(x->g->mem, t->model_id, f->limit);
     if (too_long && x->p == x->d && f->used > f->limit)
         memory_rate_put(x->g->mem, t->model_id, x->body.n, f->used);
