@@ -348,6 +348,10 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
 
 void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 {
+    if (t->body.n && answer_untouched(t)) { /* with a finish reason that nobody knows, too */
+        buf_put(out, t->body);
+        return;
+    }
     daruma_str choice = first_choice(json_get(str_trim(t->body), S("choices")));
     speech s = read_speech(t->message.raw);
     if (!t->body.n || lacks_place(t, &s)) {
