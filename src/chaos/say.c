@@ -153,13 +153,13 @@ static size_t quoted(daruma_str text, daruma_str user)
     return best;
 }
 
-/* Turns the whole text into what is said when `partial` of it has been said. */
-static void go_on(speech *s, const ask *q, const manner *m)
+/* Turns the whole text into what is said when `partial` of it has been said. False: that was not its beginning. */
+static bool go_on(speech *s, const ask *q, const manner *m)
 {
     daruma_str said = str_trim(q->partial);
     size_t at = str_find(s->text, said), again = 0;
-    if (s->ncalls || at == STR_NONE || at > 0) /* that was not the beginning of this answer: it is given anew */
-        return;
+    if (s->ncalls || at == STR_NONE || at > 0) /* it is given anew */
+        return false;
     switch (m->goes_on) {
     case GO_ON_AS_TOLD:
         again = q->prefills ? 0 : quoted(said, q->said);
@@ -170,15 +170,16 @@ static void go_on(speech *s, const ask *q, const manner *m)
         again = (uint64_t)m->repeat < said.n ? (size_t)m->repeat : said.n;
         break;
     case GO_ON_RESTART:
-        return;
+        return true;
     case GO_ON_UNRELATED:
         s->text = S("By the way, penguins sleep in naps of four seconds, and nobody has ever complained.");
-        return;
+        return true;
     }
     while (again && again < said.n && (said.p[said.n - again] & 0xc0) == 0x80)
         again--;
     s->thinking = (daruma_str){0};
     s->text = str_from(s->text, said.n - again);
+    return true;
 }
 
 static void say_summary(speech *s, const ask *q, const manner *m, daruma_arena *a)
@@ -364,9 +365,7 @@ speech answer_say(const ask *q, const manner *m, answer_twist twist, daruma_aren
         before.nresults = q->asked_nresults;
         s = whole(&before, m, a);
         think(&s, &before, m, a);
-        size_t all = s.text.n;
-        go_on(&s, q, m);
-        if (s.text.n == all && !q->prefills && m->goes_on != GO_ON_RESTART && !m->script) {
+        if (!go_on(&s, q, m) && !q->prefills && m->goes_on != GO_ON_RESTART && !m->script) {
             s = whole(q, m, a); /* what the user said is just another question */
             think(&s, q, m, a);
         }
