@@ -124,11 +124,13 @@ static daruma_str fill_in(const char *text, const fault *f, const ask *q, const 
     return buf_str(&b);
 }
 
-/* Google says in details how long to wait. */
+/* Google's message is that of a spent quota. Its details say which quota it is, and how long to wait. */
 static daruma_str retry_details(const fault *f, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
-    BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
+    BUF_LIT(&b, "[{\"@type\":\"type.googleapis.com/google.rpc.QuotaFailure\",\"violations\":[{\"quotaId\":"
+                "\"GenerateRequestsPerMinutePerProjectPerModel-FreeTier\",\"quotaValue\":\"10\"}]},"
+                "{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
     size_t from = b.n;
     put_retry(&b, f);
     if (str_eq(str_from(buf_str(&b), from), S("200ms"))) {
