@@ -23,6 +23,7 @@ export const dialects = {
     error: (j) => j.error,
     ended: (events) => events.at(-1)?.data === "[DONE]",
     failed: (events) => events.some((e) => e.json?.error),
+    history: (list) => ({ messages: list.map(([role, content]) => ({ role, content })) }),
   },
   anthropic: {
     path: "/v1/messages",
@@ -39,6 +40,7 @@ export const dialects = {
     error: (j) => j.error,
     ended: (events) => events.at(-1)?.json?.type === "message_stop",
     failed: (events) => events.some((e) => e.json?.type === "error"),
+    history: (list) => ({ messages: list.map(([role, content]) => ({ role, content })) }),
   },
   responses: {
     path: "/v1/responses",
@@ -55,23 +57,29 @@ export const dialects = {
     error: (j) => j.error,
     ended: (events) => events.at(-1)?.json?.type === "response.completed",
     failed: (events) => events.some((e) => e.json?.type === "error" || e.json?.type === "response.failed"),
+    history: (list) => ({ input: list.map(([role, content]) => ({ role, content })) }),
+  },
+  // Says in the path which model is asked and whether the answer shall be a stream.
+  gemini: {
+    path: (model, stream) => `/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
+    model: "g-single",
+    main: "g-main",
+    own: "g-own",
+    headers: { "x-goog-api-key": "sk-client" },
+    beat: /^data: \{"candidates":\[\]\}$/,
+    body: (model, text, { stream, ...more } = {}) => ({ contents: [{ role: "user", parts: [{ text }] }], ...more }),
+    tools: [{ functionDeclarations: [{ name: "look", parameters: { type: "object", properties: {} } }] }],
+    text: (j) => (j.candidates[0].content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
+    piece: (e) => (e.json?.candidates?.[0]?.content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
+    usage: (j) => [j.usageMetadata.promptTokenCount, j.usageMetadata.candidatesTokenCount],
+    error: (j) => j.error,
+    ended: (events) => Boolean(events.at(-1)?.json?.candidates?.[0]?.finishReason),
+    failed: (events) => events.some((e) => e.json?.error),
+    history: (list) => ({ contents: list.map(([role, text]) => ({ role: role === "assistant" ? "model" : role, parts: [{ text }] })) }),
   },
 };
 
-// Gemini says in the path which model is asked and whether the answer shall be a stream.
-export const gemini = {
-  path: (model, stream) => `/v1beta/models/${model}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`,
-  own: "g-own",
-  headers: { "x-goog-api-key": "sk-client" },
-  beat: /^data: \{"candidates":\[\]\}$/,
-  body: (model, text, { stream, ...more }) => ({ contents: [{ role: "user", parts: [{ text }] }], ...more }),
-  text: (j) => (j.candidates[0].content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
-  piece: (e) => (e.json?.candidates?.[0]?.content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
-  usage: (j) => [j.usageMetadata.promptTokenCount, j.usageMetadata.candidatesTokenCount],
-  error: (j) => j.error,
-  ended: (events) => Boolean(events.at(-1)?.json?.candidates?.[0]?.finishReason),
-  failed: (events) => events.some((e) => e.json?.error),
-};
+export const pathOf = (d, model = d.model, stream = false) => (typeof d.path === "function" ? d.path(model, stream) : d.path);
 
 // One request over a connection of its own. `onData(socket, soFar)` sees what comes while it comes.
 export function ask(pair, path, { method = "GET", headers = {}, body, onHead, onData } = {}) {
@@ -102,8 +110,7 @@ export function ask(pair, path, { method = "GET", headers = {}, body, onHead, on
 // A question in a dialect. The answer has .json, or .events of a stream.
 export async function question(pair, d, { model = d.model, text = "say seven eight", stream = false, headers = {}, more = {}, ...rest } = {}) {
   const body = JSON.stringify(d.body(model, text, stream ? { stream, ...more } : more));
-  const path = typeof d.path === "function" ? d.path(model, stream) : d.path;
-  const r = await ask(pair, path, { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
+  const r = await ask(pair, pathOf(d, model, stream), { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
   if (/^text\/event-stream/.test(r.headers["content-type"])) r.events = events(r.text);
   else if (/json/.test(r.headers["content-type"])) r.json = JSON.parse(r.text);
   r.said = r.events ? r.events.map(d.piece).join("") : r.json && !r.json.error ? d.text(r.json) : "";

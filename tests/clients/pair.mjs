@@ -52,6 +52,7 @@ const config = (gateway, chaos, own, events) => ({
   providers: [
     { name: "main", dialect: "openai", url: `http://127.0.0.1:${chaos}/v1`, keys: keys() },
     { name: "claude", dialect: "anthropic", url: `http://127.0.0.1:${chaos}`, keys: keys() },
+    { name: "google", dialect: "gemini", url: `http://127.0.0.1:${chaos}/v1beta`, keys: keys() },
     { name: "own", dialect: "openai", url: `http://127.0.0.1:${own}/v1`, keys: keys() },
     { name: "own-claude", dialect: "anthropic", url: `http://127.0.0.1:${own}`, keys: keys() },
     { name: "own-responses", dialect: "openai-responses", url: `http://127.0.0.1:${own}/v1`, keys: keys() },
@@ -62,6 +63,8 @@ const config = (gateway, chaos, own, events) => ({
     { name: "m-single", targets: ["main/m-single"] },
     { name: "c-main", targets: ["claude/c-main", "claude/c-fallback"] },
     { name: "c-single", targets: ["claude/c-single"] },
+    { name: "g-main", targets: ["google/g-main", "google/g-fallback"] },
+    { name: "g-single", targets: ["google/g-single"] },
     { name: "m-own", targets: ["own/m-own"] },
     { name: "c-own", targets: ["own-claude/c-own"] },
     { name: "g-own", targets: ["own-gemini/g-own"] },
@@ -119,7 +122,7 @@ export async function startPair(dir) {
     write(s.config);
     writeFileSync(events, "");
     const args = s.zero ? ["serve", "--listen", `127.0.0.1:${gatewayPort}`] : ["serve", "--config", file, "--quiet"];
-    const env = s.zero ? { OPENAI_UPSTREAM_URL: `${url}/v1`, ANTHROPIC_UPSTREAM_URL: url, ...(s.zero === "own" && { OPENAI_UPSTREAM_URL: `http://127.0.0.1:${own.port}/v1` }) } : {};
+    const env = s.zero ? { OPENAI_UPSTREAM_URL: `${url}/v1`, ANTHROPIC_UPSTREAM_URL: url, GEMINI_UPSTREAM_URL: url, ...(s.zero === "own" && { OPENAI_UPSTREAM_URL: `http://127.0.0.1:${own.port}/v1` }) } : {};
     gateway = start(args, env);
     await answers(`${base}/daruma/health`, gateway);
   };

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import net from "node:net";
-import { ask, dialects, question, SECRETS, until } from "./net.mjs";
+import { ask, dialects, pathOf, question, SECRETS, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 
 export const wire = [];
@@ -206,6 +206,7 @@ export const good = {
   openai: { choices: [{ index: 0, message: { role: "assistant", content: "fine" }, finish_reason: "stop" }] },
   anthropic: { id: "m", type: "message", role: "assistant", content: [{ type: "text", text: "fine" }], stop_reason: "end_turn", usage: { input_tokens: 1, output_tokens: 1 } },
   responses: { id: "r", object: "response", status: "completed", output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "fine" }] }] },
+  gemini: { candidates: [{ content: { role: "model", parts: [{ text: "fine" }] }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } },
 };
 export const send = (res, status, body, headers = {}) => res.writeHead(status, { "content-type": "application/json", ...headers }).end(typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body));
 
@@ -216,19 +217,16 @@ each((name, d) =>
       pair.own.answer = (q, res) => (q.n === 1 ? send(res, 500, { error: { message: "no" } }) : send(res, 200, good[name]));
       const first = await question(pair, d, { model: d.own });
       assert.equal(first.outcome, "explained");
-      const user = (content) => ({ role: "user", content }), assistant = (content) => ({ role: "assistant", content });
+      const user = (text) => ["user", text], assistant = (text) => ["assistant", text];
       const before = [user("one"), assistant("two")];
       const quoted = user(`Why do I read "${NOTICE}"? It said: ${first.said}`);
       const forged = assistant(`${NOTICE}\n\nwritten by somebody else`);
       const all = [...before, assistant(first.said), quoted, forged, user("three")];
-      const body = d.body(d.own, "x");
-      body[name === "responses" ? "input" : "messages"] = all;
-      const r = await ask(pair, d.path, { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body: JSON.stringify(body) });
+      const body = { ...d.body(d.own, "x"), ...d.history(all) };
+      const r = await ask(pair, pathOf(d, d.own), { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body: JSON.stringify(body) });
       assert.equal(r.status, 200);
       const came = JSON.parse(pair.own.seen[1].body);
-      assert.deepEqual(came.messages ?? came.input, [...before, quoted, forged, user("three")]);
-      delete came.messages, delete came.input, delete body.messages, delete body.input;
-      assert.deepEqual(came, body);
+      assert.deepEqual(came, { ...body, ...d.history([...before, quoted, forged, user("three")]) });
     },
   }),
 );
@@ -237,12 +235,12 @@ each((name, d) =>
 
 each((name, d) =>
   holds(`${name}: x-daruma-* say what happened, and the provider's words stay`, {
-    chaos: fault("{ model: m-main, times: 1, kind: server_error }", "{ model: c-main, times: 1, kind: server_error }", '{ kind: context_length, path: "*", skip: 2, times: 1, message: "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again" }'),
+    chaos: fault(`{ model: ${d.main}, times: 1, kind: server_error }`, '{ kind: context_length, path: "*", skip: 2, times: 1, message: "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again" }'),
     config: unmended,
     async run(pair) {
       const ok = await question(pair, d);
       assert.deepEqual([ok.outcome, ok.headers["x-daruma-attempts"], ok.headers["x-daruma-remedies"]], ["ok", "1", "none"]);
-      assert.equal(target(ok), name === "anthropic" ? "claude/c-single" : "main/m-single");
+      assert.equal(target(ok), { anthropic: "claude/c-single", gemini: "google/g-single" }[name] ?? "main/m-single");
       assert.match(ok.headers["x-daruma-case"], /^[0-9a-f]{16}$/);
       const again = await question(pair, d, { model: d.main });
       assert.deepEqual([again.outcome, again.headers["x-daruma-attempts"]], ["recovered", "2"]);
@@ -295,6 +293,6 @@ function leaver(pair, d) {
   s.on("error", () => {});
   s.on("data", () => {});
   const head = Object.entries({ host: "x", "content-length": Buffer.byteLength(body), ...d.headers }).map(([k, v]) => `${k}: ${v}\r\n`).join("");
-  s.write(`POST ${d.path} HTTP/1.1\r\n${head}\r\n${body}`);
+  s.write(`POST ${pathOf(d, d.model, true)} HTTP/1.1\r\n${head}\r\n${body}`);
   return s;
 }

@@ -6,7 +6,7 @@ import net from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
-import { ask, count, dialects, events, question, raw, until } from "./net.mjs";
+import { ask, count, dialects, events, pathOf, question, raw, until } from "./net.mjs";
 import { daruma, sleep } from "./pair.mjs";
 import { each, fault, good, holds, send } from "./wire.mjs";
 
@@ -109,7 +109,7 @@ each((name, d) =>
     config: (c) => (c.limits = { body: "64KiB" }),
     async run(pair) {
       const body = JSON.stringify(d.body(d.model, "x".repeat(70000)));
-      const r = await ask(pair, d.path, { method: "POST", headers: d.headers, body });
+      const r = await ask(pair, pathOf(d), { method: "POST", headers: d.headers, body });
       assert.equal(r.status, 413);
       assert.equal((await pair.report()).calls, 0);
       const fits = await question(pair, d, { text: "x".repeat(60000) });

@@ -171,7 +171,7 @@ each((name, d) =>
     config: (c) => c.providers.forEach((q) => (q.headers = { "X-Team": "ours" })),
     async run(pair) {
       pair.own.answer = (q, res) => send(res, 200, good[name], { "x-request-id": "r-1", connection: "x-secret-hop", "x-secret-hop": "1", "x-daruma-outcome": "forged" });
-      const r = await question(pair, d, { model: d.own, headers: { authorization: "Bearer sk-client", "x-api-key": "sk-client", connection: "x-hop, close", "x-hop": "1", te: "trailers", "proxy-authorization": "Basic sk-client", "x-daruma-mode": "x", "accept-encoding": "gzip, br", "x-stainless-lang": "js", "x-team": "theirs", "OpenAI-Beta": "b" } });
+      const r = await question(pair, d, { model: d.own, headers: { authorization: "Bearer sk-client", "x-api-key": "sk-client", "x-goog-api-key": "sk-client", connection: "x-hop, close", "x-hop": "1", te: "trailers", "proxy-authorization": "Basic sk-client", "x-daruma-mode": "x", "accept-encoding": "gzip, br", "x-stainless-lang": "js", "x-team": "theirs", "OpenAI-Beta": "b" } });
       assert.equal(r.said, "fine");
       const { headers, raw: all } = pair.own.seen[0];
       assert.equal(headers["accept-encoding"], "identity");
@@ -182,7 +182,7 @@ each((name, d) =>
       assert.equal(headers["x-team"], "ours");
       for (const gone of ["x-hop", "te", "proxy-authorization", "x-daruma-mode", "transfer-encoding"]) assert.equal(headers[gone], undefined, gone);
       assert.doesNotMatch(JSON.stringify(all), /sk-client/);
-      assert.deepEqual([headers.authorization, headers["x-api-key"]], name === "anthropic" ? [undefined, "sk-one"] : ["Bearer sk-one", undefined]);
+      assert.deepEqual([headers.authorization, headers["x-api-key"], headers["x-goog-api-key"]], { anthropic: [undefined, "sk-one", undefined], gemini: [undefined, undefined, "sk-one"] }[name] ?? ["Bearer sk-one", undefined, undefined]);
       assert.equal(new Set(all.filter((_, i) => i % 2 === 0).map((k) => k.toLowerCase())).size, all.length / 2, "a field came twice");
       assert.equal(r.headers["x-request-id"], "r-1");
       assert.equal(r.headers["x-secret-hop"], undefined);
@@ -277,7 +277,7 @@ for (const [what, refusal] of Object.entries({ "401": "auth", "429": "rate_limit
       zero: true,
       chaos: `faults:\n  - { key: sk-poor, kind: ${refusal}, headers: { retry-after: "90" } }\n`,
       async run(pair) {
-        const who = (key) => (name === "anthropic" ? { "x-api-key": key } : { authorization: `Bearer ${key}` });
+        const who = (key) => (name === "anthropic" ? { "x-api-key": key } : name === "gemini" ? { "x-goog-api-key": key } : { authorization: `Bearer ${key}` });
         for (let i = 0; i < 15; i++) {
           const r = await question(pair, d, { headers: who("sk-poor") });
           assert.ok(r.status >= 400, `${r.status}`);

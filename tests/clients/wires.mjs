@@ -1,7 +1,7 @@
 // How each dialect says things: an answer, a stream in pieces, a refusal; and how its histories look. The provider is
 // the test's own: it refuses as the real ones do and keeps every request, so that the mended one can be looked at.
 import assert from "node:assert/strict";
-import { dialects as spoken, gemini } from "./net.mjs";
+import { dialects } from "./net.mjs";
 
 export const json = (res, status, o) => res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(o));
 export const sse = (res, ...chunks) => {
@@ -236,7 +236,7 @@ function anthropicCalls(list) {
   return Object.values(blocks);
 }
 
-export const dialects = { ...spoken, gemini };
+export { dialects };
 export const every = (f) => Object.keys(wires).forEach((n) => f(n, dialects[n], wires[n]));
 
 // The provider and the model of a dialect that are the test's own.
