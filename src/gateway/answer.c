@@ -80,6 +80,6 @@ daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
     x->d->write_answer(&t, &w, &out);
     if (out.full)
         return DARUMA_FLAW_BROKEN;
-    *body = buf_str(&out);
+    *body = exchange_listed(x, buf_str(&out));
     return DARUMA_FLAW_NONE;
 }

@@ -107,9 +107,15 @@ static daruma_str target_path(exchange *x, const config_provider *p, int target)
 {
     daruma_str model = x->targets[target].model;
     bool renamed = x->p == &dialect_gemini && model.n && !str_eq(model, x->scan.model); /* it stands in the path */
-    bool moved = x->p != x->d || renamed;
-    daruma_str path = moved ? dialect_path(x->p, model, x->streaming, x->c->arena) : x->c->head.path;
+    bool moved = x->p != x->d;
     daruma_str query = moved ? (daruma_str){0} : query_for(x, p);
+    daruma_str path = x->c->head.path;
+    if (moved) {
+        path = dialect_path(x->p, model, x->streaming, x->c->arena);
+    } else if (renamed) { /* the query is the client's: it says what form a stream has, and may hold its key */
+        daruma_str whole = dialect_path(x->p, model, x->streaming || x->array, x->c->arena);
+        path = str_cut(&whole, '?');
+    }
     path = config_upstream_path(p, path, x->c->arena);
     if (!query.n)
         return path;

@@ -125,6 +125,17 @@ static void pass_error(exchange *x)
     call_write(x->c, x->failed_body);
 }
 
+daruma_str exchange_listed(exchange *x, daruma_str body)
+{
+    if (!x->array || str_starts(str_trim(body), S("[")))
+        return body;
+    daruma_buf b = buf_in(x->c->arena);
+    buf_putc(&b, '[');
+    buf_put(&b, body);
+    buf_putc(&b, ']');
+    return b.full ? body : buf_str(&b);
+}
+
 static void answer(exchange *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
 {
     daruma_header *theirs = ARENA_NEW(x->c->arena, daruma_header, x->nfailed_headers + 1);
@@ -158,8 +169,8 @@ static void write_message(exchange *x, daruma_str words)
         call_write(x->c, closing_comment(x, DARUMA_OUTCOME_EXPLAINED));
         return;
     }
-    answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"), buf_str(&out),
-           DARUMA_OUTCOME_EXPLAINED);
+    answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
+           exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_EXPLAINED);
 }
 
 /* The message an error carries: the provider's own words where it gave any. */
@@ -191,7 +202,7 @@ static void write_error(exchange *x)
     } else if (!theirs) {
         d->write_error(&out, &x->failure, status, error_message(x, note), note);
     }
-    answer(x, status, S("application/json"), buf_str(&out), DARUMA_OUTCOME_FAILED);
+    answer(x, status, S("application/json"), exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
 }
 
 /* A failed case is kept for a while: when the client's SDK retries, it goes on with what is left. */

@@ -28,8 +28,7 @@ static bool is_credential(daruma_str name)
     }
 }
 
-/* Google's clients may put it into the query. */
-static daruma_str query_key(const http_head *h)
+daruma_str head_query_key(const http_head *h)
 {
     daruma_str rest = h->query;
     while (rest.n) {
@@ -43,7 +42,7 @@ static daruma_str query_key(const http_head *h)
 uint64_t head_credential(const gateway *g, const http_head *h)
 {
     uint64_t sum = g->secret;
-    daruma_str key = query_key(h);
+    daruma_str key = head_query_key(h);
     for (size_t i = 0; i < h->nheaders; i++)
         if (is_credential(h->headers[i].name))
             sum = XXH3_64bits_withSeed(h->headers[i].value.p, h->headers[i].value.n, sum);
@@ -57,7 +56,7 @@ void head_credentials(const http_head *h, daruma_buf *out)
             buf_put(out, h->headers[i].value);
             buf_putc(out, '\n');
         }
-    buf_put(out, query_key(h));
+    buf_put(out, head_query_key(h));
 }
 
 /* Fields that the configuration gives a provider stand in the place of the client's. */

@@ -179,6 +179,7 @@ struct exchange {
     daruma_ms progress_by; /* content must come by then, -1 none */
     bool timer_on;
     bool streaming; /* the client wants a stream */
+    bool array;     /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
@@ -270,7 +271,9 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
 /* Fields for the client: the provider's (may be none) plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room);
-void head_credentials(const http_head *h, daruma_buf *out);     /* the values themselves, for keyed hashes only */
+void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */
+/* The key in the query, where Google's clients may put it; else empty. */
+daruma_str head_query_key(const http_head *h);
 uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
 
 void relay_forward(exchange *x, daruma_str bytes); /* bytes of an answer for the client */
@@ -359,6 +362,8 @@ void heal_asked(exchange *x);
 
 void finish_apology(exchange *x, daruma_str text); /* empty: the fixed explanation */
 
+/* A whole body as the client asked for it: in an array when it asked for one. */
+daruma_str exchange_listed(exchange *x, daruma_str body);
 void finish_failed(exchange *x); /* answers with x->failure, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(exchange *x);

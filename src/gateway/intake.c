@@ -11,7 +11,9 @@
 /* POSTs that change nothing on the server: a second one does no harm. */
 static bool path_is_pure(daruma_str path)
 {
-    static const daruma_str pure[] = {{"/embeddings", 11}, {"/count_tokens", 13}, {"/moderations", 12}, {"/rerank", 7}};
+    static const daruma_str pure[] = {
+        {"/embeddings", 11},  {"/count_tokens", 13}, {"/moderations", 12},       {"/rerank", 7},
+        {":countTokens", 12}, {":embedContent", 13}, {":batchEmbedContents", 19}};
     for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
         if (str_ends(path, pure[i]))
             return true;
@@ -27,7 +29,7 @@ static bool method_is_safe(daruma_str m)
 static int provider_of_path(const setup *s, const http_head *h)
 {
     bool anthropic = http_header(h, S("anthropic-version")).n || str_find(h->path, S("/v1/messages")) != STR_NONE;
-    bool gemini = http_header(h, S("x-goog-api-key")).n || str_starts(h->path, S("/v1beta/"));
+    bool gemini = http_header(h, S("x-goog-api-key")).n || head_query_key(h).n || str_starts(h->path, S("/v1beta/"));
     int i = config_provider_of(&s->cfg, anthropic ? &dialect_anthropic : gemini ? &dialect_gemini : &dialect_openai);
     if (i < 0 && !anthropic)
         i = config_provider_of(&s->cfg, &dialect_openai_responses);
@@ -129,6 +131,7 @@ static void read_path(exchange *x)
     buf_putc(&whole, '?');
     buf_put(&whole, x->c->head.query);
     dialect_path_model(buf_str(&whole), &x->scan.model, &x->scan.stream);
+    x->array = !x->scan.stream && str_ends(x->c->head.path, S("streamGenerateContent"));
 }
 
 static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
