@@ -1,0 +1,110 @@
+// What is Gemini's alone: a key in the query, a stream as one JSON array, methods behind a colon.
+import assert from "node:assert/strict";
+import { ask, dialects, SECRETS } from "./net.mjs";
+import { fault, good, holds, once, send } from "./wire.mjs";
+
+const d = dialects.gemini;
+const json = { "content-type": "application/json" };
+const post = (pair, path, headers = {}, body = d.body("", "say seven eight")) => ask(pair, path, { method: "POST", headers: { ...json, ...headers }, body: JSON.stringify(body) });
+const renamed = (c) => (c.models.find((m) => m.name === "g-own").targets = ["own-gemini/g-other"]);
+const own = (pair) => pair.own.seen.map((q) => q.url);
+const nowhere = (pair) => assert.doesNotMatch(pair.gateway().said + pair.eventsText() + JSON.stringify(pair.own.seen.map((q) => [q.url, q.raw])), SECRETS);
+
+holds("gemini: a key in the query reaches no provider that has keys of its own", {
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, good.gemini);
+    for (const [query, sent] of [["?key=sk-client", ""], ["?key=sk-client&alt=json", "?alt=json"], ["?alt=json&key=sk-client&x=1", "?alt=json&x=1"]]) {
+      pair.own.seen = [];
+      assert.equal((await post(pair, `/v1beta/models/g-own:generateContent${query}`)).status, 200);
+      assert.deepEqual(own(pair), [`/v1beta/models/g-own:generateContent${sent}`]);
+      assert.equal(pair.own.seen[0].headers["x-goog-api-key"], "sk-one");
+      pair.own.seen[0].raw = []; // the provider's own key is there rightly
+      nowhere(pair);
+    }
+  },
+});
+
+holds("gemini: another model is asked in the same form, and a provider without keys gets the client's", {
+  config: (c) => (renamed(c), delete c.providers.find((p) => p.name === "own-gemini").keys),
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, /stream/.test(q.url) ? [good.gemini] : good.gemini);
+    assert.equal((await post(pair, "/v1beta/models/g-own:generateContent?key=sk-client")).status, 200);
+    const r = await post(pair, "/v1beta/models/g-own:streamGenerateContent?key=sk-client");
+    assert.ok(Array.isArray(JSON.parse(r.text)), r.text);
+    assert.deepEqual(own(pair), ["generateContent", "streamGenerateContent"].map((m) => `/v1beta/models/g-other:${m}?key=sk-client`));
+    assert.doesNotMatch(pair.gateway().said + pair.eventsText(), SECRETS);
+  },
+});
+
+holds("gemini: a stream of another model is asked for as events, once", {
+  config: renamed,
+  async run(pair) {
+    pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(good.gemini)}\n\n`);
+    assert.equal((await post(pair, "/v1beta/models/g-own:streamGenerateContent?key=sk-client&alt=sse")).status, 200);
+    assert.deepEqual(own(pair), ["/v1beta/models/g-other:streamGenerateContent?alt=sse"]);
+  },
+});
+
+const array = "/v1beta/models/g-single:streamGenerateContent";
+for (const [what, line] of Object.entries({ "a server error": "{ times: 1, kind: server_error }", "a rate limit": "{ times: 1, kind: rate_limit }", "truncated JSON": "{ times: 1, truncated_json: true }", "a cut": "{ times: 1, cut: { after_bytes: 20 } }" }))
+  holds(`gemini: a stream as one JSON array recovers from ${what}`, {
+    chaos: fault(line),
+    async run(pair) {
+      const r = await post(pair, array), all = JSON.parse(r.text);
+      assert.equal(all.map((json) => d.piece({ json })).join(""), "seven eight");
+      assert.equal(r.headers["x-daruma-outcome"], "recovered");
+    },
+  });
+
+for (const mode of ["error", "message"])
+  holds(`gemini: who wants one JSON array gets the ${mode} as one`, {
+    chaos: fault("{ kind: html, status: 502 }"),
+    config: (c) => (once(c), (c.recovery.on_failure = mode)),
+    async run(pair) {
+      const r = await post(pair, array), [first, ...rest] = JSON.parse(r.text);
+      assert.equal(rest.length, 0);
+      if (mode === "error") assert.ok(d.error(first).message);
+      else assert.match(d.text(first), /^\[daruma\] /);
+    },
+  });
+
+holds("gemini: an answer of another dialect becomes one JSON array for whom asked for it", {
+  config: (c) => (c.models.find((m) => m.name === "g-own").targets = ["own/m-other"]),
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    const r = await post(pair, "/v1beta/models/g-own:streamGenerateContent?key=sk-client");
+    assert.equal(d.text(JSON.parse(r.text)[0]), "fine");
+    assert.deepEqual(own(pair), ["/v1/chat/completions"]);
+  },
+});
+
+holds("gemini: other methods pass through, go to Google's provider, and are sent again where that is safe", {
+  config: (c) => (c.providers = c.providers.filter((p) => p.name.startsWith("own"))) && (c.models = []),
+  async run(pair) {
+    for (const [method, path, safe] of [["POST", "/v1beta/models/g:countTokens", true], ["POST", "/v1beta/models/g:embedContent", true], ["POST", "/v1beta/models/g:batchEmbedContents", true], ["GET", "/v1beta/models", true], ["POST", "/upload/v1beta/files", false], ["POST", "/v1beta/cachedContents", false]]) {
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (q.n === 1 ? send(res, 500, { error: { code: 500, message: "Internal", status: "INTERNAL" } }) : send(res, 200, { fine: 1 }));
+      const r = await ask(pair, `${path}?key=sk-client`, { method, headers: json, body: method === "POST" ? '{"x" : 1}' : null });
+      assert.equal(pair.own.seen.length, safe ? 2 : 1, path);
+      assert.equal(r.status, safe ? 200 : 500, path);
+      for (const q of pair.own.seen) {
+        assert.match(q.headers["x-goog-api-key"] ?? "", /^sk-(one|two)$/, path);
+        assert.doesNotMatch(q.url, /key=/);
+        if (method === "POST") assert.equal(q.body.toString(), '{"x" : 1}');
+      }
+    }
+  },
+});
+
+holds("gemini: without a configuration, one key in the query is refused and another is not", {
+  zero: true,
+  chaos: fault("{ key: sk-poor, kind: auth }"),
+  async run(pair) {
+    for (let i = 0; i < 5; i++) assert.ok((await post(pair, `${d.path("g")}?key=sk-poor`)).status >= 400);
+    const r = await post(pair, `${d.path("g")}?key=sk-client`);
+    assert.equal(d.text(JSON.parse(r.text)), "seven eight");
+    const count = await post(pair, "/v1beta/models/g:countTokens?key=sk-client");
+    assert.ok(JSON.parse(count.text).totalTokens > 0);
+    assert.doesNotMatch(pair.gateway().said, SECRETS);
+  },
+});
