@@ -822,9 +822,34 @@ static void small_memory_is_told(void **state)
         }
 }
 
+static void what_a_stop_reason_means_is_the_dialects_to_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const dialect *d;
+        const char *raw;
+        turn_finish means;
+    } rows[] = {
+        {&dialect_openai, "length", FINISH_LENGTH},
+        {&dialect_openai, "model_length", FINISH_WINDOW},
+        {&dialect_openai, "tool_calls", FINISH_CALLS},
+        {&dialect_anthropic, "max_tokens", FINISH_LENGTH},
+        {&dialect_anthropic, "model_context_window_exceeded", FINISH_WINDOW},
+        {&dialect_openai_responses, "max_output_tokens", FINISH_LENGTH},
+        {&dialect_openai_responses, "completed", FINISH_STOP},
+        {&dialect_openai_responses, "content_filter", FINISH_FILTER},
+        {&dialect_gemini, "MAX_TOKENS", FINISH_LENGTH},
+        {&dialect_gemini, "", FINISH_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].d->finish(str_of(rows[i].raw)) != rows[i].means)
+            fail_msg("%s: %s", rows[i].d->name, rows[i].raw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_stop_reason_means_is_the_dialects_to_say),
         cmocka_unit_test(a_stream_says_what_the_model_said),
         cmocka_unit_test(a_stream_becomes_any_other),
         cmocka_unit_test(any_split_of_the_bytes_gives_the_same),

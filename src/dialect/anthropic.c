@@ -238,6 +238,7 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
 
 const dialect dialect_anthropic = {
     .name = "anthropic",
+    .provider = LIT("anthropic"),
     .key_header = "x-api-key",
     .key_prefix = "",
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
@@ -255,6 +256,7 @@ const dialect dialect_anthropic = {
     .write = anthropic_write,
     .read_answer = anthropic_read_answer,
     .write_answer = anthropic_write_answer,
+    .finish = anthropic_finish_of,
     .read_delta = anthropic_read_delta,
     .write_delta = anthropic_write_delta,
 };

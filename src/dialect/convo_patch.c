@@ -155,16 +155,16 @@ static bool names_index(daruma_str path)
 }
 
 /* SET of what is not there makes it, and the objects on the way to it; in a list only at its end. */
-static void patch_new(patching *x, splice *s, steps *todo, daruma_str object)
+static void patch_new(patching *x, splice *s, steps *due, daruma_str object)
 {
     int64_t at;
-    for (size_t i = 0; i < todo->n; i++) {
-        daruma_str name = todo->p[i].head, rest = todo->p[i].rest;
-        if (todo->used[i] || todo->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
+    for (size_t i = 0; i < due->n; i++) {
+        daruma_str name = due->p[i].head, rest = due->p[i].rest;
+        if (due->used[i] || due->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
             continue;
-        if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(todo, name, object))
+        if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(due, name, object))
             continue;
-        fate f = fate_of(x, name, (daruma_str){0}, todo);
+        fate f = fate_of(x, name, (daruma_str){0}, due);
         if (f.gone)
             continue;
         splice_add(s, f.name);
@@ -174,7 +174,7 @@ static void patch_new(patching *x, splice *s, steps *todo, daruma_str object)
 }
 
 /* Members that only the dialect knows of: those that the body has not. What it does not write, the patches may make. */
-static void put_missing(patching *x, splice *s, steps *todo, uint32_t seen)
+static void put_missing(patching *x, splice *s, steps *due, uint32_t seen)
 {
     for (size_t i = 0; i < x->nmembers; i++) {
         const body_member *m = &x->members[i];
@@ -182,20 +182,20 @@ static void put_missing(patching *x, splice *s, steps *todo, uint32_t seen)
             continue;
         splice before = *s;
         size_t n = x->out->n;
-        fate f = fate_of(x, m->key, (daruma_str){0}, todo);
+        fate f = fate_of(x, m->key, (daruma_str){0}, due);
         splice_add(s, m->key);
         if (!f.set && put_member(x, m, (daruma_str){0}, &f.below))
             continue;
         x->out->n = n;
         *s = before;
-        for (size_t k = 0; k < todo->n; k++)
-            if (key_is(m->key, todo->p[k].head))
-                todo->used[k] = false;
+        for (size_t k = 0; k < due->n; k++)
+            if (key_is(m->key, due->p[k].head))
+                due->used[k] = false;
     }
 }
 
 /* The object or list with its patches; at the top also with what the dialect writes itself. */
-static void patch_all(patching *x, daruma_str value, steps *todo, bool top)
+static void patch_all(patching *x, daruma_str value, steps *due, bool top)
 {
     daruma_str key, member;
     char digits[20];
@@ -213,17 +213,17 @@ static void patch_all(patching *x, daruma_str value, steps *todo, bool top)
             key = buf_str(&b);
         }
         const body_member *m = top ? member_of(x, key) : NULL;
-        fate f = fate_of(x, key, member, todo);
+        fate f = fate_of(x, key, member, due);
         if (m)
             seen |= 1u << (m - x->members);
         if (m && last[m - x->members].value.p != member.p)
             m = NULL; /* an earlier one of that name: it does not count */
-        if (!f.gone && !(todo->n && s.close == '}' && !f.renamed && name_taken(todo, key, value)))
+        if (!f.gone && !(due->n && s.close == '}' && !f.renamed && name_taken(due, key, value)))
             patch_member(x, &s, &f, m);
     }
     if (top)
-        put_missing(x, &s, todo, seen);
-    patch_new(x, &s, todo, value);
+        put_missing(x, &s, due, seen);
+    patch_new(x, &s, due, value);
     splice_close(&s);
 }
 

@@ -82,3 +82,13 @@ const dialect *dialect_of_path(daruma_str path)
             return dialects[i].d;
     return NULL;
 }
+
+/* A request of any dialect that holds nothing else: they share the name of that member. */
+daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret)
+{
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[],\"tools\":");
+    buf_put(&b, tools);
+    buf_putc(&b, '}');
+    return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
+}

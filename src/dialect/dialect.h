@@ -57,6 +57,7 @@ typedef struct write_ctx {
 
 typedef struct dialect {
     const char *name;       /* "openai", "openai-responses", "anthropic", "gemini" */
+    daruma_str provider;    /* whose words its errors usually are: a hint for the judge */
     const char *key_header; /* "authorization", "x-api-key", "x-goog-api-key" */
     const char *key_prefix; /* "Bearer " or "" */
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
@@ -84,6 +85,8 @@ typedef struct dialect {
     /* A whole answer, and back; unedited the same bytes. With t->body empty: one made anew. */
     daruma_status (*read_answer)(daruma_str body, daruma_arena *a, turn *ret);
     void (*write_answer)(const turn *t, const write_ctx *x, daruma_buf *out);
+    /* What a stop reason means, as answer_view and stream_view have it. */
+    turn_finish (*finish)(daruma_str raw);
     /* What an event says, at most TURN_DELTAS_MAX; their strings live in the event or `a`. */
     size_t (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
     /* The events that say it, if any; see turn_writer. */
@@ -113,6 +116,9 @@ bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
 bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
                            daruma_buf *out, daruma_arena *scratch);
 uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; white space at its ends does not count */
+
+/* Only the tools of a request: `tools` is what its scan found (tools_raw). Statuses as of dialect.read. */
+daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret);
 
 /* ---- convert.c: from one dialect to another ---- */
 

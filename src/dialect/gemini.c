@@ -342,6 +342,7 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
  * candidates is passed over by every SDK. */
 const dialect dialect_gemini = {
     .name = "gemini",
+    .provider = LIT("gemini"),
     .key_header = "x-goog-api-key",
     .key_prefix = "",
     .heartbeat = LIT("data: {\"candidates\":[]}\n\n"),
@@ -355,6 +356,7 @@ const dialect dialect_gemini = {
     .write_message_stream = write_message_stream,
     .read_answer = gemini_read_answer,
     .write_answer = gemini_write_answer,
+    .finish = gemini_finish_of,
     .read_delta = gemini_read_delta,
     .write_delta = gemini_write_delta,
     .quirks = GEMINI_QUIRKS,

@@ -240,6 +240,7 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
 
 const dialect dialect_openai = {
     .name = "openai",
+    .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .heartbeat = LIT(": daruma is waiting\n\n"),
@@ -254,6 +255,7 @@ const dialect dialect_openai = {
     .write_message_stream = write_message_stream,
     .read_answer = chat_read_answer,
     .write_answer = chat_write_answer,
+    .finish = chat_finish_of,
     .read_delta = chat_read_delta,
     .write_delta = chat_write_delta,
     .quirks = CHAT_QUIRKS,

@@ -380,6 +380,7 @@ static void write_stream_error(daruma_buf *out, const daruma_failure *f, int sta
 
 const dialect dialect_openai_responses = {
     .name = "openai-responses",
+    .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .heartbeat = LIT(": daruma is waiting\n\n"),
@@ -396,6 +397,7 @@ const dialect dialect_openai_responses = {
     .write = responses_write,
     .read_answer = responses_read_answer,
     .write_answer = responses_write_answer,
+    .finish = responses_finish_of,
     .read_delta = responses_read_delta,
     .write_delta = responses_write_delta,
 };

@@ -18,6 +18,7 @@ enum {
 daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret);
 void chat_write(const convo *c, daruma_buf *out);
 daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+turn_finish chat_finish_of(daruma_str raw);
 void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
 size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
 void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
@@ -25,6 +26,7 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret);
 void anthropic_write(const convo *c, daruma_buf *out);
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+turn_finish anthropic_finish_of(daruma_str raw);
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
 size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
@@ -32,6 +34,7 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
 daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret);
 void responses_write(const convo *c, daruma_buf *out);
 daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+turn_finish responses_finish_of(daruma_str raw);
 void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
 size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
 void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
@@ -40,6 +43,7 @@ bool gemini_is_uploaded(daruma_str uri); /* a file that only its project can rea
 daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret);
 void gemini_write(const convo *c, daruma_buf *out);
 daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret);
+turn_finish gemini_finish_of(daruma_str raw);
 void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
 size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
 void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);

@@ -15,6 +15,11 @@ static const finish_name finishes[] = {
 // clang-format on
 #define NFINISHES (sizeof finishes / sizeof *finishes)
 
+turn_finish anthropic_finish_of(daruma_str raw)
+{
+    return finish_of(finishes, NFINISHES, raw);
+}
+
 /* What was read from and written to the cache stands beside input_tokens. */
 static turn_usage read_usage(daruma_str usage)
 {

@@ -24,6 +24,11 @@ static const finish_name finishes[] = {
 // clang-format on
 #define NFINISHES (sizeof finishes / sizeof *finishes)
 
+turn_finish chat_finish_of(daruma_str raw)
+{
+    return finish_of(finishes, NFINISHES, raw);
+}
+
 daruma_str chat_finish_word(turn_finish finish)
 {
     return finish_word(finishes, NFINISHES, finish);
@@ -348,7 +353,7 @@ static void put_new(const turn *t, const write_ctx *x, daruma_buf *out)
 
 void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 {
-    if (t->body.n && answer_untouched(t)) { /* with a finish reason that nobody knows, too */
+    if (t->body.n && !answer_edited(t)) { /* with a finish reason that nobody knows, too */
         buf_put(out, t->body);
         return;
     }

@@ -29,6 +29,11 @@ static const finish_name finishes[] = {
 // clang-format on
 #define NFINISHES (sizeof finishes / sizeof *finishes)
 
+turn_finish gemini_finish_of(daruma_str raw)
+{
+    return finish_of(finishes, NFINISHES, raw);
+}
+
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
 static turn_usage read_usage(daruma_str usage)
 {

@@ -93,18 +93,6 @@ convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw
     return p;
 }
 
-bool answer_untouched(const turn *t)
-{
-    if (t->message.edited)
-        return false;
-    for (size_t i = 0; i < t->message.nparts; i++) {
-        const convo_part *p = &t->message.parts[i];
-        if (p->edited || p->dropped || !p->raw.n)
-            return false;
-    }
-    return true;
-}
-
 bool answer_has_calls(const turn *t)
 {
     return answer_says(t, PART_CALL);

@@ -39,7 +39,6 @@ daruma_str finish_word(const finish_name *names, size_t n, turn_finish finish);
 daruma_status answer_body(daruma_str body);
 /* Room for one more part of the answer; NULL without memory. */
 convo_part *answer_part(turn *t, daruma_arena *a, part_kind kind, daruma_str raw);
-bool answer_untouched(const turn *t); /* as it was read: no part was edited, dropped, added */
 bool answer_has_calls(const turn *t);
 bool answer_edited(const turn *t); /* any part is edited, dropped or new */
 /* The texts of the parts of a kind, joined; as a JSON string, or null when there are none. */

@@ -15,6 +15,13 @@ turn_finish responses_finish(daruma_str status, daruma_str reason, bool calls)
     return !str_eq(status, S("completed")) ? FINISH_NONE : calls ? FINISH_CALLS : FINISH_STOP;
 }
 
+/* Views have the reason where there is one, else the status. */
+turn_finish responses_finish_of(daruma_str raw)
+{
+    bool reason = str_eq(raw, S("max_output_tokens")) || str_eq(raw, S("content_filter"));
+    return responses_finish(reason ? S("incomplete") : raw, raw, false);
+}
+
 turn_usage responses_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;

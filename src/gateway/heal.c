@@ -47,12 +47,8 @@ const convo *heal_tools(exchange *x)
     if (!h || !raw.n)
         return NULL;
     if (!h->tools_read) {
-        daruma_buf b = buf_in(x->c->arena);
         h->tools_read = true;
-        BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[],\"tools\":"); /* of any dialect */
-        buf_put(&b, raw);
-        BUF_LIT(&b, "}");
-        if (b.full || x->d->read(buf_str(&b), x->c->arena, &h->tools) != DARUMA_OK)
+        if (dialect_read_tools(x->d, raw, x->c->arena, &h->tools) != DARUMA_OK)
             h->tools.ntools = 0;
     }
     for (size_t i = 0; i < h->tools.ntools; i++)
@@ -98,12 +94,6 @@ static int64_t window_of(const exchange *x)
 
 /* ---- what the provider did not say ---- */
 
-static bool finish_is_length(daruma_str finish)
-{
-    return str_eq(finish, S("length")) || str_eq(finish, S("max_tokens")) || str_eq(finish, S("MAX_TOKENS")) ||
-           str_eq(finish, S("max_output_tokens"));
-}
-
 /* An estimate that needs no reading: bytes by 3.5 to a token. */
 static int64_t rough_tokens(const exchange *x)
 {
@@ -117,7 +107,8 @@ bool heal_window_full(exchange *x, daruma_str finish, int64_t input_tokens, bool
     int64_t window = window_of(x), told = x->targets[x->kase.target].window;
     if (told > 0 && input_tokens > told)
         return true; /* accepted, and cut to fit without a word */
-    if (content || window <= 0 || !finish_is_length(finish))
+    turn_finish why = x->p->finish(finish);
+    if (content || window <= 0 || (why != FINISH_LENGTH && why != FINISH_WINDOW))
         return false;
     return input_tokens > 0 ? input_tokens >= window / 100 * 99 : rough_tokens(x) >= window / 5 * 4;
 }
@@ -167,6 +158,8 @@ static void tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend
     const mending *m = &x->h->m;
     daruma_event e = DARUMA_EVENT_INIT;
     bool shorter = shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
+    if (when == DARUMA_WHEN_MENDED && x->failure.kind)
+        exchange_tell_begin(x);
     e.failure = x->failure.kind ? &x->failure : NULL;
     e.remedy = &x->remedy;
     if (!daruma_event_when(&e, when, &x->kase))
