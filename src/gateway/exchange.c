@@ -237,17 +237,26 @@ static int64_t tries_of(const exchange *x)
     return n ? n : p->max_attempts;
 }
 
+void exchange_tell_begin(exchange *x)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    if (x->recovering)
+        return;
+    x->recovering = true;
+    e.failure = &x->failure;
+    e.remedy = &x->remedy;
+    e.delay = x->remedy.wait;
+    exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
+}
+
 static void obey(exchange *x, daruma_remedy r, daruma_moment at)
 {
     daruma_event e = DARUMA_EVENT_INIT;
+    exchange_tell_begin(x);
     x->g->counts.remedies[r.remedy]++;
     e.failure = &x->failure;
     e.remedy = &r;
     e.delay = r.wait;
-    if (!x->recovering) {
-        x->recovering = true;
-        exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
-    }
     e.attempt = x->kase.attempts + 1;
     e.max_attempts = tries_of(x);
     if (r.target >= 0)
@@ -336,9 +345,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.forwarded = gone_out(x);
     seen.provider = S("");
     if (x->d)
-        seen.provider = x->p == &dialect_anthropic ? S("anthropic")
-                        : x->p == &dialect_gemini  ? S("gemini")
-                                                   : S("openai");
+        seen.provider = x->p->provider;
     keep_failure(x, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     x->failure = daruma_classify(&seen, at, x->c->arena);

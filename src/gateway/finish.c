@@ -237,8 +237,7 @@ void finish_apology(exchange *x, daruma_str text)
 /* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
 static bool raises(const exchange *x)
 {
-    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0 &&
-           x->kase.policy->events;
+    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
 void finish_failed(exchange *x)

@@ -226,6 +226,8 @@ void exchange_done(exchange *x, int64_t input_tokens);
 void exchange_event(exchange *x, daruma_event *e);
 /* The same, under the name that the profile in force has for that moment; nothing when it is silent. */
 void exchange_tell(exchange *x, daruma_when when, daruma_event *e);
+/* The first remedy of the case begins: told once, before anything that it does. */
+void exchange_tell_begin(exchange *x);
 /* The remedy under way was carried out (or not): obeys it, or asks for the next. */
 void exchange_mended(exchange *x, bool fit);
 /* Frees what the attempt held. */

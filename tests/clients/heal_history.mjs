@@ -1,6 +1,6 @@
 // A conversation or a request that a provider refuses is mended, and what was learned is known the next time.
 import assert from "node:assert/strict";
-import { question } from "./net.mjs";
+import { question, names } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { body, every, own, paired, tokens, whole } from "./wires.mjs";
 
@@ -77,6 +77,9 @@ every((name, d, w) => {
       };
       const r = await question(pair, d, own(d, w, few));
       assert.equal(r.said, "done", r.text);
+      assert.equal(asked, 1, "no model was asked");
+      assert.equal(r.headers["x-daruma-remedies"], "summarise_observations");
+      assert.ok(pair.own.seen.at(-1).body.includes("SUMMARY id=order-1-7f3a9c"), "the summary is not in the request");
       paired(w, body(pair.own.seen.at(-1)));
     },
   });
@@ -96,6 +99,7 @@ every((name, d, w) => {
         const text = JSON.stringify(body(pair.own.seen[1]));
         assert.ok(text.includes("still there?"));
         if (what.startsWith("a call")) assert.match(text, /unknown/i);
+        assert.equal(names(pair.events()), "llm_request_failed error_recovery_attempt history_repaired llm_retry_attempt error_recovery_success");
       },
     });
 
