@@ -37,6 +37,7 @@ static const char config_form[] =
     "    keys: [ { value: demo-key-one, account: a }, { value: demo-key-two, account: b } ]\n"
     "  - { name: demo-claude, dialect: anthropic, url: \"http://127.0.0.1:%d\", keys: [ demo-key-one, demo-key-two ] "
     "}\n"
+    "  - { name: demo-gemini, dialect: gemini, url: \"http://127.0.0.1:%d\", keys: [ demo-key-one, demo-key-two ] }\n"
     "models:\n"
     "  - { name: retired, targets: [ demo/retired, demo/current ] }\n"
     "timeouts: { connect: 2s, first_byte: 5s, idle: 5s, total: 60s }\n"
@@ -97,9 +98,10 @@ static void greet(int port)
         printf("  # %s\n  %scurl -sN http://127.0.0.1:%d/v1/chat/completions -H 'content-type: application/json' \\\n"
                "    -d '{\"model\":\"%s\"%s}'%s\n\n",
                tries[i].what, bold, port, tries[i].model, tries[i].rest ? tries[i].rest : SAY, plain);
-    printf("Any SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d\n"
+    printf("Any SDK or agent: OPENAI_BASE_URL=http://127.0.0.1:%d/v1  ANTHROPIC_BASE_URL=http://127.0.0.1:%d  "
+           "GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:%d\n"
            "State: curl -s http://127.0.0.1:%d/daruma/status     Ctrl-C stops.\n\n",
-           port, port, port);
+           port, port, port, port);
     fflush(stdout);
 }
 
@@ -124,7 +126,7 @@ static bool start_gateway(demo *d, uv_loop_t *loop, const char *listen)
     static char text[2048]; /* outlives the gateway */
     char why[512];
     int port = chaos_port(d->c);
-    snprintf(text, sizeof text, config_form, port, port);
+    snprintf(text, sizeof text, config_form, port, port, port);
     d->g = gateway_start(loop, &(gateway_options){.config_text = text, .listen = listen}, why);
     if (!d->g)
         fprintf(stderr, "daruma demo: %s\nAnother address: daruma demo --listen 127.0.0.1:0\n", why);

@@ -86,7 +86,7 @@ static void greet(const serving *s, const char *file)
     bool v6 = str_findch(host, ':') != STR_NONE;
     const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
     fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://%s" STR_FMT "%s:%d (%s)\n", open, STR_ARG(host), close,
-            port, file ? file : "no configuration: OpenAI and Anthropic with the clients' own keys");
+            port, file ? file : "no configuration: OpenAI, Anthropic and Gemini with the clients' own keys");
     if (str_eq(host, S("0.0.0.0")))
         host = S("127.0.0.1");
     else if (str_eq(host, S("::")))
