@@ -7,9 +7,14 @@
 
 /* ---- blocks ---- */
 
-/* Ids have letters, digits, '_' and '-' only (400 "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"). */
-static void put_id(daruma_buf *out, const char *key, daruma_str id)
+/* Ids have letters, digits, '_' and '-' only (400 "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"). Those
+ * that came in this dialect stay what they are: their other half may go out as it came. */
+static void put_id(const convo *c, daruma_buf *out, const char *key, daruma_str id)
 {
+    if (c->body.n) {
+        put_text(out, key, id);
+        return;
+    }
     put_key(out, key);
     buf_putc(out, '"');
     for (size_t i = 0; i < id.n; i++) {
@@ -87,7 +92,7 @@ static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
     buf_putc(out, '{');
     put_text(out, "type", S("tool_use"));
-    put_id(out, "id", p->id);
+    put_id(c, out, "id", p->id);
     put_text(out, "name", p->name);
     put_key(out, "input");
     put_arguments(c, p, out);
@@ -116,7 +121,7 @@ static void compose_result(const convo *c, const convo_part *p, daruma_buf *out)
 {
     buf_putc(out, '{');
     put_text(out, "type", S("tool_result"));
-    put_id(out, "tool_use_id", p->id);
+    put_id(c, out, "tool_use_id", p->id);
     put_key(out, "content");
     put_result_content(c, p, out);
     if (p->failed)
