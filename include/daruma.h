@@ -412,6 +412,11 @@ typedef enum daruma_act {
     X(RESUME, "resume", SEND, "asked the model to go on where it was cut")                                             \
     X(APOLOGISE, "apologise", STOP, "asked the model to explain what happened")                                        \
     X(KEEP_PARTIAL, "keep_partial", KEEP, "kept what had arrived")                                                     \
+    X(NOTICE, "notice", SEND, "told the model what it keeps doing")                                                    \
+    X(BLOCK_CALL, "block_call", SEND, "refused to repeat a call and told the model why")                               \
+    X(STRATEGY, "strategy", SEND, "proposed another approach")                                                         \
+    X(FORCE_FINISH, "force_finish", SEND, "asked for an answer with what is known")                                    \
+    X(STOP_PARTIAL, "stop_partial", STOP, "ended the run with what is known")                                          \
     X(EXPLAIN, "explain", STOP, "explained")
 
 typedef enum daruma_remedy_kind {
@@ -449,6 +454,8 @@ enum daruma_need {
     DARUMA_NEED_SIDE = 1 << 12,    /* a model may be asked on the side (side_calls) */
     DARUMA_NEED_SHRINK = 1 << 13,  /* the conversation may be shortened once more in this case */
     DARUMA_NEED_REFUSED = 1 << 14, /* the provider refused the request: a 4xx status */
+    DARUMA_NEED_GUIDE = 1 << 15,   /* the model may be told what it keeps doing (watch mode guide, enforce) */
+    DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
 };
 
 /* How long a rung waits before it acts. */
@@ -462,7 +469,7 @@ typedef struct daruma_rung {
     daruma_kind kind;
     daruma_remedy_kind remedy;
     uint8_t times;  /* at most so often in one case */
-    uint16_t needs; /* bits of daruma_need */
+    uint32_t needs; /* bits of daruma_need */
     daruma_after after;
 } daruma_rung;
 
@@ -530,6 +537,31 @@ typedef struct daruma_text_row {
     const char *text;
 } daruma_text_row;
 
+/* How a profile names failures of tools by itself: the first row of which a word (lower case) stands in the text. */
+typedef struct daruma_tool_row {
+    const char *const *words; /* ends with NULL; NULL: any text */
+    daruma_tool_kind kind;
+    const char *suggestion; /* NULL: none */
+} daruma_tool_row;
+
+/* How agents are watched. */
+typedef struct daruma_watch_policy {
+    uint32_t same_max;           /* failures in a row with one signature (by_tool: of one key), then escalation */
+    uint32_t tool_max;           /* failures of one tool without a success between, then escalation; 0: no limit */
+    uint32_t total_max;          /* failures in all */
+    uint32_t shown_max;          /* failures that a model is shown */
+    uint32_t message_chars;      /* a message is cut to */
+    bool by_tool;                /* one success resets whatever failed under that key (E-F4), not what it was about */
+    bool decays;                 /* a success gives one of the total back */
+    bool escapes;                /* text of tools cannot end the block it stands in (E-T8) */
+    const daruma_tool_row *rows; /* the profile's own judgement; NULL: daruma's */
+    size_t nrows;
+    uint32_t retries_max;                        /* recovery attempts per tool (K-F6) */
+    uint8_t auto_percent, ask_percent;           /* strategies: done at this confidence, asked about, else escalated */
+    const struct daruma_detector_row *detectors; /* the profile's own loop rules; NULL: daruma's */
+    size_t ndetectors;
+} daruma_watch_policy;
+
 /* A policy is data: copy the standard one and change what you want. */
 typedef struct daruma_policy {
     const char *profile;
@@ -540,6 +572,7 @@ typedef struct daruma_policy {
     daruma_ms max_wait;    /* a longer wait is not slept: another target or an honest failure */
     bool enabled;          /* false: first failure is final */
     daruma_mend_policy mend;
+    daruma_watch_policy watch;
     daruma_kind_policy kinds[DARUMA_KINDS];
     bool deaf;                    /* advice of providers how long to wait is not heard (S-W6, P-F27) */
     const daruma_rule_row *rules; /* the profile's own judgement; NULL: daruma's */
@@ -561,8 +594,8 @@ DARUMA_API const char *daruma_policy_name(size_t index);
 DARUMA_API daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, const daruma_failure *f);
 DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
 
-#define DARUMA_CASE_RUNGS 96 /* rungs a policy may have: one counter each in the case */
-#define DARUMA_CASE_TRIED 32 /* targets one case keeps count of; more are not tried */
+#define DARUMA_CASE_RUNGS 128 /* rungs a policy may have: one counter each in the case */
+#define DARUMA_CASE_TRIED 32  /* targets one case keeps count of; more are not tried */
 
 /* One exactly, always. X(symbol, name) */
 #define DARUMA_OUTCOME_MAP(X)                                                                                          \
@@ -683,6 +716,174 @@ DARUMA_API void daruma_convo_answer(daruma_convo *c, size_t i, daruma_str text);
 /* JSON of nearly-JSON: fences, quotes, commas, literals, what was cut. Valid JSON comes back as it is; empty when only
  * a guess would do. `cut` (may be NULL): something had to be closed that was open. In `a`. */
 DARUMA_API daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut);
+
+/* ---- watching an agent: tools that keep failing, agents that go in circles ------------- */
+
+/* What is known of a tool. A host that knows better than its name says so in daruma_step.traits. */
+enum daruma_trait {
+    DARUMA_TOOL_READS = 1 << 0,    /* only looks: twice does no harm */
+    DARUMA_TOOL_WAITS = 1 << 1,    /* waits for or asks after something that goes on by itself */
+    DARUMA_TOOL_WRITES = 1 << 2,   /* changes a state; the same call again leaves it as it is */
+    DARUMA_TOOL_ACTS = 1 << 3,     /* has an effect each time: sends, pays, creates, starts */
+    DARUMA_TOOL_COMPACTS = 1 << 4, /* no tool: the history was shortened here */
+    DARUMA_TOOL_NOTES = 1 << 5,    /* takes down thoughts or plans: its answer says nothing */
+    DARUMA_TOOL_KNOWN = 1 << 6,    /* these bits are the host's word; without it the name and the call are looked at */
+};
+
+/* One step of an agent: a call of a tool and what came of it; or, without a tool, what the model said without calling
+ * one. Everything is borrowed for the call it is handed to. */
+typedef struct daruma_step {
+    daruma_str tool;   /* its name; empty: the model only spoke */
+    daruma_str args;   /* JSON, or any text */
+    daruma_str result; /* the tool's output as text; without a tool: what was said */
+    int ok;            /* 1 it worked, 0 it failed, -1 not told: the result is looked at */
+    bool lost;         /* the result was lost: whether it took effect is unknown */
+    unsigned traits;   /* bits of daruma_trait */
+} daruma_step;
+
+/* Ways to go in circles. X(symbol, name, in plain words) */
+#define DARUMA_CIRCLE_MAP(X)                                                                                           \
+    X(NONE, "", "it works")                                                                                            \
+    X(REPEAT, "exact_repeat", "the same call gives the same result again and again")                                   \
+    X(CYCLE, "cycle", "the same few calls follow each other with the same results")                                    \
+    X(INTERLEAVED, "interleaved", "a call is repeated with the same result, others between")                           \
+    X(SAME_FAILURE, "same_failure", "other calls fail in the same way")                                                \
+    X(STAGNATION, "stagnation", "other arguments give the same answer")                                                \
+    X(GROWING, "growing_args", "each call is the one before with more of the same")                                    \
+    X(EDIT_REVERT, "edit_revert", "a change is made and taken back")                                                   \
+    X(DEAD_POLL, "dead_poll", "it waits for something that cannot change any more")                                    \
+    X(RESENT, "resent", "a call with effects is sent again although it may have worked")                               \
+    X(MONOLOGUE, "monologue", "it talks without doing anything")                                                       \
+    X(COMPACTION, "compaction_loop", "the history is shortened and nothing comes of it")                               \
+    X(NO_PROGRESS, "no_progress", "many steps bring nothing new")
+
+typedef enum daruma_circle {
+#define X(sym, ...) DARUMA_CIRCLE_##sym,
+    DARUMA_CIRCLE_MAP(X)
+#undef X
+        DARUMA_CIRCLES
+} daruma_circle;
+
+DARUMA_API const char *daruma_circle_name(daruma_circle c);  /* "exact_repeat"; "" for none; static */
+DARUMA_API const char *daruma_circle_words(daruma_circle c); /* static */
+
+#define DARUMA_PERIOD_MAX 6 /* longest cycle that is looked for */
+
+/* What is said of an agent after a step. */
+typedef struct daruma_verdict {
+    daruma_circle circle;              /* NONE: it works, or nothing can be said yet */
+    uint8_t sure;                      /* percent */
+    uint32_t period;                   /* CYCLE: calls of one lap; else 1 */
+    uint32_t times;                    /* laps, or repeats, so far */
+    uint32_t first, step;              /* where it began and where it is, counted from 1 */
+    uint64_t about;                    /* the same number as long as it is the same circle */
+    uint32_t ncalls;                   /* of `calls`; 0: the calls differ each time, none is to blame */
+    uint64_t calls[DARUMA_PERIOD_MAX]; /* the calls that are repeated, see daruma_call_hash() */
+    bool failing;                      /* what it repeats are failures */
+} daruma_verdict;
+
+/* The identity of a call: tool and canonical arguments (key order, spacing, spelling of numbers and paths and what
+ * only defeats caches make no difference). Pure, never 0. */
+DARUMA_API uint64_t daruma_call_hash(daruma_str tool, daruma_str args);
+/* The identity of a result: without what changes by itself (process ids, durations, request ids; in a failure
+ * timestamps and numbers of all kinds). Pure, never 0. */
+DARUMA_API uint64_t daruma_result_hash(daruma_str result, bool failed);
+
+/* Sees an agent step by step. Constant memory, no pointers: a copy of its daruma_stall_bytes() is a snapshot. Only new
+ * information and changed state are progress, and only progress makes it forget. */
+typedef struct daruma_stall daruma_stall;
+DARUMA_API size_t daruma_stall_bytes(void);
+DARUMA_API daruma_stall *daruma_stall_new(daruma_arena *a); /* NULL: no room */
+DARUMA_API daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step);
+/* For people and for the model, in a sentence: what is repeated, how often, with which result. `last` is the step that
+ * was seen last. Ends with a period; no secrets. */
+DARUMA_API void daruma_verdict_say(const daruma_verdict *v, const daruma_step *last, daruma_buf *out);
+
+/* A failed tool result as people and models should see it (E-F1). Strings live in the tracker, or in the arena it was
+ * made in. */
+typedef struct daruma_tool_failure {
+    daruma_str tool;
+    daruma_tool_kind kind;
+    daruma_str message;    /* what matters of it: no stack trace, no noise, one line, cut */
+    daruma_str suggestion; /* what to do about such a failure; may be empty */
+    int64_t wall;          /* unix seconds, 0 unknown */
+    uint64_t signature;    /* same tool, kind and message but for numbers and names: the same failure */
+    uint64_t call;         /* daruma_call_hash() of the call */
+    uint32_t step;         /* counted from 1 */
+    bool retryable;        /* may pass by itself */
+    bool resolved;         /* the same goal was reached later */
+} daruma_tool_failure;
+
+/* Did this step fail? By `ok` when it is told, else by what the result says. Pure. */
+DARUMA_API bool daruma_step_failed(const daruma_step *step);
+/* The failure of a step that failed, as the profile of `p` (NULL: the default) judges it. Text lives in `a`. Pure. */
+DARUMA_API daruma_tool_failure daruma_tool_judge(const daruma_step *step, const struct daruma_policy *p,
+                                                 daruma_arena *a);
+
+/* How failures are shown to a model (E-F8). */
+typedef enum daruma_view {
+    DARUMA_VIEW_FULL,    /* as the tool gave it */
+    DARUMA_VIEW_COMPACT, /* an <error> block, escaped */
+    DARUMA_VIEW_SUMMARY, /* "3 validation errors in deploy_tool" */
+    DARUMA_VIEW_HIDDEN,  /* not at all: it was resolved */
+} daruma_view;
+DARUMA_API void daruma_tool_failure_write(const daruma_tool_failure *f, daruma_view v, daruma_buf *out);
+
+/* Counts failures by key: a tool, or an agent. Constant memory, no pointers: a copy is a snapshot. */
+typedef struct daruma_tracker daruma_tracker;
+
+/* Why an agent is handed over to a person (E-F6, E-F10). */
+typedef struct daruma_escalation {
+    bool needs_review;
+    daruma_str reason;        /* escalation_reason: "Too many errors with deploy_tool"; lives in the tracker */
+    uint32_t in_row, of_tool; /* counts at the time */
+    uint32_t total;
+} daruma_escalation;
+
+DARUMA_API size_t daruma_tracker_bytes(void);
+DARUMA_API daruma_tracker *daruma_tracker_new(daruma_arena *a, const struct daruma_policy *p); /* NULL: no room */
+/* A step ended. `key`: tool or agent id; empty: the step's tool. `scratch` is for the call alone. True: go on. False: a
+ * limit is reached, daruma_tracker_escalation() says which; it stays so until daruma_tracker_resume(). */
+DARUMA_API bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, daruma_moment at,
+                                   daruma_arena *scratch);
+DARUMA_API daruma_escalation daruma_tracker_escalation(const daruma_tracker *t);
+/* A person looked at it: counters begin anew, what failed stays known. */
+DARUMA_API void daruma_tracker_resume(daruma_tracker *t);
+/* What a model should see: unresolved failures, newest last, at most as many as the policy shows, the older ones
+ * counted (E-F7). Empty when there are none. */
+DARUMA_API void daruma_tracker_context(const daruma_tracker *t, daruma_buf *out);
+/* "3 validation errors in deploy_tool", a line per tool and kind. */
+DARUMA_API void daruma_tracker_summary(const daruma_tracker *t, daruma_buf *out);
+/* The failures that are kept, oldest first; returns how many there are. */
+DARUMA_API size_t daruma_tracker_list(const daruma_tracker *t, daruma_tool_failure *out, size_t max);
+
+/* What a host may do about an agent in circles. */
+typedef enum daruma_watch_mode {
+    DARUMA_WATCH_OFF,     /* nobody looks */
+    DARUMA_WATCH_OBSERVE, /* events only */
+    DARUMA_WATCH_GUIDE,   /* the model is told */
+    DARUMA_WATCH_ENFORCE, /* and stopped when it does not listen */
+} daruma_watch_mode;
+
+/* The ladder of one agent that goes in circles: which rungs of LOOP and STUCK were climbed. All zero: none. */
+typedef struct daruma_guide {
+    uint64_t about;   /* the circle it is about */
+    uint32_t spoke;   /* step at which the newest rung was taken, 0 none */
+    uint16_t rung;    /* 1 + row of the policy that was taken; 0 none */
+    uint16_t times;   /* in a row */
+    uint8_t level;    /* of the notice: 1, firmer 2, at most DARUMA_NOTICE_LEVELS */
+    uint32_t circles; /* so far: a new one begins at the foot of the ladder */
+} daruma_guide;
+#define DARUMA_NOTICE_LEVELS 3
+
+/* What to do after a step with that verdict: NONE (it works, or the mode allows nothing), NOTICE, BLOCK_CALL, STRATEGY,
+ * FORCE_FINISH, STOP_PARTIAL. The same step again gives the same remedy; when the model did not listen within one step,
+ * set g->spoke to 0 and ask again. `have`: bits of daruma_need that the host can meet (SIDE). Pure but for `g`. */
+DARUMA_API daruma_remedy_kind daruma_guide_next(daruma_guide *g, const struct daruma_policy *p, const daruma_verdict *v,
+                                                daruma_watch_mode mode, uint32_t have);
+/* The notice for the model: what it did, how often, with which result, and what to do instead; firmer by level. */
+DARUMA_API void daruma_guide_notice(const daruma_guide *g, const daruma_verdict *v, const daruma_step *last,
+                                    daruma_buf *out);
 
 /* ---- words ------------------------------------------------------------------------- */
 

@@ -21,6 +21,8 @@
 #define PARTIAL DARUMA_NEED_PARTIAL
 #define SIDE    DARUMA_NEED_SIDE
 #define REFUSED DARUMA_NEED_REFUSED
+#define GUIDE   DARUMA_NEED_GUIDE
+#define ENFORCE DARUMA_NEED_ENFORCE
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, the purse and the time */
@@ -145,8 +147,23 @@ static const daruma_rung standard[] = {
     R(TOOL_ERROR,         EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_UNKNOWN,       EXPLAIN,             1,     0,                                     NOW),
     R(TOOL_ARGUMENTS,     EXPLAIN,             1,     0,                                     NOW),
+
+    /* For an agent, not for a call: daruma_guide_next() climbs these, a rung at each step that goes on in circles. */
+    R(LOOP,               NOTICE,              2,     TIME | GUIDE,                          NOW),
+    R(LOOP,               BLOCK_CALL,          2,     TIME | ENFORCE,                        NOW),
+    R(LOOP,               STRATEGY,            1,     TIME | ENFORCE | SIDE,                 NOW),
+    R(LOOP,               FORCE_FINISH,        1,     TIME | ENFORCE,                        NOW),
+    R(LOOP,               STOP_PARTIAL,        1,     ENFORCE,                               NOW),
+    R(LOOP,               NOTICE,              OFTEN, TIME | GUIDE,                          NOW),
     R(LOOP,               EXPLAIN,             1,     0,                                     NOW),
+
+    R(STUCK,              NOTICE,              3,     TIME | GUIDE,                          NOW),
+    R(STUCK,              STRATEGY,            1,     TIME | ENFORCE | SIDE,                 NOW),
+    R(STUCK,              FORCE_FINISH,        1,     TIME | ENFORCE,                        NOW),
+    R(STUCK,              STOP_PARTIAL,        1,     ENFORCE,                               NOW),
+    R(STUCK,              NOTICE,              OFTEN, TIME | GUIDE,                          NOW),
     R(STUCK,              EXPLAIN,             1,     0,                                     NOW),
+
     R(PLAN_INVALID,       EXPLAIN,             1,     0,                                     NOW),
     R(BUDGET,             EXPLAIN,             1,     0,                                     NOW),
     R(CANCELLED,          NONE,                1,     0,                                     NOW),
@@ -169,6 +186,13 @@ _Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a count
         .compression_threshold_chars = MEND_LARGE_CHARS                                                                \
     }
 
+#define WATCHES                                                                                                        \
+    {                                                                                                                  \
+        .same_max = TOOL_SAME_FAILURES_MAX, .tool_max = TOOL_FAILURES_MAX, .total_max = TOOL_FAILURES_ALL_MAX,         \
+        .shown_max = TOOL_FAILURES_SHOWN, .message_chars = TOOL_MESSAGE_CHARS_MAX, .decays = true, .escapes = true,    \
+        .retries_max = TOOL_RECOVERIES_MAX, .auto_percent = 80, .ask_percent = 50                                      \
+    }
+
 static const daruma_policy usual = {
     .profile = "default",
     .rungs = standard,
@@ -177,6 +201,7 @@ static const daruma_policy usual = {
     .max_wait = RETRY_ADVICE_MS_MAX,
     .enabled = true,
     .mend = MENDS,
+    .watch = WATCHES,
     .kinds =
         {
             [DARUMA_RATE_LIMIT] = {.backoff = SLOW}, /* asked to slow down: we do */
@@ -243,6 +268,8 @@ static const struct {
     {DARUMA_NEED_SIDE, "side calls"},
     {DARUMA_NEED_SHRINK, "may be shortened once more"},
     {DARUMA_NEED_REFUSED, "the request was refused (4xx)"},
+    {DARUMA_NEED_GUIDE, "the model may be told (watch: guide)"},
+    {DARUMA_NEED_ENFORCE, "the agent may be stopped (watch: enforce)"},
 };
 
 static void print_needs(unsigned of, daruma_buf *out)

@@ -1,0 +1,85 @@
+/* guide.c - what is done about an agent that goes in circles: the ladders of LOOP and STUCK, a rung at each step that
+ * goes on so. Who tells the model, and how it is kept from going on, is the host's affair. */
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+/* Circles of calls can be broken by other calls; who does nothing new at all is stuck. */
+static daruma_kind kind_of(daruma_circle c)
+{
+    switch (c) {
+    case DARUMA_CIRCLE_MONOLOGUE:
+    case DARUMA_CIRCLE_COMPACTION:
+    case DARUMA_CIRCLE_NO_PROGRESS:
+        return DARUMA_STUCK;
+    default:
+        return DARUMA_LOOP;
+    }
+}
+
+/* Deadlines are counted per call, and each step is one. */
+static uint32_t needs_met(daruma_watch_mode mode, uint32_t have)
+{
+    have |= DARUMA_NEED_TIME;
+    if (mode >= DARUMA_WATCH_GUIDE)
+        have |= DARUMA_NEED_GUIDE;
+    if (mode >= DARUMA_WATCH_ENFORCE)
+        have |= DARUMA_NEED_ENFORCE;
+    return have;
+}
+
+static bool fits(const daruma_rung *r, const daruma_verdict *v, uint32_t have)
+{
+    return (r->needs & ~have) == 0 && (r->remedy != DARUMA_REMEDY_BLOCK_CALL || v->ncalls);
+}
+
+static daruma_remedy_kind taken(const daruma_guide *g, const daruma_policy *p)
+{
+    daruma_remedy_kind r = g->rung && g->rung <= p->nrungs ? p->rungs[g->rung - 1].remedy : DARUMA_REMEDY_NONE;
+    return r == DARUMA_REMEDY_EXPLAIN ? DARUMA_REMEDY_NONE : r;
+}
+
+daruma_remedy_kind daruma_guide_next(daruma_guide *g, const daruma_policy *p, const daruma_verdict *v,
+                                     daruma_watch_mode mode, uint32_t have)
+{
+    if (v->circle == DARUMA_CIRCLE_NONE || mode < DARUMA_WATCH_GUIDE)
+        return DARUMA_REMEDY_NONE;
+    if (g->spoke == v->step && g->about == v->about)
+        return taken(g, p);
+    if (g->about != v->about)
+        *g = (daruma_guide){.about = v->about, .circles = g->circles + 1};
+    daruma_kind kind = kind_of(v->circle);
+    have = needs_met(mode, have);
+    size_t row = g->rung ? g->rung - 1u : 0;
+    if (g->rung && (p->rungs[row].kind != kind || g->times >= p->rungs[row].times))
+        row++;
+    while (row < p->nrungs && (p->rungs[row].kind != kind || !fits(&p->rungs[row], v, have)))
+        row++;
+    if (row >= p->nrungs)
+        return DARUMA_REMEDY_NONE;
+    g->times = (uint16_t)(g->rung == row + 1 ? g->times + 1 : 1);
+    g->rung = (uint16_t)(row + 1);
+    g->spoke = v->step;
+    if (p->rungs[row].remedy == DARUMA_REMEDY_NOTICE && g->level < DARUMA_NOTICE_LEVELS)
+        g->level++;
+    return taken(g, p);
+}
+
+/* What to do instead, by level. The first leaves everything open, the last leaves two ways. */
+static const char *const instead[DARUMA_NOTICE_LEVELS] = {
+    "Doing it once more will not bring anything new. Use what you already know, take another tool or other arguments, "
+    "or look for what is in the way.",
+    "You were told before. Do not make this call again. Do something else, or say what is missing and ask for it.",
+    "Stop repeating this. Either take a step that you have not taken yet, or answer now with what you know, and say "
+    "what could not be done and why.",
+};
+
+void daruma_guide_notice(const daruma_guide *g, const daruma_verdict *v, const daruma_step *last, daruma_buf *out)
+{
+    unsigned level = g->level < 1 ? 1 : g->level > DARUMA_NOTICE_LEVELS ? DARUMA_NOTICE_LEVELS : g->level;
+    BUF_LIT(out, "[Notice, not from the user: you are going in circles. ");
+    daruma_verdict_say(v, last, out);
+    buf_putc(out, ' ');
+    buf_putz(out, instead[level - 1]);
+    buf_putc(out, ']');
+}
