@@ -8,21 +8,25 @@
 #include "model/convo.h"
 #include "model/turn.h"
 
+#define SCAN_NEWEST 64 /* newest messages whose places are kept: a power of two */
+
 /* What one pass over a request body finds. Spans point into the body. */
 typedef struct request_scan {
     bool ok;              /* it is one JSON object, whole; what its members hold is for the provider to judge */
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;            /* offers at least one tool */
-    bool schema;           /* asks for a response format (JSON) */
-    uint64_t state;        /* hash of the id of what it refers to on the server, 0 none */
-    bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
-    bool has_user;         /* at least one user message */
-    daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
-    daruma_str messages;   /* the array; "input" in Responses (may be a string) */
-    uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
-    int64_t max_output;    /* -1 not said */
+    bool tools;                   /* offers at least one tool */
+    bool schema;                  /* asks for a response format (JSON) */
+    uint64_t state;               /* hash of the id of what it refers to on the server, 0 none */
+    bool stateful;                /* refers to what lives on the server (previous_response_id, ...): pins the account */
+    bool has_user;                /* at least one user message */
+    daruma_str tools_raw;         /* the array of tools it offers, raw; empty when there is none */
+    daruma_str messages;          /* the array; "input" in Responses (may be a string) */
+    uint64_t conversation;        /* hash of the texts of system prompt and first user message; 0 unknown */
+    int64_t max_output;           /* -1 not said */
+    uint32_t nmessages;           /* in `messages`, when it is an array of less than 4 GiB */
+    uint32_t newest[SCAN_NEWEST]; /* where the newest begin in it: message i at i % SCAN_NEWEST */
 } request_scan;
 
 /* What a whole (non-streamed) answer with status 200 is. */
@@ -119,6 +123,17 @@ uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; w
 
 /* Only the tools of a request: `tools` is what its scan found (tools_raw). Statuses as of dialect.read. */
 daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret);
+
+/* ---- newest.c: what is new in a conversation that is sent whole each time ---- */
+
+/* Message `i` of a scanned request, counted from 0, one of the newest SCAN_NEWEST; empty: none. */
+daruma_str dialect_message(const request_scan *s, size_t i);
+/* The identity of a message: who says what, which calls and results by which ids. Its dress does not count: texts as
+ * string or as blocks, marks for caches, order of nothing. Of long texts length, beginning and end count. Never 0.
+ * `*ids` (may be NULL): it names a call by an id, so no other conversation has it. */
+uint64_t dialect_message_hash(daruma_str message, bool *ids);
+/* Only the messages from `i` on. Statuses as of dialect.read. */
+daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret);
 
 /* ---- convert.c: from one dialect to another ---- */
 

@@ -39,6 +39,9 @@ typedef struct scan_key {
  * user message. */
 request_scan scan_request(daruma_str body, const scan_key *keys, size_t n);
 
+/* Adds a string value to a hash: of a long one its length, its beginning and its end, so that it is not read twice. */
+uint64_t hash_text(uint64_t h, daruma_str string);
+
 /* Walks a whole body, which is to be one object. */
 json_iter whole_open(daruma_str body);
 bool whole_ok(const json_iter *it); /* after the last member: it was one whole object and nothing stands behind it */

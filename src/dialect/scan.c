@@ -67,7 +67,7 @@ static bool wants_json(daruma_str format)
 /* What a conversation is known by: the texts of its system prompt and of its messages up to the first of the
  * user, not their dress. Clients move cache marks from message to message and send the same text now as a
  * string, now as blocks. Of a long text its length, its beginning and its end count, so that it is not read twice. */
-static uint64_t hash_text(uint64_t h, daruma_str string)
+uint64_t hash_text(uint64_t h, daruma_str string)
 {
     const size_t part = HASHED_BYTES_MAX / 2;
     h += string.n;
@@ -137,6 +137,7 @@ static uint64_t hash_message(uint64_t h, json_iter *it, bool *user)
 static void pass_messages(request_scan *r, json_iter *it)
 {
     const char *from = it->p;
+    r->nmessages = 0;           /* of duplicate keys the last wins */
     uint64_t h = 1;             /* other than where a system prompt begins: the same text in both must not cancel out */
     r->has_user = *from == '"'; /* Responses: input may be a text */
     if (*from == '{') {         /* Gemini: one message alone */
@@ -144,9 +145,16 @@ static void pass_messages(request_scan *r, json_iter *it)
         r->messages = (daruma_str){from, (size_t)(it->p - from)};
     } else if (*from == '[') {
         json_iter list = json_enter(it);
-        while (!r->has_user && json_step(&list, NULL))
-            h = hash_message(h, &list, &r->has_user);
+        while (json_step(&list, NULL)) {
+            r->newest[r->nmessages++ % SCAN_NEWEST] = (uint32_t)(list.p - from);
+            if (r->has_user)
+                json_pass(&list, NULL);
+            else
+                h = hash_message(h, &list, &r->has_user);
+        }
         json_leave(it, &list, &r->messages);
+        if (r->messages.n > UINT32_MAX)
+            r->nmessages = 0;
     } else {
         h = hash_content(h, it);
         r->messages = (daruma_str){from, (size_t)(it->p - from)};

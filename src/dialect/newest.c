@@ -1,0 +1,77 @@
+/* newest.c - agents send their whole history each time. What of it is new is found from its end: messages are known
+ * again by what they say, however they are dressed, and only the new ones are read. */
+#include "dialect/parts.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include <xxhash.h>
+
+/* Members that change from turn to turn and are none of what is said: marks for caches, what says only that a text is
+ * a text, thinking that clients may leave out later. */
+static bool is_dress(daruma_str key)
+{
+    static const char *const dress[] = {"cache_control",     "type",      "status",           "thinking",
+                                        "signature",         "summary",   "thoughtSignature", "thought",
+                                        "reasoning_content", "reasoning", "encrypted_content"};
+    for (size_t i = 0; i < sizeof dress / sizeof *dress; i++)
+        if (key_is(key, str_of(dress[i])))
+            return true;
+    return false;
+}
+
+static bool is_id(daruma_str key)
+{
+    return key_is(key, S("id")) || key_is(key, S("tool_call_id")) || key_is(key, S("tool_use_id")) ||
+           key_is(key, S("call_id"));
+}
+
+static uint64_t hash_value(uint64_t h, daruma_str v, int depth, bool *ids)
+{
+    daruma_str key, inner;
+    bool object = json_is_object(v);
+    if (json_is_null(v))
+        return h;
+    if (!object && !json_is_array(v))
+        return hash_text(h, v);
+    if (depth == 0)
+        return XXH3_64bits_withSeed(v.p, v.n, h);
+    json_iter it = json_open(v);
+    it.quick = true;
+    while (json_next(&it, &key, &inner)) {
+        if (object && is_dress(key))
+            continue;
+        if (object && ids && is_id(key))
+            *ids = true;
+        h = hash_value(h, inner, depth - 1, ids);
+    }
+    return h;
+}
+
+uint64_t dialect_message_hash(daruma_str message, bool *ids)
+{
+    if (ids)
+        *ids = false;
+    uint64_t h = hash_value(1, message, MESSAGE_HASH_DEPTH, ids);
+    return h ? h : 1;
+}
+
+daruma_str dialect_message(const request_scan *s, size_t i)
+{
+    daruma_str value;
+    if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
+        return (daruma_str){0};
+    return json_skip(s->messages, s->newest[i % SCAN_NEWEST], &value) == STR_NONE ? (daruma_str){0} : value;
+}
+
+daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret)
+{
+    daruma_buf b = buf_in(a);
+    if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
+        return DARUMA_EINPUT;
+    buf_putz(&b, d == &dialect_gemini             ? "{\"contents\":["
+                 : d == &dialect_openai_responses ? "{\"input\":["
+                                                  : "{\"messages\":[");
+    buf_put(&b, str_from(s->messages, s->newest[i % SCAN_NEWEST]));
+    buf_putc(&b, '}');
+    return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
+}
