@@ -66,6 +66,8 @@ typedef struct dialect {
     const char *key_prefix; /* "Bearer " or "" */
     daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
     daruma_str terminal;    /* the terminal marker as an event; empty where it cannot be made up */
+    daruma_str choice_path; /* of a request: how the model may use tools ... */
+    daruma_str choice_none; /* ... and what forbids it to call any, as JSON */
     request_scan (*scan)(daruma_str body);
     answer_view (*check)(daruma_str body, daruma_arena *scratch);
     void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);

@@ -40,16 +40,6 @@ static void say_as_model(convo *c, daruma_str text)
     add_text(c, m, text);
 }
 
-static void say_as_user(convo *c, daruma_str text)
-{
-    convo_message *m = newest(c);
-    bool users = m && (m->role == CONVO_USER || (m->role == CONVO_TOOL && (c->quirks & WIRE_RESULTS_IN_USER)));
-    if (users && (c->quirks & WIRE_ALTERNATE) && !(c->quirks & WIRE_FLAT))
-        add_text(c, m, text);
-    else
-        history_say(c, c->nmessages, text);
-}
-
 /* ---- what was wrong ---- */
 
 /* What the model said, in words: its calls have no results and may be no JSON, so they are told. */
@@ -103,7 +93,7 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
     else
         buf_putz(&b, said.n ? "\nAnswer again, with that corrected, and with nothing else." : "\nPlease answer.");
     c->full |= b.full;
-    say_as_user(c, buf_str(&b));
+    history_tell_model(c, buf_str(&b));
     rep->messages_mended += 1 + (said.n > 0);
     mend_say(rep, "the model was asked again and told what was wrong");
     return !c->full;
@@ -147,7 +137,7 @@ bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep)
             "\n\nGo on exactly there. Begin by repeating these last words unchanged, then write what comes next. No "
             "introduction, no apology, and nothing of what comes before.");
         c->full |= b.full;
-        say_as_user(c, buf_str(&b));
+        history_tell_model(c, buf_str(&b));
     }
     rep->messages_mended++;
     mend_say(rep, "the model was asked to go on after %zu bytes", so_far.n);

@@ -121,3 +121,19 @@ void history_tell(mend_report *r, uint32_t n, const char *one, const char *many)
     buf_printf(&b, "%s%u %s", at ? "; " : "", n, n == 1 ? one : many);
     r->what[b.full ? at : at + b.n] = 0;
 }
+
+void history_tell_model(convo *c, daruma_str text)
+{
+    size_t at = history_before(c, c->nmessages);
+    convo_message *m = at == STR_NONE ? NULL : &c->messages[at];
+    bool users = m && (m->role == CONVO_USER || (m->role == CONVO_TOOL && (c->quirks & WIRE_RESULTS_IN_USER)));
+    if (!users || !(c->quirks & WIRE_ALTERNATE) || (c->quirks & WIRE_FLAT)) {
+        history_say(c, c->nmessages, text);
+        return;
+    }
+    convo_part *p = convo_insert_part(c, m, m->nparts, PART_TEXT);
+    if (p)
+        history_text(c, m, p, text);
+    else
+        c->full = true;
+}

@@ -22,6 +22,8 @@ size_t history_before(const convo *c, size_t at);
 void history_text(convo *c, convo_message *m, convo_part *p, daruma_str text);
 /* A new message of the user with a text, at index `at`. */
 void history_say(convo *c, size_t at, daruma_str text);
+/* Said to the model at the end of the conversation: by the user, in their newest message where the wire wants turns. */
+void history_tell_model(convo *c, daruma_str text);
 /* Has it something that a provider checks, and so must stay as it is or go whole? */
 bool history_sealed(const convo_message *m);
 /* Neighbours of one role become one message; a sealed one is parted from the one before by a word of the user instead.
