@@ -560,6 +560,7 @@ typedef struct daruma_watch_policy {
     uint8_t auto_percent, ask_percent;           /* strategies: done at this confidence, asked about, else escalated */
     const struct daruma_detector_row *detectors; /* the profile's own loop rules; NULL: daruma's */
     size_t ndetectors;
+    const struct daruma_adapt_policy *adapt; /* progress and strategies; NULL: daruma's */
 } daruma_watch_policy;
 
 /* A policy is data: copy the standard one and change what you want. */
@@ -628,6 +629,7 @@ typedef struct daruma_case {
     bool safe_twice;                    /* (set) sending it again does no harm; true after open */
     bool can_refresh;                   /* (set) the host can fetch credentials anew; false after open */
     bool can_mend;                      /* (set) the host can mend the conversation; false after open */
+    bool enforced;                      /* (set) calls of the answer may be refused (LOOP); false after open */
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     uint32_t attempts;                  /* calls made in all */
@@ -707,7 +709,8 @@ DARUMA_API bool daruma_convo_mend(daruma_convo *c, daruma_remedy_kind r, const d
  * daruma_convo_mend() with the same remedy: true when the request fits now. */
 typedef struct daruma_question {
     daruma_str system, user;
-    int64_t max_tokens; /* output cap that suffices for the answer */
+    int64_t max_tokens;        /* output cap that suffices for the answer */
+    int32_t temperature_milli; /* thousandths; 0: whatever the model's is */
 } daruma_question;
 DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f,
                                    const daruma_policy *p, int64_t window, daruma_question *out, size_t max);
@@ -716,6 +719,8 @@ DARUMA_API void daruma_convo_answer(daruma_convo *c, size_t i, daruma_str text);
 /* JSON of nearly-JSON: fences, quotes, commas, literals, what was cut. Valid JSON comes back as it is; empty when only
  * a guess would do. `cut` (may be NULL): something had to be closed that was open. In `a`. */
 DARUMA_API daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut);
+/* Does a JSON value fit a JSON Schema? If not, `why` (may be NULL) is told where, what was expected and what came. */
+DARUMA_API bool daruma_schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);
 
 /* ---- watching an agent: tools that keep failing, agents that go in circles ------------- */
 
@@ -885,6 +890,306 @@ DARUMA_API daruma_remedy_kind daruma_guide_next(daruma_guide *g, const struct da
 DARUMA_API void daruma_guide_notice(const daruma_guide *g, const daruma_verdict *v, const daruma_step *last,
                                     daruma_buf *out);
 
+/* ---- setting an agent right: its progress, strategies, lessons ----------------------------- */
+
+/* What makes two steps alike to a detector. */
+typedef enum daruma_detector_key {
+    DARUMA_KEY_NAME,      /* the tool */
+    DARUMA_KEY_CALL,      /* tool and arguments, byte for byte */
+    DARUMA_KEY_UNLIMITED, /* tool and arguments without "limit", in whatever order */
+    DARUMA_KEY_UNPAGED,   /* ... and without "offset" */
+    DARUMA_KEY_STATE,     /* tool, arguments and result, byte for byte */
+    DARUMA_DETECTOR_KEYS, /* how many there are */
+} daruma_detector_key;
+
+typedef enum daruma_detector_rule {
+    DARUMA_RULE_SEEN,    /* `times` alike, none of them more than `window` steps before the next */
+    DARUMA_RULE_ROW,     /* `times` alike in a row */
+    DARUMA_RULE_LAPS,    /* the newer half of the newest `window` is as the older */
+    DARUMA_RULE_FAILING, /* in the newest `window`: two tools at most, more than 2.5 calls of each, over 60 % failed */
+} daruma_detector_rule;
+
+/* One rule of a profile that has its own idea of a loop (K-F10, K-F21, K-F22). Of several the first that speaks. */
+typedef struct daruma_detector_row {
+    const char *name; /* as the profile calls it: "exact_repeat" */
+    daruma_circle circle;
+    daruma_detector_key key;
+    daruma_detector_rule rule;
+    uint8_t from;   /* steps before this one, counted from 1, are not looked at */
+    uint8_t window; /* steps, at most DARUMA_DETECTOR_WINDOW */
+    uint8_t times;
+    uint8_t sure; /* percent */
+} daruma_detector_row;
+#define DARUMA_DETECTOR_WINDOW 12
+#define DARUMA_DETECTOR_ROWS   4
+
+/* What such rules have seen. All zero: nothing. No pointers: a copy is a snapshot. */
+typedef struct daruma_detector {
+    uint32_t steps; /* seen */
+    struct daruma_detector_seen {
+        uint64_t keys[DARUMA_DETECTOR_KEYS];  /* 0: no tool was called */
+        uint32_t count[DARUMA_DETECTOR_ROWS]; /* SEEN: steps alike so far, each near the next; by row */
+        uint32_t first[DARUMA_DETECTOR_ROWS]; /* of those */
+        bool failed;
+    } seen[DARUMA_DETECTOR_WINDOW]; /* the newest steps */
+} daruma_detector;
+
+/* What the rules of p->watch say after a step; NONE when the profile has none: daruma_stall_see() is better. `name`
+ * (may be NULL) is set to that of the rule that spoke. */
+DARUMA_API daruma_verdict daruma_detector_see(daruma_detector *d, const daruma_policy *p, const daruma_step *step,
+                                              const char **name);
+
+#define DARUMA_PROGRESS_KNOWN 64 /* results that are remembered */
+
+/* How far an agent is from its last progress, in steps, and how far from its goal, as a model estimates. All zero: it
+ * begins. No pointers: a copy is a snapshot. */
+typedef struct daruma_progress {
+    uint32_t steps;                        /* begun */
+    uint32_t idle;                         /* begun since the last progress, the one under way with them */
+    uint8_t level;                         /* of the notice that was given since, 0 none */
+    bool standstill;                       /* by the estimates */
+    uint8_t nestimates;                    /* of `estimates` */
+    int16_t estimates[3];                  /* the newest, per mille of the way to the goal, newest last */
+    int16_t best;                          /* of those before the window, per mille */
+    uint32_t nknown;                       /* told so far */
+    uint64_t known[DARUMA_PROGRESS_KNOWN]; /* results that would be nothing new; the oldest are forgotten */
+} daruma_progress;
+
+/* A step begins: the model will be asked. Returns the level (1 to 3) of a notice that is due now, once for each level,
+ * 0 none (K-F23). `p` may be NULL: the default. */
+DARUMA_API unsigned daruma_progress_begin(daruma_progress *g, const daruma_policy *p);
+/* It ended so. By default only what is new is progress: a result that was not there before, or a change that was made;
+ * and waiting for what goes on by itself is none, but costs nothing. True: it was progress. */
+DARUMA_API bool daruma_progress_see(daruma_progress *g, const daruma_policy *p, const daruma_step *step);
+/* The notice of that level for the model. */
+DARUMA_API void daruma_progress_notice(const daruma_progress *g, unsigned level, daruma_buf *out);
+
+/* What a model says of the way to the goal (K-F7, K-F8). */
+typedef struct daruma_estimate {
+    int16_t progress; /* per mille; -1: the model failed */
+    daruma_str reasoning, milestone;
+    const daruma_str *blockers;
+    size_t nblockers;
+} daruma_estimate;
+/* Reads the answer to daruma_progress_ask(); empty: the model failed. Never fails: what cannot be read is no progress,
+ * and says so among the blockers. Lives in `a`. */
+DARUMA_API daruma_estimate daruma_progress_read(daruma_str answer, daruma_arena *a);
+/* Remembers it (a failed one says nothing). True: it stands still, now. */
+DARUMA_API bool daruma_progress_estimate(daruma_progress *g, const daruma_policy *p, int16_t progress);
+
+/* What may be tried when an agent cannot go on (K-F1). X(symbol, name, what it is) */
+#define DARUMA_STRATEGY_MAP(X)                                                                                         \
+    X(OTHER, "", "a name that only some profiles take")                                                                \
+    X(RETRY, "retry", "the same call again, when the failure may pass")                                                \
+    X(ALTERNATIVE, "alternative-tool", "another tool for the same goal")                                               \
+    X(ADJUST, "parameter-adjustment", "the same tool with other arguments")                                            \
+    X(ESCALATE, "escalate", "ask a person")                                                                            \
+    X(GIVE_UP, "give-up", "accept that it cannot be done, and say why")
+
+typedef enum daruma_strategy_kind {
+#define X(sym, ...) DARUMA_STRATEGY_##sym,
+    DARUMA_STRATEGY_MAP(X)
+#undef X
+        DARUMA_STRATEGIES
+} daruma_strategy_kind;
+DARUMA_API const char *daruma_strategy_name(daruma_strategy_kind k); /* "retry"; "" for OTHER; static */
+
+/* Where a strategy comes from. */
+typedef enum daruma_strategy_source {
+    DARUMA_FROM_HEURISTIC, /* daruma itself: there is no model, or its answer was of no use */
+    DARUMA_FROM_MODEL,
+    DARUMA_FROM_LESSON, /* it helped before */
+} daruma_strategy_source;
+
+/* One approach. Strings live in the arena it was made in, or are borrowed from the situation. */
+typedef struct daruma_strategy {
+    daruma_strategy_kind kind;
+    daruma_strategy_source source;
+    daruma_str name;       /* as it was proposed */
+    daruma_str reasoning;  /* why this one */
+    daruma_str tool;       /* to call; empty: none */
+    daruma_str parameters; /* of the call, a JSON object; empty: for the model to find */
+    daruma_str message;    /* ESCALATE: for the person */
+    daruma_str expected;   /* what should come of it */
+    int16_t confidence;    /* per mille */
+    bool checked;          /* a known tool, arguments that fit, safe to do: it may be done without asking */
+} daruma_strategy;
+
+/* A tool that the agent may call. */
+typedef struct daruma_tool {
+    daruma_str name, description, schema; /* the schema as JSON; empty: unknown */
+    unsigned traits;                      /* bits of daruma_trait; 0 unknown */
+} daruma_tool;
+
+typedef struct daruma_lesson daruma_lesson;
+
+/* An agent that cannot go on, as far as it is known. All zero is valid. Everything is borrowed. */
+typedef struct daruma_situation {
+    daruma_str goal;      /* the task */
+    int16_t progress;     /* per mille of the way, -1 unknown */
+    bool stuck;           /* no progress */
+    uint32_t steps;       /* completed */
+    daruma_str milestone; /* what has to come next; may be empty */
+    daruma_str analysis;  /* why it is stuck, as somebody sees it; may be empty */
+    const daruma_str *blockers;
+    size_t nblockers;
+    const daruma_str *facts; /* what is known so far, oldest first */
+    size_t nfacts;
+    daruma_str circle;                   /* what it keeps doing (daruma_verdict_say()); empty: nothing */
+    const daruma_step *last;             /* NULL: nothing was done yet */
+    const daruma_tool_failure *failures; /* of the newest step, or of what it repeats; newest last */
+    size_t nfailures;
+    const daruma_tool *tools; /* it may call; none: unknown */
+    size_t ntools;
+    const daruma_lesson *lessons; /* that may help, best first */
+    size_t nlessons;
+    /* Does a JSON value fit a schema? daruma_schema_fits, or a host's own; NULL: any object does. */
+    bool (*fits)(daruma_str schema, daruma_str value, daruma_buf *why);
+} daruma_situation;
+
+/* The question how far it has come. Empty when `a` has no room. */
+DARUMA_API daruma_question daruma_progress_ask(const daruma_situation *s, daruma_arena *a);
+
+/* What was tried for an agent. All zero: nothing. No pointers: a copy is a snapshot. When it is full the oldest go. */
+#define DARUMA_TRIES_MAX 16
+#define DARUMA_TRY_BYTES 160
+typedef struct daruma_tries {
+    uint32_t n;                                     /* approaches so far */
+    uint64_t approach[DARUMA_TRIES_MAX];            /* their identities */
+    char words[DARUMA_TRIES_MAX][DARUMA_TRY_BYTES]; /* what they were, NUL-terminated */
+    uint64_t tool[DARUMA_TRIES_MAX];                /* tools that were tried again, and */
+    uint8_t times[DARUMA_TRIES_MAX];                /* how often since they last worked */
+} daruma_tries;
+
+/* Is help due: stuck, blockers, little progress after many steps, circles (K-F2)? */
+DARUMA_API bool daruma_strategy_due(const daruma_situation *s, const daruma_policy *p);
+/* What to do by what helped before: false when no lesson is good enough or it was tried already. */
+DARUMA_API bool daruma_strategy_learned(const daruma_situation *s, const daruma_tries *t, const daruma_policy *p,
+                                        daruma_strategy *ret);
+/* The question to a model. Empty when `a` has no room. */
+DARUMA_API daruma_question daruma_strategy_ask(const daruma_situation *s, const daruma_tries *t, const daruma_policy *p,
+                                               daruma_arena *a);
+/* Its answer; empty: the model failed. Never fails: an answer that is of no use (no JSON, no such strategy or tool,
+ * arguments that do not fit, tried already) is left for the heuristic; `why` (may be NULL) is told what was wrong. */
+DARUMA_API daruma_strategy daruma_strategy_read(daruma_str answer, const daruma_situation *s, const daruma_tries *t,
+                                                const daruma_policy *p, daruma_arena *a, daruma_buf *why);
+/* What daruma proposes without a model: the first row of the policy that fits and was not tried yet. */
+DARUMA_API daruma_strategy daruma_strategy_guess(const daruma_situation *s, const daruma_tries *t,
+                                                 const daruma_policy *p, daruma_arena *a);
+
+typedef enum daruma_strategy_mode {
+    DARUMA_STRATEGIES_LOG,  /* proposals are written down */
+    DARUMA_STRATEGIES_ASK,  /* a person is asked before anything is done */
+    DARUMA_STRATEGIES_AUTO, /* what is sure enough is done */
+} daruma_strategy_mode;
+typedef enum daruma_strategy_fate {
+    DARUMA_FATE_LOG,      /* write it down, do nothing */
+    DARUMA_FATE_DO,       /* do it */
+    DARUMA_FATE_ASK,      /* ask a person whether to do it */
+    DARUMA_FATE_ESCALATE, /* hand over to a person */
+} daruma_strategy_fate;
+/* What becomes of it: by the mode, its confidence against the policy's two thresholds, and whether it was checked.
+ * Pure.
+ */
+DARUMA_API daruma_strategy_fate daruma_strategy_decide(const daruma_strategy *x, daruma_strategy_mode mode,
+                                                       const daruma_policy *p);
+DARUMA_API const char *daruma_strategy_fate_name(daruma_strategy_fate f); /* "log", "do", "ask", "escalate"; static */
+
+/* It was tried: not proposed again, but for RETRY, which is as long as the policy allows for that tool. */
+DARUMA_API void daruma_tries_note(daruma_tries *t, const daruma_strategy *x);
+/* A tool worked: it may be tried again as often as before. */
+DARUMA_API void daruma_tries_worked(daruma_tries *t, const daruma_policy *p, daruma_str tool);
+
+/* When daruma itself proposes what. */
+enum daruma_fallback_when {
+    DARUMA_WHEN_NO_FAILURE = 1 << 0, /* nothing failed in the newest step */
+    DARUMA_WHEN_A_FAILURE = 1 << 1,
+    DARUMA_WHEN_FIRST = 1 << 2,   /* the tool was not tried again yet */
+    DARUMA_WHEN_LEFT = 1 << 3,    /* ... less often than retries_max */
+    DARUMA_WHEN_PASSES = 1 << 4,  /* the failure may pass by itself */
+    DARUMA_WHEN_SAFE = 1 << 5,    /* calling it twice does no harm */
+    DARUMA_WHEN_LIKE_IT = 1 << 6, /* another tool has a similar name or purpose */
+};
+typedef struct daruma_fallback_row {
+    unsigned when;  /* bits of daruma_fallback_when, all of them */
+    unsigned kinds; /* 1 << daruma_tool_kind, any of them; 0: whatever it is */
+    daruma_strategy_kind kind;
+    const char *reasoning, *message, *expected; /* may hold {tool}, {error} and {other} */
+    int16_t confidence;                         /* per mille */
+} daruma_fallback_row;
+
+/* How a profile watches progress and finds strategies. */
+typedef struct daruma_adapt_policy {
+    uint8_t nudge_at[3];  /* steps begun without progress at which the model is told, by level; 0 never */
+    bool any_output;      /* whatever a tool puts out is progress (K-F23) */
+    bool any_move;        /* estimates that fall are progress, and standing at 100 % is none (K-W4) */
+    int16_t span;         /* per mille: three estimates that lie closer together are a standstill */
+    int16_t low_progress; /* per mille: less than this */
+    uint16_t low_steps;   /*   after so many steps is a trigger (K-F2) */
+    bool greedy;          /* answers are taken as they are: from the first brace to the last, any name (K-F4) */
+    bool counts_forever;  /* success does not clear how often a tool was tried (K-W3) */
+    bool oldest_facts;    /* the model is shown the oldest facts, not the newest (K-W5) */
+    uint8_t facts_max;    /* so many */
+    int16_t blind;        /* per mille: confidence of who tells none */
+    const char *system;   /* NULL: daruma's; */
+    const char *prompt;   /*   {goal}, {progress}, ... see doc/policy.md; NULL: daruma's */
+    const daruma_fallback_row *fallbacks; /* NULL: daruma's */
+    size_t nfallbacks;
+} daruma_adapt_policy;
+
+/* What helped against which failure. A lesson is about one tool, one failure and one client: nobody learns from another
+ * tenant. Saving and loading them is the host's affair later; the table is of fixed size, without pointers. */
+typedef struct daruma_lesson_key {
+    uint64_t tenant;   /* whose; a keyed hash of the client's credential */
+    daruma_str tool;   /* that failed */
+    daruma_str schema; /* of its arguments as they are now: when it changes, what was learned before is forgotten */
+    uint64_t error;    /* daruma_tool_failure.signature */
+    uint64_t call;     /* daruma_call_hash() of the call that failed; 0 unknown */
+} daruma_lesson_key;
+
+#define DARUMA_LESSON_BYTES 400
+struct daruma_lesson {
+    daruma_strategy_kind kind;
+    int16_t score;                        /* per mille: how likely it helps, after so many times and so long ago */
+    uint16_t worked, failed;              /* times */
+    int64_t wall;                         /* unix seconds of the last time */
+    uint64_t call;                        /* that had failed when it last helped; 0 unknown */
+    char tool[64];                        /* to call */
+    char parameters[DARUMA_LESSON_BYTES]; /* JSON object; empty: they were too long to keep, or there were none */
+};
+
+typedef struct daruma_lessons daruma_lessons;
+DARUMA_API size_t daruma_lessons_bytes(uint32_t places);
+/* Needs daruma_lessons_bytes(places) in `a`; NULL when they are not there. When it is full, a tenant that has a quarter
+ * of it loses what it used longest ago; else that goes which nobody used for longest. */
+DARUMA_API daruma_lessons *daruma_lessons_new(daruma_arena *a, uint32_t places);
+/* `fix` was tried against that failure. `worked`: and then the same goal was reached (daruma_tool_failure.resolved);
+ * that something else worked is no success. Text with what looks like a secret is not kept. ESCALATE and GIVE_UP teach
+ * nothing. */
+DARUMA_API void daruma_lessons_tell(daruma_lessons *l, const daruma_lesson_key *k, const daruma_strategy *fix,
+                                    bool worked, int64_t wall);
+/* What helped against it, best first, at most `max` (more than DARUMA_LESSONS_SHOWN are too many for a prompt); returns
+ * how many were written. Worth fades: half of it in 45 days. */
+DARUMA_API size_t daruma_lessons_find(const daruma_lessons *l, const daruma_lesson_key *k, int64_t wall,
+                                      daruma_lesson *out, size_t max);
+/* For the model, in at most 1,800 bytes. */
+DARUMA_API void daruma_lessons_write(const daruma_lesson *lessons, size_t n, daruma_buf *out);
+#define DARUMA_LESSONS_SHOWN 3
+
+/* Learns by looking on: what failed, and what then reached the same goal. All zero: nothing is open. No pointers. */
+typedef struct daruma_learner {
+    uint32_t n; /* failures so far */
+    struct daruma_open_failure {
+        uint64_t tool, error, call, schema; /* of the failure; 0 tool: closed */
+        uint32_t step;                      /* it came at */
+        char args[DARUMA_LESSON_BYTES];     /* of the call; empty: too long */
+    } open[8];                              /* that are not resolved; the oldest go */
+    uint32_t steps;
+} daruma_learner;
+/* A step ended, and how: `failure` NULL, it worked. `schema` of its tool's arguments; may be empty. */
+DARUMA_API void daruma_learner_see(daruma_learner *w, daruma_lessons *l, uint64_t tenant, const daruma_step *step,
+                                   const daruma_tool_failure *failure, daruma_str schema, int64_t wall);
+
 /* ---- words ------------------------------------------------------------------------- */
 
 /* Writes, for people: what happened, what daruma tried, what they can do. No raw JSON, no
@@ -917,12 +1222,18 @@ typedef struct daruma_event {
     daruma_str from, to;                    /* what was changed, and to what */
     daruma_str original_error;              /* the words of the provider that led to it */
     daruma_str mend_error;                  /* why a remedy could not be carried out; told as compression_error */
+
+    /* Of watching: */
+    const daruma_verdict *verdict; /* NULL: none */
+    int64_t level;                 /* of a notice */
+    daruma_str tool;               /* the tool it is about */
 } daruma_event;
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
     {                                                                                                                  \
         .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1, .compress_attempt = -1,            \
-        .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1   \
+        .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1,  \
+        .level = -1                                                                                                    \
     }
 
 /* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and

@@ -1,18 +1,13 @@
 /* mended.c - what was mended before, so that it is mended at once the next time: compressions of tool output by their
- * content, and what models were found to refuse. Tenants share nothing: what is known of a conversation is kept under a
- * keyed hash of the credential it came with. */
+ * content, and what models were found to refuse. Tenants share nothing. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/heal.h"
 #include "sys/sys.h"
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <stdlib.h>
 
-enum { TENANT_KEY_BYTES = 32, CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
+enum { CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
 
 typedef struct mark {
     uint64_t conversation; /* 0 empty */
@@ -26,7 +21,6 @@ struct mended {
     mend_lessons *lessons;
     mark *marks;             /* conversations of which something is known, direct-mapped */
     uint64_t requests, hits; /* requests of such conversations, and those where something was found */
-    unsigned char key[TENANT_KEY_BYTES];
 };
 
 static mended *mended_of(gateway *g)
@@ -42,7 +36,7 @@ static mended *mended_of(gateway *g)
         m->lessons = mend_lessons_new(&m->arena, LESSON_MODELS);
         m->marks = calloc(CONVERSATIONS, sizeof *m->marks);
     }
-    if (!m->known || !m->lessons || !m->marks || RAND_bytes(m->key, sizeof m->key) != 1) {
+    if (!m->known || !m->lessons || !m->marks) {
         sys_arena_done(&m->arena);
         free(m->marks);
         free(m);
@@ -56,25 +50,9 @@ void mended_free(mended *m)
 {
     if (!m)
         return;
-    OPENSSL_cleanse(m->key, sizeof m->key);
     sys_arena_done(&m->arena);
     free(m->marks);
     free(m);
-}
-
-/* The client's credential, keyed: whoever has another one gets another number. */
-static uint64_t tenant_of(const mended *m, const exchange *x)
-{
-    unsigned char out[EVP_MAX_MD_SIZE];
-    unsigned n = 0;
-    uint64_t ret = 0;
-    daruma_arena *a = x->c->arena;
-    daruma_buf all = buf_in(a);
-    head_credentials(&x->c->head, &all);
-    if (all.full || !HMAC(EVP_sha256(), m->key, sizeof m->key, (const unsigned char *)all.p, all.n, out, &n))
-        return x->credential;
-    memcpy(&ret, out, sizeof ret);
-    return ret;
 }
 
 /* NULL when there is none, and `make` does not make one. */
@@ -121,7 +99,7 @@ void heal_known(exchange *x)
     mend_report done = {0}, taught = {0};
     if (known) {
         m->requests++;
-        done = mend_known_apply(m->known, tenant_of(m, x), &h->m.c);
+        done = mend_known_apply(m->known, exchange_tenant(x), &h->m.c);
         m->hits += mend_did(&done);
     }
     if (lessons)
@@ -160,7 +138,7 @@ void heal_worked(exchange *x, int64_t input_tokens)
     if ((h->m.shortened || h->known) && h->read && x->scan.conversation) {
         convo before;
         if (h->d->read(h->from, x->c->arena, &before) == DARUMA_OK) {
-            mend_known_learn(m->known, tenant_of(m, x), &before, &h->m.c);
+            mend_known_learn(m->known, exchange_tenant(x), &before, &h->m.c);
             mark_of(m, x, true)->compressed = true;
         }
     }

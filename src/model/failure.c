@@ -35,6 +35,14 @@ static const struct {
 #undef X
 };
 
+static const struct {
+    const char *name, *words;
+} circles[] = {
+#define X(sym, name, words) {name, words},
+    DARUMA_CIRCLE_MAP(X)
+#undef X
+};
+
 static const char *const outcomes[] = {
 #define X(sym, name) name,
     DARUMA_OUTCOME_MAP(X)
@@ -120,4 +128,14 @@ const char *daruma_remedy_words(daruma_remedy_kind r)
 const char *daruma_outcome_name(daruma_outcome o)
 {
     return outcomes[o];
+}
+
+const char *daruma_circle_name(daruma_circle c)
+{
+    return circles[c].name;
+}
+
+const char *daruma_circle_words(daruma_circle c)
+{
+    return circles[c].words;
 }

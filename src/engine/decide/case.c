@@ -282,6 +282,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
     if (c->shrinks < c->policy->mend.max_compress_retries)
         has |= DARUMA_NEED_SHRINK;
+    if (c->enforced)
+        has |= DARUMA_NEED_ENFORCE;
     if (to < 0)
         return has;
     if (!c->spoiled[to] && c->calls[to] < tries(c, g->kind))

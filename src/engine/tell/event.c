@@ -80,6 +80,16 @@ static void write_mending(const daruma_event *e, daruma_buf *out)
     put_text(out, "compression_error", e->mend_error);
 }
 
+static void write_verdict(const daruma_verdict *v, daruma_buf *out)
+{
+    put_word(out, "circle", daruma_circle_name(v->circle));
+    put_number(out, "sure", v->sure);
+    put_number(out, "period", v->period);
+    put_number(out, "times", v->times);
+    put_number(out, "first_step", v->first);
+    put_number(out, "step", v->step);
+}
+
 void daruma_event_write(const daruma_event *e, daruma_buf *out)
 {
     BUF_LIT(out, "{\"event\":");
@@ -115,6 +125,10 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     put_number(out, "took_ms", e->took);
     put_text(out, "reason", e->reason);
     write_mending(e, out);
+    put_text(out, "tool", e->tool);
+    if (e->verdict)
+        write_verdict(e->verdict, out);
+    put_number(out, "level", e->level);
     BUF_LIT(out, "}\n");
 }
 
