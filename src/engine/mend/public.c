@@ -56,7 +56,7 @@ size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_fail
     if (!m || (mending_begin(m, r, f, window) != MENDING_ASKS))
         return 0;
     for (size_t i = 0; i < m->nquestions && i < max; i++)
-        out[i] = (daruma_question){m->questions[i].system, m->questions[i].user, m->answer_tokens};
+        out[i] = (daruma_question){m->questions[i].system, m->questions[i].user, m->answer_tokens, 0};
     return m->nquestions;
 }
 
@@ -75,4 +75,9 @@ int64_t daruma_convo_tokens(const daruma_convo *c)
 daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut)
 {
     return json_repair(broken, a, cut);
+}
+
+bool daruma_schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)
+{
+    return schema_fits(schema, value, why);
 }
