@@ -1,8 +1,7 @@
 // A conversation or a request that a provider refuses is mended, and what was learned is known the next time.
 import assert from "node:assert/strict";
-import { question, names } from "./net.mjs";
-import { holds } from "./wire.mjs";
-import { body, every, own, paired, tokens, whole } from "./wires.mjs";
+import { names } from "./net.mjs";
+import { body, both, every, own, paired, reply, tokens, whole } from "./wires.mjs";
 
 /* ---- the conversation ---- */
 
@@ -12,13 +11,13 @@ every((name, d, w) => {
   for (let i = 0; i < 6; i++) turns.push({ call: `call_${i}` }, { result: `call_${i}`, text: long(i) });
   const told = (c) => name === "responses" && (c.models.find((m) => m.name === d.own).window = 6000); // its words have no numbers
   const asked = name === "responses" ? 1 : 2; // what is configured, nobody has to refuse first
-  const overflow = (window) => (q, res) => (tokens(q) > window ? w.overflow(res, window, tokens(q)) : w.answer(res, "done"));
+  const overflow = (window) => (q, res) => (tokens(q) > window ? w.overflow(res, window, tokens(q)) : reply(w, q, res, "done"));
 
-  holds(`heal ${name}: a history that is too long is masked, once for all its turns`, {
+  both(name, `a history that is too long is masked, once for all its turns`, {
     config: told,
-    async run(pair) {
+    async run(pair, ask) {
       pair.own.answer = overflow(6000);
-      const r = await question(pair, d, own(d, w, turns));
+      const r = await ask(own(d, w, turns));
       assert.equal(r.status, 200, r.text);
       assert.equal(r.said, "done");
       assert.equal(r.outcome, asked === 1 ? "ok" : "recovered");
@@ -30,7 +29,7 @@ every((name, d, w) => {
       for (let i = 0; i < 6; i++) for (const kept of [`HEAD-${i}`, `TAIL-${i}`]) assert.ok(text.includes(kept), `${kept} is lost`);
       assert.ok(text.includes(long(5).slice(0, 3000)), "the newest result was touched");
       const next = [...turns, { text: "done" }, { user: "and now?" }];
-      const second = await question(pair, d, own(d, w, next));
+      const second = await ask(own(d, w, next));
       assert.equal(second.said, "done");
       assert.equal(pair.own.seen.length, asked + 1, "it overflowed again");
       assert.deepEqual(w.messages(body(pair.own.seen.at(-1))).slice(0, w.messages(sent).length), w.messages(sent), "the same turn came out with other bytes");
@@ -41,13 +40,13 @@ every((name, d, w) => {
     },
   });
 
-  holds(`heal ${name}: tenants share nothing`, {
+  both(name, `tenants share nothing`, {
     config: (c) => (told(c), c.providers.forEach((p) => delete p.keys)),
-    async run(pair) {
+    async run(pair, ask) {
       pair.own.answer = overflow(6000);
       const key = (k) => ({ openai: { authorization: `Bearer ${k}` }, responses: { authorization: `Bearer ${k}` }, anthropic: { "x-api-key": k }, gemini: { "x-goog-api-key": k } })[name];
-      await question(pair, d, { ...own(d, w, turns), headers: key("k-first") });
-      const other = await question(pair, d, { ...own(d, w, turns), headers: key("k-second") });
+      await ask({ ...own(d, w, turns), headers: key("k-first") });
+      const other = await ask({ ...own(d, w, turns), headers: key("k-second") });
       assert.equal(other.said, "done");
       const known = (await pair.status()).known_compressions;
       assert.equal(known.looked_up + known.requests_hit, 0, "the second tenant profited from the first");
@@ -55,10 +54,10 @@ every((name, d, w) => {
     },
   });
 
-  holds(`heal ${name}: input and output cap together are too much: the cap is lowered`, {
-    async run(pair) {
-      pair.own.answer = (q, res) => (w.cap(body(q)) + 1096 > 8192 ? w.refuse(res, w.overflowCap, { code: "context_length_exceeded" }) : w.answer(res, "fits"));
-      const r = await question(pair, d, own(d, w, [{ user: "x" }], w.capped(8000)));
+  both(name, `input and output cap together are too much: the cap is lowered`, {
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => (w.cap(body(q)) + 1096 > 8192 ? w.refuse(res, w.overflowCap, { code: "context_length_exceeded" }) : reply(w, q, res, "fits"));
+      const r = await ask(own(d, w, [{ user: "x" }], w.capped(8000)));
       assert.equal(r.said, "fits", r.text);
       assert.equal(pair.own.seen.length, 2);
       const cap = w.cap(body(pair.own.seen[1]));
@@ -66,16 +65,16 @@ every((name, d, w) => {
     },
   });
 
-  holds(`heal ${name}: large observations are summarised by a model when masking is not enough`, {
-    async run(pair) {
+  both(name, `large observations are summarised by a model when masking is not enough`, {
+    async run(pair, ask) {
       const few = [{ user: "find it" }, { call: "c1" }, { result: "c1", text: long(1).repeat(6) }];
       let asked = 0;
       pair.own.answer = (q, res) => {
         const text = q.body.toString();
-        if (/summar/i.test(text) && !/tool_use_id|call_id|functionResponse/.test(text)) return asked++, w.answer(res, "SUMMARY id=order-1-7f3a9c");
-        return tokens(q) > 500 ? w.overflow(res, 500, tokens(q)) : w.answer(res, "done");
+        if (/summar/i.test(text) && !/tool_use_id|call_id|functionResponse/.test(text)) return asked++, reply(w, q, res, "SUMMARY id=order-1-7f3a9c");
+        return tokens(q) > 500 ? w.overflow(res, 500, tokens(q)) : reply(w, q, res, "done");
       };
-      const r = await question(pair, d, own(d, w, few));
+      const r = await ask(own(d, w, few));
       assert.equal(r.said, "done", r.text);
       assert.equal(asked, 1, "no model was asked");
       assert.equal(r.headers["x-daruma-remedies"], "summarise_observations");
@@ -88,11 +87,11 @@ every((name, d, w) => {
     ["a call without result", [{ user: "go" }, { call: "call_a" }, { user: "still there?" }]],
     ["a result without call", [{ user: "go" }, { result: "call_lost", text: "the answer is 42" }, { user: "still there?" }]],
   ])
-    holds(`heal ${name}: ${what} is mended`, {
-      async run(pair) {
+    both(name, `${what} is mended`, {
+      async run(pair, ask) {
         const words = what.startsWith("a call") ? w.orphan : w.stray;
-        pair.own.answer = (q, res) => (whole(w, body(q)) ? w.answer(res, "ok") : w.refuse(res, words));
-        const r = await question(pair, d, own(d, w, broken));
+        pair.own.answer = (q, res) => (whole(w, body(q)) ? reply(w, q, res, "ok") : w.refuse(res, words));
+        const r = await ask(own(d, w, broken));
         assert.equal(r.said, "ok", r.text);
         assert.equal(pair.own.seen.length, 2);
         assert.match(r.headers["x-daruma-remedies"], /repair_history/);
@@ -105,8 +104,8 @@ every((name, d, w) => {
 
   /* ---- the request ---- */
 
-  holds(`heal ${name}: a parameter that is not accepted is changed, and known the next time`, {
-    async run(pair) {
+  both(name, `a parameter that is not accepted is changed, and known the next time`, {
+    async run(pair, ask) {
       const hot = "temperature: must be less than or equal to 1";
       const [bad, words, more, path] = {
         openai: [(b) => "max_tokens" in b, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", { param: "max_tokens", code: "unsupported_parameter" }, "max_tokens"],
@@ -114,24 +113,24 @@ every((name, d, w) => {
         anthropic: [(b) => b.temperature > 1, "temperature: range: 0..1", {}, "temperature"],
         gemini: [(b) => b.generationConfig?.temperature > 1, hot, {}, "temperature"],
       }[name];
-      pair.own.answer = (q, res) => (bad(body(q)) ? w.refuse(res, words, more) : w.answer(res, "ok"));
+      pair.own.answer = (q, res) => (bad(body(q)) ? w.refuse(res, words, more) : reply(w, q, res, "ok"));
       const settings = name === "gemini" ? { generationConfig: { maxOutputTokens: 77, temperature: 1.5 } } : { ...w.capped(77), temperature: 1.5 };
-      const ask = () => question(pair, d, own(d, w, [{ user: "hello" }], settings));
-      const r = await ask();
+      const once = () => ask(own(d, w, [{ user: "hello" }], settings));
+      const r = await once();
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       assert.match(r.headers["x-daruma-remedies"], /mend_parameter/);
       assert.equal(w.cap(body(pair.own.seen[1])), 77);
-      await ask();
+      await once();
       assert.equal(pair.own.seen.length, 3, "it was not learned");
       assert.match(JSON.stringify(await pair.status()), new RegExp(`"path":"[^"]*${path}"`));
     },
   });
 
-  holds(`heal ${name}: an output cap beyond the model's is clamped`, {
-    async run(pair) {
-      pair.own.answer = (q, res) => (w.cap(body(q)) > w.most ? w.refuse(res, w.overCap, { param: "max_tokens", code: "invalid_value" }) : w.answer(res, "ok"));
-      const r = await question(pair, d, own(d, w, [{ user: "hello" }], w.capped(100000)));
+  both(name, `an output cap beyond the model's is clamped`, {
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => (w.cap(body(q)) > w.most ? w.refuse(res, w.overCap, { param: "max_tokens", code: "invalid_value" }) : reply(w, q, res, "ok"));
+      const r = await ask(own(d, w, [{ user: "hello" }], w.capped(100000)));
       assert.equal(r.said, "ok", r.text);
       assert.equal(w.cap(body(pair.own.seen[1])), w.most);
     },

@@ -2,23 +2,23 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, every, json, own, paired, sse, tokens, whole } from "./wires.mjs";
+import { body, both, every, json, own, paired, reply, sse, tokens, whole } from "./wires.mjs";
 
 const window = (d, n) => (c) => (c.models.find((m) => m.name === d.own).window = n);
 const long = (n) => `HEAD-${n} ${"lorem ipsum dolor sit amet ".repeat(300)} TAIL-${n}`;
 const results = (n) => [{ user: "find it" }, ...Array.from({ length: n }, (_, i) => [{ call: `call_${i}` }, { result: `call_${i}`, text: long(i) }]).flat()];
 
 every((name, d, w) => {
-  const refuses = (bad, words, more) => (q, res) => (bad(body(q)) ? w.refuse(res, words, more) : w.answer(res, "ok"));
+  const refuses = (bad, words, more) => (q, res) => (bad(body(q)) ? w.refuse(res, words, more) : reply(w, q, res, "ok"));
   const remedies = (r, what) => assert.match(r.headers["x-daruma-remedies"] ?? "", what);
 
   /* ---- schemas ---- */
 
-  holds(`heal ${name}: a keyword that the provider refuses in a tool's schema is lowered`, {
-    async run(pair) {
+  both(name, `a keyword that the provider refuses in a tool's schema is lowered`, {
+    async run(pair, ask) {
       const schema = { type: "object", properties: { city: { type: "string", pattern: "^[A-Z]", description: "a city" } }, required: ["city"] };
       pair.own.answer = refuses((b) => JSON.stringify(w.schemaOf(b)).includes('"pattern"'), w.refuseSchema("pattern"), { param: "tools[0].function.parameters", code: "invalid_function_parameters" });
-      const r = await question(pair, d, own(d, w, [{ user: "go" }], { tools: w.tools(schema) }));
+      const r = await ask(own(d, w, [{ user: "go" }], { tools: w.tools(schema) }));
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       remedies(r, /lower_schema|mend_parameter/);
@@ -26,22 +26,22 @@ every((name, d, w) => {
     },
   });
 
-  holds(`heal ${name}: a response format that is refused becomes a simpler one`, {
-    async run(pair) {
+  both(name, `a response format that is refused becomes a simpler one`, {
+    async run(pair, ask) {
       pair.own.answer = (q, res) => {
         const kind = w.formatOf(body(q));
-        if (kind === "text") w.answer(res, '{"city": "Oslo"}');
+        if (kind === "text") reply(w, q, res, '{"city": "Oslo"}');
         else w.refuse(res, w.refuseFormat(kind), { param: name === "responses" ? "text.format" : "response_format" });
       };
       const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
       const format = w.format(schema);
-      const r = await question(pair, d, own(d, w, [{ user: "where?" }], format));
+      const r = await ask(own(d, w, [{ user: "where?" }], format));
       assert.equal(r.said, '{"city": "Oslo"}', r.text);
       const ladder = pair.own.seen.map((q) => w.formatOf(body(q)));
       assert.deepEqual(ladder, name === "anthropic" ? ["json_schema", "text"] : ["json_schema", "json_object", "text"]);
       assert.match(pair.own.seen.at(-1).body.toString(), /city/, "the model is not told what is wanted");
       const before = pair.own.seen.length;
-      const next = await question(pair, d, own(d, w, [{ user: "and where now?" }], format));
+      const next = await ask(own(d, w, [{ user: "and where now?" }], format));
       assert.equal(next.said, '{"city": "Oslo"}', next.text);
       assert.equal(pair.own.seen.length, before + 1, "it was not learned");
     },
@@ -50,13 +50,13 @@ every((name, d, w) => {
   /* ---- messages ---- */
 
   const empties = { openai: ["messages[1]: assistant message must not be empty: content or tool_calls must be set", { param: "messages[1].content" }], responses: ["Invalid 'input[1].content': the content must be non-empty.", { param: "input[1].content" }], anthropic: ["messages.1: all messages must have non-empty content except for the optional final assistant message", {}], gemini: ["Unable to submit request because it must include at least one parts field, which describes the prompt input.", {}] };
-  holds(`heal ${name}: a message without content is mended`, {
-    async run(pair) {
+  both(name, `a message without content is mended`, {
+    async run(pair, ask) {
       const [words, more] = empties[name];
       const empty = (b) => w.messages(b).some((m) => (name === "gemini" ? !m.parts.length || m.parts.every((p) => p.text === "") : m.content === ""));
       pair.own.answer = refuses(empty, words, more);
       const history = [w.user("hello"), w.assistant(""), w.user("still there?")];
-      const r = await question(pair, d, { model: d.own, more: { [w.key]: history } });
+      const r = await ask({ model: d.own, more: { [w.key]: history } });
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       remedies(r, /mend_messages/);
@@ -66,23 +66,23 @@ every((name, d, w) => {
   });
 
   if (name !== "responses")
-    holds(`heal ${name}: roles that do not alternate are mended`, {
-      async run(pair) {
+    both(name, `roles that do not alternate are mended`, {
+      async run(pair, ask) {
         const role = (m) => m.role;
         const twice = (b) => w.messages(b).some((m, i, all) => i && role(m) === role(all[i - 1]));
         pair.own.answer = refuses(twice, name === "gemini" ? "Please ensure that multiturn requests alternate between user and model." : "messages: roles must alternate between \"user\" and \"assistant\", but found multiple \"user\" roles in a row");
-        const r = await question(pair, d, { model: d.own, more: { [w.key]: [w.user("first words"), w.user("second words"), w.assistant("yes"), w.user("third words")] } });
+        const r = await ask({ model: d.own, more: { [w.key]: [w.user("first words"), w.user("second words"), w.assistant("yes"), w.user("third words")] } });
         assert.equal(r.said, "ok", r.text);
         assert.equal(pair.own.seen.length, 2);
         for (const said of ["first words", "second words", "yes", "third words"]) assert.ok(pair.own.seen[1].body.includes(said), said);
       },
     });
 
-  holds(`heal ${name}: a begun answer that the model does not take becomes a turn of the history`, {
-    async run(pair) {
+  both(name, `a begun answer that the model does not take becomes a turn of the history`, {
+    async run(pair, ask) {
       const last = (b) => ["assistant", "model"].includes(w.messages(b).at(-1).role);
       pair.own.answer = refuses(last, { openai: "The last message must be a user message: assistant prefill is not supported.", responses: "The last message must be a user message: assistant prefill is not supported.", anthropic: "This model does not support assistant message prefill. The conversation must end with a user message.", gemini: "Please ensure that multiturn requests alternate between user and model, and end with a user turn." }[name]);
-      const r = await question(pair, d, { model: d.own, more: { [w.key]: [w.user("count"), w.assistant("one, two,")] } });
+      const r = await ask({ model: d.own, more: { [w.key]: [w.user("count"), w.assistant("one, two,")] } });
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       assert.ok(pair.own.seen[1].body.includes("one, two,"));
@@ -95,13 +95,13 @@ every((name, d, w) => {
     responses: [{ type: "reasoning", id: "rs_1", summary: [], encrypted_content: "c3RhbGU=" }, (b) => b.input.some((i) => i.type === "reasoning"), "The encrypted content c3Rh... could not be verified.", { code: "invalid_encrypted_content", param: "input[1].encrypted_content" }],
   }[name];
   if (sealed)
-    holds(`heal ${name}: thinking that is stale goes whole`, {
-      async run(pair) {
+    both(name, `thinking that is stale goes whole`, {
+      async run(pair, ask) {
         const [turn, stale, words, more] = sealed;
         pair.own.answer = refuses(stale, words, more);
         const result = name === "gemini" ? [{ role: "user", parts: [{ functionResponse: { id: "call_1", name: "look", response: { output: "seen" } } }] }, w.assistant("I see")] : [];
         const history = [w.user("hello"), turn, ...(name === "responses" ? [w.assistant("yes")] : []), ...result, w.user("still there?")];
-        const r = await question(pair, d, { model: d.own, more: { [w.key]: history } });
+        const r = await ask({ model: d.own, more: { [w.key]: history } });
         assert.equal(r.said, "ok", r.text);
         assert.equal(pair.own.seen.length, 2);
         assert.ok(pair.own.seen[1].body.includes("yes"));
@@ -110,13 +110,13 @@ every((name, d, w) => {
 
   /* ---- sizes ---- */
 
-  holds(`heal ${name}: a body that is too large loses its oldest images first`, {
-    async run(pair) {
+  both(name, `a body that is too large loses its oldest images first`, {
+    async run(pair, ask) {
       const png = (n) => Buffer.from(String(n).repeat(30000)).toString("base64");
       const history = [w.image("the first", png(1)), w.assistant("seen"), w.image("the second", png(2)), w.assistant("seen"), w.image("the third", png(3))];
       const most = 100000;
-      pair.own.answer = (q, res) => (q.body.length > most ? json(res, 413, { error: { message: `Request payload size exceeds the limit: ${most} bytes.`, type: "request_too_large", code: 413, status: "INVALID_ARGUMENT" } }) : w.answer(res, "ok"));
-      const r = await question(pair, d, { model: d.own, more: { [w.key]: history } });
+      pair.own.answer = (q, res) => (q.body.length > most ? json(res, 413, { error: { message: `Request payload size exceeds the limit: ${most} bytes.`, type: "request_too_large", code: 413, status: "INVALID_ARGUMENT" } }) : reply(w, q, res, "ok"));
+      const r = await ask({ model: d.own, more: { [w.key]: history } });
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       remedies(r, /shrink_request/);
@@ -127,11 +127,11 @@ every((name, d, w) => {
   });
 
   for (const status of [400, 413])
-    holds(`heal ${name}: a ${status} without a word means the window when the request nearly fills it`, {
+    both(name, `a ${status} without a word means the window when the request nearly fills it`, {
       config: window(d, 14000),
-      async run(pair) {
-        pair.own.answer = (q, res) => (tokens(q) > 8000 ? res.writeHead(status).end() : w.answer(res, "ok"));
-        const r = await question(pair, d, own(d, w, results(6)));
+      async run(pair, ask) {
+        pair.own.answer = (q, res) => (tokens(q) > 8000 ? res.writeHead(status).end() : reply(w, q, res, "ok"));
+        const r = await ask(own(d, w, results(6)));
         assert.equal(r.said, "ok", r.text);
         remedies(r, /mask_tool_output/);
         paired(w, body(pair.own.seen.at(-1)));
@@ -201,11 +201,11 @@ every((name, d, w) => {
 
   /* ---- history ---- */
 
-  holds(`heal ${name}: with orphans: prune a call without result goes, and the model is told`, {
+  both(name, `with orphans: prune a call without result goes, and the model is told`, {
     config: (c) => (c.recovery.orphans = "prune"),
-    async run(pair) {
-      pair.own.answer = (q, res) => (whole(w, body(q)) ? w.answer(res, "ok") : w.refuse(res, w.orphan));
-      const r = await question(pair, d, own(d, w, [{ user: "go" }, { call: "call_a" }, { user: "still there?" }]));
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => (whole(w, body(q)) ? reply(w, q, res, "ok") : w.refuse(res, w.orphan));
+      const r = await ask(own(d, w, [{ user: "go" }, { call: "call_a" }, { user: "still there?" }]));
       assert.equal(r.said, "ok", r.text);
       assert.equal(pair.own.seen.length, 2);
       const sent = body(pair.own.seen[1]);

@@ -1,7 +1,8 @@
 // How each dialect says things: an answer, a stream in pieces, a refusal; and how its histories look. The provider is
 // the test's own: it refuses as the real ones do and keeps every request, so that the mended one can be looked at.
 import assert from "node:assert/strict";
-import { dialects } from "./net.mjs";
+import { dialects, question } from "./net.mjs";
+import { holds } from "./wire.mjs";
 
 export const json = (res, status, o) => res.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(o));
 export const sse = (res, ...chunks) => {
@@ -250,3 +251,25 @@ export const paired = (w, b) => assert.deepEqual([...w.callIds(b)].sort(), [...w
 export const whole = (w, b) => JSON.stringify([...w.callIds(b)].sort()) === JSON.stringify([...w.resultIds(b)].sort());
 export const parsed = (calls) => calls.map(([id, n, a]) => [id, n, JSON.parse(a)]);
 export const object = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } }, required: ["city"] };
+
+// Whether a stream was asked for; and an answer as it was asked for.
+export const streams = (q) => /:streamGenerate/.test(q.url) || body(q).stream === true;
+export const reply = (w, q, res, text, calls = []) => {
+  if (!streams(q)) return w.answer(res, text, calls.map(([id, n, a]) => [id, n, w.toolArgs(a)]));
+  sse(res, w.opening(), text && w.piece(text), ...calls.map(([id, n, a], i) => w.called(i, id, n, JSON.stringify(a))), calls.length ? w.closingCalls() : w.closing()).end();
+};
+
+// Holds for whole answers and for streams: `ask` asks in the way at hand, and a stream never ends without saying how.
+export function both(name, what, s) {
+  const d = dialects[name];
+  for (const stream of [false, true])
+    holds(`heal ${name}${stream ? " stream" : ""}: ${what}`, {
+      ...s,
+      run: (pair) =>
+        s.run(pair, async (o) => {
+          const r = await question(pair, d, { ...o, stream });
+          if (r.events) assert.ok(d.ended(r.events) !== d.failed(r.events), `the stream ends in the air: ${r.text}`);
+          return r;
+        }, stream),
+    });
+}
