@@ -1,7 +1,7 @@
 /* steer.c - what the model is told about how it goes on. Nothing of the history is changed for it: providers' caches
  * keep hitting, and on the next turn it is gone by itself, since clients never saw it. */
 #include "engine/mend/history.h"
-#include "engine/mend/said.h"
+#include "engine/mend/value.h"
 #include "base/str.h"
 
 bool mend_notice(convo *c, daruma_str text, mend_report *rep)
