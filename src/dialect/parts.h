@@ -51,8 +51,8 @@ static inline bool key_is(daruma_str raw, daruma_str name)
 {
     if (raw.n <= name.n)
         return raw.n == name.n && memcmp(raw.p, name.p, name.n) == 0;
-    if (raw.p[0] != name.p[0] && raw.p[0] != '\\')
-        return false;
+    if (!name.n || (raw.p[0] != name.p[0] && raw.p[0] != '\\'))
+        return false; /* nothing that is escaped is empty */
     return memchr(raw.p, '\\', raw.n) && json_raw_eq(raw, name);
 }
 /* Is a member's name this camelCase one, or the same in snake_case? Google takes both. */
