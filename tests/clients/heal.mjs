@@ -1,6 +1,7 @@
 // What was sent and what came back is mended: conversations, parameters, tool calls, streams that break off.
 import "./heal_history.mjs";
 import "./heal_request.mjs";
+import "./heal_shrink.mjs";
 import "./heal_answer.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";

@@ -252,6 +252,13 @@ export const whole = (w, b) => JSON.stringify([...w.callIds(b)].sort()) === JSON
 export const parsed = (calls) => calls.map(([id, n, a]) => [id, n, JSON.parse(a)]);
 export const object = { type: "object", properties: { city: { type: "string" }, days: { type: "integer" } }, required: ["city"] };
 
+// One turn with several calls, and their results: [id, text] each.
+export const batch = (name, results) => {
+  const w = wires[name], calls = w.history(results.map(([id]) => ({ call: id }))), texts = w.history(results.map(([result, text]) => ({ result, text })));
+  const merged = (list) => [list.reduce((a, b) => Object.fromEntries(Object.entries(a).map(([k, v]) => [k, Array.isArray(v) ? [...v, ...b[k]] : v])))];
+  return name === "responses" ? [...calls, ...texts] : [...merged(calls), ...(name === "openai" ? texts : merged(texts))];
+};
+
 // Whether a stream was asked for; and an answer as it was asked for.
 export const streams = (q) => /:streamGenerate/.test(q.url) || body(q).stream === true;
 export const reply = (w, q, res, text, calls = []) => {
