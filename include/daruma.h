@@ -553,6 +553,7 @@ typedef struct daruma_watch_policy {
     uint32_t message_chars;      /* a message is cut to */
     bool by_tool;                /* one success resets whatever failed under that key (E-F4), not what it was about */
     bool decays;                 /* a success gives one of the total back */
+    bool hides_last;             /* the failure that led to escalation is not shown to the model (E-F5, E-W5) */
     bool escapes;                /* text of tools cannot end the block it stands in (E-T8) */
     const daruma_tool_row *rows; /* the profile's own judgement; NULL: daruma's */
     size_t nrows;
@@ -810,6 +811,7 @@ typedef struct daruma_tool_failure {
     daruma_str tool;
     daruma_tool_kind kind;
     daruma_str message;    /* what matters of it: no stack trace, no noise, one line, cut */
+    daruma_str whole;      /* as the tool gave it, without secrets and colours; empty in a tracker */
     daruma_str suggestion; /* what to do about such a failure; may be empty */
     int64_t wall;          /* unix seconds, 0 unknown */
     uint64_t signature;    /* same tool, kind and message but for numbers and names: the same failure */

@@ -204,4 +204,20 @@
 #define PARTIAL_RESULT_BYTES_MAX 300 /* of each */
 #define PARTIAL_WORDS_BYTES_MAX  800 /* of the model's last words */
 
+#define TOOL_FACTS_LEVELS_MAX     4     /* of a result's JSON that are looked into for what failed */
+#define TOOL_FACTS_MEMBERS_MAX    64    /* of one object there; envelopes of tools have under 20 */
+#define TOOL_FACTS_ELEMENTS_MAX   4     /* of one list there: the first errors, the first parts of a text */
+#define TOOL_COMPLAINT_BYTES_MAX  300   /* a longer line is no complaint of a program about itself */
+#define TOOL_COMPLAINTS_BYTES_MAX 4000  /* a longer text that begins with "Error" is a document about errors */
+#define TOOL_TEXT_HEAD_BYTES      8192  /* of a failed tool's output that is read, from its beginning */
+#define TOOL_TEXT_TAIL_BYTES      24576 /* and from its end, where traces end */
+#define TOOL_TEXT_LINES_MAX       4096  /* of it that are looked at */
+#define TOOL_LINE_BYTES_MAX       2048  /* of the one line that matters */
+#define TOOL_WHOLE_BYTES_MAX      16384 /* of a failed tool's output in its full form; beyond it nobody reads */
+#define TRACKED_FAILURES_MAX      32    /* kept of one agent, so that 10 in all and what followed are there */
+#define TRACKED_TEXT_BYTES_MAX    6144  /* of their tools and messages together */
+#define TRACKED_ROWS_MAX          16    /* signatures, and tools, that are counted at a time */
+#define TRACKED_ARGS_MAX          8     /* arguments of a failed call that it is known again by */
+#define TRACKED_NAME_BYTES_MAX    64    /* of a tool or an agent, as its failures are told */
+
 #endif

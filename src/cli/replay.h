@@ -5,7 +5,7 @@
 #include "dialect/dialect.h"
 
 enum {
-    REPLAY_STEPS_MAX = 256, /* lines of an upstream block */
+    REPLAY_STEPS_MAX = 256, /* lines of an upstream or steps block */
     REPLAY_FILE_BYTES_MAX = 1 << 20,
     REPLAY_LOG_BYTES_MAX = 1 << 20,
     REPLAY_MODEL_MAX = 32,        /* answers of a scene's model */
@@ -13,7 +13,7 @@ enum {
     REPLAY_TURNS_MAX = 10000,     /* admissions of one scene: more is a bug of ours */
 };
 
-/* One line of an upstream block. */
+/* One line of an upstream or steps block. */
 typedef struct replay_step {
     int line;
     uint32_t times;        /* how often it is still to happen */
@@ -41,8 +41,13 @@ typedef struct replay_scene {
     size_t nmodel;
     replay_step steps[REPLAY_STEPS_MAX];
     size_t nsteps;
-    daruma_str expect; /* the log as the file has it */
-    int expect_line;   /* of its first line */
+    bool agent;              /* the lines are steps of an agent */
+    daruma_watch_mode watch; /* what may be done about circles */
+    daruma_str key;          /* failures count under it; empty: under the tool */
+    bool messages, notices;  /* the log has what failed in words; the notices to the model */
+    bool counts;             /* the log has the counters behind each failure */
+    daruma_str expect;       /* the log as the file has it */
+    int expect_line;         /* of its first line */
 } replay_scene;
 
 /* Walks the scenes of a file. */
@@ -61,6 +66,9 @@ bool replay_next(replay_reader *r, replay_scene *ret);
 bool replay_word(daruma_str *rest, daruma_str *name, daruma_str *value);
 /* A duration "2s", "500ms", or plain milliseconds; -1 when it is none. */
 daruma_ms replay_duration(daruma_str s);
+
+/* "{{3000 x}}" is 3,000 times x, and "{n}" is `n` when that is not 0. Lives in `a`. */
+daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a);
 
 /* Runs a scene and writes its log. False when it cannot be run; then `why` says so. */
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256]);

@@ -1,5 +1,6 @@
 /* replay_read.c - reads scenario files: prose is skipped, fenced blocks are the scene. */
 #include "cli/replay.h"
+#include "base/buf.h"
 #include "base/date.h"
 #include "base/str.h"
 #include <stdio.h>
@@ -34,6 +35,34 @@ bool replay_word(daruma_str *rest, daruma_str *name, daruma_str *value)
     *value = str_cut(rest, ' ');
     *name = str_cut(value, '=');
     return true;
+}
+
+daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a)
+{
+    daruma_buf out = buf_in(a);
+    size_t at;
+    if (str_findch(text, '{') == STR_NONE)
+        return text;
+    while ((at = str_findch(text, '{')) != STR_NONE) {
+        daruma_str rest = str_from(text, at);
+        int64_t times = 0;
+        buf_put(&out, str_sub(text, 0, at));
+        size_t used = str_starts(rest, S("{{")) ? str_scan_int(str_from(rest, 2), &times) : 0;
+        size_t end = str_find(rest, S("}}"));
+        if (used && end != STR_NONE && end > used + 3 && times <= REPLAY_FILE_BYTES_MAX) {
+            for (int64_t i = 0; i < times; i++)
+                buf_put(&out, str_sub(rest, used + 3, end - used - 3));
+            text = str_from(rest, end + 2);
+        } else if (n && str_starts(rest, S("{n}"))) {
+            buf_printf(&out, "%u", n);
+            text = str_from(rest, 3);
+        } else {
+            buf_putc(&out, '{');
+            text = str_from(rest, 1);
+        }
+    }
+    buf_put(&out, text);
+    return buf_str(&out);
 }
 
 /* ---- the policy block --------------------------------------------------------------- */
@@ -153,13 +182,61 @@ static bool read_mending(replay_reader *r, daruma_str name, daruma_str v, replay
     return true;
 }
 
+/* How an agent is watched, and what the log has of it; *known tells whether there is such a setting. */
+static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s, bool *known)
+{
+    static const daruma_str modes[] = {{"off", 3}, {"observe", 7}, {"guide", 5}, {"enforce", 7}};
+    daruma_watch_policy *w = &s->policy.watch;
+    const struct {
+        daruma_str name;
+        uint32_t *number;
+        bool *on;
+    } settings[] = {
+        {S("same_max"), &w->same_max, NULL},
+        {S("tool_max"), &w->tool_max, NULL},
+        {S("total_max"), &w->total_max, NULL},
+        {S("shown_max"), &w->shown_max, NULL},
+        {S("message_chars"), &w->message_chars, NULL},
+        {S("messages"), NULL, &s->messages},
+        {S("notices"), NULL, &s->notices},
+        {S("counts"), NULL, &s->counts},
+    };
+    *known = true;
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        int64_t n = 0;
+        if (!str_eq(name, settings[i].name))
+            continue;
+        if (settings[i].on)
+            return read_switch(r, v, settings[i].on);
+        bool good = read_number(r, v, &n);
+        *settings[i].number = (uint32_t)n;
+        return good;
+    }
+    if (str_eq(name, S("key"))) {
+        s->key = v;
+        return true;
+    }
+    if (str_eq(name, S("watch"))) {
+        for (int m = 0; m < 4; m++)
+            if (str_eq(v, modes[m])) {
+                s->watch = (daruma_watch_mode)m;
+                return true;
+            }
+        return wrong(r, "expected off, observe, guide or enforce, not", v);
+    }
+    *known = false;
+    return true;
+}
+
 static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s)
 {
     int64_t n = 0;
-    bool on = false, ok = false, mends = false;
+    bool on = false, ok = false, mends = false, watches = false;
     daruma_kind kind = daruma_kind_parse(name, &ok);
     if (!read_mending(r, name, v, s, &mends) || mends)
         return mends && r->why[0] == 0;
+    if (!read_watching(r, name, v, s, &watches) || watches)
+        return watches && r->why[0] == 0;
     if (str_eq(name, S("fields")))
         return read_switch(r, v, &s->fields);
     if (str_eq(name, S("sent")))
@@ -218,6 +295,17 @@ static bool read_policy_line(replay_reader *r, daruma_str line, replay_scene *s)
     return read_setting(r, str_trim(name), str_trim(line), s);
 }
 
+/* "3x " before a line: it happens three times. */
+static uint32_t read_times(daruma_str *line)
+{
+    int64_t times;
+    size_t used = str_scan_int(*line, &times);
+    if (!used || used + 1 >= line->n || line->p[used] != 'x' || line->p[used + 1] != ' ')
+        return 1;
+    *line = str_trim(str_from(*line, used + 1));
+    return times < 100000 ? (uint32_t)times : 100000;
+}
+
 /* [3x ][main/m-main[ k1]: ]429 retry-after=2 {...} */
 static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
@@ -226,13 +314,7 @@ static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *
         return true;
     if (s->nsteps == REPLAY_STEPS_MAX)
         return wrong(r, "an upstream block has at most 256 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = 1};
-    int64_t times;
-    size_t used = str_scan_int(line, &times);
-    if (used && used + 1 < line.n && line.p[used] == 'x' && line.p[used + 1] == ' ') {
-        step.times = times < 100000 ? (uint32_t)times : 100000;
-        line = str_trim(str_from(line, used + 1));
-    }
+    replay_step step = {.line = r->line, .times = read_times(&line)};
     size_t colon = str_find(line, S(": ")), slash = str_findch(line, '/'), brace = str_findch(line, '{');
     if (colon != STR_NONE && slash < colon && (brace == STR_NONE || colon < brace)) {
         daruma_str head = str_sub(line, 0, colon);
@@ -245,18 +327,30 @@ static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *
     return true;
 }
 
-typedef enum block { PROSE, POLICY, UPSTREAM, EXPECT, MODEL, REQUEST } block;
+/* [3x ]TOOL ARGUMENTS -> RESULT; replay_steps.c reads the rest of it */
+static bool read_agent_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    line = str_trim(line);
+    if (!line.n || line.p[0] == '#')
+        return true;
+    if (s->nsteps == REPLAY_STEPS_MAX)
+        return wrong(r, "a steps block has at most 256 lines", (daruma_str){0});
+    replay_step step = {.line = r->line, .times = read_times(&line)};
+    step.what = line;
+    s->steps[s->nsteps++] = step;
+    s->agent = true;
+    return true;
+}
+
+typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST } block;
 
 static bool block_named(replay_reader *r, daruma_str name, block *ret)
 {
     static const struct {
         daruma_str name;
         block block;
-    } blocks[] = {{{"policy", 6}, POLICY},
-                  {{"upstream", 8}, UPSTREAM},
-                  {{"expect", 6}, EXPECT},
-                  {{"model", 5}, MODEL},
-                  {{"request", 7}, REQUEST}};
+    } blocks[] = {{{"policy", 6}, POLICY}, {{"upstream", 8}, UPSTREAM}, {{"steps", 5}, STEPS},
+                  {{"expect", 6}, EXPECT}, {{"model", 5}, MODEL},       {{"request", 7}, REQUEST}};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
@@ -264,7 +358,8 @@ static bool block_named(replay_reader *r, daruma_str name, block *ret)
         }
     if (str_eq(name, S("tools")))
         return wrong(r, "this block is reserved for scenarios of agents:", name);
-    return wrong(r, "a block is policy, request, model, upstream or expect, not", name.n ? name : S("(nothing)"));
+    return wrong(r, "a block is policy, request, model, upstream, steps or expect, not",
+                 name.n ? name : S("(nothing)"));
 }
 
 static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
@@ -290,6 +385,8 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
 {
     daruma_str line, from = r->rest;
     int begun = r->line;
+    if (s->nsteps && (b == STEPS ? !s->agent : b == UPSTREAM && s->agent))
+        return wrong(r, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
     s->expect_line = b == EXPECT ? r->line + 1 : s->expect_line;
     while (read_line(r, &line)) {
         if (str_starts(line, S("```"))) {
@@ -303,6 +400,8 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
         if (b == POLICY && !read_policy_line(r, line, s))
             return false;
         if (b == UPSTREAM && !read_upstream_line(r, line, s))
+            return false;
+        if (b == STEPS && !read_agent_line(r, line, s))
             return false;
         if (b == MODEL && !read_model_line(r, line, s))
             return false;
@@ -320,7 +419,8 @@ bool replay_next(replay_reader *r, replay_scene *ret)
 {
     daruma_str line;
     bool begun = false;
-    *ret = (replay_scene){.file = r->file, .prefer = -1, .deadline = -1, .seed = 1, .safe_twice = true};
+    *ret = (replay_scene){
+        .file = r->file, .prefer = -1, .deadline = -1, .seed = 1, .safe_twice = true, .watch = DARUMA_WATCH_GUIDE};
     read_setting(r, S("profile"), S("default"), ret);
     while (read_line(r, &line)) {
         block b = PROSE;

@@ -1,6 +1,7 @@
 /* replay_run.c - a host without a network: it does what the engine says against a script, on a
  * clock that only moves when somebody waits, and writes down each step. */
 #include "cli/replay_mend.h"
+#include "cli/replay_steps.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -447,6 +448,8 @@ static bool play(run *r)
 
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
 {
+    if (s->agent)
+        return replay_steps_run(s, log, why);
     size_t bytes = daruma_ward_bytes(PLACES);
     char *ward = malloc(bytes), *room = malloc(ROOM_BYTES), *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
     bool ok = false;

@@ -4,7 +4,10 @@
  *     penguiflow          the wrapper around one step of its planner: compress once, else apologise or raise
  *     penguiflow-client   its LiteLLM client below that
  *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down
- *     swarm               fixed waits, prunes unfinished tool calls, answers with the error */
+ *     swarm               fixed waits, prunes unfinished tool calls, answers with the error
+ *     compact             shows failures of tools as short blocks, and hands over to a person after too many
+ *     adaptive            KB Labs' ADR-0005 and its code of January 2026: asks a model for a strategy, writes it down
+ *     adaptive-head       its code of April 2026: nudges, and stops at the second lap of three calls */
 #include "engine/decide/profiles.h"
 #include "base/limits.h"
 
@@ -191,6 +194,108 @@ static const daruma_text_row swarm_advice[] = {
     {ANY,                     "Please review the error and try again."},
 };
 
+/* ---- Compact Errors ------------------------------------------------------------------------- */
+
+/* E-F2, in its order: words anywhere in the text, so that "author" is a matter of credentials (E-W1). */
+static const daruma_tool_row compact_tools[] = {
+    {WORDS{"timeout", NULL},               DARUMA_TOOL_TIMEOUT_KIND,    "Try with a simpler query or smaller dataset"},
+    {WORDS{"auth", "401", NULL},           DARUMA_TOOL_AUTH_KIND,       "Check credentials or request human approval"},
+    {WORDS{"validation", "invalid", NULL}, DARUMA_TOOL_VALIDATION_KIND, "Check input format and required fields"},
+    {WORDS{"not found", "404", NULL},      DARUMA_TOOL_NOT_FOUND_KIND,  "Verify the resource exists or try alternative"},
+    {NULL,                                 DARUMA_TOOL_UNKNOWN_KIND,    NULL},
+};
+
+/* E-F4, E-F5, E-F9: three in a row of one tool or agent, ten in all, three shown; nothing decays, nothing is escaped,
+ * and the failure that led to the handover is not shown (E-W4, E-W5, E-W7). */
+#define COMPACT_WATCHES                                                                                                \
+    {                                                                                                                  \
+        .same_max = 3, .total_max = 10, .shown_max = 3, .message_chars = 200, .by_tool = true, .hides_last = true,     \
+        .rows = compact_tools, .nrows = COUNT(compact_tools)                                                           \
+    }
+
+/* ---- KB Labs -------------------------------------------------------------------------------- */
+
+#define D(name, circle, key, rule, from, window, times, sure)                                                          \
+    {                                                                                                                  \
+        name, DARUMA_CIRCLE_##circle, DARUMA_KEY_##key, DARUMA_RULE_##rule, from, window, times, sure                  \
+    }
+#define F(when, strategy, reasoning, message, expected, confidence)                                                    \
+    {                                                                                                                  \
+        when, 0, DARUMA_STRATEGY_##strategy, reasoning, message, expected, confidence                                  \
+    }
+
+/* K-F10. The document is of the day before the first of these; a day later the code was made to wait longer. Names alone
+ * are counted, so eight reads of eight files are a loop (K-W6). */
+static const daruma_detector_row adaptive_first[] = {
+    /*                        what it is    alike    rule  from  within  times  sure */
+    D("exact_repeat",         REPEAT,       STATE,   SEEN,    2,  5,     2,     100),
+    D("tool_sequence_repeat", NO_PROGRESS,  NAME,    SEEN,    4, 10,     3,     90),
+    D("stuck_reasoning",      SAME_FAILURE, NAME,    FAILING, 2,  5,     0,     75),
+};
+static const daruma_detector_row adaptive_later[] = {
+    D("tool_sequence_repeat", NO_PROGRESS,  NAME,    SEEN,    4, 10,     4,     90),
+    D("stuck_reasoning",      SAME_FAILURE, NAME,    FAILING, 2,  5,     0,     75),
+};
+
+/* K-F5: the document adjusts first and then asks a person, the code tries again twice and then gives up. */
+static const daruma_fallback_row adaptive_doc_rows[] = {
+    F(DARUMA_WHEN_NO_FAILURE, ESCALATE, "No clear failure, but agent is stuck",
+      "Agent is not making progress. Please provide guidance.", "User provides guidance", 500),
+    F(DARUMA_WHEN_FIRST,      ADJUST,   "First failure: other parameters may help", NULL, "Tool succeeds", 400),
+    F(0,                      ESCALATE, "Repeated failure of {tool}", "Agent is not making progress. Please provide guidance.",
+      "User provides guidance", 500),
+};
+static const daruma_fallback_row adaptive_code_rows[] = {
+    F(DARUMA_WHEN_NO_FAILURE, ESCALATE, "No clear failure, but agent is stuck",
+      "Agent is not making progress. Please provide guidance.", "User provides guidance", 500),
+    F(DARUMA_WHEN_LEFT,       RETRY,    "Simple retry fallback", NULL, "Tool succeeds on retry", 400),
+    F(0,                      GIVE_UP,  "Max retries exceeded", NULL, "Accept failure gracefully", 800),
+};
+/* K-F4. */
+static const daruma_fallback_row adaptive_unread =
+    F(0, ESCALATE, "Failed to parse recovery strategy", "Agent encountered an error and needs help",
+      "User provides guidance", 300);
+
+/* K-F3: the document shows the model the newest step, the code the failures and what should come next. */
+#define ADAPTIVE_SYSTEM                                                                                                \
+    "You find ways out for an AI agent that is stuck or failing: why it is so, and which strategy is most likely to "  \
+    "help. Be realistic about confidence. Respond ONLY with valid JSON."
+#define ADAPTIVE_DOC_PROMPT                                                                                            \
+    "Task Goal: {goal}\nCurrent Progress: {progress}%\nSteps Completed: {steps}\n\nLatest Step:\n- Action: {action}\n" \
+    "- Outcome: {outcome}\n- Success: {success}\n\nKnown Facts:{facts}\n\nBlockers:{blocker_list}\n\nAnalysis:\n"      \
+    "{analysis}\n\nGenerate a recovery strategy:\n1. Analyze why agent is stuck\n2. Choose best recovery approach "     \
+    "(retry/alternative-tool/parameter-adjustment/escalate/give-up)\n3. Provide specific action (tool name + "         \
+    "parameters)\n4. Estimate confidence (0-1)\n\nOutput JSON: { strategy, reasoning, action, expectedOutcome, "       \
+    "confidence }"
+#define ADAPTIVE_CODE_PROMPT                                                                                           \
+    "Task Goal: {goal}\n\nProgress: {progress}%\nStuck: {stuck}\nBlockers: {blockers}\nNext Milestone: {milestone}\n\n"  \
+    "Failed tools: {tools}\nTheir errors: {errors}\n\nKnown Facts:{facts}\n\nStrategies: retry, if the error may "      \
+    "pass; alternative-tool, for the same goal; parameter-adjustment, such as another path or pattern; escalate, if "  \
+    "the user must help; give-up, if the goal is impossible.\nConsider which other approaches could work, whether "    \
+    "the blockers can be resolved, and whether the error is transient or fundamental.\n\nOutput JSON: {\"strategy\": " \
+    "\"...\", \"reasoning\": \"...\", \"action\": {\"toolName\": \"...\", \"parameters\": {}, \"escalationMessage\": "    \
+    "\"...\"}, \"expectedOutcome\": \"...\", \"confidence\": 0.0-1.0}"
+
+#define ADAPTIVE_ADAPTS(words, rows)                                                                                   \
+    {                                                                                                                  \
+        .any_output = true, .any_move = true, .span = 50, .low_progress = 200, .low_steps = 5, .greedy = true,         \
+        .counts_forever = true, .oldest_facts = true, .facts_max = 10, .blind = 500, .system = ADAPTIVE_SYSTEM,        \
+        .prompt = words, .unread = &adaptive_unread, .fallbacks = rows, .nfallbacks = COUNT(rows)                      \
+    }
+static const daruma_adapt_policy adaptive_doc = ADAPTIVE_ADAPTS(ADAPTIVE_DOC_PROMPT, adaptive_doc_rows);
+static const daruma_adapt_policy adaptive_code = ADAPTIVE_ADAPTS(ADAPTIVE_CODE_PROMPT, adaptive_code_rows);
+
+/* K-F21, K-F22: blind to two calls that take turns, and paging through one file is a loop (K-W6). */
+static const daruma_detector_row head_detectors[] = {
+    D("repeated_without_progress", REPEAT, UNLIMITED, ROW,  1, 0, 3, 90),
+    D("loop_detected",             CYCLE,  UNPAGED,   LAPS, 1, 6, 0, 90),
+};
+/* K-F23: whatever a tool puts out is progress (K-W9). */
+static const daruma_adapt_policy head_adapts = {
+    .nudge_at = {4, 6, 8}, .any_output = true, .any_move = true, .span = 50, .low_progress = 200, .low_steps = 5,
+    .facts_max = 10,
+};
+
 // clang-format on
 
 #define DOUBLING(from, most)                                                                                           \
@@ -228,6 +333,19 @@ static const daruma_text_row swarm_advice[] = {
         }                                                                                                              \
     }
 
+#define ADAPTIVE(which, rules, how)                                                                                    \
+    {                                                                                                                  \
+        .profile = "adaptive", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .watch = {        \
+            .message_chars = TOOL_MESSAGE_CHARS_MAX,                                                                   \
+            .retries_max = TOOL_RECOVERIES_MAX,                                                                        \
+            .auto_percent = 80,                                                                                        \
+            .ask_percent = 50,                                                                                         \
+            .detectors = rules,                                                                                        \
+            .ndetectors = COUNT(rules),                                                                                \
+            .adapt = &(how)                                                                                            \
+        }                                                                                                              \
+    }
+
 const daruma_policy seed_profiles[] = {
     PENGUIFLOW("doc", penguiflow_doc),
     PENGUIFLOW("code", penguiflow_code),
@@ -261,5 +379,25 @@ const daruma_policy seed_profiles[] = {
     },
     SWARM("doc", 4),  /* S-F4: the document says three retries, */
     SWARM("code", 3), /* the code makes three calls */
+    {
+        .profile = "compact",
+        .max_attempts = 1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .watch = COMPACT_WATCHES,
+    },
+    ADAPTIVE("doc", adaptive_first, adaptive_doc),
+    ADAPTIVE("code", adaptive_later, adaptive_code),
+    {
+        .profile = "adaptive-head",
+        .max_attempts = 1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .watch = {.message_chars = TOOL_MESSAGE_CHARS_MAX,
+                  .retries_max = TOOL_RECOVERIES_MAX,
+                  .auto_percent = 80,
+                  .ask_percent = 50,
+                  .detectors = head_detectors,
+                  .ndetectors = COUNT(head_detectors),
+                  .adapt = &head_adapts},
+    },
 };
 const size_t nseed_profiles = COUNT(seed_profiles);

@@ -1,0 +1,425 @@
+/* tracker.c - counts what fails, forgets what worked out, and says when a person should look.
+ *
+ *     row    failures in a row with one signature: same tool, kind and message but for numbers and names
+ *     tool   failures of one tool without a success between
+ *     total  failures in all; a success gives one back, so a long run with a few failures goes on
+ *
+ * What ends a row: its goal is reached (toolfail.h says when); or, when the failures were about different goals, the
+ * tool works for another one. A failure that comes back behind a change that was made begins its row anew, and one that
+ * then reads otherwise begins the tool's count anew: who edits and tests is not stuck while something moves.
+ *
+ * Where the policy counts by_tool there is one row per key, and any success of the key ends it.
+ *
+ * All state is in the struct and holds no pointer. Full tables forget: of the counters the one touched longest ago, of
+ * the failures the oldest that was resolved, else the oldest. */
+#include "engine/watch/toolfail.h"
+#include "engine/watch/changes.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <xxhash.h>
+
+enum { REASON_BYTES_MAX = 512, PROFILE_BYTES_MAX = 32 };
+
+typedef struct row {
+    uint64_t id;    /* key and signature, or key and tool; 0: free */
+    uint64_t tool;  /* key and tool */
+    uint64_t reads; /* how the newest failure read */
+    goal goal;      /* of the first failure */
+    uint32_t count; /* failures */
+    uint32_t last;  /* step of the newest */
+    uint8_t kind;   /* of the failures */
+    bool mixed;     /* they were about different goals */
+} row;
+
+typedef struct kept {
+    uint64_t key, signature;
+    goal goal;
+    int64_t wall;
+    uint32_t step;
+    uint16_t at, ntool, nmessage; /* its text: the tool and then the message */
+    uint8_t kind;                 /* daruma_tool_kind */
+    bool retryable, resolved, hidden;
+} kept;
+
+struct daruma_tracker {
+    uint32_t same_max, tool_max, total_max, shown_max, message_chars;
+    bool by_tool, decays, hides_last, escapes, own_rows;
+    char profile[PROFILE_BYTES_MAX], variant[PROFILE_BYTES_MAX]; /* whose rows judge; NUL-terminated */
+    uint32_t steps;                                              /* seen */
+    uint32_t changed;                                            /* step of the newest change that was made */
+    uint32_t total;
+    uint32_t forgotten; /* failures that were not resolved when they had to go */
+    uint32_t in_row, of_tool;
+    bool stopped; /* a limit was reached */
+    uint16_t nreason, nkept, ntext;
+    row rows[TRACKED_ROWS_MAX], tools[TRACKED_ROWS_MAX];
+    kept kept[TRACKED_FAILURES_MAX]; /* oldest first */
+    char reason[REASON_BYTES_MAX];
+    char text[TRACKED_TEXT_BYTES_MAX];
+};
+
+/* ---- policy ------------------------------------------------------------------------------------- */
+
+static void keep_name(char out[PROFILE_BYTES_MAX], const char *name)
+{
+    daruma_str s = str_sub(str_of(name), 0, PROFILE_BYTES_MAX - 1);
+    if (s.n)
+        memcpy(out, s.p, s.n);
+    out[s.n] = 0;
+}
+
+size_t daruma_tracker_bytes(void)
+{
+    return sizeof(daruma_tracker);
+}
+
+daruma_tracker *daruma_tracker_new(daruma_arena *a, const daruma_policy *p)
+{
+    daruma_tracker *t = ARENA_NEW(a, daruma_tracker, 1);
+    if (!t)
+        return NULL;
+    if (!p)
+        p = daruma_policy_find(S("default"));
+    const daruma_watch_policy *w = &p->watch;
+    t->same_max = w->same_max;
+    t->tool_max = w->tool_max;
+    t->total_max = w->total_max;
+    t->shown_max = w->shown_max;
+    t->message_chars = w->message_chars;
+    t->by_tool = w->by_tool;
+    t->decays = w->decays;
+    t->hides_last = w->hides_last;
+    t->escapes = w->escapes;
+    t->own_rows = w->rows != NULL;
+    keep_name(t->profile, p->profile);
+    keep_name(t->variant, p->variant);
+    return t;
+}
+
+/* The rows by which the tracker judges: those of its profile, found by name. */
+static daruma_watch_policy judging(const daruma_tracker *t)
+{
+    const daruma_policy *p = daruma_policy_variant(str_of(t->profile), str_of(t->variant));
+    daruma_watch_policy w = {.message_chars = t->message_chars};
+    if (p && t->own_rows) {
+        w.rows = p->watch.rows;
+        w.nrows = p->watch.nrows;
+    }
+    return w;
+}
+
+/* ---- counters -------------------------------------------------------------------------------------- */
+
+static uint64_t id_of(uint64_t key, uint64_t what)
+{
+    uint64_t both[2] = {key, what};
+    return XXH3_64bits(both, sizeof both) | 1;
+}
+
+static row *find(row rows[TRACKED_ROWS_MAX], uint64_t id)
+{
+    for (size_t i = 0; i < TRACKED_ROWS_MAX; i++)
+        if (rows[i].id == id)
+            return &rows[i];
+    return NULL;
+}
+
+/* A free one, else the one that was touched longest ago. */
+static row *place(row rows[TRACKED_ROWS_MAX], uint64_t id)
+{
+    row *r = find(rows, id);
+    if (r)
+        return r;
+    r = &rows[0];
+    for (size_t i = 1; i < TRACKED_ROWS_MAX; i++)
+        if (r->id && (!rows[i].id || rows[i].last < r->last))
+            r = &rows[i];
+    *r = (row){.id = id};
+    return r;
+}
+
+static uint32_t more(uint32_t n)
+{
+    return n < UINT32_MAX ? n + 1 : n;
+}
+
+static bool same_goal(const row *r, const goal *g)
+{
+    return goal_reached(&r->goal, (daruma_tool_kind)r->kind, g) || goal_reached(g, (daruma_tool_kind)r->kind, &r->goal);
+}
+
+/* One more failure of a row. `anew`: what went before does not count. */
+static void count(row *r, const daruma_tracker *t, const toolfail *f, const goal *g, bool anew)
+{
+    if (anew || !r->count) {
+        r->goal = *g;
+        r->count = 0;
+        r->mixed = false;
+        r->kind = (uint8_t)f->f.kind;
+    }
+    r->mixed |= !same_goal(r, g);
+    r->count = more(r->count);
+    r->last = t->steps;
+    r->reads = f->reads;
+}
+
+static void count_failure(daruma_tracker *t, uint64_t key, const toolfail *f, const goal *g)
+{
+    uint64_t of_tool = id_of(key, g->tool);
+    row *r = place(t->rows, t->by_tool ? id_of(key, 0) : id_of(key, f->f.signature));
+    row *tool = place(t->tools, of_tool);
+    count(r, t, f, g, !t->by_tool && t->changed > r->last);
+    count(tool, t, f, g, t->changed > tool->last && tool->reads != f->reads);
+    r->tool = tool->tool = of_tool;
+    t->total = more(t->total);
+    t->in_row = r->count;
+    t->of_tool = tool->count;
+}
+
+static void count_success(daruma_tracker *t, uint64_t key, const goal *g)
+{
+    uint64_t of_tool = id_of(key, g->tool), of_key = id_of(key, 0);
+    for (size_t i = 0; i < TRACKED_ROWS_MAX; i++) {
+        row *r = &t->rows[i];
+        if (t->by_tool ? r->id == of_key : r->id && r->tool == of_tool && (r->mixed || same_goal(r, g)))
+            *r = (row){0};
+        if (t->tools[i].id == of_tool)
+            t->tools[i] = (row){0};
+    }
+    if (t->decays && t->total > 0)
+        t->total--;
+}
+
+/* ---- failures that are kept ----------------------------------------------------------------------- */
+
+static void forget(daruma_tracker *t, size_t i)
+{
+    kept k = t->kept[i];
+    size_t n = (size_t)k.ntool + k.nmessage;
+    if (!k.resolved && !k.hidden)
+        t->forgotten = more(t->forgotten);
+    memmove(t->text + k.at, t->text + k.at + n, t->ntext - k.at - n);
+    t->ntext = (uint16_t)(t->ntext - n);
+    t->nkept--;
+    memmove(&t->kept[i], &t->kept[i + 1], (t->nkept - i) * sizeof *t->kept);
+    for (; i < t->nkept; i++)
+        t->kept[i].at = (uint16_t)(t->kept[i].at - n);
+}
+
+static void make_room(daruma_tracker *t, size_t bytes)
+{
+    while (t->nkept == TRACKED_FAILURES_MAX || t->ntext + bytes > sizeof t->text) {
+        size_t oldest = 0;
+        for (size_t i = t->nkept; i-- > 0;)
+            if (t->kept[i].resolved)
+                oldest = i;
+        forget(t, oldest);
+    }
+}
+
+static daruma_str cut(daruma_str s, size_t bytes) /* between characters */
+{
+    if (s.n <= bytes)
+        return s;
+    while (bytes > 0 && ((unsigned char)s.p[bytes] & 0xc0) == 0x80)
+        bytes--;
+    return str_sub(s, 0, bytes);
+}
+
+static kept *keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal *g, daruma_str name, int64_t wall)
+{
+    daruma_str tool = cut(name, TRACKED_NAME_BYTES_MAX);
+    daruma_str message = cut(f->f.message, sizeof t->text / 4);
+    make_room(t, tool.n + message.n);
+    kept *k = &t->kept[t->nkept++];
+    *k = (kept){.key = key,
+                .signature = f->f.signature,
+                .goal = *g,
+                .wall = wall,
+                .step = t->steps,
+                .at = t->ntext,
+                .ntool = (uint16_t)tool.n,
+                .nmessage = (uint16_t)message.n,
+                .kind = (uint8_t)f->f.kind,
+                .retryable = f->f.retryable};
+    if (tool.n)
+        memcpy(t->text + t->ntext, tool.p, tool.n);
+    if (message.n)
+        memcpy(t->text + t->ntext + tool.n, message.p, message.n);
+    t->ntext = (uint16_t)(t->ntext + tool.n + message.n);
+    check(t->ntext <= sizeof t->text);
+    return k;
+}
+
+static void resolve(daruma_tracker *t, uint64_t key, const goal *g)
+{
+    for (size_t i = 0; i < t->nkept; i++) {
+        kept *k = &t->kept[i];
+        if (k->key == key && (t->by_tool || goal_reached(&k->goal, (daruma_tool_kind)k->kind, g)))
+            k->resolved = true;
+    }
+}
+
+/* ---- what others call -------------------------------------------------------------------------------- */
+
+static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_failure *f)
+{
+    daruma_buf b = {.p = t->reason, .cap = sizeof t->reason};
+    daruma_str tool = cut(f->tool, TRACKED_NAME_BYTES_MAX);
+    if (t->by_tool) {
+        BUF_LIT(&b, "Too many errors with ");
+        buf_put(&b, cut(key, TRACKED_NAME_BYTES_MAX));
+    } else if (t->same_max && t->in_row >= t->same_max) {
+        buf_put(&b, tool);
+        buf_printf(&b, " failed %u times in a row in the same way", t->in_row);
+    } else if (t->tool_max && t->of_tool >= t->tool_max) {
+        buf_put(&b, tool);
+        buf_printf(&b, " failed %u times without a success between", t->of_tool);
+    } else {
+        buf_printf(&b, "%u calls failed, the last one of ", t->total);
+        buf_put(&b, tool);
+    }
+    if (!t->by_tool && f->message.n) {
+        BUF_LIT(&b, ": ");
+        buf_put(&b, cut(f->message, sizeof t->reason - b.n));
+    }
+    t->nreason = (uint16_t)b.n;
+}
+
+static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const daruma_step *step, const goal *g,
+                   int64_t wall, daruma_arena *scratch)
+{
+    daruma_watch_policy w = judging(t);
+    toolfail f = toolfail_judge(step, &w, scratch);
+    if (f.by_person)
+        return; /* E-I1: a person's no is not the agent's failure */
+    if (!f.f.tool.n)
+        f.f.tool = name;
+    count_failure(t, key, &f, g);
+    kept *k = keep(t, key, &f, g, f.f.tool, wall);
+    bool over = (t->same_max && t->in_row >= t->same_max) || (t->tool_max && t->of_tool >= t->tool_max) ||
+                (t->total_max && t->total >= t->total_max);
+    if (!over || t->stopped)
+        return;
+    t->stopped = true;
+    k->hidden = t->hides_last;
+    say_reason(t, name, &f.f);
+}
+
+bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, daruma_moment at,
+                        daruma_arena *scratch)
+{
+    daruma_str name = key.n ? key : step->tool;
+    if (!name.n)
+        return !t->stopped; /* words without a call: nobody that could fail */
+    uint64_t id = id_of(XXH3_64bits(name.p, name.n), 1);
+    goal g = goal_of(step, scratch);
+    t->steps = more(t->steps);
+    if (daruma_step_failed(step)) {
+        failed(t, name, id, step, &g, at.wall, scratch);
+    } else {
+        count_success(t, id, &g);
+        resolve(t, id, &g);
+        if (step_changes(step))
+            t->changed = t->steps;
+    }
+    return !t->stopped;
+}
+
+daruma_escalation daruma_tracker_escalation(const daruma_tracker *t)
+{
+    return (daruma_escalation){.needs_review = t->stopped,
+                               .reason = {t->reason, t->stopped ? t->nreason : 0},
+                               .in_row = t->in_row,
+                               .of_tool = t->of_tool,
+                               .total = t->total};
+}
+
+void daruma_tracker_resume(daruma_tracker *t)
+{
+    for (size_t i = 0; i < TRACKED_ROWS_MAX; i++)
+        t->rows[i] = t->tools[i] = (row){0};
+    t->total = t->in_row = t->of_tool = 0;
+    t->stopped = false;
+    t->nreason = 0;
+}
+
+static daruma_tool_failure failure_of(const daruma_tracker *t, const kept *k, const daruma_watch_policy *w)
+{
+    return (daruma_tool_failure){.tool = {t->text + k->at, k->ntool},
+                                 .kind = (daruma_tool_kind)k->kind,
+                                 .message = {t->text + k->at + k->ntool, k->nmessage},
+                                 .suggestion = toolfail_advice(w, (daruma_tool_kind)k->kind),
+                                 .wall = k->wall,
+                                 .signature = k->signature,
+                                 .call = k->goal.call,
+                                 .step = k->step,
+                                 .retryable = k->retryable,
+                                 .resolved = k->resolved};
+}
+
+static bool is_open(const kept *k)
+{
+    return !k->resolved && !k->hidden;
+}
+
+void daruma_tracker_context(const daruma_tracker *t, daruma_buf *out)
+{
+    daruma_watch_policy w = judging(t);
+    uint32_t open = 0, passed = 0, older;
+    for (size_t i = 0; i < t->nkept; i++)
+        open += is_open(&t->kept[i]);
+    if (!open)
+        return;
+    older = (open > t->shown_max ? open - t->shown_max : 0) + t->forgotten;
+    if (older)
+        buf_printf(out, "<error_summary>\n%u older error%s hidden\n</error_summary>", older,
+                   older == 1 && !t->by_tool ? "" : "s");
+    bool first = !older;
+    for (size_t i = 0; i < t->nkept; i++) {
+        if (!is_open(&t->kept[i]) || passed++ + t->shown_max < open)
+            continue;
+        daruma_tool_failure f = failure_of(t, &t->kept[i], &w);
+        if (!first)
+            BUF_LIT(out, "\n\n");
+        first = false;
+        toolfail_write(&f, DARUMA_VIEW_COMPACT, t->escapes, out);
+    }
+}
+
+static bool alike(const daruma_tracker *t, const kept *a, const kept *b)
+{
+    return a->kind == b->kind && a->ntool == b->ntool && memcmp(t->text + a->at, t->text + b->at, a->ntool) == 0;
+}
+
+void daruma_tracker_summary(const daruma_tracker *t, daruma_buf *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < t->nkept; i++) {
+        uint32_t n = 0;
+        bool told = false;
+        for (size_t k = 0; k < t->nkept; k++)
+            if (is_open(&t->kept[k]) && alike(t, &t->kept[i], &t->kept[k])) {
+                n++;
+                told |= k < i;
+            }
+        if (!is_open(&t->kept[i]) || told)
+            continue;
+        if (!first)
+            buf_putc(out, '\n');
+        first = false;
+        toolfail_count(n, (daruma_tool_kind)t->kept[i].kind, (daruma_str){t->text + t->kept[i].at, t->kept[i].ntool},
+                       t->escapes, out);
+    }
+}
+
+size_t daruma_tracker_list(const daruma_tracker *t, daruma_tool_failure *out, size_t max)
+{
+    daruma_watch_policy w = judging(t);
+    for (size_t i = 0; i < t->nkept && i < max; i++)
+        out[i] = failure_of(t, &t->kept[i], &w);
+    return t->nkept;
+}
