@@ -1128,13 +1128,14 @@ typedef struct daruma_adapt_policy {
     int16_t span;         /* per mille: three estimates that lie closer together are a standstill */
     int16_t low_progress; /* per mille: less than this */
     uint16_t low_steps;   /*   after so many steps is a trigger (K-F2) */
-    bool greedy;          /* answers are taken as they are: from the first brace to the last, any name (K-F4) */
+    bool greedy;          /* answers are taken as they are, from the first brace to the last, tried or not (K-F4) */
     bool counts_forever;  /* success does not clear how often a tool was tried (K-W3) */
     bool oldest_facts;    /* the model is shown the oldest facts, not the newest (K-W5) */
     uint8_t facts_max;    /* so many */
     int16_t blind;        /* per mille: confidence of who tells none */
     const char *system;   /* NULL: daruma's; */
     const char *prompt;   /*   {goal}, {progress}, ... see doc/policy.md; NULL: daruma's */
+    const daruma_fallback_row *unread;    /* what becomes of an answer that cannot be read; NULL: as if none had come */
     const daruma_fallback_row *fallbacks; /* NULL: daruma's */
     size_t nfallbacks;
 } daruma_adapt_policy;
@@ -1179,18 +1180,21 @@ DARUMA_API void daruma_lessons_write(const daruma_lesson *lessons, size_t n, dar
 #define DARUMA_LESSONS_SHOWN 3
 
 /* Learns by looking on: what failed, and what then reached the same goal. All zero: nothing is open. No pointers. */
+#define DARUMA_LEARNER_OPEN 8
 typedef struct daruma_learner {
     uint32_t n; /* failures so far */
     struct daruma_open_failure {
-        uint64_t tool, error, call, schema; /* of the failure; 0 tool: closed */
-        uint32_t step;                      /* it came at */
-        char args[DARUMA_LESSON_BYTES];     /* of the call; empty: too long */
-    } open[8];                              /* that are not resolved; the oldest go */
-    uint32_t steps;
+        daruma_tool_kind kind;
+        uint64_t error, call, schema;   /* signature, daruma_call_hash(), hash of the schema */
+        char tool[64];                  /* empty: closed */
+        char args[DARUMA_LESSON_BYTES]; /* of the call; empty: too long to keep */
+    } open[DARUMA_LEARNER_OPEN];        /* failures whose goal was not reached yet; the oldest go */
 } daruma_learner;
-/* A step ended, and how: `failure` NULL, it worked. `schema` of its tool's arguments; may be empty. */
-DARUMA_API void daruma_learner_see(daruma_learner *w, daruma_lessons *l, uint64_t tenant, const daruma_step *step,
-                                   const daruma_tool_failure *failure, daruma_str schema, int64_t wall);
+/* A step ended. `failure`: how it failed, NULL: it worked. `schema` of its tool's arguments, may be empty. `scratch` is
+ * for the call alone. Returns what was learned: OTHER for nothing. */
+DARUMA_API daruma_strategy_kind daruma_learner_see(daruma_learner *w, daruma_lessons *l, uint64_t tenant,
+                                                   const daruma_step *step, const daruma_tool_failure *failure,
+                                                   daruma_str schema, int64_t wall, daruma_arena *scratch);
 
 /* ---- words ------------------------------------------------------------------------- */
 

@@ -77,10 +77,11 @@
 #define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
-#define CHAOS_SCRIPT_BYTES_MAX     (1u << 20) /* a script of the faulty provider, as read; thousands of faults */
-#define CHAOS_BODIES_MAX           (1u << 20) /* different request bodies whose calls are counted; 16 MiB of counts */
-#define CHAOS_NAMES_MAX            256        /* models, keys, faults and paths counted each by its name */
-#define CHAOS_STORED_MAX           65536      /* answers that previous_response_id can name; 2 MiB */
+#define CHAOS_SCRIPT_BYTES_MAX     (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */
+#define CHAOS_BODIES_MAX           (1u << 20)   /* different request bodies whose calls are counted; 16 MiB of counts */
+#define CHAOS_NAMES_MAX            256          /* models, keys, faults and paths counted each by its name */
+#define CHAOS_KEPT_BYTES_MAX       (256u << 20) /* request bodies kept for who asks what came; a long run of an agent */
+#define CHAOS_STORED_MAX           65536        /* answers that previous_response_id can name; 2 MiB */
 
 #define CONVO_MESSAGES_FIRST       32   /* room for messages a conversation begins with; doubles */
 #define CONVO_PATCHES_FIRST        8    /* the same for edits by path */
@@ -109,10 +110,12 @@
 #define JOIN_FIRST_BYTES          512         /* of it that tell how it goes on, usually */
 #define JOIN_OVERLAP_BYTES_MIN    12          /* repeated bytes that are no chance */
 #define JOIN_OPENER_BYTES_MAX     160         /* "Sure, here is the rest:" */
-#define JOIN_TAIL_BYTES           80          /* last words that a model is asked to begin with */
-#define LESSONS_PER_MODEL         4           /* parameters that one model does not take, on average */
-#define PARAMETER_DEPTH_MAX       4           /* levels of settings that are searched for a parameter's name */
-#define PARAMETER_PLACES_MAX      512         /* of one member in all messages that are edited for one lesson */
+#define JOIN_TAIL_BYTES           80          /* last words that a model is asked to begin with, at least */
+#define JOIN_ANCHOR_BYTES_MAX     300         /* ... and at most, where the last ones repeat what stands before them */
+#define JOIN_KEPT_BYTES           24  /* of a cut answer that are not shown when it is asked for in other words */
+#define LESSONS_PER_MODEL         4   /* parameters that one model does not take, on average */
+#define PARAMETER_DEPTH_MAX       4   /* levels of settings that are searched for a parameter's name */
+#define PARAMETER_PLACES_MAX      512 /* of one member in all messages that are edited for one lesson */
 
 #define STUCK_MAX                 3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define RESUME_BODY_BYTES_MAX                                                                                          \
@@ -186,23 +189,42 @@
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */
 
-#define TOOL_SAME_FAILURES_MAX   3    /* in a row with one signature: it does not get better by itself */
-#define TOOL_FAILURES_MAX        5    /* of one tool without a success between: another tool may do better */
-#define TOOL_FAILURES_ALL_MAX    10   /* in all (E-F4); each success gives one back, so long healthy runs go on */
-#define TOOL_FAILURES_SHOWN      3    /* to the model (E-F4): the newest, older ones are counted */
-#define TOOL_MESSAGE_CHARS_MAX   200  /* of a tool's failure (E-F2) */
-#define TOOL_RECOVERIES_MAX      2    /* attempts at recovery per tool (K-F6) */
-#define NOTICE_BYTES_MAX         1200 /* of a notice to the model: it is paid for at every step */
+#define TOOL_SAME_FAILURES_MAX    3    /* in a row with one signature: it does not get better by itself */
+#define TOOL_FAILURES_MAX         5    /* of one tool without a success between: another tool may do better */
+#define TOOL_FAILURES_ALL_MAX     10   /* in all (E-F4); each success gives one back, so long healthy runs go on */
+#define TOOL_FAILURES_SHOWN       3    /* to the model (E-F4): the newest, older ones are counted */
+#define TOOL_MESSAGE_CHARS_MAX    200  /* of a tool's failure (E-F2) */
+#define TOOL_RECOVERIES_MAX       2    /* attempts at recovery per tool (K-F6) */
+#define NOTICE_BYTES_MAX          1200 /* of a notice to the model: it is paid for at every step */
 
-#define MESSAGE_HASH_DEPTH       16   /* levels of a message that are looked into to know it again */
-#define WATCH_AGENTS_MAX         512  /* agents that are watched at a time; the one seen longest ago is forgotten */
-#define WATCH_CHAIN              4    /* newest messages that a conversation is known again by */
-#define WATCH_USERS_KEPT         8    /* newest things a user said: what is said again is no new task */
-#define WATCH_LAST_BYTES         1024 /* of the newest arguments and result that are kept for a notice */
+#define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
+#define WATCH_AGENTS_MAX          512  /* agents that are watched at a time; the one seen longest ago is forgotten */
+#define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
+#define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
+#define WATCH_LAST_BYTES          1024 /* of the newest arguments and result that are kept for a notice */
 
-#define PARTIAL_RESULTS_MAX      4   /* different results that a stopped run is told to have found */
-#define PARTIAL_RESULT_BYTES_MAX 300 /* of each */
-#define PARTIAL_WORDS_BYTES_MAX  800 /* of the model's last words */
+#define PARTIAL_RESULTS_MAX       4   /* different results that a stopped run is told to have found */
+#define PARTIAL_RESULT_BYTES_MAX  300 /* of each */
+#define PARTIAL_WORDS_BYTES_MAX   800 /* of the model's last words */
+
+#define DETECT_DEPTH_MAX          64   /* levels of arguments that are compared without regard to order */
+#define ANSWER_STARTS_MAX         64   /* braces in an answer that are tried as the beginning of its JSON */
+#define SITUATION_TEXTS_MAX       32   /* blockers, failures, facts of each that a model is shown */
+#define SITUATION_TEXT_CHARS_MAX  200  /* of each (K-F9) */
+#define STRATEGY_GOAL_CHARS_MAX   2000 /* of the task, in a question about it */
+#define STRATEGY_SCHEMA_BYTES_MAX 600  /* of the schema of one tool there; longer ones are left out */
+#define STRATEGY_TOOLS_MAX        64   /* tools that are named there */
+#define STRATEGY_TOKENS           600  /* output cap of a strategy (K-F3) */
+#define STRATEGY_TEMPERATURE      200  /* thousandths: what comes is to be factual (K-F3) */
+#define ESTIMATE_TOKENS           500  /* output cap of an estimate of progress (K-F7) */
+#define ESTIMATE_TEMPERATURE      100  /* thousandths (K-F7) */
+#define STRATEGY_FACTS            10   /* facts a model is shown */
+#define STRATEGY_LEARNED_MIN      700  /* per mille: a lesson below this is no reason to go without a model */
+
+#define LESSON_HALF_LIFE_S        (45 * 86400) /* what helped long ago may help no more; tools change within months */
+#define LESSON_BYTES_MAX          1800         /* of lessons in a question: they are paid for each time */
+#define LESSON_SHOWN_MIN          500          /* per mille: what failed as often as it helped is not shown */
+#define WATCH_LESSONS_MAX         256          /* lessons of all clients: what helped against which failure of a tool */
 
 #define TOOL_FACTS_LEVELS_MAX     4     /* of a result's JSON that are looked into for what failed */
 #define TOOL_FACTS_MEMBERS_MAX    64    /* of one object there; envelopes of tools have under 20 */
