@@ -202,7 +202,8 @@ static replay_mended resume(replay_mend *m, convo *c, const daruma_evidence *ev,
     if (m->resumed)
         m->body = m->before;
     m->before = m->body;
-    if (!read_body(m, c) || !pieces(m, plain(m, ev->body), &whole) || !mend_continue(c, whole, prefill, rep))
+    if (!read_body(m, c) || !pieces(m, plain(m, ev->body), &whole) ||
+        !mend_continue(c, whole, prefill ? GOING_PREFILLED : GOING_ANCHORED, rep))
         return MENDED_UNFIT;
     m->whole = whole;
     m->prefilled = prefill;

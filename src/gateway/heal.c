@@ -188,18 +188,22 @@ static bool resume(exchange *x, mend_report *rep)
     heal *h = x->h;
     convo c;
     daruma_buf b = buf_in(x->c->arena);
-    const daruma_target *t = &x->targets[x->kase.want >= 0 ? x->kase.want : x->kase.target];
+    int to = x->kase.want >= 0 ? x->kase.want : x->kase.target;
+    bool begins = exchange_dialect(x, to)->quirks & WIRE_PREFILL;
     if (!talk_was_cut(x) || !x->body.n)
         return false;
     if (!h->resume_of.n)
         h->resume_of = x->body;
     daruma_str so_far = talk_said(x);
+    if (talk_unsure(x)) /* what it was asked was answered with something else */
+        h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
     h->prefilled = false;
     if (so_far.n) {
         if (x->d->read(h->resume_of, x->c->arena, &c) != DARUMA_OK)
             return false;
-        h->prefilled = mend_can_prefill(&c) && memory_prefills(x->g->mem, t->model_id);
-        if (!mend_continue(&c, so_far, h->prefilled, rep) || c.full)
+        h->prefilled = begins && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
+                       memory_prefills(x->g->mem, x->targets[to].model_id);
+        if (!mend_continue(&c, so_far, h->prefilled ? GOING_PREFILLED : h->going, rep) || c.full)
             return false;
         x->d->write(&c, &b);
     } else {

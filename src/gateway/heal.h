@@ -17,6 +17,7 @@ struct heal {
     convo tools;               /* only the tools of the request */
     bool tools_read;
     daruma_str resume_of;                  /* the body before it was asked to go on; empty: it never was */
+    mend_going going;                      /* how it is asked to, where it is not begun for the model */
     bool known;                            /* what earlier turns taught was done to it */
     bool prefilled;                        /* the last attempt was asked to go on from a begun answer */
     mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when the request succeeds */

@@ -102,6 +102,7 @@ bool talk_begin(exchange *x)
         return false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
     t->next = TALK_REASK;
+    t->prefilled = t->prefilled && (x->p->quirks & WIRE_PREFILL); /* it may have gone elsewhere after all */
     t->in = (turn_reader){.sequence = -1};
     t->holding = t->thinking = t->joined = t->unsure = false;
     t->at_hold = NULL;
@@ -522,4 +523,5 @@ void talk_join_next(exchange *x, bool prefilled)
 {
     x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
     x->t->prefilled = prefilled;
+    x->t->unsure = false; /* of the attempt before */
 }

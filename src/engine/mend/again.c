@@ -31,11 +31,13 @@ static void add_text(convo *c, convo_message *m, daruma_str text)
         c->full = true;
 }
 
-/* An answer that the client had begun for the model goes on in its message. */
+/* An answer that the client had begun for the model goes on in its message, where the wire takes that for one or wants
+ * turns. Elsewhere it is a message of its own, as the client's next request would have it. */
 static void say_as_model(convo *c, daruma_str text)
 {
     convo_message *m = newest(c);
-    if (!m || m->role != CONVO_ASSISTANT || (c->quirks & WIRE_FLAT) || calls(m))
+    bool joins = (c->quirks & (WIRE_PREFILL | WIRE_ALTERNATE)) && !(c->quirks & WIRE_FLAT);
+    if (!m || m->role != CONVO_ASSISTANT || !joins || calls(m))
         m = convo_insert_message(c, c->nmessages, CONVO_ASSISTANT);
     add_text(c, m, text);
 }
@@ -101,45 +103,79 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 
 /* ---- where it broke off ---- */
 
+static bool is_formatted(const convo *c)
+{
+    return c->set.format == FORMAT_SCHEMA || c->set.format == FORMAT_JSON;
+}
+
 bool mend_can_prefill(const convo *c)
 {
-    /* Anthropic refuses a begun answer when thinking is on or a tool is forced. */
+    /* Anthropic refuses a begun answer when thinking is on, a tool is forced or a format is asked for. */
     return (c->quirks & WIRE_PREFILL) && c->set.thinking != 1 && c->set.choice != CHOICE_ANY &&
-           c->set.choice != CHOICE_ONE;
+           c->set.choice != CHOICE_ONE && !is_formatted(c);
 }
 
-/* Its last words: from the border of a word, or at least of a character. */
+static daruma_str without_end_space(daruma_str s)
+{
+    while (s.n && ch_space(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+/* What a model is asked to begin with. Where the end repeats itself for long nothing makes sure; then its last words.
+ */
 static daruma_str last_words(daruma_str text)
 {
-    size_t from = text.n > JOIN_TAIL_BYTES ? text.n - JOIN_TAIL_BYTES : 0, at = from;
-    while (from && at < text.n && !ch_space(text.p[at]))
-        at++;
-    at = at + JOIN_OVERLAP_BYTES_MIN < text.n ? at : from;
-    while (at < text.n && ((unsigned char)text.p[at] & 0xc0) == 0x80)
-        at++;
-    return str_trim(str_from(text, at));
+    daruma_str anchor = mend_anchor(text, JOIN_TAIL_BYTES);
+    size_t from = text.n > JOIN_TAIL_BYTES ? text.n - JOIN_TAIL_BYTES : 0;
+    if (anchor.n)
+        return anchor;
+    while (from < text.n && ((unsigned char)text.p[from] & 0xc0) == 0x80)
+        from++;
+    return str_trim(str_from(text, from));
 }
 
-bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep)
+static void ask_with_anchor(convo *c, daruma_str text)
 {
-    daruma_str text = so_far;
-    while (text.n && ch_space(text.p[text.n - 1])) /* Anthropic: must not end with trailing white space */
-        text.n--;
-    if (!str_trim(text).n)
-        return false;
+    daruma_buf b = buf_in(c->arena);
     say_as_model(c, text);
-    if (!prefill || !mend_can_prefill(c)) {
-        daruma_buf b = buf_in(c->arena);
-        BUF_LIT(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n");
-        buf_put(&b, last_words(text));
-        BUF_LIT(
-            &b,
+    BUF_LIT(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n");
+    buf_put(&b, last_words(text));
+    BUF_LIT(&b,
             "\n\nGo on exactly there. Begin by repeating these last words unchanged, then write what comes next. No "
             "introduction, no apology, and nothing of what comes before.");
-        c->full |= b.full;
-        history_tell_model(c, buf_str(&b));
-    }
+    c->full |= b.full;
+    history_tell_model(c, buf_str(&b));
+}
+
+/* It is shown less than arrived: what it says next is the rest, and shows whether it is still the same answer. Of a
+ * short one it is shown nothing, and answers anew. A format that holds from the first byte would not let it go on. */
+static void ask_from_before(convo *c, daruma_str text, mend_report *rep)
+{
+    daruma_str shown = without_end_space(str_sub(text, 0, text.n - mend_anchor(text, JOIN_KEPT_BYTES).n));
+    if (!str_trim(shown).n)
+        return;
+    while (is_formatted(c) && mend_format(c, rep))
+        ;
+    say_as_model(c, shown);
+    history_tell_model(c, S("The connection was lost before your answer was complete. All that arrived stands above. "
+                            "Continue it: write only what comes next, from exactly where it stops. Do not begin anew, "
+                            "repeat nothing, and add no introduction."));
+}
+
+bool mend_continue(convo *c, daruma_str so_far, mend_going how, mend_report *rep)
+{
+    daruma_str text = without_end_space(so_far); /* Anthropic: must not end with trailing white space */
+    if (!str_trim(text).n)
+        return false;
+    if (how == GOING_PREFILLED && mend_can_prefill(c))
+        say_as_model(c, text);
+    else if (how == GOING_FROM_BEFORE)
+        ask_from_before(c, text, rep);
+    else
+        ask_with_anchor(c, text);
     rep->messages_mended++;
-    mend_say(rep, "the model was asked to go on after %zu bytes", so_far.n);
+    mend_say(rep, "the model was asked to go on after %zu bytes%s", so_far.n,
+             how == GOING_FROM_BEFORE ? ", in other words" : "");
     return !c->full;
 }

@@ -2,10 +2,19 @@
  * otherwise changes nothing:
  *
  *     so_far   ...the quick brown fox ju
+ *     fresh    quick brown fox jumps over              it begins with its last words, as it was asked to: the anchor
  *     fresh              brown fox jumps over          its beginning is the end of what is there: skip that
  *     fresh    ...the quick brown fox jumps            it begins anew: skip all that is there
  *     fresh    Sure, continuing: brown fox jumps       an opener goes where a true repetition follows
- *     fresh     over the lazy dog                      no repetition: only where the seam is plain */
+ *     fresh     over the lazy dog                      no repetition: only where the seam is plain
+ *
+ * It is sure where only one reading is left. What is said again must be a repetition and nothing else:
+ *
+ *   - it is so long, or so plainly whole words, that nobody says it twice by chance;
+ *   - it stands in what is there once, at its end: text that had it before might have it once more;
+ *   - it is not itself made of repetitions: how often a model says the same again, nobody can count.
+ *
+ * All else is not joined. A word lost or said twice is worse than an answer that says that it broke off. */
 #include "engine/mend/mend.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -84,6 +93,87 @@ static size_t occurrence(const pattern *p, daruma_str s, size_t from)
     return STR_NONE;
 }
 
+/* Do the last `k` bytes of `so_far`, at most JOIN_FIRST_BYTES, stand in it only there, and do they not repeat
+ * themselves? */
+static bool stands_once(daruma_str so_far, size_t k)
+{
+    pattern p;
+    pattern_of(&p, str_from(so_far, so_far.n - k));
+    bool repeats = k && 2u * p.fail[k - 1] >= k;
+    return k && !repeats && occurrence(&p, so_far, 0) == so_far.n - k;
+}
+
+/* A rule or an indentation goes on as it began. */
+static bool has_word(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_word(s.p[i]))
+            return true;
+    return false;
+}
+
+/* ---- the anchor: what a model that goes on is asked to begin with ---- */
+
+/* How many of the last bytes of `s`, of those at most `max`, stand in it elsewhere as well. */
+static size_t repeated_end(daruma_str s, size_t max)
+{
+    char back[JOIN_FIRST_BYTES];
+    pattern p;
+    size_t n = s.n < max ? s.n : max, most = 0;
+    for (size_t i = 0; i < n; i++)
+        back[i] = s.p[s.n - 1 - i];
+    pattern_of(&p, (daruma_str){back, n});
+    for (size_t i = 1, k = 0; i < s.n; i++) { /* all of it backwards but for its last byte */
+        char c = s.p[s.n - 1 - i];
+        while (k && (k == n || c != back[k]))
+            k = p.fail[k - 1];
+        k += c == back[k];
+        most = k > most ? k : most;
+    }
+    return most;
+}
+
+daruma_str mend_anchor(daruma_str so_far, size_t least)
+{
+    daruma_str words = str_trim(so_far);
+    size_t again = repeated_end(words, JOIN_ANCHOR_BYTES_MAX), n = again < least ? least : again + 1;
+    size_t from = words.n > n ? words.n - n : 0;
+    while (from && !ch_space(words.p[from - 1]) && words.n - from < JOIN_ANCHOR_BYTES_MAX)
+        from--;
+    if (from && !ch_space(words.p[from - 1])) /* no words: from the border of a character */
+        from = words.n > n ? words.n - n : 0;
+    while (from && ((unsigned char)words.p[from] & 0xc0) == 0x80)
+        from--;
+    daruma_str anchor = str_from(words, from);
+    bool sure = anchor.n <= JOIN_ANCHOR_BYTES_MAX + 3 && has_word(anchor) && stands_once(words, anchor.n);
+    return sure ? anchor : (daruma_str){0};
+}
+
+/* How many bytes at the beginning of `s` say `words`, whatever their white space and the case of the first letter are;
+ * 0: they do not. `*ret_short`: they do as far as `s` goes. */
+static size_t says(daruma_str s, daruma_str words, bool *ret_short)
+{
+    enum { SPACE_MAX = 64 };
+    size_t i = 0, k = 0;
+    while (k < words.n) {
+        size_t run = 0, told = 0;
+        while (k + told < words.n && ch_space(words.p[k + told]))
+            told++;
+        while (told && i + run < s.n && run < SPACE_MAX && ch_space(s.p[i + run]))
+            run++;
+        *ret_short |= i + run == s.n;
+        if (i + run == s.n || (told && !run))
+            return 0;
+        i += run;
+        k += told;
+        if (s.p[i] != words.p[k] && (k || !ch_alpha(s.p[i]) || (s.p[i] ^ words.p[k]) != 0x20))
+            return 0;
+        i++;
+        k++;
+    }
+    return i;
+}
+
 /* ---- is it one, by how long and where it is? ---- */
 
 static bool begins_word(daruma_str s, size_t at)
@@ -94,10 +184,7 @@ static bool begins_word(daruma_str s, size_t at)
 /* Short repetitions may be chance ("to" and "tomorrow"); whole words are not. */
 static bool is_repetition(daruma_str so_far, daruma_str fresh, size_t k)
 {
-    bool word = false; /* a rule or an indentation goes on as it began */
-    for (size_t i = 0; i < k; i++)
-        word |= ch_word(fresh.p[i]);
-    if (!word)
+    if (!has_word(str_sub(fresh, 0, k)))
         return false;
     if (k >= JOIN_OVERLAP_BYTES_MIN || (k && k == so_far.n))
         return true;
@@ -182,32 +269,30 @@ static join_result verdict_of(join_verdict v)
 }
 
 /* A long repetition: all of `head` (JOIN_FIRST_BYTES of fresh behind the opener) stands somewhere in so_far. It is one
- * when all from there to the end is said again. */
+ * when all from there to the end is said again, and from nowhere else. */
 static join_result find_long(const pattern *head, daruma_str so_far, daruma_str fresh, bool whole, size_t skipped)
 {
-    enum { TRIES = 8 };
-    size_t p = 0;
+    enum { PLACES = 8 };
+    size_t p = 0, hits = 0, skip = 0;
+    bool open = false;
     daruma_str rest = str_from(fresh, skipped);
-    for (int i = 0; i < TRIES; i++, p++) {
-        p = occurrence(head, so_far, p);
-        if (p == STR_NONE)
-            break;
+    for (int i = 0; (p = occurrence(head, so_far, p)) != STR_NONE; i++, p++) {
         daruma_str again = str_from(so_far, p);
-        if (skipped + again.n > JOIN_LOOK_BYTES)
+        size_t n = again.n < rest.n ? again.n : rest.n;
+        if (i == PLACES || skipped + again.n > JOIN_LOOK_BYTES)
             return verdict_of(JOIN_UNSURE);
-        if (rest.n >= again.n) {
-            if (memcmp(rest.p, again.p, again.n) == 0)
-                return at(skipped + again.n);
-        } else if (!whole) {
-            return verdict_of(JOIN_MORE);
-        } else if (memcmp(rest.p, again.p, rest.n) == 0) {
-            return verdict_of(JOIN_UNSURE); /* it repeats what is there and stops before its end */
-        }
+        if (memcmp(rest.p, again.p, n) != 0)
+            continue;
+        open |= n < again.n;
+        hits++;
+        skip = skipped + again.n;
     }
-    return verdict_of(JOIN_UNSURE);
+    if (open) /* whole: it repeats what is there and stops before its end */
+        return verdict_of(whole ? JOIN_UNSURE : JOIN_MORE);
+    return hits == 1 ? at(skip) : verdict_of(JOIN_UNSURE);
 }
 
-/* How `fresh` from `from` on repeats the end of `so_far`. JOIN_UNSURE: it does not. */
+/* How `fresh` from `from` on repeats the end of `so_far`. JOIN_UNSURE: it does not, or not for sure. */
 static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, size_t from)
 {
     pattern head;
@@ -215,11 +300,12 @@ static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, si
     daruma_str words = str_sub(so_far, 0, so_far.n - space.n);
     pattern_of(&head, first);
     size_t k = overlap(&head, so_far);
-    if (is_repetition(so_far, first, k) && (from == 0 || k >= JOIN_OVERLAP_BYTES_MIN || k == so_far.n))
+    if (is_repetition(so_far, first, k) && (from == 0 || k >= JOIN_OVERLAP_BYTES_MIN) && stands_once(so_far, k))
         return at(from + k);
     if (space.n && words.n) { /* the same but for the white space at its end */
         k = overlap(&head, words);
-        if (is_repetition(words, first, k) && (k >= JOIN_OVERLAP_BYTES_MIN || (k == words.n && from == 0)))
+        if (is_repetition(words, first, k) && (k >= JOIN_OVERLAP_BYTES_MIN || (k == words.n && from == 0)) &&
+            stands_once(words, k))
             return at(from + k + space_again(space, str_from(first, k)));
     }
     if (first.n >= JOIN_FIRST_BYTES / 2)
@@ -227,23 +313,75 @@ static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, si
     return verdict_of(JOIN_UNSURE);
 }
 
+/* It begins with the anchor. */
+static join_result find_anchor(daruma_str anchor, daruma_str space, daruma_str fresh, bool whole)
+{
+    bool cut = false;
+    size_t n = anchor.n ? says(fresh, anchor, &cut) : 0;
+    space = str_sub(space, 0, JOIN_FIRST_BYTES);
+    if (!whole && (cut || (n && fresh.n < n + space.n)))
+        return verdict_of(JOIN_MORE);
+    return n ? at(n + space_again(space, str_from(fresh, n))) : verdict_of(JOIN_UNSURE);
+}
+
+/* The anchor stands behind something said first, of `fresh`'s first JOIN_FIRST_BYTES: an apology, or what comes before
+ * it in so_far. Once: a model that talks about it says it again afterwards. */
+static join_result find_behind(daruma_str anchor, daruma_str space, daruma_str fresh)
+{
+    pattern p;
+    daruma_str first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    if (anchor.n < 2 * JOIN_OVERLAP_BYTES_MIN)
+        return verdict_of(JOIN_UNSURE);
+    pattern_of(&p, anchor);
+    size_t here = occurrence(&p, first, 0);
+    if (here == STR_NONE || here > JOIN_OPENER_BYTES_MAX || occurrence(&p, first, here + 1) != STR_NONE)
+        return verdict_of(JOIN_UNSURE);
+    return at(here + anchor.n + space_again(space, str_from(first, here + anchor.n)));
+}
+
+/* The answer was begun for the model, without the white space at its end. It goes on there; only what cannot be meant
+ * as more of it, a long repetition or all of it anew, says that nobody looked at the beginning. */
+static join_result find_prefilled(daruma_str so_far, daruma_str fresh, bool whole)
+{
+    pattern p;
+    daruma_str space = str_sub(tail_space(so_far), 0, JOIN_FIRST_BYTES), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    size_t least = space.n >= JOIN_OVERLAP_BYTES_MIN ? space.n + 1 : JOIN_OVERLAP_BYTES_MIN;
+    if (!whole && fresh.n < least)
+        return verdict_of(JOIN_MORE);
+    pattern_of(&p, first);
+    bool may_repeat = first.n && occurrence(&p, so_far, 0) != STR_NONE; /* more of it than came until now */
+    if (may_repeat && !whole && fresh.n < JOIN_FIRST_BYTES)
+        return verdict_of(JOIN_MORE);
+    join_result r = find_from(so_far, fresh, whole, 0);
+    bool repeats = r.verdict == JOIN_AT && r.skip >= JOIN_OVERLAP_BYTES_MIN;
+    return repeats || r.verdict == JOIN_MORE ? r : at(space_again(space, fresh));
+}
+
 join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled)
 {
     daruma_str space = tail_space(so_far);
     if (!so_far.n)
         return at(0);
-    if (prefilled) { /* it was sent without the white space at its end */
-        space = str_sub(space, 0, JOIN_FIRST_BYTES);
-        if (!whole && fresh.n <= space.n)
-            return verdict_of(JOIN_MORE);
-        return at(space_again(space, fresh));
-    }
+    if (prefilled)
+        return find_prefilled(so_far, fresh, whole);
+    daruma_str anchor = mend_anchor(so_far, JOIN_TAIL_BYTES);
+    join_result r = find_anchor(anchor, space, fresh, whole);
+    if (r.verdict != JOIN_UNSURE)
+        return r;
     if (!whole && fresh.n < JOIN_FIRST_BYTES)
         return verdict_of(JOIN_MORE);
-    if (!str_trim(str_sub(fresh, 0, JOIN_FIRST_BYTES)).n)
+    daruma_str first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    if (!str_trim(first).n)
         return verdict_of(JOIN_UNSURE);
-    join_result r = find_from(so_far, fresh, whole, 0);
-    size_t offsets[6], n = openers(str_sub(fresh, 0, JOIN_FIRST_BYTES), offsets);
+    size_t offsets[6], n = openers(first, offsets);
+    for (size_t i = 0; i < n && r.verdict == JOIN_UNSURE && anchor.n >= JOIN_OVERLAP_BYTES_MIN; i++) {
+        r = find_anchor(anchor, space, str_from(first, offsets[i]), true);
+        r.skip += r.verdict == JOIN_AT ? offsets[i] : 0;
+    }
+    if (r.verdict == JOIN_UNSURE)
+        r = find_behind(anchor, space, fresh);
+    if (r.verdict == JOIN_UNSURE)
+        r = find_from(so_far, fresh, whole, 0);
     for (size_t i = 0; i < n && r.verdict == JOIN_UNSURE; i++)
         r = find_from(so_far, fresh, whole, offsets[i]);
     if (r.verdict == JOIN_UNSURE && plain_seam(so_far, fresh))

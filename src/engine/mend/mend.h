@@ -256,15 +256,26 @@ bool mend_notice(convo *c, daruma_str text, mend_report *rep);
 /* For asking again: adds the broken answer and what is wrong with it to the conversation (P-F30, P-F31). */
 bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep);
 
-/* ---- join.c ---- */
+/* ---- join.c, again.c: going on with an answer that broke off ---- */
 
-/* Asks the model to go on where it was cut: `so_far` is what the client has. Prefill where the wire takes it
- * (`prefill`), else the partial answer and a request to go on. False when it cannot be joined (a call was begun,
- * unsigned thinking). */
-bool mend_continue(convo *c, daruma_str so_far, bool prefill, mend_report *rep);
+/* The last words of a text, from the border of a word where there is one, at least `least` bytes (or all of it) without
+ * white space at their ends, and so long that they stand in it only there: an answer that begins with them goes on from
+ * one place. Empty where its end repeats itself for more than JOIN_ANCHOR_BYTES_MAX. A slice of `so_far`. */
+daruma_str mend_anchor(daruma_str so_far, size_t least);
 
-/* May the answer be begun for the model: the wire takes it, and no thinking or forced tool is asked for? What
- * mend_continue does when `prefill` is set, and what to tell join_find. */
+/* How a model is asked to go on. */
+typedef enum mend_going {
+    GOING_ANCHORED,    /* it shall begin with the anchor: the seam is known. Models may do something else instead: go on
+                          at once, repeat less or more, introduce themselves, begin anew */
+    GOING_PREFILLED,   /* its answer is begun for it: it goes on at the byte */
+    GOING_FROM_BEFORE, /* when what came could not be joined: it is shown less than arrived, and told to go on */
+} mend_going;
+/* Asks the model to go on where it was cut: `so_far` is what the client has. GOING_PREFILLED is as GOING_ANCHORED where
+ * the wire does not take it. False when there are no words to go on from. */
+bool mend_continue(convo *c, daruma_str so_far, mend_going how, mend_report *rep);
+
+/* May the answer be begun for the model: the wire takes it, and no thinking, forced tool or format is asked for? What
+ * to tell join_find. */
 bool mend_can_prefill(const convo *c);
 
 typedef enum join_verdict {
@@ -276,8 +287,9 @@ typedef struct join_result {
     join_verdict verdict;
     size_t skip;
 } join_result;
-/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`? Finds repeated endings
- * and restarts from the beginning. `prefilled`: the provider goes on exactly, whatever it says. Any split of the bytes
- * gives the same result. At most JOIN_LOOK_BYTES of `fresh` are needed. */
+/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`? Finds the anchor,
+ * repeated endings and restarts from the beginning; what "sure" means stands in join.c. `prefilled`: the provider goes
+ * on exactly, unless what it says can be nothing but a repetition. Any split of the bytes gives the same result. At
+ * most JOIN_LOOK_BYTES of `fresh` are needed. */
 join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled);
 #endif
