@@ -263,7 +263,9 @@ static void nothing_is_sent_again_once_a_byte_went_out(void **state)
         daruma_remedy r = daruma_case_next(&c, &f, 1, at(0));
         assert_int_not_equal(r.act, DARUMA_SEND);
         bool keeps = k == DARUMA_INTERRUPTED || k == DARUMA_RATE_LIMIT || k == DARUMA_OVERLOADED ||
-                     k == DARUMA_SERVER_ERROR || k == DARUMA_TIMEOUT || k == DARUMA_NETWORK;
+                     k == DARUMA_SERVER_ERROR || k == DARUMA_TIMEOUT || k == DARUMA_NETWORK || k == DARUMA_QUOTA ||
+                     k == DARUMA_AUTH || k == DARUMA_PERMISSION || k == DARUMA_MODEL_NOT_FOUND ||
+                     k == DARUMA_MALFORMED_OUTPUT || k == DARUMA_CONTEXT_LENGTH || k == DARUMA_UNKNOWN;
         assert_int_equal(r.act == DARUMA_KEEP, keeps);
     }
 }
@@ -364,9 +366,14 @@ static void a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept(v
     daruma_failure f = failure(DARUMA_INTERRUPTED, 0);
     assert_remedy(daruma_case_next(&c, &f, 100, at(0)), RESUME, 0, 0);
     out(&c, 0);
-    assert_remedy(daruma_case_next(&c, &f, 200, at(0)), RESUME, 0, 1); /* two tries here are all */
+    assert_remedy(daruma_case_next(&c, &f, 200, at(0)), RESUME, 0, 1); /* two tries here, then elsewhere */
     assert_int_equal(out(&c, 0), 1);
-    assert_remedy(daruma_case_next(&c, &f, 300, at(0)), KEEP_PARTIAL, 0, 1);
+    assert_remedy(daruma_case_next(&c, &f, 300, at(0)), RESUME, 0, 1);
+    assert_int_equal(out(&c, 0), 1);
+    assert_remedy(daruma_case_next(&c, &f, 400, at(0)), RESUME, 0,
+                  0); /* where it was called often, it goes on all the same */
+    assert_int_equal(out(&c, 0), 0);
+    assert_remedy(daruma_case_next(&c, &f, 500, at(0)), KEEP_PARTIAL, 0, 0);
 
     c = mending(&p, t, 2);
     daruma_failure busy = failure(DARUMA_OVERLOADED, 529);
@@ -377,6 +384,32 @@ static void a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept(v
     c = mending(&p, t, 2);
     c.safe_twice = false;
     assert_remedy(daruma_case_next(&c, &f, 100, at(0)), KEEP_PARTIAL, 0, 0);
+}
+
+static void what_was_begun_goes_on_however_often_it_was_tried_before(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k")};
+    daruma_case c = mending(&p, t, 1);
+    daruma_failure sick = failure(DARUMA_SERVER_ERROR, 500), cut = failure(DARUMA_INTERRUPTED, 0);
+    for (int i = 0; i < 3; i++) { /* all tries of the target */
+        assert_int_equal(daruma_case_next(&c, &sick, 0, at(60000 * i)).remedy, DARUMA_REMEDY_WAIT_RETRY);
+        out(&c, 60000 * (i + 1) - 1);
+    }
+    daruma_remedy r = daruma_case_next(&c, &cut, 100, at(200000));
+    assert_int_equal(r.remedy, DARUMA_REMEDY_RESUME);
+    assert_int_equal(out(&c, 200000 + r.wait), 0);
+
+    static const daruma_kind of_the_key[] = {DARUMA_AUTH, DARUMA_QUOTA, DARUMA_PERMISSION, DARUMA_MODEL_NOT_FOUND};
+    for (size_t i = 0; i < 4; i++) { /* only elsewhere, when there is another place */
+        daruma_target two[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+        daruma_failure f = failure(of_the_key[i], 401);
+        c = mending(&p, two, 2);
+        assert_remedy(daruma_case_next(&c, &f, 100, at(0)), RESUME, 0, 1);
+        c = mending(&p, two, 1);
+        assert_remedy(daruma_case_next(&c, &f, 100, at(0)), KEEP_PARTIAL, 0, 0);
+    }
 }
 
 static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **state)
@@ -513,6 +546,7 @@ int main(void)
         cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
         cmocka_unit_test(a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains),
         cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
+        cmocka_unit_test(what_was_begun_goes_on_however_often_it_was_tried_before),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
         cmocka_unit_test(the_last_lane_is_never_closed_without_a_try),

@@ -209,14 +209,29 @@ static int fresh(const daruma_case *c, daruma_ms now)
     return -1;
 }
 
-/* Where a broken answer goes on: once at the same target, its cache is warm; then at another that is well; else it is
- * waited for the same. */
-static int onward(const daruma_case *c, daruma_kind k, daruma_ms now)
+/* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
+ * at any that is well; else it is waited for the one that is back first. How often a target was called does not matter:
+ * the answer can be had nowhere else any more. -1: none is of use. */
+static int onward(const daruma_case *c, daruma_ms now)
 {
-    bool tried = c->spoiled[c->target] || c->calls[c->target] >= tries(c, k);
-    bool stays = !tried && c->calls[c->target] < 2 && well(c, c->target, now);
-    int other = stays ? -1 : fresh(c, now);
-    return other >= 0 ? other : tried ? -1 : c->target;
+    bool usable = !c->spoiled[c->target];
+    if (usable && c->calls[c->target] < 2 && well(c, c->target, now))
+        return c->target;
+    int best = fresh(c, now);
+    daruma_ms in = INT64_MAX;
+    for (int i = 0; best < 0 && i < targets_of(c); i++) /* the one at hand last: it failed just now */
+        if (i != c->target && !c->spoiled[i] && well(c, i, now))
+            best = i;
+    if (best >= 0 || (usable && well(c, c->target, now)))
+        return best >= 0 ? best : c->target;
+    for (int i = 0; i < targets_of(c); i++) {
+        daruma_ms its = c->spoiled[i] ? -1 : daruma_ward_look(c->ward, &c->targets[i], now).in;
+        if (its < 0 || its >= in)
+            continue;
+        best = i;
+        in = its;
+    }
+    return best;
 }
 
 static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
@@ -229,7 +244,7 @@ static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool
     case DARUMA_REMEDY_WAIT_RETRY:
         return soonest(c, k, now);
     case DARUMA_REMEDY_RESUME:
-        return onward(c, k, now);
+        return onward(c, now);
     default: /* all others stay where they are */
         return c->target;
     }

@@ -35,7 +35,8 @@ enum {
 #define MEND (TIME | CLEAN | DARUMA_NEED_MEND)
 /* Sending less of the conversation; each counts against max_compress_retries. */
 #define SHRINK (MEND | DARUMA_NEED_SHRINK)
-/* Asking for what came broken; going on behind what the client already has. */
+/* Asking for what came broken; going on behind what the client already has. Nothing else helps a client that has a part
+ * of its answer, so that going on is no try of a target: it is bounded by its own rungs, the purse and the time. */
 #define ASK   (TIME | PURSE | TRIES | SAFE | DARUMA_NEED_MEND)
 #define GO_ON (TIME | PURSE | PARTIAL | SAFE | DARUMA_NEED_MEND)
 
@@ -53,8 +54,10 @@ static const daruma_rung standard[] = {
     R(RATE_LIMIT,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(RATE_LIMIT,         EXPLAIN,             1,     0,                                     NOW),
 
+    R(QUOTA,              RESUME,              2,     GO_ON,                                 NOW),
     R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                NOW),
     R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(QUOTA,              KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(QUOTA,              EXPLAIN,             1,     0,                                     NOW),
 
     R(OVERLOADED,         RESUME,              2,     GO_ON,                                 ADVICE),
@@ -83,29 +86,37 @@ static const daruma_rung standard[] = {
     R(NETWORK,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(NETWORK,            EXPLAIN,             1,     0,                                     NOW),
 
-    R(INTERRUPTED,        RESUME,              2,     GO_ON,                                 NOW),
+    R(INTERRUPTED,        RESUME,              4,     GO_ON,                                 NOW),
     R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(INTERRUPTED,        RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
     R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
     R(INTERRUPTED,        EXPLAIN,             1,     0,                                     NOW),
 
+    R(AUTH,               RESUME,              2,     GO_ON,                                 NOW),
     R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                 NOW),
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
+    R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
+    R(PERMISSION,         RESUME,              2,     GO_ON,                                 NOW),
     R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(PERMISSION,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
+    R(MODEL_NOT_FOUND,    RESUME,              2,     GO_ON,                                 NOW),
     R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(MODEL_NOT_FOUND,    KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                     NOW),
 
     /* For these two only a target with a larger window counts as another model. */
+    R(CONTEXT_LENGTH,     RESUME,              1,     GO_ON,                                 NOW),
     R(CONTEXT_LENGTH,     CLAMP_OUTPUT,        1,     MEND,                                  NOW),
     R(CONTEXT_LENGTH,     MASK_TOOL_OUTPUT,    2,     SHRINK,                                NOW),
     R(CONTEXT_LENGTH,     SUMMARISE,           2,     SHRINK | SIDE,                         NOW),
     R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
     R(CONTEXT_LENGTH,     COMPACT,             1,     SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                     NOW),
 
     R(REQUEST_TOO_LARGE,  SHRINK_REQUEST,      2,     MEND,                                  NOW),
@@ -135,12 +146,16 @@ static const daruma_rung standard[] = {
 
     /* What came may have been forwarded but for the broken part, which was held back. */
     R(MALFORMED_OUTPUT,   ASK_AGAIN,           2,     ASK,                                   NOW),
+    R(MALFORMED_OUTPUT,   RESUME,              2,     GO_ON,                                 NOW),
     R(MALFORMED_OUTPUT,   RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
     R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),
 
+    R(UNKNOWN,            RESUME,              1,     GO_ON,                                 GROW),
     R(UNKNOWN,            WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        GROW),
     R(UNKNOWN,            APOLOGISE,           1,     TIME | CLEAN | SIDE | REFUSED,         NOW),
+    R(UNKNOWN,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(UNKNOWN,            EXPLAIN,             1,     0,                                     NOW),
 
     R(CONTENT_FILTER,     EXPLAIN,             1,     0,                                     NOW),
