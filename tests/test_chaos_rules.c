@@ -310,6 +310,12 @@ static void a_text_that_broke_off_goes_on_as_the_script_says(void **state)
         {"{ continue: repeat 5 }", M, BEGUN_M, "three four five six seven"},
         {"{ continue: repeat 500 }", M, BEGUN_M, FULL},
         {"{ continue: restart }", C, BEGUN_C(ASKED), FULL},
+        {"{ continue: apologise }", C, BEGUN_C(ASKED), "I apologise for the interruption. Here is the rest of it:\n\ntwo three four five six seven"},
+        {"{ continue: apologise }", M, BEGUN_M, " four five six seven"},
+        {"{ continue: [exact, restart] }", M, BEGUN_M, " four five six seven"},
+        /* what the client had begun stands before it, in a message of the model of its own or in the same */
+        {"", C, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"say " FULL "\"},{\"role\":\"assistant\",\"content\":\"Well.\"},{\"role\":\"assistant\",\"content\":\"one two three\"}" ASKED "]}", "two three four five six seven"},
+        {"", C, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"say " FULL "\"},{\"role\":\"assistant\",\"content\":\"Well. one two three\"}" ASKED "]}", "two three four five six seven"},
         {"{ continue: unrelated }", M, BEGUN_M, "By the way, penguins sleep in naps of four seconds, and nobody has ever complained."},
         /* not a word of going on, or not the beginning of that answer: a turn like any other */
         {"", C, BEGUN_C(",{\"role\":\"user\",\"content\":\"say thanks\"}"), "thanks"},

@@ -7,6 +7,7 @@
 enum {
     ANSWER_HEADERS = 24,  /* fields an answer can carry */
     ANSWER_CALLS_MAX = 8, /* tool calls in one answer */
+    GO_ON_WAYS_MAX = 16,  /* ways of one model to go on */
 };
 
 /* What a part of an answer carries. */
@@ -61,17 +62,24 @@ typedef enum goes_on {
     GO_ON_REPEAT,    /* says the last bytes once more first */
     GO_ON_RESTART,   /* from the beginning */
     GO_ON_UNRELATED, /* with something else */
+    GO_ON_APOLOGISE, /* as AS_TOLD, behind an apology; a begun answer leaves no room for it */
 } goes_on;
+
+typedef struct going_on {
+    goes_on how;
+    int64_t repeat; /* bytes of GO_ON_REPEAT */
+} going_on;
 
 /* How it summarises. */
 typedef enum summarises { SUMMARY_SHORT, SUMMARY_TEXT, SUMMARY_FAILS, SUMMARY_EMPTY, SUMMARY_LARGER } summarises;
 
 /* How a model answers. All zero: by its request alone. */
 typedef struct manner {
-    const scripted *script; /* what it says now; NULL: nothing is scripted */
-    int64_t number;         /* which of its scripted answers that is, from 1: {n} in their texts */
-    goes_on goes_on;
-    int64_t repeat; /* bytes of GO_ON_REPEAT */
+    const scripted *script;        /* what it says now; NULL: nothing is scripted */
+    int64_t number;                /* which of its scripted answers that is, from 1: {n} in their texts */
+    going_on goes_on;              /* how it goes on now */
+    going_on ways[GO_ON_WAYS_MAX]; /* several: one is drawn for each request that asks for it in words */
+    size_t nways;
     summarises summarises;
     daruma_str summary;
     bool thinks; /* thinking is handed out, signed with `secret`, when it is asked for */

@@ -183,6 +183,8 @@ static scene scene_of(chaos *k, ask *q)
         x.manner = x.model->manner;
         x.manner.script = script_now(x.model);
         x.manner.number = x.model->given + 1;
+        if (x.manner.nways && q->purpose == ASK_CONTINUE && !q->prefills)
+            x.manner.goes_on = x.manner.ways[roll(k) % x.manner.nways];
     }
     x.limits.secret = x.manner.secret = (uint64_t)k->script->seed;
     return x;

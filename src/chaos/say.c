@@ -153,32 +153,53 @@ static size_t quoted(daruma_str text, daruma_str user)
     return best;
 }
 
+/* How much of the beginning of `text` has been said at the end of `said`. What stands before it in one message was
+ * there before the answer began; a few bytes alone are chance. */
+static size_t begun(daruma_str text, daruma_str said)
+{
+    if (str_starts(text, said))
+        return said.n;
+    for (size_t n = said.n < text.n ? said.n : text.n; n >= QUOTE_BYTES_MIN; n--)
+        if (str_ends(said, str_sub(text, 0, n)))
+            return n;
+    return 0;
+}
+
 /* Turns the whole text into what is said when `partial` of it has been said. False: that was not its beginning. */
-static bool go_on(speech *s, const ask *q, const manner *m)
+static bool go_on(speech *s, const ask *q, const manner *m, daruma_arena *a)
 {
     daruma_str said = str_trim(q->partial);
-    size_t at = str_find(s->text, said), again = 0;
-    if (s->ncalls || at == STR_NONE || at > 0) /* it is given anew */
+    size_t there = begun(s->text, said), again = 0;
+    daruma_buf b = buf_in(a);
+    if (!there) /* it is given anew */
         return false;
-    switch (m->goes_on) {
+    said = str_sub(s->text, 0, there);
+    switch (m->goes_on.how) {
+    case GO_ON_APOLOGISE:
+        if (!q->prefills)
+            BUF_LIT(&b, "I apologise for the interruption. Here is the rest of it:\n\n");
+        again = q->prefills ? 0 : quoted(said, q->said);
+        break;
     case GO_ON_AS_TOLD:
         again = q->prefills ? 0 : quoted(said, q->said);
         break;
     case GO_ON_EXACT:
         break;
     case GO_ON_REPEAT:
-        again = (uint64_t)m->repeat < said.n ? (size_t)m->repeat : said.n;
+        again = (uint64_t)m->goes_on.repeat < said.n ? (size_t)m->goes_on.repeat : said.n;
         break;
     case GO_ON_RESTART:
         return true;
     case GO_ON_UNRELATED:
+        s->ncalls = 0;
         s->text = S("By the way, penguins sleep in naps of four seconds, and nobody has ever complained.");
         return true;
     }
     while (again && again < said.n && (said.p[said.n - again] & 0xc0) == 0x80)
         again--;
+    buf_put(&b, str_from(s->text, said.n - again));
     s->thinking = (daruma_str){0};
-    s->text = str_from(s->text, said.n - again);
+    s->text = buf_str(&b);
     return true;
 }
 
@@ -365,7 +386,7 @@ speech answer_say(const ask *q, const manner *m, answer_twist twist, daruma_aren
         before.nresults = q->asked_nresults;
         s = whole(&before, m, a);
         think(&s, &before, m, a);
-        if (!go_on(&s, q, m) && !q->prefills && m->goes_on != GO_ON_RESTART && !m->script) {
+        if (!go_on(&s, q, m, a) && !q->prefills && m->goes_on.how != GO_ON_RESTART && !m->script) {
             s = whole(q, m, a); /* what the user said is just another question */
             think(&s, q, m, a);
         }

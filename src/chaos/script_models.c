@@ -175,20 +175,34 @@ static bool read_answers(reader *r, const yaml_node_t *v, void *field)
  * --------------------------------------------------------------------------------------------------------- */
 
 /* "exact", "repeat 20", ... */
-static bool read_continue(reader *r, const yaml_node_t *v, void *field)
+static bool read_way(reader *r, const yaml_node_t *v, going_on *ret)
 {
-    static const char *const names[] = {"as_told", "exact", "repeat", "restart", "unrelated"};
-    manner *m = field;
+    static const char *const names[] = {"as_told", "exact", "repeat", "restart", "unrelated", "apologise"};
     daruma_str rest = scalar_text(v), word = str_cut(&rest, ' ');
     for (size_t i = 0; i < COUNT(names); i++) {
         if (!str_eq(word, str_of(names[i])))
             continue;
-        m->goes_on = (goes_on)i;
-        if (m->goes_on == GO_ON_REPEAT && !str_int(str_trim(rest), &m->repeat))
+        ret->how = (goes_on)i;
+        if (ret->how == GO_ON_REPEAT && !str_int(str_trim(rest), &ret->repeat))
             return wrong(r, v, "`repeat` wants a number of bytes: repeat 20");
         return true;
     }
     return unknown(r, v, "continue", names, COUNT(names));
+}
+
+/* One way, or a list of which one is drawn each time. */
+static bool read_continue(reader *r, const yaml_node_t *v, void *field)
+{
+    manner *m = field;
+    if (v->type != YAML_SEQUENCE_NODE)
+        return read_way(r, v, &m->goes_on);
+    yaml_node_item_t *first = v->data.sequence.items.start, *end = v->data.sequence.items.top;
+    if (end - first > GO_ON_WAYS_MAX)
+        return wrong(r, v, "at most %d ways to go on", GO_ON_WAYS_MAX);
+    for (yaml_node_item_t *i = first; i < end; i++)
+        if (!read_way(r, node(r, *i), &m->ways[m->nways++]))
+            return false;
+    return true;
 }
 
 /* A word for a way to fail, else the summary itself. */
