@@ -241,5 +241,6 @@
 #define TRACKED_ROWS_MAX          16    /* signatures, and tools, that are counted at a time */
 #define TRACKED_ARGS_MAX          8     /* arguments of a failed call that it is known again by */
 #define TRACKED_NAME_BYTES_MAX    64    /* of a tool or an agent, as its failures are told */
+#define ERRORS_STEPS_MAX          256   /* newest steps among which failures and what resolved them are looked for */
 
 #endif

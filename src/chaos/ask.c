@@ -127,6 +127,7 @@ static daruma_str name_of_call(const ask *q, daruma_str id, daruma_arena *a)
 static void add_result(ask *q, daruma_str name, daruma_str text)
 {
     q->results[q->nresults++] = (ask_result){name, text};
+    q->tooled = true;
 }
 
 /* All texts of a content in a row. */
@@ -216,6 +217,7 @@ static void read_model(ask *q, daruma_str m, daruma_str content, daruma_arena *a
     json_iter it = json_open(content);
     while (json_is_array(content) && json_next(&it, NULL, &part))
         calls |= member_is(part, "type", "tool_use") || ask_either(part, "functionCall", "function_call").n;
+    q->tooled |= calls;
     if (!q->prefills) {
         q->asked = q->said;
         q->asked_nresults = q->nresults;
@@ -256,6 +258,17 @@ static void read_message(ask *q, daruma_str m, bool *summary, daruma_arena *a)
     }
 }
 
+/* What came since the model spoke. Who goes on with what the provider keeps sends nothing but that. */
+static void count_newest(ask *q, bool *spoke, daruma_str m)
+{
+    if (speaker_of(q, m) == MODEL) {
+        *spoke = true;
+        q->nnewest = 0;
+    } else if (*spoke) {
+        q->nnewest++;
+    }
+}
+
 /* At most how many results there can be: one a message, or one a block of a message. */
 static size_t room_for_results(const ask *q)
 {
@@ -272,15 +285,18 @@ static size_t room_for_results(const ask *q)
 static void read_messages(ask *q, daruma_arena *a)
 {
     daruma_str m;
-    bool summary = str_ifind(q->system, S("summar")) != STR_NONE;
+    bool summary = str_ifind(q->system, S("summar")) != STR_NONE, spoke = q->continues;
     if (json_is_string(q->messages))
         q->said = json_text(q->messages, a);
     if (json_is_array(q->messages) && (q->results = ARENA_NEW(a, ask_result, room_for_results(q)))) {
         json_iter it = json_open(q->messages);
-        while (json_next(&it, NULL, &m))
+        while (json_next(&it, NULL, &m)) {
+            count_newest(q, &spoke, m);
             if (json_is_object(m))
                 read_message(q, m, &summary, a);
+        }
     }
+    q->tooled |= q->noffered > 0;
     if (summary && q->noffered == 0 && q->purpose == ASK_TURN && q->said.n)
         q->purpose = ASK_SUMMARY;
 }

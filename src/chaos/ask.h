@@ -68,6 +68,8 @@ typedef struct ask {
     daruma_str demanded;      /* text: this one must */
     ask_result *results;      /* what tools answered since the model spoke last */
     size_t nresults;
+    bool tooled;    /* it is of an agent: tools are offered, or were called before */
+    size_t nnewest; /* messages at the end of `messages` that came since the model spoke; 0 when it never did */
     ask_purpose purpose;
     daruma_str partial;    /* what the model said last when nothing or only one user message stands behind it */
     bool prefills;         /* ... nothing does: the answer is begun */

@@ -1,7 +1,7 @@
 #include "chaos/chaos.h"
+#include "chaos/honest.h"
+#include "chaos/keep.h"
 #include "chaos/play.h"
-#include "chaos/report.h"
-#include "chaos/stored.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -16,6 +16,7 @@ struct chaos {
     script *script;
     report report;
     stored *stored;  /* what Responses may refer to */
+    keep *keep;      /* requests as they came */
     uint64_t dice;   /* of random faults; from the seed */
     uint64_t number; /* of the newest call */
     int64_t open;    /* calls under way: a reset of the counts leaves it alone */
@@ -132,56 +133,19 @@ static bool harmless(const fault_kind *k)
            k->effect == FAULT_TRICKLE || k->effect == FAULT_DELAY;
 }
 
-/* ---- the answer -------------------------------------------------------------------------------------------- */
+/* ---- the answer ----------------------------------------------------------------------------------------- */
 
-static plan plan_refusal(const ask *q, const refusal *r, daruma_arena *a)
+static scene scene_of(chaos *k, ask *q, daruma_arena *a)
 {
-    answer x = answer_refusal(q->wire, r, q->hash, a);
-    plan p = plan_good(&x);
-    p.name = "refused";
-    p.refused = r->kind ? r->kind : "invalid_request";
-    return p;
-}
-
-static answer list_models(const script *s, const ask *q, daruma_arena *a)
-{
-    static const daruma_str any[] = {{"m-main", 6}, {"m-fallback", 10}};
-    daruma_str *names = ARENA_NEW(a, daruma_str, s->nmodels + 1);
-    for (size_t i = 0; names && i < s->nmodels; i++)
-        names[i] = s->models[i].name;
-    return s->nmodels && names ? answer_models(q, names, s->nmodels, a) : answer_models(q, any, 2, a);
-}
-
-/* What belongs to one call. */
-typedef struct scene {
-    const script *script;
-    stored *stored;
-    ask *q;
-    script_model *model; /* as the script has it; NULL: not there */
-    model_limits limits;
-    manner manner;
-    daruma_str owner; /* the account of the key, else the key */
-} scene;
-
-/* Which of its scripted answers a model gives now. */
-static const scripted *script_now(const script_model *m)
-{
-    int64_t n = m->given;
-    for (size_t i = 0; i < m->nanswers; n -= m->answers[i++].times)
-        if (n < m->answers[i].times)
-            return &m->answers[i];
-    return NULL;
-}
-
-static scene scene_of(chaos *k, ask *q)
-{
-    scene x = {.script = k->script, .stored = k->stored, .q = q, .model = model_of(k->script, q->model)};
+    scene x = {
+        .script = k->script, .stored = k->stored, .report = &k->report, .q = q, .model = model_of(k->script, q->model)};
     const script_key *key = key_of(k->script, q->key);
     x.limits = x.model ? x.model->limits : (model_limits){.window = -1, .max_output = -1};
     x.owner = key && key->account.n ? key->account : q->key;
     if (x.model) {
         x.manner = x.model->manner;
-        x.manner.script = script_now(x.model);
+        x.turn = turn_of(x.model->answers, x.model->nanswers, x.model->given, &x.model->loop, q, a);
+        x.manner.script = x.turn.say;
         x.manner.number = x.model->given + 1;
         if (x.manner.nways && q->purpose == ASK_CONTINUE && !q->prefills)
             x.manner.goes_on = x.manner.ways[roll(k) % x.manner.nways];
@@ -190,70 +154,10 @@ static scene scene_of(chaos *k, ask *q)
     return x;
 }
 
-/* The window is full, and the model does not say so. */
-static plan plan_silent(const scene *x, daruma_arena *a)
-{
-    speech s = answer_say(x->q, &x->manner, ANSWER_GOOD, a);
-    if (x->limits.overflow == OVERFLOW_LENGTH) {
-        s = (speech){.input = x->limits.window, .cut = true};
-        s.text = S("");
-    }
-    answer w = answer_write(x->q, &s, a);
-    plan p = plan_good(&w);
-    p.refused = "context_length";
-    return p;
-}
-
-static plan plan_answer(const scene *x, daruma_arena *a)
-{
-    ask *q = x->q;
-    if (x->manner.summarises == SUMMARY_FAILS && q->purpose == ASK_SUMMARY)
-        return fault_plan(&fault_none, fault_find(S("server_error")), q, &x->limits, &x->manner, q->hash, a);
-    speech s = answer_say(q, &x->manner, ANSWER_GOOD, a);
-    answer w = answer_write(q, &s, a);
-    if (x->model && x->manner.script && q->purpose != ASK_SUMMARY)
-        x->model->given++;
-    if (q->stores)
-        stored_add(x->stored, q, &s, x->owner);
-    return plan_good(&w);
-}
-
-/* What a provider does with a request when nothing is wrong with the provider. */
-static plan plan_honest(const scene *x, daruma_arena *a)
-{
-    ask *q = x->q;
-    refusal r = {0};
-    answer w;
-    bool item, generate = q->route == ROUTE_GENERATE;
-    if (q->route == ROUTE_NONE)
-        r = refuse_path(q, a);
-    daruma_str lost =
-        generate && q->ok && q->wire == WIRE_RESPONSES ? stored_find(x->stored, q, x->owner, &item, a) : S("");
-    if (lost.n)
-        r = refuse_stored(lost, item, a);
-    else if (generate || q->route == ROUTE_COUNT)
-        r = validate(q, &x->limits, a);
-    if (!r.status && q->route != ROUTE_NONE && q->route != ROUTE_MODELS && x->script->nmodels && !x->model)
-        r = refuse_model(q, a);
-    if (r.status)
-        return plan_refusal(q, &r, a);
-    if (generate && validate_overflows(q, &x->limits))
-        return plan_silent(x, a);
-    if (generate)
-        return plan_answer(x, a);
-    if (q->route == ROUTE_MODELS)
-        w = list_models(x->script, q, a);
-    else if (q->route == ROUTE_EMBEDDINGS)
-        w = answer_embeddings(q, a);
-    else
-        w = answer_count(q, a);
-    return plan_good(&w);
-}
-
 /* The key first, as providers do; then the faults; then what the request itself deserves. */
 static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_arena *a)
 {
-    scene x = scene_of(k, q);
+    scene x = scene_of(k, q, a);
     const fault_kind *kind = NULL;
     refusal r = validate_key(q, k->script->nkeys == 0 || key_of(k->script, q->key), a);
     *f = r.status ? NULL : pick_fault(k, q, &kind);
@@ -377,6 +281,8 @@ static void answer_call(chaos *k, call *c, ask *q)
         .chaos = k, .script = script_hold(k->script), .number = k->number, .began = now_of(k), .model = q->model};
     plan p = make_plan(k, q, &f, &l->good, c->arena);
     count_call(k, q, &p, f, c->arena);
+    keep_add(k->keep, (size_t)k->script->keep, k->number, q, key_label(k->script, q->key, c->arena), c->body,
+             p.no_head ? 0 : p.a.status);
     say_call(k, c, q, &p, f, c->arena);
     c->user = l;
     daruma_str keepalive = q->wire == WIRE_MESSAGES ? S("event: ping\ndata: {\"type\": \"ping\"}\n\n")
@@ -398,6 +304,12 @@ static void reply(call *c, int status, const daruma_buf *body)
     call_end(c);
 }
 
+static void model_anew(script_model *m)
+{
+    m->given = 0;
+    loop_anew(&m->loop);
+}
+
 static void reset(chaos *k)
 {
     report_done(&k->report);
@@ -407,7 +319,8 @@ static void reset(chaos *k)
     for (size_t i = 0; i < k->script->nfaults; i++)
         k->script->faults[i].met = k->script->faults[i].hit = 0;
     for (size_t i = 0; i < k->script->nmodels; i++)
-        k->script->models[i].given = 0;
+        model_anew(&k->script->models[i]);
+    keep_clear(k->keep);
 }
 
 static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
@@ -429,6 +342,25 @@ static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
     return 200;
 }
 
+/* The body of a request as it came. */
+static void reply_kept(chaos *k, call *c, daruma_str number)
+{
+    static const daruma_header type = {{"content-type", 12}, {"application/octet-stream", 24}};
+    daruma_buf b = buf_in(c->arena);
+    daruma_str body;
+    int64_t n;
+    if (str_int(number, &n) && keep_find(k->keep, (uint64_t)n, &body)) {
+        call_head(c, 200, &type, 1, (int64_t)body.n);
+        call_write(c, body);
+        call_end(c);
+        return;
+    }
+    BUF_LIT(
+        &b,
+        "{\"error\":{\"message\":\"no such request is kept; a script says `keep: 100` to keep the newest hundred\"}}");
+    reply(c, 404, &b);
+}
+
 static void control(chaos *k, call *c)
 {
     daruma_buf b = buf_in(c->arena);
@@ -437,6 +369,11 @@ static void control(chaos *k, call *c)
     int status = 200;
     if (str_eq(what, S("report")) && !post) {
         report_json(&k->report, now_of(k), &b);
+    } else if (str_eq(what, S("requests")) && !post) {
+        keep_json(k->keep, &b);
+    } else if (str_starts(what, S("requests/")) && !post) {
+        reply_kept(k, c, str_from(what, 9));
+        return;
     } else if (str_eq(what, S("reset")) && post) {
         reset(k);
         BUF_LIT(&b, "{\"ok\":true}");
@@ -454,7 +391,8 @@ static void control(chaos *k, call *c)
         return;
     } else {
         status = 404;
-        BUF_LIT(&b, "{\"error\":{\"message\":\"there are GET /chaos/report and POST /chaos/reset, /chaos/mark, "
+        BUF_LIT(&b, "{\"error\":{\"message\":\"there are GET /chaos/report and /chaos/requests, and POST /chaos/reset, "
+                    "/chaos/mark, "
                     "/chaos/script and /chaos/finish\"}}");
     }
     reply(c, status, &b);
@@ -528,11 +466,13 @@ chaos *chaos_start(uv_loop_t *loop, const chaos_settings *s, script *script_, ch
     static const server_ops ops = {on_request, on_gone, on_drained, on_connect};
     static const server_limits limits = {.body_bytes = BODY_BYTES_MAX, .connections = CONNECTIONS_MAX};
     chaos *k = calloc(1, sizeof *k);
-    if (k && !(k->stored = stored_new()))
+    if (k && (!(k->stored = stored_new()) || !(k->keep = keep_new())))
         snprintf(why, 256, "out of memory");
-    if (!k || !k->stored || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {
-        if (k)
+    if (!k || !k->stored || !k->keep || !(k->server = server_listen(loop, s->host, s->port, &limits, &ops, k, why))) {
+        if (k) {
             stored_free(k->stored);
+            keep_free(k->keep);
+        }
         free(k);
         script_drop(script_);
         return NULL;
@@ -562,5 +502,6 @@ void chaos_close(chaos *k)
     script_drop(k->script);
     report_done(&k->report);
     stored_free(k->stored);
+    keep_free(k->keep);
     free(k);
 }

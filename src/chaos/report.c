@@ -55,6 +55,15 @@ static int64_t tally_of(const tally *t, daruma_str name)
     return row ? row->n : 0;
 }
 
+/* Of one name, or of all when it is empty. */
+static int64_t tally_or_all(const tally *t, daruma_str name)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < t->nrows; i++)
+        all += t->rows[i].n;
+    return name.n ? tally_of(t, name) : all;
+}
+
 static void tally_done(tally *t)
 {
     for (size_t i = 0; i < t->nrows; i++)
@@ -69,8 +78,8 @@ void report_init(report *r, daruma_ms now)
 
 void report_done(report *r)
 {
-    tally *const all[] = {&r->models, &r->answered_models, &r->keys,     &r->faults,
-                          &r->paths,  &r->statuses,        &r->refusals, &r->purposes};
+    tally *const all[] = {&r->models,   &r->answered_models, &r->keys,    &r->faults, &r->paths,   &r->statuses,
+                          &r->refusals, &r->purposes,        &r->circled, &r->told,   &r->listened};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         tally_done(all[i]);
     free(r->bodies);
@@ -155,6 +164,9 @@ void report_json(const report *r, daruma_ms now, daruma_buf *b)
     tally_json(b, "statuses", &r->statuses);
     tally_json(b, "refusals", &r->refusals);
     tally_json(b, "asks", &r->purposes);
+    tally_json(b, "circled", &r->circled);
+    tally_json(b, "told", &r->told);
+    tally_json(b, "listened", &r->listened);
     buf_putc(b, '}');
 }
 
@@ -180,12 +192,14 @@ static int64_t actual(const report *r, const expect *e)
         return e->subject.n ? tally_of(&r->models, e->subject) : r->calls;
     case EXPECT_ANSWERED:
         return e->subject.n ? tally_of(&r->answered_models, e->subject) : r->answered;
-    case EXPECT_FAULTS: {
-        int64_t all = 0;
-        for (size_t i = 0; i < r->faults.nrows; i++)
-            all += r->faults.rows[i].n;
-        return e->subject.n ? tally_of(&r->faults, e->subject) : all;
-    }
+    case EXPECT_FAULTS:
+        return tally_or_all(&r->faults, e->subject);
+    case EXPECT_CIRCLED:
+        return tally_or_all(&r->circled, e->subject);
+    case EXPECT_TOLD:
+        return tally_or_all(&r->told, e->subject);
+    case EXPECT_LISTENED:
+        return tally_or_all(&r->listened, e->subject);
     case EXPECT_ABORTED:
         return r->aborted;
     case EXPECT_MOST:
@@ -256,4 +270,7 @@ void report_text(const report *r, daruma_ms now, daruma_buf *b)
     tally_text(b, "statuses", &r->statuses);
     tally_text(b, "refused", &r->refusals);
     tally_text(b, "asked for", &r->purposes);
+    tally_text(b, "circled", &r->circled);
+    tally_text(b, "told", &r->told);
+    tally_text(b, "listened", &r->listened);
 }

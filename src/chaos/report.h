@@ -26,6 +26,7 @@ typedef struct report {
     daruma_ms noticed_ms;       /* from that mark to the next abort noticed; -1 none */
     daruma_ms began;
     tally models, answered_models, keys, faults, paths, statuses, refusals, purposes;
+    tally circled, told, listened; /* by model: answers in circles, requests that tell it to stop, models that did */
     struct body_count {
         uint64_t hash;
         int64_t n;

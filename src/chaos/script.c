@@ -97,6 +97,9 @@ static const struct { const char *name; expect_what what; bool each; const char 
     {"statuses",              EXPECT_STATUSES, true,  "=="},
     {"largest_tokens",        EXPECT_LARGEST,  false, "<="},
     {"max_calls_per_request", EXPECT_MOST,     false, "<="},
+    {"circled",               EXPECT_CIRCLED,  true,  "=="},
+    {"told",                  EXPECT_TOLD,     true,  "=="},
+    {"listened",              EXPECT_LISTENED, true,  "=="},
 };
 // clang-format on
 
@@ -284,9 +287,10 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
 
 static bool read_root(reader *r, const yaml_node_t *root, script *s)
 {
-    static const char *const names[] = {"listen", "seed", "models", "keys", "faults", "expect"};
+    static const char *const names[] = {"listen", "seed", "keep", "models", "keys", "faults", "expect"};
     static const option plain[] = {{"listen", OPT_TEXT, AT(script, listen), NULL, NULL, NULL},
-                                   {"seed", OPT_COUNT, AT(script, seed), NULL, NULL, NULL}};
+                                   {"seed", OPT_COUNT, AT(script, seed), NULL, NULL, NULL},
+                                   {"keep", OPT_COUNT, AT(script, keep), NULL, NULL, NULL}};
     yaml_node_t *key, *value;
     if (!read_map(r, root, "a script wants keys like `faults:`"))
         return false;
@@ -299,19 +303,21 @@ static bool read_root(reader *r, const yaml_node_t *root, script *s)
         switch (at) {
         case 0:
         case 1:
+        case 2:
             ok = read_value(r, &plain[at], value, s);
             s->says_seed |= at == 1;
-            break;
-        case 2:
-            ok = read_models(r, value, s);
+            s->says_keep |= at == 2;
             break;
         case 3:
-            ok = read_keys(r, value, s);
+            ok = read_models(r, value, s);
             break;
         case 4:
-            ok = read_faults(r, value, s);
+            ok = read_keys(r, value, s);
             break;
         case 5:
+            ok = read_faults(r, value, s);
+            break;
+        case 6:
             ok = read_expects(r, value, s);
             break;
         default:

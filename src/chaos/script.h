@@ -3,14 +3,16 @@
 #ifndef CHAOS_SCRIPT_H
 #define CHAOS_SCRIPT_H
 #include "chaos/faults.h"
+#include "chaos/turns.h"
 
 typedef struct script_model {
     daruma_str name;
     model_limits limits;
     manner manner;
-    scripted *answers; /* in order; behind the last it answers by the request alone */
+    scripted *answers; /* in order; behind the last it goes in circles, or answers by the request alone */
     size_t nanswers;
-    int64_t given; /* how many of them it has given */
+    loop_manner loop;
+    int64_t given; /* how many scripted answers it has given, those of the loop too */
 } script_model;
 
 typedef struct script_key {
@@ -29,6 +31,9 @@ typedef enum expect_what {
     EXPECT_ASKS,
     EXPECT_STATUSES,
     EXPECT_LARGEST,
+    EXPECT_CIRCLED,
+    EXPECT_TOLD,
+    EXPECT_LISTENED,
 } expect_what;
 
 /* One thing that must be true at the end: WHAT of SUBJECT is OP VALUE. */
@@ -53,7 +58,8 @@ typedef struct script {
     size_t nfaults;
     expect *expects;
     size_t nexpects;
-    bool says_seed, says_models, says_keys, says_faults, says_expect; /* which parts it has */
+    int64_t keep; /* so many requests are kept as they came */
+    bool says_seed, says_models, says_keys, says_faults, says_expect, says_keep; /* which parts it has */
 } script;
 
 /* Where and what is wrong with a script. */

@@ -27,6 +27,8 @@ void script_inherit(script *b, const script *a)
 {
     if (!b->says_seed)
         b->seed = a->seed;
+    if (!b->says_keep)
+        b->keep = a->keep;
     if (!b->says_models && a->nmodels && (b->models = ARENA_NEW(&b->memory, script_model, a->nmodels)))
         for (; b->nmodels < a->nmodels; b->nmodels++)
             b->models[b->nmodels] = model_kept(&a->models[b->nmodels], &b->memory);

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include <regex.h>
 
 enum { ANSWERS_MAX = 4096, JSON_LEVELS_MAX = 32 };
 
@@ -156,19 +157,100 @@ static bool read_answer(reader *r, const yaml_node_t *v, scripted *to)
     return true;
 }
 
-static bool read_answers(reader *r, const yaml_node_t *v, void *field)
+static bool read_list_of_answers(reader *r, const yaml_node_t *v, const char *name, scripted **list, size_t *n)
 {
-    script_model *m = field;
     if (v->type != YAML_SEQUENCE_NODE)
-        return wrong(r, v, "`answers` wants a list");
+        return wrong(r, v, "`%s` wants a list", name);
     yaml_node_item_t *first = v->data.sequence.items.start, *end = v->data.sequence.items.top;
     if (end - first > ANSWERS_MAX)
         return wrong(r, v, "at most %d answers", ANSWERS_MAX);
-    m->answers = ARENA_NEW(r->a, scripted, (size_t)(end - first) + 1);
-    for (yaml_node_item_t *i = first; m->answers && i < end; i++)
-        if (!read_answer(r, node(r, *i), &m->answers[m->nanswers++]))
+    *list = ARENA_NEW(r->a, scripted, (size_t)(end - first) + 1);
+    for (yaml_node_item_t *i = first; *list && i < end; i++)
+        if (!read_answer(r, node(r, *i), &(*list)[(*n)++]))
             return false;
     return true;
+}
+
+static bool read_answers(reader *r, const yaml_node_t *v, void *field)
+{
+    script_model *m = field;
+    return read_list_of_answers(r, v, "answers", &m->answers, &m->nanswers);
+}
+
+/* ---- circles
+ * --------------------------------------------------------------------------------------------------------- */
+
+static bool read_lap(reader *r, const yaml_node_t *v, void *field)
+{
+    loop_manner *l = field;
+    if (!read_list_of_answers(r, v, "lap", &l->lap, &l->nlap))
+        return false;
+    for (size_t i = 0; i < l->nlap; i++)
+        if (l->lap[i].times < 1)
+            return wrong(r, v, "in a lap `times` is 1 at least");
+    return true;
+}
+
+static bool read_then(reader *r, const yaml_node_t *v, void *field)
+{
+    loop_manner *l = field;
+    return read_list_of_answers(r, v, "then", &l->then, &l->nthen);
+}
+
+static bool read_expression(reader *r, const yaml_node_t *v, void *field)
+{
+    regex_t re;
+    char why[120];
+    daruma_str text = kept(r->a, scalar_text(v));
+    int bad = text.n ? regcomp(&re, text.p, REG_EXTENDED | REG_NOSUB) : 0;
+    if (!text.n)
+        return wrong(r, v, "`text` wants a regular expression");
+    if (bad) {
+        regerror(bad, &re, why, sizeof why);
+        return wrong(r, v, "`" STR_FMT "` is no regular expression: %s", STR_ARG(str_sub(text, 0, 60)), why);
+    }
+    regfree(&re);
+    *(daruma_str *)field = text;
+    return true;
+}
+
+static bool read_no_tools(reader *r, const yaml_node_t *v, void *field)
+{
+    *(bool *)field = str_eq(scalar_text(v), S("none"));
+    return *(bool *)field || wrong(r, v, "`tools` wants none");
+}
+
+static bool read_until(reader *r, const yaml_node_t *v, void *field)
+{
+    static const char wants[] = "`until` wants never, { text: EXPRESSION } or { tools: none }";
+    static const option rows[] = {
+        {"text", OPT_OWN, AT(loop_manner, text), "a text of the newest turn", NULL, read_expression},
+        {"tools", OPT_OWN, AT(loop_manner, tools), "none: they are taken away", NULL, read_no_tools},
+    };
+    loop_manner *l = field;
+    l->never = str_eq(scalar_text(v), S("never"));
+    if (!l->never && !read_options(r, v, rows, COUNT(rows), wants, l))
+        return false;
+    return l->never || l->text.n || l->tools || wrong(r, v, "%s", wants);
+}
+
+static bool read_loop(reader *r, const yaml_node_t *v, void *field)
+{
+    static const option rows[] = {
+        {"lap", OPT_OWN, 0, "what it does, round and round", NULL, read_lap},
+        {"until", OPT_OWN, 0, "what tells it to stop", NULL, read_until},
+        {"ignores", OPT_COUNT, AT(loop_manner, ignores), "so many requests that tell it are in vain", NULL, NULL},
+        {"then", OPT_OWN, 0, "what it does once it listens", NULL, read_then},
+    };
+    loop_manner *l = field;
+    if (!read_options(r, v, rows, COUNT(rows), "a loop wants { lap: [...], until: ... }", l))
+        return false;
+    if (!l->nlap)
+        return wrong(r, v, "a loop wants a `lap`: a list of answers");
+    if (!l->never && !l->text.n && !l->tools)
+        return wrong(r, v, "a loop wants `until`: never, { text: EXPRESSION } or { tools: none }");
+    return !l->never || !(l->nthen || l->ignores) ||
+           wrong(r, v, "what never listens has no `then` and ignores everything");
 }
 
 /* ---- manners
@@ -244,6 +326,7 @@ static const option model_options[] = {
     {"response_format",  OPT_CHOICE, AT(script_model, limits.formats),        "the best it takes: json_schema, json_object, text", formats, NULL},
     {"format_error",     OPT_CHOICE, AT(script_model, limits.format_words),   "how it refuses a better one", format_says, NULL},
     {"answers",          OPT_OWN,    0,                                       "what it says, one after the other", NULL, read_answers},
+    {"loop",             OPT_OWN,    AT(script_model, loop),                  "what it does round and round, and until when", NULL, read_loop},
     {"continue",         OPT_OWN,    AT(script_model, manner),                "how it goes on with a text that broke off", NULL, read_continue},
     {"summary",          OPT_OWN,    AT(script_model, manner),                "how it sums up: a text, or fails, empty, larger, short", NULL, read_summary},
 };
@@ -290,6 +373,14 @@ static scripted answer_kept(const scripted *from, daruma_arena *a)
     return to;
 }
 
+static scripted *answers_kept(const scripted *from, size_t n, daruma_arena *a)
+{
+    scripted *to = ARENA_NEW(a, scripted, n + 1);
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = answer_kept(&from[i], a);
+    return to;
+}
+
 script_model model_kept(const script_model *m, daruma_arena *a)
 {
     script_model to = *m;
@@ -300,8 +391,12 @@ script_model model_kept(const script_model *m, daruma_arena *a)
     to.limits.fixed = list_kept(&m->limits.fixed, a);
     to.limits.keywords = list_kept(&m->limits.keywords, a);
     to.manner.summary = arena_copy(a, m->manner.summary);
-    to.answers = ARENA_NEW(a, scripted, m->nanswers + 1);
-    for (to.nanswers = 0; to.answers && to.nanswers < m->nanswers; to.nanswers++)
-        to.answers[to.nanswers] = answer_kept(&m->answers[to.nanswers], a);
+    to.answers = answers_kept(m->answers, m->nanswers, a);
+    to.nanswers = to.answers ? m->nanswers : 0;
+    to.loop.lap = answers_kept(m->loop.lap, m->loop.nlap, a);
+    to.loop.nlap = to.loop.lap ? m->loop.nlap : 0;
+    to.loop.then = answers_kept(m->loop.then, m->loop.nthen, a);
+    to.loop.nthen = to.loop.then ? m->loop.nthen : 0;
+    to.loop.text = kept(a, m->loop.text);
     return to;
 }

@@ -1,0 +1,25 @@
+/* honest.h - what a provider does with a request when nothing is wrong with the provider: it refuses, or its model
+ * answers in its turn. */
+#ifndef CHAOS_HONEST_H
+#define CHAOS_HONEST_H
+#include "chaos/report.h"
+#include "chaos/stored.h"
+
+/* What belongs to one call. */
+typedef struct scene {
+    const script *script;
+    stored *stored;
+    report *report;
+    ask *q;
+    script_model *model; /* as the script has it; NULL: not there */
+    model_limits limits;
+    manner manner;
+    model_turn turn;  /* what it says now, when the model answers */
+    daruma_str owner; /* the account of the key, else the key */
+} scene;
+
+plan plan_refusal(const ask *q, const refusal *r, daruma_arena *a);
+/* Counts what the model said in the scene's model, store and report; a plan that is not played is not to be asked for.
+ * Lives in `a`. */
+plan plan_honest(const scene *x, daruma_arena *a);
+#endif
