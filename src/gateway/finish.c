@@ -173,6 +173,12 @@ static void write_message(exchange *x, daruma_str words)
            exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_EXPLAINED);
 }
 
+/* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
+static bool raises(const exchange *x)
+{
+    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0;
+}
+
 /* The message an error carries: the provider's own words where it gave any. */
 static daruma_str error_message(exchange *x, daruma_str note)
 {
@@ -196,7 +202,8 @@ static void write_error(exchange *x)
         return;
     }
     bool theirs = x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
-    if (theirs && !dialect_add_note(&out, x->failed_body, note)) {
+    bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
+    if (theirs && (bare || !dialect_add_note(&out, x->failed_body, note))) {
         out = buf_in(x->c->arena);
         buf_put(&out, x->failed_body);
     } else if (!theirs) {
@@ -232,12 +239,6 @@ static void finish(exchange *x, bool message, daruma_str words)
 void finish_apology(exchange *x, daruma_str text)
 {
     finish(x, true, text.n ? text : explanation(x));
-}
-
-/* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
-static bool raises(const exchange *x)
-{
-    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
 void finish_failed(exchange *x)
