@@ -203,6 +203,13 @@
 #define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
 #define WATCH_LAST_BYTES          1024 /* of the newest arguments and result that are kept for a notice */
 
+#define SAME_STRING_BYTES_MAX     4096  /* of an argument that is compared word by word; of a longer one, its bytes */
+#define SAME_RESULT_BYTES_MAX     16384 /* of a result, its two ends together; what is between is compared as bytes */
+#define SAME_TOLD_MIN             2     /* words of an answer beside what changes by itself; with less, that was it */
+#define VERDICT_TEXT_BYTES_MAX    240   /* of arguments, and of a result, in what is said of a circle */
+#define VERDICT_TOOL_BYTES_MAX    80    /* of the name of a tool there */
+#define STALL_WINDOW              40    /* calls an agent is remembered by: three laps of six calls, and others between */
+
 #define PARTIAL_RESULTS_MAX       4   /* different results that a stopped run is told to have found */
 #define PARTIAL_RESULT_BYTES_MAX  300 /* of each */
 #define PARTIAL_WORDS_BYTES_MAX   800 /* of the model's last words */

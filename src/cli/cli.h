@@ -22,6 +22,7 @@ int cli_replay(int argc, char **argv);
 int cli_explain(int argc, char **argv);
 int cli_convert(int argc, char **argv);
 int cli_mend(int argc, char **argv);
+int cli_loops(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 /* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. */

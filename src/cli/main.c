@@ -13,6 +13,7 @@ static const cli_command commands[] = {
     {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
     {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
     {"replay", cli_replay, "run scenario files through the engine"},
+    {"loops", cli_loops, "which agents went in circles, out of records of their steps"},
     {"mend", cli_mend, "the history of a request put right, and shortened"},
     {"convert", cli_convert, "a request or an answer in the words of another API"},
     {"version", cli_version, "print the version"},

@@ -1,0 +1,177 @@
+/* loops.c - `daruma loops`: which agents went in circles, and from which step on, out of records of what they did. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include <stdlib.h>
+
+#define LOOPS_MEMORY_BYTES (64u << 20) /* arena for one record; a step's texts may be escaped */
+
+typedef struct loops {
+    const char *file; /* for messages */
+    size_t line;
+    bool jsonl;
+    int bad;
+} loops;
+
+static int wrong(const loops *l, const char *what)
+{
+    fprintf(stderr, "loops: %s, line %zu: %s; see daruma loops --help\n", l->file, l->line, what);
+    return 1;
+}
+
+static daruma_str text_of(daruma_str v, daruma_arena *a)
+{
+    return json_is_string(v) ? json_text(v, a) : json_is_null(v) ? S("") : v;
+}
+
+static bool read_step(daruma_str v, daruma_step *ret, daruma_arena *a)
+{
+    if (!json_is_object(v))
+        return false;
+    daruma_str ok = json_get(v, S("ok"));
+    *ret = (daruma_step){
+        .tool = text_of(json_get(v, S("tool")), a),
+        .args = text_of(json_get(v, S("args")), a),
+        .result = text_of(json_get(v, S("result")), a),
+        .ok = json_is_true(ok)         ? 1
+              : str_eq(ok, S("false")) ? 0
+                                       : -1,
+        .lost = json_is_true(json_get(v, S("lost"))),
+    };
+    return true;
+}
+
+static void put_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_buf *out)
+{
+    BUF_LIT(out, "{\"id\":");
+    buf_put(out, id.n ? id : S("null"));
+    buf_printf(out, ",\"verdict\":\"%s\",\"kind\":", v->circle ? "loop" : "ok");
+    if (v->circle)
+        buf_json(out, str_of(daruma_circle_name(v->circle)));
+    else
+        BUF_LIT(out, "null");
+    BUF_LIT(out, ",\"at\":");
+    if (v->circle)
+        buf_int(out, v->step);
+    else
+        BUF_LIT(out, "null");
+    BUF_LIT(out, ",\"why\":");
+    buf_json(out, why);
+    BUF_LIT(out, "}\n");
+}
+
+static void say_record(daruma_str id, const daruma_verdict *v, daruma_str why, daruma_arena *a, daruma_buf *out)
+{
+    buf_put(out, json_is_string(id) ? json_text(id, a) : id.n ? id : S("-"));
+    if (v->circle)
+        buf_printf(out, ": in circles from step %u, seen at step %u (%s): ", v->first, v->step,
+                   daruma_circle_name(v->circle));
+    else
+        BUF_LIT(out, ": ");
+    buf_put(out, why);
+    buf_putc(out, '\n');
+}
+
+static int read_record(loops *l, daruma_str record, daruma_arena *a)
+{
+    daruma_str steps = json_get(record, S("steps")), id = json_get(record, S("id")), item;
+    daruma_stall *stall = daruma_stall_new(a);
+    daruma_verdict spoke = {.circle = DARUMA_CIRCLE_NONE};
+    daruma_buf why = buf_in(a), out = buf_in(a);
+    size_t n = 0;
+    if (!json_is_array(steps))
+        return wrong(l, "there is no list `steps`; a record is {\"id\":..., \"steps\":[{\"tool\":..., \"args\":..., "
+                        "\"result\":..., \"ok\":true}]}");
+    if (!stall)
+        return wrong(l, "the record is too large");
+    for (json_iter it = json_open(steps); json_next(&it, NULL, &item);) {
+        daruma_step step;
+        char what[96];
+        n++;
+        if (!read_step(item, &step, a)) {
+            snprintf(what, sizeof what, "step %zu is no JSON object", n);
+            return wrong(l, what);
+        }
+        daruma_verdict v = daruma_stall_see(stall, &step);
+        if (v.circle && !spoke.circle) {
+            spoke = v;
+            daruma_verdict_say(&v, &step, &why);
+        }
+    }
+    if (!spoke.circle)
+        buf_printf(&why, "%zu steps, and no circle.", n);
+    if (l->jsonl)
+        put_record(id, &spoke, buf_str(&why), &out);
+    else
+        say_record(id, &spoke, buf_str(&why), a, &out);
+    if (out.full || a->full)
+        return wrong(l, "the record is too large");
+    fwrite(out.p, 1, out.n, stdout);
+    return 0;
+}
+
+static int read_lines(loops *l, FILE *f, char *mem)
+{
+    char *line = NULL;
+    size_t cap = 0;
+    int bad = 0;
+    for (ssize_t n; (n = getline(&line, &cap, f)) >= 0;) {
+        daruma_arena a = arena_over(mem, LOOPS_MEMORY_BYTES);
+        daruma_str text = str_trim((daruma_str){line, (size_t)n}), record;
+        l->line++;
+        if (!text.n)
+            continue;
+        if (!json_whole(text, &record) || !json_is_object(record))
+            bad |= wrong(l, "this is no JSON object; each line is one record");
+        else
+            bad |= read_record(l, record, &a);
+    }
+    free(line);
+    return bad;
+}
+
+int cli_loops(int argc, char **argv)
+{
+    loops l = {.jsonl = false};
+    const cli_option options[] = {
+        {.name = "--jsonl",
+         .on = &l.jsonl,
+         .help = "answer with a JSON line for each record: id, verdict, kind, at, why"},
+        {.name = NULL},
+    };
+    int at = cli_options(
+        argc, argv, options, "loops [--jsonl] [FILE]",
+        "Says of each record of what an agent did whether it went in circles: in which, from which step\n"
+        "on, and why. FILE (standard input without it) has one JSON object a line: id, and steps, each\n"
+        "with tool, args (an object or text), result (text) and ok (true, false, or left out: then the\n"
+        "result is looked at). A step without a tool is what the model said. Other members are ignored.\n"
+        "\n"
+        "With --jsonl: {\"id\":...,\"verdict\":\"loop\" or \"ok\",\"kind\":...,\"at\":the step, counted from\n"
+        "1, at which it was first seen,\"why\":...}; kind and at are null when all is well.\n"
+        "\n"
+        "Try:  printf '{\"id\":\"a\",\"steps\":[%s,%s,%s]}\\n' $(yes '{\"tool\":\"ls\",\"result\":\"README\"}' |\n"
+        "      head -3) | daruma loops\n");
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    const char *file = cli_one_file(argc, argv, at);
+    if (!file)
+        return 2;
+    bool in = str_eq(str_of(file), S("-"));
+    FILE *f = in ? stdin : fopen(file, "rb");
+    char *mem = f ? malloc(LOOPS_MEMORY_BYTES) : NULL;
+    if (!mem) {
+        fprintf(stderr, "loops: cannot read %s; name a file that is there, or give the records on standard input\n",
+                file);
+        if (f && !in)
+            fclose(f);
+        return 1;
+    }
+    l.file = in ? "standard input" : file;
+    int bad = read_lines(&l, f, mem);
+    free(mem);
+    if (!in)
+        fclose(f);
+    return bad;
+}

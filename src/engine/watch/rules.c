@@ -1,0 +1,440 @@
+/* rules.c - what a circle is. Each rule looks at the newest call and at those before it that are like it. */
+#include "base/str.h"
+#include "engine/watch/window.h"
+#include "engine/watch/words.h"
+
+/* Times a call may give the same result before it is a circle. */
+enum {
+    TIMES_SURE = 3,   /* it said all there is to say, or cannot work */
+    TIMES_LIKELY = 4, /* it may be flaky, or answer by a word that means little */
+    TIMES_MAYBE = 5,  /* what it looks at may move by itself */
+    TIMES_ASKS = 10,  /* asks how something stands, and does not hear that it is at its end */
+    TIMES_RETRY = 12, /* a failure that passes by itself; or a key that is pressed */
+    TIMES_WAITS = 30, /* waits for what goes on */
+};
+
+static bool has(unsigned bits, unsigned any)
+{
+    return (bits & any) != 0;
+}
+
+static unsigned patience_of_failure(unsigned m, unsigned w)
+{
+    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
+    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK);
+    if (has(w, WORDS_OVERFLOW))
+        return TIMES_SURE;
+    if (acts && has(w, WORDS_UNCLEAR))
+        return TIMES_SURE; /* it may have taken effect each time */
+    if (has(w, WORDS_RETRY) && !has(w, WORDS_OVER))
+        return waits ? TIMES_WAITS : TIMES_RETRY;
+    if (waits && has(w, WORDS_ALIVE) && !has(w, WORDS_OVER))
+        return TIMES_WAITS;
+    if (has(m, WORDS_PAUSES) && !has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
+        return has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
+    if (waits && has(w, WORDS_EMPTY) && !has(w, WORDS_ABSENT))
+        return TIMES_WAITS;
+    if (has(w, WORDS_ALIVE) && !has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
+        return TIMES_RETRY;
+    return has(w, WORDS_ABSENT | WORDS_REFUSED | WORDS_OVER) ? TIMES_SURE : TIMES_LIKELY;
+}
+
+static unsigned patience_of_success(unsigned m, unsigned w)
+{
+    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK | WORDS_INPUT);
+    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
+    if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
+        return TIMES_SURE;
+    if (waits || (has(w, WORDS_ALIVE) && !acts))
+        return TIMES_WAITS;
+    if (asks)
+        return TIMES_ASKS;
+    if (has(m, WORDS_RANDOM) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
+        return TIMES_RETRY;
+    if (has(m, WORDS_MOVES))
+        return TIMES_MAYBE;
+    return has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
+}
+
+unsigned patience_of(const seen *e)
+{
+    bool failed = (e->flags & SEEN_FAILED) != 0;
+    unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
+    if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
+        n += 2; /* what moved before may move again */
+    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !has(e->says, WORDS_OVER))
+        n += 2;
+    return n;
+}
+
+static bool same_pair(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->result == b->result;
+}
+
+static bool ends_poll(const seen *e)
+{
+    return has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES) && has(e->says, WORDS_OVER | WORDS_ABSENT) &&
+           !has(e->says, WORDS_ALIVE | WORDS_RETRY);
+}
+
+static uint8_t sure_of(uint32_t times, uint32_t needed, unsigned base)
+{
+    uint32_t more = times > needed ? times - needed : 0;
+    return (uint8_t)(base + (more > 4 ? 4 : more) * ((99 - base) / 5));
+}
+
+/* The call `back` calls ago, thoughts not counted; NULL behind the window. `*at` goes on. */
+static const seen *next_call(const daruma_stall *s, uint32_t *at, bool notes)
+{
+    while (*at < window_count(s)) {
+        const seen *e = window_at(s, (*at)++);
+        if (notes || !(e->flags & SEEN_NOTE))
+            return e;
+    }
+    return NULL;
+}
+
+static void blame(daruma_verdict *v, uint64_t call)
+{
+    for (uint32_t i = 0; i < v->ncalls; i++)
+        if (v->calls[i] == call)
+            return;
+    if (v->ncalls < DARUMA_PERIOD_MAX)
+        v->calls[v->ncalls++] = call;
+}
+
+/* ---- the same call with the same result ----------------------------------------------------------- */
+
+bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    bool notes = (e->flags & SEEN_NOTE) != 0;
+    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
+        first = o->step;
+        n++;
+    }
+    if (n < TIMES_SURE || n < e->patience)
+        return false;
+    v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
+    if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
+        v->circle = DARUMA_CIRCLE_COMPACTION;
+    v->sure = sure_of(n, e->patience, 80);
+    v->times = n;
+    v->first = first;
+    v->about = e->call;
+    blame(v, e->call);
+    return true;
+}
+
+/* A poll whose answer moves, but not in what it says: {"state":"failed","age":31}. */
+bool rule_dead_poll(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    if (!has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS) || !(e->flags & SEEN_MOVED) || !e->says || !ends_poll(e))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
+        first = o->step;
+        n++;
+    }
+    if (n < TIMES_LIKELY)
+        return false;
+    v->circle = DARUMA_CIRCLE_DEAD_POLL;
+    v->sure = sure_of(n, TIMES_LIKELY, 70);
+    v->times = n;
+    v->first = first;
+    v->about = e->call;
+    blame(v, e->call);
+    return true;
+}
+
+/* How many of the newest calls are each as the one `p` calls before. */
+static uint32_t lap_matches(const seen *const *calls, uint32_t n, uint32_t p)
+{
+    uint32_t m = 0;
+    while (m + p < n && same_pair(calls[m], calls[m + p]))
+        m++;
+    return m;
+}
+
+static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
+{
+    uint32_t writes = 0, compactions = calls[0]->compactions - calls[p]->compactions;
+    for (uint32_t i = 0; i < p; i++)
+        writes += has(calls[i]->means, DARUMA_TOOL_WRITES) && !(calls[i]->flags & SEEN_FAILED);
+    if (compactions)
+        return DARUMA_CIRCLE_COMPACTION;
+    return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
+}
+
+bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *calls[STALL_WINDOW];
+    uint32_t n = 0, at = 0;
+    if (window_at(s, 0)->flags & (SEEN_NEW | SEEN_NOTE))
+        return false;
+    while (n < STALL_WINDOW && (calls[n] = next_call(s, &at, false)))
+        n++;
+    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
+        uint32_t m = lap_matches(calls, n, p), worst = TIMES_SURE, input = 0;
+        if (m < p + 2)
+            continue;
+        for (uint32_t i = 0; i < p; i++) {
+            worst = calls[i]->patience > worst ? calls[i]->patience : worst;
+            input += has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK);
+        }
+        if (worst > TIMES_MAYBE + 2 && m < (input == p || worst > TIMES_RETRY ? p * (worst - 1) : 4 * p))
+            continue;
+        v->circle = circle_of_lap(calls, p);
+        v->period = p;
+        v->times = (m + p) / p;
+        v->sure = sure_of(v->times, 2, 80);
+        v->first = calls[m + p - 1]->step;
+        for (uint32_t i = p; i-- > 0;) {
+            v->about += calls[i]->call;
+            blame(v, calls[i]->call);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The same again and again, with others between. Not when those others changed something, or are most of what is done:
+ * who reads a plan between two pieces of work is not stuck. A failure is not made better by looking elsewhere. */
+bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o, *oldest = e;
+    uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
+    bool failed = (e->flags & SEEN_FAILED) != 0;
+    if (e->flags & (SEEN_NEW | SEEN_NOTE))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->epoch == e->epoch) {
+        seen_calls++;
+        old += !(o->flags & SEEN_NEW);
+        if (o->call != e->call)
+            continue;
+        if (o->result != e->result)
+            break;
+        n++;
+        if (o->flags & SEEN_NEW) { /* the first of them: what came before the second does not count */
+            oldest = o;
+            continue;
+        }
+        known = old;
+        total = seen_calls;
+        oldest = o;
+    }
+    if (n < TIMES_SURE || n < e->patience || !total)
+        return false;
+    bool says_little = has(e->says, WORDS_ACK | WORDS_EMPTY) && !failed;
+    bool compacted = oldest->compactions + 1u < e->compactions;
+    uint32_t share = known * 100 / total;
+    if (!(failed && share >= 40) && !(n == 3 && share >= 70) && !(n > 3 && share >= 55) && !compacted)
+        return false;
+    if (says_little && share < 80 && !compacted)
+        return false;
+    v->circle = compacted                           ? DARUMA_CIRCLE_COMPACTION
+                : ends_poll(e)                      ? DARUMA_CIRCLE_DEAD_POLL
+                : has(e->means, DARUMA_TOOL_WRITES) ? DARUMA_CIRCLE_EDIT_REVERT
+                                                    : DARUMA_CIRCLE_INTERLEAVED;
+    v->times = n;
+    v->sure = sure_of(n, e->patience, 70);
+    v->first = oldest->step;
+    v->about = e->call;
+    blame(v, e->call);
+    return true;
+}
+
+/* ---- calls that differ ------------------------------------------------------------------------------ */
+
+enum { LIST_MAX = 12 };
+
+bool is_paraphrase(const seen *const *list, uint32_t n)
+{
+    uint64_t common[SAME_BAG], before[SAME_BAG] = {0};
+    unsigned again = 0, all = 0;
+    memcpy(common, list[0]->args, sizeof common);
+    for (uint32_t i = 1; i < n; i++)
+        for (int k = 0; k < SAME_BAG; k++)
+            common[k] &= list[i]->args[k];
+    for (uint32_t i = n; i-- > 0;)
+        for (int k = 0; k < SAME_BAG; k++) {
+            uint64_t own = list[i]->args[k] & ~common[k];
+            if (i + 1 < n) {
+                again += (unsigned)__builtin_popcountll(own & before[k]);
+                all += (unsigned)__builtin_popcountll(own);
+            }
+            before[k] |= own;
+        }
+    return all && again * 100 / all >= 30;
+}
+
+/* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
+static bool is_of_each(const seen *e, bool exact)
+{
+    if (!has(e->says, WORDS_ABSENT | WORDS_EMPTY))
+        return false;
+    return !exact || (!(e->flags & SEEN_ECHO) && same_count(e->words) <= 5);
+}
+
+bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
+    uint32_t at = 0, n = 0, exact = 0, tools = 0, calls = 0, all = 0, first = e->step;
+    if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
+        return false;
+    while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
+        all++;
+        if (!(o->flags & SEEN_FAILED) || o->masked != e->masked)
+            continue;
+        bool twice = false;
+        for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
+            twice |= list[i]->call == o->call;
+        if (n < LIST_MAX)
+            list[n] = o;
+        n++;
+        calls += !twice;
+        exact += o->result == e->result;
+        tools += o->tool != e->tool;
+        first = o->step;
+        if (n > 1 && n * 100 / all < 40)
+            return false;
+    }
+    bool same = exact == n;
+    uint32_t needed = e->patience >= TIMES_RETRY ? TIMES_RETRY : is_of_each(e, same) ? TIMES_RETRY : same ? 5 : 6;
+    if (tools)
+        needed += 1;
+    if (n < needed || calls < 3)
+        return false;
+    v->circle = DARUMA_CIRCLE_SAME_FAILURE;
+    v->times = n;
+    v->sure = sure_of(n, needed, same ? 80 : 70);
+    v->first = first;
+    v->about = e->masked ^ e->tool;
+    return true;
+}
+
+bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
+    uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, first = e->step;
+    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || has(e->means, WORDS_RANDOM | WORDS_INPUT | WORDS_ASKS))
+        return false;
+    if (has(e->means, effects) || (has(e->means, WORDS_SHELL) && !has(e->means, DARUMA_TOOL_READS)))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
+        all++;
+        if (o->tool != e->tool || o->result != e->result)
+            continue;
+        bool twice = false;
+        for (uint32_t i = 0; i < n; i++)
+            twice |= list[i]->call == o->call;
+        list[n++] = o;
+        calls += !twice;
+        shapes += o->shape == e->shape;
+        first = o->step;
+        if (n > 1 && n * 100 / all < 50)
+            return false;
+    }
+    if (n < 5 || calls < 3)
+        return false;
+    bool creeps = shapes == n && !has(e->names, NAME_SINCE), rephrased = !creeps && is_paraphrase(list, n);
+    bool little = has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT);
+    if (little && creeps && !has(e->names, NAME_PAGE))
+        return false;
+    if (little && !creeps && !rephrased)
+        return false;
+    if (has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
+        return false;
+    uint32_t needed = creeps || rephrased ? 6 : 7;
+    if (n < needed)
+        return false;
+    v->circle = DARUMA_CIRCLE_STAGNATION;
+    v->times = n;
+    v->sure = sure_of(n, needed, little ? 60 : 75);
+    v->first = first;
+    v->about = e->tool ^ e->result;
+    return true;
+}
+
+static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME_BAG])
+{
+    uint64_t more = 0;
+    for (int k = 0; k < SAME_BAG; k++)
+        more |= now[k] & ~before[k];
+    return more == 0;
+}
+
+/* Longer and longer, of the same words, and no new word comes back. */
+bool rule_growing(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { NEEDED = 5, FULL = SAME_BAG * 64 * 5 / 8 };
+    const seen *e = window_at(s, 0), *o, *newer = e;
+    uint32_t at = 1, n = 1;
+    if (has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
+           nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
+           same_count(o->words) < FULL) {
+        newer = o;
+        n++;
+    }
+    if (n < NEEDED)
+        return false;
+    v->circle = DARUMA_CIRCLE_GROWING;
+    v->times = n;
+    v->sure = sure_of(n, NEEDED, 75);
+    v->first = newer->step;
+    v->about = e->tool ^ UINT64_C(0x67726f77);
+    return true;
+}
+
+/* A call with effects whose outcome is unknown is not made again without looking first. */
+bool rule_resent(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 1, n = 1, lost = 0, first = e->step;
+    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_WEAK | WORDS_INPUT))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->call == e->call && !(o->flags & SEEN_NEW && n > 1 && !lost)) {
+        if (!(o->flags & SEEN_LOST) && !has(o->says, WORDS_UNCLEAR))
+            break;
+        lost += (o->flags & SEEN_LOST) != 0;
+        first = o->step;
+        n++;
+    }
+    if (n < 2 || (!lost && n < TIMES_SURE))
+        return false;
+    v->circle = DARUMA_CIRCLE_RESENT;
+    v->times = n;
+    v->sure = sure_of(n, 2, 60);
+    v->first = first;
+    v->about = e->call;
+    blame(v, e->call);
+    return true;
+}
+
+bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { IDLE = 24, STUBBORN = 10 };
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    if (e->flags & SEEN_NOTE)
+        return false;
+    while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
+        if (same_pair(o, e)) {
+            first = o->step;
+            n++;
+        }
+    if (s->idle < IDLE && (n < STUBBORN || n < e->patience))
+        return false;
+    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
+    v->times = s->idle >= IDLE ? s->idle : n;
+    v->sure = 60;
+    v->first = s->idle >= IDLE ? (s->steps > s->idle ? s->steps - s->idle : 1) : first;
+    v->about = UINT64_C(0x69646c6521);
+    return true;
+}

@@ -1,0 +1,36 @@
+/* same.h - when two calls are the same call, and two results the same result. */
+#ifndef WATCH_SAME_H
+#define WATCH_SAME_H
+#include "daruma.h"
+
+#define SAME_BAG  4  /* words of 64 bits: a set of words, of each one bit */
+#define SAME_ECHO 24 /* words of the arguments that are known again in the result */
+
+/* What is known of the arguments of a call. No pointers. */
+typedef struct same_call {
+    uint64_t call;  /* identity of tool and canonical arguments, never 0 */
+    uint64_t shape; /* the same, whatever the numbers in it */
+    uint64_t words[SAME_BAG];
+    uint32_t nwords; /* distinct bits in `words` */
+    uint32_t echo[SAME_ECHO];
+    uint32_t necho;
+    unsigned names;     /* bits of words_name of all its arguments */
+    bool waits;         /* an argument says how long to wait */
+    daruma_str command; /* what a shell is to do; empty: no argument says so. Borrowed */
+    daruma_str action;  /* {"action":"poll"}; borrowed */
+} same_call;
+
+typedef struct same_result {
+    uint64_t result; /* identity without what is volatile, never 0 */
+    uint64_t plain;  /* ... with it */
+    uint64_t masked; /* ... without any number, nor words of the arguments */
+    uint64_t words[SAME_BAG];
+    bool echoes; /* words of the arguments stand in it */
+} same_result;
+
+/* Pure. Reads long strings only as far as SAME_STRING_BYTES_MAX word by word, the rest as bytes. */
+same_call same_of_call(daruma_str tool, daruma_str args);
+same_result same_of_result(daruma_str result, bool failed, const same_call *call);
+
+unsigned same_count(const uint64_t bag[SAME_BAG]); /* bits that are set */
+#endif

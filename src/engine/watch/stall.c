@@ -1,0 +1,261 @@
+/* stall.c - sees an agent step by step. What it did is remembered as hashes in a window of fixed size; a step that is
+ * like none before costs one look over them. What makes a step new, and what changes the world, is decided here; what
+ * is a circle, in rules.c.
+ */
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/str.h"
+#include "engine/watch/window.h"
+#include "engine/watch/words.h"
+
+enum { TRAITS = 0x7f, CLASS = DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES };
+
+size_t daruma_stall_bytes(void)
+{
+    return sizeof(daruma_stall);
+}
+
+daruma_stall *daruma_stall_new(daruma_arena *a)
+{
+    return ARENA_NEW(a, daruma_stall, 1);
+}
+
+/* ---- what kind of call it is -------------------------------------------------------------------- */
+
+/* What a shell does is in its command; what a tool of many uses does, in its action. */
+static unsigned means_of(const daruma_step *step, const same_call *c)
+{
+    unsigned means = words_of_tool(step->tool);
+    if (step->traits & DARUMA_TOOL_KNOWN) {
+        means = (means & ~(unsigned)(TRAITS | WORDS_SHELL | WORDS_WEAK | WORDS_ASKS)) | (step->traits & TRAITS);
+    } else if ((means & WORDS_SHELL) && c->command.n) {
+        unsigned command = words_of_command(c->command);
+        means = (means & ~(unsigned)CLASS) | (command & ~(unsigned)WORDS_WEAK);
+        if (command & (DARUMA_TOOL_READS | WORDS_CHANGES))
+            means &= ~(unsigned)WORDS_WEAK;
+        else
+            means |= WORDS_WEAK;
+    } else if (c->action.n && (!(means & CLASS) || (means & (WORDS_WEAK | WORDS_INPUT)))) {
+        unsigned action = words_of_action(c->action);
+        if (action & CLASS)
+            means &= ~(unsigned)(CLASS | WORDS_WEAK);
+        means |= action;
+    }
+    means |= step->traits & TRAITS;
+    if (c->waits)
+        means |= DARUMA_TOOL_WAITS;
+    if ((c->names & NAME_LIMIT) && !(means & (CLASS | WORDS_SHELL)))
+        means |= DARUMA_TOOL_WAITS;
+    return means;
+}
+
+/* Does nothing but wait: sleep(60). It stands between calls as time does. */
+static bool is_pause(unsigned means)
+{
+    return (means & WORDS_PAUSES) && !(means & WORDS_SHELL);
+}
+
+/* ---- what came of it ---------------------------------------------------------------------------- */
+
+/* How the newest call stands to those before it. */
+typedef struct relation {
+    bool known;      /* the same call with the same result was there */
+    bool known_here; /* ... since the state changed last */
+    bool moved;      /* the same call gave something else */
+    bool told;       /* that result was there, from whatever call */
+} relation;
+
+static relation relate(const daruma_stall *s, const seen *e)
+{
+    relation r = {false, false, false, false};
+    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
+        const seen *o = window_at(s, i);
+        bool result = o->result == e->result;
+        r.told |= result;
+        if (o->call != e->call)
+            continue;
+        r.known |= result;
+        r.known_here |= result && o->epoch == s->epoch;
+        r.moved |= !result;
+    }
+    return r;
+}
+
+/* Did this call change something that others may look at? 2 surely, 1 maybe. */
+static int change_of(const seen *e, const relation *r)
+{
+    unsigned m = e->means;
+    if ((e->flags & SEEN_FAILED) || r->known)
+        return 0;
+    if (m & (DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | WORDS_CHANGES) && !(m & WORDS_WEAK))
+        return 2;
+    if (m & (DARUMA_TOOL_READS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_RANDOM))
+        return 0;
+    return 1;
+}
+
+static void say_words(seen *e, const daruma_step *step)
+{
+    e->says = words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+    e->patience = (uint8_t)patience_of(e);
+}
+
+static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
+{
+    relation r = relate(s, e);
+    int change = change_of(e, &r);
+    bool waiting;
+    if (e->means & DARUMA_TOOL_NOTES)
+        e->flags |= SEEN_NOTE;
+    if (r.moved)
+        e->flags |= SEEN_MOVED;
+    if (r.known || r.told || (e->flags & SEEN_FAILED))
+        say_words(e, step);
+    waiting = e->patience > 6;
+    s->hard += change == 2;
+    s->epoch += change > 0;
+    e->epoch = s->epoch;
+    e->hard = s->hard;
+    e->compactions = (uint16_t)s->compactions;
+    if (!r.known_here || change)
+        e->flags |= SEEN_NEW;
+    if (!r.told || change) {
+        s->idle = 0;
+        s->fresh |= !(e->flags & SEEN_FAILED);
+    } else if (!waiting && !(e->flags & SEEN_NOTE)) {
+        s->idle += s->idle < UINT32_MAX;
+    }
+}
+
+/* ---- circles without calls ------------------------------------------------------------------------ */
+
+static unsigned alike_percent(const uint64_t a[SAME_BAG], const uint64_t b[SAME_BAG])
+{
+    unsigned both = 0, any = 0;
+    for (int i = 0; i < SAME_BAG; i++) {
+        both += (unsigned)__builtin_popcountll(a[i] & b[i]);
+        any += (unsigned)__builtin_popcountll(a[i] | b[i]);
+    }
+    return any ? both * 100 / any : 100;
+}
+
+static daruma_verdict see_words(daruma_stall *s, daruma_str text)
+{
+    daruma_verdict v = {.step = s->steps, .period = 1};
+    same_result w = same_of_result(text, false, NULL);
+    bool same = s->said && w.result == s->said_hash;
+    bool near = s->said && same_count(w.words) >= 8 && alike_percent(w.words, s->said_words) >= 60;
+    s->said++;
+    if (same || near) {
+        s->alike++;
+    } else {
+        s->alike = 1;
+        s->said_at = s->steps;
+    }
+    s->said_hash = w.result;
+    memcpy(s->said_words, w.words, sizeof w.words);
+    if (s->alike < 3 || (!same && s->alike < 4))
+        return v;
+    v.circle = DARUMA_CIRCLE_MONOLOGUE;
+    v.sure = (uint8_t)(s->alike > 5 ? 95 : 70 + 5 * (s->alike - 3));
+    v.times = s->alike;
+    v.first = s->said_at;
+    v.about = UINT64_C(0x6d6f6e6f6c6f6775) ^ s->said_at;
+    return v;
+}
+
+/* Compaction is there to go on. Again and again, and nothing between: it does not help. */
+static daruma_verdict see_compaction(daruma_stall *s)
+{
+    daruma_verdict v = {.step = s->steps, .period = 1};
+    s->idle_compactions = s->fresh ? 1 : s->idle_compactions + 1;
+    s->fresh = false;
+    s->compactions++;
+    memmove(s->compacted_at + 1, s->compacted_at, sizeof s->compacted_at - sizeof *s->compacted_at);
+    s->compacted_at[0] = s->steps;
+    bool crowded = s->compactions >= 4 && s->steps - s->compacted_at[3] <= 7; /* hardly a step between */
+    if (s->idle_compactions < 3 && !crowded)
+        return v;
+    v.circle = DARUMA_CIRCLE_COMPACTION;
+    v.sure = s->idle_compactions >= 3 ? 90 : 70;
+    v.times = s->idle_compactions >= 3 ? s->idle_compactions : 4;
+    v.first = s->compacted_at[2];
+    v.about = UINT64_C(0x636f6d7061637421);
+    return v;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------------ */
+
+static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
+    rule_resent,  rule_dead_poll,  rule_repeat,      rule_cycle,       rule_same_failure,
+    rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
+};
+
+/* The same circle may be seen by one rule first and by another later, or turn out to be wider than it looked. As long
+ * as it began before it was last spoken of, it is the same. */
+static void keep_about(daruma_stall *s, daruma_verdict *v)
+{
+    if (v->circle == DARUMA_CIRCLE_NONE)
+        return;
+    if (s->spoke && v->first <= s->spoke)
+        v->about = s->about;
+    s->about = v->about;
+    s->spoke = v->step;
+}
+
+static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const same_call *c, unsigned means)
+{
+    daruma_verdict v = {.step = s->steps, .period = 1};
+    bool failed = daruma_step_failed(step);
+    same_result r = same_of_result(step->result, failed, c);
+    seen e = {.call = c->call,
+              .shape = c->shape,
+              .tool = daruma_result_hash(step->tool, false),
+              .result = r.result,
+              .plain = r.plain,
+              .masked = r.masked,
+              .step = s->steps,
+              .arg_bytes = step->args.n > UINT32_MAX ? UINT32_MAX : (uint32_t)step->args.n,
+              .means = means,
+              .names = c->names,
+              .flags =
+                  (uint8_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+    memcpy(e.args, c->words, sizeof e.args);
+    memcpy(e.words, r.words, sizeof e.words);
+    if (means & WORDS_MEASURES)
+        e.result = e.plain; /* here what it took is the answer */
+    take_in(s, &e, step);
+    s->calls++;
+    s->window[(s->calls - 1) % STALL_WINDOW] = e;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i](s, &v))
+            break;
+    v.failing = v.circle && failed;
+    return v;
+}
+
+daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
+{
+    daruma_verdict v;
+    s->steps += s->steps < UINT32_MAX;
+    if (step->traits & DARUMA_TOOL_COMPACTS) {
+        v = see_compaction(s);
+    } else if (!step->tool.n) {
+        v = see_words(s, step->result);
+    } else {
+        same_call c = same_of_call(step->tool, step->args);
+        unsigned means = means_of(step, &c);
+        if (means & DARUMA_TOOL_COMPACTS) {
+            v = see_compaction(s);
+        } else if (is_pause(means)) {
+            v = (daruma_verdict){.step = s->steps, .period = 1};
+        } else if (means & WORDS_SPEAKS) {
+            v = see_words(s, step->result.n > step->args.n ? step->result : step->args);
+        } else {
+            s->said = s->alike = 0;
+            v = see_call(s, step, &c, means);
+        }
+    }
+    keep_about(s, &v);
+    return v;
+}

@@ -1,0 +1,75 @@
+/* window.h - what is remembered of an agent's newest calls. */
+#ifndef WATCH_WINDOW_H
+#define WATCH_WINDOW_H
+#include "base/limits.h"
+#include "engine/watch/same.h"
+
+enum seen_flag {
+    SEEN_FAILED = 1 << 0,
+    SEEN_NOTE = 1 << 1,  /* thoughts and plans: they stand between calls, and are none */
+    SEEN_NEW = 1 << 2,   /* it told something new */
+    SEEN_LOST = 1 << 3,  /* its result was lost */
+    SEEN_MOVED = 1 << 4, /* the same call gave another result before */
+    SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
+};
+
+/* A call that was made. */
+typedef struct seen {
+    uint64_t call, shape, tool, result, plain, masked;
+    uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
+    uint32_t step;
+    uint32_t arg_bytes;
+    uint32_t epoch, hard; /* changes of state before it: that may have been, that were */
+    uint32_t means;       /* bits of daruma_trait and words_call */
+    uint32_t says;        /* bits of words_result; known only of what was seen before */
+    uint32_t names;       /* bits of words_name */
+    uint16_t compactions; /* before it */
+    uint8_t flags;
+    uint8_t patience; /* times it may be seen before it is a circle; known as `says` is */
+} seen;
+
+struct daruma_stall {
+    uint32_t steps; /* seen, of all kinds */
+    uint32_t calls; /* of them calls */
+    uint32_t epoch, hard;
+    uint32_t idle;    /* calls since something was new, waiting not counted */
+    uint32_t said;    /* in a row, without a call */
+    uint32_t alike;   /*   of them alike, the newest with them */
+    uint32_t said_at; /*   step of the first of those */
+    uint64_t said_hash;
+    uint64_t said_words[SAME_BAG];
+    uint32_t compactions;      /* in all */
+    uint32_t idle_compactions; /* in a row, after which nothing new came */
+    uint32_t compacted_at[4];  /* steps of the newest, newest first */
+    bool fresh;                /* something new came since the last one */
+    uint64_t about;            /* of the circle that was spoken of last */
+    uint32_t spoke;            /* step of it, 0 none */
+    seen window[STALL_WINDOW]; /* calls, at their number modulo its size */
+};
+
+/* The call `back` calls ago; 0 is the newest. `back` < window_count(). */
+static inline const seen *window_at(const daruma_stall *s, uint32_t back)
+{
+    return &s->window[(s->calls - 1 - back) % STALL_WINDOW];
+}
+static inline uint32_t window_count(const daruma_stall *s)
+{
+    return s->calls < STALL_WINDOW ? s->calls : STALL_WINDOW;
+}
+
+/* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
+bool rule_resent(const daruma_stall *s, daruma_verdict *v);
+bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
+bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
+bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
+bool rule_dead_poll(const daruma_stall *s, daruma_verdict *v);
+bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
+bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
+bool rule_growing(const daruma_stall *s, daruma_verdict *v);
+bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
+
+/* How often the same call with the same result may be seen before it is a circle. */
+unsigned patience_of(const seen *e);
+/* Do the arguments of the newest `n` calls of that result repeat words of each other that are not common to all? */
+bool is_paraphrase(const seen *const *list, uint32_t n);
+#endif
