@@ -660,6 +660,10 @@ DARUMA_API void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_po
  * the question may still show whether that helped. */
 DARUMA_API void daruma_case_resume(daruma_case *c, const daruma_case *was);
 
+/* Goes on from row `rung` of its kind's ladder: those above it count as climbed. For who climbed them before the case
+ * was opened. */
+DARUMA_API void daruma_case_skip(daruma_case *c, uint16_t rung);
+
 typedef struct daruma_admission {
     daruma_act act;  /* SEND or STOP */
     daruma_ms wait;  /* SEND: 0 go now; else ask again after this long */
@@ -1185,13 +1189,15 @@ typedef struct daruma_learner {
     uint32_t n; /* failures so far */
     struct daruma_open_failure {
         daruma_tool_kind kind;
-        uint64_t error, call, schema;   /* signature, daruma_call_hash(), hash of the schema */
+        uint64_t error, call;           /* signature, daruma_call_hash() */
+        bool changed;                   /* something was changed since: who knows what it was that helped */
         char tool[64];                  /* empty: closed */
         char args[DARUMA_LESSON_BYTES]; /* of the call; empty: too long to keep */
     } open[DARUMA_LEARNER_OPEN];        /* failures whose goal was not reached yet; the oldest go */
 } daruma_learner;
 /* A step ended. `failure`: how it failed, NULL: it worked. `schema` of its tool's arguments, may be empty. `scratch` is
- * for the call alone. Returns what was learned: OTHER for nothing. */
+ * for the call alone. Returns what was seen to help, RETRY or ADJUST, OTHER for nothing; that another tool reached the
+ * goal is for the host to tell, by daruma_lessons_tell(). */
 DARUMA_API daruma_strategy_kind daruma_learner_see(daruma_learner *w, daruma_lessons *l, uint64_t tenant,
                                                    const daruma_step *step, const daruma_tool_failure *failure,
                                                    daruma_str schema, int64_t wall, daruma_arena *scratch);
@@ -1233,13 +1239,15 @@ typedef struct daruma_event {
     const daruma_verdict *verdict; /* NULL: none */
     int64_t level;                 /* of a notice */
     daruma_str tool;               /* the tool it is about */
+    int64_t confidence;            /* of a strategy, per mille */
+    daruma_str mode, fate;         /* how strategies are taken, and what became of this one */
 } daruma_event;
 #define DARUMA_EVENT_INIT                                                                                              \
     (daruma_event)                                                                                                     \
     {                                                                                                                  \
         .attempt = -1, .max_attempts = -1, .delay = -1, .took = -1, .attempts = -1, .compress_attempt = -1,            \
         .steps_compressed = -1, .original_size = -1, .compressed_size = -1, .pruned_count = -1, .answered_count = -1,  \
-        .level = -1                                                                                                    \
+        .level = -1, .confidence = -1                                                                                  \
     }
 
 /* Gives `e` the name that the case's profile tells of this moment with, and what it counts then; e->failure and

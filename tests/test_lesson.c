@@ -247,6 +247,107 @@ static void words_have_a_limit_and_cannot_end_their_block(void **state)
     assert_true(str_find(buf_str(&b), S("{\"i\":3}")) == STR_NONE); /* three are enough */
 }
 
+/* ---- looking on ---- */
+
+static char table[1 << 16];
+
+typedef struct school {
+    daruma_learner w;
+    daruma_lessons *l;
+} school;
+
+static school opened(void)
+{
+    daruma_arena a = arena_over(table, sizeof table);
+    return (school){.l = daruma_lessons_new(&a, 16)};
+}
+
+/* A step; a failure has this kind and the signature of its tool. */
+static daruma_strategy_kind sees(school *s, const char *tool, const char *args, daruma_tool_kind failed)
+{
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_step step = {
+        .tool = str_of(tool), .args = str_of(args), .result = S("..."), .ok = failed == DARUMA_TOOL_NONE_KIND};
+    daruma_tool_failure f = {.tool = step.tool, .kind = failed, .signature = 7};
+    return daruma_learner_see(&s->w, s->l, 1, &step, step.ok ? NULL : &f, S("{\"type\":\"object\"}"), NOW, &a);
+}
+
+static size_t learned(const school *s, const char *tool, daruma_lesson *out)
+{
+    daruma_lesson_key k = key(1, tool, 7);
+    return daruma_lessons_find(s->l, &k, NOW, out, 3);
+}
+
+static void the_whole_path_is_learned_from_the_half_one(void **state)
+{
+    (void)state;
+    school s = opened();
+    daruma_lesson out[3];
+    sees(&s, "fs:read", "{\"path\":\"file.ts\"}", DARUMA_TOOL_NOT_FOUND_KIND);
+    sees(&s, "fs:search", "{\"q\":\"x\"}", DARUMA_TOOL_NONE_KIND);
+    assert_int_equal(learned(&s, "fs:read", out), 0);
+    assert_int_equal(sees(&s, "fs:read", "{\"path\":\"packages/core/file.ts\"}", DARUMA_TOOL_NONE_KIND),
+                     DARUMA_STRATEGY_ADJUST);
+    assert_int_equal(learned(&s, "fs:read", out), 1);
+    assert_string_equal(out[0].parameters, "{\"path\":\"packages/core/file.ts\"}");
+    assert_int_equal(out[0].call, daruma_call_hash(S("fs:read"), S("{\"path\":\"file.ts\"}")));
+}
+
+static void what_reaches_something_else_teaches_nothing(void **state)
+{
+    (void)state;
+    school s = opened();
+    daruma_lesson out[3];
+    sees(&s, "fs:read", "{\"path\":\"file.ts\"}", DARUMA_TOOL_NOT_FOUND_KIND);
+    assert_int_equal(sees(&s, "fs:read", "{\"path\":\"profile.ts\"}", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+    assert_int_equal(sees(&s, "fs:read", "{\"path\":\"src/main.c\"}", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+    assert_int_equal(sees(&s, "cat", "{\"path\":\"src/file.ts\"}", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+    assert_int_equal(learned(&s, "fs:read", out), 0);
+}
+
+static void a_retry_helps_only_when_nothing_else_did(void **state)
+{
+    (void)state;
+    school s = opened();
+    daruma_lesson out[3];
+    sees(&s, "fetch", "{\"url\":\"u\"}", DARUMA_TOOL_TIMEOUT_KIND);
+    assert_int_equal(sees(&s, "fetch", "{\"url\": \"u\"}", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_RETRY);
+    assert_int_equal(learned(&s, "fetch", out), 1);
+    assert_int_equal(out[0].kind, DARUMA_STRATEGY_RETRY);
+    sees(&s, "run_tests", "{}", DARUMA_TOOL_UNKNOWN_KIND);
+    sees(&s, "edit_file", "{\"path\":\"a\"}", DARUMA_TOOL_NONE_KIND);
+    assert_int_equal(sees(&s, "run_tests", "{}", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+    assert_int_equal(learned(&s, "run_tests", out), 0);
+}
+
+static void what_helped_once_and_fails_later_loses_its_worth(void **state)
+{
+    (void)state;
+    school s = opened();
+    daruma_lesson out[3];
+    sees(&s, "fetch", "{\"url\":\"u\"}", DARUMA_TOOL_TIMEOUT_KIND);
+    sees(&s, "fetch", "{\"url\":\"u\"}", DARUMA_TOOL_NONE_KIND);
+    for (int i = 0; i < 3; i++) /* the first of them opens it, the others try again */
+        sees(&s, "fetch", "{\"url\":\"u\"}", DARUMA_TOOL_TIMEOUT_KIND);
+    assert_int_equal(learned(&s, "fetch", out), 0);
+}
+
+static void a_learner_has_a_fixed_room(void **state)
+{
+    (void)state;
+    school s = opened();
+    char args[DARUMA_LESSON_BYTES + 200], tool[140];
+    daruma_lesson out[3];
+    for (int i = 0; i < 100; i++) {
+        snprintf(args, sizeof args, "{\"path\":\"%0*d\"}", i * 5 + 1, i);
+        snprintf(tool, sizeof tool, "tool_%0*d", i + 1, i);
+        sees(&s, i % 2 ? tool : "read", args, DARUMA_TOOL_NOT_FOUND_KIND);
+    }
+    assert_int_equal(sees(&s, "read", args, DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+    assert_int_equal(learned(&s, "read", out), 0);
+    assert_int_equal(sees(&s, "", "", DARUMA_TOOL_NONE_KIND), DARUMA_STRATEGY_OTHER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +362,11 @@ int main(void)
         cmocka_unit_test(a_table_without_places_learns_nothing),
         cmocka_unit_test(what_looks_like_a_secret_is_not_kept),
         cmocka_unit_test(words_have_a_limit_and_cannot_end_their_block),
+        cmocka_unit_test(the_whole_path_is_learned_from_the_half_one),
+        cmocka_unit_test(what_reaches_something_else_teaches_nothing),
+        cmocka_unit_test(a_retry_helps_only_when_nothing_else_did),
+        cmocka_unit_test(what_helped_once_and_fails_later_loses_its_worth),
+        cmocka_unit_test(a_learner_has_a_fixed_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
