@@ -436,10 +436,13 @@ static void a_question_of_our_own_is_a_request(void **state)
     for (size_t k = 0; k < NALL; k++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a);
-        dialect_write_ask(all[k], S("m\"x"), S("You \"sum\" up."), S("text\n"), 300, &b);
+        daruma_question q = {
+            .system = S("You \"sum\" up."), .user = S("text\n"), .max_tokens = 300, .temperature_milli = 200};
+        dialect_write_ask(all[k], S("m\"x"), &q, &b);
         convo c = read_request(all[k], buf_str(&b), &a);
         assert_str(said(&c, &a), "S You \"sum\" up.\nU text\n\n");
         assert_int_equal(c.set.max_output, 300);
+        assert_str(c.set.temperature, "0.200");
         if (all[k] != &dialect_gemini)
             assert_str(c.set.model, "m\"x");
     }

@@ -214,6 +214,13 @@
 #define PARTIAL_RESULT_BYTES_MAX  300 /* of each */
 #define PARTIAL_WORDS_BYTES_MAX   800 /* of the model's last words */
 
+#define REVIEW_CIRCLES_MAX        64  /* of one run that are told; a run in more of them was beyond help */
+#define REVIEW_CALLS_MAX          16  /* different calls of one circle that are told */
+#define REVIEW_FAILURES_MAX       128 /* kinds of failures of one run that are told */
+#define REVIEW_ESCALATIONS_MAX    64  /* tasks of one run in which a person should have looked */
+#define REVIEW_AHEAD_MAX          200 /* steps behind a failure in which its goal may be reached */
+#define REVIEW_LESSONS_MAX        128 /* places for what helped */
+
 #define DETECT_DEPTH_MAX          64   /* levels of arguments that are compared without regard to order */
 #define ANSWER_STARTS_MAX         64   /* braces in an answer that are tried as the beginning of its JSON */
 #define SITUATION_TEXTS_MAX       32   /* blockers, failures, facts of each that a model is shown */
@@ -249,5 +256,6 @@
 #define TRACKED_ARGS_MAX          8     /* arguments of a failed call that it is known again by */
 #define TRACKED_NAME_BYTES_MAX    64    /* of a tool or an agent, as its failures are told */
 #define ERRORS_STEPS_MAX          256   /* newest steps among which failures and what resolved them are looked for */
+#define ERRORS_SHORT_BYTES        120 /* a failed result as short as this stays as it is */
 
 #endif

@@ -165,65 +165,72 @@ static void put_model(daruma_buf *out, daruma_str model)
     put_said(out, "{\"model\":", model, ",");
 }
 
-static void ask_chat(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
+/* The settings of a question, each with a comma before it. */
+static void put_settings(daruma_buf *out, const char *cap, const daruma_question *q)
+{
+    if (q->max_tokens > 0) {
+        put_said(out, ",", str_of(cap), ":");
+        buf_int(out, q->max_tokens);
+    }
+    if (q->temperature_milli > 0)
+        buf_printf(out, ",\"temperature\":%d.%03d", (int)(q->temperature_milli / 1000),
+                   (int)(q->temperature_milli % 1000));
+}
+
+static void ask_chat(daruma_buf *out, daruma_str model, const daruma_question *q)
 {
     put_model(out, model);
     BUF_LIT(out, "\"messages\":[");
-    if (system.n)
-        put_said(out, "{\"role\":\"system\",\"content\":", system, "},");
-    put_said(out, "{\"role\":\"user\",\"content\":", user, "}]");
-    if (max_output > 0) {
-        BUF_LIT(out, ",\"max_completion_tokens\":");
-        buf_int(out, max_output);
-    }
+    if (q->system.n)
+        put_said(out, "{\"role\":\"system\",\"content\":", q->system, "},");
+    put_said(out, "{\"role\":\"user\",\"content\":", q->user, "}]");
+    put_settings(out, "max_completion_tokens", q);
 }
 
-static void ask_anthropic(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
+static void ask_anthropic(daruma_buf *out, daruma_str model, const daruma_question *q)
+{
+    daruma_question capped = *q; /* there it has to be said */
+    if (capped.max_tokens <= 0)
+        capped.max_tokens = ANTHROPIC_MAX_TOKENS;
+    put_model(out, model);
+    if (q->system.n)
+        put_said(out, "\"system\":", q->system, ",");
+    put_said(out, "\"messages\":[{\"role\":\"user\",\"content\":", q->user, "}]");
+    put_settings(out, "max_tokens", &capped);
+}
+
+static void ask_responses(daruma_buf *out, daruma_str model, const daruma_question *q)
 {
     put_model(out, model);
-    BUF_LIT(out, "\"max_tokens\":");
-    buf_int(out, max_output > 0 ? max_output : ANTHROPIC_MAX_TOKENS);
-    if (system.n)
-        put_said(out, ",\"system\":", system, "");
-    put_said(out, ",\"messages\":[{\"role\":\"user\",\"content\":", user, "}]");
+    if (q->system.n)
+        put_said(out, "\"instructions\":", q->system, ",");
+    put_said(out, "\"input\":[{\"role\":\"user\",\"content\":", q->user, "}],\"store\":false");
+    put_settings(out, "max_output_tokens", q);
 }
 
-static void ask_responses(daruma_buf *out, daruma_str model, daruma_str system, daruma_str user, int64_t max_output)
-{
-    put_model(out, model);
-    if (system.n)
-        put_said(out, "\"instructions\":", system, ",");
-    put_said(out, "\"input\":[{\"role\":\"user\",\"content\":", user, "}],\"store\":false");
-    if (max_output > 0) {
-        BUF_LIT(out, ",\"max_output_tokens\":");
-        buf_int(out, max_output);
-    }
-}
-
-static void ask_gemini(daruma_buf *out, daruma_str system, daruma_str user, int64_t max_output)
+static void ask_gemini(daruma_buf *out, const daruma_question *q)
 {
     buf_putc(out, '{');
-    if (system.n)
-        put_said(out, "\"systemInstruction\":{\"parts\":[{\"text\":", system, "}]},");
-    put_said(out, "\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":", user, "}]}]");
-    if (max_output > 0) {
-        BUF_LIT(out, ",\"generationConfig\":{\"maxOutputTokens\":");
-        buf_int(out, max_output);
+    if (q->system.n)
+        put_said(out, "\"systemInstruction\":{\"parts\":[{\"text\":", q->system, "}]},");
+    put_said(out, "\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":", q->user, "}]}]");
+    if (q->max_tokens > 0 || q->temperature_milli > 0) {
+        BUF_LIT(out, ",\"generationConfig\":{\"candidateCount\":1");
+        put_settings(out, "maxOutputTokens", q);
         buf_putc(out, '}');
     }
 }
 
-void dialect_write_ask(const dialect *d, daruma_str model, daruma_str system, daruma_str user, int64_t max_output,
-                       daruma_buf *out)
+void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out)
 {
     if (d == &dialect_anthropic)
-        ask_anthropic(out, model, system, user, max_output);
+        ask_anthropic(out, model, q);
     else if (d == &dialect_openai_responses)
-        ask_responses(out, model, system, user, max_output);
+        ask_responses(out, model, q);
     else if (d == &dialect_gemini)
-        ask_gemini(out, system, user, max_output);
+        ask_gemini(out, q);
     else
-        ask_chat(out, model, system, user, max_output);
+        ask_chat(out, model, q);
     buf_putc(out, '}');
 }
 

@@ -116,8 +116,10 @@ bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream);
 bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
 
 /* First line of every message daruma writes in the model's place. */
-#define DIALECT_NOTICE "[daruma] The model could not answer. This message was written by daruma, not by the model."
-/* Removes messages that begin with DIALECT_NOTICE and for which `ours(hash of its text)` is true
+#define DIALECT_STOPPED "[daruma] The run was stopped. This message was written by daruma, not by the model."
+#define DIALECT_NOTICE  "[daruma] The model could not answer. This message was written by daruma, not by the model."
+#define DIALECT_MARK    "[daruma] " /* how each of them begins */
+/* Removes messages that begin with DIALECT_MARK and for which `ours(hash of its text)` is true
  * (assistant role only). True when something was removed; the new body is in `out`. */
 bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
                            daruma_buf *out, daruma_arena *scratch);
@@ -172,8 +174,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
  * can be written), the client must not take it for an end. */
 bool bridge_end(stream_bridge *b, daruma_buf *out);
 /* A plain question of our own as a request: for summaries and the like. */
-void dialect_write_ask(const dialect *d, daruma_str model, daruma_str system, daruma_str user, int64_t max_output,
-                       daruma_buf *out);
+void dialect_write_ask(const dialect *d, daruma_str model, const daruma_question *q, daruma_buf *out);
 /* The path to ask `d` at, behind the provider's base ("/v1/chat/completions"); Gemini's names the model. In `a`. */
 daruma_str dialect_path(const dialect *d, daruma_str model, bool stream, daruma_arena *a);
 #endif

@@ -72,7 +72,7 @@ typedef struct strip {
 static bool is_notice(const strip *s, daruma_str message)
 {
     daruma_str raw = value_raw(assistant_text(message));
-    if (!str_starts(str_trim(raw), S(DIALECT_NOTICE))) /* no writer of JSON escapes any of its characters */
+    if (!str_starts(str_trim(raw), S(DIALECT_MARK))) /* no writer of JSON escapes any of its characters */
         return false;
     daruma_arena a = *s->scratch; /* a copy: the text is not kept */
     daruma_str text = json_text((daruma_str){raw.p - 1, raw.n + 2}, &a);

@@ -181,6 +181,7 @@ void admin_status(gateway *g, daruma_buf *b)
     put_providers(b, &g->now->cfg);
     put_targets(b, g, now);
     put_places(b, g, now);
+    watch_status(g, b);
     mended_status(g, b);
     BUF_LIT(b, "}\n");
 }

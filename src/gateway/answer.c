@@ -7,7 +7,7 @@
 
 bool answer_checks_calls(const exchange *x)
 {
-    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0;
+    return (x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0) || steer_checks_calls(x);
 }
 
 /* Tells the counts and the event log of a call that was mended. */
@@ -23,8 +23,25 @@ static void tell_mended(exchange *x, daruma_str tool)
     exchange_event(x, &e);
 }
 
+/* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
+static bool refused(exchange *x, turn *t, daruma_arena *a)
+{
+    daruma_buf why = buf_in(a);
+    for (size_t i = 0; steer_checks_calls(x) && i < t->message.nparts && !why.n; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_CALL && !p->dropped)
+            steer_refuses(x, p->name, p->text, &why);
+    }
+    if (!why.n)
+        return false;
+    heal_bad_answer(x, t, buf_str(&why));
+    return true;
+}
+
 bool answer_check(exchange *x, turn *t, daruma_arena *a)
 {
+    if (refused(x, t, a))
+        return false;
     const convo *tools = heal_tools(x);
     daruma_buf why = buf_in(a);
     if (!tools)

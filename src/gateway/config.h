@@ -35,9 +35,11 @@ typedef struct config_model {
     config_target *targets;
     size_t ntargets;
     int64_t window, max_output; /* tokens, -1 unknown: learned */
+    int watch;                  /* 0 as for all, else 1 + daruma_watch_mode */
 } config_model;
 
 typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
+typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config_tool_errors;
 typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_MESSAGE } config_on_failure;
 
 typedef struct config {
@@ -52,10 +54,13 @@ typedef struct config {
     daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
     daruma_policy policy;       /* profile with `recovery` laid over it */
     config_on_failure on_failure;
-    config_orphans orphans;   /* laid over policy.mend.prune_orphans when read */
-    config_target summariser; /* who summarises; model empty: the target at hand */
-    daruma_str events_file;   /* empty: none */
-    bool events_stderr;       /* a readable line each; default: when stderr is a terminal */
+    config_orphans orphans;          /* laid over policy.mend.prune_orphans when read */
+    daruma_watch_mode watch;         /* what is done about agents in circles */
+    daruma_strategy_mode strategies; /* ... and with proposals for another way */
+    config_tool_errors tool_errors;  /* how the model sees failed tool results */
+    config_target summariser;        /* who summarises; model empty: the target at hand */
+    daruma_str events_file;          /* empty: none */
+    bool events_stderr;              /* a readable line each; default: when stderr is a terminal */
     size_t body_bytes_max;
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */

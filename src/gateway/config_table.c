@@ -58,6 +58,15 @@ const option options[] = {
      .help = "Tokens that fit into the context window: what a conversation is shortened to, and which target is wider. Learned from what a model refuses when it is not said."},
     {"models[].max_output", OPTION_INTEGER, AT(config_model, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
      .help = "Tokens that one answer may have."},
+    {"models[].watch", OPTION_ENUM, AT(config_model, watch), .fallback = "default", .words = "default off observe guide enforce",
+     .help = "What is done about agents that go in circles with this model; `default` is the file's `watch`."},
+
+    {"watch", OPTION_ENUM, AT(config, watch), .fallback = "guide", .words = "off observe guide enforce",
+     .help = "Agents that go in circles, seen by the histories they send: `off`, nobody looks; `observe`, events tell of it; `guide`, the model is told what it keeps doing, at the end of the request; `enforce`, repeated calls are refused, and in the end the run is stopped with what is known. doc/loops.md"},
+    {"strategies", OPTION_ENUM, AT(config, strategies), .fallback = "log", .words = "log ask auto",
+     .help = "What becomes of other approaches that are proposed for an agent in circles (with `watch: enforce`): `log`, an event tells of them; `ask`, the event asks a person to look; `auto`, the model is told those that are sure enough."},
+    {"tool_errors", OPTION_ENUM, AT(config, tool_errors), .fallback = "full", .words = "full compact",
+     .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. It saves tokens, but changes bytes that the provider may have cached."},
 
     {"timeouts", OPTION_GROUP, .help = "How long a call to a provider may take. `none` switches a clock off."},
     {"timeouts.connect", OPTION_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",

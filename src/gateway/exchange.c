@@ -298,7 +298,9 @@ static void settle(exchange *x)
         break;
     case DARUMA_HOLD:
     case DARUMA_STOP:
-        if (gone_out(x))
+        if (x->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
+            finish_partial(x);
+        else if (gone_out(x))
             finish_interrupted(x);
         else
             finish_failed(x);

@@ -151,12 +151,13 @@ static void answer(exchange *x, int status, daruma_str type, daruma_str body, da
     call_write(x->c, body);
 }
 
-static void write_message(exchange *x, daruma_str words)
+static void write_message(exchange *x, const char *notice, daruma_str words, daruma_outcome o)
 {
     daruma_arena *a = x->c->arena;
     daruma_buf text = buf_in(a), out = buf_in(a);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
-    BUF_LIT(&text, DIALECT_NOTICE "\n\n");
+    buf_putz(&text, notice);
+    BUF_LIT(&text, "\n\n");
     buf_put(&text, words);
     memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
     bool begun = call_started(x->c); /* by a heartbeat, or by an attempt of which all was held: as a stream */
@@ -166,11 +167,11 @@ static void write_message(exchange *x, daruma_str words)
         x->d->write_message(&out, &w, buf_str(&text));
     if (begun) {
         call_write(x->c, buf_str(&out));
-        call_write(x->c, closing_comment(x, DARUMA_OUTCOME_EXPLAINED));
+        call_write(x->c, closing_comment(x, o));
         return;
     }
     answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
-           exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_EXPLAINED);
+           exchange_listed(x, buf_str(&out)), o);
 }
 
 /* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
@@ -229,10 +230,34 @@ static void finish(exchange *x, bool message, daruma_str words)
     remember_case(x);
     heal_gave_up(x);
     if (message)
-        write_message(x, words);
+        write_message(x, DIALECT_NOTICE, words, DARUMA_OUTCOME_EXPLAINED);
     else
         write_error(x);
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
+    call_end(c);
+}
+
+void finish_partial(exchange *x)
+{
+    call *c = x->c;
+    daruma_str words = steer_partial(x);
+    daruma_event e = DARUMA_EVENT_INIT;
+    x->beat_at = x->progress_by = x->act_at = -1;
+    e.name = "agent_stopped";
+    e.reason = words;
+    e.outcome = DARUMA_OUTCOME_DEGRADED;
+    e.attempts = x->kase.attempts;
+    e.took = gateway_now(x->g).now - x->started;
+    exchange_event(x, &e);
+    if (x->forwarded && !talk_close(x, words)) {
+        finish_interrupted(x);
+        return;
+    }
+    if (x->forwarded)
+        call_write(c, closing_comment(x, DARUMA_OUTCOME_DEGRADED));
+    else
+        write_message(x, DIALECT_STOPPED, words, DARUMA_OUTCOME_DEGRADED);
+    exchange_end(x, DARUMA_OUTCOME_DEGRADED);
     call_end(c);
 }
 

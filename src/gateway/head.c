@@ -161,7 +161,7 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
                                size_t room)
 {
     daruma_arena *a = x->c->arena;
-    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 5 + room);
+    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 6 + room);
     size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
     char *text = arena_take(a, text_n, 1);
     daruma_str connection = {0};
@@ -186,6 +186,8 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
     at = b.n;
     put_remedies(&b, x->kase.remedies);
     out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
+    if (steer_header(x).n)
+        out[(*n)++] = (daruma_header){S("x-daruma-watch"), steer_header(x)};
     at = b.n;
     buf_hex64(&b, x->kase.id);
     out[(*n)++] = (daruma_header){S("x-daruma-case"), slice_since(&b, at)};

@@ -141,7 +141,9 @@ void heal_reconsider(exchange *x, daruma_failure *f)
     bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
         becomes(f, DARUMA_CONTEXT_LENGTH);
-    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->m.bad)
+    if (f->kind == DARUMA_MALFORMED_OUTPUT && steer_refused(x))
+        becomes(f, DARUMA_LOOP);
+    if ((f->kind == DARUMA_MALFORMED_OUTPUT || f->kind == DARUMA_LOOP) && x->h && x->h->m.bad)
         f->message = x->h->m.bad_why;
 }
 
@@ -218,7 +220,7 @@ static bool resume(exchange *x, mend_report *rep)
 
 bool heal_is(daruma_remedy_kind r)
 {
-    return mending_is(r) || r == DARUMA_REMEDY_RESUME;
+    return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME;
 }
 
 void heal_learns_of(heal *h, uint64_t model)
@@ -278,6 +280,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
     if (!heal_open(x) || (shortens(r) && is_stuck(x)))
         return HEAL_UNFIT;
     heal *h = x->h;
+    if (steer_is(r))
+        return steer_apply(x, r);
     if (r == DARUMA_REMEDY_RESUME) {
         mend_report rep = {0};
         if (!resume(x, &rep))
@@ -333,6 +337,8 @@ static bool wider_elsewhere(const exchange *x)
 bool heal_fits(exchange *x)
 {
     daruma_failure f;
+    if (!steer_ready(x))
+        return false;
     const daruma_policy *p = x->kase.policy;
     bool first = !x->weighed && !x->failure.kind;
     x->weighed = true;
@@ -358,6 +364,8 @@ bool heal_fits(exchange *x)
 void heal_answer(exchange *x, size_t i, daruma_str text)
 {
     heal *h = x->h;
+    if (steer_answer(x, text))
+        return;
     if (h->apologises)
         h->apology = text;
     else
@@ -367,6 +375,8 @@ void heal_answer(exchange *x, size_t i, daruma_str text)
 void heal_asked(exchange *x)
 {
     heal *h = x->h;
+    if (steer_asked(x))
+        return;
     if (h->apologises) {
         finish_apology(x, h->apology);
         return;

@@ -22,6 +22,10 @@ typedef struct key_run key_run; /* one run of a key's command */
 typedef struct mended mended;   /* known compressions and lessons, all conversations */
 typedef struct heal heal;       /* the mending of one request */
 typedef struct talk talk;       /* a streamed answer: what the client has of it */
+typedef struct watch watch;     /* agents, and whether they go in circles */
+typedef struct steer steer;     /* what is done about the agent of one request */
+
+enum { TENANT_KEY_BYTES = 32 };
 
 /* ---- keys.c: secrets and the commands that print them ---- */
 
@@ -139,7 +143,9 @@ struct gateway {
     uint32_t active;   /* exchanges under way */
     key_run *key_runs; /* commands under way */
     uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
-    mended *mended;    /* what was mended before; NULL until something was */
+    unsigned char tenant_key[TENANT_KEY_BYTES];
+    mended *mended; /* what was mended before; NULL until something was */
+    watch *watch;   /* agents that are watched; NULL until there is one */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -168,6 +174,7 @@ struct exchange {
     bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
     bool safe;           /* sending it twice does no harm */
     uint64_t credential; /* hash of what the client showed */
+    uint64_t tenant;     /* the same keyed, 0 not asked for yet: exchange_tenant() */
     const daruma_target *targets;
     daruma_case kase;
     daruma_ms started, attempt_started;
@@ -206,6 +213,7 @@ struct exchange {
     /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
     heal *h;
     talk *t;
+    steer *steer; /* NULL: its agent is not in circles. In the call's arena */
     exchange *next_waiting, *next_idle;
 };
 
@@ -296,6 +304,8 @@ bool talk_is_plain(const exchange *x);   /* the provider's bytes go out as they 
 bool talk_was_cut(const exchange *x);    /* there is something that another attempt could go on from */
 daruma_str talk_id(const exchange *x);   /* id of the answer under way */
 daruma_str talk_said(const exchange *x); /* the text that the client has */
+/* Ends an answer under way with words of ours, as if the model had said them. False: it cannot. */
+bool talk_close(exchange *x, daruma_str words);
 /* The next attempt goes on from that text; `prefilled`: exactly there. Else it answers anew, and only its calls go out.
  */
 void talk_join_next(exchange *x, bool prefilled);
@@ -360,7 +370,44 @@ void side_cancel(exchange *x);
 void heal_answer(exchange *x, size_t i, daruma_str text);
 void heal_asked(exchange *x);
 
+/* ---- tenant.c: whose request it is ---- */
+
+bool tenant_begin(gateway *g); /* false: there is no randomness */
+uint64_t exchange_tenant(exchange *x);
+
+/* ---- watch.c: agents seen by the histories they send ---- */
+
+void watch_free(watch *w);
+/* Looks at what is new in the history of a request. False: nothing is to be done. Else the newest verdict and what is
+ * to be done about it stand in x->steer. */
+bool watch_request(exchange *x);
+void watch_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: agents and their circles */
+
+/* ---- steer.c: setting an agent right ---- */
+
+/* Does what watch_request() found. True: the request was answered, it goes nowhere. */
+bool steer_request(exchange *x);
+/* Before it goes out: false, a model is asked for a strategy first; exchange_fitted() will be called. */
+bool steer_ready(exchange *x);
+/* Was the question on the side this room's? Then its answer, and that all are there. */
+bool steer_answer(exchange *x, daruma_str text);
+bool steer_asked(exchange *x);
+/* Is this call refused to the agent? Then `why` says so to the model. */
+bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *why);
+bool steer_checks_calls(const exchange *x); /* may one be? */
+/* The answer was refused for such a call: that is what failed. */
+bool steer_refused(const exchange *x);
+bool steer_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
+heal_result steer_apply(exchange *x, daruma_remedy_kind r);
+/* What is done about the agent, for a header; empty: nothing. */
+daruma_str steer_header(const exchange *x);
+/* What the client reads when its agent is stopped. */
+daruma_str steer_partial(exchange *x);
+
 /* ---- finish.c: when nothing helped ---- */
+
+/* The agent is stopped: a message of ours that ends its run. */
+void finish_partial(exchange *x);
 
 void finish_apology(exchange *x, daruma_str text); /* empty: the fixed explanation */
 

@@ -193,6 +193,8 @@ void exchange_begin(gateway *g, call *c)
     }
     begin_case(x, ntargets);
     heal_known(x);
+    if (watch_request(x) && steer_request(x))
+        return;
     if (x->opaque) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "request_not_readable";

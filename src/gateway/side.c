@@ -139,7 +139,12 @@ static bool start(exchange *x, size_t i)
     s->index = i;
     sys_arena_init(&s->arena, 0, SIDE_ANSWER_BYTES_MAX * 4);
     s->got = buf_in(&s->arena);
-    dialect_write_ask(a.d, a.model, h->questions[i].system, h->questions[i].user, h->ask_tokens, &body);
+    const mend_question *one = &h->questions[i];
+    daruma_question q = {.system = one->system,
+                         .user = one->user,
+                         .max_tokens = h->ask_tokens,
+                         .temperature_milli = one->temperature_milli};
+    dialect_write_ask(a.d, a.model, &q, &body);
     daruma_str path = dialect_path(a.d, a.model, false, x->c->arena);
     fetch_request r = {.to = &a.provider->to,
                        .method = S("POST"),

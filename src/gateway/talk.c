@@ -525,3 +525,19 @@ void talk_join_next(exchange *x, bool prefilled)
     x->t->prefilled = prefilled;
     x->t->unsure = false; /* of the attempt before */
 }
+
+bool talk_close(exchange *x, daruma_str words)
+{
+    talk *t = x->t;
+    if (!t || !t->begun || t->lost || !writer(x))
+        return false;
+    t->room = x->c->arena;
+    t->calls = t->last = NULL;
+    t->hold.n = 0;
+    write_text(x, S("\n\n"));
+    write_text(x, words);
+    t->finish = FINISH_STOP;
+    t->finish_raw = (daruma_str){0};
+    write_end(x);
+    return !t->lost && !t->out->broken;
+}

@@ -132,10 +132,10 @@ const char *daruma_outcome_name(daruma_outcome o)
 
 const char *daruma_circle_name(daruma_circle c)
 {
-    return circles[c].name;
+    return (unsigned)c < DARUMA_CIRCLES ? circles[c].name : "";
 }
 
 const char *daruma_circle_words(daruma_circle c)
 {
-    return circles[c].words;
+    return (unsigned)c < DARUMA_CIRCLES ? circles[c].words : "";
 }

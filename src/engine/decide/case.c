@@ -393,6 +393,13 @@ static daruma_remedy no_remedy(const daruma_case *c)
     return (daruma_remedy){.act = DARUMA_STOP, .rung = (uint16_t)c->policy->nrungs, .target = c->target};
 }
 
+void daruma_case_skip(daruma_case *c, uint16_t rung)
+{
+    for (size_t r = 0; rung < c->policy->nrungs && r < rung && r < DARUMA_CASE_RUNGS; r++)
+        if (c->policy->rungs[r].kind == c->policy->rungs[rung].kind)
+            c->used[r] = c->policy->rungs[r].times;
+}
+
 daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING)

@@ -101,6 +101,17 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
     return !c->full;
 }
 
+bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *rep)
+{
+    daruma_str said = told(c, bad);
+    if (said.n)
+        say_as_model(c, said);
+    history_tell_model(c, str_trim(why));
+    rep->messages_mended += 1 + (said.n > 0);
+    mend_say(rep, "a call was refused to the model");
+    return !c->full;
+}
+
 /* ---- where it broke off ---- */
 
 static bool is_formatted(const convo *c)

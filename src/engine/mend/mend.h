@@ -250,6 +250,8 @@ typedef struct args_check {
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a);
 /* Is that call the kind nobody repairs: bytes of it were cut off by the output cap? */
 bool mend_args_cut(turn_finish finish, daruma_str args);
+/* again.c: the calls of `bad` were not carried out, `why` says so: the model goes on from there. */
+bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *rep);
 /* steer.c: words of ours to the model at the end of its view, behind everything that a provider may have cached. */
 bool mend_notice(convo *c, daruma_str text, mend_report *rep);
 

@@ -129,6 +129,9 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
     if (e->verdict)
         write_verdict(e->verdict, out);
     put_number(out, "level", e->level);
+    put_number(out, "confidence_milli", e->confidence);
+    put_text(out, "mode", e->mode);
+    put_text(out, "fate", e->fate);
     BUF_LIT(out, "}\n");
 }
 
@@ -224,5 +227,7 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
     say_part(out, "  from ", e->from);
     say_part(out, " to ", e->to);
     say_part(out, "  ", e->mend_error);
+    say_part(out, "  ", e->strategy);
+    say_part(out, ": ", e->fate);
     BUF_LIT(out, "\n");
 }

@@ -1,0 +1,255 @@
+/* steer.c - setting an agent right. What the engine's guide says is carried out here: on the request, before it goes
+ * out, and on the answer, when it does again what it was told not to do.
+ *
+ *   request   NOTICE        the model is told, at the end of its view
+ *             BLOCK_CALL    ... and the calls of the circle are refused to it
+ *             STRATEGY      ... with another way to go on
+ *             FORCE_FINISH  it may call nothing any more
+ *             STOP_PARTIAL  it is not asked: the client gets what is known
+ *   answer    refused  ->   the case climbs the ladder of LOOP: BLOCK_CALL, ..., STOP_PARTIAL */
+#include "gateway/steer.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/watch/errors.h"
+#include "engine/watch/partial.h"
+
+static void tell(exchange *x, const char *name, daruma_str what)
+{
+    const steer *s = x->steer;
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_remedy r = {.remedy = s->remedy, .act = DARUMA_SEND, .target = -1};
+    e.name = name;
+    e.remedy = &r;
+    e.verdict = &s->verdict;
+    e.tool = (daruma_str){s->last.tool, s->last.ntool};
+    e.what = what;
+    e.level = s->guide.level ? s->guide.level : -1;
+    exchange_event(x, &e);
+}
+
+/* ---- on the request ---- */
+
+void steer_errors(exchange *x)
+{
+    size_t n;
+    if (x->s->cfg.tool_errors != TOOL_ERRORS_COMPACT || !heal_open(x) ||
+        !(n = watch_compact_errors(&x->h->m.c, x->kase.policy)) || !heal_write(x))
+        return;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "tool_errors_compacted";
+    e.steps_compressed = (int64_t)n;
+    exchange_event(x, &e);
+}
+
+static bool add_notice(exchange *x, daruma_str text)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    return mend_notice(&h->m.c, text, &rep) && heal_write(x);
+}
+
+static daruma_str notice(exchange *x, const char *more)
+{
+    const steer *s = x->steer;
+    daruma_step last = watch_last_step(&s->last);
+    daruma_buf b = buf_in(x->c->arena);
+    daruma_guide_notice(&s->guide, &s->verdict, &last, &b);
+    b.n -= b.n > 0; /* the closing bracket */
+    strategy_say(x, &b);
+    if (*more) {
+        buf_putc(&b, ' ');
+        buf_putz(&b, more);
+    }
+    buf_putc(&b, ']');
+    return buf_str(&b);
+}
+
+/* The model may call nothing: what the dialect has for that. */
+static bool forbid_calls(exchange *x)
+{
+    heal *h = x->h;
+    convo_patch_add(&h->m.c, PATCH_SET, h->d->choice_path, h->d->choice_none);
+    return add_notice(x, notice(x, "No tool can be called any more. Answer now with what you know, and say what could "
+                                   "not be done and why."));
+}
+
+static bool steer_view(exchange *x)
+{
+    steer *s = x->steer;
+    switch (s->remedy) {
+    case DARUMA_REMEDY_NOTICE:
+        return add_notice(x, notice(x, ""));
+    case DARUMA_REMEDY_STRATEGY: /* with steer_ready(), when it is known who can be asked */
+        return true;
+    case DARUMA_REMEDY_BLOCK_CALL:
+        s->armed = true;
+        return add_notice(x, notice(x, "This call is refused from now on."));
+    case DARUMA_REMEDY_FORCE_FINISH:
+        s->armed = s->no_calls = true;
+        return forbid_calls(x);
+    default:
+        return false;
+    }
+}
+
+bool steer_request(exchange *x)
+{
+    steer *s = x->steer;
+    if (s->remedy == DARUMA_REMEDY_STOP_PARTIAL) {
+        x->g->counts.remedies[s->remedy]++;
+        finish_partial(x);
+        return true;
+    }
+    if (!heal_open(x) || !steer_view(x))
+        return false;
+    x->kase.enforced = s->armed;
+    if (s->armed) /* what the model is refused from here on begins where the agent is */
+        daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
+    x->g->counts.remedies[s->remedy]++;
+    tell(x, "nudge", (daruma_str){0});
+    return false;
+}
+
+/* The model is told that what it called was not carried out, and why. */
+static bool refuse_calls(exchange *x)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    daruma_buf why = buf_in(x->c->arena);
+    exchange_tell_begin(x);
+    buf_put(&why, h->m.bad_why);
+    strategy_say(x, &why);
+    if (!h->m.bad || !mend_refuse_calls(&h->m.c, h->m.bad, buf_str(&why), &rep) || !heal_write(x))
+        return false;
+    tell(x, "call_refused", (daruma_str){0});
+    return true;
+}
+
+bool steer_ready(exchange *x)
+{
+    steer *s = x->steer;
+    if (!s || s->remedy != DARUMA_REMEDY_STRATEGY || s->looked)
+        return true;
+    s->looked = s->waiting = true;
+    if (strategy_begin(x))
+        return false;
+    s->waiting = false;
+    add_notice(x, notice(x, ""));
+    return true;
+}
+
+bool steer_answer(exchange *x, daruma_str text)
+{
+    if (!x->steer || !x->steer->asking)
+        return false;
+    strategy_answer(x, text);
+    return true;
+}
+
+bool steer_asked(exchange *x)
+{
+    steer *s = x->steer;
+    if (!s || !s->asking)
+        return false;
+    s->asking = false;
+    if (s->waiting) {
+        s->waiting = false;
+        add_notice(x, notice(x, ""));
+        exchange_fitted(x);
+    } else {
+        exchange_mended(x, refuse_calls(x));
+    }
+    return true;
+}
+
+/* ---- on the answer ---- */
+
+bool steer_checks_calls(const exchange *x)
+{
+    return x->steer && x->steer->armed;
+}
+
+bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *why)
+{
+    steer *s = x->steer;
+    if (!steer_checks_calls(x))
+        return false;
+    bool circle = false;
+    uint64_t hash = daruma_call_hash(tool, args);
+    for (uint32_t i = 0; i < s->verdict.ncalls && i < DARUMA_PERIOD_MAX; i++)
+        circle |= s->verdict.calls[i] == hash;
+    if (!circle && !s->no_calls)
+        return false;
+    s->refused = true;
+    BUF_LIT(why, "The call of ");
+    buf_put(why, str_sub(tool, 0, 128));
+    BUF_LIT(why, " was refused and not carried out. ");
+    if (circle) {
+        daruma_step last = watch_last_step(&s->last);
+        daruma_verdict_say(&s->verdict, &last, why);
+        BUF_LIT(why, " Its last result was: ");
+        buf_put(why, last.result);
+        BUF_LIT(why, "\nDo something else, or answer with what you know.");
+    } else {
+        BUF_LIT(why, "No tool can be called any more. Answer with what you know.");
+    }
+    return true;
+}
+
+bool steer_refused(const exchange *x)
+{
+    return x->steer && x->steer->refused;
+}
+
+bool steer_is(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_BLOCK_CALL || r == DARUMA_REMEDY_STRATEGY || r == DARUMA_REMEDY_FORCE_FINISH;
+}
+
+heal_result steer_apply(exchange *x, daruma_remedy_kind r)
+{
+    steer *s = x->steer;
+    if (!s || !heal_open(x))
+        return HEAL_UNFIT;
+    heal *h = x->h;
+    s->remedy = r;
+    s->refused = false;
+    if (r == DARUMA_REMEDY_STRATEGY) {
+        s->looked = true;
+        if (strategy_begin(x))
+            return HEAL_WAITS;
+    }
+    if (r == DARUMA_REMEDY_FORCE_FINISH) {
+        s->no_calls = true;
+        convo_patch_add(&h->m.c, PATCH_SET, h->d->choice_path, h->d->choice_none);
+    }
+    return refuse_calls(x) ? HEAL_SEND : HEAL_UNFIT;
+}
+
+/* ---- the end ---- */
+
+daruma_str steer_header(const exchange *x)
+{
+    const steer *s = x->steer;
+    if (!s || s->remedy == DARUMA_REMEDY_NONE)
+        return (daruma_str){0};
+    daruma_buf b = buf_in(x->c->arena);
+    buf_putz(&b, daruma_circle_name(s->verdict.circle));
+    BUF_LIT(&b, "; ");
+    buf_putz(&b, daruma_remedy_name(s->remedy));
+    return buf_str(&b);
+}
+
+daruma_str steer_partial(exchange *x)
+{
+    const steer *s = x->steer;
+    daruma_step last = watch_last_step(&s->last);
+    daruma_buf b = buf_in(x->c->arena);
+    convo c; /* as the client sent it: without what we said since */
+    if (heal_open(x) && x->h->d->read(x->h->from, x->c->arena, &c) == DARUMA_OK)
+        watch_partial(&c, &s->verdict, &last, &b);
+    else
+        daruma_verdict_say(&s->verdict, &last, &b);
+    return buf_str(&b);
+}

@@ -1,0 +1,442 @@
+/* watch.c - agents, seen by the histories they send. An agent is known again by the newest messages of its last
+ * request, which stand in the next one; only what stands behind them is read.
+ *
+ *   request -- newest messages --> agent -- new steps --> stall, tracker --> verdict --> guide: what to do
+ *                                    ^                                                     |
+ *                                    +---- counters stay with the agent ----   steer.c does it
+ *
+ * Tenants share nothing: every identity is keyed by the client's credential. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/watch/steps.h"
+#include "gateway/steer.h"
+#include <stdlib.h>
+#include <xxhash.h>
+
+/* What an agent is known by: all of a conversation up to its newest message; that message alone, where it names a call
+ * by an id, so that a history that was shortened in front is still known; the name that the client gave it. */
+typedef struct agent_keys {
+    uint64_t chain, tip, named; /* 0: none */
+} agent_keys;
+
+typedef struct agent {
+    daruma_ms used;
+    uint32_t steps, failed;
+    daruma_verdict verdict; /* after the newest step */
+    daruma_guide guide;
+    uint64_t told;                    /* the circle that was told of */
+    uint64_t users[WATCH_USERS_KEPT]; /* what the user said, as hashes, newest at nusers - 1 */
+    uint32_t nusers;
+    watch_last last;
+    daruma_learner learner;
+    daruma_tries tries;
+    daruma_stall *stall;
+    daruma_tracker *tracker;
+    char *room; /* of both */
+} agent;
+
+struct watch {
+    agent_keys keys[WATCH_AGENTS_MAX];
+    agent *agents[WATCH_AGENTS_MAX];
+    uint32_t n;
+    uint64_t circles[DARUMA_CIRCLES], failures[DARUMA_TOOL_KINDS], steps, escalations, forgotten;
+    daruma_lessons *lessons; /* NULL: nothing was learned yet */
+    void *lessons_room;
+};
+
+/* ---- the table ---- */
+
+void watch_free(watch *w)
+{
+    for (uint32_t i = 0; w && i < w->n; i++) {
+        free(w->agents[i]->room);
+        free(w->agents[i]);
+    }
+    if (w)
+        free(w->lessons_room);
+    free(w);
+}
+
+static size_t room_bytes(void)
+{
+    return daruma_stall_bytes() + daruma_tracker_bytes() + 4 * _Alignof(max_align_t);
+}
+
+static bool begin_agent(agent *a, const daruma_policy *p)
+{
+    char *room = a->room ? a->room : malloc(room_bytes());
+    if (!room)
+        return false;
+    daruma_arena arena = arena_over(room, room_bytes());
+    *a = (agent){.room = room, .stall = daruma_stall_new(&arena), .tracker = daruma_tracker_new(&arena, p)};
+    return a->stall && a->tracker;
+}
+
+/* A fresh one; the one seen longest ago makes room. -1 without memory. */
+static int new_agent(gateway *g, const daruma_policy *p)
+{
+    watch *w = g->watch;
+    int at = -1;
+    if (w->n < WATCH_AGENTS_MAX) {
+        agent *a = calloc(1, sizeof *a);
+        if (!a || !begin_agent(a, p)) {
+            free(a ? a->room : NULL);
+            free(a);
+            return -1;
+        }
+        at = (int)w->n++;
+        w->agents[at] = a;
+    } else {
+        for (uint32_t i = 0; i < w->n; i++)
+            if (at < 0 || w->agents[i]->used < w->agents[at]->used)
+                at = (int)i;
+        w->forgotten++;
+        begin_agent(w->agents[at], p);
+    }
+    w->keys[at] = (agent_keys){0};
+    return at;
+}
+
+/* ---- who is it ---- */
+
+static uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t all[4] = {tenant, a, b, c}, h = XXH3_64bits(all, sizeof all);
+    return h ? h : 1;
+}
+
+/* Identities of the newest messages, made as far back as they are asked for. */
+typedef struct newest {
+    const exchange *x;
+    size_t n, first, made; /* messages; the oldest there is; the oldest made */
+    uint64_t tenant, hash[SCAN_NEWEST];
+    bool ids[SCAN_NEWEST];
+} newest;
+
+static uint64_t hash_at(newest *v, size_t i)
+{
+    while (v->made > i) {
+        size_t at = --v->made % SCAN_NEWEST;
+        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->made), &v->ids[at]);
+    }
+    return v->hash[i % SCAN_NEWEST];
+}
+
+static agent_keys keys_at(newest *v, size_t i)
+{
+    uint64_t chain = 0;
+    for (size_t k = 0; k < WATCH_CHAIN && i >= v->first + k; k++)
+        chain = keyed(v->tenant, chain, hash_at(v, i - k), k);
+    hash_at(v, i);
+    return (agent_keys){.chain = keyed(v->tenant, v->x->scan.conversation, i, chain),
+                        .tip = v->ids[i % SCAN_NEWEST] ? keyed(v->tenant, 1, hash_at(v, i), 0) : 0};
+}
+
+static int find(const watch *w, const agent_keys *k)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->keys[i].chain == k->chain || (k->tip && w->keys[i].tip == k->tip))
+            return (int)i;
+    return -1;
+}
+
+static int find_named(const watch *w, uint64_t named)
+{
+    for (uint32_t i = 0; named && i < w->n; i++)
+        if (w->keys[i].named == named)
+            return (int)i;
+    return -1;
+}
+
+/* The agent of a request, and the first message that is new. -1 without memory. */
+static int agent_of(exchange *x, newest *v, size_t *from)
+{
+    watch *w = x->g->watch;
+    daruma_str name = http_header(&x->c->head, S("x-daruma-session"));
+    uint64_t named = name.n ? keyed(v->tenant, 2, XXH3_64bits(name.p, name.n), 0) : 0;
+    int at = find_named(w, named);
+    for (size_t i = v->n; i-- > v->first;) {
+        agent_keys k = keys_at(v, i);
+        int known = find(w, &k);
+        if (known >= 0 && (!named || at < 0 || known == at) &&
+            (!w->keys[known].named || w->keys[known].named == named)) {
+            *from = i + 1;
+            at = known;
+            break;
+        }
+        *from = i;
+        if (at >= 0 && v->n - i >= WATCH_CHAIN)
+            break; /* it said who it is; of what it says its newest turn is new */
+    }
+    if (at < 0)
+        at = new_agent(x->g, &x->s->cfg.policy);
+    if (at >= 0) {
+        w->keys[at] = keys_at(v, v->n - 1);
+        w->keys[at].named = named;
+    }
+    return at;
+}
+
+/* ---- what is new ---- */
+
+static void keep_text(char *to, size_t *n, daruma_str text)
+{
+    *n = text.n < WATCH_LAST_BYTES ? text.n : WATCH_LAST_BYTES;
+    memcpy(to, text.p ? text.p : "", *n);
+}
+
+static void keep_last(watch_last *l, const daruma_step *s)
+{
+    daruma_str tool = str_sub(s->tool, 0, sizeof l->tool);
+    memcpy(l->tool, tool.p ? tool.p : "", tool.n);
+    l->ntool = tool.n;
+    keep_text(l->args, &l->nargs, s->args);
+    keep_text(l->result, &l->nresult, s->result);
+    l->ok = s->ok;
+}
+
+daruma_step watch_last_step(const watch_last *l)
+{
+    return (daruma_step){
+        .tool = {l->tool, l->ntool}, .args = {l->args, l->nargs}, .result = {l->result, l->nresult}, .ok = l->ok};
+}
+
+/* The user gives a new task: what was repeated before says nothing about it. What is said again, by a program that
+ * urges its agent on, is none. */
+static void user_spoke(agent *a, const daruma_policy *p, daruma_str text)
+{
+    uint64_t h = XXH3_64bits(text.p, text.n);
+    for (size_t i = 0; i < WATCH_USERS_KEPT; i++)
+        if (a->users[i] == h)
+            return;
+    agent was = *a;
+    if (a->nusers)
+        begin_agent(a, p);
+    a->used = was.used;
+    memcpy(a->users, was.users, sizeof a->users);
+    a->users[was.nusers % WATCH_USERS_KEPT] = h;
+    a->nusers = was.nusers + 1;
+}
+
+static void tell_escalation(exchange *x, agent *a)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "needs_review";
+    e.reason = daruma_tracker_escalation(a->tracker).reason;
+    exchange_event(x, &e);
+    x->g->watch->escalations++;
+}
+
+static daruma_lessons *lessons_of(watch *w)
+{
+    size_t bytes = daruma_lessons_bytes(WATCH_LESSONS_MAX);
+    if (!w->lessons && (w->lessons_room = malloc(bytes))) {
+        daruma_arena a = arena_over(w->lessons_room, bytes);
+        w->lessons = daruma_lessons_new(&a, WATCH_LESSONS_MAX);
+    }
+    return w->lessons;
+}
+
+static daruma_str schema_of(exchange *x, daruma_str tool)
+{
+    const convo *tools = heal_tools(x);
+    const convo_tool *t = tools ? convo_tool_find(tools, tool) : NULL;
+    return t ? t->schema : (daruma_str){0};
+}
+
+static void tell_failure(exchange *x, const daruma_tool_failure *f)
+{
+    daruma_failure told = {.kind = DARUMA_TOOL_ERROR,
+                           .tool_kind = f->kind,
+                           .severity = daruma_kind_severity(DARUMA_TOOL_ERROR),
+                           .retryable = f->retryable,
+                           .wait = -1,
+                           .limit = -1,
+                           .used = -1,
+                           .requested = -1,
+                           .message = f->message};
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "tool_failed";
+    e.failure = &told;
+    e.tool = f->tool;
+    exchange_event(x, &e);
+    x->g->watch->failures[f->kind]++;
+}
+
+/* What failed, and what then reached the same goal. Nothing is looked up for steps that work while nothing is open. */
+static void learn(exchange *x, agent *a, const daruma_step *s)
+{
+    bool failed = daruma_step_failed(s);
+    a->failed += failed;
+    daruma_lessons *l = failed || a->learner.n ? lessons_of(x->g->watch) : NULL;
+    if (!failed)
+        daruma_tries_worked(&a->tries, &x->s->cfg.policy, s->tool);
+    if (!l)
+        return;
+    daruma_tool_failure f;
+    if (failed) {
+        f = daruma_tool_judge(s, &x->s->cfg.policy, x->c->arena);
+        tell_failure(x, &f);
+    }
+    daruma_learner_see(&a->learner, l, exchange_tenant(x), s, failed ? &f : NULL, schema_of(x, s->tool),
+                       gateway_now(x->g).wall, x->c->arena);
+}
+
+static void see(exchange *x, agent *a, const daruma_step *s)
+{
+    bool fine = daruma_tracker_escalation(a->tracker).needs_review;
+    a->verdict = daruma_stall_see(a->stall, s);
+    a->steps++;
+    x->g->watch->steps++;
+    keep_last(&a->last, s);
+    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), x->c->arena) && !fine)
+        tell_escalation(x, a);
+    if (s->tool.n)
+        learn(x, a, s);
+}
+
+/* The new messages, step by step. */
+static void read_new(exchange *x, agent *a, size_t from)
+{
+    convo c;
+    steps_item item;
+    if (dialect_read_newest(x->d, &x->scan, from, x->c->arena, &c) != DARUMA_OK)
+        return;
+    for (steps_iter it = {.c = &c}; steps_next(&it, &item);)
+        if (item.what == STEPS_USER)
+            user_spoke(a, &x->s->cfg.policy, item.text);
+        else
+            see(x, a, &item.step);
+}
+
+/* ---- the request ---- */
+
+static daruma_watch_mode mode_of(const exchange *x)
+{
+    const config *c = &x->s->cfg;
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (str_eq(c->models[i].name, x->scan.model))
+            return c->models[i].watch ? (daruma_watch_mode)(c->models[i].watch - 1) : c->watch;
+    return c->watch;
+}
+
+static void tell_circle(exchange *x, agent *a, const daruma_step *last)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_buf why = buf_in(x->c->arena);
+    daruma_verdict_say(&a->verdict, last, &why);
+    e.name = "loop_detected";
+    e.verdict = &a->verdict;
+    e.tool = last->tool;
+    e.reason = buf_str(&why);
+    exchange_event(x, &e);
+}
+
+bool watch_request(exchange *x)
+{
+    daruma_watch_mode mode = mode_of(x);
+    size_t from = 0;
+    if (mode == DARUMA_WATCH_OFF || !x->kase.can_mend || !x->scan.tools || !x->scan.nmessages)
+        return false;
+    if (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch)))
+        return false;
+    newest v = {.x = x, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
+    v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;
+    int at = agent_of(x, &v, &from);
+    if (at < 0)
+        return false;
+    agent *a = x->g->watch->agents[at];
+    a->used = gateway_now(x->g).now;
+    if (from < v.n)
+        read_new(x, a, from);
+    if (mode >= DARUMA_WATCH_GUIDE && a->failed)
+        steer_errors(x);
+    if (a->verdict.circle == DARUMA_CIRCLE_NONE)
+        return false;
+    steer *s = x->steer = ARENA_NEW(x->c->arena, steer, 1);
+    if (!s)
+        return false;
+    daruma_step last = watch_last_step(&a->last);
+    if (a->told != a->verdict.about) {
+        a->told = a->verdict.about;
+        x->g->watch->circles[a->verdict.circle]++;
+        tell_circle(x, a, &last);
+    }
+    uint32_t have = x->kase.policy->mend.side_calls ? DARUMA_NEED_SIDE : 0;
+    s->remedy = daruma_guide_next(&a->guide, x->kase.policy, &a->verdict, mode, have);
+    s->agent = at;
+    s->chain = x->g->watch->keys[at].chain;
+    s->verdict = a->verdict;
+    s->guide = a->guide;
+    s->last = a->last;
+    return s->remedy != DARUMA_REMEDY_NONE;
+}
+
+/* The agent of a request, if it is still the one that sent it. */
+static agent *agent_at_hand(const exchange *x)
+{
+    const steer *s = x->steer;
+    const watch *w = x->g->watch;
+    return s && w && w->keys[s->agent].chain == s->chain ? w->agents[s->agent] : NULL;
+}
+
+daruma_tries *watch_tries(exchange *x)
+{
+    agent *a = agent_at_hand(x);
+    return a ? &a->tries : NULL;
+}
+
+/* The newest of them: earlier ones were shown before. */
+size_t watch_failures(exchange *x, daruma_tool_failure *out, size_t max)
+{
+    agent *a = agent_at_hand(x);
+    daruma_tool_failure all[TOOL_FAILURES_ALL_MAX];
+    size_t n = a ? daruma_tracker_list(a->tracker, all, TOOL_FAILURES_ALL_MAX) : 0, kept = 0;
+    n = n < TOOL_FAILURES_ALL_MAX ? n : TOOL_FAILURES_ALL_MAX;
+    for (size_t i = n > max ? n - max : 0; i < n; i++) {
+        out[kept] = all[i]; /* what the tracker holds may change while a model is asked */
+        out[kept].tool = arena_copy(x->c->arena, all[i].tool);
+        out[kept].message = arena_copy(x->c->arena, all[i].message);
+        out[kept++].suggestion = arena_copy(x->c->arena, all[i].suggestion);
+    }
+    return kept;
+}
+
+size_t watch_lessons(exchange *x, const daruma_situation *s, daruma_lesson *out, size_t max)
+{
+    const watch *w = x->g->watch;
+    if (!w || !w->lessons || !s->nfailures)
+        return 0;
+    const daruma_tool_failure *f = &s->failures[s->nfailures - 1];
+    daruma_lesson_key k = {.tenant = exchange_tenant(x),
+                           .tool = f->tool,
+                           .schema = schema_of(x, f->tool),
+                           .error = f->signature,
+                           .call = f->call};
+    return daruma_lessons_find(w->lessons, &k, gateway_now(x->g).wall, out, max);
+}
+
+void watch_status(const gateway *g, daruma_buf *out)
+{
+    const watch *w = g->watch;
+    bool first = true;
+    buf_printf(out, "\"watch\":{\"agents\":%u,\"steps\":%llu,\"escalations\":%llu,\"forgotten\":%llu,\"circles\":{",
+               w ? w->n : 0, w ? (unsigned long long)w->steps : 0ULL, w ? (unsigned long long)w->escalations : 0ULL,
+               w ? (unsigned long long)w->forgotten : 0ULL);
+    for (int c = 1; w && c < DARUMA_CIRCLES; c++)
+        if (w->circles[c]) {
+            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_circle_name((daruma_circle)c),
+                       (unsigned long long)w->circles[c]);
+            first = false;
+        }
+    BUF_LIT(out, "},\"tool_failures\":{");
+    first = true;
+    for (int k = 1; w && k < DARUMA_TOOL_KINDS; k++)
+        if (w->failures[k]) {
+            buf_printf(out, "%s\"%s\":%llu", first ? "" : ",", daruma_tool_kind_name((daruma_tool_kind)k),
+                       (unsigned long long)w->failures[k]);
+            first = false;
+        }
+    BUF_LIT(out, "}},");
+}
