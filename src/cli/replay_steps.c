@@ -1,6 +1,6 @@
 /* replay_steps.c - a host without an agent: it hands the steps of a script to the tracker and the detectors, climbs the
  * ladder as a host would, and writes down each step. doc/cases.md is the format. */
-#include "cli/replay_steps.h"
+#include "cli/replay_adapt.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -69,7 +69,7 @@ static const struct {
 };
 
 /* "poll[waits reads]" */
-static bool read_traits(replay_agent *g, daruma_str *tool, unsigned *ret)
+bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret)
 {
     size_t open = str_findch(*tool, '[');
     if (open == STR_NONE)
@@ -140,7 +140,7 @@ static bool read_step(replay_agent *g, daruma_str line, daruma_step *ret, daruma
         }
     ret->tool = str_sub(line, 0, n);
     daruma_str rest = str_trim(str_from(line, n));
-    if (!read_traits(g, &ret->tool, &ret->traits))
+    if (!replay_steps_traits(g, &ret->tool, &ret->traits))
         return false;
     size_t arrow = find_arrow(rest, &ret->ok);
     if (arrow != STR_NONE) {
@@ -170,7 +170,7 @@ static void log_step_failure(replay_agent *g, const daruma_step *step, bool go_o
     }
     if (!g->s->messages)
         return;
-    BUF_LIT(g->log, "\nmessage ");
+    buf_putz(g->log, f.message.n ? "\nmessage " : "\nmessage");
     put_flat(g->log, f.message);
     if (f.suggestion.n) {
         BUF_LIT(g->log, "\nsuggestion ");
@@ -199,6 +199,71 @@ static void track(replay_agent *g, daruma_str key, const daruma_step *step)
     }
 }
 
+/* ---- circles, and what is done about them --------------------------------------------------------- */
+
+static void log_circle(replay_agent *g, const char *rule)
+{
+    const daruma_verdict *v = &g->verdict;
+    buf_printf(g->log, "circle %s period=%u times=%u first=%u", daruma_circle_name(v->circle), v->period, v->times,
+               v->first);
+    if (rule)
+        buf_printf(g->log, " rule=%s", rule);
+    if (g->s->counts)
+        buf_printf(g->log, " sure=%u", v->sure);
+    buf_putc(g->log, '\n');
+}
+
+/* What a host does about the verdict. */
+static void climb(replay_agent *g)
+{
+    uint32_t have = g->s->nmodel ? DARUMA_NEED_SIDE : 0;
+    daruma_remedy_kind r = daruma_guide_next(&g->guide, &g->s->policy, &g->verdict, g->s->watch, have);
+    g->blocking = r == DARUMA_REMEDY_BLOCK_CALL;
+    g->stopped = r == DARUMA_REMEDY_STOP_PARTIAL;
+    if (r == DARUMA_REMEDY_NONE)
+        return;
+    buf_printf(g->log, "remedy %s", daruma_remedy_name(r));
+    if (r == DARUMA_REMEDY_NOTICE)
+        buf_printf(g->log, " level=%u", g->guide.level);
+    buf_putc(g->log, '\n');
+    if (r == DARUMA_REMEDY_NOTICE && g->s->notices) {
+        BUF_LIT(g->log, "notice ");
+        daruma_buf b = buf_in(&g->scratch);
+        daruma_guide_notice(&g->guide, &g->verdict, &g->last, &b);
+        put_flat(g->log, buf_str(&b));
+        buf_putc(g->log, '\n');
+    }
+}
+
+static void detect(replay_agent *g)
+{
+    const char *rule = NULL;
+    if (g->s->watch == DARUMA_WATCH_OFF)
+        return;
+    g->verdict = g->s->policy.watch.detectors ? daruma_detector_see(&g->detector, &g->s->policy, &g->last, &rule)
+                                              : daruma_stall_see(g->stall, &g->last);
+    if (g->verdict.circle != DARUMA_CIRCLE_NONE)
+        log_circle(g, rule);
+    climb(g);
+}
+
+/* Is this call answered by daruma? Then it did not happen: nobody counts it, and the ladder goes on. */
+static bool blocked(replay_agent *g, const daruma_step *step)
+{
+    uint64_t call = g->blocking ? daruma_call_hash(step->tool, step->args) : 0;
+    bool is = false;
+    for (uint32_t i = 0; g->blocking && i < g->verdict.ncalls; i++)
+        is |= g->verdict.calls[i] == call;
+    if (!is)
+        return false;
+    buf_printf(g->log, "step %u ", g->nsteps);
+    buf_put(g->log, step->tool);
+    BUF_LIT(g->log, " blocked\n");
+    g->guide.spoke = 0;
+    climb(g);
+    return true;
+}
+
 /* The step lives until the next one: a notice tells of it. */
 static void keep_last(replay_agent *g, const daruma_step *step)
 {
@@ -214,10 +279,17 @@ static bool play_step(replay_agent *g, daruma_str line)
     daruma_str key;
     if (!read_step(g, line, &step, &key))
         return false;
+    if (g->stopped)
+        return replay_steps_wrong(g, "the agent was stopped before", line);
     g->nsteps++;
+    if (blocked(g, &step))
+        return true;
+    if (!replay_adapt_begin(g))
+        return false;
     track(g, key, &step);
     keep_last(g, &step);
-    return true;
+    detect(g);
+    return replay_adapt_end(g);
 }
 
 /* ---- directives -------------------------------------------------------------------------------------- */
@@ -285,18 +357,24 @@ static bool play_resume(replay_agent *g, daruma_str rest)
     return true;
 }
 
-/* All goes on with copies; what was copied is wiped. */
+/* A copy of the state at `*p`; what was copied is wiped. */
+static bool move(replay_agent *g, void *p, size_t bytes)
+{
+    void *from, *to = arena_take(&g->a, bytes, _Alignof(max_align_t));
+    memcpy(&from, p, sizeof from);
+    if (!to)
+        return replay_steps_wrong(g, "no memory for", S("snapshot"));
+    memcpy(to, from, bytes);
+    memset(from, 0xa5, bytes);
+    memcpy(p, &to, sizeof to);
+    return true;
+}
+
+/* All goes on with copies. */
 static bool play_snapshot(replay_agent *g, daruma_str rest)
 {
-    size_t bytes = daruma_tracker_bytes();
-    void *tracker = arena_take(&g->a, bytes, _Alignof(max_align_t));
     (void)rest;
-    if (!tracker)
-        return replay_steps_wrong(g, "no memory for", S("snapshot"));
-    memcpy(tracker, g->tracker, bytes);
-    memset(g->tracker, 0xa5, bytes);
-    g->tracker = tracker;
-    return true;
+    return move(g, &g->tracker, daruma_tracker_bytes()) && move(g, &g->stall, daruma_stall_bytes());
 }
 
 static bool play_advance(replay_agent *g, daruma_str rest)
@@ -317,6 +395,9 @@ static bool play_directive(replay_agent *g, daruma_str line)
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
         if (str_eq(name, str_of(directives[i].name)))
             return directives[i].play(g, str_trim(rest));
+    for (size_t i = 0; i < nreplay_adapt_directives; i++)
+        if (str_eq(name, str_of(replay_adapt_directives[i].name)))
+            return replay_adapt_directives[i].play(g, str_trim(rest));
     return replay_steps_wrong(g, "what is to be done here?", line);
 }
 
@@ -344,6 +425,7 @@ bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256])
     if (room && scratch) {
         replay_agent g = {.s = s, .log = log, .why = why, .a = arena_over(room, REPLAY_ROOM_BYTES)};
         g.tracker = daruma_tracker_new(&g.a, &s->policy);
+        g.stall = daruma_stall_new(&g.a);
         ok = play_script(&g, scratch);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);

@@ -17,8 +17,11 @@ typedef struct replay_agent {
     daruma_detector detector;
     daruma_guide guide;
     daruma_verdict verdict; /* after the newest step */
+    bool blocking;          /* calls of the verdict are answered by daruma */
+    bool stopped;           /* the agent is not asked any more */
     daruma_step last;       /* the newest step; lives in `a` */
     uint32_t nsteps;        /* steps so far */
+    struct replay_adapt *adapt; /* progress, strategies and lessons; NULL: nothing yet */
     size_t asked;           /* answers of the scene's model that are used up */
 } replay_agent;
 
@@ -35,6 +38,8 @@ bool replay_steps_run(replay_scene *s, daruma_buf *log, char why[256]);
 bool replay_steps_wrong(replay_agent *g, const char *what, daruma_str about);
 /* The next answer of the scene's model; empty: it fails, or nothing is left. */
 daruma_str replay_steps_answer(replay_agent *g);
+/* "poll[waits reads]": leaves the name, adds the bits. */
+bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret);
 /* Text of several lines into the log, each behind "| ". */
 void replay_steps_show(replay_agent *g, daruma_str text);
 daruma_moment replay_steps_moment(const replay_agent *g);

@@ -83,15 +83,19 @@ static bool command_changes(daruma_str command)
     return false;
 }
 
+bool step_is_shell(const daruma_step *step)
+{
+    return has_word(step->tool, shells, sizeof shells / sizeof *shells);
+}
+
 bool step_changes(const daruma_step *step)
 {
     if (step->traits & DARUMA_TOOL_KNOWN)
         return (step->traits & (DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS)) != 0;
-    if (has_word(step->tool, shells, sizeof shells / sizeof *shells)) {
-        daruma_str command = json_get(step->args, S("command"));
-        if (!command.n)
-            command = json_get(step->args, S("cmd"));
-        return command_changes(str_sub(command.n ? command : step->args, 0, TOOL_LINE_BYTES_MAX));
-    }
-    return has_word(step->tool, writing, sizeof writing / sizeof *writing);
+    if (!step_is_shell(step))
+        return has_word(step->tool, writing, sizeof writing / sizeof *writing);
+    daruma_str command = json_get(step->args, S("command"));
+    if (!command.n)
+        command = json_get(step->args, S("cmd"));
+    return command_changes(str_sub(command.n ? command : step->args, 0, TOOL_LINE_BYTES_MAX));
 }

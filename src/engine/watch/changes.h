@@ -5,4 +5,6 @@
 
 /* By the host's word (traits), else by the name of the tool; of a shell by its command. */
 bool step_changes(const daruma_step *step);
+/* A shell, by its name: it does all sorts of things. */
+bool step_is_shell(const daruma_step *step);
 #endif

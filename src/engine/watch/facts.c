@@ -36,7 +36,7 @@ static const code_row code_rows[] = {
     {"_deadline_exceeded_", K(TIMEOUT), true},
     {"_rate_limit", K(RATE_LIMIT), true},    {"_ratelimit", K(RATE_LIMIT), true},    {"_too_many_requests_", K(RATE_LIMIT), true},
     {"_throttl", K(RATE_LIMIT), true},       {"_quota_", K(RATE_LIMIT), false},      {"_resource_exhausted_", K(RATE_LIMIT), true},
-    {"_unauthorized_", K(AUTH), false},      {"_unauthenticated_", K(AUTH), false},  {"_authentication_", K(AUTH), false},
+    {"_unauthorized_access_", K(PERMISSION), false}, {"_unauthorized_", K(AUTH), false},      {"_unauthenticated_", K(AUTH), false},  {"_authentication_", K(AUTH), false},
     {"_not_authenticated_", K(AUTH), false}, {"_invalid_token_", K(AUTH), false},    {"_token_expired_", K(AUTH), false},
     {"_expired_token_", K(AUTH), false},     {"_token_revoked_", K(AUTH), false},    {"_invalid_auth_", K(AUTH), false},
     {"_not_authed_", K(AUTH), false},        {"_invalid_api_key_", K(AUTH), false},  {"_invalid_grant_", K(AUTH), false},
@@ -261,6 +261,18 @@ static bool is_nothing(daruma_str v)
            ((json_is_array(v) || json_is_object(v)) && json_count(v) == 0);
 }
 
+/* "ENOENT", "FileNotFound", "not_found": a name, not a word. */
+static bool is_name(daruma_str s)
+{
+    bool mark = false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == ' ')
+            return false;
+        mark |= s.p[i] == '_' || (s.p[i] >= 'A' && s.p[i] <= 'Z');
+    }
+    return mark;
+}
+
 static void read_error(facts *f, daruma_str v, int level)
 {
     if (is_nothing(v))
@@ -268,7 +280,7 @@ static void read_error(facts *f, daruma_str v, int level)
     f->failed = true;
     if (json_is_string(v)) {
         add_text(f, v, rank_of[IS_ERROR] * 4 + level);
-        if (str_findch(v, ' ') == STR_NONE)
+        if (is_name(inside(v)))
             add_code(f, inside(v));
     } else {
         read_level(f, v, level + 1);
@@ -421,6 +433,15 @@ static const char *const exits[] = {"exit code",
                                     "returned non-zero exit status",
                                     "exited with error code"};
 
+/* Nothing but what closes a line. */
+static bool ends_so(daruma_str rest)
+{
+    size_t i = 0;
+    while (i < rest.n && (rest.p[i] == ')' || rest.p[i] == ']' || rest.p[i] == '.'))
+        i++;
+    return i == rest.n;
+}
+
 int facts_exit_in(daruma_str line)
 {
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
@@ -431,14 +452,16 @@ int facts_exit_in(daruma_str line)
         daruma_str rest = str_trim(str_from(line, at + strlen(exits[i])));
         if (rest.n && (rest.p[0] == ':' || rest.p[0] == '='))
             rest = str_trim(str_from(rest, 1));
-        if (str_scan_int(rest, &n) && n > 0 && n <= 255)
+        size_t used = str_scan_int(rest, &n);
+        bool leads = at == 0 || (at == 1 && !ch_word(line.p[0]));
+        if (used && n > 0 && n <= 255 && (leads || ends_so(str_from(rest, used))))
             return (int)n;
     }
     return 0;
 }
 
 /* "TypeError: ", "java.io.IOException: ", "ENOENT: ", "FILE_NOT_FOUND: ": a name of a failure and a colon. */
-daruma_str facts_leading(daruma_str line)
+static daruma_str leading(daruma_str line)
 {
     size_t colon = str_findch(str_sub(line, 0, CODE_BYTES_MAX), ':');
     daruma_str name = str_sub(line, 0, colon == STR_NONE ? 0 : colon);
@@ -449,10 +472,27 @@ daruma_str facts_leading(daruma_str line)
             return (daruma_str){0};
         capitals &= !(c >= 'a' && c <= 'z') && c != '.';
     }
-    bool class = name.n > 5 && (str_ends(name, S("Error")) || str_ends(name, S("Exception")));
+    bool class =
+        str_eq(name, S("Error")) || (name.n > 5 && (str_ends(name, S("Error")) || str_ends(name, S("Exception"))));
     bool code = capitals && (name.p[0] == 'E' || str_findch(name, '_') != STR_NONE) &&
                 facts_code(name, NULL) != DARUMA_TOOL_NONE_KIND;
     return class || code ? name : (daruma_str){0};
+}
+
+daruma_str facts_leading(daruma_str line)
+{
+    static const daruma_str before[] = {{"Unhandled exception. ", 21},
+                                        {"Uncaught ", 9},
+                                        {"Caused by: ", 11},
+                                        {"Exception in thread \"main\" ", 27},
+                                        {"Error: ", 7}};
+    daruma_str name = leading(line);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (str_istarts(line, before[i])) {
+            daruma_str behind = leading(str_from(line, before[i].n));
+            return behind.n ? behind : name;
+        }
+    return name;
 }
 
 static bool begins_so(daruma_str text)

@@ -215,6 +215,8 @@ daruma_str line_telling(daruma_str text)
     }
     if (str_istarts(best, S("caused by: ")))
         best = str_from(best, 11);
+    else if (str_starts(best, S("E   "))) /* pytest */
+        best = str_trim(str_from(best, 4));
     return best.n ? best : first;
 }
 

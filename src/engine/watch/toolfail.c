@@ -109,18 +109,18 @@ static const daruma_tool_row advice[] = {
     {NULL, DARUMA_TOOL_RATE_LIMIT_KIND, "Wait before the next call, ask for more at once, or use another tool"},
     {NULL, DARUMA_TOOL_PERMISSION_KIND, "The same call will be refused again: stay within what is allowed, or ask a person"},
     {NULL, DARUMA_TOOL_NETWORK_KIND,    "Try once more in a while; if it fails again, use another source"},
-    {NULL, DARUMA_TOOL_UNKNOWN_KIND,    "Read the message and change something before the next try"},
 };
+static const char passes[] = "It may pass by itself: try once more in a while";
 // clang-format on
 
-daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind)
+daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind, bool retryable)
 {
     const daruma_tool_row *rows = w->rows ? w->rows : advice;
     size_t n = w->rows ? w->nrows : sizeof advice / sizeof *advice;
     for (size_t i = 0; i < n; i++)
         if (rows[i].kind == kind)
             return str_of(rows[i].suggestion);
-    return (daruma_str){0};
+    return !w->rows && retryable ? S(passes) : (daruma_str){0};
 }
 
 /* By the profile's own rows: words anywhere in the text, case ignored (E-F2). */
@@ -233,8 +233,9 @@ static size_t put_word(char *out, size_t n, daruma_str word)
     return n;
 }
 
-/* Tool, kind and message without numbers, quoted names and paths. */
-static uint64_t signature(daruma_str tool, daruma_tool_kind kind, daruma_str line)
+/* Tool, kind and message without numbers, quoted names and paths. Where no words are left, as behind "Exit code 1",
+ * nothing tells that two calls failed in the same way but that they are the same call. */
+static uint64_t signature(daruma_str tool, daruma_tool_kind kind, daruma_str line, uint64_t call)
 {
     char out[SKELETON_BYTES_MAX];
     size_t n = 0, from = 0;
@@ -249,7 +250,9 @@ static uint64_t signature(daruma_str tool, daruma_tool_kind kind, daruma_str lin
             i++;
         }
     }
-    return hash_of((daruma_str){out, n}, hash_of(tool, (uint64_t)kind + 1)) | 1;
+    daruma_str words = str_trim((daruma_str){out, n});
+    uint64_t seed = hash_of(tool, (uint64_t)kind + 1);
+    return hash_of(words, !words.n || facts_exit_in(line) ? seed ^ call : seed) | 1;
 }
 
 /* ---- the failure ------------------------------------------------------------------------------------ */
@@ -275,7 +278,8 @@ static toolfail by_profile(const daruma_step *step, const daruma_watch_policy *w
     toolfail t = {.f.tool = step->tool, .f.kind = kind_by_rows(w, step->result)};
     t.f.message = line_cut(daruma_redact(str_sub(step->result, 0, TOOL_WHOLE_BYTES_MAX), a), w->message_chars);
     t.f.retryable = t.f.kind == DARUMA_TOOL_TIMEOUT_KIND || t.f.kind == DARUMA_TOOL_RATE_LIMIT_KIND;
-    t.f.signature = signature(step->tool, t.f.kind, t.f.message);
+    t.f.call = daruma_call_hash(step->tool, step->args);
+    t.f.signature = signature(step->tool, t.f.kind, t.f.message, t.f.call);
     return t;
 }
 
@@ -292,7 +296,8 @@ static toolfail by_daruma(const daruma_step *step, const daruma_watch_policy *w,
     t.f.kind = j.kind;
     t.f.retryable = j.retry;
     t.by_person = j.by_person;
-    t.f.signature = signature(step->tool, j.kind, line);
+    t.f.call = daruma_call_hash(step->tool, step->args);
+    t.f.signature = signature(step->tool, j.kind, line, t.f.call);
     t.f.message = line_cut(daruma_redact(line, a), w->message_chars);
     return t;
 }
@@ -300,8 +305,7 @@ static toolfail by_daruma(const daruma_step *step, const daruma_watch_policy *w,
 toolfail toolfail_judge(const daruma_step *step, const daruma_watch_policy *w, daruma_arena *a)
 {
     toolfail t = w->rows ? by_profile(step, w, a) : by_daruma(step, w, a);
-    t.f.suggestion = toolfail_advice(w, t.f.kind);
-    t.f.call = daruma_call_hash(step->tool, step->args);
+    t.f.suggestion = toolfail_advice(w, t.f.kind, t.f.retryable);
     t.reads = daruma_result_hash(step->result, false);
     return t;
 }
@@ -355,7 +359,7 @@ void toolfail_count(uint32_t n, daruma_tool_kind kind, daruma_str tool, bool esc
     put(out, tool, escapes);
 }
 
-void toolfail_write(const daruma_tool_failure *f, daruma_view v, bool escapes, daruma_buf *out)
+void toolfail_write(const daruma_tool_failure *f, daruma_view v, uint32_t times, bool escapes, daruma_buf *out)
 {
     switch (v) {
     case DARUMA_VIEW_FULL:
@@ -366,12 +370,14 @@ void toolfail_write(const daruma_tool_failure *f, daruma_view v, bool escapes, d
         put_line(out, "tool: ", f->tool, escapes);
         put_line(out, "type: ", str_of(daruma_tool_kind_name(f->kind)), escapes);
         put_line(out, "message: ", f->message, escapes);
+        if (times > 1)
+            buf_printf(out, "times: %u\n", times);
         if (f->suggestion.n)
             put_line(out, "suggestion: ", f->suggestion, escapes);
         BUF_LIT(out, "</error>");
         break;
     case DARUMA_VIEW_SUMMARY:
-        toolfail_count(1, f->kind, f->tool, escapes, out);
+        toolfail_count(times, f->kind, f->tool, escapes, out);
         break;
     case DARUMA_VIEW_HIDDEN:
         break;
@@ -380,17 +386,5 @@ void toolfail_write(const daruma_tool_failure *f, daruma_view v, bool escapes, d
 
 void daruma_tool_failure_write(const daruma_tool_failure *f, daruma_view v, daruma_buf *out)
 {
-    toolfail_write(f, v, true, out);
-}
-
-/* The identities of calls and results that the detectors know are better; these serve where nobody looks for circles.
- */
-__attribute__((weak)) uint64_t daruma_call_hash(daruma_str tool, daruma_str args)
-{
-    return hash_of(str_trim(args), hash_of(tool, 0)) | 1;
-}
-
-__attribute__((weak)) uint64_t daruma_result_hash(daruma_str result, bool failed)
-{
-    return hash_of(str_trim(result), failed) | 1;
+    toolfail_write(f, v, 1, true, out);
 }

@@ -30,9 +30,9 @@ typedef struct toolfail {
 
 toolfail toolfail_judge(const daruma_step *step, const daruma_watch_policy *w, daruma_arena *a);
 /* What to do about a failure of that kind; empty: nothing is advised. Static. */
-daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind);
-/* `escapes`: text cannot end the block it stands in, nor begin another line of it. */
-void toolfail_write(const daruma_tool_failure *f, daruma_view v, bool escapes, daruma_buf *out);
+daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind, bool retryable);
+/* `times`: it came so often. `escapes`: text cannot end the block it stands in, nor begin another line of it. */
+void toolfail_write(const daruma_tool_failure *f, daruma_view v, uint32_t times, bool escapes, daruma_buf *out);
 /* "3 validation errors in deploy_tool" */
 void toolfail_count(uint32_t n, daruma_tool_kind kind, daruma_str tool, bool escapes, daruma_buf *out);
 #endif

@@ -5,8 +5,8 @@
  *     total  failures in all; a success gives one back, so a long run with a few failures goes on
  *
  * What ends a row: its goal is reached (toolfail.h says when); or, when the failures were about different goals, the
- * tool works for another one. A failure that comes back behind a change that was made begins its row anew, and one that
- * then reads otherwise begins the tool's count anew: who edits and tests is not stuck while something moves.
+ * tool works for another one. A failure that comes back behind a change that another tool made begins its row anew, and
+ * one that then reads otherwise begins the tool's count anew: who edits and tests is not stuck while something moves.
  *
  * Where the policy counts by_tool there is one row per key, and any success of the key ends it.
  *
@@ -49,7 +49,10 @@ struct daruma_tracker {
     bool by_tool, decays, hides_last, escapes, own_rows;
     char profile[PROFILE_BYTES_MAX], variant[PROFILE_BYTES_MAX]; /* whose rows judge; NUL-terminated */
     uint32_t steps;                                              /* seen */
-    uint32_t changed;                                            /* step of the newest change that was made */
+    struct {
+        uint64_t tool; /* key and tool; of a shell 0: what it does has little to do with what it did */
+        uint32_t step;
+    } changed[2]; /* the newest change that was made, and the newest of another tool */
     uint32_t total;
     uint32_t forgotten; /* failures that were not resolved when they had to go */
     uint32_t in_row, of_tool;
@@ -151,6 +154,20 @@ static bool same_goal(const row *r, const goal *g)
     return goal_reached(&r->goal, (daruma_tool_kind)r->kind, g) || goal_reached(g, (daruma_tool_kind)r->kind, &r->goal);
 }
 
+/* Was something changed since, by another tool? */
+static bool changed_since(const daruma_tracker *t, uint64_t of_tool, uint32_t step)
+{
+    return t->changed[t->changed[0].tool == of_tool].step > step;
+}
+
+static void note_change(daruma_tracker *t, uint64_t of_tool)
+{
+    if (t->changed[0].tool != of_tool)
+        t->changed[1] = t->changed[0];
+    t->changed[0].tool = of_tool;
+    t->changed[0].step = t->steps;
+}
+
 /* One more failure of a row. `anew`: what went before does not count. */
 static void count(row *r, const daruma_tracker *t, const toolfail *f, const goal *g, bool anew)
 {
@@ -171,8 +188,8 @@ static void count_failure(daruma_tracker *t, uint64_t key, const toolfail *f, co
     uint64_t of_tool = id_of(key, g->tool);
     row *r = place(t->rows, t->by_tool ? id_of(key, 0) : id_of(key, f->f.signature));
     row *tool = place(t->tools, of_tool);
-    count(r, t, f, g, !t->by_tool && t->changed > r->last);
-    count(tool, t, f, g, t->changed > tool->last && tool->reads != f->reads);
+    count(r, t, f, g, !t->by_tool && changed_since(t, of_tool, r->last));
+    count(tool, t, f, g, tool->reads != f->reads && changed_since(t, of_tool, tool->last));
     r->tool = tool->tool = of_tool;
     t->total = more(t->total);
     t->in_row = r->count;
@@ -324,7 +341,7 @@ bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *st
         count_success(t, id, &g);
         resolve(t, id, &g);
         if (step_changes(step))
-            t->changed = t->steps;
+            note_change(t, step_is_shell(step) ? 0 : id_of(id, g.tool));
     }
     return !t->stopped;
 }
@@ -352,7 +369,7 @@ static daruma_tool_failure failure_of(const daruma_tracker *t, const kept *k, co
     return (daruma_tool_failure){.tool = {t->text + k->at, k->ntool},
                                  .kind = (daruma_tool_kind)k->kind,
                                  .message = {t->text + k->at + k->ntool, k->nmessage},
-                                 .suggestion = toolfail_advice(w, (daruma_tool_kind)k->kind),
+                                 .suggestion = toolfail_advice(w, (daruma_tool_kind)k->kind, k->retryable),
                                  .wall = k->wall,
                                  .signature = k->signature,
                                  .call = k->goal.call,
@@ -366,33 +383,60 @@ static bool is_open(const kept *k)
     return !k->resolved && !k->hidden;
 }
 
+static bool same_text(const daruma_tracker *t, const kept *a, const kept *b, bool whole)
+{
+    size_t n = (size_t)a->ntool + (whole ? a->nmessage : 0);
+    return a->kind == b->kind && a->ntool == b->ntool && (!whole || a->nmessage == b->nmessage) &&
+           memcmp(t->text + a->at, t->text + b->at, n) == 0;
+}
+
+/* How many open failures say the same as the one at `i`, which is the newest of them; 0: it is not, or not open. By
+ * key each is shown for itself (E-F7). */
+static uint32_t same_open(const daruma_tracker *t, size_t i)
+{
+    uint32_t n = 1;
+    if (!is_open(&t->kept[i]) || t->by_tool)
+        return is_open(&t->kept[i]);
+    for (size_t k = 0; k < t->nkept; k++) {
+        if (k == i || !is_open(&t->kept[k]) || !same_text(t, &t->kept[i], &t->kept[k], true))
+            continue;
+        if (k > i)
+            return 0;
+        n++;
+    }
+    return n;
+}
+
 void daruma_tracker_context(const daruma_tracker *t, daruma_buf *out)
 {
     daruma_watch_policy w = judging(t);
-    uint32_t open = 0, passed = 0, older;
-    for (size_t i = 0; i < t->nkept; i++)
+    uint32_t blocks = 0, open = 0, passed = 0, older = t->forgotten;
+    for (size_t i = 0; i < t->nkept; i++) {
+        blocks += same_open(t, i) > 0;
         open += is_open(&t->kept[i]);
+    }
     if (!open)
         return;
-    older = (open > t->shown_max ? open - t->shown_max : 0) + t->forgotten;
+    for (size_t i = 0; i < t->nkept; i++) {
+        uint32_t n = same_open(t, i);
+        older += n && passed + t->shown_max < blocks ? n : 0;
+        passed += n > 0;
+    }
     if (older)
         buf_printf(out, "<error_summary>\n%u older error%s hidden\n</error_summary>", older,
                    older == 1 && !t->by_tool ? "" : "s");
     bool first = !older;
+    passed = 0;
     for (size_t i = 0; i < t->nkept; i++) {
-        if (!is_open(&t->kept[i]) || passed++ + t->shown_max < open)
+        uint32_t n = same_open(t, i);
+        if (!n || passed++ + t->shown_max < blocks)
             continue;
         daruma_tool_failure f = failure_of(t, &t->kept[i], &w);
         if (!first)
             BUF_LIT(out, "\n\n");
         first = false;
-        toolfail_write(&f, DARUMA_VIEW_COMPACT, t->escapes, out);
+        toolfail_write(&f, DARUMA_VIEW_COMPACT, n, t->escapes, out);
     }
-}
-
-static bool alike(const daruma_tracker *t, const kept *a, const kept *b)
-{
-    return a->kind == b->kind && a->ntool == b->ntool && memcmp(t->text + a->at, t->text + b->at, a->ntool) == 0;
 }
 
 void daruma_tracker_summary(const daruma_tracker *t, daruma_buf *out)
@@ -402,7 +446,7 @@ void daruma_tracker_summary(const daruma_tracker *t, daruma_buf *out)
         uint32_t n = 0;
         bool told = false;
         for (size_t k = 0; k < t->nkept; k++)
-            if (is_open(&t->kept[k]) && alike(t, &t->kept[i], &t->kept[k])) {
+            if (is_open(&t->kept[k]) && same_text(t, &t->kept[i], &t->kept[k], false)) {
                 n++;
                 told |= k < i;
             }
