@@ -3,6 +3,8 @@ import "./heal_history.mjs";
 import "./heal_request.mjs";
 import "./heal_shrink.mjs";
 import "./heal_settings.mjs";
+import "./heal_refused.mjs";
+import "./heal_pinned.mjs";
 import "./heal_answer.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";

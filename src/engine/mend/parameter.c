@@ -69,7 +69,35 @@ static daruma_str number_behind(daruma_str m, const char *const *words, char roo
     return (daruma_str){0};
 }
 
-/* "range: 0..1", "between 0 and 2", "[0, 2]", "(0.0, 2.0]": both ends, or nothing. */
+/* One less in its last place: the largest number below `n`, which is in room[], that is written as short. */
+static daruma_str below(daruma_str n, char *room)
+{
+    size_t i = n.n;
+    while (i && (room[i - 1] == '0' || room[i - 1] == '.'))
+        i--;
+    if (!i || room[0] == '-')
+        return n;
+    room[i - 1]--;
+    for (; i < n.n; i++)
+        if (room[i] == '0')
+            room[i] = '9';
+    while (n.n > 1 && n.p[0] == '0' && ch_digit(n.p[1]))
+        n = str_from(n, 1);
+    return n;
+}
+
+/* Skips what says of a number whether it is one of the range: "2.0001 (exclusive)". */
+static bool skip_bound(daruma_str *in)
+{
+    daruma_str s = str_trim(*in);
+    bool excluded = str_istarts(s, S("(exclusive)"));
+    if (excluded || str_istarts(s, S("(inclusive)")))
+        *in = str_from(s, sizeof "(exclusive)" - 1);
+    return excluded;
+}
+
+/* "range: 0..1", "between 0 and 2", "[0, 2]", "(0.0, 2.0]", "from 1 (inclusive) to 9 (exclusive)": both ends, or
+ * nothing. */
 static bool both_ends(daruma_str m, char low[32], char high[32], daruma_str *ret_low, daruma_str *ret_high)
 {
     static const char *const before[] = {"range: ",   "between ", "range of ", "in the range ",
@@ -86,10 +114,13 @@ static bool both_ends(daruma_str m, char low[32], char high[32], daruma_str *ret
             if (!a.n)
                 continue;
             in = str_from(in, str_find(in, a) == STR_NONE ? a.n : str_find(in, a) + a.n);
+            skip_bound(&in);
             for (size_t k = 0; k < sizeof middle / sizeof *middle; k++)
                 if (str_starts(in, str_of(middle[k])) && (b = number_at(str_from(in, strlen(middle[k])), high)).n) {
+                    in = str_from(in, strlen(middle[k]));
+                    in = str_from(in, str_find(in, b) == STR_NONE ? b.n : str_find(in, b) + b.n);
                     *ret_low = a;
-                    *ret_high = b;
+                    *ret_high = skip_bound(&in) ? below(b, high) : b;
                     return true;
                 }
         }

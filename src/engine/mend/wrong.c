@@ -102,16 +102,17 @@ static const struct row {
 
 uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
 {
-    char *low = arena_take(a, f->message.n + f->code.n + 2, 1);
+    daruma_str said[] = {f->message, f->code, f->subject}; /* a type that is not known is named by its place alone */
+    char *low = arena_take(a, f->message.n + f->code.n + f->subject.n + 3, 1);
     uint32_t bits = 0;
     size_t n = 0;
     if (!low)
         return 0;
-    for (size_t i = 0; i < f->message.n; i++)
-        low[n++] = ch_lower(f->message.p[i]);
-    low[n++] = '\n';
-    for (size_t i = 0; i < f->code.n; i++)
-        low[n++] = ch_lower(f->code.p[i]);
+    for (size_t k = 0; k < sizeof said / sizeof *said; k++) {
+        for (size_t i = 0; i < said[k].n; i++)
+            low[n++] = ch_lower(said[k].p[i]);
+        low[n++] = '\n';
+    }
     daruma_str text = {low, n};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (str_find(text, str_of(rows[i].has)) != STR_NONE &&
