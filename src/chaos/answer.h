@@ -55,14 +55,15 @@ typedef struct scripted {
     int64_t times; /* so often in a row; 1 unless said */
 } scripted;
 
-/* How a model goes on with a text that broke off. */
+/* How a model goes on with a text that broke off. An answer that is begun for it, it goes on with where it ends, unless
+ * it begins anew or with something else. */
 typedef enum goes_on {
     GO_ON_AS_TOLD,   /* repeats what the user quotes of its end, then goes on; without a quote as EXACT */
     GO_ON_EXACT,     /* where it ends */
     GO_ON_REPEAT,    /* says the last bytes once more first */
     GO_ON_RESTART,   /* from the beginning */
     GO_ON_UNRELATED, /* with something else */
-    GO_ON_APOLOGISE, /* as AS_TOLD, behind an apology; a begun answer leaves no room for it */
+    GO_ON_APOLOGISE, /* as AS_TOLD, behind an apology */
 } goes_on;
 
 typedef struct going_on {

@@ -186,7 +186,7 @@ static bool go_on(speech *s, const ask *q, const manner *m, daruma_arena *a)
     case GO_ON_EXACT:
         break;
     case GO_ON_REPEAT:
-        again = (uint64_t)m->goes_on.repeat < said.n ? (size_t)m->goes_on.repeat : said.n;
+        again = q->prefills ? 0 : (uint64_t)m->goes_on.repeat < said.n ? (size_t)m->goes_on.repeat : said.n;
         break;
     case GO_ON_RESTART:
         return true;
