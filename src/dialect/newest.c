@@ -57,10 +57,13 @@ uint64_t dialect_message_hash(daruma_str message, bool *ids)
 
 daruma_str dialect_message(const request_scan *s, size_t i)
 {
-    daruma_str value;
     if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
         return (daruma_str){0};
-    return json_skip(s->messages, s->newest[i % SCAN_NEWEST], &value) == STR_NONE ? (daruma_str){0} : value;
+    size_t from = s->newest[i % SCAN_NEWEST];
+    size_t to = i + 1 < s->nmessages ? s->newest[(i + 1) % SCAN_NEWEST] : s->messages.n;
+    daruma_str m = str_trim(str_sub(s->messages, from, to - from));
+    m.n -= m.n > 0; /* the comma, or the bracket behind the last */
+    return str_trim(m);
 }
 
 daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret)

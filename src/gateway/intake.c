@@ -192,8 +192,9 @@ void exchange_begin(gateway *g, call *c)
         return;
     }
     begin_case(x, ntargets);
+    bool circles = watch_request(x); /* as the client sent it */
     heal_known(x);
-    if (watch_request(x) && steer_request(x))
+    if (circles && steer_request(x))
         return;
     if (x->opaque) {
         daruma_event e = DARUMA_EVENT_INIT;

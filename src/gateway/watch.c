@@ -22,6 +22,7 @@ typedef struct agent_keys {
 
 typedef struct agent {
     daruma_ms used;
+    size_t at; /* index of the newest message of its last request */
     uint32_t steps, failed;
     daruma_verdict verdict; /* after the newest step */
     daruma_guide guide;
@@ -149,33 +150,40 @@ static int find_named(const watch *w, uint64_t named)
     return -1;
 }
 
-/* The agent of a request, and the first message that is new. -1 without memory. */
-static int agent_of(exchange *x, newest *v, size_t *from)
+/* What of a request is new, and to whom. */
+typedef struct news {
+    int agent;   /* -1: there is no memory */
+    size_t from; /* the first message that is new */
+    bool lost;   /* the client named it, and its history is another one: what the user says there is a summary */
+    size_t tip;  /* where the newest message of the last request is now; STR_NONE: it is not */
+} news;
+
+static news agent_of(exchange *x, newest *v)
 {
     watch *w = x->g->watch;
     daruma_str name = http_header(&x->c->head, S("x-daruma-session"));
     uint64_t named = name.n ? keyed(v->tenant, 2, XXH3_64bits(name.p, name.n), 0) : 0;
-    int at = find_named(w, named);
+    news ret = {.agent = find_named(w, named), .from = v->n, .tip = STR_NONE};
+    ret.lost = ret.agent >= 0;
     for (size_t i = v->n; i-- > v->first;) {
         agent_keys k = keys_at(v, i);
         int known = find(w, &k);
-        if (known >= 0 && (!named || at < 0 || known == at) &&
-            (!w->keys[known].named || w->keys[known].named == named)) {
-            *from = i + 1;
-            at = known;
+        bool mine = known >= 0 && w->keys[known].named == named;
+        if (mine || (known >= 0 && !w->keys[known].named && ret.agent < 0)) {
+            ret = (news){.agent = known, .from = i + 1, .tip = i};
             break;
         }
-        *from = i;
-        if (at >= 0 && v->n - i >= WATCH_CHAIN)
+        ret.from = i;
+        if (ret.agent >= 0 && v->n - i >= WATCH_CHAIN)
             break; /* it said who it is; of what it says its newest turn is new */
     }
-    if (at < 0)
-        at = new_agent(x->g, &x->s->cfg.policy);
-    if (at >= 0) {
-        w->keys[at] = keys_at(v, v->n - 1);
-        w->keys[at].named = named;
+    if (ret.agent < 0)
+        ret.agent = new_agent(x->g, &x->s->cfg.policy);
+    if (ret.agent >= 0) {
+        w->keys[ret.agent] = keys_at(v, v->n - 1);
+        w->keys[ret.agent].named = named;
     }
-    return at;
+    return ret;
 }
 
 /* ---- what is new ---- */
@@ -214,6 +222,7 @@ static void user_spoke(agent *a, const daruma_policy *p, daruma_str text)
     if (a->nusers)
         begin_agent(a, p);
     a->used = was.used;
+    a->at = was.at;
     memcpy(a->users, was.users, sizeof a->users);
     a->users[was.nusers % WATCH_USERS_KEPT] = h;
     a->nusers = was.nusers + 1;
@@ -296,18 +305,28 @@ static void see(exchange *x, agent *a, const daruma_step *s)
         learn(x, a, s);
 }
 
+/* Much of the history went since the last request: the client has shortened it. (One that drops a little each turn goes
+ * on all the same.) */
+static bool was_shortened(const agent *a, const news *n)
+{
+    return n->lost || (n->tip != STR_NONE && n->tip < a->at / 2);
+}
+
 /* The new messages, step by step. */
-static void read_new(exchange *x, agent *a, size_t from)
+static void read_new(exchange *x, agent *a, const news *n)
 {
     convo c;
     steps_item item;
-    if (dialect_read_newest(x->d, &x->scan, from, x->c->arena, &c) != DARUMA_OK)
+    if (was_shortened(a, n))
+        see(x, a, &(daruma_step){.tool = S("compaction"), .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN});
+    a->at = x->scan.nmessages - 1;
+    if (n->from >= x->scan.nmessages || dialect_read_newest(x->d, &x->scan, n->from, x->c->arena, &c) != DARUMA_OK)
         return;
     for (steps_iter it = {.c = &c}; steps_next(&it, &item);)
-        if (item.what == STEPS_USER)
-            user_spoke(a, &x->s->cfg.policy, item.text);
-        else
+        if (item.what == STEPS_STEP)
             see(x, a, &item.step);
+        else if (!n->lost)
+            user_spoke(a, &x->s->cfg.policy, item.text);
 }
 
 /* ---- the request ---- */
@@ -336,20 +355,18 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
 bool watch_request(exchange *x)
 {
     daruma_watch_mode mode = mode_of(x);
-    size_t from = 0;
     if (mode == DARUMA_WATCH_OFF || !x->kase.can_mend || !x->scan.tools || !x->scan.nmessages)
         return false;
     if (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch)))
         return false;
     newest v = {.x = x, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
     v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;
-    int at = agent_of(x, &v, &from);
-    if (at < 0)
+    news n = agent_of(x, &v);
+    if (n.agent < 0)
         return false;
-    agent *a = x->g->watch->agents[at];
+    agent *a = x->g->watch->agents[n.agent];
     a->used = gateway_now(x->g).now;
-    if (from < v.n)
-        read_new(x, a, from);
+    read_new(x, a, &n);
     if (mode >= DARUMA_WATCH_GUIDE && a->failed)
         steer_errors(x);
     if (a->verdict.circle == DARUMA_CIRCLE_NONE)
@@ -365,8 +382,8 @@ bool watch_request(exchange *x)
     }
     uint32_t have = x->kase.policy->mend.side_calls ? DARUMA_NEED_SIDE : 0;
     s->remedy = daruma_guide_next(&a->guide, x->kase.policy, &a->verdict, mode, have);
-    s->agent = at;
-    s->chain = x->g->watch->keys[at].chain;
+    s->agent = n.agent;
+    s->chain = x->g->watch->keys[n.agent].chain;
     s->verdict = a->verdict;
     s->guide = a->guide;
     s->last = a->last;
