@@ -207,6 +207,18 @@ static void who_goes_on_with_what_is_stored_is_told_too(void **state)
     script_drop(s);
 }
 
+static void google_gives_its_calls_ids_where_the_script_says_so(void **state)
+{
+    (void)state;
+    rig r;
+    rig_up(&r, "models: { m: { call_ids: true, answers: [ { call: a, times: 2 } ] } }");
+    for (size_t i = 0; i < 2; i++)
+        says(&r, i ? G : wires[3].streamed, wires[3].goes, "{\"functionCall\":{\"id\":\"call_");
+    control(&r, "POST", "/chaos/script", "models: { m: { answers: [ { call: a, times: 2 } ] } }", &h);
+    says(&r, G, wires[3].goes, "{\"functionCall\":{\"name\":\"a\"");
+    rig_down(&r);
+}
+
 /* ---- requests that are kept ------------------------------------------------------------------------------ */
 
 static void sha256_of(const char *s, char out[65])
@@ -290,6 +302,7 @@ int main(void)
         cmocka_unit_test(what_is_ignored_is_counted_and_what_never_listens_goes_on),
         cmocka_unit_test(only_good_turns_of_the_agent_move_a_loop),
         cmocka_unit_test(who_goes_on_with_what_is_stored_is_told_too),
+        cmocka_unit_test(google_gives_its_calls_ids_where_the_script_says_so),
         cmocka_unit_test(the_newest_requests_are_kept_byte_for_byte),
         cmocka_unit_test(a_wrong_word_in_a_loop_says_what_was_meant),
     };

@@ -44,6 +44,7 @@ typedef struct speech {
     size_t ncalls;
     answer_twist twist;
     bool cut;              /* it stops at its output limit */
+    bool call_ids;         /* Google: its calls have ids */
     int64_t input, output; /* tokens */
 } speech;
 
@@ -83,7 +84,8 @@ typedef struct manner {
     size_t nways;
     summarises summarises;
     daruma_str summary;
-    bool thinks; /* thinking is handed out, signed with `secret`, when it is asked for */
+    bool call_ids; /* Google: calls have ids, as those of its newest models do */
+    bool thinks;   /* thinking is handed out, signed with `secret`, when it is asked for */
     uint64_t secret;
     daruma_str form; /* of a twist; empty: its first */
 } manner;

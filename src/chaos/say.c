@@ -398,6 +398,7 @@ speech answer_say(const ask *q, const manner *m, answer_twist twist, daruma_aren
     if (q->max_output > 0 && s.ncalls == 0 && s.output > q->max_output && (size_t)q->max_output * 4 < s.text.n)
         cut_speech(&s, q->max_output);
     twist_speech(&s, twist, m->form, a);
+    s.call_ids = m->call_ids;
     s.output = tokens_of(&s);
     return s;
 }

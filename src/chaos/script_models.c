@@ -325,6 +325,7 @@ static const option model_options[] = {
     {"refused_keywords", OPT_OWN,    AT(script_model, limits.keywords),       "of JSON Schema, in tools and formats", NULL, read_list},
     {"response_format",  OPT_CHOICE, AT(script_model, limits.formats),        "the best it takes: json_schema, json_object, text", formats, NULL},
     {"format_error",     OPT_CHOICE, AT(script_model, limits.format_words),   "how it refuses a better one", format_says, NULL},
+    {"call_ids",         OPT_BOOL,   AT(script_model, manner.call_ids),       "Google: calls have ids", NULL, NULL},
     {"answers",          OPT_OWN,    0,                                       "what it says, one after the other", NULL, read_answers},
     {"loop",             OPT_OWN,    AT(script_model, loop),                  "what it does round and round, and until when", NULL, read_loop},
     {"continue",         OPT_OWN,    AT(script_model, manner),                "how it goes on with a text that broke off", NULL, read_continue},

@@ -43,9 +43,15 @@ static void text_part(daruma_buf *b, daruma_str text, bool thought)
     buf_putz(b, thought ? ",\"thought\":true}" : "}");
 }
 
-static void call_part(daruma_buf *b, const speech *s, size_t i)
+static void call_part(daruma_buf *b, const ask *q, const speech *s, size_t i)
 {
-    BUF_LIT(b, "{\"functionCall\":{\"name\":");
+    BUF_LIT(b, "{\"functionCall\":{");
+    if (s->call_ids) {
+        BUF_LIT(b, "\"id\":");
+        speak_id(b, "call_", q, i);
+        buf_putc(b, ',');
+    }
+    BUF_LIT(b, "\"name\":");
     buf_json(b, s->name[i]);
     BUF_LIT(b, ",\"args\":");
     buf_put(b, s->arguments[i]);
@@ -97,7 +103,7 @@ static answer gemini_body(const ask *q, const speech *s, daruma_arena *a)
     }
     for (size_t i = 0; i < s->ncalls && !malformed(s); i++) {
         buf_putz(b, n++ ? "," : "");
-        call_part(b, s, i);
+        call_part(b, q, s, i);
     }
     close_candidate(b, s, true);
     usage(b, q, s, s->output);
@@ -147,7 +153,7 @@ static answer gemini_stream(const ask *q, const speech *s, daruma_arena *a)
         for (size_t i = 0; i < s->ncalls && !malformed(s); i++) {
             open_event(&x, q);
             open_candidate(&x.b);
-            call_part(&x.b, s, i);
+            call_part(&x.b, q, s, i);
             close_event(&x, q, s, ANSWER_ARGUMENTS, false);
         }
         open_event(&x, q);
