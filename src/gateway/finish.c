@@ -69,10 +69,13 @@ static void announce(exchange *x, daruma_outcome o)
     e.remedy = &x->remedy;
     if (x->kase.attempts > 1)
         exchange_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
-    e.reason = explanation(x); /* as the client is told it */
     e.outcome = o;
     e.took = at.now - x->started;
-    exchange_tell(x, DARUMA_WHEN_GIVEN_UP, &e);
+    if (!daruma_event_when(&e, DARUMA_WHEN_GIVEN_UP, &x->kase))
+        return;
+    if (!e.reason.n)
+        e.reason = explanation(x); /* as the client is told it */
+    exchange_event(x, &e);
 }
 
 /* The last words of a stream whose head went out before it was known how it ends. */
@@ -151,20 +154,26 @@ static void answer(exchange *x, int status, daruma_str type, daruma_str body, da
     call_write(x->c, body);
 }
 
-static void write_message(exchange *x, const char *notice, daruma_str words, daruma_outcome o)
+/* What daruma says in the model's place begins with a line that says so, and is known again when it comes back. */
+static daruma_str marked(exchange *x, const char *notice, daruma_str words)
 {
-    daruma_arena *a = x->c->arena;
-    daruma_buf text = buf_in(a), out = buf_in(a);
-    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
+    daruma_buf text = buf_in(x->c->arena);
     buf_putz(&text, notice);
     BUF_LIT(&text, "\n\n");
     buf_put(&text, words);
     memory_notice_put(x->g->mem, dialect_notice_hash(buf_str(&text)));
+    return buf_str(&text);
+}
+
+static void write_message(exchange *x, daruma_str text, daruma_outcome o)
+{
+    daruma_buf out = buf_in(x->c->arena);
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
     bool begun = call_started(x->c); /* by a heartbeat, or by an attempt of which all was held: as a stream */
     if (x->streaming || begun)
-        x->d->write_message_stream(&out, &w, buf_str(&text));
+        x->d->write_message_stream(&out, &w, text);
     else
-        x->d->write_message(&out, &w, buf_str(&text));
+        x->d->write_message(&out, &w, text);
     if (begun) {
         call_write(x->c, buf_str(&out));
         call_write(x->c, closing_comment(x, o));
@@ -174,10 +183,10 @@ static void write_message(exchange *x, const char *notice, daruma_str words, dar
            exchange_listed(x, buf_str(&out)), o);
 }
 
-/* The ladder ends in the failure itself: whoever asked gets it as it came (P-F10). */
+/* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
 static bool raises(const exchange *x)
 {
-    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung < x->kase.policy->nrungs && x->kase.attempts > 0;
+    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
 /* The message an error carries: the provider's own words where it gave any. */
@@ -230,7 +239,7 @@ static void finish(exchange *x, bool message, daruma_str words)
     remember_case(x);
     heal_gave_up(x);
     if (message)
-        write_message(x, DIALECT_NOTICE, words, DARUMA_OUTCOME_EXPLAINED);
+        write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
     else
         write_error(x);
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
@@ -249,6 +258,7 @@ void finish_partial(exchange *x)
     e.attempts = x->kase.attempts;
     e.took = gateway_now(x->g).now - x->started;
     exchange_event(x, &e);
+    words = marked(x, DIALECT_STOPPED, words);
     if (x->forwarded && !talk_close(x, words)) {
         finish_interrupted(x);
         return;
@@ -256,7 +266,7 @@ void finish_partial(exchange *x)
     if (x->forwarded)
         call_write(c, closing_comment(x, DARUMA_OUTCOME_DEGRADED));
     else
-        write_message(x, DIALECT_STOPPED, words, DARUMA_OUTCOME_DEGRADED);
+        write_message(x, words, DARUMA_OUTCOME_DEGRADED);
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);
     call_end(c);
 }

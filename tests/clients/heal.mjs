@@ -5,6 +5,7 @@ import "./heal_shrink.mjs";
 import "./heal_settings.mjs";
 import "./heal_refused.mjs";
 import "./heal_pinned.mjs";
+import "./heal_profiles.mjs";
 import "./heal_answer.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";
