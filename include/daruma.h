@@ -1137,8 +1137,10 @@ typedef struct daruma_adapt_policy {
     bool oldest_facts;    /* the model is shown the oldest facts, not the newest (K-W5) */
     uint8_t facts_max;    /* so many */
     int16_t blind;        /* per mille: confidence of who tells none */
-    const char *system;   /* NULL: daruma's; */
-    const char *prompt;   /*   {goal}, {progress}, ... see doc/policy.md; NULL: daruma's */
+    /* The words of the question, NULL: daruma's. In the prompt {goal} {progress} {steps} {stuck} {blockers}
+     * {blocker_list} {milestone} {tools} {errors} {facts} {analysis} are filled in, and {action} {outcome} {success} of
+     * the newest step. */
+    const char *system, *prompt;
     const daruma_fallback_row *unread;    /* what becomes of an answer that cannot be read; NULL: as if none had come */
     const daruma_fallback_row *fallbacks; /* NULL: daruma's */
     size_t nfallbacks;

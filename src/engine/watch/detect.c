@@ -163,6 +163,7 @@ static bool speaks(daruma_detector *d, const daruma_detector_row *row, size_t i,
         v->times = 2;
         return laps(d, row);
     case DARUMA_RULE_FAILING:
+        v->times = row->window;
         return failing(d, row);
     }
     return false;
