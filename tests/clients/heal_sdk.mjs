@@ -4,7 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { holds } from "./wire.mjs";
-import { body, object, sse, target, tokens, whole, wires } from "./wires.mjs";
+import { batch, body, object, sse, target, tokens, whole, wires } from "./wires.mjs";
 
 const parsed = (s) => (typeof s === "string" ? JSON.parse(s) : s);
 
@@ -79,6 +79,38 @@ for (const [name, ask] of Object.entries(sdks)) {
     });
     sdk("a call of a tool that does not exist", (q, res) => call(res, q.n === 1 ? "lock_the_door" : "look", '{"city": "Oslo"}'), { tools: w.tools(object) }, (r) => assert.deepEqual(r.calls, [["look", { city: "Oslo" }]]));
     sdk("another 400 is explained", (q, res) => (/you are sorry/.test(q.body) ? w.answer(res, "I am sorry.") : w.refuse(res, "The frobnicator is out of tune.")), {}, (r) => assert.match(r.text, /I am sorry/), (c) => (c.recovery.on_failure = "message"));
+
+    /* ---- the rows of a conversation that does not fit, and of a request that is not taken ---- */
+
+    const model = (c) => c.models.find((m) => m.name === target[name].split("/")[1]);
+    const windowed = (n) => (c) => name === "responses" && (model(c).window = n); // its words have no numbers
+    const isSide = (q) => !q.body.includes("the newest words");
+    const fits = (n, side) => (q, res) => (isSide(q) ? w.answer(res, side) : tokens(q) > n ? w.overflow(res, n, tokens(q)) : say(res, "do", "ne"));
+    const done = (r, pair) => (assert.equal(r.text, "done"), assert.ok(pair.own.seen.at(-1).body.includes("the newest words")));
+
+    sdk("large observations become summaries", fits(1500, "SUMMARY"), { [w.key]: [w.user("the newest words"), ...batch(name, [0, 1, 2].map((i) => [`call_${i}`, long(i)]))] }, (r, pair) => {
+      done(r, pair);
+      assert.equal(pair.own.seen.filter(isSide).length, 3);
+    }, windowed(1500));
+    sdk("a long talk becomes a summary", fits(6000, "SUMMARY"), history([...Array.from({ length: 6 }, (_, i) => [{ user: long(i) }, { text: long(i) }]).flat(), { user: "the newest words" }]), (r, pair) => {
+      done(r, pair);
+      assert.ok(pair.own.seen.at(-1).body.includes("SUMMARY"));
+    }, windowed(6000));
+    sdk("a model with more room", (q, res) => (/wide/.test(q.url) || body(q).model === "wide" ? say(res, "do", "ne") : w.overflow(res, 6000, tokens(q))), history([{ user: `${long(1).repeat(5)} the newest words` }]), done, (c) => {
+      const near = name === "responses" ? "own/m-own" : target[name];
+      model(c).targets = [{ target: near, window: 6000 }, { target: near.replace(/\/.*/, "/wide"), window: 100000 }];
+    });
+
+    const strict = { type: "object", properties: { city: { type: "string", pattern: "^[A-Z]" } }, required: ["city"] };
+    sdk("a schema that is refused", (q, res) => (JSON.stringify(w.schemaOf(body(q))).includes('"pattern"') ? w.refuse(res, w.refuseSchema("pattern"), { param: "tools[0].function.parameters", code: "invalid_function_parameters" }) : say(res, "do", "ne")), { tools: w.tools(strict) }, (r, pair) => {
+      assert.equal(r.text, "done");
+      assert.equal(pair.own.seen.length, 2);
+    });
+    sdk("a response format that is refused", (q, res) => (w.formatOf(body(q)) === "text" ? say(res, '{"city": ', '"Oslo"}') : w.refuse(res, w.refuseFormat(w.formatOf(body(q))), { param: name === "responses" ? "text.format" : "response_format" })), w.format({ ...object, additionalProperties: false }), (r) => assert.deepEqual(JSON.parse(r.text), { city: "Oslo" }));
+    sdk("a body that is too large", (q, res) => (q.body.length > 60000 ? res.writeHead(413, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: "Request exceeds the maximum size", type: "request_too_large", code: 413, status: "INVALID_ARGUMENT" } })) : say(res, "do", "ne")), { [w.key]: [w.image("the first", "A".repeat(40000)), w.assistant("seen"), w.image("the newest words", "A".repeat(40000))] }, (r, pair) => {
+      done(r, pair);
+      assert.equal(w.images(body(pair.own.seen.at(-1))), 1);
+    });
 
     for (const [other, v] of Object.entries(wires)) {
       if (other === name) continue;
