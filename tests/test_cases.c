@@ -3,6 +3,7 @@
 #include "test.h"
 #include "../src/cli/options.c"
 #include "../src/cli/replay.c"
+#include "../src/cli/replay_adapt.c"
 #include "../src/cli/replay_mend.c"
 #include "../src/cli/replay_read.c"
 #include "../src/cli/replay_run.c"

@@ -46,6 +46,7 @@ typedef struct replay_scene {
     daruma_str key;          /* failures count under it; empty: under the tool */
     bool messages, notices;  /* the log has what failed in words; the notices to the model */
     bool counts;             /* the log has the counters behind each failure */
+    bool progress;           /* the log has steps with and without progress, and the nudges */
     daruma_str expect;       /* the log as the file has it */
     int expect_line;         /* of its first line */
 } replay_scene;

@@ -200,6 +200,7 @@ static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, repla
         {S("messages"), NULL, &s->messages},
         {S("notices"), NULL, &s->notices},
         {S("counts"), NULL, &s->counts},
+        {S("progress"), NULL, &s->progress},
     };
     *known = true;
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {

@@ -1,6 +1,6 @@
 /* replay_steps.c - a host without an agent: it hands the steps of a script to the tracker and the detectors, climbs the
  * ladder as a host would, and writes down each step. doc/cases.md is the format. */
-#include "cli/replay_steps.h"
+#include "cli/replay_adapt.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -284,10 +284,12 @@ static bool play_step(replay_agent *g, daruma_str line)
     g->nsteps++;
     if (blocked(g, &step))
         return true;
+    if (!replay_adapt_begin(g))
+        return false;
     track(g, key, &step);
     keep_last(g, &step);
     detect(g);
-    return true;
+    return replay_adapt_end(g);
 }
 
 /* ---- directives -------------------------------------------------------------------------------------- */
@@ -393,6 +395,9 @@ static bool play_directive(replay_agent *g, daruma_str line)
     for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
         if (str_eq(name, str_of(directives[i].name)))
             return directives[i].play(g, str_trim(rest));
+    for (size_t i = 0; i < nreplay_adapt_directives; i++)
+        if (str_eq(name, str_of(replay_adapt_directives[i].name)))
+            return replay_adapt_directives[i].play(g, str_trim(rest));
     return replay_steps_wrong(g, "what is to be done here?", line);
 }
 

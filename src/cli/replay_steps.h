@@ -21,6 +21,7 @@ typedef struct replay_agent {
     bool stopped;           /* the agent is not asked any more */
     daruma_step last;       /* the newest step; lives in `a` */
     uint32_t nsteps;        /* steps so far */
+    struct replay_adapt *adapt; /* progress, strategies and lessons; NULL: nothing yet */
     size_t asked;           /* answers of the scene's model that are used up */
 } replay_agent;
 
