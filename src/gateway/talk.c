@@ -534,7 +534,8 @@ bool talk_close(exchange *x, daruma_str words)
     t->room = x->c->arena;
     t->calls = t->last = NULL;
     t->hold.n = 0;
-    write_text(x, S("\n\n"));
+    if (t->said.n)
+        write_text(x, S("\n\n"));
     write_text(x, words);
     t->finish = FINISH_STOP;
     t->finish_raw = (daruma_str){0};
