@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool go_on = daruma_tracker_see(t, how & 8 ? S("agent") : S(""), &step, (daruma_moment){.wall = i}, &a);
         daruma_escalation e = daruma_tracker_escalation(t);
         must(e.needs_review == !go_on && (e.reason.n > 0) == e.needs_review);
-        must(e.needs_review || (e.total < p->watch.total_max && e.in_row < p->watch.same_max));
+        must(e.needs_review || (e.total < p->watch.total_max && e.in_row < p->watch.same_max * TOOL_PATIENCE));
         daruma_buf b = buf_over(shown, sizeof shown);
         daruma_tracker_context(t, &b);
         daruma_tracker_summary(t, &b);

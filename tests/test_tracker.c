@@ -76,6 +76,11 @@ static void a_result_says_itself_whether_it_failed(void **state)
         "Exit code 1\nsomething",
         "1 failed\n[exit code: 1]",
         "Command exited with code 127",
+        "make: *** No rule to make target 'x'. Stop.\n(exit 2)",
+        "sh: 1: npm: not found (exit 127)",
+        "429 Too Many Requests (Retry-After: 2)",
+        "HTTP/1.1 404 Nobody home",
+        "HTTP 500",
         "cat: x: No such file or directory",
         "bash: foo: command not found",
         "MCP error -32602: x",
@@ -101,6 +106,9 @@ static void a_result_says_itself_whether_it_failed(void **state)
         "Exit code 0",
         "the process exit code 1 means failure",
         "404",
+        "404 pages were read",
+        "500 results",
+        "https://example.org/404",
         "[]",
         "{",
         "No results found",
@@ -376,6 +384,23 @@ static void five_different_failures_of_one_tool_are_too_many(void **state)
     assert_str(daruma_tracker_escalation(t).reason, "a failed 5 times without a success between: epsilon");
 }
 
+static void what_may_pass_by_itself_is_given_more_patience(void **state)
+{
+    (void)state;
+    daruma_tracker *t = a_tracker("default");
+    for (int i = 0; i < 3 * TOOL_PATIENCE - 1; i++)
+        assert_true(fails(t, "get", "{\"id\":1}", "429 Too Many Requests"));
+    assert_false(fails(t, "get", "{\"id\":1}", "429 Too Many Requests"));
+    t = a_tracker("default");
+    for (int i = 0; i < 3 * TOOL_PATIENCE - 1; i++)
+        assert_true(fails(t, "bash", "{\"command\":\"sleep 2 && curl -s localhost/health\"}", "000"));
+    assert_false(fails(t, "bash", "{\"command\":\"sleep 2 && curl -s localhost/health\"}", "000"));
+    t = a_tracker("compact");
+    assert_true(fails(t, "get", "{\"id\":1}", "timeout"));
+    assert_true(fails(t, "get", "{\"id\":1}", "timeout"));
+    assert_false(fails(t, "get", "{\"id\":1}", "timeout"));
+}
+
 static void keys_are_counted_apart(void **state)
 {
     (void)state;
@@ -561,8 +586,9 @@ static void any_steps_keep_it_bounded_and_a_copy_goes_on_alike(void **state)
             assert_true(e.total <= total + failed && e.total + 1 >= total);
             assert_true(failed || e.total <= total);
             if (!e.needs_review) {
-                assert_true(e.total < 10 && e.in_row < 3);
-                assert_true(compact || e.of_tool < 5);
+                uint32_t times = compact ? 1 : TOOL_PATIENCE;
+                assert_true(e.total < 10 && e.in_row < 3 * times);
+                assert_true(compact || e.of_tool < 5 * times);
             }
             daruma_buf b = buf_over(room[0], sizeof room[0]);
             daruma_tracker_context(t, &b);
@@ -625,6 +651,7 @@ int main(void)
         cmocka_unit_test(without_room_there_is_no_tracker),
         cmocka_unit_test(it_stays_handed_over_until_somebody_looked),
         cmocka_unit_test(five_different_failures_of_one_tool_are_too_many),
+        cmocka_unit_test(what_may_pass_by_itself_is_given_more_patience),
         cmocka_unit_test(keys_are_counted_apart),
         cmocka_unit_test(words_of_the_model_are_nobodys_failure),
         cmocka_unit_test(a_failure_is_resolved_by_its_own_goal_alone),

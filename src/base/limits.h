@@ -240,6 +240,7 @@
 #define LESSON_SHOWN_MIN          500          /* per mille: what failed as often as it helped is not shown */
 #define WATCH_LESSONS_MAX         256          /* lessons of all clients: what helped against which failure of a tool */
 
+#define TOOL_PATIENCE             2     /* times as many failures of what may pass by itself, in a row and of one tool */
 #define TOOL_FACTS_LEVELS_MAX     4     /* of a result's JSON that are looked into for what failed */
 #define TOOL_FACTS_MEMBERS_MAX    64    /* of one object there; envelopes of tools have under 20 */
 #define TOOL_FACTS_ELEMENTS_MAX   4     /* of one list there: the first errors, the first parts of a text */

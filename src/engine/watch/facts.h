@@ -4,8 +4,9 @@
 #define WATCH_FACTS_H
 #include "daruma.h"
 
-#define FACTS_TEXTS 4 /* texts that are kept of one result, most telling first */
-#define FACTS_CODES 4 /* names of failures that are kept of one result */
+#define FACTS_TEXTS    4  /* texts that are kept of one result, most telling first */
+#define CODE_BYTES_MAX 80 /* a longer name of a failure is a sentence */
+#define FACTS_CODES    4  /* names of failures that are kept of one result */
 
 /* Everything is borrowed from the result. All zero: it says nothing. */
 typedef struct facts {
@@ -25,11 +26,16 @@ typedef struct facts {
 
 /* Reads a result. Pure. */
 facts facts_read(daruma_str result);
+/* For facts.c and spoken.c only: reads plain text; keeps a name, unless there are enough. */
+void facts_plain(facts *f, daruma_str text);
+void facts_add_code(facts *f, daruma_str code);
 /* "TypeError: ...", "ENOENT: ...", "FILE_NOT_FOUND: ...": the name of a failure that a line begins with; empty: none.
  */
 daruma_str facts_leading(daruma_str line);
 /* The number in "Exit code 1", "(exit status 2)"; 0 none. */
 int facts_exit_in(daruma_str line);
+/* Does the line say that and no more? */
+bool facts_exit_alone(daruma_str line);
 
 /* What a name of a failure, an HTTP status, an exit code or a JSON-RPC code means; NONE when it says nothing by itself.
  * `retry` (may be NULL) gets whether it may pass by itself. */

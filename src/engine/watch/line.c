@@ -130,7 +130,7 @@ static bool is_noise(daruma_str line)
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (str_istarts(line, str_of(starts[i])))
             return true;
-    return line.n <= 60 && facts_exit_in(line) != 0; /* "Exit code 1" and no more */
+    return facts_exit_alone(line);
 }
 
 /* Does `word` (lower case) stand in the line as a word? */

@@ -252,7 +252,7 @@ static uint64_t signature(daruma_str tool, daruma_tool_kind kind, daruma_str lin
     }
     daruma_str words = str_trim((daruma_str){out, n});
     uint64_t seed = hash_of(tool, (uint64_t)kind + 1);
-    return hash_of(words, !words.n || facts_exit_in(line) ? seed ^ call : seed) | 1;
+    return hash_of(words, !words.n || facts_exit_alone(line) ? seed ^ call : seed) | 1;
 }
 
 /* ---- the failure ------------------------------------------------------------------------------------ */

@@ -8,6 +8,8 @@
  * tool works for another one. A failure that comes back behind a change that another tool made begins its row anew, and
  * one that then reads otherwise begins the tool's count anew: who edits and tests is not stuck while something moves.
  *
+ * What may pass by itself, or waits for something that goes on by itself, may fail TOOL_PATIENCE times as often.
+ *
  * Where the policy counts by_tool there is one row per key, and any success of the key ends it.
  *
  * All state is in the struct and holds no pointer. Full tables forget: of the counters the one touched longest ago, of
@@ -306,6 +308,14 @@ static void say_reason(daruma_tracker *t, daruma_str key, const daruma_tool_fail
     t->nreason = (uint16_t)b.n;
 }
 
+/* What may pass by itself may fail `patience` times as often; but not in all. */
+static bool is_over(const daruma_tracker *t, uint32_t patience)
+{
+    return (t->same_max && t->in_row >= (uint64_t)t->same_max * patience) ||
+           (t->tool_max && t->of_tool >= (uint64_t)t->tool_max * patience) ||
+           (t->total_max && t->total >= t->total_max);
+}
+
 static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const daruma_step *step, const goal *g,
                    int64_t wall, daruma_arena *scratch)
 {
@@ -317,9 +327,7 @@ static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const darum
         f.f.tool = name;
     count_failure(t, key, &f, g);
     kept *k = keep(t, key, &f, g, f.f.tool, wall);
-    bool over = (t->same_max && t->in_row >= t->same_max) || (t->tool_max && t->of_tool >= t->tool_max) ||
-                (t->total_max && t->total >= t->total_max);
-    if (!over || t->stopped)
+    if (t->stopped || !is_over(t, !t->by_tool && (f.f.retryable || step_waits(step)) ? TOOL_PATIENCE : 1))
         return;
     t->stopped = true;
     k->hidden = t->hides_last;
