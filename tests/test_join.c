@@ -31,15 +31,26 @@ static bool between_characters(daruma_str s, size_t at)
     return at == 0 || at >= s.n || ((unsigned char)s.p[at] & 0xc0) != 0x80;
 }
 
+/* With white space begins what goes on at once, and may be another row like the last. */
+static bool begins_with_space(daruma_str s, size_t at)
+{
+    return at && ch_space(s.p[at]);
+}
+
 /* The verdict when `fresh` comes in pieces of `step` bytes. */
-static join_result feed(daruma_str so_far, daruma_str fresh, size_t step)
+static join_result feed_as(mend_going how, daruma_str so_far, daruma_str fresh, size_t step)
 {
     for (size_t n = step; n < fresh.n; n += step) {
-        join_result r = join_find(so_far, str_sub(fresh, 0, n), false, false);
+        join_result r = join_find(so_far, str_sub(fresh, 0, n), false, how);
         if (r.verdict != JOIN_MORE)
             return r;
     }
-    return join_find(so_far, fresh, true, false);
+    return join_find(so_far, fresh, true, how);
+}
+
+static join_result feed(daruma_str so_far, daruma_str fresh, size_t step)
+{
+    return feed_as(GOING_ANCHORED, so_far, fresh, step);
 }
 
 static void a_repetition_is_skipped_wherever_it_was_cut(void **state)
@@ -59,7 +70,8 @@ static void a_repetition_is_skipped_wherever_it_was_cut(void **state)
                 bool word = false;
                 for (size_t i = 0; i < over; i++)
                     word |= ch_word(fresh.p[i]);
-                if (r.verdict == JOIN_UNSURE && (over < JOIN_OVERLAP_BYTES_MIN || !word)) {
+                bool space = begins_with_space(text, cut - over);
+                if (r.verdict == JOIN_UNSURE && (over < JOIN_OVERLAP_BYTES_MIN || !word || space)) {
                     unsure++;
                     continue;
                 }
@@ -71,7 +83,7 @@ static void a_repetition_is_skipped_wherever_it_was_cut(void **state)
             }
         }
     }
-    assert_true(joined > 5 * unsure);
+    assert_true(joined > 2 * unsure);
 }
 
 static void any_split_gives_the_same(void **state)
@@ -90,13 +102,13 @@ static void any_split_gives_the_same(void **state)
             if (overs[o] > cuts[c])
                 continue;
             daruma_str so_far = str_sub(text, 0, cuts[c]), fresh = str_from(text, cuts[c] - overs[o]);
-            join_result want = join_find(so_far, fresh, true, false);
+            join_result want = join_find(so_far, fresh, true, GOING_ANCHORED);
             for (size_t step = 1; step < 700; step += 83) {
                 join_result r = feed(so_far, fresh, step);
                 assert_int_equal(r.verdict, want.verdict);
                 assert_int_equal(r.skip, want.skip);
             }
-            if (overs[o]) {
+            if (overs[o] && !begins_with_space(text, cuts[c] - overs[o])) {
                 assert_int_equal(want.verdict, JOIN_AT);
                 assert_int_equal(want.skip, overs[o]);
             }
@@ -118,10 +130,10 @@ static daruma_str repeating(char *room, size_t n, const char *first, const char 
 }
 
 /* What the client has in the end; empty when it was not joined. */
-static daruma_str joined(daruma_str so_far, daruma_str fresh, char *room, size_t n)
+static daruma_str joined_as(mend_going how, daruma_str so_far, daruma_str fresh, char *room, size_t n)
 {
     daruma_buf b = buf_over(room, n);
-    join_result r = feed(so_far, fresh, 11);
+    join_result r = feed_as(how, so_far, fresh, 11);
     if (r.verdict != JOIN_AT)
         return (daruma_str){0};
     buf_put(&b, so_far);
@@ -167,7 +179,8 @@ static void what_begins_with_its_last_words_is_joined_in_any_text(void **state)
                 continue;
             for (int how = 0; how < 7; how++) {
                 daruma_str rest = str_from(all[t], (size_t)(anchor.p - all[t].p) + anchor.n);
-                daruma_str got = joined(so_far, said_so(how, anchor, rest, fresh, sizeof fresh), whole, sizeof whole);
+                daruma_str got = joined_as(GOING_ANCHORED, so_far, said_so(how, anchor, rest, fresh, sizeof fresh),
+                                           whole, sizeof whole);
                 if (how > 2 && !got.n && (anchor.n < 2 * JOIN_OVERLAP_BYTES_MIN || how == 6))
                     continue; /* too little to be sure of */
                 if (!str_eq(got, all[t]))
@@ -201,9 +214,10 @@ static void what_repeats_itself_is_not_joined_by_guessing(void **state)
         {"{\"x\": 0}, {\"x\": 0}, {\"x\": 0}, ", "{\"x\": 0}, {\"x\": 0}, {\"x\": 1}]"},
         {"He said it again: now we go home. And again: now we go home.", "now we go home. And once more."},
         {"ha ha ha ha ha ha ha", "ha ha ha, he laughed."},
+        {"Rows:\n- one row of it, quite long", "\n- one row of it, quite long\n- another"}, /* twice, or once more? */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        join_result r = join_find(str_of(cases[i][0]), str_of(cases[i][1]), true, false);
+        join_result r = join_find(str_of(cases[i][0]), str_of(cases[i][1]), true, GOING_ANCHORED);
         if (r.verdict != JOIN_UNSURE)
             fail_msg("%s|%s: verdict %d, skip %zu", cases[i][0], cases[i][1], r.verdict, r.skip);
     }
@@ -231,7 +245,7 @@ static void nothing_wrong_is_ever_joined(void **state)
         daruma_str all = buf_str(&b);
         size_t cut = 1 + ROLL(all.n - 1), how = ROLL(5), over = ROLL(cut + 1);
         daruma_str so_far = str_sub(all, 0, cut), anchor = mend_anchor(so_far, JOIN_TAIL_BYTES);
-        if (how == 0 && !anchor.n)
+        if ((how == 0 && !anchor.n) || (how == 3 && !mend_anchor(so_far, JOIN_KEPT_BYTES).n))
             continue;
         daruma_str from = how == 0   ? anchor
                           : how == 1 ? str_from(so_far, cut)
@@ -241,12 +255,13 @@ static void nothing_wrong_is_ever_joined(void **state)
         size_t at = from.n ? (size_t)(from.p - all.p) : cut;
         daruma_buf f = buf_over(fresh, sizeof fresh);
         buf_put(&f, str_from(all, at));
-        daruma_str got = joined(so_far, buf_str(&f), whole, sizeof whole);
+        daruma_str got =
+            joined_as(how == 3 ? GOING_FROM_BEFORE : GOING_ANCHORED, so_far, buf_str(&f), whole, sizeof whole);
         if (got.n && !str_eq(got, all))
             fail_msg("round %d, form %zu, cut %zu of \"" STR_FMT "\": \"" STR_FMT "\"", round, how, cut, STR_ARG(all),
                      STR_ARG(str_from(got, cut)));
-        asked += how == 0 || how == 2;
-        sure += got.n && (how == 0 || how == 2);
+        asked += how == 0 || how == 2 || how == 3;
+        sure += got.n && (how == 0 || how == 2 || how == 3);
     }
     assert_true(sure * 100 > asked * 95);
 }
@@ -274,6 +289,12 @@ static void seams_are_found_or_refused(void **state)
         {"She sat on", " the mat.", "She sat on the mat."},
         {"She sat", ", then stood.", "She sat, then stood."},
         {"She sat on ", "the mat.", "She sat on the mat."},
+        {"She sat on ", " the mat.", "She sat on the mat."},
+        {"She sat on", " I am sorry about that.", NULL},
+        {"name: The quick brown fox", " reads.\nname: The quick brown fox sleeps.",
+         "name: The quick brown fox reads.\nname: The quick brown fox sleeps."},
+        {"Lines:\nThe quick brown fox reads ", "logs and finds nothing.\nThe quick brown fox reads logs",
+         "Lines:\nThe quick brown fox reads logs and finds nothing.\nThe quick brown fox reads logs"},
         {"Then we went to", "tomorrow's fair", NULL},
         {"The quick", "brown fox", NULL},
         {"The quick brown", "Sure, continuing: fox jumps", NULL},
@@ -286,7 +307,7 @@ static void seams_are_found_or_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         daruma_str so_far = str_of(cases[i].so_far), fresh = str_of(cases[i].fresh);
-        join_result r = join_find(so_far, fresh, true, false);
+        join_result r = join_find(so_far, fresh, true, GOING_ANCHORED);
         if (r.verdict != (cases[i].whole ? JOIN_AT : JOIN_UNSURE))
             fail_msg("%s|%s: verdict %d", cases[i].so_far, cases[i].fresh, r.verdict);
         if (!cases[i].whole)
@@ -303,24 +324,28 @@ static void what_was_begun_for_the_model_goes_on_exactly(void **state)
 {
     (void)state;
     static const char said[] = "The quick brown fox jumps over the lazy dog";
-    join_result r = join_find(S("a b"), S("Zebra"), true, true);
+    join_result r = join_find(S("a b"), S("Zebra"), true, GOING_PREFILLED);
     assert_int_equal(r.verdict, JOIN_AT);
     assert_int_equal(r.skip, 0);
-    r = join_find(S("done.\n\n"), S("\n\nNext"), true, true);
+    r = join_find(S("done.\n\n"), S("\n\nNext"), true, GOING_PREFILLED);
     assert_int_equal(r.verdict, JOIN_AT);
     assert_int_equal(r.skip, 2);
-    /* but for what nobody says twice: it was not begun for this model after all */
-    assert_int_equal(join_find(str_of(said), S("dog and runs"), true, true).skip, 0);
-    assert_int_equal(join_find(str_of(said), S("the lazy dog and runs"), true, true).skip, 12);
-    assert_int_equal(join_find(str_of(said), S("fox jumps over the lazy dog and runs"), true, true).skip, 27);
-    assert_int_equal(join_find(str_of(said), S("The quick brown fox jumps over the lazy dog again"), true, true).skip,
-                     43);
-    assert_int_equal(join_find(S("Once upon a time"), S("Once upon a time there was"), true, true).skip, 16);
+    assert_int_equal(join_find(S("- a row of it\n"), S("\n- a row of it\n- another"), true, GOING_PREFILLED).skip, 1);
+    /* but for all of it anew: nobody looked at what was begun */
+    assert_int_equal(join_find(str_of(said), S("fox jumps over the lazy dog and runs"), true, GOING_PREFILLED).skip, 0);
     assert_int_equal(
-        join_find(S("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"), S(" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"), true, true).skip, 0);
-    assert_int_equal(join_find(S("done.\n\n"), S("\n"), false, true).verdict, JOIN_MORE);
-    assert_int_equal(join_find(S("done.\n\n"), S("Next"), true, true).skip, 0);
-    assert_int_equal(join_find(S("done. "), S(" x"), true, true).skip, 1);
+        join_find(str_of(said), S("The quick brown fox jumps over the lazy dog again"), true, GOING_PREFILLED).skip,
+        43);
+    assert_int_equal(join_find(str_of(said), S("The quick brown"), false, GOING_PREFILLED).verdict, JOIN_MORE);
+    assert_int_equal(join_find(str_of(said), S("The quick brown dog"), false, GOING_PREFILLED).skip, 0);
+    assert_int_equal(join_find(S("Once upon a time"), S("Once upon a time there was"), true, GOING_PREFILLED).skip, 16);
+    assert_int_equal(
+        join_find(S("0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"), S(" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"), true, GOING_PREFILLED)
+            .skip,
+        0);
+    assert_int_equal(join_find(S("done.\n\n"), S("\n"), false, GOING_PREFILLED).verdict, JOIN_MORE);
+    assert_int_equal(join_find(S("done.\n\n"), S("Next"), true, GOING_PREFILLED).skip, 0);
+    assert_int_equal(join_find(S("done. "), S(" x"), true, GOING_PREFILLED).skip, 1);
 }
 
 /* ---- asking to go on ---- */

@@ -187,35 +187,43 @@ static bool pieces(replay_mend *m, daruma_str piece, daruma_str *ret)
     daruma_buf whole = buf_in(&m->a);
     join_result j = {.verdict = JOIN_AT};
     if (m->resumed)
-        j = join_find(m->whole, piece, true, m->prefilled);
+        j = join_find(m->whole, piece, true, m->going);
     buf_put(&whole, m->whole);
     buf_put(&whole, str_from(piece, j.skip));
     *ret = buf_str(&whole);
     return j.verdict == JOIN_AT && piece.n;
 }
 
-/* Each time from the request as it was before: it asks for all that is missing. */
+/* Each time from the request as it was before: it asks for all that is missing; in other words when what came could not
+ * be joined. */
 static replay_mended resume(replay_mend *m, convo *c, const daruma_evidence *ev, mend_report *rep)
 {
-    daruma_str whole;
-    bool prefill = m->s->dialect->quirks & WIRE_PREFILL;
+    daruma_str whole = m->whole;
+    bool otherwise = m->unsure && m->going != GOING_FROM_BEFORE,
+         placed = m->unsure || (m->resumed && ev->status >= 400);
+    mend_going how = otherwise ? GOING_FROM_BEFORE : GOING_ANCHORED;
     if (m->resumed)
         m->body = m->before;
     m->before = m->body;
-    if (!read_body(m, c) || !pieces(m, plain(m, ev->body), &whole) ||
-        !mend_continue(c, whole, prefill ? GOING_PREFILLED : GOING_ANCHORED, rep))
+    if (!read_body(m, c) || !(placed || pieces(m, plain(m, ev->body), &whole)))
+        return MENDED_UNFIT;
+    if (!otherwise && mend_can_prefill(c))
+        how = GOING_PREFILLED;
+    if (!mend_continue(c, whole, how, rep))
         return MENDED_UNFIT;
     m->whole = whole;
-    m->prefilled = prefill;
+    m->going = how;
     m->resumed = true;
+    m->unsure = false;
     return MENDED_GOOD;
 }
 
 bool replay_mend_join(replay_mend *m, daruma_str answer, daruma_buf *log)
 {
     answer = plain(m, answer);
-    join_result j = join_find(m->whole, answer, true, m->prefilled);
-    if (j.verdict != JOIN_AT) {
+    join_result j = join_find(m->whole, answer, true, m->going);
+    m->unsure = j.verdict != JOIN_AT;
+    if (m->unsure) {
         BUF_LIT(log, "join unsure\n");
         return false;
     }

@@ -12,8 +12,9 @@ typedef struct replay_mend {
     daruma_str body;   /* what goes out; empty: the scene has no conversation */
     size_t asked;      /* answers of the scene's model that are used up */
     daruma_str whole;  /* of the answer, what the client has; for going on behind it */
-    bool prefilled;    /* the model was given it as its own beginning */
+    mend_going going;  /* how the model was asked to go on */
     bool resumed;      /* the next answer goes on behind it */
+    bool unsure;       /* it came, and could not be joined */
     daruma_str before; /* what went out before it was asked to go on */
 } replay_mend;
 

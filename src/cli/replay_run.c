@@ -312,8 +312,10 @@ static void answered(run *r, daruma_str answer)
         return;
     }
     bool joined = !r->mend.resumed || replay_mend_join(&r->mend, answer, r->log);
-    if (!joined) {
-        end(r, DARUMA_OUTCOME_DEGRADED, S(""));
+    if (!joined) { /* it is a cut answer still */
+        daruma_evidence ev = {
+            .phase = DARUMA_AT_STREAM, .status = 200, .flaw = DARUMA_FLAW_CUT, .forwarded = r->mend.whole.n};
+        failed(r, &ev, S(""));
         return;
     }
     daruma_case_done(&r->c, moment(r));

@@ -213,7 +213,7 @@ static bool resume(exchange *x, mend_report *rep)
     }
     if (b.full)
         return false;
-    talk_join_next(x, h->prefilled);
+    talk_join_next(x, h->prefilled ? GOING_PREFILLED : h->going);
     use_body(x, buf_str(&b));
     return true;
 }

@@ -306,9 +306,8 @@ daruma_str talk_id(const exchange *x);   /* id of the answer under way */
 daruma_str talk_said(const exchange *x); /* the text that the client has */
 /* Ends an answer under way with words of ours, as if the model had said them. False: it cannot. */
 bool talk_close(exchange *x, daruma_str words);
-/* The next attempt goes on from that text; `prefilled`: exactly there. Else it answers anew, and only its calls go out.
- */
-void talk_join_next(exchange *x, bool prefilled);
+/* The next attempt goes on from that text, as it is asked to. Where there is none it answers anew, and all goes out. */
+void talk_join_next(exchange *x, mend_going how);
 
 /* ---- answer.c: tool calls of answers, checked and mended ---- */
 

@@ -29,7 +29,8 @@ struct talk {
     bool writing;         /* out is the client's stream; else in is */
     bool holding;         /* a call began: what follows is held */
     bool thinking;        /* the newest content was thinking that no signature has closed */
-    bool joined, prefilled, unsure;
+    bool joined, unsure;
+    mend_going going;   /* how the attempt was asked to go on */
     daruma_arena *room; /* memory for the event at hand */
     turn_reader in;
     turn_writer *out;     /* made when it is needed */
@@ -102,7 +103,8 @@ bool talk_begin(exchange *x)
         return false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
     t->next = TALK_REASK;
-    t->prefilled = t->prefilled && (x->p->quirks & WIRE_PREFILL); /* it may have gone elsewhere after all */
+    if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
+        t->going = GOING_ANCHORED;
     t->in = (turn_reader){.sequence = -1};
     t->holding = t->thinking = t->joined = t->unsure = false;
     t->at_hold = NULL;
@@ -226,7 +228,7 @@ static held_call *call_at(talk *t, int index)
 static bool join(exchange *x, bool whole)
 {
     talk *t = x->t;
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), whole, t->prefilled);
+    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), whole, t->going);
     if (r.verdict == JOIN_MORE && !whole)
         return true;
     if (r.verdict != JOIN_AT)
@@ -454,7 +456,7 @@ static bool fail_cut(exchange *x)
 static void write_again(exchange *x)
 {
     talk *t = x->t;
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, false);
+    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
     write_text(x, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0));
 }
 
@@ -519,10 +521,10 @@ daruma_str talk_said(const exchange *x)
     return x->t ? buf_str(&x->t->said) : (daruma_str){0};
 }
 
-void talk_join_next(exchange *x, bool prefilled)
+void talk_join_next(exchange *x, mend_going how)
 {
     x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
-    x->t->prefilled = prefilled;
+    x->t->going = how;
     x->t->unsure = false; /* of the attempt before */
 }
 

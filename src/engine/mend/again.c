@@ -133,25 +133,12 @@ static daruma_str without_end_space(daruma_str s)
     return s;
 }
 
-/* What a model is asked to begin with. Where the end repeats itself for long nothing makes sure; then its last words.
- */
-static daruma_str last_words(daruma_str text)
-{
-    daruma_str anchor = mend_anchor(text, JOIN_TAIL_BYTES);
-    size_t from = text.n > JOIN_TAIL_BYTES ? text.n - JOIN_TAIL_BYTES : 0;
-    if (anchor.n)
-        return anchor;
-    while (from < text.n && ((unsigned char)text.p[from] & 0xc0) == 0x80)
-        from++;
-    return str_trim(str_from(text, from));
-}
-
-static void ask_with_anchor(convo *c, daruma_str text)
+static void ask_with_anchor(convo *c, daruma_str text, daruma_str anchor)
 {
     daruma_buf b = buf_in(c->arena);
     say_as_model(c, text);
     BUF_LIT(&b, "The connection was lost before your answer was complete. What arrived ends with:\n\n");
-    buf_put(&b, last_words(text));
+    buf_put(&b, anchor);
     BUF_LIT(&b,
             "\n\nGo on exactly there. Begin by repeating these last words unchanged, then write what comes next. No "
             "introduction, no apology, and nothing of what comes before.");
@@ -160,11 +147,13 @@ static void ask_with_anchor(convo *c, daruma_str text)
 }
 
 /* It is shown less than arrived: what it says next is the rest, and shows whether it is still the same answer. Of a
- * short one it is shown nothing, and answers anew. A format that holds from the first byte would not let it go on. */
+ * short one, and of one whose end repeats itself so that nobody can say where it ends, it is shown nothing and answers
+ * anew. A format that holds from the first byte would not let it go on. */
 static void ask_from_before(convo *c, daruma_str text, mend_report *rep)
 {
-    daruma_str shown = without_end_space(str_sub(text, 0, text.n - mend_anchor(text, JOIN_KEPT_BYTES).n));
-    if (!str_trim(shown).n)
+    daruma_str kept = mend_anchor(text, JOIN_KEPT_BYTES);
+    daruma_str shown = without_end_space(str_sub(text, 0, text.n - kept.n));
+    if (!kept.n || !str_trim(shown).n)
         return;
     while (is_formatted(c) && mend_format(c, rep))
         ;
@@ -177,14 +166,15 @@ static void ask_from_before(convo *c, daruma_str text, mend_report *rep)
 bool mend_continue(convo *c, daruma_str so_far, mend_going how, mend_report *rep)
 {
     daruma_str text = without_end_space(so_far); /* Anthropic: must not end with trailing white space */
+    daruma_str anchor = mend_anchor(text, JOIN_TAIL_BYTES);
     if (!str_trim(text).n)
         return false;
     if (how == GOING_PREFILLED && mend_can_prefill(c))
         say_as_model(c, text);
-    else if (how == GOING_FROM_BEFORE)
+    else if (how == GOING_FROM_BEFORE || !anchor.n)
         ask_from_before(c, text, rep);
     else
-        ask_with_anchor(c, text);
+        ask_with_anchor(c, text, anchor);
     rep->messages_mended++;
     mend_say(rep, "the model was asked to go on after %zu bytes%s", so_far.n,
              how == GOING_FROM_BEFORE ? ", in other words" : "");

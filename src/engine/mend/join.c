@@ -137,12 +137,15 @@ daruma_str mend_anchor(daruma_str so_far, size_t least)
 {
     daruma_str words = str_trim(so_far);
     size_t again = repeated_end(words, JOIN_ANCHOR_BYTES_MAX), n = again < least ? least : again + 1;
-    size_t from = words.n > n ? words.n - n : 0;
+    size_t most = words.n > n ? words.n - n : 0;
+    while (most && ch_space(words.p[most]))
+        most--;
+    size_t from = most;
     while (from && !ch_space(words.p[from - 1]) && words.n - from < JOIN_ANCHOR_BYTES_MAX)
         from--;
     if (from && !ch_space(words.p[from - 1])) /* no words: from the border of a character */
-        from = words.n > n ? words.n - n : 0;
-    while (from && ((unsigned char)words.p[from] & 0xc0) == 0x80)
+        from = most;
+    while (from && !ch_space(words.p[from - 1]) && ((unsigned char)words.p[from] & 0xc0) == 0x80)
         from--;
     daruma_str anchor = str_from(words, from);
     bool sure = anchor.n <= JOIN_ANCHOR_BYTES_MAX + 3 && has_word(anchor) && stands_once(words, anchor.n);
@@ -186,11 +189,15 @@ static bool is_repetition(daruma_str so_far, daruma_str fresh, size_t k)
 {
     if (!has_word(str_sub(fresh, 0, k)))
         return false;
-    if (k >= JOIN_OVERLAP_BYTES_MIN || (k && k == so_far.n))
-        return true;
     size_t at = so_far.n - k;
+    if (k == so_far.n) /* all of it */
+        return true;
+    if (ch_space(so_far.p[at])) /* a model that goes on at once begins so, and may say another row like the last */
+        return false;
+    if (k >= JOIN_OVERLAP_BYTES_MIN)
+        return true;
     bool whole = k < fresh.n && (!ch_word(fresh.p[k]) || !ch_word(so_far.p[so_far.n - 1]));
-    return k >= 3 && !ch_space(so_far.p[at]) && begins_word(so_far, at) && whole && ch_word(so_far.p[at]);
+    return k >= 3 && begins_word(so_far, at) && whole && ch_word(so_far.p[at]);
 }
 
 /* ---- openers: what models say before they go on ---- */
@@ -232,25 +239,60 @@ static size_t openers(daruma_str fresh, size_t out[6])
     return n;
 }
 
+/* Is `pre` said to the user, and no part of the answer? Text that goes on and comes to a row like the last one says
+ * words before it that it said before. */
+static bool is_opener(daruma_str so_far, daruma_str pre)
+{
+    pattern last;
+    bool goes_on = pre.n && pre.p[0] == ' ';
+    pre = str_trim(pre);
+    if (goes_on && pre.n)
+        return false;
+    size_t from = pre.n < JOIN_FIRST_BYTES ? 0 : pre.n - JOIN_FIRST_BYTES;
+    for (size_t i = from; i < pre.n; i++)
+        if (ch_space(pre.p[i]))
+            from = i + 1;
+    pattern_of(&last, str_from(pre, from));
+    return !pre.n || occurrence(&last, so_far, 0) == STR_NONE;
+}
+
+/* ... and says that something follows? */
+static bool introduces(daruma_str pre)
+{
+    daruma_str line = str_trim(pre), rest = line;
+    while (rest.n)
+        line = str_cut(&rest, '\n');
+    return str_ends(line, S(":")) || str_ends(line, S("...")) || str_ends(line, S("\xe2\x80\xa6")) ||
+           str_ends(line, S("\"")) || str_starts(line, S("```"));
+}
+
 /* ---- seams without repetition ---- */
 
-/* Is it plain that `fresh` goes on within the sentence that `so_far` breaks off in? Not when it may repeat a little. */
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+/* Is it plain that `fresh` goes on within the sentence that `so_far` breaks off in? Not when it may repeat a little,
+ * nor when it says what was said somewhere before. */
 static bool plain_seam(daruma_str so_far, daruma_str fresh)
 {
     pattern head;
-    pattern_of(&head, str_sub(fresh, 0, JOIN_OVERLAP_BYTES_MIN));
+    pattern_of(&head, str_sub(fresh, 0, JOIN_FIRST_BYTES));
     if (overlap(&head, so_far))
         return false;
+    pattern_of(&head, str_sub(fresh, 0, 2 * JOIN_OVERLAP_BYTES_MIN));
+    if (fresh.n >= 2 * JOIN_OVERLAP_BYTES_MIN && occurrence(&head, so_far, 0) != STR_NONE)
+        return false;
     char last = so_far.p[so_far.n - 1], first = fresh.p[0], second = fresh.n > 1 ? fresh.p[1] : 0;
-    bool lower = first >= 'a' && first <= 'z';
     if ((unsigned char)last >= 0x80 || (unsigned char)first >= 0x80)
         return false; /* letters whose case and borders are not known here */
     if (last == ' ' || last == ',')
-        return last == ' ' && lower;
+        return last == ' ' && is_lower(first);
     if (!ch_word(last))
         return false;
-    if (first == ' ')
-        return ch_alpha(second) || ch_digit(second) || second == '(';
+    if (first == ' ') /* some models begin all that they say with a space: " Sure, ..." */
+        return is_lower(second) || ch_digit(second) || second == '(';
     if (first == ',' || first == ';' || first == '.' || first == '!' || first == '?' || first == ')')
         return second == ' ' || second == '\n' || (first == '.' && !second);
     return false;
@@ -292,6 +334,15 @@ static join_result find_long(const pattern *head, daruma_str so_far, daruma_str 
     return hits == 1 ? at(skip) : verdict_of(JOIN_UNSURE);
 }
 
+/* The first `n` bytes of `fresh` are known; of the white space behind, what is there already goes, too. */
+static join_result behind(daruma_str fresh, bool whole, size_t n, daruma_str space)
+{
+    space = str_sub(space, 0, JOIN_FIRST_BYTES);
+    if (!whole && fresh.n < n + space.n)
+        return verdict_of(JOIN_MORE);
+    return at(n + space_again(space, str_from(fresh, n)));
+}
+
 /* How `fresh` from `from` on repeats the end of `so_far`. JOIN_UNSURE: it does not, or not for sure. */
 static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, size_t from)
 {
@@ -306,85 +357,126 @@ static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, si
         k = overlap(&head, words);
         if (is_repetition(words, first, k) && (k >= JOIN_OVERLAP_BYTES_MIN || (k == words.n && from == 0)) &&
             stands_once(words, k))
-            return at(from + k + space_again(space, str_from(first, k)));
+            return behind(fresh, whole, from + k, space);
     }
     if (first.n >= JOIN_FIRST_BYTES / 2)
         return find_long(&head, so_far, fresh, whole, from);
     return verdict_of(JOIN_UNSURE);
 }
 
-/* It begins with the anchor. */
+/* It begins with the anchor; `fresh` may be any beginning. */
 static join_result find_anchor(daruma_str anchor, daruma_str space, daruma_str fresh, bool whole)
 {
     bool cut = false;
     size_t n = anchor.n ? says(fresh, anchor, &cut) : 0;
-    space = str_sub(space, 0, JOIN_FIRST_BYTES);
-    if (!whole && (cut || (n && fresh.n < n + space.n)))
+    if (!whole && cut)
         return verdict_of(JOIN_MORE);
-    return n ? at(n + space_again(space, str_from(fresh, n))) : verdict_of(JOIN_UNSURE);
+    return n ? behind(fresh, whole, n, space) : verdict_of(JOIN_UNSURE);
 }
 
-/* The anchor stands behind something said first, of `fresh`'s first JOIN_FIRST_BYTES: an apology, or what comes before
- * it in so_far. Once: a model that talks about it says it again afterwards. */
-static join_result find_behind(daruma_str anchor, daruma_str space, daruma_str fresh)
+/* The anchor stands behind something said first, of `fresh`'s first JOIN_FIRST_BYTES: an apology, an introduction.
+ * Once: a model that talks about it says it again afterwards. */
+static join_result find_behind(daruma_str so_far, daruma_str anchor, daruma_str fresh, bool whole,
+                               const size_t *offsets, size_t noffsets)
 {
     pattern p;
-    daruma_str first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    bool cut;
+    daruma_str space = tail_space(so_far), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    if (anchor.n < JOIN_OVERLAP_BYTES_MIN)
+        return verdict_of(JOIN_UNSURE);
+    for (size_t i = 0; i < noffsets; i++) {
+        size_t n = says(str_from(first, offsets[i]), anchor, &cut);
+        if (n && is_opener(so_far, str_sub(first, 0, offsets[i])))
+            return behind(fresh, whole, offsets[i] + n, space);
+    }
     if (anchor.n < 2 * JOIN_OVERLAP_BYTES_MIN)
         return verdict_of(JOIN_UNSURE);
     pattern_of(&p, anchor);
     size_t here = occurrence(&p, first, 0);
-    if (here == STR_NONE || here > JOIN_OPENER_BYTES_MAX || occurrence(&p, first, here + 1) != STR_NONE)
+    if (here == STR_NONE || here > JOIN_OPENER_BYTES_MAX || occurrence(&p, first, here + 1) != STR_NONE ||
+        !is_opener(so_far, str_sub(first, 0, here)))
         return verdict_of(JOIN_UNSURE);
-    return at(here + anchor.n + space_again(space, str_from(first, here + anchor.n)));
+    return behind(fresh, whole, here + anchor.n, space);
 }
 
-/* The answer was begun for the model, without the white space at its end. It goes on there; only what cannot be meant
- * as more of it, a long repetition or all of it anew, says that nobody looked at the beginning. */
+/* The answer was begun for the model, without the white space at its end. It goes on there, also where it says once
+ * more what it said last: rows of a table do. Only one that says all of it again from its beginning never saw it. */
 static join_result find_prefilled(daruma_str so_far, daruma_str fresh, bool whole)
 {
-    pattern p;
-    daruma_str space = str_sub(tail_space(so_far), 0, JOIN_FIRST_BYTES), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
-    size_t least = space.n >= JOIN_OVERLAP_BYTES_MIN ? space.n + 1 : JOIN_OVERLAP_BYTES_MIN;
-    if (!whole && fresh.n < least)
+    pattern head;
+    daruma_str space = str_sub(tail_space(so_far), 0, JOIN_FIRST_BYTES);
+    size_t n = so_far.n < fresh.n ? so_far.n : fresh.n;
+    if (!whole && fresh.n <= space.n)
         return verdict_of(JOIN_MORE);
-    pattern_of(&p, first);
-    bool may_repeat = first.n && occurrence(&p, so_far, 0) != STR_NONE; /* more of it than came until now */
-    if (may_repeat && !whole && fresh.n < JOIN_FIRST_BYTES)
+    if (so_far.n < JOIN_OVERLAP_BYTES_MIN || memcmp(so_far.p, fresh.p, n) != 0)
+        return at(space_again(space, fresh));
+    if (!whole && n < so_far.n && fresh.n < JOIN_LOOK_BYTES)
         return verdict_of(JOIN_MORE);
-    join_result r = find_from(so_far, fresh, whole, 0);
-    bool repeats = r.verdict == JOIN_AT && r.skip >= JOIN_OVERLAP_BYTES_MIN;
-    return repeats || r.verdict == JOIN_MORE ? r : at(space_again(space, fresh));
+    pattern_of(&head, str_sub(so_far, 0, JOIN_FIRST_BYTES));
+    bool repeats = 2u * head.fail[head.text.n - 1] >= head.text.n || occurrence(&head, so_far, 1) != STR_NONE;
+    if (repeats)
+        return at(space_again(space, fresh));
+    return n == so_far.n ? at(n) : verdict_of(JOIN_UNSURE);
 }
 
-join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled)
+/* It was shown all but the last words, and told to go on: then it says them next. Or it answers anew. */
+static join_result find_kept(daruma_str so_far, daruma_str fresh, bool whole)
 {
-    daruma_str space = tail_space(so_far);
-    if (!so_far.n)
-        return at(0);
-    if (prefilled)
-        return find_prefilled(so_far, fresh, whole);
-    daruma_str anchor = mend_anchor(so_far, JOIN_TAIL_BYTES);
+    daruma_str space = tail_space(so_far), kept = mend_anchor(so_far, JOIN_KEPT_BYTES);
+    daruma_str words = str_sub(so_far, 0, so_far.n - space.n);
+    size_t lead = lead_space(str_sub(fresh, 0, JOIN_FIRST_BYTES));
+    if (!whole && (lead == fresh.n || fresh.n < JOIN_FIRST_BYTES))
+        return verdict_of(JOIN_MORE);
+    bool shown = kept.n && kept.n < str_trim(words).n;
+    join_result r = shown ? find_anchor(kept, space, str_from(fresh, lead), whole) : verdict_of(JOIN_UNSURE);
+    if (r.verdict == JOIN_AT)
+        return at(lead + r.skip);
+    if (r.verdict == JOIN_MORE)
+        return r;
+    r = find_from(so_far, fresh, whole, 0);
+    bool told = (shown && r.skip > kept.n) || r.skip >= words.n; /* it says some of what it was shown, too; or all */
+    return r.verdict != JOIN_AT || told ? r : verdict_of(JOIN_UNSURE);
+}
+
+/* It was asked to begin with the anchor; it may do something else. */
+static join_result find_anchored(daruma_str so_far, daruma_str fresh, bool whole)
+{
+    daruma_str space = tail_space(so_far), words = str_sub(so_far, 0, so_far.n - space.n);
+    daruma_str anchor = mend_anchor(so_far, JOIN_TAIL_BYTES), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
     join_result r = find_anchor(anchor, space, fresh, whole);
     if (r.verdict != JOIN_UNSURE)
         return r;
     if (!whole && fresh.n < JOIN_FIRST_BYTES)
         return verdict_of(JOIN_MORE);
-    daruma_str first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
     if (!str_trim(first).n)
         return verdict_of(JOIN_UNSURE);
     size_t offsets[6], n = openers(first, offsets);
-    for (size_t i = 0; i < n && r.verdict == JOIN_UNSURE && anchor.n >= JOIN_OVERLAP_BYTES_MIN; i++) {
-        r = find_anchor(anchor, space, str_from(first, offsets[i]), true);
-        r.skip += r.verdict == JOIN_AT ? offsets[i] : 0;
-    }
-    if (r.verdict == JOIN_UNSURE)
-        r = find_behind(anchor, space, fresh);
+    r = find_behind(so_far, anchor, fresh, whole, offsets, n);
     if (r.verdict == JOIN_UNSURE)
         r = find_from(so_far, fresh, whole, 0);
+    /* Behind white space alone it may as well go on at once, and say again what it said last: another row. */
     for (size_t i = 0; i < n && r.verdict == JOIN_UNSURE; i++)
-        r = find_from(so_far, fresh, whole, offsets[i]);
+        if (introduces(str_sub(first, 0, offsets[i])) && is_opener(so_far, str_sub(first, 0, offsets[i])))
+            r = find_from(so_far, fresh, whole, offsets[i]);
     if (r.verdict == JOIN_UNSURE && plain_seam(so_far, fresh))
         return at(0);
+    if (r.verdict == JOIN_UNSURE && space.n && words.n && str_starts(first, space) && plain_seam(words, fresh))
+        return at(space.n); /* it was shown without that space */
     return r;
+}
+
+join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, mend_going how)
+{
+    if (!so_far.n)
+        return at(0);
+    switch (how) {
+    case GOING_ANCHORED: /* without an anchor it is asked as if it had been asked before */
+        return mend_anchor(so_far, JOIN_TAIL_BYTES).n ? find_anchored(so_far, fresh, whole)
+                                                      : find_kept(so_far, fresh, whole);
+    case GOING_PREFILLED:
+        return find_prefilled(so_far, fresh, whole);
+    case GOING_FROM_BEFORE:
+        return find_kept(so_far, fresh, whole);
+    }
+    return verdict_of(JOIN_UNSURE);
 }

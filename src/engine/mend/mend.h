@@ -273,7 +273,7 @@ typedef enum mend_going {
     GOING_FROM_BEFORE, /* when what came could not be joined: it is shown less than arrived, and told to go on */
 } mend_going;
 /* Asks the model to go on where it was cut: `so_far` is what the client has. GOING_PREFILLED is as GOING_ANCHORED where
- * the wire does not take it. False when there are no words to go on from. */
+ * the wire does not take it, and FROM_BEFORE where no anchor is to be had. False when there are no words to go on from. */
 bool mend_continue(convo *c, daruma_str so_far, mend_going how, mend_report *rep);
 
 /* May the answer be begun for the model: the wire takes it, and no thinking, forced tool or format is asked for? What
@@ -289,9 +289,9 @@ typedef struct join_result {
     join_verdict verdict;
     size_t skip;
 } join_result;
-/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`? Finds the anchor,
- * repeated endings and restarts from the beginning; what "sure" means stands in join.c. `prefilled`: the provider goes
- * on exactly, unless what it says can be nothing but a repetition. Any split of the bytes gives the same result. At
- * most JOIN_LOOK_BYTES of `fresh` are needed. */
-join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, bool prefilled);
+/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`, when it was asked for in
+ * that way? Finds the anchor, repeated endings and restarts from the beginning; what "sure" means stands in join.c.
+ * PREFILLED: it goes on exactly, unless it says all of it again. Any split of the bytes gives the same result. At most
+ * JOIN_LOOK_BYTES of `fresh` are needed, and some white space. */
+join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, mend_going how);
 #endif
