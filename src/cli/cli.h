@@ -23,6 +23,7 @@ int cli_explain(int argc, char **argv);
 int cli_convert(int argc, char **argv);
 int cli_mend(int argc, char **argv);
 int cli_loops(int argc, char **argv);
+int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
 /* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. */
@@ -42,4 +43,13 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
+
+/* A place in a text, for people. */
+typedef struct cli_place {
+    size_t line, column; /* counted from 1; columns are bytes */
+    daruma_str rest;     /* what stands there, at most 40 bytes; empty: the text ends */
+} cli_place;
+cli_place cli_place_of(daruma_str text, const char *at);
+/* Where a text that is not one JSON value breaks. */
+cli_place cli_json_breaks(daruma_str text);
 #endif

@@ -15,20 +15,6 @@ static const dialect *const known[] = {&dialect_openai, &dialect_openai_response
 
 /* ---- why it could not be read ---- */
 
-/* Where the innermost value that is broken breaks. */
-static const char *breaks_in(json_iter it)
-{
-    while (json_step(&it, NULL)) {
-        json_iter at = it;
-        if (json_pass(&it, NULL))
-            continue;
-        if (at.p < at.end && (*at.p == '{' || *at.p == '['))
-            return breaks_in(json_enter(&at));
-        return at.p;
-    }
-    return it.p;
-}
-
 static void tell_broken(daruma_str body)
 {
     daruma_str text = str_trim(body);
@@ -40,22 +26,13 @@ static void tell_broken(daruma_str body)
         fprintf(stderr, "daruma mend: this is JSON, and no object: a request is one\n");
         return;
     }
-    const char *at = json_is_object(text) || json_is_array(text) ? breaks_in(json_open(text)) : text.p;
-    size_t line = 1, column = 1;
-    if (!at || at > body.p + body.n)
-        at = body.p + body.n;
-    for (const char *p = body.p; p < at; p++, column++)
-        if (*p == '\n') {
-            line++;
-            column = 0;
-        }
-    daruma_str rest = {at, at < text.p + text.n ? (size_t)(text.p + text.n - at) : 0};
-    daruma_str shown = str_sub(rest, 0, 40);
-    if (rest.n)
-        fprintf(stderr, "daruma mend: line %zu, column %zu: this is no JSON: " STR_FMT "\n", line, column,
-                STR_ARG(shown));
+    cli_place at = cli_json_breaks(body);
+    if (at.rest.n)
+        fprintf(stderr, "daruma mend: line %zu, column %zu: this is no JSON: " STR_FMT "\n", at.line, at.column,
+                STR_ARG(at.rest));
     else
-        fprintf(stderr, "daruma mend: line %zu, column %zu: the JSON ends here, and it should go on\n", line, column);
+        fprintf(stderr, "daruma mend: line %zu, column %zu: the JSON ends here, and it should go on\n", at.line,
+                at.column);
 }
 
 static int tell_unread(daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)

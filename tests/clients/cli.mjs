@@ -61,3 +61,133 @@ holds("what cannot be read is told with its place, what is wrongly asked with wh
   assert.match(unknown.err, /openai-responses/);
   for (const c of ["mend", "convert"]) assert.match(run([c, "--help"], "").out + run([c, "--help"], "").err, /--/);
 });
+
+// ---- daruma review ----
+
+const review = (input, ...args) => run(["review", ...args], input);
+const looked = (input, ...args) => JSON.parse(review(input, "--json", ...args).out);
+const step = (tool, args, result, ok = true) => ({ tool, args, result, ok });
+const nope = "ENOENT: no such file or directory, open '/srv/nope'";
+const around = [step("ls", { path: "." }, "a.txt b.txt"), ...Array(6).fill(step("read_file", { path: "/srv/nope" }, nope, false)), step("read_file", { path: "a.txt" }, "hello")];
+const lines = (steps) => steps.map((s) => JSON.stringify(s)).join("\n") + "\n";
+
+// The history of an agent that took these steps, one a turn.
+const histories = {
+  openai: (steps, begin = "go") => [{ role: "user", content: begin }, ...steps.flatMap((s, i) => [{ role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: s.tool, arguments: JSON.stringify(s.args) } }] }, { role: "tool", tool_call_id: `c${i}`, content: s.result }])],
+  anthropic: (steps, begin = "go") => [{ role: "user", content: begin }, ...steps.flatMap((s, i) => [{ role: "assistant", content: [{ type: "text", text: "Let me see." }, { type: "tool_use", id: `c${i}`, name: s.tool, input: s.args }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: `c${i}`, content: s.result, is_error: !s.ok }] }])],
+  "openai-responses": (steps, begin = "go") => [{ role: "user", content: begin }, ...steps.flatMap((s, i) => [{ type: "function_call", call_id: `c${i}`, name: s.tool, arguments: JSON.stringify(s.args) }, { type: "function_call_output", call_id: `c${i}`, output: s.result }])],
+  gemini: (steps, begin = "go") => [{ role: "user", parts: [{ text: begin }] }, ...steps.flatMap((s) => [{ role: "model", parts: [{ functionCall: { name: s.tool, args: s.args } }] }, { role: "user", parts: [{ functionResponse: { name: s.tool, response: s.ok ? { output: s.result } : { error: s.result } } }] }])],
+};
+const listName = { openai: "messages", anthropic: "messages", "openai-responses": "input", gemini: "contents" };
+const body = (name, messages) => ({ model: "m", [listName[name]]: messages, temperature: 0 });
+
+const isAround = (r, name) => {
+  assert.equal(r.dialect, name);
+  assert.equal(r.found, true);
+  assert.equal(r.steps, 8);
+  assert.equal(r.circles.length, 1);
+  const c = r.circles[0];
+  assert.deepEqual([c.kind, c.first, c.last, c.wasted, c.ended_with], ["exact_repeat", 2, 7, 5, 8]);
+  assert.ok(c.seen >= 4 && c.seen <= 5, `seen at ${c.seen}`);
+  assert.equal(c.told_after, c.seen, "guide speaks as soon as it is seen");
+  assert.ok(c.refused_after > c.told_after, "enforce refuses only after it was told");
+  assert.deepEqual([r.failures.length, r.failures[0].tool_kind, r.failures[0].times, r.failures[0].open], [1, "not_found", 6, 6]);
+  assert.deepEqual([r.cost.wasted_steps, r.cost.wasted_requests], [5, 5]);
+  assert.equal(r.needs_review.length, 1);
+};
+
+for (const [name, history] of Object.entries(histories)) {
+  holds(`review finds the circle, the failures and their cost, whatever the request is: ${name}`, () => {
+    const messages = history(around);
+    isAround(looked(body(name, messages)), name);
+    isAround(looked(body(name, messages), "--dialect", name), name);
+    isAround(looked(messages), name); // the list alone
+    if (name === "openai") isAround(looked(messages.map((m) => JSON.stringify(m)).join("\n")), name);
+  });
+  holds(`review counts what each request carried again: ${name}`, () => {
+    const messages = history(around), whole = Buffer.byteLength(JSON.stringify(body(name, messages)));
+    const size = (from) => whole - messages.slice(from).reduce((n, m) => n + Buffer.byteLength(JSON.stringify(m)), 0);
+    let sent = 0; // request i is the history before turn i, the last one all of it
+    for (let i = 0; i <= around.length; i++) sent += size(1 + 2 * i);
+    const { cost, requests } = looked(body(name, messages));
+    assert.equal(requests, 9);
+    assert.equal(cost.bytes_sent, sent);
+    assert.ok(cost.bytes_without < sent && cost.bytes_without >= 4 * size(1), JSON.stringify(cost));
+  });
+  holds(`review leaves work alone: ${name}`, () => {
+    const poll = [1, 2, 3, 4, 5, 6].map((i) => step("job_status", { id: 7 }, `running, ${i * 15} % done`));
+    const pages = [1, 2, 3, 4, 5, 6].map((i) => step("list_items", { page: i }, `item-${i}a item-${i}b`));
+    for (const steps of [poll, pages]) {
+      const r = review(body(name, history(steps)));
+      assert.equal(r.code, 0, r.out);
+      assert.match(r.out, /Nothing went wrong that can be seen from here/);
+      assert.ok(r.out.split("\n").length < 8, r.out);
+    }
+  });
+  holds(`review knows that a new task begins anew, and that being urged on is none: ${name}`, () => {
+    const same = (n) => Array(n).fill(step("read_file", { path: "a.txt" }, "hello"));
+    const join = (second) => [...history(same(2)), ...history(same(2), second)];
+    assert.equal(looked(body(name, join("and now the other one"))).circles.length, 0);
+    assert.equal(looked(body(name, join("go"))).circles.length, 1);
+  });
+}
+
+holds("review reads steps, lists of them and records alike", () => {
+  for (const text of [lines(around), JSON.stringify(around), JSON.stringify({ id: "r1", label: "loop", steps: around }), JSON.stringify({ steps: around }, null, 2)])
+    isAround(looked(text), "");
+  assert.equal(looked({ id: "r1", steps: around }).id, "r1");
+});
+
+holds("review fills a page for a person: what, where, how often, when somebody would have stepped in, at what cost", () => {
+  const r = review(lines(around));
+  assert.equal(r.code, 1);
+  for (const words of [/steps 2 to 7/, /same call gives the same result again and again/, /\/srv\/nope/, /`watch: guide` would have told the model after step \d/, /`enforce` would have refused/,
+    /read_file failed 6 times \(not_found\)/, /not overcome/, /What to do: /, /a person should have looked/, /5 of 8 steps \(62 %\)/, /tokens/, /Counted so: /])
+    assert.match(r.out.replace(/\s+/g, " "), words);
+  assert.doesNotMatch(r.out, /\x1b/, "colours are for terminals");
+  assert.ok(r.out.split("\n").length < 50 && r.out.split("\n").every((l) => l.length <= 120), r.out);
+});
+
+holds("review tells what was overcome, and how", () => {
+  const fixed = [step("create_issue", { title: "x" }, "validation failed: author field is required", false), step("create_issue", { title: "x", author: "me" }, "created 17"),
+    step("http_get", { url: "http://a/b" }, "connect ETIMEDOUT 10.0.0.1:443", false), step("http_get", { url: "http://a/b" }, '{"v":1}')];
+  const r = looked(lines(fixed)), page = review(lines(fixed));
+  assert.deepEqual(r.failures.map((f) => [f.tool_kind, f.open, f.overcome_by.step]), [["validation", 0, 2], ["timeout", 0, 4]]);
+  assert.equal(page.code, 0);
+  assert.match(page.out, /Overcome at step 2: create_issue .*author/);
+  assert.match(page.out, /the same call worked at step 4/);
+});
+
+holds("review shows no secrets and no control characters", () => {
+  const bad = Array(4).fill(step("login", { token: "sk-abcdefghijklmnop1234567890" }, "\x1b[31mdenied\x1b[0m for Bearer sk-abcdefghijklmnop1234567890", false));
+  for (const args of [[], ["--json"]]) {
+    const r = review(lines(bad), ...args);
+    assert.doesNotMatch(r.out, /sk-abcdef|\x1b/);
+    assert.match(r.out, /redacted/);
+  }
+});
+
+holds("review says what it cannot see", () => {
+  const text = review({ model: "m", messages: [{ role: "user", content: "hi" }, { role: "assistant", content: "Action: look" }] });
+  assert.equal(text.code, 0);
+  assert.match(text.out, /no call of a tool/);
+  const stored = review({ model: "m", previous_response_id: "resp_1", input: [{ role: "user", content: "hi" }] });
+  assert.match(stored.out, /on the provider's server/);
+});
+
+holds("review tells where a file is wrong and what to do", () => {
+  for (const [text, words] of [
+    ["", /nothing in it/], ["{}", /1:1: .*messages, input or contents/], ['{"messages":[{"role":"user"', /1:\d+: .*ends here.*whole/],
+    [lines(around.slice(0, 2)) + '{"tool":"a","result":\n', /3:\d+: /], [lines(around.slice(0, 2)) + '{"x":1}\n', /3:1: .*tool, args, result and ok/],
+    ['{"steps":[\n{"tool":7}]}', /2:9: .*"tool"/], ['{"steps":[{"tool":"a","ok":"yes"}]}', /"ok" is true, false or null/],
+    [`${JSON.stringify({ id: 1, steps: [] })}\n${JSON.stringify({ id: 2, steps: [] })}\n`, /daruma loops/],
+    [`${JSON.stringify(body("openai", []))}\n${JSON.stringify(body("openai", []))}\n`, /tail -n 1/], ['{"messages":5}', /1:13: .*openai/]]) {
+    const r = review(text);
+    assert.equal(r.code, 2, text);
+    assert.equal(r.out, "");
+    assert.match(r.err, words);
+  }
+  assert.equal(run(["review", "/no/such/file"], "").code, 2);
+  assert.match(run(["review", "--dialect", "gemni"], "{}").err, /gemini/);
+  assert.match(review(body("openai", histories.openai(around)), "--dialect", "gemini").err, /contents/);
+});

@@ -1,0 +1,51 @@
+/* place.c - where in a text something is wrong. */
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+
+enum { SHOWN_BYTES = 40 };
+
+cli_place cli_place_of(daruma_str text, const char *at)
+{
+    cli_place place = {.line = 1, .column = 1};
+    const char *end = text.p + text.n;
+    if (!at || at > end)
+        at = end;
+    for (const char *p = text.p; p < at; p++, place.column++)
+        if (*p == '\n') {
+            place.line++;
+            place.column = 0;
+        }
+    place.rest = str_sub((daruma_str){at, (size_t)(end - at)}, 0, SHOWN_BYTES);
+    daruma_str one = place.rest;
+    place.rest = str_trim(str_cut(&one, '\n'));
+    return place;
+}
+
+/* Where the innermost value that is broken breaks. */
+static const char *breaks_in(json_iter it)
+{
+    while (json_step(&it, NULL)) {
+        json_iter at = it;
+        if (json_pass(&it, NULL))
+            continue;
+        if (at.p < at.end && (*at.p == '{' || *at.p == '['))
+            return breaks_in(json_enter(&at));
+        return at.p;
+    }
+    return it.p;
+}
+
+cli_place cli_json_breaks(daruma_str text)
+{
+    daruma_str whole = str_trim(text), value;
+    size_t behind = json_skip(whole, 0, &value);
+    const char *at = whole.p;
+    if (behind != STR_NONE) /* one value, and something behind it */
+        at = str_trim(str_from(whole, behind)).p;
+    else if (json_is_object(whole) || json_is_array(whole))
+        at = breaks_in(json_open(whole));
+    while (at < whole.p + whole.n && ch_space(*at))
+        at++;
+    return cli_place_of(text, at);
+}
