@@ -552,7 +552,7 @@ typedef struct daruma_watch_policy {
     uint32_t shown_max;          /* failures that a model is shown */
     uint32_t message_chars;      /* a message is cut to */
     bool by_tool;                /* one success resets whatever failed under that key (E-F4), not what it was about */
-    bool decays;                 /* a success gives one of the total back */
+    bool decays;                 /* a success gives one of the total back, or all it resolved */
     bool hides_last;             /* the failure that led to escalation is not shown to the model (E-F5, E-W5) */
     bool escapes;                /* text of tools cannot end the block it stands in (E-T8) */
     const daruma_tool_row *rows; /* the profile's own judgement; NULL: daruma's */

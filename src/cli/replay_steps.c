@@ -218,7 +218,7 @@ static void climb(replay_agent *g)
 {
     uint32_t have = g->s->nmodel ? DARUMA_NEED_SIDE : 0;
     daruma_remedy_kind r = daruma_guide_next(&g->guide, &g->s->policy, &g->verdict, g->s->watch, have);
-    g->blocking = r == DARUMA_REMEDY_BLOCK_CALL;
+    g->blocking |= r == DARUMA_REMEDY_BLOCK_CALL;
     g->stopped = r == DARUMA_REMEDY_STOP_PARTIAL;
     if (r == DARUMA_REMEDY_NONE)
         return;
@@ -238,10 +238,12 @@ static void climb(replay_agent *g)
 static void detect(replay_agent *g)
 {
     const char *rule = NULL;
+    uint64_t about = g->verdict.about;
     if (g->s->watch == DARUMA_WATCH_OFF)
         return;
     g->verdict = g->s->policy.watch.detectors ? daruma_detector_see(&g->detector, &g->s->policy, &g->last, &rule)
                                               : daruma_stall_see(g->stall, &g->last);
+    g->blocking &= g->verdict.circle != DARUMA_CIRCLE_NONE && g->verdict.about == about;
     if (g->verdict.circle != DARUMA_CIRCLE_NONE)
         log_circle(g, rule);
     climb(g);

@@ -395,6 +395,30 @@ static void print_events(const daruma_policy *p, daruma_buf *out)
     }
 }
 
+/* Tools that keep failing. A profile that judges them by no words and has no limits does not watch. */
+static void print_watching(const daruma_watch_policy *w, daruma_buf *out)
+{
+    if (!w->same_max && !w->total_max)
+        return;
+    buf_printf(out, "\nFailed tools: a person should look after %u failures in a row %s", w->same_max,
+               w->by_tool ? "of one tool or agent" : "in the same way");
+    if (w->tool_max)
+        buf_printf(out, ", %u of one tool without a success between", w->tool_max);
+    buf_printf(out, ", %u in all%s; a model is shown %u, messages are cut to %u characters.\n", w->total_max,
+               w->decays ? " (a success gives back one, or what it resolved)" : "", w->shown_max, w->message_chars);
+    if (!w->rows)
+        return;
+    BUF_LIT(out, "\n| one of these words | is | suggestion |\n|---|---|---|\n");
+    for (size_t i = 0; i < w->nrows; i++) {
+        const daruma_tool_row *r = &w->rows[i];
+        BUF_LIT(out, "| ");
+        for (size_t k = 0; r->words && r->words[k]; k++)
+            buf_printf(out, "%s`%s`", k ? ", " : "", r->words[k]);
+        buf_printf(out, "%s | %s | %s |\n", r->words ? "" : "any", daruma_tool_kind_name(r->kind),
+                   r->suggestion ? r->suggestion : "");
+    }
+}
+
 void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
 {
     static const char *const after[] = {"at once", "as advised, else backoff", "backoff"};
@@ -421,6 +445,7 @@ void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
     BUF_LIT(out, "\nThe numbers of the kinds that are sent again:\n\n");
     print_numbers(p, out);
     print_rules(p, out);
+    print_watching(&p->watch, out);
     print_events(p, out);
     if (p->text)
         buf_printf(out, "\nWhat it says:\n\n%s\n", p->text);

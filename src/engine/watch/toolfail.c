@@ -273,10 +273,16 @@ static daruma_str telling(const facts *f, daruma_str *text, daruma_arena *a)
     return line;
 }
 
+/* A policy that says nothing of it has the usual. */
+static size_t chars_of(const daruma_watch_policy *w)
+{
+    return w->message_chars ? w->message_chars : TOOL_MESSAGE_CHARS_MAX;
+}
+
 static toolfail by_profile(const daruma_step *step, const daruma_watch_policy *w, daruma_arena *a)
 {
     toolfail t = {.f.tool = step->tool, .f.kind = kind_by_rows(w, step->result)};
-    t.f.message = line_cut(daruma_redact(str_sub(step->result, 0, TOOL_WHOLE_BYTES_MAX), a), w->message_chars);
+    t.f.message = line_cut(daruma_redact(str_sub(step->result, 0, TOOL_WHOLE_BYTES_MAX), a), chars_of(w));
     t.f.retryable = t.f.kind == DARUMA_TOOL_TIMEOUT_KIND || t.f.kind == DARUMA_TOOL_RATE_LIMIT_KIND;
     t.f.call = daruma_call_hash(step->tool, step->args);
     t.f.signature = signature(step->tool, t.f.kind, t.f.message, t.f.call);
@@ -298,7 +304,7 @@ static toolfail by_daruma(const daruma_step *step, const daruma_watch_policy *w,
     t.by_person = j.by_person;
     t.f.call = daruma_call_hash(step->tool, step->args);
     t.f.signature = signature(step->tool, j.kind, line, t.f.call);
-    t.f.message = line_cut(daruma_redact(line, a), w->message_chars);
+    t.f.message = line_cut(daruma_redact(line, a), chars_of(w));
     return t;
 }
 

@@ -2,7 +2,7 @@
  *
  *     row    failures in a row with one signature: same tool, kind and message but for numbers and names
  *     tool   failures of one tool without a success between
- *     total  failures in all; a success gives one back, so a long run with a few failures goes on
+ *     total  failures in all; a success gives one back, or all that it resolved, so a long run with a few goes on
  *
  * What ends a row: its goal is reached (toolfail.h says when); or, when the failures were about different goals, the
  * tool works for another one. A failure that comes back behind a change that another tool made begins its row anew, and
@@ -44,6 +44,7 @@ typedef struct kept {
     uint16_t at, ntool, nmessage; /* its text: the tool and then the message */
     uint8_t kind;                 /* daruma_tool_kind */
     bool retryable, resolved, hidden;
+    bool counted; /* in all: no person looked since */
 } kept;
 
 struct daruma_tracker {
@@ -208,8 +209,6 @@ static void count_success(daruma_tracker *t, uint64_t key, const goal *g)
         if (t->tools[i].id == of_tool)
             t->tools[i] = (row){0};
     }
-    if (t->decays && t->total > 0)
-        t->total--;
 }
 
 /* ---- failures that are kept ----------------------------------------------------------------------- */
@@ -263,7 +262,8 @@ static kept *keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal
                 .ntool = (uint16_t)tool.n,
                 .nmessage = (uint16_t)message.n,
                 .kind = (uint8_t)f->f.kind,
-                .retryable = f->f.retryable};
+                .retryable = f->f.retryable,
+                .counted = true};
     if (tool.n)
         memcpy(t->text + t->ntext, tool.p, tool.n);
     if (message.n)
@@ -273,13 +273,20 @@ static kept *keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal
     return k;
 }
 
+/* A success: what it resolves is resolved, and counts in all no more; it gives one back in any case. */
 static void resolve(daruma_tracker *t, uint64_t key, const goal *g)
 {
+    uint32_t back = 0;
     for (size_t i = 0; i < t->nkept; i++) {
         kept *k = &t->kept[i];
-        if (k->key == key && (t->by_tool || goal_reached(&k->goal, (daruma_tool_kind)k->kind, g)))
-            k->resolved = true;
+        if (k->resolved || k->key != key || !(t->by_tool || goal_reached(&k->goal, (daruma_tool_kind)k->kind, g)))
+            continue;
+        k->resolved = true;
+        back += k->counted;
     }
+    back = back ? back : 1;
+    if (t->decays)
+        t->total -= back < t->total ? back : t->total;
 }
 
 /* ---- what others call -------------------------------------------------------------------------------- */
@@ -367,6 +374,8 @@ void daruma_tracker_resume(daruma_tracker *t)
 {
     for (size_t i = 0; i < TRACKED_ROWS_MAX; i++)
         t->rows[i] = t->tools[i] = (row){0};
+    for (size_t i = 0; i < t->nkept; i++)
+        t->kept[i].counted = false;
     t->total = t->in_row = t->of_tool = 0;
     t->stopped = false;
     t->nreason = 0;
