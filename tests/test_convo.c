@@ -295,7 +295,7 @@ static void edits_of_anthropic_change_what_they_name_and_nothing_else(void **sta
     edited_by(anthropic_read, anthropic_write, anthropic, a_set_system, "\"ephemeral\"}}],\n",
               "\"ephemeral\"}},{\"type\":\"text\",\"text\":\"T\"}],\n");
     edited_by(anthropic_read, anthropic_write, anthropic, a_add_result, ",{\"type\":\"text\",\"text\":\"go\"",
-              ",{\"type\":\"tool_result\",\"tool_use_id\":\"u_2\",\"content\":\"lost\",\"is_error\":true},"
+              ",{\"type\":\"tool_result\",\"tool_use_id\":\"u 2\",\"content\":\"lost\",\"is_error\":true},"
               "{\"type\":\"text\",\"text\":\"go\"");
     edited_by(anthropic_read, anthropic_write, anthropic, a_drop_format,
               ",\"format\":{\"type\":\"json_schema\",\"schema\":{\"type\":\"string\"}}", "");

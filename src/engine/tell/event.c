@@ -227,7 +227,9 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
     say_part(out, "  from ", e->from);
     say_part(out, " to ", e->to);
     say_part(out, "  ", e->mend_error);
-    say_part(out, "  ", e->strategy);
-    say_part(out, ": ", e->fate);
+    if (e->fate.n) {
+        say_part(out, "  ", e->strategy);
+        say_part(out, ": ", e->fate);
+    }
     BUF_LIT(out, "\n");
 }
