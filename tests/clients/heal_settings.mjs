@@ -15,7 +15,7 @@ every((name, d, w) => {
   const sized = (limit) => (q, res) => (isSide(q) ? w.answer(res, "SUMMARY") : tokens(q) > limit ? long(res, limit, tokens(q)) : reply(w, q, res, "done"));
   // In words that every profile reads: PenguiFlow knows few (P-W1).
   const long = (res, limit, used) => w.refuse(res, `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${used} tokens.`, { code: "context_length_exceeded" });
-  const stubborn = (q, res) => (isSide(q) ? w.answer(res, "SUMMARY") : long(res, 500, 30000));
+  const refusing = (q, res) => (isSide(q) ? w.answer(res, "SUMMARY") : long(res, 500, 30000));
   const policy = (settings) => (c) => Object.assign(c.recovery, settings);
   const summarised = (q) => q.body.toString().split("SUMMARY").length - 1;
 
@@ -54,7 +54,7 @@ every((name, d, w) => {
     both(name, `max_compress_retries: ${n} in profile ${profile}`, {
       config: policy({ max_compress_retries: n, profile, on_failure: "error" }),
       async run(pair, ask) {
-        pair.own.answer = stubborn;
+        pair.own.answer = refusing;
         const r = await ask(four(8000));
         assert.equal(r.status, 400, r.text);
         const done = Math.min(n, 1); // four short summaries leave nothing for a second time
