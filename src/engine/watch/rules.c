@@ -8,7 +8,7 @@ enum {
     TIMES_SURE = 3,   /* it said all there is to say, or cannot work */
     TIMES_LIKELY = 4, /* it may be flaky, or answer by a word that means little */
     TIMES_MAYBE = 5,  /* what it looks at may move by itself */
-    TIMES_ASKS = 10,  /* asks how something stands, and does not hear that it is at its end */
+    TIMES_ASKS = 12,  /* asks how something stands, and does not hear that it is at its end */
     TIMES_RETRY = 12, /* a failure that passes by itself; or a key that is pressed */
     TIMES_WAITS = 30, /* waits for what goes on */
 };
@@ -26,7 +26,7 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_SURE;
     if (acts && has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
-    if (has(w, WORDS_RETRY) && !has(w, WORDS_OVER))
+    if (has(w, WORDS_RETRY))
         return waits ? TIMES_WAITS : TIMES_RETRY;
     if (waits && has(w, WORDS_ALIVE) && !has(w, WORDS_OVER))
         return TIMES_WAITS;
@@ -36,7 +36,9 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (has(w, WORDS_ALIVE) && !has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
         return TIMES_RETRY;
-    return has(w, WORDS_ABSENT | WORDS_REFUSED | WORDS_OVER) ? TIMES_SURE : TIMES_LIKELY;
+    if (waits && has(w, WORDS_OVER))
+        return TIMES_SURE;
+    return has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
 }
 
 static unsigned patience_of_success(unsigned m, unsigned w)
@@ -45,11 +47,11 @@ static unsigned patience_of_success(unsigned m, unsigned w)
     bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
     if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
         return TIMES_SURE;
-    if (waits || (has(w, WORDS_ALIVE) && !acts))
+    if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts))
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
-    if (has(m, WORDS_RANDOM) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
+    if ((has(m, WORDS_RANDOM) && !has(w, WORDS_ACK)) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;
     if (has(m, WORDS_MOVES))
         return TIMES_MAYBE;
@@ -95,13 +97,29 @@ static const seen *next_call(const daruma_stall *s, uint32_t *at, bool notes)
     return NULL;
 }
 
-static void blame(daruma_verdict *v, uint64_t call)
+/* Returns the call, or 0 when it is to blame already. */
+static uint64_t blame(daruma_verdict *v, uint64_t call)
 {
     for (uint32_t i = 0; i < v->ncalls; i++)
         if (v->calls[i] == call)
-            return;
-    if (v->ncalls < DARUMA_PERIOD_MAX)
-        v->calls[v->ncalls++] = call;
+            return 0;
+    if (v->ncalls == DARUMA_PERIOD_MAX)
+        return 0;
+    return v->calls[v->ncalls++] = call;
+}
+
+/* What a circle is known by wherever it begins: the sum of its calls, here those since the newest call was made before,
+ * as far as they were known. */
+static uint64_t about_lap(const daruma_stall *s)
+{
+    const seen *e = window_at(s, 0), *o;
+    daruma_verdict lap = {.ncalls = 0};
+    uint32_t at = 1;
+    uint64_t sum = blame(&lap, e->call);
+    while ((o = next_call(s, &at, false)) && o->call != e->call)
+        if (!(o->flags & SEEN_NEW))
+            sum += blame(&lap, o->call);
+    return sum;
 }
 
 /* ---- the same call with the same result ----------------------------------------------------------- */
@@ -159,6 +177,19 @@ static uint32_t lap_matches(const seen *const *calls, uint32_t n, uint32_t p)
     return m;
 }
 
+/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
+static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
+{
+    uint32_t worst = 0, keys = 0;
+    for (uint32_t i = 0; i < p; i++) {
+        if (has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
+            keys = calls[i]->patience;
+        else if (calls[i]->patience > worst)
+            worst = calls[i]->patience;
+    }
+    return worst ? worst : keys;
+}
+
 static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
 {
     uint32_t writes = 0, compactions = calls[0]->compactions - calls[p]->compactions;
@@ -178,24 +209,19 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
     while (n < STALL_WINDOW && (calls[n] = next_call(s, &at, false)))
         n++;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        uint32_t m = lap_matches(calls, n, p), worst = TIMES_SURE, input = 0;
-        if (m < p + 2)
+        uint32_t m = lap_matches(calls, n, p), worst;
+        if (m < p + 2 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
             continue;
-        for (uint32_t i = 0; i < p; i++) {
-            worst = calls[i]->patience > worst ? calls[i]->patience : worst;
-            input += has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK);
-        }
-        if (worst > TIMES_MAYBE + 2 && m < (input == p || worst > TIMES_RETRY ? p * (worst - 1) : 4 * p))
+        worst = patience_of_lap(calls, p);
+        if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))
             continue;
         v->circle = circle_of_lap(calls, p);
         v->period = p;
         v->times = (m + p) / p;
         v->sure = sure_of(v->times, 2, 80);
         v->first = calls[m + p - 1]->step;
-        for (uint32_t i = p; i-- > 0;) {
-            v->about += calls[i]->call;
-            blame(v, calls[i]->call);
-        }
+        for (uint32_t i = p; i-- > 0;)
+            v->about += blame(v, calls[i]->call);
         return true;
     }
     return false;
@@ -226,9 +252,12 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         total = seen_calls;
         oldest = o;
     }
-    if (n < TIMES_SURE || n < e->patience || !total)
+    if (total && window_at(s, 0)->step - oldest->step + 1 == n)
+        return false; /* nothing between: a repeat, or none yet */
+    uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
+    if (n < needed || !total)
         return false;
-    bool says_little = has(e->says, WORDS_ACK | WORDS_EMPTY) && !failed;
+    bool says_little = !failed && (has(e->says, WORDS_ACK | WORDS_EMPTY) || !has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
     if (!(failed && share >= 40) && !(n == 3 && share >= 70) && !(n > 3 && share >= 55) && !compacted)
@@ -242,7 +271,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     v->times = n;
     v->sure = sure_of(n, e->patience, 70);
     v->first = oldest->step;
-    v->about = e->call;
+    v->about = about_lap(s);
     blame(v, e->call);
     return true;
 }
@@ -272,17 +301,20 @@ bool is_paraphrase(const seen *const *list, uint32_t n)
 }
 
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
-static bool is_of_each(const seen *e, bool exact)
+static bool is_of_each(const seen *e, bool alike)
 {
-    if (!has(e->says, WORDS_ABSENT | WORDS_EMPTY))
+    bool echo = (e->flags & SEEN_ECHO) != 0, absent = has(e->says, WORDS_ABSENT | WORDS_EMPTY);
+    if (has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !has(e->means, WORDS_WEAK))
         return false;
-    return !exact || (!(e->flags & SEEN_ECHO) && same_count(e->words) <= 5);
+    if (!alike)
+        return echo && (absent || !has(e->says, WORDS_REFUSED | WORDS_RETRY));
+    return absent && !echo && same_count(e->words) <= 5;
 }
 
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, exact = 0, tools = 0, calls = 0, all = 0, first = e->step;
+    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, all = 0, first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
@@ -297,15 +329,18 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         n++;
         calls += !twice;
         exact += o->result == e->result;
+        plain += o->plain == e->plain;
         tools += o->tool != e->tool;
         first = o->step;
         if (n > 1 && n * 100 / all < 40)
             return false;
     }
     bool same = exact == n;
-    uint32_t needed = e->patience >= TIMES_RETRY ? TIMES_RETRY : is_of_each(e, same) ? TIMES_RETRY : same ? 5 : 6;
-    if (tools)
-        needed += 1;
+    uint32_t needed = same && !tools ? 5 : 6;
+    if (has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
+        needed = 7;
+    if (has(e->says, WORDS_LIMITED) || is_of_each(e, plain == n))
+        needed = TIMES_RETRY;
     if (n < needed || calls < 3)
         return false;
     v->circle = DARUMA_CIRCLE_SAME_FAILURE;
@@ -341,9 +376,9 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 5 || calls < 3)
         return false;
-    bool creeps = shapes == n && !has(e->names, NAME_SINCE), rephrased = !creeps && is_paraphrase(list, n);
-    bool little = has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT);
-    if (little && creeps && !has(e->names, NAME_PAGE))
+    bool creeps = shapes == n && !has(e->names, NAME_SINCE), rephrased = shapes < n && is_paraphrase(list, n);
+    bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT) || (has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW));
+    if (little && creeps && (!has(e->names, NAME_PAGE) || has(e->says, WORDS_ACK)))
         return false;
     if (little && !creeps && !rephrased)
         return false;
@@ -392,6 +427,28 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* The same thing is sent or made again and again; that each has a number of its own makes it no better. */
+static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *e = window_at(s, 0), *o;
+    uint32_t at = 0, n = 0, first = e->step;
+    if (!has(e->means, WORDS_ONCE) || has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
+        first = o->step;
+        n++;
+    }
+    if (n < TIMES_LIKELY)
+        return false;
+    v->circle = DARUMA_CIRCLE_RESENT;
+    v->times = n;
+    v->sure = sure_of(n, TIMES_LIKELY, 70);
+    v->first = first;
+    v->about = e->call;
+    blame(v, e->call);
+    return true;
+}
+
 /* A call with effects whose outcome is unknown is not made again without looking first. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 {
@@ -407,7 +464,7 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
         n++;
     }
     if (n < 2 || (!lost && n < TIMES_SURE))
-        return false;
+        return is_doubled(s, v);
     v->circle = DARUMA_CIRCLE_RESENT;
     v->times = n;
     v->sure = sure_of(n, 2, 60);

@@ -15,6 +15,7 @@ typedef struct same_call {
     uint32_t echo[SAME_ECHO];
     uint32_t necho;
     unsigned names;     /* bits of words_name of all its arguments */
+    uint32_t objects;   /* members that say neither how long nor why */
     bool waits;         /* an argument says how long to wait */
     daruma_str command; /* what a shell is to do; empty: no argument says so. Borrowed */
     daruma_str action;  /* {"action":"poll"}; borrowed */

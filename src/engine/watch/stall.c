@@ -50,9 +50,10 @@ static unsigned means_of(const daruma_step *step, const same_call *c)
 }
 
 /* Does nothing but wait: sleep(60). It stands between calls as time does. */
-static bool is_pause(unsigned means)
+static bool is_pause(unsigned means, const same_call *c)
 {
-    return (means & WORDS_PAUSES) && !(means & WORDS_SHELL);
+    bool waits = (means & DARUMA_TOOL_WAITS) && !c->objects && (c->names & (NAME_LIMIT | NAME_WAIT));
+    return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
 }
 
 /* ---- what came of it ---------------------------------------------------------------------------- */
@@ -96,6 +97,8 @@ static int change_of(const seen *e, const relation *r)
 
 static void say_words(seen *e, const daruma_step *step)
 {
+    if ((e->means & DARUMA_TOOL_ACTS) && (e->means & WORDS_MOVES)) /* a click on "next" is one step on */
+        e->means |= words_of_action(str_sub(step->args, 0, 64)) & WORDS_INPUT;
     e->says = words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
@@ -109,7 +112,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || (e->flags & SEEN_FAILED))
+    if (r.known || r.told || (e->flags & SEEN_FAILED) || (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS))))
         say_words(e, step);
     waiting = e->patience > 6;
     s->hard += change == 2;
@@ -222,8 +225,9 @@ static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const s
                   (uint8_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
     memcpy(e.args, c->words, sizeof e.args);
     memcpy(e.words, r.words, sizeof e.words);
-    if (means & WORDS_MEASURES)
-        e.result = e.plain; /* here what it took is the answer */
+    bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
+    if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
+        e.result = failed ? e.result : e.plain; /* here what changes by itself may be the answer */
     take_in(s, &e, step);
     s->calls++;
     s->window[(s->calls - 1) % STALL_WINDOW] = e;
@@ -247,7 +251,7 @@ daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
         unsigned means = means_of(step, &c);
         if (means & DARUMA_TOOL_COMPACTS) {
             v = see_compaction(s);
-        } else if (is_pause(means)) {
+        } else if (is_pause(means, &c)) {
             v = (daruma_verdict){.step = s->steps, .period = 1};
         } else if (means & WORDS_SPEAKS) {
             v = see_words(s, step->result.n > step->args.n ? step->result : step->args);

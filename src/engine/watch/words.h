@@ -18,6 +18,7 @@ enum words_call {
     WORDS_HISTORY = 1 << 18,
     WORDS_STILL = 1 << 19,   /* what it asks after does not go on by itself */
     WORDS_CHANGES = 1 << 20, /* a command that may change something, or nothing is known of it */
+    WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
 };
 
 /* What the words of a result say. */
@@ -32,6 +33,10 @@ enum words_result {
     WORDS_UNCLEAR = 1 << 7,  /* whether it took effect is unknown */
     WORDS_SHORT = 1 << 8,    /* a word or a number */
     WORDS_OVERFLOW = 1 << 9, /* does not fit a model's window */
+    WORDS_HEARD = 1 << 10,   /* it was looked at: always there */
+    WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
+    WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
+    WORDS_FEW = 1 << 13,     /* at most six words */
 };
 
 /* Bits of daruma_trait and words_call. */

@@ -13,6 +13,7 @@
 #define W_REFUSED  WORDS_REFUSED
 #define W_UNCLEAR  WORDS_UNCLEAR
 #define W_OVERFLOW WORDS_OVERFLOW
+#define W_LIMITED  WORDS_LIMITED
 #define N_NONCE    NAME_NONCE
 #define N_TIME     NAME_TIME
 #define N_REASON   NAME_REASON
@@ -33,34 +34,37 @@
 // clang-format off
 /* One to three words; the longest row that begins at a word counts; sorted. */
 static const words_row result_rows[] = {
-    {"0", W_EMPTY}, {"0 items", W_EMPTY}, {"0 matches", W_EMPTY}, {"0 results", W_EMPTY}, {"0 rows", W_EMPTY},
-    {"000", W_RETRY}, {"200", W_ACK}, {"201", W_ACK}, {"204", W_ACK}, {"400", W_REFUSED}, {"401", W_REFUSED},
-    {"403", W_REFUSED}, {"404", W_ABSENT}, {"405", W_REFUSED}, {"410", W_ABSENT}, {"422", W_REFUSED},
-    {"425", W_RETRY}, {"429", W_RETRY}, {"502", W_RETRY}, {"503", W_RETRY}, {"504", W_RETRY}, {"abandoned", W_OVER},
-    {"aborted", W_OVER}, {"absent", W_ABSENT}, {"accepted", W_ALIVE | W_ACK}, {"access denied", W_REFUSED},
-    {"ack", W_ACK}, {"acknowledged", W_ACK}, {"activating", W_ALIVE}, {"active", W_ALIVE}, {"added", W_ACK},
-    {"advanced", W_ACK}, {"allocating", W_ALIVE}, {"already exists", W_REFUSED}, {"ambiguous", W_REFUSED},
-    {"analyzing", W_ALIVE}, {"appended", W_ACK}, {"applied", W_ACK}, {"approved", W_ACK},
-    {"archived", W_OVER | W_ACK}, {"assertion failed", W_REFUSED}, {"assertionerror", W_REFUSED}, {"assigned", W_ACK},
-    {"attributeerror", W_REFUSED}, {"authentication failed", W_REFUSED}, {"awaiting", W_ALIVE},
-    {"backing off", W_RETRY}, {"backoff", W_ALIVE}, {"bad", W_REFUSED}, {"bad gateway", W_RETRY},
-    {"bad request", W_REFUSED}, {"baking", W_ALIVE}, {"banned", W_REFUSED}, {"billing", W_REFUSED},
-    {"blocked", W_REFUSED}, {"boarding", W_ALIVE}, {"booked", W_ACK}, {"booting", W_ALIVE},
+    {"0 changes", W_EMPTY}, {"0 documents", W_EMPTY}, {"0 entries", W_EMPTY}, {"0 errors", W_EMPTY},
+    {"0 events", W_EMPTY}, {"0 files", W_EMPTY}, {"0 found", W_EMPTY}, {"0 hits", W_EMPTY}, {"0 issues", W_EMPTY},
+    {"0 items", W_EMPTY}, {"0 matches", W_EMPTY}, {"0 messages", W_EMPTY}, {"0 new", W_EMPTY}, {"0 open", W_EMPTY},
+    {"0 orders", W_EMPTY}, {"0 records", W_EMPTY}, {"0 results", W_EMPTY}, {"0 rows", W_EMPTY}, {"0 tasks", W_EMPTY},
+    {"0 unread", W_EMPTY}, {"0 users", W_EMPTY}, {"000", W_RETRY}, {"200", W_ACK}, {"201", W_ACK}, {"204", W_ACK},
+    {"400", W_REFUSED}, {"401", W_REFUSED}, {"403", W_REFUSED}, {"404", W_ABSENT}, {"405", W_REFUSED},
+    {"410", W_ABSENT}, {"422", W_REFUSED}, {"425", W_RETRY | W_LIMITED}, {"429", W_RETRY | W_LIMITED},
+    {"502", W_RETRY}, {"503", W_RETRY}, {"504", W_RETRY}, {"abandoned", W_OVER}, {"aborted", W_OVER},
+    {"absent", W_ABSENT}, {"accepted", W_ALIVE | W_ACK}, {"access denied", W_REFUSED}, {"ack", W_ACK},
+    {"acknowledged", W_ACK}, {"activated", W_ACK}, {"activating", W_ALIVE}, {"active", W_ALIVE}, {"added", W_ACK},
+    {"advanced", W_ACK}, {"ahead", W_ALIVE}, {"allocating", W_ALIVE}, {"analyzing", W_ALIVE}, {"appended", W_ACK},
+    {"applied", W_ACK}, {"approved", W_ACK}, {"archived", W_OVER | W_ACK}, {"assertion failed", W_REFUSED},
+    {"assertionerror", W_REFUSED}, {"assigned", W_ACK}, {"attributeerror", W_REFUSED},
+    {"authentication failed", W_REFUSED}, {"awaiting", W_ALIVE}, {"backing off", W_RETRY}, {"backoff", W_ALIVE},
+    {"bad gateway", W_RETRY}, {"bad request", W_REFUSED}, {"baking", W_ALIVE}, {"being", W_ALIVE},
+    {"billing", W_REFUSED}, {"boarding", W_ALIVE}, {"booked", W_ACK}, {"booting", W_ALIVE},
     {"broken pipe", W_UNCLEAR | W_RETRY}, {"buffering", W_ALIVE}, {"building", W_ALIVE}, {"busy", W_ALIVE},
     {"calibrating", W_ALIVE}, {"can't find", W_ABSENT}, {"canceled", W_OVER | W_ACK}, {"cancelled", W_OVER | W_ACK},
-    {"cannot", W_REFUSED}, {"cannot be found", W_ABSENT}, {"cannot find", W_ABSENT}, {"capacity", W_RETRY},
-    {"changed", W_ACK}, {"charged", W_ACK}, {"charging", W_ALIVE}, {"clean", W_ACK}, {"cleared", W_ACK},
-    {"clicked", W_ACK}, {"closed", W_OVER | W_ACK}, {"cold start", W_RETRY}, {"collecting", W_ALIVE},
-    {"committed", W_ACK}, {"compiling", W_ALIVE}, {"complete", W_OVER | W_ACK}, {"completed", W_OVER | W_ACK},
-    {"confirmed", W_ACK}, {"confirming", W_ALIVE}, {"conflict", W_REFUSED}, {"connect failed", W_RETRY},
-    {"connecting", W_ALIVE}, {"connection closed", W_RETRY | W_UNCLEAR}, {"connection lost", W_UNCLEAR | W_RETRY},
+    {"cannot be found", W_ABSENT}, {"cannot find", W_ABSENT}, {"capacity", W_RETRY | W_LIMITED}, {"changed", W_ACK},
+    {"charged", W_ACK}, {"charging", W_ALIVE}, {"clean", W_ACK}, {"cleared", W_ACK}, {"clicked", W_ACK},
+    {"closed", W_OVER | W_ACK}, {"cold start", W_RETRY}, {"collecting", W_ALIVE}, {"committed", W_ACK},
+    {"compiling", W_ALIVE}, {"complete", W_OVER | W_ACK}, {"completed", W_OVER | W_ACK}, {"confirmed", W_ACK},
+    {"confirming", W_ALIVE}, {"connect failed", W_RETRY}, {"connecting", W_ALIVE},
+    {"connection closed", W_RETRY | W_UNCLEAR}, {"connection lost", W_UNCLEAR | W_RETRY},
     {"connection refused", W_RETRY}, {"connection reset", W_RETRY | W_UNCLEAR}, {"containercreating", W_ALIVE},
     {"contention", W_RETRY}, {"context length", W_OVERFLOW}, {"context limit", W_OVERFLOW},
     {"context overflow", W_OVERFLOW}, {"context window", W_OVERFLOW}, {"context_length_exceeded", W_OVERFLOW},
     {"converging", W_ALIVE}, {"cooking", W_ALIVE}, {"cooling", W_ALIVE}, {"copied", W_ACK}, {"copying", W_ALIVE},
     {"could not connect", W_RETRY}, {"could not find", W_ABSENT | W_EMPTY}, {"could not resolve", W_ABSENT},
     {"couldn't connect", W_RETRY}, {"couldn't find", W_ABSENT}, {"crashed", W_OVER}, {"crashloopbackoff", W_OVER},
-    {"created", W_ACK}, {"creating", W_ALIVE}, {"daily limit", W_REFUSED}, {"dead", W_OVER},
+    {"created", W_ACK}, {"creating", W_ALIVE}, {"daily limit", W_REFUSED}, {"deactivated", W_ACK}, {"dead", W_OVER},
     {"deadline exceeded", W_UNCLEAR | W_RETRY}, {"deadlock", W_RETRY}, {"declined", W_OVER}, {"delayed", W_ALIVE},
     {"deleted", W_OVER | W_ACK}, {"delivered", W_OVER | W_ACK}, {"denied", W_REFUSED}, {"deployed", W_ACK},
     {"deploying", W_ALIVE}, {"destroyed", W_OVER}, {"did not match", W_EMPTY}, {"disabled", W_REFUSED | W_ACK},
@@ -70,91 +74,95 @@ static const words_row result_rows[] = {
     {"econnreset", W_RETRY}, {"edited", W_ACK}, {"einval", W_REFUSED}, {"emailed", W_ACK}, {"empty", W_EMPTY},
     {"en route", W_ALIVE}, {"enabled", W_ACK}, {"encoding", W_ALIVE}, {"ended", W_OVER}, {"enoent", W_ABSENT},
     {"enqueued", W_ACK}, {"eperm", W_REFUSED}, {"error", W_OVER}, {"errored", W_OVER}, {"esrch", W_ABSENT},
-    {"eta", W_ALIVE}, {"etimedout", W_RETRY}, {"evaluating", W_ALIVE}, {"evicted", W_OVER}, {"exceeds", W_REFUSED},
-    {"exceeds the context", W_OVERFLOW}, {"executed", W_ACK}, {"executing", W_ALIVE}, {"exhausted", W_REFUSED},
-    {"exists", W_ACK}, {"exited", W_OVER}, {"expected", W_REFUSED}, {"expired", W_OVER}, {"extracting", W_ALIVE},
-    {"failed", W_OVER}, {"failed assertion", W_REFUSED}, {"failed to connect", W_RETRY},
+    {"estimated", W_ALIVE}, {"eta", W_ALIVE}, {"etimedout", W_RETRY}, {"evaluating", W_ALIVE}, {"evicted", W_OVER},
+    {"exceeds the context", W_OVERFLOW}, {"executed", W_ACK}, {"executing", W_ALIVE}, {"exists", W_ACK},
+    {"exited", W_OVER}, {"expected a", W_REFUSED}, {"expected an", W_REFUSED}, {"expired", W_OVER},
+    {"extracting", W_ALIVE}, {"failed", W_OVER}, {"failed assertion", W_REFUSED}, {"failed to connect", W_RETRY},
     {"failed to parse", W_REFUSED}, {"failure", W_OVER}, {"false", W_EMPTY}, {"fermenting", W_ALIVE}, {"fine", W_ACK},
-    {"finished", W_OVER | W_ACK}, {"fixed", W_ACK}, {"forbidden", W_REFUSED}, {"formatted", W_ACK},
-    {"found 0", W_EMPTY}, {"gateway timeout", W_RETRY}, {"generating", W_ALIVE}, {"gone", W_OVER}, {"good", W_ACK},
-    {"got it", W_ACK}, {"hang up", W_UNCLEAR}, {"has ended", W_OVER}, {"healing", W_ALIVE}, {"healthy", W_ACK},
-    {"heating", W_ALIVE}, {"hold on", W_ALIVE}, {"illegal", W_REFUSED}, {"importerror", W_REFUSED},
-    {"in progress", W_ALIVE}, {"in queue", W_ALIVE}, {"in review", W_ALIVE}, {"in transit", W_ALIVE},
-    {"in use", W_RETRY}, {"in_progress", W_ALIVE}, {"incomplete", W_ALIVE}, {"incorrect", W_REFUSED},
-    {"incubating", W_ALIVE}, {"indexed", W_ACK}, {"indexerror", W_REFUSED}, {"indexing", W_ALIVE},
-    {"initialising", W_ALIVE}, {"initializing", W_ALIVE}, {"inprogress", W_ALIVE}, {"input is too long", W_OVERFLOW},
-    {"inserted", W_ACK}, {"installing", W_ALIVE}, {"insufficient", W_REFUSED}, {"insufficient funds", W_REFUSED},
-    {"insufficient_quota", W_REFUSED}, {"invalid", W_REFUSED}, {"invalid_request", W_REFUSED}, {"invited", W_ACK},
-    {"is empty", W_ALIVE}, {"is locked", W_RETRY}, {"is not", W_REFUSED}, {"is starting", W_RETRY},
-    {"keyerror", W_REFUSED}, {"killed", W_OVER}, {"labeled", W_ACK}, {"labelled", W_ACK}, {"launching", W_ALIVE},
-    {"loading", W_ALIVE}, {"loading model", W_RETRY}, {"locked", W_RETRY}, {"logged", W_ACK},
-    {"login failed", W_REFUSED}, {"lost", W_OVER}, {"lost connection", W_UNCLEAR}, {"malformed", W_REFUSED},
-    {"marked", W_ACK}, {"maximum context", W_OVERFLOW}, {"may have", W_UNCLEAR}, {"merged", W_ACK},
-    {"migrating", W_ALIVE}, {"mismatch", W_REFUSED}, {"missing", W_ABSENT}, {"modulenotfounderror", W_REFUSED},
-    {"monthly limit", W_REFUSED}, {"moved", W_ACK}, {"moving", W_ACK}, {"must be", W_REFUSED},
-    {"nameerror", W_REFUSED}, {"nan", W_EMPTY}, {"neither", W_EMPTY}, {"network is unreachable", W_RETRY},
-    {"never", W_EMPTY}, {"nil", W_EMPTY}, {"no", W_EMPTY}, {"no change", W_ALIVE}, {"no changes", W_ALIVE},
-    {"no data", W_EMPTY}, {"no entries", W_EMPTY}, {"no event", W_ALIVE}, {"no events", W_ALIVE},
-    {"no hits", W_EMPTY}, {"no items", W_EMPTY}, {"no longer", W_OVER}, {"no longer exists", W_ABSENT},
-    {"no match", W_EMPTY}, {"no matches", W_EMPTY}, {"no matching", W_ABSENT}, {"no message", W_ALIVE},
-    {"no messages", W_ALIVE}, {"no new", W_ALIVE}, {"no output", W_ALIVE}, {"no permission", W_REFUSED},
-    {"no process", W_ABSENT}, {"no records", W_EMPTY}, {"no response", W_UNCLEAR}, {"no response yet", W_ALIVE},
-    {"no results", W_EMPTY}, {"no results for", W_ABSENT}, {"no route", W_RETRY}, {"no rows", W_EMPTY},
-    {"no rule", W_REFUSED}, {"no session", W_ABSENT}, {"no such", W_ABSENT}, {"no update", W_ALIVE},
-    {"no updates", W_ALIVE}, {"nobody", W_EMPTY}, {"none", W_EMPTY}, {"nonexistent", W_ABSENT}, {"not a", W_REFUSED},
-    {"not a valid", W_REFUSED}, {"not allowed", W_REFUSED}, {"not authorized", W_REFUSED}, {"not available", W_EMPTY},
-    {"not available yet", W_RETRY}, {"not complete", W_ALIVE}, {"not completed", W_ALIVE}, {"not defined", W_ABSENT},
-    {"not done", W_ALIVE}, {"not enough", W_REFUSED}, {"not exist", W_ABSENT}, {"not exists", W_ABSENT},
+    {"finished", W_OVER | W_ACK}, {"fixed", W_ACK}, {"focused", W_ACK}, {"forbidden", W_REFUSED},
+    {"formatted", W_ACK}, {"found 0", W_EMPTY}, {"gateway timeout", W_RETRY}, {"generating", W_ALIVE},
+    {"gone", W_OVER}, {"good", W_ACK}, {"got it", W_ACK}, {"hang up", W_UNCLEAR}, {"has ended", W_OVER},
+    {"healing", W_ALIVE}, {"healthy", W_ACK}, {"heating", W_ALIVE}, {"hit", W_ACK}, {"hold on", W_ALIVE},
+    {"illegal", W_REFUSED}, {"importerror", W_REFUSED}, {"in progress", W_ALIVE}, {"in queue", W_ALIVE},
+    {"in review", W_ALIVE}, {"in transit", W_ALIVE}, {"in use", W_RETRY}, {"in_progress", W_ALIVE},
+    {"incomplete", W_ALIVE}, {"incubating", W_ALIVE}, {"indexed", W_ACK}, {"indexerror", W_REFUSED},
+    {"indexing", W_ALIVE}, {"initialising", W_ALIVE}, {"initializing", W_ALIVE}, {"inprogress", W_ALIVE},
+    {"input is too long", W_OVERFLOW}, {"inserted", W_ACK}, {"installing", W_ALIVE}, {"insufficient", W_REFUSED},
+    {"insufficient funds", W_REFUSED}, {"insufficient_quota", W_REFUSED}, {"invalid", W_REFUSED},
+    {"invalid_request", W_REFUSED}, {"invited", W_ACK}, {"is empty", W_ALIVE}, {"is locked", W_RETRY},
+    {"is starting", W_RETRY}, {"keyerror", W_REFUSED}, {"killed", W_OVER}, {"labeled", W_ACK}, {"labelled", W_ACK},
+    {"launching", W_ALIVE}, {"left", W_ALIVE}, {"loading", W_ALIVE}, {"loading model", W_RETRY}, {"locked", W_RETRY},
+    {"logged", W_ACK}, {"login failed", W_REFUSED}, {"lost", W_OVER}, {"lost connection", W_UNCLEAR},
+    {"malformed", W_REFUSED}, {"marked", W_ACK}, {"maximum context", W_OVERFLOW}, {"may have", W_UNCLEAR},
+    {"merged", W_ACK}, {"migrating", W_ALIVE}, {"minutes left", W_ALIVE}, {"missing", W_ABSENT},
+    {"modulenotfounderror", W_REFUSED}, {"monthly limit", W_REFUSED}, {"moved", W_ACK}, {"moving", W_ACK},
+    {"muted", W_ACK}, {"nameerror", W_REFUSED}, {"nan", W_EMPTY}, {"neither", W_EMPTY},
+    {"network is unreachable", W_RETRY}, {"never", W_EMPTY}, {"nil", W_EMPTY}, {"no", W_EMPTY},
+    {"no change", W_ALIVE}, {"no changes", W_ALIVE}, {"no data", W_EMPTY}, {"no entries", W_EMPTY},
+    {"no event", W_ALIVE}, {"no events", W_ALIVE}, {"no hits", W_EMPTY}, {"no items", W_EMPTY}, {"no longer", W_OVER},
+    {"no longer exists", W_ABSENT}, {"no match", W_EMPTY}, {"no matches", W_EMPTY}, {"no matching", W_ABSENT},
+    {"no message", W_ALIVE}, {"no messages", W_ALIVE}, {"no new", W_ALIVE}, {"no output", W_ALIVE},
+    {"no permission", W_REFUSED}, {"no process", W_ABSENT}, {"no records", W_EMPTY}, {"no response", W_UNCLEAR},
+    {"no response yet", W_ALIVE}, {"no results", W_EMPTY}, {"no results for", W_ABSENT}, {"no route", W_RETRY},
+    {"no rows", W_EMPTY}, {"no rule", W_REFUSED}, {"no session", W_ABSENT}, {"no such", W_ABSENT},
+    {"no update", W_ALIVE}, {"no updates", W_ALIVE}, {"nobody", W_EMPTY}, {"none", W_EMPTY},
+    {"nonexistent", W_ABSENT}, {"not a valid", W_REFUSED}, {"not allowed", W_REFUSED}, {"not authorized", W_REFUSED},
+    {"not available", W_EMPTY}, {"not available yet", W_RETRY}, {"not complete", W_ALIVE}, {"not completed", W_ALIVE},
+    {"not defined", W_ABSENT}, {"not done", W_ALIVE}, {"not exist", W_ABSENT}, {"not exists", W_ABSENT},
     {"not finished", W_ALIVE}, {"not found", W_ABSENT | W_EMPTY}, {"not installed", W_ABSENT},
     {"not logged in", W_REFUSED}, {"not permitted", W_REFUSED}, {"not ready", W_RETRY}, {"not registered", W_ABSENT},
     {"not responding", W_RETRY}, {"not running", W_ABSENT}, {"not supported", W_REFUSED}, {"not yet", W_ALIVE},
     {"not_found", W_ABSENT}, {"noted", W_ACK}, {"notfound", W_ABSENT}, {"nothing", W_EMPTY},
     {"nothing found", W_EMPTY}, {"nothing new", W_ALIVE}, {"notified", W_ACK}, {"nowhere", W_EMPTY},
     {"null", W_EMPTY}, {"nxdomain", W_ABSENT}, {"ok", W_ACK}, {"okay", W_ACK}, {"on hold", W_ALIVE},
-    {"ongoing", W_ALIVE}, {"oomkilled", W_OVER}, {"opened", W_ACK}, {"out for", W_ALIVE}, {"out of range", W_REFUSED},
-    {"outcome unknown", W_UNCLEAR}, {"overloaded", W_RETRY}, {"paid", W_ACK}, {"parse", W_REFUSED},
-    {"parse error", W_REFUSED}, {"partial", W_ALIVE}, {"pass", W_ACK}, {"passed", W_ACK}, {"patched", W_ACK},
-    {"pending", W_ALIVE}, {"permission denied", W_REFUSED}, {"plan limit", W_REFUSED}, {"please wait", W_ALIVE},
-    {"polling", W_ALIVE}, {"posted", W_ACK}, {"preparing", W_ALIVE}, {"pressed", W_ACK}, {"printed", W_ACK},
-    {"printing", W_ALIVE}, {"processing", W_ALIVE}, {"prohibited", W_REFUSED}, {"prompt is too long", W_OVERFLOW},
-    {"propagating", W_ALIVE}, {"provisioning", W_ALIVE}, {"published", W_ACK}, {"pushed", W_ACK},
-    {"queued", W_ALIVE | W_ACK}, {"quota", W_REFUSED}, {"rate limit", W_RETRY}, {"rate limited", W_RETRY},
-    {"rate-limited", W_RETRY}, {"rate_limit", W_RETRY}, {"rate_limit_exceeded", W_RETRY}, {"ratelimit", W_RETRY},
-    {"ratelimited", W_RETRY}, {"read-only", W_REFUSED}, {"readonly", W_REFUSED}, {"ready", W_ACK},
+    {"on its way", W_ALIVE}, {"ongoing", W_ALIVE}, {"oomkilled", W_OVER}, {"opened", W_ACK}, {"out for", W_ALIVE},
+    {"out of range", W_REFUSED}, {"outcome unknown", W_UNCLEAR}, {"overloaded", W_RETRY | W_LIMITED}, {"paid", W_ACK},
+    {"parse", W_REFUSED}, {"parse error", W_REFUSED}, {"partial", W_ALIVE}, {"pass", W_ACK}, {"passed", W_ACK},
+    {"patched", W_ACK}, {"paused", W_ACK}, {"pending", W_ALIVE}, {"percent", W_ALIVE},
+    {"permission denied", W_REFUSED}, {"plan limit", W_REFUSED}, {"played", W_ACK}, {"please wait", W_ALIVE},
+    {"polling", W_ALIVE}, {"popped", W_ACK}, {"position", W_ALIVE}, {"posted", W_ACK}, {"preparing", W_ALIVE},
+    {"pressed", W_ACK}, {"printed", W_ACK}, {"printing", W_ALIVE}, {"processing", W_ALIVE}, {"prohibited", W_REFUSED},
+    {"prompt is too long", W_OVERFLOW}, {"propagating", W_ALIVE}, {"provisioning", W_ALIVE}, {"published", W_ACK},
+    {"pushed", W_ACK}, {"queued", W_ALIVE | W_ACK}, {"quota", W_REFUSED}, {"rate limit", W_RETRY | W_LIMITED},
+    {"rate limited", W_RETRY | W_LIMITED}, {"rate-limited", W_RETRY | W_LIMITED}, {"rate_limit", W_RETRY | W_LIMITED},
+    {"rate_limit_exceeded", W_RETRY | W_LIMITED}, {"ratelimit", W_RETRY | W_LIMITED},
+    {"ratelimited", W_RETRY | W_LIMITED}, {"read-only", W_REFUSED}, {"readonly", W_REFUSED}, {"ready", W_ACK},
     {"rebooting", W_ALIVE}, {"received", W_ACK}, {"received by", W_ALIVE}, {"recorded", W_ACK},
-    {"recovering", W_ALIVE}, {"refreshed", W_ACK}, {"refunded", W_OVER}, {"refused by", W_REFUSED},
+    {"recovering", W_ALIVE}, {"redone", W_ACK}, {"refreshed", W_ACK}, {"refunded", W_OVER}, {"refused by", W_REFUSED},
     {"registered", W_ACK}, {"rejected", W_OVER}, {"remaining", W_ALIVE}, {"removed", W_ACK}, {"renamed", W_ACK},
-    {"rendering", W_ALIVE}, {"replaced", W_ACK}, {"replicating", W_ALIVE}, {"replied", W_ACK},
-    {"required", W_REFUSED}, {"reset", W_ACK}, {"resource busy", W_RETRY}, {"response lost", W_UNCLEAR},
-    {"restarting", W_ALIVE}, {"restored", W_ACK}, {"retry", W_RETRY}, {"retry after", W_RETRY}, {"retrying", W_RETRY},
-    {"returned 0", W_EMPTY}, {"revoked", W_OVER}, {"ringing", W_ALIVE}, {"roger", W_ACK}, {"rolling", W_ALIVE},
+    {"rendering", W_ALIVE}, {"replaced", W_ACK}, {"replicating", W_ALIVE}, {"replied", W_ACK}, {"reset", W_ACK},
+    {"resource busy", W_RETRY}, {"response lost", W_UNCLEAR}, {"restarting", W_ALIVE}, {"restored", W_ACK},
+    {"resumed", W_ACK}, {"retry", W_RETRY}, {"retry after", W_RETRY}, {"retrying", W_RETRY}, {"returned 0", W_EMPTY},
+    {"revoked", W_OVER}, {"ringing", W_ALIVE}, {"roger", W_ACK}, {"rolling", W_ALIVE}, {"rotated", W_ACK},
     {"running", W_ALIVE}, {"saved", W_ACK}, {"saved to", W_ACK}, {"scanning", W_ALIVE},
-    {"scheduled", W_ALIVE | W_ACK}, {"scrolled", W_ACK}, {"sent", W_ACK}, {"sequencing", W_ALIVE},
-    {"serialization failure", W_RETRY}, {"service unavailable", W_RETRY}, {"set", W_ACK}, {"settled", W_OVER},
-    {"settling", W_ALIVE}, {"shipped", W_ALIVE}, {"slow down", W_RETRY}, {"socket hang", W_UNCLEAR | W_RETRY},
+    {"scheduled", W_ALIVE | W_ACK}, {"scrolled", W_ACK}, {"selected", W_ACK}, {"sent", W_ACK},
+    {"sequencing", W_ALIVE}, {"serialization failure", W_RETRY}, {"service unavailable", W_RETRY}, {"set", W_ACK},
+    {"settled", W_OVER}, {"settling", W_ALIVE}, {"shipped", W_ALIVE}, {"slept", W_ACK},
+    {"slow down", W_RETRY | W_LIMITED}, {"socket hang", W_UNCLEAR | W_RETRY}, {"soon", W_ALIVE},
     {"spinning up", W_ALIVE}, {"started", W_ALIVE | W_ACK}, {"starting", W_ALIVE}, {"starting up", W_RETRY},
-    {"still", W_ALIVE}, {"still starting", W_RETRY}, {"stopped", W_OVER | W_ACK}, {"stored", W_ACK},
-    {"submitted", W_ALIVE | W_ACK}, {"subscribed", W_ACK}, {"succeeded", W_OVER | W_ACK}, {"success", W_OVER | W_ACK},
-    {"successful", W_OVER | W_ACK}, {"successfully", W_ACK}, {"swiped", W_ACK}, {"synced", W_ACK},
-    {"syncing", W_ALIVE}, {"syntax error", W_REFUSED}, {"syntaxerror", W_REFUSED}, {"tagged", W_ACK},
-    {"tapped", W_ACK}, {"temporarily", W_RETRY}, {"terminal", W_OVER}, {"terminated", W_OVER}, {"thanks", W_ACK},
-    {"throttled", W_RETRY}, {"throttling", W_RETRY}, {"time out", W_UNCLEAR}, {"timed out", W_UNCLEAR | W_RETRY},
+    {"stepped", W_ACK}, {"still", W_ALIVE}, {"still starting", W_RETRY}, {"stopped", W_OVER | W_ACK},
+    {"stored", W_ACK}, {"submitted", W_ALIVE | W_ACK}, {"subscribed", W_ACK}, {"succeeded", W_OVER | W_ACK},
+    {"success", W_OVER | W_ACK}, {"successful", W_OVER | W_ACK}, {"successfully", W_ACK}, {"swiped", W_ACK},
+    {"switched", W_ACK}, {"synced", W_ACK}, {"syncing", W_ALIVE}, {"syntax error", W_REFUSED},
+    {"syntaxerror", W_REFUSED}, {"tagged", W_ACK}, {"tapped", W_ACK}, {"temporarily", W_RETRY}, {"terminal", W_OVER},
+    {"terminated", W_OVER}, {"thanks", W_ACK}, {"throttled", W_RETRY | W_LIMITED},
+    {"throttling", W_RETRY | W_LIMITED}, {"time out", W_UNCLEAR}, {"timed out", W_UNCLEAR | W_RETRY},
     {"timeout", W_UNCLEAR | W_RETRY}, {"toggled", W_ACK}, {"token limit", W_OVERFLOW}, {"too large", W_REFUSED},
-    {"too long", W_REFUSED}, {"too many requests", W_RETRY}, {"too many tokens", W_OVERFLOW},
+    {"too long", W_REFUSED}, {"too many requests", W_RETRY | W_LIMITED}, {"too many tokens", W_OVERFLOW},
     {"traceback", W_REFUSED}, {"training", W_ALIVE}, {"transcoding", W_ALIVE}, {"transferred", W_ACK},
-    {"transferring", W_ALIVE}, {"true", W_ACK}, {"try again", W_RETRY}, {"typed", W_ACK}, {"typeerror", W_REFUSED},
-    {"typing", W_ALIVE}, {"unable to find", W_ABSENT | W_EMPTY}, {"unauthenticated", W_REFUSED},
-    {"unauthorised", W_REFUSED}, {"unauthorized", W_REFUSED}, {"unavailable", W_RETRY}, {"unchanged", W_ALIVE},
-    {"unconfirmed", W_ALIVE}, {"undefined", W_ABSENT | W_EMPTY}, {"under review", W_ALIVE}, {"understood", W_ACK},
-    {"unexpected", W_REFUSED}, {"unknown", W_ABSENT}, {"unknown flag", W_REFUSED}, {"unknown option", W_REFUSED},
-    {"unknown outcome", W_UNCLEAR}, {"unprocessable", W_REFUSED}, {"unreachable", W_RETRY},
-    {"unrecognized", W_ABSENT}, {"unrecognized option", W_REFUSED}, {"unresolved", W_REFUSED},
-    {"unsupported", W_REFUSED}, {"up to date", W_ACK}, {"up-to-date", W_ACK}, {"updated", W_ACK},
-    {"updating", W_ALIVE}, {"uploaded", W_ACK}, {"uploading", W_ALIVE}, {"valid", W_ACK}, {"validation", W_REFUSED},
-    {"valueerror", W_REFUSED}, {"verifying", W_ALIVE}, {"voided", W_OVER}, {"waiting", W_ALIVE}, {"warming", W_ALIVE},
-    {"warming up", W_RETRY}, {"withdrawn", W_OVER}, {"without", W_EMPTY}, {"working", W_ALIVE}, {"written", W_ACK},
-    {"wrong", W_REFUSED}, {"wrote", W_ACK}, {"yes", W_ACK}, {"yet", W_ALIVE}, {"zero", W_EMPTY},
-    {"zero results", W_EMPTY},
+    {"transferring", W_ALIVE}, {"true", W_ACK}, {"try again", W_RETRY}, {"turned", W_ACK}, {"typed", W_ACK},
+    {"typeerror", W_REFUSED}, {"typing", W_ALIVE}, {"unable to find", W_ABSENT | W_EMPTY},
+    {"unauthenticated", W_REFUSED}, {"unauthorised", W_REFUSED}, {"unauthorized", W_REFUSED},
+    {"unavailable", W_RETRY}, {"unchanged", W_ALIVE}, {"unconfirmed", W_ALIVE}, {"undefined", W_ABSENT | W_EMPTY},
+    {"under review", W_ALIVE}, {"understood", W_ACK}, {"undone", W_ACK}, {"unexpected", W_REFUSED},
+    {"unknown", W_ABSENT}, {"unknown flag", W_REFUSED}, {"unknown option", W_REFUSED}, {"unknown outcome", W_UNCLEAR},
+    {"unprocessable", W_REFUSED}, {"unreachable", W_RETRY}, {"unrecognized", W_ABSENT},
+    {"unrecognized option", W_REFUSED}, {"unresolved", W_REFUSED}, {"unsupported", W_REFUSED}, {"up to date", W_ACK},
+    {"up-to-date", W_ACK}, {"updated", W_ACK}, {"updating", W_ALIVE}, {"uploaded", W_ACK}, {"uploading", W_ALIVE},
+    {"valid", W_ACK}, {"valueerror", W_REFUSED}, {"verifying", W_ALIVE}, {"voided", W_OVER}, {"waited", W_ACK},
+    {"waiting", W_ALIVE}, {"warming", W_ALIVE}, {"warming up", W_RETRY}, {"withdrawn", W_OVER}, {"without", W_EMPTY},
+    {"working", W_ALIVE}, {"written", W_ACK}, {"wrote", W_ACK}, {"yes", W_ACK}, {"yet", W_ALIVE}, {"zero", W_EMPTY},
+    {"zero results", W_EMPTY}, {"zoomed", W_ACK},
 };
 
 /* Names, without '_' and '-'; sorted. */
@@ -162,11 +170,11 @@ static const words_row name_rows[] = {
     {"_", N_TIME}, {"accessed", N_WHEN}, {"act", N_ACTION}, {"action", N_ACTION},
     {"actiontype", N_ACTION}, {"after", N_UNIT | N_SINCE}, {"age", N_VOLATILE}, {"asked", N_WHEN},
     {"asof", N_WHEN}, {"attempt", N_NONCE}, {"attemptid", N_NONCE | N_VOLATILE}, {"bash", N_COMMAND},
-    {"batch", N_PAGE}, {"before", N_SINCE}, {"begin", N_PAGE}, {"block", N_WAIT}, {"blocking", N_WAIT},
-    {"blockuntil", N_WAIT}, {"bytes", N_PAGE}, {"cacheage", N_VOLATILE}, {"cachebust", N_NONCE},
+    {"before", N_SINCE}, {"begin", N_PAGE}, {"block", N_WAIT}, {"blocking", N_WAIT},
+    {"blockuntil", N_WAIT}, {"cacheage", N_VOLATILE}, {"cachebust", N_NONCE},
     {"cachebuster", N_NONCE}, {"cachekey", N_NONCE}, {"calledat", N_TIME},
     {"callid", N_NONCE | N_VOLATILE}, {"captured", N_WHEN}, {"capturedat", N_VOLATILE},
-    {"cb", N_NONCE}, {"checked", N_WHEN}, {"checkedat", N_VOLATILE}, {"chunk", N_PAGE},
+    {"cb", N_NONCE}, {"checked", N_WHEN}, {"checkedat", N_VOLATILE},
     {"cli", N_COMMAND}, {"clientrequestid", N_NONCE}, {"clienttime", N_TIME}, {"clienttoken", N_NONCE},
     {"cmd", N_COMMAND | N_SPACED}, {"cmdname", N_ACTION}, {"code", N_COMMAND},
     {"command", N_COMMAND | N_SPACED}, {"commandline", N_COMMAND | N_SPACED}, {"commands", N_COMMAND},
@@ -175,8 +183,8 @@ static const words_row name_rows[] = {
     {"cputime", N_VOLATILE}, {"crawled", N_WHEN}, {"currenttime", N_TIME | N_VOLATILE},
     {"cursor", N_PAGE}, {"cwd", N_SPACED}, {"date", N_TIME | N_VOLATILE | N_WHEN},
     {"datetime", N_TIME | N_VOLATILE}, {"deadline", N_LIMIT}, {"dedupid", N_NONCE}, {"delay", N_WAIT},
-    {"delayms", N_WAIT}, {"delayseconds", N_WAIT}, {"depth", N_PAGE}, {"description", N_TITLE},
-    {"dir", N_SPACED}, {"directory", N_SPACED}, {"distance", N_PAGE}, {"done", N_UNIT},
+    {"delayms", N_WAIT}, {"delayseconds", N_WAIT}, {"description", N_TITLE},
+    {"dir", N_SPACED}, {"directory", N_SPACED}, {"done", N_UNIT},
     {"duration", N_LIMIT | N_VOLATILE | N_UNIT}, {"durationms", N_VOLATILE},
     {"durationns", N_VOLATILE}, {"durations", N_VOLATILE}, {"durationsec", N_VOLATILE},
     {"durationseconds", N_VOLATILE}, {"elapsed", N_VOLATILE | N_UNIT}, {"elapsedms", N_VOLATILE},
@@ -189,20 +197,20 @@ static const words_row name_rows[] = {
     {"file", N_SPACED}, {"filename", N_SPACED}, {"filepath", N_SPACED}, {"finished", N_UNIT},
     {"finishedat", N_VOLATILE}, {"first", N_PAGE}, {"from", N_PAGE | N_SINCE}, {"fromline", N_PAGE},
     {"function", N_ACTION}, {"generated", N_WHEN}, {"generatedat", N_VOLATILE},
-    {"goal", N_REASON | N_SPACED}, {"head", N_PAGE}, {"health", N_STATE}, {"height", N_PAGE},
+    {"goal", N_REASON | N_SPACED}, {"head", N_PAGE}, {"health", N_STATE},
     {"hold", N_WAIT}, {"holdms", N_WAIT}, {"idempotencykey", N_NONCE}, {"idempotencytoken", N_NONCE},
-    {"in", N_UNIT}, {"index", N_PAGE}, {"input", N_COMMAND}, {"intent", N_REASON},
+    {"in", N_UNIT}, {"input", N_COMMAND}, {"intent", N_REASON},
     {"intentname", N_ACTION}, {"internalmonologue", N_REASON}, {"interval", N_WAIT},
     {"intervalms", N_WAIT}, {"invocationid", N_NONCE | N_VOLATILE}, {"issuedat", N_TIME},
-    {"justification", N_REASON}, {"k", N_PAGE}, {"keyword", N_QUERY}, {"keywords", N_QUERY | N_SPACED},
+    {"justification", N_REASON}, {"keyword", N_QUERY}, {"keywords", N_QUERY | N_SPACED},
     {"label", N_TITLE}, {"last", N_PAGE}, {"lastchecked", N_SINCE}, {"lasted", N_UNIT},
-    {"lastseen", N_SINCE}, {"latency", N_VOLATILE}, {"latencyms", N_VOLATILE}, {"length", N_PAGE},
+    {"lastseen", N_SINCE}, {"latency", N_VOLATILE}, {"latencyms", N_VOLATILE},
     {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE},
     {"loadtime", N_VOLATILE}, {"loadtimems", N_VOLATILE}, {"logid", N_VOLATILE}, {"longpoll", N_WAIT},
     {"max", N_PAGE}, {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT},
     {"maxwaitms", N_WAIT}, {"message", N_SPACED}, {"messageid", N_NONCE | N_VOLATILE},
     {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT}, {"modifiedsince", N_SINCE},
-    {"ms", N_LIMIT | N_VOLATILE}, {"n", N_PAGE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
+    {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
     {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE | N_WHEN},
     {"numlines", N_PAGE}, {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION},
     {"operation", N_ACTION}, {"operationtype", N_ACTION}, {"outcome", N_STATE}, {"page", N_PAGE},
@@ -214,21 +222,21 @@ static const words_row name_rows[] = {
     {"prompt", N_SPACED}, {"purpose", N_REASON}, {"q", N_QUERY | N_SPACED}, {"queried", N_WHEN},
     {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SPACED}, {"queryid", N_VOLATILE},
     {"queryms", N_VOLATILE}, {"querytime", N_VOLATILE}, {"querytimems", N_VOLATILE},
-    {"question", N_QUERY | N_SPACED}, {"radius", N_PAGE}, {"ran", N_UNIT}, {"rand", N_NONCE},
+    {"question", N_QUERY | N_SPACED}, {"ran", N_UNIT}, {"rand", N_NONCE},
     {"random", N_NONCE}, {"randomid", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON},
     {"reason", N_REASON}, {"reasoning", N_REASON}, {"refreshed", N_WHEN}, {"regex", N_SPACED},
     {"rendered", N_WHEN}, {"renderedat", N_VOLATILE}, {"reqid", N_NONCE | N_VOLATILE},
     {"requested", N_WHEN}, {"requestedat", N_TIME}, {"requestid", N_NONCE | N_VOLATILE},
     {"requesttime", N_TIME | N_VOLATILE}, {"requestuuid", N_NONCE}, {"responsetime", N_VOLATILE},
     {"responsetimems", N_VOLATILE}, {"result", N_STATE}, {"retrieved", N_WHEN},
-    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"rnd", N_NONCE}, {"row", N_PAGE},
-    {"rows", N_PAGE}, {"runid", N_NONCE | N_VOLATILE}, {"runtime", N_VOLATILE | N_UNIT},
+    {"retrievedat", N_VOLATILE}, {"retrycount", N_NONCE}, {"rnd", N_NONCE},
+    {"runid", N_NONCE | N_VOLATILE}, {"runtime", N_VOLATILE | N_UNIT},
     {"runtimems", N_VOLATILE}, {"salt", N_NONCE}, {"script", N_COMMAND},
     {"search", N_QUERY | N_SPACED}, {"searchquery", N_QUERY}, {"searchterm", N_QUERY},
     {"searchterms", N_QUERY}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"sentat", N_TIME},
     {"served", N_WHEN}, {"servedat", N_VOLATILE}, {"servertime", N_VOLATILE},
     {"sessionuptime", N_VOLATILE}, {"shell", N_COMMAND | N_SPACED}, {"since", N_SINCE},
-    {"sincetime", N_SINCE}, {"sincets", N_SINCE}, {"size", N_PAGE}, {"skip", N_PAGE},
+    {"sincetime", N_SINCE}, {"sincets", N_SINCE}, {"skip", N_PAGE},
     {"sleep", N_WAIT}, {"sleepms", N_WAIT}, {"sleepseconds", N_WAIT}, {"snapshot", N_WHEN},
     {"source", N_COMMAND}, {"spanid", N_NONCE | N_VOLATILE}, {"sql", N_COMMAND | N_SPACED},
     {"stage", N_STATE}, {"start", N_PAGE}, {"started", N_VOLATILE}, {"startedat", N_VOLATILE},
@@ -241,14 +249,14 @@ static const words_row name_rows[] = {
     {"timeoutseconds", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE | N_WHEN},
     {"timetaken", N_VOLATILE}, {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE},
     {"took", N_VOLATILE | N_UNIT}, {"tookms", N_VOLATILE}, {"toolaction", N_REASON},
-    {"toolcallid", N_NONCE}, {"toolsummary", N_REASON}, {"top", N_PAGE}, {"topic", N_QUERY},
+    {"toolcallid", N_NONCE}, {"toolsummary", N_REASON}, {"topic", N_QUERY},
     {"traceid", N_NONCE | N_VOLATILE}, {"tryno", N_NONCE}, {"ts", N_TIME | N_VOLATILE},
     {"uniqueid", N_NONCE}, {"until", N_SINCE}, {"updated", N_WHEN}, {"updatedsince", N_SINCE},
     {"uptime", N_VOLATILE}, {"uptimems", N_VOLATILE}, {"uptimes", N_VOLATILE}, {"uri", N_SPACED},
     {"url", N_SPACED}, {"v", N_TIME}, {"ver", N_TIME}, {"verb", N_ACTION}, {"wait", N_WAIT},
     {"waitfor", N_WAIT}, {"waitforcompletion", N_WAIT}, {"waitms", N_WAIT}, {"waits", N_WAIT},
     {"waitseconds", N_WAIT}, {"waittime", N_WAIT}, {"waituntil", N_WAIT}, {"walltime", N_VOLATILE},
-    {"walltimems", N_VOLATILE}, {"why", N_REASON}, {"width", N_PAGE}, {"within", N_UNIT},
+    {"walltimems", N_VOLATILE}, {"why", N_REASON}, {"within", N_UNIT},
     {"xrequestid", N_NONCE | N_VOLATILE}, {"yield", N_WAIT}, {"yieldms", N_WAIT},
     {"yieldseconds", N_WAIT}, {"yieldtime", N_WAIT}, {"yieldtimems", N_WAIT},
 };
@@ -265,6 +273,7 @@ enum {
     EMPTY_WORDS_MAX = 18,
     STATE_WORDS_MAX = 40, /* a longer text is not about how one thing stands */
     SHORT_BYTES_MAX = 24,
+    FEW_WORDS_MAX = 6,
 };
 
 unsigned words_of_name(daruma_str name)
@@ -334,6 +343,33 @@ static bool is_doing(const text_words *w, size_t i)
     return i > 0 && (words_of_name(w->at[i - 1]) & NAME_STATE) && w->at[i].n > 4 && str_ends(w->at[i], S("ing"));
 }
 
+/* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
+static bool is_status(const text_words *w, size_t i)
+{
+    static const char *const before[] = {"http", "status", "code", "error", "statuscode", "returned", "got", NULL};
+    for (int k = 0; i > 2 && before[k]; k++)
+        if (str_ieq(w->at[i - 1], str_of(before[k])))
+            return true;
+    return i <= 2 || (w->at[i - 1].n == 1 && i > 2 && str_ieq(w->at[i - 2], S("1"))); /* HTTP/1.1 503 */
+}
+
+/* "status: running", "still running", "pending": not "the running shoes of ...". */
+static bool stands(const text_words *w, size_t i, daruma_str text)
+{
+    static const char *const before[] = {"is", "are", "still", "currently", "now", "not", "job", "task", NULL};
+    size_t words = 0;
+    for (size_t k = 0; k < w->n; k++)
+        words += !ch_digit(w->at[k].p[0]);
+    if (words <= 3 && text.p[0] != '{')
+        return true;
+    if (str_ieq(w->at[i], S("still")) || str_ieq(w->at[i], S("not")))
+        return w->n <= 8;
+    for (int k = 0; i && before[k]; k++)
+        if (str_ieq(w->at[i - 1], str_of(before[k])))
+            return true;
+    return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
+}
+
 /* JSON without a value that says anything: "[]", {"items":[],"total":0}. Or nothing at all. */
 static bool says_nothing(daruma_str text)
 {
@@ -370,17 +406,21 @@ static bool says_nothing(daruma_str text)
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
-    unsigned got = 0, head = 0;
+    unsigned got = WORDS_HEARD, head = 0;
     result = str_trim(result);
     if (says_nothing(result))
-        return WORDS_EMPTY | WORDS_SHORT;
+        return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
     split(str_sub(result, 0, HEAD_BYTES), &w);
     if (result.n > HEAD_BYTES)
         split(str_from(result, result.n - TAIL_BYTES), &w);
     for (size_t i = 0, used; i < w.n; i += used) {
         unsigned means = phrase_at(&w, i, &used);
+        if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
+            means &= WORDS_EMPTY;
         if (!means && is_doing(&w, i))
             means = WORDS_ALIVE;
+        if ((means & WORDS_ALIVE) && stands(&w, i, result))
+            means |= WORDS_STANDS;
         got |= means;
         if (i < EMPTY_AT_MAX)
             head |= means;
@@ -391,6 +431,8 @@ unsigned words_of_result(daruma_str result, bool failed)
         got &= ~(unsigned)WORDS_EMPTY;
     if (w.n > STATE_WORDS_MAX)
         got &= ~(unsigned)(WORDS_ALIVE | WORDS_OVER);
+    if (w.n <= FEW_WORDS_MAX)
+        got |= WORDS_FEW;
     if (w.n <= 1 || result.n <= SHORT_BYTES_MAX)
         got |= WORDS_SHORT;
     return got;
