@@ -35,6 +35,24 @@ every((name, d, w) => {
         },
       });
 
+  holds(`heal ${name}: rows that repeat each other go on at the words that were asked for, apology or not`, {
+    async run(pair) {
+      const rows = "Rows:\n" + Array.from({ length: 12 }, (_, i) => `| the same row again and again | 0 |\n${i === 8 ? "| another one | 1 |\n" : ""}`).join("") + "end";
+      const told = (b) => JSON.stringify(w.messages(b)).match(/ends with:\\n\\n(.*?)\\n\\nGo on exactly/)?.[1];
+      pair.own.answer = (q, res) => {
+        if (q.n === 1) return sse(res, w.opening(), w.piece(rows.slice(0, 40)), w.piece(rows.slice(40, 130))).end();
+        const b = body(q), anchor = told(b) && JSON.parse(`"${told(b)}"`), begun = ["assistant", "model"].includes(w.messages(b).at(-1).role);
+        if (!begun && !anchor) return w.refuse(res, "it is not said where to go on");
+        const at = begun ? rows.slice(0, 130).trimEnd().length : rows.slice(0, 130).lastIndexOf(anchor);
+        return sse(res, w.opening(), w.piece(begun ? "" : "I apologise. Here is the rest:\n\n"), w.piece(rows.slice(at, at + 9)), w.piece(rows.slice(at + 9)), w.closing()).end();
+      };
+      const r = await question(pair, d, { model: d.own, stream: true });
+      assert.equal(r.said, rows, r.text);
+      assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
+
   holds(`heal ${name}: what cannot be joined ends with an error, and what arrived is kept`, {
     async run(pair) {
       const prefilled = (q) => name === "anthropic" && body(q).messages.at(-1).role === "assistant";

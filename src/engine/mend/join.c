@@ -149,6 +149,8 @@ daruma_str mend_anchor(daruma_str so_far, size_t least)
         from--;
     daruma_str anchor = str_from(words, from);
     bool sure = anchor.n <= JOIN_ANCHOR_BYTES_MAX + 3 && has_word(anchor) && stands_once(words, anchor.n);
+    if (!sure && from && least < JOIN_ANCHOR_BYTES_MAX) /* with what stands before the rows that it is made of */
+        return mend_anchor(so_far, JOIN_ANCHOR_BYTES_MAX);
     return sure ? anchor : (daruma_str){0};
 }
 
