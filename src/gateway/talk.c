@@ -369,6 +369,7 @@ static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, siz
         calls |= d[i].kind == DELTA_CALL;
     if (calls && !t->holding && !t->lost && answer_checks_calls(x))
         begin_hold(x, before);
+    t->lost |= calls && !t->holding; /* a call that is out must not come again */
     if (t->holding) {
         for (size_t i = 0; i < n; i++)
             if (d[i].kind == DELTA_TEXT)
