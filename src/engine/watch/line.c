@@ -133,15 +133,19 @@ static bool is_noise(daruma_str line)
     return facts_exit_alone(line);
 }
 
-/* Does `word` (lower case) stand in the line as a word? */
-static bool says(daruma_str line, const char *word)
+/* Does one of the `words` (lower case) stand in the line as a word? One pass: a row is compared where a word begins. */
+static bool says(daruma_str line, const char *const *words, size_t n)
 {
-    size_t n = strlen(word), from = 0, at;
-    while ((at = str_ifind(str_from(line, from), str_of(word))) != STR_NONE) {
-        at += from;
-        if ((!at || !ch_word(line.p[at - 1])) && (at + n >= line.n || !ch_word(line.p[at + n])))
-            return true;
-        from = at + 1;
+    for (size_t i = 0; i < line.n; i++) {
+        if (!ch_alpha(line.p[i]) || (i && ch_word(line.p[i - 1])))
+            continue;
+        for (size_t k = 0; k < n; k++) {
+            if (ch_lower(line.p[i]) != words[k][0] || !str_istarts(str_from(line, i), str_of(words[k])))
+                continue;
+            size_t end = i + strlen(words[k]);
+            if (end >= line.n || !ch_word(line.p[end]))
+                return true;
+        }
     }
     return false;
 }
@@ -175,12 +179,12 @@ static enum marks marks_of(daruma_str line, bool indented)
             return rows[i].marks;
     if (facts_leading(line).n)
         return CLASS;
-    if (says(line, "error:") || has(line, ": error ") || has(line, ": fatal error:"))
+    static const char *const compiler[] = {"error:"};
+    if (!says(line, words, sizeof words / sizeof *words))
+        return PLAIN;
+    if (says(line, compiler, 1) || has(line, ": error ") || has(line, ": fatal error:"))
         return ERROR; /* of a compiler: "a.c:3:5: error: ..." */
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (says(line, words[i]))
-            return SAYS;
-    return PLAIN;
+    return SAYS;
 }
 
 daruma_str line_telling(daruma_str text)

@@ -341,16 +341,30 @@ static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const darum
     say_reason(t, name, &f.f);
 }
 
+/* Has nothing failed that a success could end or resolve? */
+static bool is_quiet(const daruma_tracker *t)
+{
+    uint64_t counted = t->total;
+    for (size_t i = 0; i < TRACKED_ROWS_MAX; i++)
+        counted |= t->rows[i].id | t->tools[i].id;
+    for (size_t i = 0; i < t->nkept; i++)
+        counted |= !t->kept[i].resolved;
+    return counted == 0;
+}
+
 bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, daruma_moment at,
                         daruma_arena *scratch)
 {
     daruma_str name = key.n ? key : step->tool;
     if (!name.n)
         return !t->stopped; /* words without a call: nobody that could fail */
+    t->steps = more(t->steps);
+    bool bad = daruma_step_failed(step);
+    if (!bad && is_quiet(t))
+        return !t->stopped; /* nearly always */
     uint64_t id = id_of(XXH3_64bits(name.p, name.n), 1);
     goal g = goal_of(step, scratch);
-    t->steps = more(t->steps);
-    if (daruma_step_failed(step)) {
+    if (bad) {
         failed(t, name, id, step, &g, at.wall, scratch);
     } else {
         count_success(t, id, &g);
