@@ -293,6 +293,24 @@ static void a_wrong_word_in_a_loop_says_what_was_meant(void **state)
     assert_true(str_starts(str_of(err.text), S("`(a` is no regular expression: ")));
 }
 
+static void the_example_is_read(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(room, sizeof room);
+    script_error err;
+    daruma_str yaml;
+    char why[256];
+    if (!sys_read_file("examples/chaos-loop.yaml", sizeof room / 2, &a, &yaml, why))
+        fail_msg("%s", why);
+    script *s = script_read(yaml, &err);
+    if (!s)
+        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+    assert_int_equal(s->nmodels, 4);
+    script_drop(s);
+    for (size_t n = 0; n < yaml.n; n++) /* and each part of it does no harm */
+        script_drop(script_read(str_sub(yaml, 0, n), &err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +322,7 @@ int main(void)
         cmocka_unit_test(who_goes_on_with_what_is_stored_is_told_too),
         cmocka_unit_test(google_gives_its_calls_ids_where_the_script_says_so),
         cmocka_unit_test(the_newest_requests_are_kept_byte_for_byte),
+        cmocka_unit_test(the_example_is_read),
         cmocka_unit_test(a_wrong_word_in_a_loop_says_what_was_meant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

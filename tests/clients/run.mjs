@@ -28,6 +28,7 @@ await import("./heal.mjs");
 await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./agent.mjs");
+await import("./watch.mjs");
 const { sleep, startPair } = await import("./pair.mjs");
 
 const PAIRS = 3; // scenarios wait more than they compute
