@@ -39,6 +39,8 @@ static pair pair_of(uint64_t w)
 
 static void learn_word(same_call *c, daruma_str word)
 {
+    if (!word.n) /* an address without a host */
+        return;
     uint64_t h = word_hash(word.p, word.n, FOLD_CASE);
     h ^= h >> 32;
     bag_put(c->words, h);
