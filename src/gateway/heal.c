@@ -194,6 +194,8 @@ static bool resume(exchange *x, mend_report *rep)
     bool begins = exchange_dialect(x, to)->quirks & WIRE_PREFILL;
     if (!talk_was_cut(x) || !x->body.n)
         return false;
+    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && h->m.bad)
+        return false; /* what it called was wrong, not cut: it was asked again as often as it may */
     if (!h->resume_of.n)
         h->resume_of = x->body;
     daruma_str so_far = talk_said(x);
