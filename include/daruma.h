@@ -557,8 +557,8 @@ typedef struct daruma_watch_policy {
     bool escapes;                /* text of tools cannot end the block it stands in (E-T8) */
     const daruma_tool_row *rows; /* the profile's own judgement; NULL: daruma's */
     size_t nrows;
-    uint32_t retries_max;                        /* recovery attempts per tool (K-F6) */
-    uint8_t auto_percent, ask_percent;           /* strategies: done at this confidence, asked about, else escalated */
+    uint32_t retries_max;              /* recovery attempts per tool (K-F6) */
+    uint8_t auto_percent, ask_percent; /* strategies: done at this confidence, asked about, else escalated; 0: 80, 50 */
     const struct daruma_detector_row *detectors; /* the profile's own loop rules; NULL: daruma's */
     size_t ndetectors;
     const struct daruma_adapt_policy *adapt; /* progress and strategies; NULL: daruma's */

@@ -516,6 +516,7 @@ static void thresholds_decide(void **state)
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_LOG, NULL), DARUMA_FATE_LOG);
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_ASK, NULL), rows[i].ask);
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_AUTO, profile("default", "")), rows[i].does);
+        assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_AUTO, profile("swarm", "")), rows[i].does);
     }
     x.confidence = 1000;
     x.checked = false; /* however sure the model is of itself */

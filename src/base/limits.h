@@ -208,7 +208,7 @@
 #define SAME_TOLD_MIN             2     /* words of an answer beside what changes by itself; with less, that was it */
 #define VERDICT_TEXT_BYTES_MAX    240   /* of arguments, and of a result, in what is said of a circle */
 #define VERDICT_TOOL_BYTES_MAX    80    /* of the name of a tool there */
-#define STALL_WINDOW              40    /* calls an agent is remembered by: three laps of six calls, and others between */
+#define STALL_WINDOW              40 /* calls an agent is remembered by: three laps of six calls, and others between */
 
 #define PARTIAL_RESULTS_MAX       4   /* different results that a stopped run is told to have found */
 #define PARTIAL_RESULT_BYTES_MAX  300 /* of each */
@@ -232,6 +232,8 @@
 #define STRATEGY_TEMPERATURE      200  /* thousandths: what comes is to be factual (K-F3) */
 #define ESTIMATE_TOKENS           500  /* output cap of an estimate of progress (K-F7) */
 #define ESTIMATE_TEMPERATURE      100  /* thousandths (K-F7) */
+#define STRATEGY_AUTO_PERCENT     80   /* confidence at which a strategy is done (K-F11), where a policy names none; */
+#define STRATEGY_ASK_PERCENT      50   /* ... and at which a person is asked */
 #define STRATEGY_FACTS            10   /* facts a model is shown */
 #define STRATEGY_LEARNED_MIN      700  /* per mille: a lesson below this is no reason to go without a model */
 
@@ -240,13 +242,13 @@
 #define LESSON_SHOWN_MIN          500          /* per mille: what failed as often as it helped is not shown */
 #define WATCH_LESSONS_MAX         256          /* lessons of all clients: what helped against which failure of a tool */
 
-#define TOOL_PATIENCE             2     /* times as many failures of what may pass by itself, in a row and of one tool */
-#define TOOL_FACTS_LEVELS_MAX     4     /* of a result's JSON that are looked into for what failed */
-#define TOOL_FACTS_MEMBERS_MAX    64    /* of one object there; envelopes of tools have under 20 */
-#define TOOL_FACTS_ELEMENTS_MAX   4     /* of one list there: the first errors, the first parts of a text */
-#define TOOL_COMPLAINT_BYTES_MAX  300   /* a longer line is no complaint of a program about itself */
-#define TOOL_COMPLAINTS_BYTES_MAX 4000  /* a longer text that begins with "Error" is a document about errors */
-#define TOOL_TEXT_HEAD_BYTES      8192  /* of a failed tool's output that is read, from its beginning */
+#define TOOL_PATIENCE             2    /* times as many failures of what may pass by itself, in a row and of one tool */
+#define TOOL_FACTS_LEVELS_MAX     4    /* of a result's JSON that are looked into for what failed */
+#define TOOL_FACTS_MEMBERS_MAX    64   /* of one object there; envelopes of tools have under 20 */
+#define TOOL_FACTS_ELEMENTS_MAX   4    /* of one list there: the first errors, the first parts of a text */
+#define TOOL_COMPLAINT_BYTES_MAX  300  /* a longer line is no complaint of a program about itself */
+#define TOOL_COMPLAINTS_BYTES_MAX 4000 /* a longer text that begins with "Error" is a document about errors */
+#define TOOL_TEXT_HEAD_BYTES      8192 /* of a failed tool's output that is read, from its beginning */
 #define TOOL_TEXT_TAIL_BYTES      24576 /* and from its end, where traces end */
 #define TOOL_TEXT_LINES_MAX       4096  /* of it that are looked at */
 #define TOOL_LINE_BYTES_MAX       2048  /* of the one line that matters */
@@ -257,6 +259,6 @@
 #define TRACKED_ARGS_MAX          8     /* arguments of a failed call that it is known again by */
 #define TRACKED_NAME_BYTES_MAX    64    /* of a tool or an agent, as its failures are told */
 #define ERRORS_STEPS_MAX          256   /* newest steps among which failures and what resolved them are looked for */
-#define ERRORS_SHORT_BYTES        120 /* a failed result as short as this stays as it is */
+#define ERRORS_SHORT_BYTES        120   /* a failed result as short as this stays as it is */
 
 #endif

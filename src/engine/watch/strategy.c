@@ -377,7 +377,8 @@ daruma_strategy daruma_strategy_guess(const daruma_situation *s, const daruma_tr
 
 daruma_strategy_fate daruma_strategy_decide(const daruma_strategy *x, daruma_strategy_mode mode, const daruma_policy *p)
 {
-    int sure = p ? p->watch.auto_percent : 80, ask = p ? p->watch.ask_percent : 50;
+    int sure = p && p->watch.auto_percent ? p->watch.auto_percent : STRATEGY_AUTO_PERCENT;
+    int ask = p && p->watch.ask_percent ? p->watch.ask_percent : STRATEGY_ASK_PERCENT;
     if (mode == DARUMA_STRATEGIES_LOG)
         return DARUMA_FATE_LOG;
     if (x->kind == DARUMA_STRATEGY_ESCALATE || x->confidence < 10 * ask)
