@@ -6,6 +6,7 @@
  * Cut points as in pi: before a message of the user or of the model, never before a result, never within one turn of
  * the model, and so that no result behind the cut answers a call before it. */
 #include "engine/mend/compact.h"
+#include "engine/mend/history.h"
 #include "engine/mend/utf8.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -13,7 +14,8 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-#define ACK "[I have read the summary.]" /* stands between two messages of the user where they must take turns */
+#define WRITTEN_BYTES 250 /* its first line, and names and brackets around it and the word behind it */
+#define ACK           "[I have read the summary.]" /* stands between two messages of the user where they must take turns */
 
 /* ---- where it may be cut ---- */
 
@@ -68,6 +70,18 @@ static size_t newest_turn(const convo *c)
         const convo_message *m = &c->messages[i];
         if (m->role == CONVO_USER && !m->dropped && !has(m, PART_RESULT) && !is_ours(m))
             return i;
+    }
+    return STR_NONE;
+}
+
+/* Newest message in which the user says something, be it beside results; STR_NONE when there is none. */
+static size_t newest_words(const convo *c)
+{
+    for (size_t i = c->nmessages; i--;) {
+        const convo_message *m = &c->messages[i];
+        for (size_t j = m->role == CONVO_USER && !m->dropped && !is_ours(m) ? 0 : m->nparts; j < m->nparts; j++)
+            if (!m->parts[j].dropped && m->parts[j].kind != PART_RESULT)
+                return i;
     }
     return STR_NONE;
 }
@@ -141,20 +155,21 @@ static bool has_weight(const convo *c, size_t from, size_t to)
     return false;
 }
 
-/* The older rounds of the loop in progress: only where no thinking binds them together. */
+/* The older rounds of the loop in progress: only where no thinking binds them together, and not what the user said
+ * last, beside a result. */
 static bool loop_bounds(const convo *c, size_t *ret_from, size_t *ret_last)
 {
-    size_t newest = newest_turn(c), rounds = 0;
+    size_t newest = newest_turn(c), words = newest_words(c), rounds = 0;
     if (c->whole_on_server || newest == STR_NONE)
         return false;
     for (size_t i = newest + 1; i < c->nmessages; i++)
-        if (!c->messages[i].dropped && has(&c->messages[i], PART_THINKING))
+        if (!c->messages[i].dropped && (has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
             return false;
     *ret_from = newest + 1;
     for (size_t i = c->nmessages; i-- > newest + 1;)
         if (c->messages[i].role == CONVO_ASSISTANT && border(c, i) && ++rounds == COMPACT_ROUNDS_MIN) {
-            *ret_last = i;
-            return i > newest + 1;
+            *ret_last = words != STR_NONE && words > newest && words < i ? words : i;
+            return *ret_last > newest + 1;
         }
     return false;
 }
@@ -166,6 +181,14 @@ static size_t before_remote(const convo *c, size_t from, size_t last)
         if (!c->messages[i].dropped && is_remote(&c->messages[i]))
             return i;
     return last;
+}
+
+/* A part begins where no pair lies across. */
+static size_t first_cut(const convo *c, size_t from, const int32_t *across)
+{
+    while (from < c->nmessages && across[from])
+        from++;
+    return from;
 }
 
 static size_t latest_cut(const convo *c, size_t from, size_t last, int64_t keep_tokens, const int32_t *across)
@@ -191,11 +214,11 @@ mend_cut mend_compact_plan(const convo *c, int64_t keep_tokens)
     const int32_t *across = pairs_across(c, &scratch);
     if (!across)
         return (mend_cut){0, 0};
-    if (bounds(c, &from, &last) && (to = latest_cut(c, from, last, keep_tokens, across)) > from &&
-        has_weight(c, from, to))
+    if (bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
+        (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to))
         return (mend_cut){from, to};
-    if (loop_bounds(c, &from, &last) && (to = latest_cut(c, from, last, keep_tokens, across)) > from &&
-        has_weight(c, from, to))
+    if (loop_bounds(c, &from, &last) && (from = first_cut(c, from, across)) < last &&
+        (to = latest_cut(c, from, last, keep_tokens, across)) > from && has_weight(c, from, to))
         return (mend_cut){from, to};
     return (mend_cut){0, 0};
 }
@@ -211,7 +234,7 @@ bool compact_fits(const convo *c, mend_cut cut)
     if ((!old && !loop) || before_remote(c, from, cut.to) != cut.to)
         return false;
     const int32_t *across = pairs_across(c, &scratch);
-    return across && !across[cut.to];
+    return across && !across[cut.from] && !across[cut.to];
 }
 
 /* ---- what the summariser is shown ---- */
@@ -459,21 +482,40 @@ bool compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
     return !c->full;
 }
 
+/* About what a message takes on the wire. */
+static size_t bytes_of(const convo *c, const convo_message *m)
+{
+    size_t n = 0;
+    if (m->dropped)
+        return 0;
+    if (m->raw.n && !m->edited)
+        return m->raw.n;
+    for (size_t j = 0; j < m->nparts; j++)
+        if (!m->parts[j].dropped)
+            n += utf8_json_bytes(convo_part_text(c, &m->parts[j])) + m->parts[j].id.n + m->parts[j].name.n;
+    return n;
+}
+
 bool mend_compact_put(convo *c, mend_cut cut, daruma_str summary, mend_report *ret)
 {
     daruma_str said = str_trim(summary);
     int64_t gone = 0, all = convo_tokens(c);
+    size_t bytes = 0, more = utf8_json_bytes(said) + WRITTEN_BYTES;
     if (!said.n || !compact_fits(c, cut))
         return false;
     for (size_t i = cut.from; i < cut.to; i++)
-        if (c->messages[i].role != CONVO_SYSTEM)
+        if (c->messages[i].role != CONVO_SYSTEM) {
             gone += convo_message_tokens(&c->messages[i]);
+            bytes += bytes_of(c, &c->messages[i]);
+        }
     size_t before = live_before(c, cut.from);
     convo_part *old = before != STR_NONE ? compact_found(&c->messages[before]) : NULL;
-    if (old)
+    if (old) {
         gone += text_tokens(old->text);
+        bytes += utf8_json_bytes(old->text);
+    }
     int64_t added = text_tokens(said) + text_tokens(S(MEND_COMPACT_MARK ACK)) + 4 * CONVO_PART_TOKENS;
-    if (gone - added < mul_sat(all, COMPACT_SAVES_PERCENT) / 100)
+    if (more >= bytes || gone - added < mul_sat(all, COMPACT_SAVES_PERCENT) / 100)
         return false;
     return compact_put(c, cut, said, ret);
 }

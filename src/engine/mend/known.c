@@ -257,6 +257,15 @@ static daruma_str text_of(const mend_known *k, const entry *e, convo *c)
     return text;
 }
 
+/* Is something in the part that has not gone for a summary yet? */
+static bool any_left(const convo *c, mend_cut cut)
+{
+    for (size_t i = cut.from; i < cut.to; i++)
+        if (!c->messages[i].dropped && c->messages[i].raw.n && c->messages[i].role != CONVO_SYSTEM)
+            return true;
+    return false;
+}
+
 static void apply_compactions(mend_known *k, uint64_t tenant, convo *c, originals o, mend_report *rep)
 {
     XXH128_hash_t key = tenant_key(tenant, OF_PREFIX);
@@ -269,7 +278,7 @@ static void apply_compactions(mend_known *k, uint64_t tenant, convo *c, original
         if (!e || e->to != i || e->from == 0 || e->from >= i || i > low)
             continue;
         mend_cut cut = {o.at[e->from - 1] + 1, o.at[i]};
-        if (!compact_fits(c, cut))
+        if (!any_left(c, cut) || !compact_fits(c, cut))
             continue;
         daruma_str text = text_of(k, e, c);
         if (!c->full && compact_put(c, cut, text, rep)) {

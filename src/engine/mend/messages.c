@@ -221,13 +221,19 @@ static bool drop_thinking_of(convo *c, convo_message *m)
     return true;
 }
 
+/* What said nothing but its thinking is gone: where turns are taken its neighbours become one. */
 mend_report mend_drop_thinking(convo *c, bool all)
 {
     mend_report r = {0};
     size_t end = all ? c->nmessages : convo_loop_begin(c);
+    bool gone = false;
     for (size_t i = 0; i < end && i < c->nmessages && !c->full; i++)
-        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i]))
+        if (history_on(&c->messages[i]) && drop_thinking_of(c, &c->messages[i])) {
             r.messages_mended++;
+            gone |= !history_on(&c->messages[i]);
+        }
+    if (gone && wire(c, WIRE_ALTERNATE))
+        history_merge(c);
     history_tell(&r, r.messages_mended, "message goes without its thinking", "messages go without their thinking");
     return r;
 }

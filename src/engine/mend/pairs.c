@@ -19,6 +19,12 @@ static void give_id(convo *c, convo_message *m, convo_part *part, daruma_str id)
     part->edited = m->edited = c->edited = true;
 }
 
+static void give_name(convo *c, convo_message *m, convo_part *part, daruma_str name)
+{
+    part->name = name;
+    part->edited = m->edited = c->edited = true;
+}
+
 static convo_part neutral(const pairs_plan *p, const knot *call)
 {
     const convo_part *part = plan_part(p, call);
@@ -228,7 +234,7 @@ static bool says_something(convo *c, const convo_message *m)
 static void drop_loose_thinking(convo *c, size_t at)
 {
     size_t next = history_next(c, at);
-    if (next < c->nmessages && c->messages[next].role == CONVO_ASSISTANT)
+    if (next < c->nmessages && c->messages[next].role == CONVO_ASSISTANT && says_something(c, &c->messages[next]))
         return;
     for (size_t i = at; (i = history_before(c, i)) != STR_NONE;) {
         const convo_message *m = &c->messages[i];
@@ -268,7 +274,7 @@ static mend_report count(const pairs_plan *p)
         r.results_moved += p->results[i].fate == MOVES;
         r.results_dropped += p->results[i].fate == GOES;
         r.results_to_text += p->results[i].fate == SPEAKS;
-        ids += p->results[i].fresh.n && !p->calls[p->results[i].mate].fresh.n;
+        ids += p->results[i].unnamed || (p->results[i].fresh.n && !p->calls[p->results[i].mate].fresh.n);
     }
     r.messages_mended = ids;
     history_tell(&r, r.calls_answered, "tool call got a neutral result", "tool calls got a neutral result");
@@ -303,6 +309,10 @@ mend_report mend_pairs(convo *c, mend_orphans how)
         give_id(c, plan_message(&p, &p.calls[i]), plan_part(&p, &p.calls[i]), p.calls[i].fresh);
     for (size_t i = 0; i < p.nresults; i++)
         give_id(c, plan_message(&p, &p.results[i]), plan_part(&p, &p.results[i]), p.results[i].fresh);
+    for (size_t i = 0; i < p.nresults; i++)
+        if (p.results[i].unnamed)
+            give_name(c, plan_message(&p, &p.results[i]), plan_part(&p, &p.results[i]),
+                      plan_part(&p, &p.calls[p.results[i].mate])->name);
     drop_calls(&p);
     if (!out.m || !(plan_wire(&p, WIRE_RESULTS_IN_USER) ? arrange_parts(&p, &out) : arrange_messages(&p, &out))) {
         c->full = true;

@@ -197,12 +197,16 @@ static void tie_ids(pairs_plan *p)
     }
 }
 
-/* May this result, whose id says nothing, belong to that call? */
+/* May this result, whose id says nothing, belong to that call? Where ids are only an extra, the same name says more
+ * than another id. */
 static bool may_belong(const pairs_plan *p, const knot *r, const knot *call)
 {
     if (call->mate != STR_NONE || call->fate == GOES)
         return false;
-    return plan_wire(p, WIRE_NO_IDS) || id_of(p, r).n == 0 || id_of(p, call).n == 0;
+    if (id_of(p, r).n == 0 || id_of(p, call).n == 0)
+        return true;
+    daruma_str name = plan_part(p, r)->name;
+    return plan_wire(p, WIRE_NO_IDS) && name.n && str_eq(name, plan_part(p, call)->name);
 }
 
 /* By name, then, with `any`, by order alone, among the calls of one turn: from the first on that has no result yet,
@@ -313,13 +317,30 @@ static daruma_str fresh_id(const pairs_plan *p, const knot *k)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
+/* Where calls are known by name: a result that says none, or the id of another call. */
+static void judge_names(pairs_plan *p)
+{
+    for (size_t r = 0; r < p->nresults; r++) {
+        knot *k = &p->results[r];
+        if (k->mate == STR_NONE)
+            continue;
+        daruma_str id = id_of(p, &p->calls[k->mate]);
+        if (id_of(p, k).n && id.n && !str_eq(id_of(p, k), id))
+            k->fresh = id;
+        k->unnamed = !plan_part(p, k)->name.n && plan_part(p, &p->calls[k->mate])->name.n;
+        p->wrong |= k->fresh.n || k->unnamed;
+    }
+}
+
 /* Ids that are missing, or are there twice where the wire wants them once. Messages wants them once in all (its
  * "`tool_use` ids must be unique"), the others once in a turn. */
 static void judge_ids(pairs_plan *p)
 {
     bool once_in_all = plan_wire(p, WIRE_RESULTS_IN_USER);
-    if (plan_wire(p, WIRE_NO_IDS))
+    if (plan_wire(p, WIRE_NO_IDS)) {
+        judge_names(p);
         return;
+    }
     for (size_t i = 0; i < p->ncalls; i++) {
         knot *k = &p->calls[i];
         size_t looked = 0;

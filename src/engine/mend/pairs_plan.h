@@ -19,6 +19,7 @@ typedef struct knot {
     size_t mate;   /* CALL: its result; RESULT: its call; STR_NONE none */
     size_t before; /* CALL: the one before it with the same hash of its key; STR_NONE none */
     bool legacy;   /* CALL: of the Chat wire before there were ids */
+    bool unnamed;  /* RESULT: says not whose it is, where the wire wants that */
     bool twin;     /* CALL: the same call stands in this turn already */
     fate fate;
     daruma_str fresh; /* the id it has to get; empty: the one it has is fine */

@@ -1,21 +1,11 @@
 /* shed.c - a body that is too large in bytes: old images go first, then large tool output is cut to its head and tail.
  * What was left out is said in its place. The newest turn of the user is touched when nothing else is left. */
 #include "engine/mend/history.h"
+#include "engine/mend/utf8.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-
-/* Bytes of a text as JSON. */
-static size_t written(daruma_str s)
-{
-    size_t n = 2;
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char b = (unsigned char)s.p[i];
-        n += b == '"' || b == '\\' || b == '\n' || b == '\t' || b == '\r' ? 2 : b < 0x20 ? 6 : 1;
-    }
-    return n;
-}
 
 static size_t part_bytes(const convo *c, const convo_part *p)
 {
@@ -28,7 +18,7 @@ static size_t part_bytes(const convo *c, const convo_part *p)
         return p->media.n + SHED_WRITTEN_BYTES;
     for (size_t i = 0; i < p->nparts; i++)
         n += part_bytes(c, &p->parts[i]) + 1;
-    return (n ? n : written(convo_part_text(c, p))) + p->id.n + p->name.n + p->signature.n + SHED_WRITTEN_BYTES;
+    return (n ? n : utf8_json_bytes(convo_part_text(c, p))) + p->id.n + p->name.n + p->signature.n + SHED_WRITTEN_BYTES;
 }
 
 /* About what the dialect would write; what was not edited counts exactly. */
@@ -62,7 +52,7 @@ static bool light_enough(const shedding *s)
 
 static void book(shedding *s, size_t before, size_t after)
 {
-    s->have -= before - after;
+    s->have = s->have + after > before ? s->have + after - before : 0;
     s->r.bytes_before += before;
     s->r.bytes_after += after;
     s->r.parts_shortened++;
@@ -86,9 +76,10 @@ static daruma_str media_note(convo *c, const convo_part *p)
 
 static void shed_media(shedding *s, convo_message *m, convo_part *p, convo_part *outer)
 {
-    size_t before = part_bytes(s->c, p);
+    const convo_part *whole = outer ? outer : p;
+    size_t before = part_bytes(s->c, whole);
     daruma_str note = media_note(s->c, p);
-    if (p->media_url || written(note) + 2 * SHED_WRITTEN_BYTES >= before)
+    if (p->media_url || utf8_json_bytes(note) + 2 * SHED_WRITTEN_BYTES >= part_bytes(s->c, p))
         return;
     history_text(s->c, m, p, note);
     if (outer) {
@@ -96,7 +87,7 @@ static void shed_media(shedding *s, convo_message *m, convo_part *p, convo_part 
         outer->ready = false;
         outer->text = (daruma_str){0};
     }
-    book(s, before, part_bytes(s->c, p));
+    book(s, before, part_bytes(s->c, whole));
     s->images++;
 }
 
@@ -143,7 +134,7 @@ static void shed_output(shedding *s, convo_message *m, convo_part *p)
     for (size_t k = 0; k < p->nparts; k++)
         if (p->parts[k].kind != PART_TEXT && !p->parts[k].dropped)
             return; /* what else it has stays, and so its words */
-    if (!masked.n || written(masked) + p->id.n + p->name.n + 2 * SHED_WRITTEN_BYTES >= before)
+    if (!masked.n || utf8_json_bytes(masked) + p->id.n + p->name.n + 2 * SHED_WRITTEN_BYTES >= before)
         return;
     convo_set_text(s->c, m, p, masked);
     book(s, before, part_bytes(s->c, p));
@@ -171,11 +162,15 @@ mend_report mend_shed(convo *c, size_t bytes)
     if (light_enough(&s))
         return s.r;
     size_t newest = newest_results(c);
-    shed_all_media(&s, false);
-    shed_outputs(&s, 0, newest);
-    shed_outputs(&s, newest, c->nmessages);
-    if (s.newest != STR_NONE)
-        shed_all_media(&s, true);
+    for (uint32_t done = UINT32_MAX; done != s.r.parts_shortened && !light_enough(&s);) {
+        done = s.r.parts_shortened;
+        shed_all_media(&s, false);
+        shed_outputs(&s, 0, newest);
+        shed_outputs(&s, newest, c->nmessages);
+        if (s.newest != STR_NONE)
+            shed_all_media(&s, true);
+        s.have = body_bytes(c); /* once more where that was too little: of a result without its image the words go */
+    }
     c->full |= c->arena->full;
     history_tell(&s.r, s.images, "image or file was left out", "images or files were left out");
     history_tell(&s.r, s.outputs, "tool output was shortened", "tool outputs were shortened");

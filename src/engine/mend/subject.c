@@ -54,6 +54,10 @@ static const char *const needed_below[] = {"name",
                                            "encrypted_content",
                                            NULL};
 
+/* Settings whose members the client names: a schema's properties, labels. They are no parameters. */
+static const char *const clients_own[] = {
+    "schema", "response_schema", "response_json_schema", "metadata", "labels", "logit_bias", NULL};
+
 bool parameter_in_lists(daruma_str path)
 {
     static const char *const lists[] = {"messages", "contents", "input", "tools", "system", "functions", NULL};
@@ -153,7 +157,7 @@ static bool search(daruma_str value, daruma_str name, place at, daruma_str paren
             *ret = p;
             return true;
         }
-        if (search(v, name, p, key, depth + 1, ret))
+        if (!is_one_of(key, clients_own) && search(v, name, p, key, depth + 1, ret))
             return true;
     }
     return false;
@@ -287,7 +291,8 @@ static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str 
             p.value = v;
             *ret = p;
         }
-        find_mentioned(v, m, p, key, depth + 1, first, ret);
+        if (!is_one_of(key, clients_own))
+            find_mentioned(v, m, p, key, depth + 1, first, ret);
     }
 }
 

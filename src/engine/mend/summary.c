@@ -155,7 +155,9 @@ bool mend_summary_put(convo *c, mend_large of, daruma_str summary, mend_summary_
         c->full = true;
         return false;
     }
-    if (style == MEND_SUMMARY_PLAIN && (put.n >= text.n || is_summary(text)))
+    size_t bytes = utf8_json_bytes(put); /* also as it will be written */
+    bool smaller = put.n < text.n && bytes < utf8_json_bytes(text) && (!p->value.n || bytes + 16 < p->value.n);
+    if (style == MEND_SUMMARY_PLAIN && (!smaller || is_summary(text)))
         return false;
     convo_set_text(c, m, p, put);
     mend_report rep = {.parts_shortened = 1, .bytes_before = text.n, .bytes_after = put.n};

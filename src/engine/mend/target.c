@@ -11,14 +11,15 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-#define NUMBERS_MAX   16                 /* in one message; those about a limit have under ten */
-#define NEAR_BYTES    48                 /* words further from a number are not about it */
-#define TOKENS_SANE   (INT64_C(1) << 40) /* what is larger is no count of tokens */
-#define WINDOW_SANE   256                /* what is smaller is no window */
-#define RATIO_SANE    16                 /* provider and we count by at most so much differently, bytes included */
-#define CAP_ROOM_MIN  16                 /* tokens left beside a cap that fits exactly, */
-#define CAP_ROOM_PART 1000               /* and this part of the window */
-#define CAP_USUAL     4096               /* tokens every model of today writes */
+#define NUMBERS_MAX         16                 /* in one message; those about a limit have under ten */
+#define NEAR_BYTES          48                 /* words further from a number are not about it */
+#define TOKENS_SANE         (INT64_C(1) << 40) /* what is larger is no count of tokens */
+#define WINDOW_SANE         256                /* what is smaller is no window */
+#define RATIO_SANE          16   /* provider and we count by at most so much differently, bytes included */
+#define CAP_ROOM_MIN        16   /* tokens left beside a cap that fits exactly, */
+#define CAP_ROOM_PART       1000 /* and this part of the window */
+#define CAP_USUAL           4096 /* tokens every model of today writes */
+#define THINKING_BUDGET_MIN 1024 /* Anthropic takes no less */
 
 /* ---- the numbers of a message ---- */
 
@@ -307,12 +308,17 @@ static void clamp(convo *c, int64_t cap, mend_report *ret)
 {
     int64_t was = c->set.max_output;
     bool budgeted = json_get(json_get(c->body, S("thinking")), S("budget_tokens")).n;
-    if (budgeted && c->set.thinking_budget >= cap) { /* Anthropic: the budget is less than max_tokens */
+    if (budgeted && c->set.thinking_budget >= cap && cap > THINKING_BUDGET_MIN) {
+        int64_t budget = most(cap / 2, THINKING_BUDGET_MIN); /* Anthropic: it is less than max_tokens */
         daruma_buf b = buf_in(c->arena);
-        buf_int(&b, cap / 2);
+        buf_int(&b, budget);
         c->full |= b.full;
         convo_patch_add(c, PATCH_SET, S("thinking.budget_tokens"), buf_str(&b));
-        c->set.thinking_budget = cap / 2;
+        c->set.thinking_budget = budget;
+    } else if (budgeted && c->set.thinking_budget >= cap) { /* there is no room for both */
+        convo_patch_add(c, PATCH_SET, S("thinking"), S("{\"type\":\"disabled\"}"));
+        c->set.thinking = 0;
+        c->set.thinking_budget = -1;
     }
     convo_set_max_output(c, cap);
     daruma_buf what = buf_over(ret->what, sizeof ret->what - 1);

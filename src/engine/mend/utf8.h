@@ -35,6 +35,17 @@ static inline size_t utf8_bytes(daruma_str s, size_t chars)
     return i;
 }
 
+/* Bytes of a text as JSON, its quotes included. */
+static inline size_t utf8_json_bytes(daruma_str s)
+{
+    size_t n = 2;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char b = (unsigned char)s.p[i];
+        n += b == '"' || b == '\\' || b == '\n' || b == '\t' || b == '\r' ? 2 : b < 0x20 ? 6 : 1;
+    }
+    return n;
+}
+
 /* Offset from which on the last `chars` characters stand. */
 static inline size_t utf8_last(daruma_str s, size_t chars)
 {
