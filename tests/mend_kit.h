@@ -1,419 +1,17 @@
-/* mend_kit.h - random histories on every wire, with flaws and without, and a checker that shares nothing with the code
- * that mends them: it reads the written JSON. */
+/* mend_kit.h - a checker of written histories that shares nothing with the code that mends them: it reads the JSON, and
+ * asks the faulty provider what it would say. */
 #ifndef MEND_KIT_H
 #define MEND_KIT_H
-#include "base/buf.h"
+#include "history_wires.h"
+#define FORMAT_TEXT   CHAOS_FORMAT_TEXT /* the faulty provider has words of its own, and knows nothing of the model's */
+#define FORMAT_SCHEMA CHAOS_FORMAT_SCHEMA
+#include "chaos/validate.h"
+#undef FORMAT_TEXT
+#undef FORMAT_SCHEMA
+#include "base/arena.h"
 #include "base/json.h"
 #include "dialect/dialect.h"
 #include "dialect/shapes.h"
-
-typedef enum kit_wire { KIT_CHAT, KIT_ANTHROPIC, KIT_RESPONSES, KIT_GEMINI, KIT_WIRES } kit_wire;
-static const char *const kit_names[KIT_WIRES] = {"openai", "anthropic", "openai-responses", "gemini"};
-
-enum { KIT_EVENTS = 96, KIT_CALLS = 4 };
-
-typedef enum kit_kind { KIT_USER, KIT_MODEL, KIT_RESULT } kit_kind;
-
-/* One thing that happened, whatever the wire. */
-typedef struct kit_event {
-    kit_kind kind;
-    int number;        /* of the text or of the call */
-    int size;          /* bytes of filling in its text */
-    bool empty, image; /* USER, RESULT; MODEL: no text */
-    int thinking;      /* MODEL: 0 none, 1 unsigned, 2 signed */
-    int calls[KIT_CALLS];
-    int ncalls;
-    bool orphan, doubled; /* RESULT */
-} kit_event;
-
-typedef struct kit_history {
-    kit_event e[KIT_EVENTS];
-    int n, calls;
-    bool flawed; /* in its pairs */
-    bool system;
-    bool any_empty;
-} kit_history;
-
-/* ---- chance ---- */
-
-typedef struct kit_dice {
-    uint64_t s;
-} kit_dice;
-
-static inline uint32_t kit_roll(kit_dice *d, uint32_t of) /* splitmix64 */
-{
-    uint64_t z = (d->s += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (uint32_t)((z ^ (z >> 31)) % of);
-}
-
-static inline bool kit_one_in(kit_dice *d, uint32_t n)
-{
-    return n && kit_roll(d, n) == 0;
-}
-
-/* ---- making one ---- */
-
-static inline kit_event *kit_add(kit_history *h, kit_kind kind)
-{
-    kit_event *e = &h->e[h->n < KIT_EVENTS ? h->n++ : KIT_EVENTS - 1];
-    *e = (kit_event){.kind = kind, .number = h->n};
-    return e;
-}
-
-/* The results of one answer: all, some, twice, in another order, some later (in `late`). */
-static inline void kit_results(kit_history *h, const kit_event *model, kit_dice *d, uint32_t flaws, int *late,
-                               int *nlate)
-{
-    int order[KIT_CALLS];
-    for (int i = 0; i < model->ncalls; i++)
-        order[i] = model->calls[i];
-    if (kit_one_in(d, flaws) && model->ncalls > 1) {
-        int t = order[0];
-        order[0] = order[model->ncalls - 1];
-        order[model->ncalls - 1] = t;
-        h->flawed = true;
-    }
-    for (int i = 0; i < model->ncalls; i++) {
-        if (kit_one_in(d, flaws)) {
-            h->flawed = true;
-            if (*nlate < 8 && kit_one_in(d, 2))
-                late[(*nlate)++] = order[i];
-            continue;
-        }
-        kit_event *e = kit_add(h, KIT_RESULT);
-        e->number = order[i];
-        e->size = kit_one_in(d, 30) ? 1500 + (int)kit_roll(d, 3000) : (int)kit_roll(d, 40);
-        e->image = kit_one_in(d, 16);
-        if (kit_one_in(d, flaws)) {
-            h->flawed = true;
-            kit_event *again = kit_add(h, KIT_RESULT);
-            again->number = order[i];
-            again->doubled = true;
-        }
-    }
-}
-
-/* `flaws`: one in so many; 0 none. */
-static inline void kit_make(kit_history *h, kit_dice *d, uint32_t flaws)
-{
-    int late[8], nlate = 0, turns = 1 + (int)kit_roll(d, 4), room = 3 + (int)kit_roll(d, 11);
-    *h = (kit_history){.system = kit_one_in(d, 2)};
-    for (int t = 0; t < turns && h->n < room; t++) {
-        kit_event *u = kit_add(h, KIT_USER);
-        u->size = (int)kit_roll(d, 60);
-        u->image = kit_one_in(d, 8);
-        u->empty = flaws && kit_one_in(d, 24) && t > 0;
-        h->any_empty |= u->empty;
-        for (int steps = (int)kit_roll(d, 4); steps >= 0; steps--) {
-            kit_event *m = kit_add(h, KIT_MODEL);
-            m->thinking = (int)kit_roll(d, 4) % 3;
-            m->empty = kit_one_in(d, 3);
-            m->ncalls = steps ? 1 + (int)kit_roll(d, KIT_CALLS) : 0;
-            m->empty &= m->ncalls > 0 || (flaws && kit_one_in(d, 4));
-            h->any_empty |= m->empty && !m->ncalls;
-            for (int i = 0; i < m->ncalls; i++)
-                m->calls[i] = ++h->calls;
-            kit_event copy = *m;
-            kit_results(h, &copy, d, flaws, late, &nlate);
-            if (flaws && kit_one_in(d, flaws * 2)) {
-                kit_event *o = kit_add(h, KIT_RESULT);
-                o->number = 1000 + h->n;
-                o->orphan = h->flawed = true;
-                o->empty = kit_one_in(d, 3);
-            }
-            if (nlate && kit_one_in(d, 2))
-                kit_add(h, KIT_RESULT)->number = late[--nlate];
-        }
-    }
-    while (nlate)
-        kit_add(h, KIT_RESULT)->number = late[--nlate];
-    if (!flaws || !kit_one_in(d, 4)) { /* the request is the user's turn */
-        kit_add(h, KIT_USER)->size = 10;
-    }
-}
-
-/* ---- writing it on a wire ---- */
-
-static inline void kit_filling(daruma_buf *b, int size, int number)
-{
-    static const char *const words[] = {"lorem ", "\xe4\xbd\xa0\xe5\xa5\xbd ", "/src/file.c:12 ", "\\\"q\\\" ", "\\n"};
-    for (int n = 0, i = number; n < size; i++) {
-        const char *w = words[(unsigned)i % 5];
-        buf_putz(b, w);
-        n += (int)strlen(w);
-    }
-}
-
-static inline void kit_text(daruma_buf *b, const kit_event *e, const char *letter)
-{
-    if (e->empty) {
-        BUF_LIT(b, "\"\"");
-        return;
-    }
-    buf_printf(b, "\"%s%d. ", letter, e->number);
-    kit_filling(b, e->size, e->number);
-    buf_putc(b, '"');
-}
-
-/* What each wire does with one event. `at`: message the wire is in: 0 none, else the kind + 1. */
-typedef struct kit_writer {
-    daruma_buf *b;
-    kit_wire w;
-    kit_dice *d;
-    int at;    /* open message: 0 none, 'u' user, 'm' model */
-    bool some; /* something stands before, at this level */
-} kit_writer;
-
-static inline void kit_comma(kit_writer *k)
-{
-    if (k->some)
-        buf_putc(k->b, ',');
-    k->some = true;
-}
-
-static inline void kit_close(kit_writer *k)
-{
-    if (k->at)
-        BUF_LIT(k->b, "]}");
-    k->at = 0;
-    k->some = true;
-}
-
-static inline void kit_open_message(kit_writer *k, int at)
-{
-    if (k->at == at)
-        return;
-    kit_close(k);
-    if (k->b->p[k->b->n - 1] == '}')
-        buf_putc(k->b, ',');
-    const char *role = at == 'u' ? "user" : k->w == KIT_GEMINI ? "model" : "assistant";
-    buf_printf(k->b, "{\"role\":\"%s\",\"%s\":[", role, k->w == KIT_GEMINI ? "parts" : "content");
-    k->at = at;
-    k->some = false;
-}
-
-static inline void kit_image(kit_writer *k)
-{
-    static const char *const shapes[KIT_WIRES] = {
-        "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,%s\"}}",
-        "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"%s\"}}",
-        "{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,%s\"}",
-        "{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"%s\"}}",
-    };
-    static const char data[] =
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    char out[1024];
-    snprintf(out, sizeof out, shapes[k->w], data);
-    kit_comma(k);
-    buf_putz(k->b, out);
-}
-
-static inline void kit_user(kit_writer *k, const kit_event *e)
-{
-    static const char *const types[KIT_WIRES] = {"text", "text", "input_text", NULL};
-    if (k->w == KIT_GEMINI || k->w == KIT_ANTHROPIC) {
-        if (k->w == KIT_ANTHROPIC && kit_one_in(k->d, 2))
-            kit_close(k);
-        kit_open_message(k, 'u');
-    } else {
-        kit_comma(k);
-        BUF_LIT(k->b, "{\"role\":\"user\",\"content\":");
-        if (!e->image && kit_one_in(k->d, 2)) {
-            kit_text(k->b, e, "U");
-            BUF_LIT(k->b, "}");
-            return;
-        }
-        BUF_LIT(k->b, "[");
-        k->some = false;
-    }
-    kit_comma(k);
-    if (types[k->w])
-        buf_printf(k->b, "{\"type\":\"%s\",\"text\":", types[k->w]);
-    else
-        BUF_LIT(k->b, "{\"text\":");
-    kit_text(k->b, e, "U");
-    BUF_LIT(k->b, "}");
-    if (e->image)
-        kit_image(k);
-    if (k->w == KIT_CHAT || k->w == KIT_RESPONSES) {
-        BUF_LIT(k->b, "]}");
-        k->some = true;
-    }
-}
-
-static inline void kit_call(kit_writer *k, int number, int i)
-{
-    static const char *const shapes[KIT_WIRES] = {
-        "{\"id\":\"c%d\",\"type\":\"function\",\"function\":{\"name\":\"tool_%d\",\"arguments\":\"{\\\"n\\\": %d}\"}}",
-        "{\"type\":\"tool_use\",\"id\":\"c%d\",\"name\":\"tool_%d\",\"input\":{\"n\": %d}}",
-        "{\"type\":\"function_call\",\"call_id\":\"c%d\",\"name\":\"tool_%d\",\"arguments\":\"{\\\"n\\\": %d}\"}",
-        "{\"functionCall\":{\"id\":\"c%d\",\"name\":\"tool_%d\",\"args\":{\"n\": %d}}}",
-    };
-    (void)i;
-    kit_comma(k);
-    char out[256];
-    snprintf(out, sizeof out, shapes[k->w], number, number % 7, number);
-    if (k->w == KIT_GEMINI) /* most of its calls have no ids */
-        snprintf(out, sizeof out, "{\"functionCall\":{\"name\":\"tool_%d\",\"args\":{\"n\": %d}}}", number % 7, number);
-    buf_putz(k->b, out);
-}
-
-static inline void kit_model(kit_writer *k, const kit_event *e)
-{
-    switch (k->w) {
-    case KIT_CHAT:
-        kit_comma(k);
-        BUF_LIT(k->b, "{\"role\":\"assistant\",\"content\":");
-        if (e->empty && e->ncalls)
-            BUF_LIT(k->b, "null");
-        else
-            kit_text(k->b, e, "M");
-        if (e->ncalls) {
-            BUF_LIT(k->b, ",\"tool_calls\":[");
-            k->some = false;
-            for (int i = 0; i < e->ncalls; i++)
-                kit_call(k, e->calls[i], i);
-            BUF_LIT(k->b, "]");
-            k->some = true;
-        }
-        BUF_LIT(k->b, "}");
-        return;
-    case KIT_ANTHROPIC:
-        if (kit_one_in(k->d, 2) || e->thinking)
-            kit_close(k); /* each answer a message of its own, as clients keep them */
-        kit_open_message(k, 'm');
-        if (e->thinking == 2) {
-            kit_comma(k);
-            buf_printf(k->b, "{\"type\":\"thinking\",\"thinking\":\"T%d\",\"signature\":\"c2ln%d\"}", e->number,
-                       e->number);
-        }
-        if (!e->empty || !e->ncalls) {
-            kit_comma(k);
-            BUF_LIT(k->b, "{\"type\":\"text\",\"text\":");
-            kit_text(k->b, e, "M");
-            BUF_LIT(k->b, "}");
-        }
-        for (int i = 0; i < e->ncalls; i++)
-            kit_call(k, e->calls[i], i);
-        kit_close(k);
-        return;
-    case KIT_RESPONSES:
-        if (e->thinking == 2) {
-            kit_comma(k);
-            buf_printf(k->b,
-                       "{\"type\":\"reasoning\",\"id\":\"rs_%d\",\"summary\":[],\"encrypted_content\":\"ZW5j%d\"}",
-                       e->number, e->number);
-        }
-        if (!e->empty || !e->ncalls) {
-            kit_comma(k);
-            BUF_LIT(k->b,
-                    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":");
-            kit_text(k->b, e, "M");
-            BUF_LIT(k->b, "}]}");
-        }
-        for (int i = 0; i < e->ncalls; i++)
-            kit_call(k, e->calls[i], i);
-        return;
-    case KIT_GEMINI:
-        kit_close(k);
-        kit_open_message(k, 'm');
-        if (!e->empty || !e->ncalls) {
-            kit_comma(k);
-            BUF_LIT(k->b, "{\"text\":");
-            kit_text(k->b, e, "M");
-            BUF_LIT(k->b, "}");
-        }
-        for (int i = 0; i < e->ncalls; i++)
-            kit_call(k, e->calls[i], i);
-        kit_close(k);
-        return;
-    case KIT_WIRES:
-        return;
-    }
-}
-
-static inline void kit_result(kit_writer *k, const kit_event *e)
-{
-    const char *letter = e->doubled ? "D" : e->orphan ? "O" : "R";
-    if (k->w == KIT_GEMINI || k->w == KIT_ANTHROPIC) {
-        if (k->w == KIT_ANTHROPIC && e->orphan && kit_one_in(k->d, 3))
-            kit_close(k);
-        kit_open_message(k, 'u');
-    }
-    kit_comma(k);
-    switch (k->w) {
-    case KIT_CHAT:
-        buf_printf(k->b, "{\"role\":\"tool\",\"tool_call_id\":\"c%d\",\"content\":", e->number);
-        kit_text(k->b, e, letter);
-        BUF_LIT(k->b, "}");
-        return;
-    case KIT_ANTHROPIC:
-        buf_printf(k->b, "{\"type\":\"tool_result\",\"tool_use_id\":\"c%d\",\"content\":", e->number);
-        if (e->image) {
-            BUF_LIT(k->b, "[{\"type\":\"text\",\"text\":");
-            kit_text(k->b, e, letter);
-            BUF_LIT(k->b, "}");
-            kit_image(k);
-            BUF_LIT(k->b, "]}");
-            return;
-        }
-        kit_text(k->b, e, letter);
-        BUF_LIT(k->b, "}");
-        return;
-    case KIT_RESPONSES:
-        buf_printf(k->b, "{\"type\":\"function_call_output\",\"call_id\":\"c%d\",\"output\":", e->number);
-        kit_text(k->b, e, letter);
-        BUF_LIT(k->b, "}");
-        return;
-    case KIT_GEMINI:
-        buf_printf(k->b, "{\"functionResponse\":{\"name\":\"tool_%d\",\"response\":{\"result\":",
-                   e->orphan ? 9 : e->number % 7); /* nobody called 9 */
-        kit_text(k->b, e, letter);
-        BUF_LIT(k->b, "}}}");
-        return;
-    case KIT_WIRES:
-        return;
-    }
-}
-
-static inline void kit_body(const kit_history *h, kit_wire w, kit_dice *d, daruma_buf *b)
-{
-    kit_writer k = {.b = b, .w = w, .d = d};
-    static const char *const heads[KIT_WIRES] = {"{\"model\":\"m\",\"messages\":[",
-                                                 "{\"model\":\"m\",\"max_tokens\":100,\"messages\":[",
-                                                 "{\"model\":\"m\",\"input\":[", "{\"contents\":["};
-    buf_putz(b, heads[w]);
-    if (h->system && w == KIT_CHAT) {
-        BUF_LIT(b, "{\"role\":\"system\",\"content\":\"Be kind.\"}");
-        k.some = true;
-    }
-    for (int i = 0; i < h->n; i++)
-        switch (h->e[i].kind) {
-        case KIT_USER:
-            kit_user(&k, &h->e[i]);
-            break;
-        case KIT_MODEL:
-            kit_model(&k, &h->e[i]);
-            break;
-        case KIT_RESULT:
-            kit_result(&k, &h->e[i]);
-            break;
-        }
-    kit_close(&k);
-    BUF_LIT(b, "]");
-    if (h->system && w == KIT_ANTHROPIC)
-        BUF_LIT(b, ",\"system\":\"Be kind.\"");
-    if (h->system && w == KIT_RESPONSES)
-        BUF_LIT(b, ",\"instructions\":\"Be kind.\"");
-    if (h->system && w == KIT_GEMINI)
-        BUF_LIT(b, ",\"systemInstruction\":{\"parts\":[{\"text\":\"Be kind.\"}]}");
-    BUF_LIT(b, ",\"temperature\":0.5}");
-}
 
 /* ---- is every call answered, once, where its provider wants it? Empty: yes ---- */
 
@@ -549,5 +147,49 @@ static inline const char *kit_check(kit_wire w, daruma_str body)
         break;
     }
     return NULL;
+}
+
+/* ---- what the faulty provider says to it ---- */
+
+enum { KIT_SECRET = 7 };
+
+static inline daruma_str kit_signature(daruma_str text, daruma_arena *a)
+{
+    return sign_thought(KIT_SECRET, text, a);
+}
+
+/* As the provider reads it. */
+static inline ask kit_ask(kit_wire w, daruma_str body, daruma_arena *a)
+{
+    static const char *const paths[KIT_WIRES] = {"/v1/chat/completions", "/v1/messages", "/v1/responses",
+                                                 "/v1beta/models/m:generateContent"};
+    static const daruma_header headers[] = {{{"anthropic-version", 17}, {"2023-06-01", 10}},
+                                            {{"x-api-key", 9}, {"sk-test-key", 11}}};
+    http_head head = {.path = str_of(paths[w]), .headers = headers, .nheaders = 2};
+    return ask_read(&head, body, a);
+}
+
+/* What nothing but the history is refused for. `signatures`: only its own are taken back. */
+static inline model_limits kit_limits(kit_wire w, bool signatures)
+{
+    return (model_limits){.window = -1,
+                          .max_output = -1,
+                          .alternate = w == KIT_ANTHROPIC || w == KIT_GEMINI,
+                          .signatures = signatures,
+                          .secret = KIT_SECRET};
+}
+
+static inline refusal kit_verdict(kit_wire w, daruma_str body, const model_limits *limits, daruma_arena *a)
+{
+    ask q = kit_ask(w, body, a);
+    return q.route == ROUTE_GENERATE ? validate(&q, limits, a) : (refusal){0};
+}
+
+/* Its complaint about the history; NULL: it takes it. */
+static inline const char *kit_refused(kit_wire w, daruma_str body, bool signatures, daruma_arena *a)
+{
+    model_limits limits = kit_limits(w, signatures);
+    refusal r = kit_verdict(w, body, &limits, a);
+    return r.status ? arena_copy(a, r.message).p : NULL;
 }
 #endif

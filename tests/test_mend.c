@@ -1,9 +1,4 @@
 #include "test.h"
-#define FORMAT_TEXT   CHAOS_FORMAT_TEXT /* the faulty provider has words of its own, and knows nothing of the model's */
-#define FORMAT_SCHEMA CHAOS_FORMAT_SCHEMA
-#include "chaos/validate.h"
-#undef FORMAT_TEXT
-#undef FORMAT_SCHEMA
 #include "engine/mend/mend.h"
 #include "mend_kit.h"
 #include "base/arena.h"
@@ -512,22 +507,6 @@ static void shout(kit_wire w, const char *what, uint64_t seed, daruma_str in, da
     fail_msg("%s: %s; once more with MEND_SEED=%llu", kit_names[w], what, (unsigned long long)seed);
 }
 
-/* What the faulty provider says to it. */
-static const char *refused(kit_wire w, daruma_str body, daruma_arena *a)
-{
-    static const char *const paths[KIT_WIRES] = {"/v1/chat/completions", "/v1/messages", "/v1/responses",
-                                                 "/v1beta/models/m:generateContent"};
-    static const daruma_header headers[] = {{{"anthropic-version", 17}, {"2023-06-01", 10}},
-                                            {{"x-api-key", 9}, {"sk-test-key", 11}}};
-    http_head head = {.path = str_of(paths[w]), .headers = headers, .nheaders = 2};
-    model_limits limits = {.window = -1, .max_output = -1, .alternate = w == KIT_ANTHROPIC || w == KIT_GEMINI};
-    ask q = ask_read(&head, body, a);
-    if (q.route != ROUTE_GENERATE)
-        return NULL;
-    refusal r = validate(&q, &limits, a);
-    return r.status ? arena_copy(a, r.message).p : NULL;
-}
-
 static uint32_t flaws_in(const mend_report *r)
 {
     return r->calls_answered + r->calls_dropped + r->results_moved + r->results_dropped + r->results_to_text +
@@ -602,7 +581,8 @@ static void one_history(kit_wire w, uint64_t seed)
 
     r = mend_messages(&again, NULL);
     daruma_str sent = written(d, &again);
-    if ((wrong = refused(w, sent, &a)) || (wrong = kit_check(w, sent)) || (wrong = lost(&h, sent, w != KIT_GEMINI)))
+    if ((wrong = kit_refused(w, sent, false, &a)) || (wrong = kit_check(w, sent)) ||
+        (wrong = lost(&h, sent, w != KIT_GEMINI)))
         shout(w, wrong, seed, in, sent);
     if (sent.n > out.n + FLAW_BYTES * (size_t)flaws_in(&r))
         shout(w, "messages made it grow too much", seed, out, sent);
@@ -618,7 +598,7 @@ static void one_history(kit_wire w, uint64_t seed)
         shout(w, "shrinking did not shrink", seed, sent, shrunk);
     if (!mend_did(&r) && !str_eq(shrunk, sent))
         shout(w, "nothing shrunk, other bytes", seed, sent, shrunk);
-    if ((wrong = kit_check(w, shrunk)) || (mend_did(&r) && (wrong = refused(w, shrunk, &a))) ||
+    if ((wrong = kit_check(w, shrunk)) || (mend_did(&r) && (wrong = kit_refused(w, shrunk, false, &a))) ||
         (wrong = lost(&h, shrunk, false)))
         shout(w, wrong, seed, sent, shrunk);
 }
