@@ -1,5 +1,11 @@
-/* Any request of any dialect (first byte) with any complaint of a provider (up to a line break): mended, its history is
- * whole, mending twice is mending once, shrinking does not grow it, and what is written can be read again. */
+/* Any request of any dialect with any complaint of a provider (up to a line break): mended, its history is whole,
+ * mending twice is mending once, and what is written can be read again. Then one surgery that makes it shorter. What it
+ * writes is smaller and as whole as before, and on the next turn the same is done at once.
+ *
+ *     byte 0   bits 0-1 the dialect, bit 2 calls without result are pruned,
+ *              bits 3-5 the surgery: shed, mask, summaries, compaction, clamp, known compressions of one of them
+ *     up to \n the complaint; also what a summariser answers
+ *     rest     the request */
 #include "engine/mend/mend.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -7,7 +13,7 @@
 #include "base/str.h"
 #include "dialect/dialect.h"
 
-static char room[48 << 20];
+static char room[96 << 20], known_room[1 << 20];
 
 /* Calls have names and are the model's, results are not. What else stands in a history is no call of any provider: it
  * is carried along, and nobody promises that it is paired. */
@@ -32,6 +38,79 @@ static daruma_str written(const dialect *d, const convo *c)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
+enum { SHED, MASK, SUMMARIES, COMPACTION, CLAMP, KNOWN };
+
+static void sum_up(convo *c, daruma_str says, mend_report *r)
+{
+    mend_large large[8];
+    size_t n = mend_large_results(c, 300, true, MEND_SUMMARY_PLAIN, large, 8);
+    for (size_t i = 0; i < n && !c->full; i++) {
+        daruma_str was = convo_text(c, &c->messages[large[i].message].parts[large[i].part]);
+        daruma_str prompt = mend_summary_prompt(c, large[i], MEND_SUMMARY_PLAIN);
+        bool put = mend_summary_put(c, large[i], says, MEND_SUMMARY_PLAIN, r);
+        check(prompt.n || c->full);
+        check(c->full || !put || c->messages[large[i].message].parts[large[i].part].text.n < was.n);
+    }
+}
+
+static void compact(convo *c, daruma_str says, mend_report *r)
+{
+    mend_cut cut = mend_compact_plan(c, 50);
+    if (cut.to <= cut.from)
+        return;
+    int64_t tokens = convo_tokens(c);
+    mend_compact_prompt(c, cut, 3000);
+    if (mend_compact_put(c, cut, says, r))
+        check(c->full || convo_tokens(c) < tokens);
+}
+
+static mend_report shortened(convo *c, int how, daruma_str says, size_t bytes)
+{
+    mend_report r = {0};
+    daruma_failure f = {.kind = DARUMA_CONTEXT_LENGTH, .message = says, .limit = -1, .used = -1, .requested = -1};
+    switch (how) {
+    case SHED:
+        return mend_shed(c, bytes / 2);
+    case MASK:
+        return mend_mask(c, convo_tokens(c) / 2, NULL);
+    case SUMMARIES:
+        sum_up(c, says, &r);
+        return r;
+    case COMPACTION:
+        compact(c, says, &r);
+        return r;
+    case CLAMP:
+        f.kind = says.n & 1 ? DARUMA_OUTPUT_LIMIT : DARUMA_CONTEXT_LENGTH;
+        mend_clamp_output(c, &f, 4096, &r);
+        return r;
+    default: /* known */
+        r = mend_mask(c, convo_tokens(c) / 2, NULL);
+        sum_up(c, says, &r);
+        compact(c, says, &r);
+        return r;
+    }
+}
+
+/* What was learned of `after` is done again at once to the same request, and only once. */
+static void come_again(const dialect *d, daruma_str sent, const convo *after, daruma_arena *a)
+{
+    daruma_arena own = arena_over(known_room, sizeof known_room);
+    mend_known *k = mend_known_new(&own, 64 << 10);
+    convo before, again;
+    if (!k || d->read(sent, a, &before) != DARUMA_OK || d->read(sent, a, &again) != DARUMA_OK)
+        return;
+    mend_known_learn(k, 1, &before, after);
+    mend_report r = mend_known_apply(k, 1, &again);
+    daruma_str out = written(d, &again);
+    if (again.full || a->full || !out.n)
+        return;
+    check(out.n <= sent.n);
+    check(mend_did(&r) || str_eq(out, sent));
+    r = mend_known_apply(k, 1, &again);
+    check(again.full || !mend_did(&r));
+    check(again.full || str_eq(written(d, &again), out));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
@@ -40,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const dialect *d = all[data[0] & 3];
     bool prune = data[0] & 4;
+    int how = (data[0] >> 3 & 7) % (KNOWN + 1);
     daruma_str body = {(const char *)data + 1, size - 1}, said = str_cut(&body, '\n');
     daruma_arena a = arena_over(room, sizeof room);
     daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = said};
@@ -69,8 +149,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(d->read(out, &a, &c) == DARUMA_OK || a.full);
     if (a.full)
         return 0;
-    mend_shed(&c, out.n / 2);
+    proper &= calls_are_calls(&c);
+    broken = mend_pairs_broken(&c);
+    r = shortened(&c, how, said, out.n);
     daruma_str shrunk = written(d, &c);
-    check(c.full || a.full || shrunk.n <= out.n);
+    if (c.full || a.full || !shrunk.n)
+        return 0;
+    check(mend_did(&r) || str_eq(shrunk, out));
+    check(shrunk.n <= out.n + (how == CLAMP ? 64 : 0));
+    check(d->read(shrunk, &a, &again) == DARUMA_OK || a.full);
+    if (a.full)
+        return 0;
+    check(broken || !text || !proper || !mend_pairs_broken(&again));
+    if (how == KNOWN)
+        come_again(d, out, &c, &a);
     return 0;
 }
