@@ -11,30 +11,6 @@ enum { RUN_SHOWN_MIN = 20 };
 
 /* ---- bodies ---------------------------------------------------------------------------- */
 
-/* "{{3000 x}}" is 3,000 times x. */
-static daruma_str expand(daruma_str body, daruma_arena *a)
-{
-    daruma_buf out = buf_in(a);
-    size_t at;
-    while ((at = str_find(body, S("{{"))) != STR_NONE) {
-        int64_t times = 0;
-        daruma_str rest = str_from(body, at + 2);
-        size_t used = str_scan_int(rest, &times);
-        size_t end = str_find(rest, S("}}"));
-        if (!used || end == STR_NONE || end <= used + 1 || times > REPLAY_FILE_BYTES_MAX) {
-            buf_put(&out, str_sub(body, 0, at + 1));
-            body = str_from(body, at + 1);
-            continue;
-        }
-        buf_put(&out, str_sub(body, 0, at));
-        for (int64_t i = 0; i < times; i++)
-            buf_put(&out, str_sub(rest, used + 1, end - used - 1));
-        body = str_from(rest, end + 2);
-    }
-    buf_put(&out, body);
-    return buf_str(&out);
-}
-
 void replay_mend_show(daruma_str body, daruma_buf *log)
 {
     for (size_t i = 0, n; i < body.n; i += n) {
@@ -57,7 +33,7 @@ bool replay_mend_begin(replay_mend *m, const replay_scene *s, const daruma_polic
     if (!s->dialect)
         return true;
     m->a = arena_over(room, bytes);
-    m->body = expand(str_trim(s->body), &m->a);
+    m->body = replay_expand(str_trim(s->body), 0, &m->a);
     if (!s->dialect->read || s->dialect->read(m->body, &m->a, &c) != DARUMA_OK || m->a.full) {
         snprintf(why, 256, "%s:%d: this is not a request of the dialect %s", s->file, s->body_line, s->dialect->name);
         return false;
@@ -90,7 +66,7 @@ static bool ask(replay_mend *m, const char *what, daruma_str about, bool cut, da
     daruma_str said = m->asked < m->s->nmodel ? m->s->model[m->asked++] : S("fail");
     bool fails = str_eq(said, S("fail"));
     buf_printf(log, "ask %s" STR_FMT "%s%s\n", what, STR_ARG(about), cut ? " truncated" : "", fails ? " failed" : "");
-    *ret = fails ? (daruma_str){0} : expand(said, &m->a);
+    *ret = fails ? (daruma_str){0} : replay_expand(said, 0, &m->a);
     return !fails;
 }
 
@@ -105,7 +81,7 @@ daruma_str replay_mend_apology(replay_mend *m, const daruma_failure *f, daruma_b
 /* A text in quotes is what it says; anything else as it is. */
 static daruma_str plain(replay_mend *m, daruma_str s)
 {
-    return s.n && s.p[0] == '"' ? expand(json_text(s, &m->a), &m->a) : s;
+    return s.n && s.p[0] == '"' ? replay_expand(json_text(s, &m->a), 0, &m->a) : s;
 }
 
 /* ---- the answer ---------------------------------------------------------------------------- */
