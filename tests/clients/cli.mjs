@@ -1,6 +1,7 @@
 // Commands that read a request and print one: `daruma mend` and `daruma convert`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { daruma } from "./pair.mjs";
 import { wire } from "./wire.mjs";
 
@@ -191,3 +192,30 @@ holds("review tells where a file is wrong and what to do", () => {
   assert.match(run(["review", "--dialect", "gemni"], "{}").err, /gemini/);
   assert.match(review(body("openai", histories.openai(around)), "--dialect", "gemini").err, /contents/);
 });
+
+// ---- doc/loops.md ----
+
+// "tool key=value ... -> result", "!>" when it failed, "(lost)", or "says words"
+const drawn = (text) => {
+  if (text.startsWith("says ")) return { tool: "", result: text.slice(5) };
+  const [, tool, args, arrow, result] = text.match(/^(\w+)(.*?)\s*(?:(->|!>)\s*(.*)|\(lost\))$/);
+  const named = Object.fromEntries([...args.matchAll(/(\w+)=("[^"]*"|\S+)/g)].map((a) => [a[1], a[2].replaceAll('"', "")]));
+  return arrow ? { tool, args: named, result, ok: arrow === "->" } : { tool, args: named, lost: true };
+};
+
+const manual = readFileSync(new URL("../../doc/loops.md", import.meta.url), "utf8");
+const pictures = [...manual.matchAll(/^```steps (\w+)\n(.*?)^```$/gms)];
+holds("the manual draws every circle that has calls or words, and its honest twin", () => {
+  const kinds = pictures.map((p) => p[1]);
+  assert.equal(new Set(kinds).size, kinds.length);
+  assert.equal(kinds.length, 11);
+});
+for (const [, kind, rows] of pictures)
+  holds(`the manual's picture of ${kind} is one, and its twin is work`, () => {
+    const columns = rows.trimEnd().split("\n").map((row) => row.split("|").map((c) => drawn(c.trim())));
+    const steps = (side) => columns.map((c) => c[side]);
+    const seen = looked({ steps: steps(0) }).circles, lines = [0, 1].map((id) => JSON.stringify({ id, steps: steps(id) })).join("\n");
+    assert.deepEqual(seen.map((c) => c.kind), [kind]);
+    const said = run(["loops", "--jsonl"], lines).out.trim().split("\n").map((l) => JSON.parse(l));
+    assert.deepEqual(said.map((r) => r.verdict), ["loop", "ok"], JSON.stringify(said));
+  });
