@@ -393,12 +393,25 @@ static void blocks_are_in_order(daruma_str stream, daruma_arena *a)
     }
 }
 
-/* Cuts behind event `cut`; `kept`: the host saw it go by with dialect_keep, else it copies the reader and has the text.
- * Returns false when there are fewer events. */
+/* What a host keeps of an event that goes by: the reader, the text and, `items`, what is finished. */
+static void goes_by(const dialect *d, turn_writer *w, const sse_event *e, bool items, daruma_arena *a)
+{
+    turn_delta deltas[TURN_DELTAS_MAX];
+    for (size_t i = 0, n = d->read_delta(&w->r, e, deltas, a); i < n; i++)
+        if (deltas[i].kind == DELTA_TEXT)
+            buf_put(&w->text, deltas[i].text);
+    daruma_str item = items ? dialect_done_item(d, e) : (daruma_str){0};
+    if (item.n && w->items.n)
+        BUF_LIT(&w->items, ",");
+    buf_put(&w->items, item);
+}
+
+/* Cuts behind event `cut`; `kept`: the host kept what is finished. Returns false when there are fewer events. */
 static bool goes_on(const dialect *d, daruma_str bytes, size_t cut, bool kept)
 {
     daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
-    turn_writer w = {.usage = TURN_USAGE_NONE, .wall = 1730000009, .made = 3, .text = buf_in(&keep)};
+    turn_writer w = {
+        .usage = TURN_USAGE_NONE, .wall = 1730000009, .made = 3, .text = buf_in(&keep), .items = buf_in(&keep)};
     daruma_buf out = buf_in(&a);
     daruma_str rest = bytes;
     sse_event e;
@@ -406,14 +419,7 @@ static bool goes_on(const dialect *d, daruma_str bytes, size_t cut, bool kept)
     for (; n < cut && sse_next(&rest, &e, &a); n++) {
         daruma_buf raw = buf_in(&keep);
         buf_put(&raw, e.raw);
-        if (kept) {
-            dialect_keep(d, &w, &e, &a);
-        } else {
-            turn_delta deltas[TURN_DELTAS_MAX];
-            for (size_t i = 0, nd = d->read_delta(&w.r, &e, deltas, &a); i < nd; i++)
-                if (deltas[i].kind == DELTA_TEXT)
-                    buf_put(&w.text, deltas[i].text);
-        }
+        goes_by(d, &w, &e, kept, &a);
     }
     if (n < cut)
         return false;
@@ -466,13 +472,13 @@ static void what_was_said_is_the_same_everywhere(void **state)
 {
     (void)state;
     daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
-    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep)};
+    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep), .items = buf_in(&keep)};
     daruma_buf out = buf_in(&a);
     daruma_str rest = str_of(responses_stream);
     sse_event e;
     for (int i = 0; i < 11 && sse_next(&rest, &e, &a); i++) { /* up to "Let me " */
         buf_put(&out, e.raw);
-        dialect_keep(&dialect_openai_responses, &w, &e, &a);
+        goes_by(&dialect_openai_responses, &w, &e, true, &a);
     }
     say_on(&dialect_openai_responses, &w, DELTA_TEXT, "stop", &out);
     say_on(&dialect_openai_responses, &w, DELTA_FINISH, "", &out);

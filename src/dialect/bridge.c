@@ -55,46 +55,14 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
 
 /* ---- in flight ---- */
 
-static void keep_in(turn_writer *w, daruma_buf *b, daruma_str s)
+daruma_str dialect_done_item(const dialect *d, const sse_event *e)
 {
-    if (!b->arena && !b->cap)
-        b->arena = w->text.arena;
-    buf_put(b, s);
-}
-
-/* A finished output item as it came. */
-static void keep_item(turn_writer *w, daruma_str data)
-{
-    daruma_str item = json_valid(data) ? json_get(data, S("item")) : (daruma_str){0};
-    if (!json_is_object(item) || !value_is(json_get(data, S("type")), S("response.output_item.done")))
-        return;
-    if (w->items.n)
-        keep_in(w, &w->items, S(","));
-    keep_in(w, &w->items, item);
-}
-
-void dialect_keep(const dialect *d, turn_writer *w, const sse_event *e, daruma_arena *scratch)
-{
-    turn_delta deltas[TURN_DELTAS_MAX];
-    int open = w->r.open;
-    bool began = w->r.began;
-    size_t n = d->read_delta(&w->r, e, deltas, scratch);
-    if (!began || w->r.open != open)
-        w->held.n = w->call_id.n = w->call_name.n = 0;
-    for (size_t i = 0; i < n; i++) {
-        const turn_delta *x = &deltas[i];
-        if (x->kind == DELTA_TEXT || x->kind == DELTA_REFUSAL) {
-            keep_in(w, &w->text, x->text);
-        } else if (x->kind == DELTA_THINKING || x->kind == DELTA_ARGUMENTS) {
-            keep_in(w, &w->held, x->text);
-        } else if (x->kind == DELTA_CALL) {
-            w->held.n = w->call_id.n = w->call_name.n = 0;
-            keep_in(w, &w->call_id, x->id);
-            keep_in(w, &w->call_name, x->name);
-        }
-    }
-    if (d == &dialect_openai_responses)
-        keep_item(w, str_trim(e->data));
+    daruma_str type = S("response.output_item.done"), whole;
+    if (d != &dialect_openai_responses || (e->event.n && !str_eq(e->event, type)) || !json_whole(e->data, &whole) ||
+        !value_is(json_get(whole, S("type")), type))
+        return (daruma_str){0};
+    daruma_str item = json_get(whole, S("item"));
+    return json_is_object(item) ? item : (daruma_str){0};
 }
 
 void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, const write_ctx *x, daruma_arena *keep)

@@ -155,9 +155,9 @@ daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena
  * Gemini without signature). Statuses of read_answer; EFULL. */
 daruma_status dialect_convert_answer(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x,
                                      daruma_buf *out, daruma_arena *a);
-/* Sees an event of `d` go by that the client gets, so that `w` could go on with the stream right behind it: reads it
- * with w->r, keeps text and finished items. w->text has an arena; `scratch` may be given back after each event. */
-void dialect_keep(const dialect *d, turn_writer *w, const sse_event *e, daruma_arena *scratch);
+/* Responses says everything once more at the end of a stream: the finished output item that an event hands over, as it
+ * came, for turn_writer.items; empty: none. A slice of the event. */
+daruma_str dialect_done_item(const dialect *d, const sse_event *e);
 
 /* A stream of `from` as one of `to`, in flight. */
 typedef struct stream_bridge {

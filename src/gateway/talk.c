@@ -36,6 +36,7 @@ struct talk {
     turn_writer *out;     /* made when it is needed */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
+    daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
     daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN: text that is held with the calls */
     held_call *calls, *last;
@@ -61,6 +62,7 @@ static turn_writer *writer(exchange *x)
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
+        t->out->items = t->items;
     }
     t->writing = true;
     return t->out;
@@ -77,7 +79,7 @@ static talk *talk_new(void)
         return NULL;
     }
     t->arena = own;
-    t->said = t->hold = t->fresh = buf_in(&t->arena);
+    t->said = t->items = t->hold = t->fresh = buf_in(&t->arena);
     return t;
 }
 
@@ -98,6 +100,7 @@ bool talk_begin(exchange *x)
     if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
         t->out = NULL;
         t->writing = false;
+        t->items.n = 0;
     }
     if (goes_on && !writer(x))
         return false;
@@ -142,6 +145,23 @@ static void say(talk *t, daruma_str text)
     }
     buf_put(&t->said, text);
     t->lost = t->said.full;
+}
+
+/* An item is over with the event that hands it over whole, its thinking too. */
+static void keep_item(exchange *x, const sse_event *e)
+{
+    talk *t = x->t;
+    daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(x->d, e);
+    if (!item.n)
+        return;
+    t->thinking = false;
+    if (t->items.n)
+        BUF_LIT(&t->items, ",");
+    if (t->items.n + item.n <= SSE_EVENT_BYTES_MAX)
+        buf_put(&t->items, item);
+    else
+        t->lost = true;
+    t->lost |= t->items.full;
 }
 
 /* ---- writing ---- */
@@ -383,6 +403,7 @@ static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, siz
     for (size_t i = 0; i < n; i++)
         if (d[i].kind == DELTA_TEXT)
             say(t, d[i].text);
+    keep_item(x, e);
     t->begun = true;
     return true;
 }

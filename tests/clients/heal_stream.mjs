@@ -1,5 +1,6 @@
 // Streams that break off after something went out: another attempt goes on, and the client has one whole answer.
 import assert from "node:assert/strict";
+import OpenAI from "openai";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { body, data, dialects, every, named, object, parsed, sse, target, wires } from "./wires.mjs";
@@ -174,5 +175,71 @@ holds("heal responses: a cut stream goes on with the ids and numbers of its begi
     assert.equal(d.text(end.response), text);
     assert.equal(list.find((e) => e.type === "response.output_text.done").text, text);
     for (const e of r.events) assert.equal(e.name, e.json?.type);
+  },
+});
+
+// A provider's stream with these items, cut within the text of the last one.
+const itemsCut = (items, cut) => {
+  let n = 0;
+  const ev = (type, o) => named({ type, sequence_number: n++, ...o });
+  const begin = { id: "resp_1", object: "response", created_at: 1, status: "in_progress", model: "m-own", error: null, incomplete_details: null, output: [], usage: null };
+  let out = ev("response.created", { response: begin }) + ev("response.in_progress", { response: begin });
+  items.forEach((item, i) => {
+    const at = { item_id: item.id, output_index: i, content_index: 0 }, last = i === items.length - 1;
+    const { encrypted_content, ...bare } = item;
+    out += ev("response.output_item.added", { output_index: i, item: item.type === "message" ? { ...item, status: "in_progress", content: [] } : bare });
+    if (item.type === "message") {
+      const t = item.content[0].text;
+      out += ev("response.content_part.added", { ...at, part: { ...item.content[0], text: "" } }) + ev("response.output_text.delta", { ...at, delta: last ? t.slice(0, cut) : t, logprobs: [] });
+      if (!last) out += ev("response.output_text.done", { ...at, text: t, logprobs: [] }) + ev("response.content_part.done", { ...at, part: item.content[0] });
+    }
+    if (!last) out += ev("response.output_item.done", { output_index: i, item });
+  });
+  return out;
+};
+
+const thoughts = { id: "rs_1", type: "reasoning", summary: [], encrypted_content: "gAAAAAB-sealed+bytes/==", status: null };
+const spoken = (id, text) => ({ id, type: "message", status: "completed", role: "assistant", phase: "commentary", content: [{ type: "output_text", text, annotations: [{ type: "url_citation", url: "https://example.org/a", title: "A", start_index: 0, end_index: 3 }] }] });
+
+for (const [what, before] of Object.entries({
+  "its reasoning": [thoughts],
+  "its reasoning and an earlier message": [thoughts, spoken("msg_0", "First I look it up."), { ...thoughts, id: "rs_2", summary: [{ type: "summary_text", text: "so it is" }] }],
+  "a search that the provider made": [{ id: "ws_1", type: "web_search_call", status: "completed", action: { type: "search", query: "foxes", sources: [] } }],
+}))
+  holds(`heal responses: a cut stream that goes on ends with ${what} as it came`, {
+    async run(pair) {
+      const d = dialects.responses, w = wires.responses, text = "one two three four five six seven eight nine ten";
+      pair.own.answer = (q, res) => {
+        if (q.n % 2) return sse(res, itemsCut([...before, spoken("msg_1", text)], 23)).end();
+        sse(res, w.opening(), w.piece(text.slice(4, 30)), w.piece(text.slice(30)), w.closing()).end();
+      };
+      const r = await question(pair, d, { model: d.own, stream: true });
+      const list = r.events.map((e) => e.json).filter(Boolean), end = list.at(-1);
+      assert.equal(end.type, "response.completed", r.text);
+      assert.deepEqual(list.map((e) => e.sequence_number), list.map((_, i) => i), "the numbers have a gap");
+      assert.deepEqual(end.response.output.slice(0, -1), before);
+      assert.deepEqual(end.response.output.map((o) => o.id), [...before.map((o) => o.id), "msg_1"]);
+      assert.equal(end.response.output.at(-1).content[0].text, text);
+      const done = list.filter((e) => e.type === "response.output_item.done");
+      assert.deepEqual(done.map((e) => e.output_index), end.response.output.map((_, i) => i));
+      const c = new OpenAI({ apiKey: "sk-client", baseURL: `${pair.base}/v1`, maxRetries: 0 });
+      const final = await c.responses.stream({ model: d.own, input: "go" }).finalResponse();
+      assert.deepEqual(final.output.map((o) => o.id), end.response.output.map((o) => o.id));
+      assert.equal(final.output.find((o) => o.type === "reasoning")?.encrypted_content, before.find((o) => o.type === "reasoning")?.encrypted_content);
+      assert.ok(final.output_text.endsWith(text));
+    },
+  });
+
+holds("heal responses: a call of an answer that was cut behind its reasoning comes with that reasoning, once", {
+  async run(pair) {
+    const d = dialects.responses, w = wires.responses;
+    const item = { id: "fc_9", type: "function_call", status: "completed", call_id: "call_1", name: "look", arguments: '{"city":"Oslo"}' };
+    pair.own.answer = (q, res) => (q.n === 1 ? sse(res, itemsCut([thoughts, spoken("msg_0", "let me look"), item], 0)).end() : sse(res, w.opening(), w.called(0, "call_2", "look", '{"city":"Oslo"}'), w.closingCalls()).end());
+    const r = await question(pair, d, { model: d.own, stream: true, more: { tools: w.tools(object) } });
+    const end = r.events.at(-1).json;
+    assert.equal(end.type, "response.completed", r.text);
+    assert.deepEqual(end.response.output.map((o) => o.type), ["reasoning", "message", "function_call"]);
+    assert.deepEqual(end.response.output.slice(0, 2), [thoughts, spoken("msg_0", "let me look")]);
+    assert.deepEqual(w.calls(r).map(([, n, a]) => [n, JSON.parse(a)]), [["look", { city: "Oslo" }]], r.text);
   },
 });
