@@ -1,5 +1,6 @@
 // Streams that break off after something went out: another attempt goes on, and the client has one whole answer.
 import assert from "node:assert/strict";
+import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
@@ -243,3 +244,46 @@ holds("heal responses: a call of an answer that was cut behind its reasoning com
     assert.deepEqual(w.calls(r).map(([, n, a]) => [n, JSON.parse(a)]), [["look", { city: "Oslo" }]], r.text);
   },
 });
+
+/* ---- signed calls ---- */
+
+// Gemini signs the first call of a step and refuses the next request without it; the faulty provider does so, too.
+const step = (calls) => `models: { g-main: { signatures: true, call_ids: true, answers: [ { text: "First I look both of them up in the big book.", calls: [${calls}] } ] }, g-fallback: { signatures: true, call_ids: true, answers: [ { text: "First I look both of them up in the big book.", calls: [${calls}] } ] } }\n`;
+const two = '{ call: look, arguments: { city: Oslo, days: 2 } }, { call: find, arguments: { city: Rome, days: 3 } }';
+const mendable = '{ call: look, arguments: { city: Oslo, days: "2" } }, { call: find, arguments: { city: Rome, days: "3" } }';
+for (const [what, faults, calls = two, days = 2] of [
+  ["within its text", ["{ times: 1, cut: { within: text } }"]],
+  ["within its text twice", ["{ times: 2, cut: { within: text } }"]],
+  ["within its text, and goes on at another model", ["{ times: 1, cut: { within: text } }", "{ model: g-main, skip: 1, kind: overloaded }"]],
+  ["behind its first call", ["{ times: 1, cut: { within: arguments, after_pieces: 1 } }"]],
+  ["behind all its calls", ["{ times: 1, cut: { within: arguments, after_pieces: 2 } }"]],
+  ["within its text and then behind a call", ["{ times: 1, cut: { within: text } }", "{ times: 1, cut: { within: arguments, after_pieces: 1 } }"]],
+  ["within its text, and whose arguments are mended", ["{ times: 1, cut: { within: text } }"], mendable, "2"],
+  ["nowhere, and whose arguments are mended", [], mendable, "2"], // but for those of the signed one
+])
+  holds(`heal gemini: signed calls of an answer that is cut ${what} keep signature and order`, {
+    chaos: step(calls) + (faults.length ? `faults:\n${faults.map((f) => `  - ${f}\n`).join("")}` : "faults: []\n"),
+    async run(pair) {
+      const c = new GoogleGenAI({ apiKey: "sk-client", httpOptions: { baseUrl: pair.base } });
+      const config = { tools: [{ functionDeclarations: ["look", "find"].map((n) => ({ name: n, parameters: object })) }] };
+      const contents = [{ role: "user", parts: [{ text: "look and find" }] }], parts = [];
+      let end = null;
+      for await (const one of await c.models.generateContentStream({ model: "g-main", contents, config })) {
+        parts.push(...(one.candidates?.[0]?.content?.parts ?? []).filter((p) => p.text !== "" || p.thoughtSignature)); // an empty text is refused
+        end = one.candidates?.[0]?.finishReason ?? end;
+      }
+      assert.equal(end, "STOP");
+      assert.equal(parts.map((p) => p.text ?? "").join(""), "First I look both of them up in the big book.");
+      const made = parts.filter((p) => p.functionCall);
+      assert.deepEqual(made.map((p) => [p.functionCall.name, p.functionCall.args]), [["look", { city: "Oslo", days }], ["find", { city: "Rome", days: 3 }]]);
+      assert.deepEqual(made.map((p) => Boolean(p.thoughtSignature)), [true, false], JSON.stringify(parts));
+      assert.ok(parts.findIndex((p) => p.functionCall) > parts.findLastIndex((p) => p.text), "a text stands behind a call");
+      const results = made.map(({ functionCall: f }) => ({ functionResponse: { id: f.id, name: f.name, response: { output: `sun in ${f.args.city}` } } }));
+      await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: "faults: []\n" });
+      const before = await pair.report();
+      const next = await c.models.generateContent({ model: "g-main", contents: [...contents, { role: "model", parts }, { role: "user", parts: results }], config });
+      const after = await pair.report();
+      assert.deepEqual(after.refused, before.refused, "the next request was refused");
+      assert.match(next.candidates[0].content.parts.map((p) => p.text ?? "").join(""), /sun in Oslo.*sun in Rome/);
+    },
+  });
