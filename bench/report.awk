@@ -62,6 +62,23 @@ function mend_rows(    n, i, list, d, us) {
         if (mended == "" || us + 0 > mended + 0) mended = us
     }
 }
+# Seeing circles: a step of an agent, by what it does and the bytes of its result.
+function stall_rows(    n, i, k, agents, sizes, d) {
+    split("works circles", agents, " ")
+    split("1000 100000", sizes, " ")
+    for (i = 1; i <= 2; i++) for (k = 1; k <= 2; k++) {
+        d = agents[i] "." sizes[k]
+        if (median(d, "stall", "step_ns") == "") continue
+        if (watched == "") printf "\n%-38s%12s%12s%12s\n", "watching an agent, ns a step", "all", "hashing", "beyond"
+        printf "  %-36s%12d%12d%12d\n", agents[i] ", results of " sizes[k] " bytes", median(d, "stall", "step_ns"), \
+            median(d, "stall", "hash_ns"), median(d, "stall", "beyond_ns")
+        stalls = stalls sprintf("%s\"%s\":{\"step_ns\":%d,\"hash_ns\":%d,\"beyond_ns\":%d}", stalls == "" ? "" : ",", d, \
+            median(d, "stall", "step_ns"), median(d, "stall", "hash_ns"), median(d, "stall", "beyond_ns"))
+        if (watched == "") watched = median(d, "stall", "beyond_ns")
+        agent_bytes = median(d, "stall", "agent_bytes")
+    }
+    if (watched != "") printf "  %-36s%12d\n", "bytes an agent", agent_bytes
+}
 function goal(label, v, limit, format) {
     if (v == "") printf "  %-48s not measured\n", label
     else printf "  %-48s %." format "f  (goal <= %s)  %s\n", label, v, limit, v + 0 <= limit + 0 ? "reached" : "MISSED"
@@ -101,6 +118,7 @@ END {
             classify, median("classify", "classify", "p99_ns")
 
     mend_rows()
+    stall_rows()
 
     for (p in bad) if (bad[p]) printf "\n%s: %d requests failed or were not answered 200\n", p, bad[p]
     for (i = 1; i <= missings; i++) printf "%s%s\n", i == 1 ? "\n" : "", missing[i]
@@ -112,6 +130,7 @@ END {
         goal("idle private memory, KB", got["daruma", "idle_private_kb"], 4096, 0)
         goal("classification, median, ns", classify, 2000, 0)
         goal("local work on 1 MB, slowest dialect, median, us", mended, 5000, 0)
+        goal("watching beyond hashing, results of 1 KB, ns", watched, 200, 0)
     }
 
     printf "{\"date\":\"%s\",\"machine\":\"%s\",\"pinned\":%s,\"rounds\":%d,\"programs\":{", \
@@ -123,6 +142,7 @@ END {
     if (classify != "")
         printf "\"classify\":{\"records\":%d,\"median_ns\":%d,\"p99_ns\":%d},\n", median("classify", "classify", "records"), \
             classify, median("classify", "classify", "p99_ns") >json
+    if (stalls != "") printf "\"stall\":{%s,\"agent_bytes\":%d},\n", stalls, agent_bytes >json
     if (mends != "") printf "\"mend\":{%s},\n", mends >json
     printf "\"not_measured\":[" >json
     for (i = 1; i <= missings; i++) printf "%s\"%s\"", (i == 1 ? "" : ","), missing[i] >json

@@ -255,8 +255,10 @@ static void check_sorted(const words_row *rows, size_t n)
     for (size_t i = 1; i < n; i++)
         if (strcmp(rows[i - 1].words, rows[i].words) >= 0)
             fail_msg("%s stands before %s", rows[i - 1].words, rows[i].words);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(rows[i].words[WORDS_ROW_BYTES - 1], 0);
         assert_int_equal(words_find(rows, n, str_of(rows[i].words)), rows[i].means);
+    }
     assert_int_equal(words_find(rows, n, S("zzzz")), 0);
     assert_int_equal(words_find(rows, n, S("")), 0);
 }

@@ -398,6 +398,11 @@ same_call same_of_call(daruma_str tool, daruma_str args)
     return c;
 }
 
+uint64_t same_of_name(daruma_str tool)
+{
+    return end(word_hash(tool.p, tool.n, 0));
+}
+
 uint64_t daruma_call_hash(daruma_str tool, daruma_str args)
 {
     return same_of_call(tool, args).call;

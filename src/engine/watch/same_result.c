@@ -16,19 +16,43 @@ typedef struct scan {
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
     uint64_t result, plain, masked;
     uint64_t words[SAME_BAG];
+    uint64_t echo;           /* a bit for each word of the arguments */
+    uint64_t signs;          /* what stood between the word before and this place */
     uint32_t left_out, told; /* what was left out; words that tell something */
     bool echoes;
 } scan;
 
+enum { IN_WORD = 1, IS_DIGIT = 2, IS_HEX = 4 };
+enum { TOLD_ENOUGH = 8 }; /* words that tell something; counting on would change nothing */
+
+/* What a byte is: ch_word(), ch_digit(), a digit of base 16. */
+// clang-format off
+static const unsigned char kinds[256] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0,
+    0, 5, 5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1,
+    0, 5, 5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
+// clang-format on
+
+static unsigned kind_of(char c)
+{
+    return kinds[(unsigned char)c];
+}
+
 static bool is_hex(char c)
 {
-    return ch_digit(c) || (ch_lower(c) >= 'a' && ch_lower(c) <= 'f');
+    return kind_of(c) & IS_HEX;
 }
 
 /* Bytes of a UUID at the beginning, 0 none. */
 static size_t uuid_at(daruma_str s)
 {
-    if (s.n < 36)
+    if (s.n < 36 || s.p[8] != '-' || s.p[13] != '-')
         return 0;
     for (size_t i = 0; i < 36; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
@@ -42,9 +66,12 @@ static size_t uuid_at(daruma_str s)
 static size_t number_at(daruma_str s)
 {
     size_t n = 0;
-    while (n < s.n && (ch_digit(s.p[n]) || (n + 1 < s.n && memchr(".:-,", s.p[n], 4) && ch_digit(s.p[n + 1])) ||
-                       (s.p[n] == 'T' && n + 1 < s.n && ch_digit(s.p[n + 1]))))
-        n++;
+    for (; n < s.n; n++) {
+        char c = s.p[n];
+        bool inside = c == '.' || c == ':' || c == '-' || c == ',' || c == 'T';
+        if (!ch_digit(c) && !(inside && n + 1 < s.n && ch_digit(s.p[n + 1])))
+            break;
+    }
     if (n >= 10 && n < s.n && s.p[n] == 'Z')
         n++;
     return n;
@@ -53,19 +80,32 @@ static size_t number_at(daruma_str s)
 /* Bytes of a unit of time that follows a number, white space before it with them; 0 none. */
 static size_t unit_at(daruma_str s)
 {
-    static const char *const units[] = {"ms",      "us",     "ns",   "s", "sec", "secs",  "seconds", "second", "min",
-                                        "minutes", "minute", "mins", "m", "h",   "hours", "millis",  NULL};
+    static const daruma_str units[] = {{"ms", 2},      {"s", 1},      {"us", 2},     {"ns", 2},    {"m", 1},
+                                       {"h", 1},       {"sec", 3},    {"secs", 4},   {"min", 3},   {"mins", 4},
+                                       {"seconds", 7}, {"second", 6}, {"minute", 6}, {"hours", 5}, {"minutes", 7}};
     size_t gap = s.n && s.p[0] == ' ' ? 1 : 0, n = gap;
-    while (n < s.n && ch_alpha(s.p[n]))
+    if (n == s.n || (s.p[n] != 'm' && s.p[n] != 's' && s.p[n] != 'u' && s.p[n] != 'n' && s.p[n] != 'h'))
+        return 0;
+    while (n < s.n && n < gap + 8 && ch_alpha(s.p[n]))
         n++;
-    for (int i = 0; n > gap && units[i]; i++)
-        if (str_eq(str_sub(s, gap, n - gap), str_of(units[i])))
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (str_eq(str_sub(s, gap, n - gap), units[i]))
             return n;
     return 0;
 }
 
+static uint64_t take_signs(scan *x)
+{
+    uint64_t signs = x->signs * SAME_K2;
+    x->signs = 0;
+    return signs;
+}
+
 static void keep(scan *x, uint64_t w, uint64_t masked)
 {
+    uint64_t signs = take_signs(x);
+    w ^= signs;
+    masked ^= signs;
     x->plain = mix(x->plain, w);
     x->result = mix(x->result, w);
     x->masked = mix(x->masked, masked);
@@ -73,8 +113,10 @@ static void keep(scan *x, uint64_t w, uint64_t masked)
 
 static void leave_out(scan *x, uint64_t w)
 {
-    x->plain = mix(x->plain, w);
-    x->masked = mix(x->masked, '#');
+    uint64_t signs = take_signs(x);
+    x->plain = mix(x->plain, w ^ signs);
+    x->result = mix(x->result, '#' ^ signs);
+    x->masked = mix(x->masked, '#' ^ signs);
     x->left_out++;
 }
 
@@ -107,20 +149,23 @@ static size_t volatile_number(const scan *x, size_t i, size_t n)
 {
     daruma_str rest = str_from(x->s, i + n);
     size_t unit = unit_at(rest);
-    unsigned before = x->before.n ? words_of_name(x->before) : 0;
-    bool bracket = i > 0 && memchr("([", x->s.p[i - 1], 2) && unit && rest.n > unit && memchr(")]", rest.p[unit], 2);
-    if (bracket || (unit && (before & (NAME_UNIT | NAME_VOLATILE))))
+    bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
+    if (!unit && !moment)
+        return process ? n : 0;
+    char open = i > 0 ? x->s.p[i - 1] : 0, close = rest.n > unit ? rest.p[unit] : 0;
+    if (unit && (open == '(' || open == '[') && (close == ')' || close == ']'))
         return n + unit;
-    if ((before & NAME_VOLATILE) && !(before & NAME_UNIT) && !unit)
-        return n;
-    if (n >= 8 && (before & NAME_WHEN) && x->s.p[i + 2] != ',')
-        return n;
-    return 0;
+    unsigned before = x->before.n ? words_of_name(x->before) : 0;
+    if (unit && (before & (NAME_UNIT | NAME_VOLATILE)))
+        return n + unit;
+    return moment && (before & NAME_WHEN) ? n : 0;
 }
 
 static bool is_echo(const scan *x, uint64_t folded)
 {
     folded ^= folded >> 32;
+    if (!(x->echo >> (folded & 63) & 1))
+        return false;
     for (uint32_t i = 0; x->call && i < x->call->necho; i++)
         if (x->call->echo[i] == (uint32_t)folded)
             return true;
@@ -130,11 +175,13 @@ static bool is_echo(const scan *x, uint64_t folded)
 /* Words that tell nothing beside a time: "done in 3 s". */
 static bool is_hollow(daruma_str word)
 {
-    static const char *const rows[] = {"ok",     "true",     "false",    "success", "successful", "done",  "completed",
-                                       "status", "result",   "real",     "user",    "sys",        "total", "null",
-                                       "none",   "finished", "complete", "took",    "in",         "time",  NULL};
-    for (int i = 0; rows[i]; i++)
-        if (str_ieq(word, str_of(rows[i])))
+    static const daruma_str rows[] = {{"ok", 2},       {"in", 2},       {"true", 4},      {"done", 4},
+                                      {"real", 4},     {"user", 4},     {"null", 4},      {"none", 4},
+                                      {"took", 4},     {"time", 4},     {"sys", 3},       {"false", 5},
+                                      {"total", 5},    {"status", 6},   {"result", 6},    {"success", 7},
+                                      {"finished", 8}, {"complete", 8}, {"completed", 9}, {"successful", 10}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (word.n == rows[i].n && str_ieq(word, rows[i]))
             return true;
     return false;
 }
@@ -143,9 +190,12 @@ static size_t scan_word(scan *x, size_t i)
 {
     size_t n = 1, digits = 0, hex = 0;
     const char *p = x->s.p + i;
-    for (n = 0; i + n < x->s.n && ch_word(p[n]); n++) {
-        digits += ch_digit(p[n]);
-        hex += is_hex(p[n]);
+    for (n = 0; i + n < x->s.n; n++) {
+        unsigned kind = kind_of(p[n]);
+        if (!(kind & IN_WORD))
+            break;
+        digits += kind & IS_DIGIT;
+        hex += (kind & IS_HEX) != 0;
     }
     daruma_str word = {p, n};
     uint64_t w = word_hash(p, n, 0), folded = word_hash(p, n, FOLD_CASE);
@@ -161,13 +211,14 @@ static size_t scan_word(scan *x, size_t i)
         uint64_t h = 37;
         for (size_t k = 0; k < n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
-        x->plain = mix(x->plain, w);
-        x->result = mix(x->result, x->failed ? h : w);
-        x->masked = mix(x->masked, echo ? '@' : '#');
+        uint64_t signs = take_signs(x);
+        x->plain = mix(x->plain, w ^ signs);
+        x->result = mix(x->result, (x->failed ? h : w) ^ signs);
+        x->masked = mix(x->masked, (echo ? '@' : '#') ^ signs);
     } else {
         keep(x, w, echo ? '@' : w);
     }
-    x->told += x->told < SAME_TOLD_MIN && !address && !is_hollow(word);
+    x->told += x->told < TOLD_ENOUGH && !address && !is_hollow(word);
     x->before = word;
     return n;
 }
@@ -231,16 +282,17 @@ static void scan_text(scan *x)
             i++;
             continue;
         }
-        if (ch_digit(c)) {
+        unsigned kind = kind_of(c);
+        if (kind & IS_DIGIT) {
             i += scan_number(x, i);
             continue;
         }
-        if (!ch_word(c)) {
-            keep(x, (unsigned char)c, (unsigned char)c);
+        if (!(kind & IN_WORD)) {
+            x->signs = x->signs * 131 + (unsigned char)c;
             i++;
             continue;
         }
-        size_t uuid = is_hex(c) ? uuid_at(str_from(x->s, i)) : 0;
+        size_t uuid = kind & IS_HEX ? uuid_at(str_from(x->s, i)) : 0;
         if (uuid) {
             leave_out(x, word_hash(x->s.p + i, uuid, 0));
             i += uuid;
@@ -261,20 +313,22 @@ static void scan_text(scan *x)
 same_result same_of_result(daruma_str result, bool failed, const same_call *call)
 {
     scan x = {.failed = failed, .call = call, .result = SAME_K1, .plain = SAME_K1, .masked = SAME_K1};
-    uint64_t middle = 0;
+    size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
+    for (uint32_t i = 0; call && i < call->necho; i++)
+        x.echo |= UINT64_C(1) << (call->echo[i] & 63);
     x.s = str_trim(result);
-    if (x.s.n > SAME_RESULT_BYTES_MAX) {
-        daruma_str tail = str_from(x.s, x.s.n - SAME_RESULT_BYTES_MAX / 2);
-        daruma_str between = str_sub(x.s, SAME_RESULT_BYTES_MAX / 2, x.s.n - SAME_RESULT_BYTES_MAX);
-        middle = XXH3_64bits(between.p, between.n);
-        x.s = str_sub(x.s, 0, SAME_RESULT_BYTES_MAX / 2);
+    bool json = x.s.n && x.s.p[0] == '{';
+    if (x.s.n > most) {
+        daruma_str tail = str_from(x.s, x.s.n - most / 2), between = str_sub(x.s, most / 2, x.s.n - most);
+        uint64_t middle = failed ? 0 : XXH3_64bits(between.p, between.n); /* of a report, its two ends are enough */
+        x.s = str_sub(x.s, 0, most / 2);
         scan_text(&x);
         keep(&x, middle, middle);
         x.s = tail;
     }
     scan_text(&x);
+    keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
-    bool json = x.s.n && x.s.p[0] == '{';
     bool hollow = !failed && x.left_out && x.told < (json ? 1 : SAME_TOLD_MIN);
     same_result r = {
         .result = end(hollow ? x.plain : x.result), .plain = end(x.plain), .masked = end(x.masked), .echoes = x.echoes};

@@ -23,9 +23,8 @@ daruma_stall *daruma_stall_new(daruma_arena *a)
 /* ---- what kind of call it is -------------------------------------------------------------------- */
 
 /* What a shell does is in its command; what a tool of many uses does, in its action. */
-static unsigned means_of(const daruma_step *step, const same_call *c)
+static unsigned means_of(const daruma_step *step, const same_call *c, unsigned means)
 {
-    unsigned means = words_of_tool(step->tool);
     if (step->traits & DARUMA_TOOL_KNOWN) {
         means = (means & ~(unsigned)(TRAITS | WORDS_SHELL | WORDS_WEAK | WORDS_ASKS)) | (step->traits & TRAITS);
     } else if ((means & WORDS_SHELL) && c->command.n) {
@@ -49,6 +48,16 @@ static unsigned means_of(const daruma_step *step, const same_call *c)
     return means;
 }
 
+/* What the name of a tool means; it is read once while it is in use. */
+static unsigned name_means(const daruma_stall *s, daruma_str name, uint64_t tool)
+{
+    enum { LOOK_BACK = 8 };
+    for (uint32_t i = 0, n = window_count(s); i < n && i < LOOK_BACK; i++)
+        if (window_at(s, i)->tool == tool)
+            return window_at(s, i)->tool_means;
+    return words_of_tool(name);
+}
+
 /* Does nothing but wait: sleep(60). It stands between calls as time does. */
 static bool is_pause(unsigned means, const same_call *c)
 {
@@ -60,21 +69,24 @@ static bool is_pause(unsigned means, const same_call *c)
 
 /* How the newest call stands to those before it. */
 typedef struct relation {
-    bool known;      /* the same call with the same result was there */
-    bool known_here; /* ... since the state changed last */
-    bool moved;      /* the same call gave something else */
-    bool told;       /* that result was there, from whatever call */
+    bool known;       /* the same call with the same result was there */
+    bool known_here;  /* ... since the state changed last */
+    bool moved;       /* the same call gave something else */
+    bool told;        /* that result was there, from whatever call */
+    const seen *twin; /* the newest that was the same; NULL: none */
 } relation;
 
 static relation relate(const daruma_stall *s, const seen *e)
 {
-    relation r = {false, false, false, false};
+    relation r = {.twin = NULL};
     for (uint32_t i = 0, n = window_count(s); i < n; i++) {
         const seen *o = window_at(s, i);
         bool result = o->result == e->result;
         r.told |= result;
         if (o->call != e->call)
             continue;
+        if (result && !r.known)
+            r.twin = o;
         r.known |= result;
         r.known_here |= result && o->epoch == s->epoch;
         r.moved |= !result;
@@ -95,8 +107,14 @@ static int change_of(const seen *e, const relation *r)
     return 1;
 }
 
-static void say_words(seen *e, const daruma_step *step)
+static void say_words(seen *e, const daruma_step *step, const seen *twin)
 {
+    if (twin && twin->says) { /* what was said the same way is not read again */
+        e->means |= twin->means & WORDS_INPUT;
+        e->says = twin->says;
+        e->patience = (uint8_t)patience_of(e);
+        return;
+    }
     if ((e->means & DARUMA_TOOL_ACTS) && (e->means & WORDS_MOVES)) /* a click on "next" is one step on */
         e->means |= words_of_action(str_sub(step->args, 0, 64)) & WORDS_INPUT;
     e->says = words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
@@ -113,7 +131,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
     if (r.moved)
         e->flags |= SEEN_MOVED;
     if (r.known || r.told || (e->flags & SEEN_FAILED) || (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS))))
-        say_words(e, step);
+        say_words(e, step, r.twin);
     waiting = e->patience > 6;
     s->hard += change == 2;
     s->epoch += change > 0;
@@ -206,14 +224,16 @@ static void keep_about(daruma_stall *s, daruma_verdict *v)
     s->spoke = v->step;
 }
 
-static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const same_call *c, unsigned means)
+static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const same_call *c, uint64_t tool,
+                               unsigned name, unsigned means)
 {
     daruma_verdict v = {.step = s->steps, .period = 1};
     bool failed = daruma_step_failed(step);
     same_result r = same_of_result(step->result, failed, c);
     seen e = {.call = c->call,
               .shape = c->shape,
-              .tool = daruma_result_hash(step->tool, false),
+              .tool = tool,
+              .tool_means = name,
               .result = r.result,
               .plain = r.plain,
               .masked = r.masked,
@@ -248,7 +268,8 @@ daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
         v = see_words(s, step->result);
     } else {
         same_call c = same_of_call(step->tool, step->args);
-        unsigned means = means_of(step, &c);
+        uint64_t tool = same_of_name(step->tool);
+        unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
         if (means & DARUMA_TOOL_COMPACTS) {
             v = see_compaction(s);
         } else if (is_pause(means, &c)) {
@@ -257,7 +278,7 @@ daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
             v = see_words(s, step->result.n > step->args.n ? step->result : step->args);
         } else {
             s->said = s->alike = 0;
-            v = see_call(s, step, &c, means);
+            v = see_call(s, step, &c, tool, name, means);
         }
     }
     keep_about(s, &v);

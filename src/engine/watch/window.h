@@ -20,6 +20,7 @@ typedef struct seen {
     uint32_t step;
     uint32_t arg_bytes;
     uint32_t epoch, hard; /* changes of state before it: that may have been, that were */
+    uint32_t tool_means;  /* of its name alone */
     uint32_t means;       /* bits of daruma_trait and words_call */
     uint32_t says;        /* bits of words_result; known only of what was seen before */
     uint32_t names;       /* bits of words_name */

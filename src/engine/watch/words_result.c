@@ -314,27 +314,46 @@ static void split(daruma_str text, text_words *w)
     }
 }
 
-/* The meaning of the words at `i`; `*used` is how many they are. */
-static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
+/* Words from `i` on, single spaces between them. */
+static size_t join(const text_words *w, size_t i, char line[2 * WORDS_ROW_BYTES])
 {
-    char line[48];
-    size_t n = 0, ends[3], k = 0;
-    for (; k < 3 && i + k < w->n && n + w->at[i + k].n + 1 <= sizeof line; k++) {
+    size_t n = 0;
+    for (size_t k = i; k < i + 3 && k < w->n && n + w->at[k].n + 1 < 2 * WORDS_ROW_BYTES; k++) {
         if (n)
             line[n++] = ' ';
-        memcpy(line + n, w->at[i + k].p, w->at[i + k].n);
-        n += w->at[i + k].n;
-        ends[k] = n;
+        for (size_t b = 0; b < w->at[k].n; b++)
+            line[n++] = ch_lower(w->at[k].p[b]);
     }
-    for (; k > 0; k--) {
-        unsigned got = words_find(ROWS(result_rows), (daruma_str){line, ends[k - 1]});
-        if (got) {
-            *used = k;
-            return got;
-        }
-    }
+    line[n] = 0;
+    return n;
+}
+
+/* The meaning of the words at `i`; `*used` is how many they are. The rows that begin with a word follow each other. */
+static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
+{
+    char key[WORDS_ROW_BYTES], line[2 * WORDS_ROW_BYTES];
+    size_t n = sizeof result_rows / sizeof *result_rows, word = w->at[i].n, longest = 0, joined = 0;
+    unsigned means = 0;
     *used = 1;
-    return 0;
+    if (!words_key(w->at[i], key))
+        return 0;
+    for (size_t at = words_from(ROWS(result_rows), key); at < n; at++) {
+        const char *row = result_rows[at].words;
+        if (memcmp(row, key, word) != 0)
+            break;
+        if (row[word] && row[word] != ' ')
+            continue;
+        if (!joined)
+            joined = join(w, i, line);
+        size_t len = strlen(row);
+        if (len <= longest || len > joined || memcmp(row, line, len) != 0 || (line[len] && line[len] != ' '))
+            continue;
+        longest = len;
+        means = result_rows[at].means;
+    }
+    for (size_t b = 0; b < longest; b++)
+        *used += line[b] == ' ';
+    return means;
 }
 
 /* {"status":"...ing"}: whatever it does, it is at it. */
