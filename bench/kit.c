@@ -304,6 +304,45 @@ char *chat_request(long port, const char *path, const char *model, bool stream, 
     return whole;
 }
 
+char *agent_request(long port, const char *path, const char *model, long who, long steps, long steps_usual,
+                    long body_bytes, size_t *ret_n)
+{
+    enum { STEP_BYTES = 260 }; /* of a step but for what its tool says */
+    long said = body_bytes / steps_usual > STEP_BYTES + 20 ? body_bytes / steps_usual - STEP_BYTES : 20;
+    size_t room = (size_t)(steps + 1) * (size_t)(said + 2 * STEP_BYTES) + 4096;
+    char *body = malloc(room), *whole = malloc(room + 1024);
+    if (!body || !whole)
+        die("memory");
+    size_t n =
+        (size_t)snprintf(body, room,
+                         "{\"model\":\"%s\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"read_file\","
+                         "\"parameters\":{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}}}],"
+                         "\"messages\":[{\"role\":\"user\",\"content\":\"Task %ld: find the fault.\"}",
+                         model, who);
+    for (long i = 0; i < steps; i++) {
+        n += (size_t)snprintf(body + n, room - n,
+                              ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_%ld_%ld\","
+                              "\"type\":\"function\",\"function\":{\"name\":\"read_file\",\"arguments\":"
+                              "\"{\\\"path\\\":\\\"src/part%ld.c\\\"}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+                              "\"call_%ld_%ld\",\"content\":\"part %ld of %ld\\n",
+                              who, i, i, who, i, i, who);
+        for (long k = 0; k < said; k++)
+            body[n++] = "int read_part(const char *from, size_t n);  "[(k + i) % 44];
+        n += (size_t)snprintf(body + n, room - n, "\"}");
+    }
+    n += (size_t)snprintf(body + n, room - n, "]}");
+    size_t head =
+        (size_t)snprintf(whole, room + 1024,
+                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\nUser-Agent: daruma-bench\r\n"
+                         "Content-Type: application/json\r\nAuthorization: Bearer sk-bench-0000000000000000\r\n"
+                         "Content-Length: %zu\r\n\r\n",
+                         path, port, n);
+    memcpy(whole + head, body, n);
+    free(body);
+    *ret_n = head + n;
+    return whole;
+}
+
 typedef struct kept {
     char *at;
     size_t n, room;

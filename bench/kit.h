@@ -64,6 +64,10 @@ bool http_header(const http_in *in, const char *name, char *out, size_t n);
 
 /* A chat-completion request, head and body in one block (malloc; the caller's). `body_bytes` is what the body has, at
  * least some 200; `more_heads` are further header lines, each with its CRLF, or "". */
+/* The request of an agent that has made so many steps: tools, and a call and its result for each step, of about
+ * `body_bytes` in all when there are `steps_usual`. `who` tells agents apart. */
+char *agent_request(long port, const char *path, const char *model, long who, long steps, long steps_usual,
+                    long body_bytes, size_t *ret_n);
 char *chat_request(long port, const char *path, const char *model, bool stream, long body_bytes, const char *more_heads,
                    size_t *ret_n);
 

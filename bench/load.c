@@ -13,8 +13,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { AGENT_LAPS = 32 }; /* steps an agent goes on before it begins anew */
+
+typedef struct request {
+    char *p;
+    size_t n;
+} request;
+
 typedef struct caller {
     int fd;
+    const request *requests; /* one after the other, then from the first again */
+    size_t nrequests, at;
     size_t sent;    /* bytes of the request */
     int64_t begun;  /* when it began to be sent */
     bool wants_out; /* epoll tells us when it is writable */
@@ -22,10 +31,8 @@ typedef struct caller {
 } caller;
 
 static struct {
-    long port, connections, body, millis, warm_ms, requests, watch;
+    long port, connections, body, millis, warm_ms, requests, watch, steps;
     const char *path, *model, *heads;
-    char *request;
-    size_t request_n;
     int epoll;
     times took;
     long answered, errors, not_200; /* within the window */
@@ -64,8 +71,9 @@ static void failed(caller *c)
 /* False when the connection broke. */
 static bool write_on(caller *c)
 {
-    while (c->sent < load.request_n) {
-        ssize_t n = send(c->fd, load.request + c->sent, load.request_n - c->sent, MSG_NOSIGNAL);
+    const request *r = &c->requests[c->at];
+    while (c->sent < r->n) {
+        ssize_t n = send(c->fd, r->p + c->sent, r->n - c->sent, MSG_NOSIGNAL);
         if (n < 0) {
             if (errno != EAGAIN && errno != ENOTCONN)
                 return false;
@@ -88,6 +96,7 @@ static void answered(caller *c)
         load.not_200 += c->in.status != 200;
         times_add(&load.took, now - c->begun);
     }
+    c->at = (c->at + 1) % c->nrequests;
     if (c->in.close) {
         open_again(c);
         return;
@@ -150,6 +159,17 @@ static void print_result(int64_t elapsed_ns, int64_t cpu_us)
     printf("}\n");
 }
 
+/* What one agent sends, step after step. Kept until the end. */
+static const request *agent_of(long who)
+{
+    request *r = calloc(AGENT_LAPS, sizeof *r);
+    for (long i = 0; r && i < AGENT_LAPS; i++)
+        r[i].p = agent_request(load.port, load.path, load.model, who, load.steps + i, load.steps, load.body, &r[i].n);
+    if (!r)
+        die("memory");
+    return r;
+}
+
 int main(int argc, char **argv)
 {
     load.port = 9100;
@@ -160,30 +180,35 @@ int main(int argc, char **argv)
     load.path = "/v1/chat/completions";
     load.model = "m-main";
     load.heads = "";
-    const option_row rows[] = {{"--port", &load.port, NULL, "port on 127.0.0.1"},
-                               {"--connections", &load.connections, NULL, "kept-alive connections"},
-                               {"--body", &load.body, NULL, "bytes of a request's body"},
-                               {"--millis", &load.millis, NULL, "length of the measured window"},
-                               {"--warm-ms", &load.warm_ms, NULL, "warm-up before it, not counted"},
-                               {"--requests", &load.requests, NULL, "stop early after so many answers; 0: no"},
-                               {"--watch", &load.watch, NULL, "process whose processor time is read; 0: none"},
-                               {"--path", NULL, &load.path, "request target"},
-                               {"--model", NULL, &load.model, "model asked for"},
-                               {"--heads", NULL, &load.heads, "more header lines, each ending in CR LF"},
-                               {0}};
+    const option_row rows[] = {
+        {"--port", &load.port, NULL, "port on 127.0.0.1"},
+        {"--connections", &load.connections, NULL, "kept-alive connections"},
+        {"--body", &load.body, NULL, "bytes of a request's body"},
+        {"--millis", &load.millis, NULL, "length of the measured window"},
+        {"--warm-ms", &load.warm_ms, NULL, "warm-up before it, not counted"},
+        {"--requests", &load.requests, NULL, "stop early after so many answers; 0: no"},
+        {"--steps", &load.steps, NULL, "agents: each request is one step further, from so many on"},
+        {"--watch", &load.watch, NULL, "process whose processor time is read; 0: none"},
+        {"--path", NULL, &load.path, "request target"},
+        {"--model", NULL, &load.model, "model asked for"},
+        {"--heads", NULL, &load.heads, "more header lines, each ending in CR LF"},
+        {0}};
     options_read(argc, argv, rows);
     if (load.connections < 1 || load.body < 0 || load.millis < 1) {
         errno = EINVAL;
         die("options");
     }
     descriptors_raise(load.connections + 64);
-    load.request = chat_request(load.port, load.path, load.model, false, load.body, load.heads, &load.request_n);
+    request plain = {0};
+    plain.p = chat_request(load.port, load.path, load.model, false, load.body, load.heads, &plain.n);
     load.epoll = epoll_create1(EPOLL_CLOEXEC);
     caller *callers = calloc((size_t)load.connections, sizeof *callers);
     if (load.epoll < 0 || !callers)
         die("start");
     for (long i = 0; i < load.connections; i++) {
         callers[i].fd = -1;
+        callers[i].nrequests = load.steps ? AGENT_LAPS : 1;
+        callers[i].requests = load.steps ? agent_of(i) : &plain;
         open_again(&callers[i]);
     }
     run_until(clock_ns() + load.warm_ms * 1000000, 0);
@@ -196,7 +221,7 @@ int main(int argc, char **argv)
     cpu = load.watch ? proc_cpu(load.watch).cpu_us - cpu : 0;
     print_result(elapsed, cpu);
     free(callers);
-    free(load.request);
+    free(plain.p);
     free(load.took.ns);
     return load.answered ? 0 : 1;
 }

@@ -97,6 +97,8 @@ END {
     row("cpu_200kb_x_nginx", "  x nginx", 2, "ratio", 204800, "cpu_us_per_request")
     row("per_second_2kb", "requests/s, 2 KB", 0, "median", 2048, "per_second")
     row("per_second_2kb_x_nginx", "  x nginx", 2, "ratio", 2048, "per_second")
+    row("cpu_us_agents", "CPU per request of an agent, 200 messages, 200 KB, us", 1, "median", "agents", "cpu_us_per_request")
+    row("cpu_agents_x_nginx", "  x nginx", 2, "ratio", "agents", "cpu_us_per_request")
     row("per_second_200kb", "requests/s, 200 KB", 0, "median", 204800, "per_second")
     row("per_second_200kb_x_nginx", "  x nginx", 2, "ratio", 204800, "per_second")
     row("busy_2kb", "share of its core used, 2 KB", 2, "median", 2048, "cpu_busy")
