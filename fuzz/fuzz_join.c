@@ -9,12 +9,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static join_result feed(daruma_str so_far, daruma_str fresh, size_t step, mend_going how)
 {
+    join_seam seam = join_begin(so_far, how);
     for (size_t n = step; n < fresh.n; n += step) {
-        join_result r = join_find(so_far, str_sub(fresh, 0, n), false, how);
+        join_result r = join_next(&seam, str_sub(fresh, 0, n), false);
         if (r.verdict != JOIN_MORE)
             return r;
     }
-    return join_find(so_far, fresh, true, how);
+    return join_next(&seam, fresh, true);
 }
 
 /* What was asked for comes: it is joined where it goes on, and nowhere else. */

@@ -40,12 +40,13 @@ static bool begins_with_space(daruma_str s, size_t at)
 /* The verdict when `fresh` comes in pieces of `step` bytes. */
 static join_result feed_as(mend_going how, daruma_str so_far, daruma_str fresh, size_t step)
 {
+    join_seam seam = join_begin(so_far, how);
     for (size_t n = step; n < fresh.n; n += step) {
-        join_result r = join_find(so_far, str_sub(fresh, 0, n), false, how);
+        join_result r = join_next(&seam, str_sub(fresh, 0, n), false);
         if (r.verdict != JOIN_MORE)
             return r;
     }
-    return join_find(so_far, fresh, true, how);
+    return join_next(&seam, fresh, true);
 }
 
 static join_result feed(daruma_str so_far, daruma_str fresh, size_t step)
@@ -348,6 +349,61 @@ static void what_was_begun_for_the_model_goes_on_exactly(void **state)
     assert_int_equal(join_find(S("done. "), S(" x"), true, GOING_PREFILLED).skip, 1);
 }
 
+/* ---- what it costs ---- */
+
+/* Words that do not repeat themselves. */
+static daruma_str much_text(size_t bytes)
+{
+    uint32_t dice = 7;
+    daruma_buf b = buf_over(memory, sizeof memory);
+    while (b.n < bytes) {
+        for (int i = 0; i < 7; i++) {
+            dice = dice * 1664525u + 1013904223u;
+            buf_putc(&b, (char)('a' + (dice >> 24) % 26));
+        }
+        buf_putc(&b, b.n % 96 ? ' ' : '\n');
+    }
+    assert_false(b.full);
+    return buf_str(&b);
+}
+
+/* However small the pieces are: what is there is read a few times, not once for each of them. */
+static void a_long_text_is_read_a_few_times_however_small_the_pieces_are(void **state)
+{
+    enum { SAID = 1 << 20, MORE = 1000, LOOKS_MAX = 10 };
+    static const struct {
+        mend_going how;
+        size_t said, again; /* of the text; of its end, that is said again */
+        join_verdict want;
+        const char *opener;
+    } rows[] = {
+        {GOING_ANCHORED, SAID, 60000, JOIN_AT, ""},
+        {GOING_ANCHORED, SAID, 60000, JOIN_AT, "Sure, here is the rest:\n\n"},
+        {GOING_ANCHORED, SAID, 70000, JOIN_UNSURE, ""}, /* nobody looks so far */
+        {GOING_ANCHORED, 60000, 60000, JOIN_AT, ""},
+        {GOING_FROM_BEFORE, SAID, 60000, JOIN_AT, ""},
+        {GOING_FROM_BEFORE, 60000, 60000, JOIN_AT, ""},
+        {GOING_PREFILLED, 60000, 60000, JOIN_AT, ""},
+    };
+    static char room[80000];
+    daruma_str text = much_text(SAID + MORE);
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_str so_far = str_sub(text, SAID - rows[i].said, rows[i].said);
+        daruma_buf b = buf_over(room, sizeof room);
+        buf_putz(&b, rows[i].opener);
+        buf_put(&b, str_from(text, SAID - rows[i].again));
+        join_seam s = join_begin(so_far, rows[i].how);
+        join_result r = {.verdict = JOIN_MORE};
+        for (size_t n = 3; n < b.n && r.verdict == JOIN_MORE; n += 3)
+            r = join_next(&s, str_sub(buf_str(&b), 0, n), false);
+        if (r.verdict != rows[i].want || (r.verdict == JOIN_AT && r.skip != strlen(rows[i].opener) + rows[i].again))
+            fail_msg("row %zu: verdict %d, skip %zu", i, r.verdict, r.skip);
+        if (s.looks > LOOKS_MAX)
+            fail_msg("row %zu: read %u times", i, s.looks);
+    }
+}
+
 /* ---- asking to go on ---- */
 
 static convo read_with(const dialect *d, const char *body, daruma_arena *a)
@@ -418,6 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_repetition_is_skipped_wherever_it_was_cut),
         cmocka_unit_test(any_split_gives_the_same),
+        cmocka_unit_test(a_long_text_is_read_a_few_times_however_small_the_pieces_are),
         cmocka_unit_test(seams_are_found_or_refused),
         cmocka_unit_test(the_anchor_stands_in_the_text_once),
         cmocka_unit_test(what_begins_with_its_last_words_is_joined_in_any_text),

@@ -31,6 +31,7 @@ struct talk {
     bool thinking;        /* the newest content was thinking that no signature has closed */
     bool joined, unsure;
     mend_going going;   /* how the attempt was asked to go on */
+    join_seam *seam;    /* JOIN: made with its first text */
     daruma_arena *room; /* memory for the event at hand */
     turn_reader in;
     turn_writer *out;     /* made when it is needed */
@@ -111,6 +112,7 @@ bool talk_begin(exchange *x)
     t->in = (turn_reader){.sequence = -1};
     t->holding = t->thinking = t->joined = t->unsure = false;
     t->at_hold = NULL;
+    t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
     t->calls = t->last = NULL;
     t->finish = FINISH_NONE;
@@ -248,7 +250,13 @@ static held_call *call_at(talk *t, int index)
 static bool join(exchange *x, bool whole)
 {
     talk *t = x->t;
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), whole, t->going);
+    if (!t->seam) {
+        t->seam = ARENA_NEW(&t->arena, join_seam, 1);
+        if (!t->seam)
+            return false;
+        *t->seam = join_begin(buf_str(&t->said), t->going);
+    }
+    join_result r = join_next(t->seam, buf_str(&t->fresh), whole);
     if (r.verdict == JOIN_MORE && !whole)
         return true;
     if (r.verdict != JOIN_AT)

@@ -17,6 +17,7 @@
  * All else is not joined. A word lost or said twice is worse than an answer that says that it broke off. */
 #include "engine/mend/mend.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -312,45 +313,76 @@ static join_result verdict_of(join_verdict v)
     return (join_result){.verdict = v};
 }
 
+/* Not decided before `fresh` has `n` bytes. */
+static join_result more(join_seam *s, size_t n)
+{
+    s->need = n;
+    return verdict_of(JOIN_MORE);
+}
+
 /* A long repetition: all of `head` (JOIN_FIRST_BYTES of fresh behind the opener) stands somewhere in so_far. It is one
  * when all from there to the end is said again, and from nowhere else. */
-static join_result find_long(const pattern *head, daruma_str so_far, daruma_str fresh, bool whole, size_t skipped)
+static join_result find_long(join_seam *s, const pattern *head, daruma_str fresh, bool whole, size_t skipped)
 {
-    enum { PLACES = 8 };
     size_t p = 0, hits = 0, skip = 0;
-    bool open = false;
     daruma_str rest = str_from(fresh, skipped);
-    for (int i = 0; (p = occurrence(head, so_far, p)) != STR_NONE; i++, p++) {
-        daruma_str again = str_from(so_far, p);
+    s->nopen = 0;
+    s->skipped = skipped;
+    s->same = rest.n;
+    for (int i = 0; (p = occurrence(head, s->so_far, p)) != STR_NONE; i++, p++) {
+        daruma_str again = str_from(s->so_far, p);
         size_t n = again.n < rest.n ? again.n : rest.n;
-        if (i == PLACES || skipped + again.n > JOIN_LOOK_BYTES)
+        if (i == JOIN_PLACES || skipped + again.n > JOIN_LOOK_BYTES) {
+            s->nopen = 0;
             return verdict_of(JOIN_UNSURE);
+        }
         if (memcmp(rest.p, again.p, n) != 0)
             continue;
-        open |= n < again.n;
+        if (n < again.n)
+            s->open[s->nopen++] = again;
         hits++;
         skip = skipped + again.n;
     }
-    if (open) /* whole: it repeats what is there and stops before its end */
-        return verdict_of(whole ? JOIN_UNSURE : JOIN_MORE);
+    if (s->nopen && !whole)
+        return verdict_of(JOIN_MORE);
+    if (s->nopen) { /* it repeats what is there and stops before its end */
+        s->nopen = 0;
+        return verdict_of(JOIN_UNSURE);
+    }
     return hits == 1 ? at(skip) : verdict_of(JOIN_UNSURE);
 }
 
+/* Does `fresh` still repeat one of the places that it repeated up to now, and is not at its end? */
+static bool still_open(join_seam *s, daruma_str fresh)
+{
+    size_t n = 0;
+    daruma_str rest = str_from(fresh, s->skipped);
+    check(rest.n >= s->same);
+    for (size_t i = 0; i < s->nopen; i++) {
+        daruma_str again = s->open[i];
+        if (rest.n < again.n && memcmp(rest.p + s->same, again.p + s->same, rest.n - s->same) == 0)
+            s->open[n++] = again;
+    }
+    s->nopen = n;
+    s->same = rest.n;
+    return n > 0;
+}
+
 /* The first `n` bytes of `fresh` are known; of the white space behind, what is there already goes, too. */
-static join_result behind(daruma_str fresh, bool whole, size_t n, daruma_str space)
+static join_result behind(join_seam *s, daruma_str fresh, bool whole, size_t n, daruma_str space)
 {
     space = str_sub(space, 0, JOIN_FIRST_BYTES);
     if (!whole && fresh.n < n + space.n)
-        return verdict_of(JOIN_MORE);
+        return more(s, n + space.n);
     return at(n + space_again(space, str_from(fresh, n)));
 }
 
 /* How `fresh` from `from` on repeats the end of `so_far`. JOIN_UNSURE: it does not, or not for sure. */
-static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, size_t from)
+static join_result find_from(join_seam *s, daruma_str fresh, bool whole, size_t from)
 {
     pattern head;
-    daruma_str first = str_from(str_sub(fresh, 0, JOIN_FIRST_BYTES), from), space = tail_space(so_far);
-    daruma_str words = str_sub(so_far, 0, so_far.n - space.n);
+    daruma_str so_far = s->so_far, first = str_from(str_sub(fresh, 0, JOIN_FIRST_BYTES), from);
+    daruma_str space = tail_space(so_far), words = str_sub(so_far, 0, so_far.n - space.n);
     pattern_of(&head, first);
     size_t k = overlap(&head, so_far);
     if (is_repetition(so_far, first, k) && (from == 0 || k >= JOIN_OVERLAP_BYTES_MIN) && stands_once(so_far, k))
@@ -359,57 +391,56 @@ static join_result find_from(daruma_str so_far, daruma_str fresh, bool whole, si
         k = overlap(&head, words);
         if (is_repetition(words, first, k) && (k >= JOIN_OVERLAP_BYTES_MIN || (k == words.n && from == 0)) &&
             stands_once(words, k))
-            return behind(fresh, whole, from + k, space);
+            return behind(s, fresh, whole, from + k, space);
     }
     if (first.n >= JOIN_FIRST_BYTES / 2)
-        return find_long(&head, so_far, fresh, whole, from);
+        return find_long(s, &head, fresh, whole, from);
     return verdict_of(JOIN_UNSURE);
 }
 
 /* It begins with the anchor; `fresh` may be any beginning. */
-static join_result find_anchor(daruma_str anchor, daruma_str space, daruma_str fresh, bool whole)
+static join_result find_anchor(join_seam *s, daruma_str fresh, bool whole)
 {
     bool cut = false;
-    size_t n = anchor.n ? says(fresh, anchor, &cut) : 0;
+    size_t n = s->anchor.n ? says(fresh, s->anchor, &cut) : 0;
     if (!whole && cut)
         return verdict_of(JOIN_MORE);
-    return n ? behind(fresh, whole, n, space) : verdict_of(JOIN_UNSURE);
+    return n ? behind(s, fresh, whole, n, tail_space(s->so_far)) : verdict_of(JOIN_UNSURE);
 }
 
 /* The anchor stands behind something said first, of `fresh`'s first JOIN_FIRST_BYTES: an apology, an introduction.
  * Once: a model that talks about it says it again afterwards. */
-static join_result find_behind(daruma_str so_far, daruma_str anchor, daruma_str fresh, bool whole,
-                               const size_t *offsets, size_t noffsets)
+static join_result find_behind(join_seam *s, daruma_str fresh, bool whole, const size_t *offsets, size_t noffsets)
 {
     pattern p;
     bool cut;
-    daruma_str space = tail_space(so_far), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
-    if (anchor.n < JOIN_OVERLAP_BYTES_MIN)
+    daruma_str space = tail_space(s->so_far), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    if (s->anchor.n < JOIN_OVERLAP_BYTES_MIN)
         return verdict_of(JOIN_UNSURE);
     for (size_t i = 0; i < noffsets; i++) {
-        size_t n = says(str_from(first, offsets[i]), anchor, &cut);
-        if (n && is_opener(so_far, str_sub(first, 0, offsets[i])))
-            return behind(fresh, whole, offsets[i] + n, space);
+        size_t n = says(str_from(first, offsets[i]), s->anchor, &cut);
+        if (n && is_opener(s->so_far, str_sub(first, 0, offsets[i])))
+            return behind(s, fresh, whole, offsets[i] + n, space);
     }
-    if (anchor.n < 2 * JOIN_OVERLAP_BYTES_MIN)
+    if (s->anchor.n < 2 * JOIN_OVERLAP_BYTES_MIN)
         return verdict_of(JOIN_UNSURE);
-    pattern_of(&p, anchor);
+    pattern_of(&p, s->anchor);
     size_t here = occurrence(&p, first, 0);
     if (here == STR_NONE || here > JOIN_OPENER_BYTES_MAX || occurrence(&p, first, here + 1) != STR_NONE ||
-        !is_opener(so_far, str_sub(first, 0, here)))
+        !is_opener(s->so_far, str_sub(first, 0, here)))
         return verdict_of(JOIN_UNSURE);
-    return behind(fresh, whole, here + anchor.n, space);
+    return behind(s, fresh, whole, here + s->anchor.n, space);
 }
 
 /* The answer was begun for the model, without the white space at its end. It goes on there, also where it says once
  * more what it said last: rows of a table do. Only one that says all of it again from its beginning never saw it. */
-static join_result find_prefilled(daruma_str so_far, daruma_str fresh, bool whole)
+static join_result find_prefilled(join_seam *s, daruma_str fresh, bool whole)
 {
     pattern head;
-    daruma_str space = str_sub(tail_space(so_far), 0, JOIN_FIRST_BYTES);
+    daruma_str so_far = s->so_far, space = str_sub(tail_space(so_far), 0, JOIN_FIRST_BYTES);
     size_t n = so_far.n < fresh.n ? so_far.n : fresh.n;
     if (!whole && fresh.n <= space.n)
-        return verdict_of(JOIN_MORE);
+        return more(s, space.n + 1);
     if (so_far.n < JOIN_OVERLAP_BYTES_MIN || memcmp(so_far.p, fresh.p, n) != 0)
         return at(space_again(space, fresh));
     if (!whole && n < so_far.n && fresh.n < JOIN_LOOK_BYTES)
@@ -422,44 +453,47 @@ static join_result find_prefilled(daruma_str so_far, daruma_str fresh, bool whol
 }
 
 /* It was shown all but the last words, and told to go on: then it says them next. Or it answers anew. */
-static join_result find_kept(daruma_str so_far, daruma_str fresh, bool whole)
+static join_result find_kept(join_seam *s, daruma_str fresh, bool whole)
 {
-    daruma_str space = tail_space(so_far), kept = mend_anchor(so_far, JOIN_KEPT_BYTES);
-    daruma_str words = str_sub(so_far, 0, so_far.n - space.n);
     size_t lead = lead_space(str_sub(fresh, 0, JOIN_FIRST_BYTES));
     if (!whole && (lead == fresh.n || fresh.n < JOIN_FIRST_BYTES))
         return verdict_of(JOIN_MORE);
-    bool shown = kept.n && kept.n < str_trim(words).n;
-    join_result r = shown ? find_anchor(kept, space, str_from(fresh, lead), whole) : verdict_of(JOIN_UNSURE);
+    daruma_str so_far = s->so_far, words = str_sub(so_far, 0, so_far.n - tail_space(so_far).n);
+    bool shown = s->anchor.n && s->anchor.n < str_trim(words).n;
+    join_result r = shown ? find_anchor(s, str_from(fresh, lead), whole) : verdict_of(JOIN_UNSURE);
+    if (r.verdict == JOIN_MORE)
+        s->need += s->need ? lead : 0; /* it was counted from behind the space */
     if (r.verdict == JOIN_AT)
         return at(lead + r.skip);
     if (r.verdict == JOIN_MORE)
         return r;
-    r = find_from(so_far, fresh, whole, 0);
-    bool told = (shown && r.skip > kept.n) || r.skip >= words.n; /* it says some of what it was shown, too; or all */
+    s->looks++;
+    r = find_from(s, fresh, whole, 0);
+    bool told = (shown && r.skip > s->anchor.n) || r.skip >= words.n; /* it says some of what it was shown, or all */
     return r.verdict != JOIN_AT || told ? r : verdict_of(JOIN_UNSURE);
 }
 
 /* It was asked to begin with the anchor; it may do something else. */
-static join_result find_anchored(daruma_str so_far, daruma_str fresh, bool whole)
+static join_result find_anchored(join_seam *s, daruma_str fresh, bool whole)
 {
-    daruma_str space = tail_space(so_far), words = str_sub(so_far, 0, so_far.n - space.n);
-    daruma_str anchor = mend_anchor(so_far, JOIN_TAIL_BYTES), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
-    join_result r = find_anchor(anchor, space, fresh, whole);
+    daruma_str so_far = s->so_far, space = tail_space(so_far), words = str_sub(so_far, 0, so_far.n - space.n);
+    daruma_str first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
+    join_result r = find_anchor(s, fresh, whole);
     if (r.verdict != JOIN_UNSURE)
         return r;
     if (!whole && fresh.n < JOIN_FIRST_BYTES)
-        return verdict_of(JOIN_MORE);
+        return more(s, JOIN_FIRST_BYTES);
     if (!str_trim(first).n)
         return verdict_of(JOIN_UNSURE);
     size_t offsets[6], n = openers(first, offsets);
-    r = find_behind(so_far, anchor, fresh, whole, offsets, n);
+    s->looks++;
+    r = find_behind(s, fresh, whole, offsets, n);
     if (r.verdict == JOIN_UNSURE)
-        r = find_from(so_far, fresh, whole, 0);
+        r = find_from(s, fresh, whole, 0);
     /* Behind white space alone it may as well go on at once, and say again what it said last: another row. */
     for (size_t i = 0; i < n && r.verdict == JOIN_UNSURE; i++)
         if (introduces(str_sub(first, 0, offsets[i])) && is_opener(so_far, str_sub(first, 0, offsets[i])))
-            r = find_from(so_far, fresh, whole, offsets[i]);
+            r = find_from(s, fresh, whole, offsets[i]);
     if (r.verdict == JOIN_UNSURE && plain_seam(so_far, fresh))
         return at(0);
     if (r.verdict == JOIN_UNSURE && space.n && words.n && str_starts(first, space) && plain_seam(words, fresh))
@@ -467,18 +501,38 @@ static join_result find_anchored(daruma_str so_far, daruma_str fresh, bool whole
     return r;
 }
 
-join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, mend_going how)
+join_seam join_begin(daruma_str so_far, mend_going how)
 {
-    if (!so_far.n)
+    join_seam s = {.so_far = so_far, .how = how, .looks = 1};
+    if (how == GOING_ANCHORED)
+        s.anchor = mend_anchor(so_far, JOIN_TAIL_BYTES);
+    if (how == GOING_ANCHORED && !s.anchor.n) /* without an anchor it is asked as if it had been asked before */
+        s.how = GOING_FROM_BEFORE;
+    if (s.how == GOING_FROM_BEFORE)
+        s.anchor = mend_anchor(so_far, JOIN_KEPT_BYTES);
+    return s;
+}
+
+join_result join_next(join_seam *s, daruma_str fresh, bool whole)
+{
+    if (!s->so_far.n)
         return at(0);
-    switch (how) {
-    case GOING_ANCHORED: /* without an anchor it is asked as if it had been asked before */
-        return mend_anchor(so_far, JOIN_TAIL_BYTES).n ? find_anchored(so_far, fresh, whole)
-                                                      : find_kept(so_far, fresh, whole);
+    if (!whole && (fresh.n < s->need || (s->nopen && still_open(s, fresh))))
+        return verdict_of(JOIN_MORE);
+    s->nopen = s->need = 0;
+    switch (s->how) {
+    case GOING_ANCHORED:
+        return find_anchored(s, fresh, whole);
     case GOING_PREFILLED:
-        return find_prefilled(so_far, fresh, whole);
+        return find_prefilled(s, fresh, whole);
     case GOING_FROM_BEFORE:
-        return find_kept(so_far, fresh, whole);
+        return find_kept(s, fresh, whole);
     }
     return verdict_of(JOIN_UNSURE);
+}
+
+join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, mend_going how)
+{
+    join_seam s = join_begin(so_far, how);
+    return join_next(&s, fresh, whole);
 }

@@ -273,7 +273,8 @@ typedef enum mend_going {
     GOING_FROM_BEFORE, /* when what came could not be joined: it is shown less than arrived, and told to go on */
 } mend_going;
 /* Asks the model to go on where it was cut: `so_far` is what the client has. GOING_PREFILLED is as GOING_ANCHORED where
- * the wire does not take it, and FROM_BEFORE where no anchor is to be had. False when there are no words to go on from. */
+ * the wire does not take it, and FROM_BEFORE where no anchor is to be had. False when there are no words to go on from.
+ */
 bool mend_continue(convo *c, daruma_str so_far, mend_going how, mend_report *rep);
 
 /* May the answer be begun for the model: the wire takes it, and no thinking, forced tool or format is asked for? What
@@ -289,9 +290,25 @@ typedef struct join_result {
     join_verdict verdict;
     size_t skip;
 } join_result;
-/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from `so_far`, when it was asked for in
- * that way? Finds the anchor, repeated endings and restarts from the beginning; what "sure" means stands in join.c.
- * PREFILLED: it goes on exactly, unless it says all of it again. Any split of the bytes gives the same result. At most
- * JOIN_LOOK_BYTES of `fresh` are needed, and some white space. */
+enum { JOIN_PLACES = 8 /* where a long repetition may come from; more are no repetition of one of them */ };
+/* What is known of a seam while the new text comes in. */
+typedef struct join_seam {
+    daruma_str so_far;            /* what is there; it must stay where it is */
+    mend_going how;               /* FROM_BEFORE where no anchor is to be had */
+    daruma_str anchor;            /* with what it shall begin; FROM_BEFORE: what it was not shown; empty: none */
+    size_t need;                  /* bytes of the new text that have to be there before it is looked at again */
+    daruma_str open[JOIN_PLACES]; /* ends of so_far that it repeats up to now ... */
+    size_t nopen, skipped, same;  /* ... from its byte `skipped` on, and of how many bytes that is known */
+    unsigned looks;               /* how often all of so_far was read, but for a small factor */
+} join_seam;
+/* Reads all of `so_far`. */
+join_seam join_begin(daruma_str so_far, mend_going how);
+/* How does `fresh` (the beginning of the new text, all of it when `whole`) go on from what is there, when it was asked
+ * for in that way? Finds the anchor, repeated endings and restarts from the beginning; what "sure" means stands in
+ * join.c. PREFILLED: it goes on exactly, unless it says all of it again. Any split of the bytes gives the same result;
+ * each call has the bytes of the one before and more. At most JOIN_LOOK_BYTES of `fresh` are needed, and some white
+ * space. How often so_far is read does not depend on how many calls there are. */
+join_result join_next(join_seam *s, daruma_str fresh, bool whole);
+/* Both in one. */
 join_result join_find(daruma_str so_far, daruma_str fresh, bool whole, mend_going how);
 #endif
