@@ -811,6 +811,7 @@ const phrase phrases[] = {
     T("message.either_content", INVALID_MESSAGE, "must have either content or tool_calls"),
     T("message.contents_empty", INVALID_MESSAGE, "contents is not specified"),
     T("message.parts_empty", INVALID_MESSAGE, "must include at least one parts field"),
+    T("message.text_parameter", INVALID_MESSAGE, "must have a text parameter"),
     T("message.at_least_one", INVALID_MESSAGE, "at least one message is required"),
     T("message.empty_array", INVALID_MESSAGE, "messages * empty"),
     T("message.text_not_set", INVALID_MESSAGE, "text is not set"),
