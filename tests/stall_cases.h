@@ -255,6 +255,23 @@ static const stall_case stall_work[] = {
     {"tests between edits fail in turn", 0,
      "4*(\nedit_file {\"path\":\"a\",\"old\":\"{n}\",\"new\":\"{w}\"} => edited\n"
      "! bash npm test => 2 failed: a, b\nread_file {\"path\":\"log\"} => the same old log of that\n)"},
+    {"an approval is awaited", 0,
+     "8* check_approval {\"id\":1} => awaiting approval from the manager\ncheck_approval {\"id\":1} => approved"},
+    {"an oven gets hot", 0, "7* read_oven {} => preheating\nread_oven {} => 200 C"},
+    {"slots are tried one by one", 0, "! 7* book_slot {\"hour\":{n}} => slot unavailable"},
+    {"a job behind HTTP", 0, "7* http_get {\"url\":\"https://x.example/jobs/4\"} => 202 Accepted"},
+    {"bids", 0, "7* place_bid {\"lot\":1,\"eur\":{n}} => outbid"},
+    {"tabs in turn", 0,
+     "4*(\nswitch_tab {\"n\":1} => tab 1 active\ncopy_cell {\"c\":\"A{i}\"} => copied {n}\nswitch_tab {\"n\":2} => tab "
+     "2 "
+     "active\npaste_cell {\"c\":\"B{i}\"} => pasted\n)"},
+    {"a pod that crashes is mended", 0,
+     "4*(\nkubectl_apply {\"manifest\":\"v{i}\"} => configured\nget_pods {} => web-0 CrashLoopBackOff\n)"},
+    {"a reply is awaited", 0,
+     "6* wait_for_reply {\"thread\":\"t\"} => no reply yet\nwait_for_reply {\"thread\":\"t\"} => yes"},
+    {"documents are embedded", 0, "8* embed_document {\"id\":{n}} => {\"status\":\"embedded\",\"dim\":1536}"},
+    {"signatures that are all good", 0,
+     "8* verify_signature {\"file\":\"{w}.sig\"} => Signature is valid and trusted by the keyring."},
 };
 
 static const stall_case stall_loops[] = {
@@ -509,5 +526,22 @@ static const stall_case stall_loops[] = {
      "9* send_mail {\"to\":\"a\",\"text\":\"b\"} => sent, message id m{n}x{i}"},
     {"edits that find nothing, with what they look for", 5,
      "! 9* edit_file {\"path\":\"m.go\",\"old\":\"func {w}\",\"new\":\"x\"} => `func {w}` was not found in m.go"},
+    {"a user who is active", 3,
+     "9* get_profile {\"u\":1} => {\"name\":\"Ada\",\"status\":\"active\",\"plan\":\"pro\"}"},
+    {"an order, shipped long ago", 3,
+     "9* get_order {\"id\":1} => {\"id\":1,\"status\":\"shipped\",\"carrier\":\"DHL\"}"},
+    {"a linter that fixes nothing", 7,
+     "6*(\n! lint {\"f\":\"a\"} => a:3 missing semicolon\nfix_lint {\"f\":\"a\"} => 0 problems fixed\nformat "
+     "{\"f\":\"a\"} => a "
+     "unchanged\n)"},
+    {"a nonce beside a method", 3,
+     "9* rpc_call {\"method\":\"getBlock\",\"params\":[1],\"nonce\":{n}} => {\"block\":\"0xabc\",\"txs\":4}"},
+    {"two agents send each other round", 5,
+     "8*(\nhandoff {\"to\":\"planner\"} => planner: need research first\nhandoff {\"to\":\"researcher\"} => "
+     "researcher: need a plan "
+     "first\n)"},
+    {"a build that was cancelled", 3, "9* get_build {\"id\":9} => {\"id\":9,\"status\":\"canceled\"}"},
+    {"messages of the model as a tool", 3, "8* assistant_message {\"text\":\"Let me continue.\"} => "},
+    {"dates that nobody takes", 5, "! 9* create_event {\"start\":\"{w} o'clock\"} => Invalid date format"},
 };
 #endif

@@ -47,7 +47,7 @@ static unsigned patience_of_success(unsigned m, unsigned w)
     bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
     if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
         return TIMES_SURE;
-    if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts))
+    if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts && !has(m, DARUMA_TOOL_WRITES)))
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
@@ -376,15 +376,16 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 5 || calls < 3)
         return false;
-    bool creeps = shapes == n && !has(e->names, NAME_SINCE), rephrased = shapes < n && is_paraphrase(list, n);
+    bool creeps = shapes == n && has(e->names, NAME_PAGE) && !has(e->names, NAME_SINCE),
+         rephrased = shapes < n && is_paraphrase(list, n);
     bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT) || (has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW));
-    if (little && creeps && (!has(e->names, NAME_PAGE) || has(e->says, WORDS_ACK)))
+    if (little && creeps && has(e->says, WORDS_ACK))
         return false;
     if (little && !creeps && !rephrased)
         return false;
     if (has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    uint32_t needed = creeps || rephrased ? 6 : 7;
+    uint32_t needed = creeps || rephrased ? 6 : LIST_MAX; /* of each of many things the same may be true */
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
@@ -454,7 +455,7 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 1, n = 1, lost = 0, first = e->step;
-    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_WEAK | WORDS_INPUT))
+    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_WEAK | WORDS_INPUT | DARUMA_TOOL_WAITS))
         return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call && !(o->flags & SEEN_NEW && n > 1 && !lost)) {
         if (!(o->flags & SEEN_LOST) && !has(o->says, WORDS_UNCLEAR))

@@ -72,14 +72,28 @@ static pair hash_words(same_call *c, daruma_str s, pair h)
     return h;
 }
 
+static bool is_drive(daruma_str path) /* "C:\\x": there the other stroke separates, too */
+{
+    return path.n > 2 && ch_alpha(path.p[0]) && path.p[1] == ':' && (path.p[2] == '\\' || path.p[2] == '/');
+}
+
+static size_t next_stroke(daruma_str path, bool drive)
+{
+    for (size_t i = 0; i < path.n; i++)
+        if (path.p[i] == '/' || (drive && path.p[i] == '\\'))
+            return i;
+    return STR_NONE;
+}
+
 /* "./a//b/../c/" as "a/c". */
 static pair hash_path(same_call *c, daruma_str path)
 {
+    bool drive = is_drive(path);
     pair parts[PARTS_MAX], h = pair_of(path.n && path.p[0] == '/' ? 7 : 3);
     size_t n = 0, up = 0;
     daruma_str rest = path;
     for (bool more = true; more;) {
-        size_t slash = str_findch(rest, '/');
+        size_t slash = next_stroke(rest, drive);
         daruma_str part = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash);
         more = slash != STR_NONE;
         rest = str_from(rest, part.n + more);
