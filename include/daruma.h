@@ -633,6 +633,7 @@ typedef struct daruma_case {
     bool enforced;                      /* (set) calls of the answer may be refused (LOOP); false after open */
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
+    bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */
     uint32_t attempts;                  /* calls made in all */
     int target;                         /* where the current or last attempt went, -1 none yet */
     int want;                           /* where the next one shall go, -1 any */
@@ -680,6 +681,9 @@ DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
 DARUMA_API daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at);
 /* The attempt succeeded. */
 DARUMA_API void daruma_case_done(daruma_case *c, daruma_moment at);
+/* What the attempt brought is of no use to this case, though its target answered as it should: a continuation that
+ * cannot be joined to what went out. It counts as good for health; daruma_case_next comes behind as ever. */
+DARUMA_API void daruma_case_answered(daruma_case *c, daruma_moment at);
 /* The client left, or the attempt says nothing about health. */
 DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
 /* The case ended with this outcome; later calls change nothing. */

@@ -525,6 +525,73 @@ static void a_client_that_leaves_is_nobodys_failure(void **state)
         assert_int_equal(list[i].calls, 0);
 }
 
+/* Calls and bad ones of all places together. */
+static void told_to_health(const daruma_ward *w, uint32_t *all, uint32_t *bad)
+{
+    daruma_place list[8];
+    size_t n = daruma_ward_list(w, 0, list, 8);
+    *all = *bad = 0;
+    for (size_t i = 0; i < n && i < 8; i++) {
+        *all += list[i].calls;
+        *bad += list[i].bad;
+    }
+}
+
+static void a_continuation_that_cannot_be_joined_is_no_fault_of_its_target(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    uint32_t all, bad;
+    for (int answered = 0; answered < 2; answered++) {
+        daruma_ward *w = a_ward();
+        daruma_case c;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+        c.can_mend = true;
+        out(&c, 0);
+        daruma_failure f = failure(DARUMA_INTERRUPTED, 200), down = failure(DARUMA_SERVER_ERROR, 500);
+        assert_remedy(daruma_case_next(&c, &f, 100, at(0)), RESUME, 0, 0);
+        out(&c, 0);
+        if (answered)
+            daruma_case_answered(&c, at(0));
+        daruma_case_next(&c, answered ? &f : &down, 100, at(0));
+        told_to_health(w, &all, &bad);
+        assert_int_equal(bad, !answered);
+        assert_int_equal(all, answered ? 2 : 1); /* good for the model and its provider */
+        out(&c, 60000);
+        daruma_case_next(&c, &down, 100, at(60000)); /* what was said of one attempt holds for that one alone */
+        told_to_health(w, &all, &bad);
+        assert_true(bad > 0);
+    }
+}
+
+static void a_target_that_answers_is_well_again_whatever_use_its_answer_is(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500), f = failure(DARUMA_INTERRUPTED, 200);
+    for (int i = 0; i < 40 && daruma_ward_look(w, &t, 0).well; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+        out(&c, 0);
+        daruma_case_next(&c, &down, 0, at(0));
+        daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(0));
+    }
+    daruma_health sick = daruma_ward_look(w, &t, 0);
+    assert_false(sick.well);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(sick.in));
+    out(&c, sick.in); /* the probe */
+    daruma_case_answered(&c, at(sick.in));
+    daruma_case_next(&c, &f, 100, at(sick.in));
+    daruma_place list[8];
+    size_t n = daruma_ward_list(w, sick.in, list, 8);
+    for (size_t i = 0; i < n && i < 8; i++)
+        assert_string_equal(list[i].breaker, "closed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -553,6 +620,8 @@ int main(void)
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
+        cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),
+        cmocka_unit_test(a_target_that_answers_is_well_again_whatever_use_its_answer_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

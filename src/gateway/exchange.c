@@ -363,6 +363,8 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     e.took = seen.took;
     exchange_tell(x, DARUMA_WHEN_FAILED, &e);
     x->kase.safe_twice = safe_again(x, &seen);
+    if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
+        daruma_case_answered(&x->kase, at);
     x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
     exchange_scratch_reset(x);
     carry_out(x);

@@ -62,6 +62,8 @@ every((name, d, w) => {
       const r = await question(pair, d, { model: d.own, stream: true });
       assert.equal(r.said, "The first sentence is done. The second", r.text);
       assert.ok(d.failed(r.events), r.text);
+      const health = (await pair.status()).places.filter((p) => p.who === "model"); // who answers is well
+      assert.ok(health.length === 1 && health.every((p) => p.bad === 0 && p.calls > 0), JSON.stringify(health));
     },
   });
 

@@ -408,7 +408,8 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
 
     size_t r = 0;
     if (c->out) {
-        ward_bad(c->ward, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
+        if (!c->answered)
+            ward_bad(c->ward, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
         c->out = false;
         c->last = f->kind;
         c->round = SOON;
@@ -461,6 +462,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     note_switch(c, to);
     ward_enter(c->ward, &c->targets[to], c->permits, now);
     c->out = true;
+    c->answered = false;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
@@ -551,12 +553,21 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
+void daruma_case_answered(daruma_case *c, daruma_moment at)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING || c->answered)
+        return;
+    check(c->out);
+    ward_good(c->ward, &c->targets[c->target], c->permits, at.now);
+    c->answered = true;
+}
+
 void daruma_case_done(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
+    daruma_case_answered(c, at);
     check(c->out);
-    ward_good(c->ward, &c->targets[c->target], c->permits, at.now);
     c->out = false;
     c->outcome = c->remedies ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
@@ -566,7 +577,8 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    ward_drop(c->ward, &c->targets[c->target], c->permits, at.now);
+    if (!c->answered)
+        ward_drop(c->ward, &c->targets[c->target], c->permits, at.now);
     c->out = false;
 }
 
