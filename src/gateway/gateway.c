@@ -66,9 +66,6 @@ static bool start(gateway *g, char why[512])
     snprintf(why, 512, "there is no memory");
     if (!g->ward_memory || !g->mem || !g->events)
         return false;
-    snprintf(why, 512, "there is no randomness");
-    if (!tenant_begin(g))
-        return false;
     a = arena_over(g->ward_memory, bytes);
     g->ward = daruma_ward_new(&a, WARD_PLACES);
     if (!g->ward || !(g->now = setup_new(g, &g->options, why)))

@@ -144,8 +144,9 @@ struct gateway {
     key_run *key_runs; /* commands under way */
     uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
     unsigned char tenant_key[TENANT_KEY_BYTES];
-    mended *mended; /* what was mended before; NULL until something was */
-    watch *watch;   /* agents that are watched; NULL until there is one */
+    bool tenant_keyed; /* it was made */
+    mended *mended;    /* what was mended before; NULL until something was */
+    watch *watch;      /* agents that are watched; NULL until there is one */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -371,7 +372,6 @@ void heal_asked(exchange *x);
 
 /* ---- tenant.c: whose request it is ---- */
 
-bool tenant_begin(gateway *g); /* false: there is no randomness */
 uint64_t exchange_tenant(exchange *x);
 
 /* ---- watch.c: agents seen by the histories they send ---- */

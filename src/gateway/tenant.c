@@ -6,9 +6,12 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
-bool tenant_begin(gateway *g)
+/* Made when it is first needed: it wakes a good part of OpenSSL, which plain traffic never does. */
+static bool key_made(gateway *g)
 {
-    return RAND_bytes(g->tenant_key, sizeof g->tenant_key) == 1;
+    if (!g->tenant_keyed)
+        g->tenant_keyed = RAND_bytes(g->tenant_key, sizeof g->tenant_key) == 1;
+    return g->tenant_keyed;
 }
 
 uint64_t exchange_tenant(exchange *x)
@@ -19,8 +22,8 @@ uint64_t exchange_tenant(exchange *x)
     if (x->tenant)
         return x->tenant;
     head_credentials(&x->c->head, &all);
-    x->tenant = x->credential;
-    if (!all.full &&
+    x->tenant = x->credential; /* a hash with the secret of this process: second best */
+    if (!all.full && key_made(x->g) &&
         HMAC(EVP_sha256(), x->g->tenant_key, sizeof x->g->tenant_key, (const unsigned char *)all.p, all.n, out, &n))
         memcpy(&x->tenant, out, sizeof x->tenant);
     return x->tenant;
