@@ -151,8 +151,8 @@ int cli_loops(int argc, char **argv)
         "With --jsonl: {\"id\":...,\"verdict\":\"loop\" or \"ok\",\"kind\":...,\"at\":the step, counted from\n"
         "1, at which it was first seen,\"why\":...}; kind and at are null when all is well.\n"
         "\n"
-        "Try:  printf '{\"id\":\"a\",\"steps\":[%s,%s,%s]}\\n' $(yes '{\"tool\":\"ls\",\"result\":\"README\"}' |\n"
-        "      head -3) | daruma loops\n");
+        "Try:  step='{\"tool\":\"ls\",\"args\":{\"path\":\"src\"},\"result\":\"README\"}'\n"
+        "      echo \"{\\\"id\\\":1,\\\"steps\\\":[$step,$step,$step,$step]}\" | daruma loops\n");
     if (at < 0)
         return at == -2 ? 0 : 2;
     const char *file = cli_one_file(argc, argv, at);

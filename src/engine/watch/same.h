@@ -33,6 +33,6 @@ typedef struct same_result {
 same_call same_of_call(daruma_str tool, daruma_str args);
 same_result same_of_result(daruma_str result, bool failed, const same_call *call);
 
-uint64_t same_of_name(daruma_str tool); /* of its name alone, byte for byte; never 0 */
+uint64_t same_of_name(daruma_str tool);            /* of its name alone, byte for byte; never 0 */
 unsigned same_count(const uint64_t bag[SAME_BAG]); /* bits that are set */
 #endif

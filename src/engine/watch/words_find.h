@@ -1,5 +1,5 @@
-/* words_find.h - looking a word up in a sorted table. Words stand in the rows themselves and are compared eight bytes at
- * a time, as numbers: a search takes about as long as one miss of the cache.
+/* words_find.h - looking a word up in a sorted table. Words stand in the rows themselves and are compared eight bytes
+ * at a time, as numbers: a search takes about as long as one miss of the cache.
  */
 #ifndef WATCH_WORDS_FIND_H
 #define WATCH_WORDS_FIND_H
