@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include <xxhash.h>
 
 static bool on(const convo_part *p, part_kind k)
 {
@@ -17,46 +18,138 @@ static bool has(const convo_message *m, part_kind k)
     return false;
 }
 
-/* How many calls of the message before this one it calls the same tool with: where the wire has no ids, results come
- * in the order of their calls. */
-static size_t place_of(const convo_message *m, size_t part)
+/* ---- which result answers which call ---- */
+
+/* A result, in the chain of those that bear the same id, or where the wire has none the same name. */
+typedef struct a_result {
+    size_t message, part, next; /* next: in the chain, STR_NONE behind the last */
+} a_result;
+
+/* Results of one id or name, in their order. Calls are asked in their order too: `at` only goes on. */
+typedef struct chain {
+    daruma_str key;
+    bool id;
+    size_t at, last; /* STR_NONE: empty */
+} chain;
+
+/* Made with the first step, so that a history is gone through once, whatever it holds. */
+struct steps_results {
+    a_result *all;
+    chain *chains; /* open addressing */
+    size_t nchains;
+    size_t *over; /* of each message: the first behind it from where on no result of its calls comes any more */
+};
+
+static chain *chain_of(const struct steps_results *r, daruma_str key, bool id)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < part; i++)
-        n += on(&m->parts[i], PART_CALL) && str_eq(m->parts[i].name, m->parts[part].name);
-    return n;
+    size_t at = XXH3_64bits_withSeed(key.p, key.n, id) & (r->nchains - 1);
+    while (r->chains[at].key.p && !(r->chains[at].id == id && str_eq(r->chains[at].key, key)))
+        at = (at + 1) & (r->nchains - 1);
+    return &r->chains[at];
 }
 
-/* Does this part answer the call, the `place`th of its tool in its message? */
-static bool answers(const convo_part *p, const convo_part *call, size_t place, size_t *seen)
+static daruma_str key_of(daruma_str s)
 {
-    if (!on(p, PART_RESULT))
-        return false;
-    if (call->id.n)
-        return str_eq(p->id, call->id);
-    return (!p->name.n || str_eq(p->name, call->name)) && (*seen)++ == place;
+    return s.n ? s : S("");
+}
+
+static void add_result(struct steps_results *r, size_t at, daruma_str key, bool id)
+{
+    chain *in = chain_of(r, key_of(key), id);
+    if (!in->key.p)
+        *in = (chain){.key = key_of(key), .id = id, .at = at, .last = at};
+    else
+        r->all[in->last].next = at;
+    in->last = at;
+    r->all[at].next = STR_NONE;
+}
+
+/* Where the conversation went on without a result: with a turn of the model (where its calls are messages of their own,
+ * behind the first result), or with words of the user. */
+static void find_over(const convo *c, size_t *over)
+{
+    size_t user = STR_NONE, model = STR_NONE, turned = STR_NONE;
+    for (size_t i = c->nmessages; i-- > 0;) {
+        const convo_message *m = &c->messages[i];
+        size_t ends = c->quirks & WIRE_FLAT ? turned : model;
+        over[i] = user < ends ? user : ends;
+        if (m->dropped)
+            continue;
+        bool results = has(m, PART_RESULT);
+        if (m->role == CONVO_ASSISTANT)
+            model = i;
+        if (results)
+            turned = model;
+        if (m->role == CONVO_USER && !results)
+            user = i;
+    }
+}
+
+static struct steps_results *gather_results(const convo *c)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++)
+            n += on(&c->messages[i].parts[j], PART_RESULT);
+    struct steps_results *r = ARENA_NEW(c->arena, struct steps_results, 1);
+    if (!r)
+        return NULL;
+    for (r->nchains = 4; r->nchains < 4 * n;)
+        r->nchains *= 2; /* a result is in two chains at most, by its id and by its name */
+    r->all = ARENA_NEW(c->arena, a_result, 2 * n + 1);
+    r->chains = ARENA_NEW(c->arena, chain, r->nchains);
+    r->over = ARENA_NEW(c->arena, size_t, c->nmessages + 1);
+    if (!r->all || !r->chains || !r->over)
+        return NULL;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
+            const convo_part *p = &c->messages[i].parts[j];
+            if (!on(p, PART_RESULT))
+                continue;
+            r->all[at] = r->all[at + 1] = (a_result){.message = i, .part = j};
+            if (p->id.n)
+                add_result(r, at++, p->id, true);
+            add_result(r, at++, p->name, false);
+        }
+    find_over(c, r->over);
+    return r;
+}
+
+/* The next result in a chain that stands behind a message. */
+static const a_result *next_in(struct steps_results *r, daruma_str key, bool id, size_t message)
+{
+    chain *in = chain_of(r, key_of(key), id);
+    if (!in->key.p)
+        return NULL;
+    while (in->at != STR_NONE && r->all[in->at].message <= message)
+        in->at = r->all[in->at].next;
+    return in->at == STR_NONE ? NULL : &r->all[in->at];
+}
+
+/* Where the wire has no ids, results come in the order of their calls, and each answers one. */
+static const a_result *next_named(struct steps_results *r, const convo_part *call, size_t message)
+{
+    daruma_str names[] = {call->name, {0}};
+    for (size_t i = 0; i < 2 - (call->name.n == 0); i++) {
+        const a_result *at = next_in(r, names[i], false, message);
+        if (at && at->message <= r->over[message]) {
+            chain *in = chain_of(r, key_of(names[i]), false);
+            in->at = at->next;
+            return at;
+        }
+    }
+    return NULL;
 }
 
 /* The result of a call; NULL: none. `*over`: the conversation went on without it, so none will come. */
-static convo_part *result_of(const convo *c, size_t message, size_t part, bool *over)
+static convo_part *result_of(steps_iter *it, size_t message, size_t part, bool *over)
 {
+    convo *c = it->c;
     const convo_part *call = &c->messages[message].parts[part];
-    size_t place = call->id.n ? 0 : place_of(&c->messages[message], part), seen = 0;
-    bool turned = !(c->quirks & WIRE_FLAT); /* there the calls of one turn are messages of their own */
-    *over = false;
-    for (size_t i = message + 1; i < c->nmessages; i++) {
-        convo_message *m = &c->messages[i];
-        if (m->dropped)
-            continue;
-        for (size_t j = 0; j < m->nparts; j++)
-            if (answers(&m->parts[j], call, place, &seen))
-                return &m->parts[j];
-        turned |= has(m, PART_RESULT);
-        *over |= m->role == CONVO_ASSISTANT ? turned : m->role == CONVO_USER && !has(m, PART_RESULT);
-        if (*over && !call->id.n)
-            return NULL;
-    }
-    return NULL;
+    const a_result *at =
+        call->id.n ? next_in(it->results, call->id, true, message) : next_named(it->results, call, message);
+    *over = it->results->over[message] != STR_NONE;
+    return at ? &c->messages[at->message].parts[at->part] : NULL;
 }
 
 static daruma_str texts_of(convo *c, const convo_message *m)
@@ -84,7 +177,7 @@ static bool call_item(steps_iter *it, size_t part, steps_item *ret)
     convo *c = it->c;
     convo_part *call = &c->messages[it->message].parts[part];
     bool over;
-    convo_part *result = result_of(c, it->message, part, &over);
+    convo_part *result = result_of(it, it->message, part, &over);
     if (!result && !over)
         return false;
     *ret = (steps_item){.what = STEPS_STEP, .message = it->message, .call = call, .result = result};
@@ -120,6 +213,8 @@ static bool words_item(steps_iter *it, steps_item *ret)
 bool steps_next(steps_iter *it, steps_item *ret)
 {
     const convo *c = it->c;
+    if (!it->results && !(it->results = gather_results(c)))
+        return false;
     for (; it->message < c->nmessages; it->message++, it->part = 0, it->spoke = false) {
         const convo_message *m = &c->messages[it->message];
         if (m->dropped)

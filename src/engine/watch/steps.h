@@ -20,9 +20,12 @@ typedef struct steps_item {
 typedef struct steps_iter {
     convo *c;
     size_t message, part;
-    bool spoke; /* the words of the message at hand were told */
+    bool spoke;                    /* the words of the message at hand were told */
+    struct steps_results *results; /* which result answers which call; in the convo's arena */
 } steps_iter;
 
-/* The next one in the order of the calls. Calls that still wait for their result, at the end, are none yet. */
+/* The next one in the order of the calls. Calls that still wait for their result, at the end, are none yet. Do not edit
+ * the conversation between two of them. False also without memory. All of a history costs time in proportion to its
+ * parts, whatever ids it repeats. */
 bool steps_next(steps_iter *it, steps_item *ret);
 #endif
