@@ -3,6 +3,8 @@
 #include "engine/watch/errors.h"
 #include "engine/watch/partial.h"
 #include "engine/watch/steps.h"
+#include <stdlib.h>
+#include <time.h>
 
 /* The same run in each dialect: two calls in parallel, one of which fails, a result that never came, words. */
 static const struct {
@@ -91,13 +93,76 @@ static void a_call_that_still_waits_is_no_step(void **state)
                "");
 }
 
+/* Histories that somebody made to be slow: calls without results, one id for all, results without calls. */
+static void a_history_is_read_in_one_go_whatever_it_repeats(void **state)
+{
+    (void)state;
+    enum { CALLS = 20000 };
+    static const struct {
+        const char *id, *result;
+        size_t steps;
+    } rows[] = {{"\"call_%d\"", "\"call_%d\"", CALLS},
+                {"\"call_%d\"", "\"other_%d\"", CALLS},
+                {"\"same\"", "\"same\"", CALLS},
+                {"null", "null", CALLS}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        daruma_arena own = {0};
+        char *room = malloc(256u << 20);
+        assert_non_null(room);
+        own = arena_over(room, 256u << 20);
+        daruma_buf b = buf_in(&own);
+        steps_item item;
+        convo c;
+        size_t n = 0;
+        BUF_LIT(&b, "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[");
+        for (int i = 0; i < CALLS; i++) {
+            buf_putz(&b, i ? ",{\"type\":\"function\",\"id\":" : "{\"type\":\"function\",\"id\":");
+            buf_printf(&b, rows[r].id, i);
+            BUF_LIT(&b, ",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}");
+        }
+        BUF_LIT(&b, "]}");
+        for (int i = 0; i < CALLS; i++) {
+            BUF_LIT(&b, ",{\"role\":\"tool\",\"content\":\"r\",\"tool_call_id\":");
+            buf_printf(&b, rows[r].result, i);
+            buf_putc(&b, '}');
+        }
+        BUF_LIT(&b, ",{\"role\":\"assistant\",\"content\":\"So.\"},{\"role\":\"user\",\"content\":\"Yes.\"}]}");
+        assert_false(b.full);
+        assert_int_equal(dialect_openai.read(buf_str(&b), &own, &c), DARUMA_OK);
+        clock_t began = clock();
+        for (steps_iter it = {.c = &c}; steps_next(&it, &item);)
+            n += item.call != NULL;
+        assert_int_equal(n, rows[r].steps);
+        assert_true((clock() - began) / CLOCKS_PER_SEC < 2); /* one by one it would be half a billion looks */
+        free(room);
+    }
+}
+
+static void results_without_ids_answer_in_the_order_of_their_calls(void **state)
+{
+    (void)state;
+    kit_begin();
+    assert_str(
+        told(&dialect_gemini,
+             "{\"contents\":[{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"a\",\"args\":{}}},"
+             "{\"functionCall\":{\"name\":\"b\",\"args\":{}}},{\"functionCall\":{\"name\":\"a\",\"args\":{}}}]},"
+             "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"b\",\"response\":{\"output\":\"2\"}}},"
+             "{\"functionResponse\":{\"name\":\"a\",\"response\":{\"output\":\"1\"}}},"
+             "{\"functionResponse\":{\"name\":\"a\",\"response\":{\"output\":\"3\"}}}]},"
+             "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"a\",\"args\":{}}}]},"
+             "{\"role\":\"user\",\"parts\":[{\"text\":\"no\"}]},"
+             "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"a\",\"response\":{\"output\":\"late\"}}}]"
+             "}]}"),
+        "a {} -> 1\nb {} -> 2\na {} -> 3\nlost a {} -> \nuser no\n");
+}
+
 /* ---- what is new ---- */
 
-static uint64_t newest_hash(const dialect *d, const char *body, bool *ids)
+static uint64_t newest_hash(const dialect *d, const char *body, uint64_t *id)
 {
     request_scan s = d->scan(str_of(body));
     assert_true(s.ok && s.nmessages > 0);
-    return dialect_message_hash(dialect_message(&s, s.nmessages - 1), ids);
+    return dialect_message_hash(dialect_message(&s, s.nmessages - 1), id);
 }
 
 static void a_message_is_known_again_in_other_dress(void **state)
@@ -109,30 +174,41 @@ static void a_message_is_known_again_in_other_dress(void **state)
         bool same, ids;
     } rows[] = {
         {&dialect_anthropic,
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\","
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_01Ab\","
          "\"content\":\"r\",\"cache_control\":{\"type\":\"ephemeral\"}}]}]}",
-         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\","
+         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_01Ab\","
          "\"content\":[{\"type\":\"text\",\"text\":\"r\"}]}]}]}",
          true, true},
         {&dialect_anthropic, "{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}",
          "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}]}", true, false},
-        {&dialect_openai, "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"t\",\"content\":\"r\"}]}",
-         "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"u\",\"content\":\"r\"}]}", false, true},
+        {&dialect_openai, "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"call_9fK2\",\"content\":\"r\"}]}",
+         "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"call_9fK3\",\"content\":\"r\"}]}", false, true},
         {&dialect_openai, "{\"messages\":[{\"role\":\"user\",\"content\":\"r\"}]}",
          "{\"messages\":[{\"role\":\"assistant\",\"content\":\"r\"}]}", false, false},
         {&dialect_gemini, "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}]}]}",
          "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"b\"}]}]}", false, false},
         {&dialect_openai_responses,
-         "{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"o\"}]}",
-         "{\"input\":[{\"type\":\"function_call_output\",\"status\":\"completed\",\"call_id\":\"c\","
+         "{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"call_00_bT7q\",\"output\":\"o\"}]}",
+         "{\"input\":[{\"type\":\"function_call_output\",\"status\":\"completed\",\"call_id\":\"call_00_bT7q\","
          "\"output\":\"o\"}]}",
          true, true},
+        /* Ids that are counted are some conversation's, not this one's. */
+        {&dialect_openai, "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"call_0\",\"content\":\"r\"}]}",
+         "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"r\"}]}", false, false},
+        {&dialect_openai,
+         "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":\"functions.read:12\",\"content\":\"r\"}]}",
+         "{\"messages\":[{\"role\":\"tool\",\"tool_call_id\":null,\"content\":\"r\"}]}", false, false},
+        /* Nor is what a tool is given. */
+        {&dialect_gemini,
+         "{\"contents\":[{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"id\":\"customer77\"}}}]}]}",
+         "{\"contents\":[{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"id\":\"customer78\"}}}]}]}", false,
+         false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        bool ids, other_ids;
-        uint64_t one = newest_hash(rows[i].d, rows[i].one, &ids);
-        assert_int_equal(one == newest_hash(rows[i].d, rows[i].other, &other_ids), rows[i].same);
-        assert_int_equal(ids, rows[i].ids);
+        uint64_t id, other_id;
+        uint64_t one = newest_hash(rows[i].d, rows[i].one, &id);
+        assert_int_equal(one == newest_hash(rows[i].d, rows[i].other, &other_id), rows[i].same);
+        assert_int_equal(id != 0, rows[i].ids);
     }
 }
 
@@ -255,6 +331,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_history_is_read_call_by_call_in_every_dialect),
         cmocka_unit_test(a_call_that_still_waits_is_no_step),
+        cmocka_unit_test(a_history_is_read_in_one_go_whatever_it_repeats),
+        cmocka_unit_test(results_without_ids_answer_in_the_order_of_their_calls),
         cmocka_unit_test(a_message_is_known_again_in_other_dress),
         cmocka_unit_test(only_the_newest_messages_are_read),
         cmocka_unit_test(of_a_long_history_the_newest_places_are_kept),

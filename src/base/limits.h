@@ -201,14 +201,15 @@
 #define WATCH_AGENTS_MAX          512  /* agents that are watched at a time; the one seen longest ago is forgotten */
 #define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
 #define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
+#define WATCH_STEPS_MAX           1024 /* new steps of one request that are looked at; a turn has a few */
 #define WATCH_LAST_BYTES          1024 /* of the newest arguments and result that are kept for a notice */
 
-#define SAME_STRING_BYTES_MAX     4096  /* of an argument that is compared word by word; of a longer one, its bytes */
+#define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */
 #define SAME_FAILURE_BYTES_MAX    8192 /* of a failure, its two ends; what is between tells no more */
-#define SAME_TOLD_MIN             2     /* words of an answer beside what changes by itself; with less, that was it */
-#define VERDICT_TEXT_BYTES_MAX    240   /* of arguments, and of a result, in what is said of a circle */
-#define VERDICT_TOOL_BYTES_MAX    80    /* of the name of a tool there */
+#define SAME_TOLD_MIN             2    /* words of an answer beside what changes by itself; with less, that was it */
+#define VERDICT_TEXT_BYTES_MAX    240  /* of arguments, and of a result, in what is said of a circle */
+#define VERDICT_TOOL_BYTES_MAX    80   /* of the name of a tool there */
 #define STALL_WINDOW              32 /* calls an agent is remembered by: two laps of six, others between; a power of two */
 
 #define PARTIAL_RESULTS_MAX       4   /* different results that a stopped run is told to have found */

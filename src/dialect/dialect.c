@@ -83,6 +83,12 @@ const dialect *dialect_of_path(daruma_str path)
     return NULL;
 }
 
+daruma_str dialect_choice_path(const dialect *d, daruma_str body)
+{
+    bool older = d->older_sign.n && value_given(json_get(body, d->older_sign));
+    return older ? d->older_choice_path : d->choice_path;
+}
+
 /* A request of any dialect that holds nothing else: they share the name of that member. */
 daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret)
 {

@@ -60,14 +60,15 @@ typedef struct write_ctx {
 } write_ctx;
 
 typedef struct dialect {
-    const char *name;       /* "openai", "openai-responses", "anthropic", "gemini" */
-    daruma_str provider;    /* whose words its errors usually are: a hint for the judge */
-    const char *key_header; /* "authorization", "x-api-key", "x-goog-api-key" */
-    const char *key_prefix; /* "Bearer " or "" */
-    daruma_str heartbeat;   /* what keeps a waiting stream open: an SSE comment, or a ping event */
-    daruma_str terminal;    /* the terminal marker as an event; empty where it cannot be made up */
-    daruma_str choice_path; /* of a request: how the model may use tools ... */
-    daruma_str choice_none; /* ... and what forbids it to call any, as JSON */
+    const char *name;                         /* "openai", "openai-responses", "anthropic", "gemini" */
+    daruma_str provider;                      /* whose words its errors usually are: a hint for the judge */
+    const char *key_header;                   /* "authorization", "x-api-key", "x-goog-api-key" */
+    const char *key_prefix;                   /* "Bearer " or "" */
+    daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
+    daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
+    daruma_str choice_path;                   /* of a request: how the model may use tools ... */
+    daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
+    daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */
     request_scan (*scan)(daruma_str body);
     answer_view (*check)(daruma_str body, daruma_arena *scratch);
     void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);
@@ -105,6 +106,8 @@ const dialect *dialect_find(daruma_str name); /* NULL: unknown */
  * /v1, a missing /v1 as well), ".../models/M:generateContent"; NULL for every other path (count_tokens, batches,
  * models, ...). */
 const dialect *dialect_of_path(daruma_str path);
+/* Where the request `body` says, or would say, how the model may use tools. */
+daruma_str dialect_choice_path(const dialect *d, daruma_str body);
 /* Gemini alone names the model in the path, ".../models/M:generateContent", and says there whether it streams: its
  * bodies say neither. `*model` is the slice of `path`, escapes kept. `*stream`: the answer comes as events,
  * ":streamGenerateContent?alt=sse"; without alt=sse it is one JSON array, to be treated as a whole answer. False, and
@@ -134,8 +137,9 @@ daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_aren
 daruma_str dialect_message(const request_scan *s, size_t i);
 /* The identity of a message: who says what, which calls and results by which ids. Its dress does not count: texts as
  * string or as blocks, marks for caches, order of nothing. Of long texts length, beginning and end count. Never 0.
- * `*ids` (may be NULL): it names a call by an id, so no other conversation has it. */
-uint64_t dialect_message_hash(daruma_str message, bool *ids);
+ * `*id` (may be NULL): hash of the newest id of a call that it names, where that looks as if no other conversation had
+ * it; 0 none. */
+uint64_t dialect_message_hash(daruma_str message, uint64_t *id);
 /* Only the messages from `i` on. Statuses as of dialect.read. */
 daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret);
 

@@ -25,7 +25,25 @@ static bool is_id(daruma_str key)
            key_is(key, S("call_id"));
 }
 
-static uint64_t hash_value(uint64_t h, daruma_str v, int depth, bool *ids)
+/* What a tool was given and what it gave: an "id" in there is no id of a call. */
+static bool is_payload(daruma_str key)
+{
+    return key_is(key, S("input")) || key_is(key, S("args")) || key_is(key, S("response")) || key_is(key, S("output"));
+}
+
+/* Ids that are counted ("call_0", "functions.read:3") come again in other conversations, and in some programs in every
+ * turn. Only one that ends in something long enough to be made by chance says whose it is. */
+static bool is_unique(daruma_str id)
+{
+    size_t n = 0;
+    bool letters = false;
+    id = value_raw(id);
+    for (; n < id.n && (ch_alpha(id.p[id.n - 1 - n]) || ch_digit(id.p[id.n - 1 - n])); n++)
+        letters |= !ch_digit(id.p[id.n - 1 - n]);
+    return n >= (letters ? 4 : 6);
+}
+
+static uint64_t hash_value(uint64_t h, daruma_str v, int depth, uint64_t *id)
 {
     daruma_str key, inner;
     bool object = json_is_object(v);
@@ -40,18 +58,18 @@ static uint64_t hash_value(uint64_t h, daruma_str v, int depth, bool *ids)
     while (json_next(&it, &key, &inner)) {
         if (object && is_dress(key))
             continue;
-        if (object && ids && is_id(key))
-            *ids = true;
-        h = hash_value(h, inner, depth - 1, ids);
+        if (object && id && is_id(key) && is_unique(inner))
+            *id = XXH3_64bits(inner.p, inner.n) | 1;
+        h = hash_value(h, inner, depth - 1, object && is_payload(key) ? NULL : id);
     }
     return h;
 }
 
-uint64_t dialect_message_hash(daruma_str message, bool *ids)
+uint64_t dialect_message_hash(daruma_str message, uint64_t *id)
 {
-    if (ids)
-        *ids = false;
-    uint64_t h = hash_value(1, message, MESSAGE_HASH_DEPTH, ids);
+    if (id)
+        *id = 0;
+    uint64_t h = hash_value(1, message, MESSAGE_HASH_DEPTH, id);
     return h ? h : 1;
 }
 

@@ -251,6 +251,7 @@ void finish_partial(exchange *x)
     call *c = x->c;
     daruma_str words = steer_partial(x);
     daruma_event e = DARUMA_EVENT_INIT;
+    x->g->counts.remedies[DARUMA_REMEDY_STOP_PARTIAL]++;
     x->beat_at = x->progress_by = x->act_at = -1;
     e.name = "agent_stopped";
     e.reason = words;

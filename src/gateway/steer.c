@@ -66,12 +66,22 @@ static daruma_str notice(exchange *x, const char *more)
 }
 
 /* The model may call nothing: what the dialect has for that. */
-static bool forbid_calls(exchange *x)
+static void forbid_calls(exchange *x)
 {
     heal *h = x->h;
-    convo_patch_add(&h->m.c, PATCH_SET, h->d->choice_path, h->d->choice_none);
-    return add_notice(x, notice(x, "No tool can be called any more. Answer now with what you know, and say what could "
-                                   "not be done and why."));
+    convo_patch_add(&h->m.c, PATCH_SET, dialect_choice_path(h->d, h->from), h->d->choice_none);
+}
+
+static bool force_finish(exchange *x)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    daruma_str text = notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
+                                "be done and why.");
+    if (!mend_notice(&h->m.c, text, &rep))
+        return false;
+    forbid_calls(x);
+    return heal_write(x);
 }
 
 static bool steer_view(exchange *x)
@@ -87,7 +97,7 @@ static bool steer_view(exchange *x)
         return add_notice(x, notice(x, "This call is refused from now on."));
     case DARUMA_REMEDY_FORCE_FINISH:
         s->armed = s->no_calls = true;
-        return forbid_calls(x);
+        return force_finish(x);
     default:
         return false;
     }
@@ -97,12 +107,14 @@ bool steer_request(exchange *x)
 {
     steer *s = x->steer;
     if (s->remedy == DARUMA_REMEDY_STOP_PARTIAL) {
-        x->g->counts.remedies[s->remedy]++;
         finish_partial(x);
         return true;
     }
-    if (!heal_open(x) || !steer_view(x))
+    if (!heal_open(x) || !steer_view(x)) { /* the model is in the midst of its turn, or there is no memory */
+        s->remedy = DARUMA_REMEDY_NONE;    /* nothing was done, and nothing is refused to who was not told */
+        s->armed = s->no_calls = false;
         return false;
+    }
     x->kase.enforced = s->armed;
     if (s->armed) /* what the model is refused from here on begins where the agent is */
         daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
@@ -212,7 +224,6 @@ heal_result steer_apply(exchange *x, daruma_remedy_kind r)
     steer *s = x->steer;
     if (!s || !heal_open(x))
         return HEAL_UNFIT;
-    heal *h = x->h;
     s->remedy = r;
     s->refused = false;
     if (r == DARUMA_REMEDY_STRATEGY) {
@@ -222,7 +233,7 @@ heal_result steer_apply(exchange *x, daruma_remedy_kind r)
     }
     if (r == DARUMA_REMEDY_FORCE_FINISH) {
         s->no_calls = true;
-        convo_patch_add(&h->m.c, PATCH_SET, h->d->choice_path, h->d->choice_none);
+        forbid_calls(x);
     }
     return refuse_calls(x) ? HEAL_SEND : HEAL_UNFIT;
 }
@@ -243,7 +254,8 @@ daruma_str steer_header(const exchange *x)
 
 daruma_str steer_partial(exchange *x)
 {
-    const steer *s = x->steer;
+    steer *s = x->steer;
+    s->remedy = DARUMA_REMEDY_STOP_PARTIAL;
     daruma_step last = watch_last_step(&s->last);
     daruma_buf b = buf_in(x->c->arena);
     convo c; /* as the client sent it: without what we said since */

@@ -103,6 +103,7 @@ bool strategy_begin(exchange *x)
     if (!q)
         return false;
     s->about = &q->is;
+    s->proposal = (daruma_strategy){0};
     daruma_tries none = {0}, *tries = watch_tries(x);
     if (daruma_strategy_learned(&q->is, tries ? tries : &none, x->kase.policy, &p)) {
         propose(x, p);
@@ -116,6 +117,8 @@ bool strategy_begin(exchange *x)
         if (side_ask(x, ask, 1, text.max_tokens))
             return true;
         s->asking = false;
+        if (s->proposal.name.n)
+            return false; /* it could not be asked: strategy_answer() was told so already */
     }
     propose(x, daruma_strategy_guess(&q->is, tries ? tries : &none, x->kase.policy, a));
     return false;

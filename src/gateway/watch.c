@@ -11,8 +11,14 @@
 #include "base/limits.h"
 #include "engine/watch/steps.h"
 #include "gateway/steer.h"
+#include "sys/sys.h"
 #include <stdlib.h>
 #include <xxhash.h>
+
+enum {
+    READ_BYTES = 8192,    /* what a turn usually needs to be read */
+    SEEN_BYTES = 1 << 20, /* beyond it what was needed for steps is given back before the next */
+};
 
 /* What an agent is known by: all of a conversation up to its newest message; that message alone, where it names a call
  * by an id, so that a history that was shortened in front is still known; the name that the client gave it. */
@@ -21,6 +27,7 @@ typedef struct agent_keys {
 } agent_keys;
 
 typedef struct agent {
+    int place; /* in the table */
     daruma_ms used;
     size_t at; /* index of the newest message of its last request */
     uint32_t steps, failed;
@@ -111,17 +118,27 @@ static uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c)
 typedef struct newest {
     const exchange *x;
     size_t n, first, made; /* messages; the oldest there is; the oldest made */
-    uint64_t tenant, hash[SCAN_NEWEST];
-    bool ids[SCAN_NEWEST];
+    uint64_t tenant, hash[SCAN_NEWEST], id[SCAN_NEWEST];
 } newest;
 
 static uint64_t hash_at(newest *v, size_t i)
 {
     while (v->made > i) {
         size_t at = --v->made % SCAN_NEWEST;
-        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->made), &v->ids[at]);
+        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->made), &v->id[at]);
     }
     return v->hash[i % SCAN_NEWEST];
+}
+
+/* Programs that give every turn the same ids: they tell nothing apart. The call itself bears it once. */
+static bool id_repeats(newest *v, size_t i)
+{
+    size_t n = 0;
+    for (size_t k = 1; k <= WATCH_CHAIN && i >= v->first + k && n < 2; k++) {
+        hash_at(v, i - k);
+        n += v->id[(i - k) % SCAN_NEWEST] == v->id[i % SCAN_NEWEST];
+    }
+    return n > 1;
 }
 
 static agent_keys keys_at(newest *v, size_t i)
@@ -130,15 +147,18 @@ static agent_keys keys_at(newest *v, size_t i)
     for (size_t k = 0; k < WATCH_CHAIN && i >= v->first + k; k++)
         chain = keyed(v->tenant, chain, hash_at(v, i - k), k);
     hash_at(v, i);
+    bool tip = v->id[i % SCAN_NEWEST] && !id_repeats(v, i);
     return (agent_keys){.chain = keyed(v->tenant, v->x->scan.conversation, i, chain),
-                        .tip = v->ids[i % SCAN_NEWEST] ? keyed(v->tenant, 1, hash_at(v, i), 0) : 0};
+                        .tip = tip ? keyed(v->tenant, 1, hash_at(v, i), 0) : 0};
 }
 
-static int find(const watch *w, const agent_keys *k)
+/* A history that was shortened in front has its messages further in front: the tip alone says nothing of one that
+ * stands further behind. */
+static int find(const watch *w, const agent_keys *k, size_t i)
 {
-    for (uint32_t i = 0; i < w->n; i++)
-        if (w->keys[i].chain == k->chain || (k->tip && w->keys[i].tip == k->tip))
-            return (int)i;
+    for (uint32_t a = 0; a < w->n; a++)
+        if (w->keys[a].chain == k->chain || (k->tip && w->keys[a].tip == k->tip && i <= w->agents[a]->at))
+            return (int)a;
     return -1;
 }
 
@@ -152,22 +172,28 @@ static int find_named(const watch *w, uint64_t named)
 
 /* What of a request is new, and to whom. */
 typedef struct news {
-    int agent;   /* -1: there is no memory */
+    int agent;   /* -1: nobody was seen before */
     size_t from; /* the first message that is new */
     bool lost;   /* the client named it, and its history is another one: what the user says there is a summary */
     size_t tip;  /* where the newest message of the last request is now; STR_NONE: it is not */
 } news;
 
+/* The name that the client gave its agent; 0: none. */
+static uint64_t named_by(const exchange *x, uint64_t tenant)
+{
+    daruma_str name = http_header(&x->c->head, S("x-daruma-session"));
+    return name.n ? keyed(tenant, 2, XXH3_64bits(name.p, name.n), 0) : 0;
+}
+
 static news agent_of(exchange *x, newest *v)
 {
-    watch *w = x->g->watch;
-    daruma_str name = http_header(&x->c->head, S("x-daruma-session"));
-    uint64_t named = name.n ? keyed(v->tenant, 2, XXH3_64bits(name.p, name.n), 0) : 0;
+    const watch *w = x->g->watch;
+    uint64_t named = named_by(x, v->tenant);
     news ret = {.agent = find_named(w, named), .from = v->n, .tip = STR_NONE};
     ret.lost = ret.agent >= 0;
     for (size_t i = v->n; i-- > v->first;) {
         agent_keys k = keys_at(v, i);
-        int known = find(w, &k);
+        int known = find(w, &k, i);
         bool mine = known >= 0 && w->keys[known].named == named;
         if (mine || (known >= 0 && !w->keys[known].named && ret.agent < 0)) {
             ret = (news){.agent = known, .from = i + 1, .tip = i};
@@ -177,13 +203,15 @@ static news agent_of(exchange *x, newest *v)
         if (ret.agent >= 0 && v->n - i >= WATCH_CHAIN)
             break; /* it said who it is; of what it says its newest turn is new */
     }
-    if (ret.agent < 0)
-        ret.agent = new_agent(x->g, &x->s->cfg.policy);
-    if (ret.agent >= 0) {
-        w->keys[ret.agent] = keys_at(v, v->n - 1);
-        w->keys[ret.agent].named = named;
-    }
     return ret;
+}
+
+/* The next request is known by what this one ends with. */
+static void keep_keys(exchange *x, newest *v, int place)
+{
+    agent_keys *k = &x->g->watch->keys[place];
+    *k = keys_at(v, v->n - 1);
+    k->named = named_by(x, v->tenant);
 }
 
 /* ---- what is new ---- */
@@ -221,6 +249,7 @@ static void user_spoke(agent *a, const daruma_policy *p, daruma_str text)
     agent was = *a;
     if (a->nusers)
         begin_agent(a, p);
+    a->place = was.place;
     a->used = was.used;
     a->at = was.at;
     memcpy(a->users, was.users, sizeof a->users);
@@ -274,7 +303,7 @@ static void tell_failure(exchange *x, const daruma_tool_failure *f)
 }
 
 /* What failed, and what then reached the same goal. Nothing is looked up for steps that work while nothing is open. */
-static void learn(exchange *x, agent *a, const daruma_step *s)
+static void learn(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
 {
     bool failed = daruma_step_failed(s);
     a->failed += failed;
@@ -285,24 +314,24 @@ static void learn(exchange *x, agent *a, const daruma_step *s)
         return;
     daruma_tool_failure f;
     if (failed) {
-        f = daruma_tool_judge(s, &x->s->cfg.policy, x->c->arena);
+        f = daruma_tool_judge(s, &x->s->cfg.policy, scratch);
         tell_failure(x, &f);
     }
     daruma_learner_see(&a->learner, l, exchange_tenant(x), s, failed ? &f : NULL, schema_of(x, s->tool),
-                       gateway_now(x->g).wall, x->c->arena);
+                       gateway_now(x->g).wall, scratch);
 }
 
-static void see(exchange *x, agent *a, const daruma_step *s)
+static void see(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
 {
     bool fine = daruma_tracker_escalation(a->tracker).needs_review;
     a->verdict = daruma_stall_see(a->stall, s);
     a->steps++;
     x->g->watch->steps++;
     keep_last(&a->last, s);
-    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), x->c->arena) && !fine)
+    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), scratch) && !fine)
         tell_escalation(x, a);
     if (s->tool.n)
-        learn(x, a, s);
+        learn(x, a, s, scratch);
 }
 
 /* Much of the history went since the last request: the client has shortened it. (One that drops a little each turn goes
@@ -312,21 +341,68 @@ static bool was_shortened(const agent *a, const news *n)
     return n->lost || (n->tip != STR_NONE && n->tip < a->at / 2);
 }
 
-/* The new messages, step by step. */
-static void read_new(exchange *x, agent *a, const news *n)
+/* A request of few messages in which nothing was done yet, or of which the server keeps the rest: until something is
+ * done nobody needs to be remembered, and nobody else forgotten for it. */
+static bool is_idle(const newest *v, convo *c)
 {
-    convo c;
     steps_item item;
-    if (was_shortened(a, n))
-        see(x, a, &(daruma_step){.tool = S("compaction"), .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN});
-    a->at = x->scan.nmessages - 1;
-    if (n->from >= x->scan.nmessages || dialect_read_newest(x->d, &x->scan, n->from, x->c->arena, &c) != DARUMA_OK)
-        return;
-    for (steps_iter it = {.c = &c}; steps_next(&it, &item);)
+    if (v->n > WATCH_CHAIN)
+        return false;
+    for (steps_iter it = {.c = c}; steps_next(&it, &item);)
         if (item.what == STEPS_STEP)
-            see(x, a, &item.step);
-        else if (!n->lost)
-            user_spoke(a, &x->s->cfg.policy, item.text);
+            return false;
+    return true;
+}
+
+/* The new messages, step by step; of a request with more than anybody does in a turn only so many. */
+static void see_all(exchange *x, agent *a, const news *n, convo *c)
+{
+    static const daruma_step shortened = {
+        .tool = {"compaction", 10}, .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN};
+    steps_item item;
+    size_t left = WATCH_STEPS_MAX;
+    daruma_arena scratch = {0};
+    if (was_shortened(a, n))
+        see(x, a, &shortened, &scratch);
+    for (steps_iter it = {.c = c}; left && steps_next(&it, &item); left--) {
+        if (item.what == STEPS_USER) {
+            if (!n->lost)
+                user_spoke(a, &x->s->cfg.policy, item.text);
+            continue;
+        }
+        if (sys_arena_bytes(&scratch) == 0 || sys_arena_bytes(&scratch) > SEEN_BYTES) {
+            sys_arena_done(&scratch);
+            sys_arena_init(&scratch, READ_BYTES, CALL_ARENA_BYTES_MAX);
+        }
+        see(x, a, &item.step, &scratch);
+    }
+    sys_arena_done(&scratch);
+}
+
+/* The agent of the request, after what it did since the last one; NULL: none is remembered. What is read is given back
+ * at once: memory of the call is for mending. */
+static agent *read_new(exchange *x, newest *v)
+{
+    watch *w = x->g->watch;
+    news n = agent_of(x, v);
+    daruma_arena own = {0};
+    convo c = {.arena = &own};
+    bool any = n.from < v->n;
+    if (any && (!sys_arena_init(&own, READ_BYTES, CALL_ARENA_BYTES_MAX) ||
+                dialect_read_newest(x->d, &x->scan, n.from, &own, &c) != DARUMA_OK))
+        c = (convo){.arena = &own};
+    if (n.agent < 0 && !is_idle(v, &c))
+        n.agent = new_agent(x->g, &x->s->cfg.policy);
+    agent *a = n.agent < 0 ? NULL : w->agents[n.agent];
+    if (a) {
+        keep_keys(x, v, n.agent);
+        a->place = n.agent;
+        a->used = gateway_now(x->g).now;
+        see_all(x, a, &n, &c);
+        a->at = v->n - 1;
+    }
+    sys_arena_done(&own);
+    return a;
 }
 
 /* ---- the request ---- */
@@ -361,12 +437,9 @@ bool watch_request(exchange *x)
         return false;
     newest v = {.x = x, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
     v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;
-    news n = agent_of(x, &v);
-    if (n.agent < 0)
+    agent *a = read_new(x, &v);
+    if (!a)
         return false;
-    agent *a = x->g->watch->agents[n.agent];
-    a->used = gateway_now(x->g).now;
-    read_new(x, a, &n);
     if (mode >= DARUMA_WATCH_GUIDE && a->failed)
         steer_errors(x);
     if (a->verdict.circle == DARUMA_CIRCLE_NONE)
@@ -382,8 +455,8 @@ bool watch_request(exchange *x)
     }
     uint32_t have = x->kase.policy->mend.side_calls ? DARUMA_NEED_SIDE : 0;
     s->remedy = daruma_guide_next(&a->guide, x->kase.policy, &a->verdict, mode, have);
-    s->agent = n.agent;
-    s->chain = x->g->watch->keys[n.agent].chain;
+    s->agent = a->place;
+    s->chain = x->g->watch->keys[a->place].chain;
     s->verdict = a->verdict;
     s->guide = a->guide;
     s->last = a->last;

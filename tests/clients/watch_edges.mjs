@@ -1,0 +1,142 @@
+// Agents at the edges: ids that tell nothing apart, requests made to be slow, words that must not get out, requests in
+// which nothing can be said. Raw bodies, and a provider of the test's own that keeps what it got.
+import assert from "node:assert/strict";
+import { holds } from "./wire.mjs";
+import { json, wires } from "./wires.mjs";
+
+const w = wires.openai;
+const mode = (watch) => (c) => ((c.watch = watch), Object.assign(c.timeouts, { first_byte: "10s", idle: "10s", total: "60s" }));
+const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
+const call = (id, args = "{}") => ({ role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name: "look", arguments: args } }] });
+const result = (id, content) => ({ role: "tool", tool_call_id: id, content });
+const user = (content) => ({ role: "user", content });
+
+async function post(pair, body, { path = w.path, key = "sk-client-a", headers = {} } = {}) {
+  const sent = JSON.stringify(body), n = pair.own.seen.length;
+  const r = await fetch(pair.base + path, { method: "POST", body: sent, headers: { "content-type": "application/json", authorization: `Bearer ${key}`, "x-api-key": key, ...headers } });
+  const text = await r.text(), got = pair.own.seen[n]?.body.toString();
+  return { status: r.status, text, headers: r.headers, sent, got, changed: got !== sent, calls: pair.own.seen.length - n };
+}
+// An agent that makes one call again and again: the turn in which it was told, counted from 1; 0: never.
+async function told_in(pair, id, { turns = 10, task = "Find the leak.", said = () => "3 pipes", ...more } = {}) {
+  const messages = [user(task)];
+  for (let i = 0; i < turns; i++) {
+    messages.push(call(id(i)), result(id(i), said(i)));
+    if ((await post(pair, { model: "m-own", messages, tools, ...more })).changed) return i + 1;
+  }
+  return 0;
+}
+const talks = (pair) => (pair.own.answer = (q, res) => w.answer(res, "ok"));
+
+for (const [what, id] of Object.entries({ "one id for all": () => "call_0", "ids that are counted": (i) => `call_${i}`, "no ids that mean anything": () => "", "ids made by chance": (i) => `call_${(0x9e3779b9 * (i + 1)).toString(36)}` }))
+  holds(`a circle is seen with ${what}`, {
+    config: mode("guide"),
+    async run(pair) {
+      talks(pair);
+      const turn = await told_in(pair, id);
+      assert.ok(turn >= 3 && turn <= 6, `told in turn ${turn}`);
+    },
+  });
+
+holds("an agent whose first call is another's newest one, under the same counted id, is not told of that one's circle", {
+  config: mode("guide"),
+  async run(pair) {
+    talks(pair);
+    assert.ok((await told_in(pair, () => "functions.look:0")) > 0);
+    for (const task of ["Count the doors.", "Paint the fence."]) {
+      const r = await post(pair, { model: "m-own", messages: [user(task), call("functions.look:0"), result("functions.look:0", "3 pipes")], tools });
+      assert.equal(r.changed, false, "it was told what another one did");
+    }
+  },
+});
+
+holds("what a server keeps the rest of, and what only talks, makes nobody be forgotten", {
+  config: mode("guide"),
+  async run(pair) {
+    talks(pair);
+    for (let i = 0; i < 20; i++) {
+      await post(pair, { model: "m-own", messages: [user(`Hello ${i}.`)], tools });
+      const input = [{ type: "function_call_output", call_id: `call_${i}x7Gq`, output: "done" }];
+      await post(pair, { model: "m-own", previous_response_id: `resp_${i}`, input, tools: [{ type: "function", name: "look", parameters: {} }] }, { path: "/v1/responses" });
+    }
+    assert.equal((await pair.status()).watch.agents, 0);
+  },
+});
+
+holds("a request made to be slow is none: 30000 calls and 30000 results that do not belong together", {
+  limit: 60000,
+  config: mode("guide"),
+  async run(pair) {
+    pair.own.answer = (q, res) => wires.anthropic.answer(res, "ok");
+    const many = (f) => Array.from({ length: 30000 }, (_, i) => f(i));
+    for (const [mine, theirs] of [["a", "b"], ["a", "a"]]) {
+      const calls = many((i) => ({ type: "tool_use", id: `${mine}${i}`, name: "look", input: {} }));
+      const results = many((i) => ({ type: "tool_result", tool_use_id: `${theirs}${i}`, content: "Error: no such pipe" }));
+      const messages = [{ role: "user", content: "Go." }, { role: "assistant", content: calls }, { role: "user", content: results }, { role: "assistant", content: "So." }, { role: "user", content: "Yes." }];
+      const began = Date.now();
+      const r = await post(pair, { model: "c-own", max_tokens: 50, messages, tools: [{ name: "look", input_schema: { type: "object" } }] }, { path: "/v1/messages", headers: { "anthropic-version": "2023-06-01" } });
+      assert.equal(r.status, 200);
+      assert.ok(Date.now() - began < 5000, `it took ${Date.now() - began} ms`);
+    }
+  },
+});
+
+// A model that makes the same call whatever it is told.
+const stubborn = (pair, id = "call_again1") => (pair.own.answer = (q, res) => w.answer(res, null, [[id, "look", "{}"]]));
+
+holds("enforce: a secret that a tool gave is in no event, and what was stopped is counted", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    const secret = "AKIAIOSFODNN7EXAMPLE", password = "postgres://app:hunter2hunter2@db/x";
+    stubborn(pair);
+    const messages = [user("Find the leak.")];
+    let stopped = 0, last;
+    for (let i = 0; i < 12 && !stopped; i++) {
+      messages.push(call(`call_${i}Qx9z`), result(`call_${i}Qx9z`, `aws_access_key_id = ${secret}\nurl = ${password}`));
+      last = await post(pair, { model: "m-own", messages, tools });
+      stopped += last.text.includes("[daruma]");
+    }
+    assert.equal(stopped, 1, "it was not stopped");
+    const events = pair.eventsText();
+    assert.doesNotMatch(events, new RegExp(`${secret}|hunter2`));
+    assert.match(last.headers.get("x-daruma-watch"), /; stop_partial$/);
+    assert.equal(last.headers.get("x-daruma-outcome"), "degraded");
+    assert.equal((await pair.status()).remedies.stop_partial, 1);
+    assert.equal(pair.events().filter((e) => e.event === "agent_stopped").length, 1);
+    assert.ok(pair.events().some((e) => e.event === "call_refused"));
+  },
+});
+
+holds("enforce: who calls functions in the older spelling is forbidden them in it", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    stubborn(pair);
+    pair.own.answer = (q, res) => json(res, 200, { id: "c", object: "chat.completion", created: 1, model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: null, function_call: { name: "look", arguments: "{}" } }, finish_reason: "function_call" }], usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } });
+    const messages = [user("Find the leak.")], functions = tools.map((t) => t.function);
+    for (let i = 0; i < 12; i++) {
+      messages.push({ role: "assistant", content: null, function_call: { name: "look", arguments: "{}" } }, { role: "function", name: "look", content: "3 pipes" });
+      if ((await post(pair, { model: "m-own", messages, functions })).text.includes("[daruma]")) break;
+    }
+    const asked = pair.own.seen.map((q) => JSON.parse(q.body));
+    assert.ok(asked.some((b) => b.function_call === "none"), "it may call until the end");
+    assert.ok(asked.every((b) => !("tool_choice" in b)), "a choice of tools, where there are none");
+  },
+});
+
+holds("where nothing can be said nothing is done, and nothing is claimed: the model's turn has begun", {
+  config: mode("enforce"),
+  async run(pair) {
+    pair.own.answer = (q, res) => wires.anthropic.answer(res, "ok");
+    const messages = [user("Find the leak.")], declared = [{ name: "look", input_schema: { type: "object" } }];
+    for (let i = 0; i < 10; i++) {
+      const id = `toolu_${i}Qx9z`;
+      messages.push({ role: "assistant", content: [{ type: "tool_use", id, name: "look", input: {} }] }, { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "3 pipes" }] });
+      const r = await post(pair, { model: "c-own", max_tokens: 50, tools: declared, messages: [...messages, { role: "assistant", content: "So" }] }, { path: "/v1/messages", headers: { "anthropic-version": "2023-06-01" } });
+      if (r.calls === 0) break; // stopped
+      assert.equal(r.changed, false);
+      assert.equal(r.headers.get("x-daruma-watch"), null);
+    }
+  },
+});
