@@ -2,15 +2,20 @@
  * grow? Chat requests, streaming and not, of several sizes go through a gateway; each answer is read to its end and
  * judged by what a client would see:
  *
- *   answered   a whole completion that the model wrote
- *   explained  a readable reason instead: an error with a message, an in-band error, or daruma's own message
- *   wrong      anything else: a cut answer, broken JSON, an empty one, silence, a broken connection
+ *   answered   the whole text that the model was asked for, to the byte
+ *   explained  a readable reason instead: an error with a message, an in-band error, or daruma's own message; what came
+ *              of the text before it is its beginning
+ *   wrong      anything else: another text, a cut answer, broken JSON, an empty one, silence, a broken connection
+ *
+ * The upstream says what it is asked to say ("say X", doc/chaos.md), so every text is known.
  *
  * Memory and descriptors of the watched process are sampled all along; what the upstream was asked comes from the
  * control address of `daruma chaos` ("calls" in its report). Exit code 0: all goals reached; 1: one was missed.
  */
 #include "kit.h"
 #include "proc.h"
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include <errno.h>
@@ -27,6 +32,8 @@
 #define SETTLE_MS   2000                                  /* after the last answer, before the last sample */
 #define NOTICE      "[daruma] The model could not answer" /* how daruma's own messages begin */
 #define SHAPES      8                                     /* different requests: four sizes, streaming and not */
+#define TEXT_BYTES  (64 << 10)                            /* of an answer, at most */
+#define TURN_BYTES  1400                                  /* of a turn of the conversation, about */
 #define PRINTED_MAX 5                                     /* wrong answers shown on stderr */
 
 typedef enum { ANSWERED, EXPLAINED, WRONG } verdict;
@@ -51,8 +58,10 @@ static struct {
     const char *gateway, *control, *path, *model, *goal_calls, *goal_answered;
     char *request[SHAPES];
     size_t request_n[SHAPES];
+    daruma_str asked[SHAPES]; /* the text that the answer has to be */
     int epoll;
     long begun, done, verdicts[3], recovered, broken, late, statuses[6];
+    long other_text, broken_off; /* wrong: not the text that was asked for; explained: behind a part of it */
     long printed;
     uint64_t dice;
     times took;
@@ -90,23 +99,59 @@ static bool has_message(daruma_str error)
     return json_path(error, "error.message").n > 2; /* more than the quotes */
 }
 
-static verdict judge_json(daruma_str body)
+/* The text of the answer at hand, and memory to decode it. */
+static char said_room[TEXT_BYTES], decoding[4 * TEXT_BYTES];
+
+static void add_text(daruma_buf *said, daruma_str value)
+{
+    daruma_arena a = arena_over(decoding, sizeof decoding);
+    buf_put(said, json_is_string(value) ? json_text(value, &a) : (daruma_str){0});
+}
+
+static bool starts(daruma_str text, daruma_str with)
+{
+    return with.n <= text.n && !memcmp(text.p, with.p, with.n);
+}
+
+/* `said` came, and `limit`: it says itself that the model stopped at its limit. `reason`: and then an explanation. */
+static verdict judge_text(const client *c, const daruma_buf *said, bool limit, bool reason)
+{
+    daruma_str text = buf_str(said), want = soak.asked[c->shape];
+    size_t notice = str_find(text, S(NOTICE));
+    if (notice != STR_NONE) {
+        reason = true;
+        text = str_sub(text, 0, notice);
+        while (text.n && text.p[text.n - 1] == '\n') /* stands between them */
+            text.n--;
+    }
+    bool part = starts(want, text) && !said->full;
+    soak.other_text += !part || (!reason && !limit && text.n && text.n < want.n);
+    if (!part)
+        return WRONG;
+    if (reason || limit) {
+        soak.broken_off += reason && text.n > 0;
+        return EXPLAINED;
+    }
+    return text.n == want.n ? ANSWERED : WRONG;
+}
+
+static verdict judge_json(const client *c, daruma_str body)
 {
     daruma_str whole;
+    daruma_buf said = buf_over(said_room, sizeof said_room);
     if (!json_whole(body, &whole))
         return WRONG;
     if (has_message(whole))
         return EXPLAINED; /* an error under status 200, were it to get through, is still a reason */
-    daruma_str content = json_path(whole, "choices.0.message.content");
-    bool calls = json_count(json_path(whole, "choices.0.message.tool_calls")) > 0;
-    if (str_find(content, S(NOTICE)) != STR_NONE)
-        return EXPLAINED;
-    return (json_is_string(content) && content.n > 2) || calls ? ANSWERED : WRONG;
+    daruma_str finish = json_path(whole, "choices.0.finish_reason");
+    add_text(&said, json_path(whole, "choices.0.message.content"));
+    return json_is_string(finish) ? judge_text(c, &said, str_eq(finish, S("\"length\"")), false) : WRONG;
 }
 
-static verdict judge_stream(daruma_str body)
+static verdict judge_stream(const client *c, daruma_str body)
 {
-    bool content = false, finish = false, done = false, reason = false;
+    bool finish = false, done = false, reason = false, limit = false;
+    daruma_buf said = buf_over(said_room, sizeof said_room);
     while (body.n) {
         daruma_str line = str_trim(str_cut(&body, '\n')), chunk;
         if (!str_starts(line, S("data:")))
@@ -119,14 +164,12 @@ static verdict judge_stream(daruma_str body)
         if (done || !json_whole(line, &chunk))
             return WRONG;
         reason |= has_message(chunk);
-        daruma_str text = json_path(chunk, "choices.0.delta.content");
-        content |= json_is_string(text) && text.n > 2;
-        content |= json_count(json_path(chunk, "choices.0.delta.tool_calls")) > 0;
-        finish |= json_is_string(json_path(chunk, "choices.0.finish_reason"));
+        add_text(&said, json_path(chunk, "choices.0.delta.content"));
+        daruma_str why = json_path(chunk, "choices.0.finish_reason");
+        finish |= json_is_string(why);
+        limit |= str_eq(why, S("\"length\""));
     }
-    if (reason)
-        return EXPLAINED;
-    return content && finish && done ? ANSWERED : WRONG;
+    return reason || (finish && done) ? judge_text(c, &said, limit, reason) : WRONG;
 }
 
 static verdict judge(const client *c)
@@ -142,10 +185,7 @@ static verdict judge(const client *c)
     bool stream = c->shape % 2;
     if (stream != !strncasecmp(type, "text/event-stream", 17))
         return WRONG;
-    if (!stream)
-        return judge_json(body);
-    verdict v = judge_stream(body);
-    return v == ANSWERED && str_find(body, S(NOTICE)) != STR_NONE ? EXPLAINED : v;
+    return stream ? judge_stream(c, body) : judge_json(c, body);
 }
 
 /* --- the loop --- */
@@ -308,21 +348,90 @@ static void run(client *clients)
 
 /* --- what came of it --- */
 
-/* Calls the upstream counted so far; -1 when it cannot be asked. */
-static long long calls(void)
+/* The number at `path` of the JSON that a GET of `where` brings; -1 when there is none. */
+static long long number_at(long port, const char *where, const char *path)
 {
     static char body[1 << 20];
     char request[512];
-    long port;
-    const char *path;
     http_in in;
-    if (!soak.control || !url_read(soak.control, &port, &path))
-        return -1;
-    int n = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n",
-                     *path && path[1] ? path : "/chaos/report", port);
+    int n = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n\r\n", where, port);
     if (n < 0 || (size_t)n >= sizeof request || !ask_once(port, request, (size_t)n, &in, body, sizeof body))
         return -1;
-    return json_int(json_get(str_of(body), S("calls")), -1);
+    return json_int(json_path(str_of(body), path), -1);
+}
+
+/* Calls the upstream counted so far; -1 when it cannot be asked. */
+static long long calls(void)
+{
+    long port;
+    const char *path;
+    if (!soak.control || !url_read(soak.control, &port, &path))
+        return -1;
+    return number_at(port, *path && path[1] ? path : "/chaos/report", "calls");
+}
+
+/* Streams that were cut and got their rest, as the gateway counts them; none when it counts nothing of the kind. */
+static long long rests(void)
+{
+    long long n = number_at(soak.port, "/daruma/status", "saved.interrupted");
+    return n < 0 ? 0 : n;
+}
+
+/* --- what is asked --- */
+
+/* Text that does not say the same twice: sentences of numbered things, with what has to be escaped and what has more
+ * than one byte among them. As the inside of a JSON string. */
+static void put_sentences(daruma_buf *b, size_t bytes)
+{
+    static const char *const words[] = {"fox",    "lamp",  "river",  "gear",  "letter",       "caf\xc3\xa9",
+                                        "bridge", "moss",  "signal", "ochre", "\xe9\x9b\xaa", "tide",
+                                        "kettle", "anvil", "fern",   "quartz"};
+    static const char *const ends[] = {". ",     ", ", ";\\n", " - ", ". ", " (so it is). ", " \\\"and so on\\\" ",
+                                       ".\\n\\n"};
+    for (size_t from = b->n; b->n - from < bytes && !b->full;)
+        buf_printf(b, "%s %u %s the %s%s", words[roll() % 16], (unsigned)(roll() % 9000 + 1000),
+                   roll() % 2 ? "above" : "behind", words[roll() % 16], ends[roll() % 8]);
+    BUF_LIT(b, "end");
+}
+
+/* A conversation of about `bytes`, its last turn asking for a text. Each size has one, as a stream and not. */
+static void ask_for_text(size_t shape, size_t bytes)
+{
+    static char room[128 << 10];
+    daruma_buf b = buf_over(room, sizeof room);
+    size_t text = bytes / 2 < TURN_BYTES ? bytes / 2 : TURN_BYTES;
+    buf_printf(&b, "{\"model\":\"%s\",\"stream\":%s,\"messages\":[", soak.model, shape % 2 ? "true" : "false");
+    for (int turn = 0; bytes > text + 200 && b.n < bytes - text - 200; turn++) {
+        size_t left = bytes - text - 200 - b.n;
+        BUF_LIT(&b, "{\"role\":\"user\",\"content\":\"");
+        put_sentences(&b, left / 2 < TURN_BYTES ? left / 2 : TURN_BYTES);
+        BUF_LIT(&b, "\"},{\"role\":\"assistant\",\"content\":\"");
+        put_sentences(&b, left / 2 < TURN_BYTES ? left / 2 : TURN_BYTES);
+        BUF_LIT(&b, "\"},");
+    }
+    BUF_LIT(&b, "{\"role\":\"user\",\"content\":");
+    size_t from = b.n;
+    BUF_LIT(&b, "\"say ");
+    put_sentences(&b, text);
+    BUF_LIT(&b, "\"");
+    daruma_arena a = arena_over(decoding, sizeof decoding);
+    daruma_str said = str_from(json_text(str_from(buf_str(&b), from), &a), strlen("say "));
+    char *copy = malloc(said.n + 1), *whole = malloc(b.n + 1024);
+    BUF_LIT(&b, "}]}");
+    if (b.full || a.full || !copy || !whole)
+        die("memory");
+    memcpy(copy, said.p, said.n);
+    soak.asked[shape] = (daruma_str){copy, said.n};
+    int head = snprintf(whole, 1024,
+                        "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\nUser-Agent: daruma-bench\r\n"
+                        "Accept: application/json\r\nContent-Type: application/json\r\n"
+                        "Authorization: Bearer sk-bench-0000000000000000\r\nContent-Length: %zu\r\n\r\n",
+                        soak.path, soak.port, b.n);
+    if (head < 0 || head >= 1024)
+        die("path");
+    memcpy(whole + head, b.p, b.n);
+    soak.request[shape] = whole;
+    soak.request_n[shape] = (size_t)head + b.n;
 }
 
 /* Mean of a figure of the samples between two shares of the run, in hundredths. */
@@ -349,21 +458,22 @@ static void print_samples(void)
     printf("]");
 }
 
-static int report(long long called, const proc_use *before, const proc_use *after)
+static int report(long long called, long long rest, const proc_use *before, const proc_use *after)
 {
     double per = called >= 0 ? (double)called / (double)soak.requests : -1;
     double share = (double)soak.verdicts[ANSWERED] / (double)soak.requests;
     bool reached =
         soak.verdicts[WRONG] == 0 && share >= strtod(soak.goal_answered, NULL) && per <= strtod(soak.goal_calls, NULL);
     times_sort(&soak.took);
-    printf("{\"requests\":%ld,\"answered\":%ld,\"explained\":%ld,\"wrong\":%ld,\"broken\":%ld,\"late\":%ld,"
-           "\"said_recovered\":%ld,\"status_2xx\":%ld,\"status_4xx\":%ld,\"status_5xx\":%ld,\"answered_share\":%.5f,"
+    printf("{\"requests\":%ld,\"answered\":%ld,\"explained\":%ld,\"wrong\":%ld,\"other_text\":%ld,\"broken\":%ld,"
+           "\"late\":%ld,\"cut_streams\":%lld,\"cut_streams_got_their_rest\":%lld,\"said_recovered\":%ld,\"status_"
+           "2xx\":%ld,\"status_4xx\":%ld,\"status_5xx\":%ld,\"answered_share\":%.5f,"
            "\"upstream_calls\":%lld,\"calls_per_request\":%.4f,\"seconds\":%.1f,\"p50_ms\":%.2f,\"p99_ms\":%.2f,"
            "\"max_ms\":%.2f",
-           soak.requests, soak.verdicts[ANSWERED], soak.verdicts[EXPLAINED], soak.verdicts[WRONG], soak.broken,
-           soak.late, soak.recovered, soak.statuses[2], soak.statuses[4], soak.statuses[5], share, called, per,
-           (double)(clock_ns() - soak.from) / 1e9, times_at(&soak.took, 500) / 1000, times_at(&soak.took, 990) / 1000,
-           times_at(&soak.took, 1000) / 1000);
+           soak.requests, soak.verdicts[ANSWERED], soak.verdicts[EXPLAINED], soak.verdicts[WRONG], soak.other_text,
+           soak.broken, soak.late, rest + soak.broken_off, rest, soak.recovered, soak.statuses[2], soak.statuses[4],
+           soak.statuses[5], share, called, per, (double)(clock_ns() - soak.from) / 1e9,
+           times_at(&soak.took, 500) / 1000, times_at(&soak.took, 990) / 1000, times_at(&soak.took, 1000) / 1000);
     if (soak.watch) {
         printf(
             ",\"private_kb_before\":%lld,\"private_kb_after\":%lld,\"private_kb_growth\":%.0f,\"rss_kb_growth\":%.0f,"
@@ -410,8 +520,7 @@ int main(int argc, char **argv)
         soak.path = "/v1/chat/completions";
     soak.dice = (uint64_t)soak.seed * 0x9E3779B97F4A7C15u | 1;
     for (size_t i = 0; i < SHAPES; i++)
-        soak.request[i] =
-            chat_request(soak.port, soak.path, soak.model, i % 2, 400L << i / 2 * 2, "", &soak.request_n[i]);
+        ask_for_text(i, (size_t)400 << i / 2 * 2);
     descriptors_raise(soak.clients + 64);
     soak.epoll = epoll_create1(EPOLL_CLOEXEC);
     client *clients = calloc((size_t)soak.clients, sizeof *clients);
@@ -421,17 +530,19 @@ int main(int argc, char **argv)
         clients[i].fd = -1;
 
     proc_use before = soak.watch ? proc_all(soak.watch) : (proc_use){0};
-    long long called = calls();
+    long long called = calls(), rest = rests();
     soak.from = clock_ns();
     run(clients);
     nanosleep(&(struct timespec){.tv_sec = SETTLE_MS / 1000}, NULL);
     proc_use after = soak.watch ? proc_all(soak.watch) : (proc_use){0};
     long long now = calls();
-    int code = report(called < 0 || now < 0 ? -1 : now - called, &before, &after);
+    int code = report(called < 0 || now < 0 ? -1 : now - called, rests() - rest, &before, &after);
     for (long i = 0; i < soak.clients; i++)
         free(clients[i].body);
-    for (size_t i = 0; i < SHAPES; i++)
+    for (size_t i = 0; i < SHAPES; i++) {
         free(soak.request[i]);
+        free((void *)(uintptr_t)soak.asked[i].p);
+    }
     free(clients);
     free(soak.took.ns);
     return code;

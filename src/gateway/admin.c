@@ -49,6 +49,11 @@ static void put_counts(daruma_buf *b, const gateway_counts *n)
         if (n->kinds[k])
             put_count(b, daruma_kind_name((daruma_kind)k), n->kinds[k]);
     close_object(b);
+    BUF_LIT(b, "\"saved\":{"); /* requests recovered, by what went wrong last */
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        if (n->saved[k])
+            put_count(b, daruma_kind_name((daruma_kind)k), n->saved[k]);
+    close_object(b);
     BUF_LIT(b, "\"remedies\":{");
     for (int r = 0; r < DARUMA_REMEDIES; r++)
         if (n->remedies[r])
