@@ -16,13 +16,13 @@ typedef struct replay_agent {
     daruma_stall *stall;
     daruma_detector detector;
     daruma_guide guide;
-    daruma_verdict verdict; /* after the newest step */
-    bool blocking;          /* calls of the verdict are answered by daruma */
-    bool stopped;           /* the agent is not asked any more */
-    daruma_step last;       /* the newest step; lives in `a` */
-    uint32_t nsteps;        /* steps so far */
+    daruma_verdict verdict;     /* after the newest step */
+    bool blocking;              /* calls of the verdict are answered by daruma */
+    bool stopped;               /* the agent is not asked any more */
+    daruma_step last;           /* the newest step; lives in `a` */
+    uint32_t nsteps;            /* steps so far */
     struct replay_adapt *adapt; /* progress, strategies and lessons; NULL: nothing yet */
-    size_t asked;           /* answers of the scene's model that are used up */
+    size_t asked;               /* answers of the scene's model that are used up */
 } replay_agent;
 
 /* What is written behind '=': a name, and the rest of the line. False: it cannot be done, and `why` is told. */
