@@ -219,6 +219,8 @@ static void keep_keys(exchange *x, newest *v, int place)
 static void keep_text(char *to, size_t *n, daruma_str text)
 {
     *n = text.n < WATCH_LAST_BYTES ? text.n : WATCH_LAST_BYTES;
+    while (*n < text.n && *n && ((unsigned char)text.p[*n] & 0xc0) == 0x80)
+        --*n; /* between two characters */
     memcpy(to, text.p ? text.p : "", *n);
 }
 

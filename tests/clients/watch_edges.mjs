@@ -140,3 +140,54 @@ holds("where nothing can be said nothing is done, and nothing is claimed: the mo
     }
   },
 });
+
+holds("two agents at work under one name are not told that they go in circles", {
+  config: mode("guide"),
+  async run(pair) {
+    talks(pair);
+    const both = ["Count the doors.", "Paint the fence."].map((task) => [user(task)]);
+    for (let i = 0; i < 14; i++)
+      for (const [k, messages] of both.entries()) {
+        const id = `call_${i}${k}Qx9z`;
+        messages.push(call(id, JSON.stringify({ room: `${k}-${i}` })), result(id, `there are ${(i * 7 + k * 3) % 11} of them, and the ${i}th is ${["red", "blue", "old", "new"][i % 4]}`));
+        const r = await post(pair, { model: "m-own", messages, tools }, { headers: { "x-daruma-session": "crew" } });
+        assert.equal(r.changed, false, `told in turn ${i + 1}: ${r.got?.slice(-400)}`);
+      }
+  },
+});
+
+holds("names of any length, bodies that hold odd things, and clients that leave end nobody", {
+  config: mode("enforce"),
+  async run(pair) {
+    talks(pair);
+    const odd = [
+      '{"model":"m-own","tools":[{}],"messages":[]}',
+      '{"model":"m-own","tools":[{}],"messages":[null,1,"a",[],{},{"role":null},{"role":"tool"},{"role":"assistant","tool_calls":[null,{},{"id":null,"function":null}]}]}',
+      '{"model":"m-own","tools":[{"type":"function","function":{"name":"look"}}],"messages":[{"role":"user","content":"x"}],"messages":[{"role":"user","content":"y"},{"role":"tool","tool_call_id":"t","content":"r"}]}',
+      `{"model":"m-own","tools":[{}],"messages":[${'{"role":"user","content":"a"},'.repeat(10000)}{"role":"tool","tool_call_id":"abcdef12","content":null}]}`,
+      `{"model":"m-own","tools":[{}],"messages":[{"role":"tool","tool_call_id":"abcdef12","content":${"[".repeat(60)}1${"]".repeat(60)}}]}`,
+      '{"model":"m-own","tools":[{}],"messages":[{"role":"assistant","tool_calls":[{"id":"\\ud800zzzz","type":"function","function":{"name":"\\u0000","arguments":"{\\"a\\":\\"\\ud800\\"}"}}]},{"role":"tool","tool_call_id":"\\ud800zzzz","content":"\\ud800"}]}',
+    ];
+    for (const body of odd)
+      for (const name of ["", "n", "n".repeat(6000)])
+        for (let i = 0; i < 3; i++) {
+          const r = await fetch(pair.base + w.path, { method: "POST", body, headers: { "content-type": "application/json", authorization: "Bearer sk-client-a", ...(name && { "x-daruma-session": name }) } });
+          assert.ok(r.status < 500, `${r.status} for ${body.slice(0, 80)}`);
+          await r.arrayBuffer();
+        }
+    // In circles, with results that break off in the midst of a character; clients leave while a model is asked on the side.
+    const messages = [user("Find the leak.")];
+    let waits = true;
+    pair.own.answer = (q, res) => (waits && JSON.parse(q.body).tools === undefined ? setTimeout(() => w.answer(res, "no"), 400) : w.answer(res, null, [["call_again1", "look", "{}"]]));
+    for (let i = 0; i < 14; i++) {
+      messages.push(call(`call_${i}Qx9z`), result(`call_${i}Qx9z`, `ok ${"\u{1F6B0}".repeat(700)}`));
+      const gone = new AbortController(), late = setTimeout(() => gone.abort(), 150);
+      const r = await fetch(pair.base + w.path, { method: "POST", body: JSON.stringify({ model: "m-own", messages, tools, stream: i % 2 === 1 }), signal: gone.signal, headers: { "content-type": "application/json", authorization: "Bearer sk-client-a" } }).then((r) => r.text()).catch(() => "");
+      clearTimeout(late);
+      if (i === 8) waits = false;
+      if (r.includes("[daruma]")) break;
+    }
+    for (const q of pair.own.seen.slice(-12)) assert.ok(!q.body.toString("utf8").includes("\ufffd"), "a character was cut in two");
+    assert.equal((await pair.status()).active ?? 0, 0);
+  },
+});
