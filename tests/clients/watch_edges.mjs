@@ -191,3 +191,47 @@ holds("names of any length, bodies that hold odd things, and clients that leave 
     assert.equal((await pair.status()).active ?? 0, 0);
   },
 });
+
+holds("enforce: a target of another dialect is told and forbidden in its own words, and the client hears the end in its own", {
+  limit: 60000,
+  config: (c) => (mode("enforce")(c), c.models.push({ name: "m-moved", targets: ["own-claude/c-moved"] })),
+  async run(pair) {
+    pair.own.answer = (q, res) => wires.anthropic.answer(res, null, [["toolu_again1", "look", "{}"]]);
+    const messages = [user("Find the leak.")];
+    let end = null;
+    for (let i = 0; i < 12 && !end; i++) {
+      messages.push(call(`call_${i}Qx9z`), result(`call_${i}Qx9z`, "3 pipes"));
+      const r = await post(pair, { model: "m-moved", messages, tools, tool_choice: "required" });
+      assert.equal(r.status, 200);
+      const m = JSON.parse(r.text).choices[0].message;
+      if (m.content?.includes("[daruma]")) end = m;
+    }
+    assert.ok(end, "it was not stopped");
+    const asked = pair.own.seen.map((q) => JSON.parse(q.body));
+    assert.ok(asked.some((b) => b.tool_choice?.type === "none"), "it may call until the end");
+    assert.ok(asked.some((b) => JSON.stringify(b.messages.at(-1)).includes("going in circles")));
+    for (const b of asked) for (const [i, m] of b.messages.entries()) assert.ok(i === 0 || m.role !== b.messages[i - 1].role, "two turns of one");
+  },
+});
+
+holds("enforce: who wants one JSON array gets what is known as one", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    pair.own.answer = (q, res) => json(res, 200, [{ candidates: [{ content: { role: "model", parts: [{ functionCall: { name: "look", args: {} } }] }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 } }]);
+    const contents = [{ role: "user", parts: [{ text: "Find the leak." }] }];
+    let end = null;
+    for (let i = 0; i < 12 && !end; i++) {
+      contents.push({ role: "model", parts: [{ functionCall: { name: "look", args: {} } }] }, { role: "user", parts: [{ functionResponse: { name: "look", response: { output: "3 pipes" } } }] });
+      const r = await post(pair, { contents, tools: [{ functionDeclarations: [{ name: "look" }] }], tool_config: { function_calling_config: { mode: "ANY" } } }, { path: "/v1beta/models/g-own:streamGenerateContent", headers: { "x-goog-api-key": "sk-client-a" } });
+      assert.equal(r.status, 200);
+      const list = JSON.parse(r.text);
+      assert.ok(Array.isArray(list));
+      end = list[0].candidates[0].content.parts.find((p) => p.text?.includes("[daruma]"));
+    }
+    assert.ok(end, "it was not stopped");
+    const asked = pair.own.seen.map((q) => JSON.parse(q.body));
+    assert.ok(asked.every((b) => !("toolConfig" in b)), "it was said twice how tools may be called");
+    assert.ok(asked.some((b) => b.tool_config?.functionCallingConfig?.mode === "NONE"), "it may call until the end");
+  },
+});
