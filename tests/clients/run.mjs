@@ -29,6 +29,7 @@ await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");
+await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");
 const { sleep, startPair } = await import("./pair.mjs");
 

@@ -1,0 +1,54 @@
+// Failed tool results as a model sees them when the file says `tool_errors: compact`: in each dialect.
+import assert from "node:assert/strict";
+import { bodyOf, dialects, requests, runAgent, script } from "./watch_kit.mjs";
+import { holds } from "./wire.mjs";
+
+const frames = "    at open (/srv/app/node_modules/store/lib/open.js:12:7)\n".repeat(30);
+const places = ["alpha", "bravo", "delta", "gamma", "omega"];
+const targets = { m: "main", c: "claude", g: "google" };
+
+async function run(pair, d, stream) {
+  const model = `${d.letter}-errors`, lap = [...places, "alpha"].map((place) => ({ call: "deploy", arguments: { path: `srv/${place}` } }));
+  await script(pair, { [model]: { loop: { lap, until: { text: "^deployed alpha" }, then: [{ text: "It is out." }] } } });
+  const deploy = ({ path }, n) => (n < places.length ? `!Error: ENOENT: no such file or directory, open '${path}'\n${frames}` : "deployed alpha");
+  const r = await runAgent({ base: pair.base }, d, { model, task: "Deploy it.", tools: { deploy }, stream, steps: 9 });
+  assert.equal(r.text, "It is out.");
+  const got = await requests(pair), body = await bodyOf(pair, got.at(-1).number);
+  return { sent: r.sent.at(-1), body, events: pair.events() };
+}
+
+const config = (tool_errors) => (c) => {
+  c.timeouts.first_byte = c.timeouts.idle = "10s";
+  c.tool_errors = tool_errors;
+  c.models.push(...Object.entries(targets).map(([letter, at]) => ({ name: `${letter}-errors`, targets: [`${at}/${letter}-errors`] })));
+};
+
+for (const [name, d] of Object.entries(dialects))
+  for (const stream of [false, true]) {
+    const how = `${name}, ${stream ? "streams" : "plain"}`;
+    holds(`failed results are shown compactly, and what was resolved as a word: ${how}`, {
+      limit: 60000,
+      config: config("compact"),
+      run: async (pair) => {
+        const { sent, body, events } = await run(pair, d, stream);
+        assert.equal(sent.split("node_modules").length - 1, 150);
+        assert.equal(body.split("node_modules").length - 1, 0, "frames of a stack are still there");
+        assert.equal(body.split("<error>").length - 1, 3, "the newest failures are shown, as many as the policy says");
+        assert.match(body, /was reached later/);
+        assert.match(body, /deployed alpha/);
+        assert.ok(body.length < sent.length / 2);
+        assert.equal(d.items(JSON.parse(body)).length, d.items(JSON.parse(sent)).length, "a message came or went");
+        assert.ok(events.some((e) => e.event === "tool_errors_compacted" && e.steps_compressed === 5));
+        assert.equal(events.filter((e) => e.event === "tool_failed" && e.tool_kind === "not_found").length, 5);
+      },
+    });
+  }
+
+holds("failed results go through as they came, when nobody says otherwise", {
+  limit: 60000,
+  config: config("full"),
+  run: async (pair) => {
+    const { sent, body } = await run(pair, dialects.openai, false);
+    assert.equal(body, sent);
+  },
+});
