@@ -413,7 +413,7 @@ static join_result find_anchor(join_seam *s, daruma_str fresh, bool whole)
 static join_result find_behind(join_seam *s, daruma_str fresh, bool whole, const size_t *offsets, size_t noffsets)
 {
     pattern p;
-    bool cut;
+    bool cut = false;
     daruma_str space = tail_space(s->so_far), first = str_sub(fresh, 0, JOIN_FIRST_BYTES);
     if (s->anchor.n < JOIN_OVERLAP_BYTES_MIN)
         return verdict_of(JOIN_UNSURE);
