@@ -44,9 +44,11 @@ static bool resolved(const seen *all, size_t i, size_t n, size_t max)
 
 static convo_message *message_of(convo *c, size_t from, const convo_part *part)
 {
-    for (size_t i = from; i < c->nmessages; i++)
-        if (part >= c->messages[i].parts && part < c->messages[i].parts + c->messages[i].nparts)
-            return &c->messages[i];
+    for (size_t i = from; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (m->nparts && part >= m->parts && part < m->parts + m->nparts)
+            return m;
+    }
     return NULL;
 }
 
