@@ -272,6 +272,44 @@ static const stall_case stall_work[] = {
     {"documents are embedded", 0, "8* embed_document {\"id\":{n}} => {\"status\":\"embedded\",\"dim\":1536}"},
     {"signatures that are all good", 0,
      "8* verify_signature {\"file\":\"{w}.sig\"} => Signature is valid and trusted by the keyring."},
+    {"members of a batch that recombine a few words", 0,
+     "12*(\nlint {\"path\":\"src/core/user{i}.ts\"} => no issues found\nlint {\"path\":\"src/ui/user{i}.ts\"} => no "
+     "issues found\nlint {\"path\":\"src/db/order{i}.ts\"} => no issues found\n)"},
+    {"modules that all pass", 0,
+     "inspect_part {\"name\":\"left front door\"} => done\ninspect_part {\"name\":\"left rear door\"} => done\n"
+     "inspect_part {\"name\":\"right front door\"} => done\ninspect_part {\"name\":\"right rear door\"} => done\n"
+     "inspect_part {\"name\":\"left front wheel\"} => done\ninspect_part {\"name\":\"left rear wheel\"} => done\n"
+     "inspect_part {\"name\":\"right front wheel\"} => done\ninspect_part {\"name\":\"right rear wheel\"} => done"},
+    {"people looked up by two names", 0,
+     "find_guest {\"name\":\"Ada Hill\"} => no results found\nfind_guest {\"name\":\"Ben Hill\"} => no results found\n"
+     "find_guest {\"name\":\"Cleo Hill\"} => no results found\nfind_guest {\"name\":\"Ada Moor\"} => no results found\n"
+     "find_guest {\"name\":\"Ben Moor\"} => no results found\nfind_guest {\"name\":\"Cleo Moor\"} => no results found\n"
+     "find_guest {\"name\":\"Ada Dale\"} => no results found\nfind_guest {\"name\":\"Ben Dale\"} => no results found"},
+    {"bread in an oven, done to so many percent", 0, "9* wait_for_oven {\"id\":2} => {n} % done"},
+    {"tiles that are completed one by one", 0, "9* render_status {\"id\":2} => completed {n} of 100 tiles"},
+    {"a state that says completed, and a count that moves", 0,
+     "9* backup_status {\"id\":2} => {\"status\":\"completed\",\"percent\":{n}}"},
+    {"fewer and fewer tests fail, for long", 0,
+     "16*(\nedit_file {\"path\":\"r.rb\",\"old\":\"{n}\",\"new\":\"{w}{n}\"} => ok\n! run_tests {} => {n} of 140 "
+     "failed\n)"},
+    {"slides of a talk", 0, "9* send_keys {\"keys\":\"PageDown\"} => Slide {i}"},
+    {"lines of a pager", 0, "9* submit_key {\"key\":\"n\"} => Message {n} of 80"},
+    {"a package manager is held by another", 0,
+     "! 8* install_package {\"name\":\"vim\"} => could not get lock: held by process 4711\n"
+     "install_package {\"name\":\"vim\"} => installed"},
+    {"a switch that is being configured", 0,
+     "! 8* set_vlan {\"port\":3,\"vlan\":9} => another operation is in progress on this device\n"
+     "set_vlan {\"port\":3,\"vlan\":9} => saved"},
+    {"songs are added and committed, and nothing is left over", 0,
+     "9*(\nstudio {\"do\":\"add {w} track\"} => \nstudio {\"do\":\"commit {w} track\"} => \n"
+     "studio {\"do\":\"status\"} => \n)"},
+    {"four servers, their answers to a clock", 0,
+     "4*(\nping_host {\"h\":\"a\"} => {n} ms\nping_host {\"h\":\"b\"} => 1{n} ms\nping_host {\"h\":\"c\"} => 2{n} ms\n"
+     "ping_host {\"h\":\"d\"} => 3{n} ms\n)"},
+    {"an order that is looked up while the shop is slow", 0,
+     "! 4* order_history {\"id\":4} => 504 Gateway Timeout\norder_history {\"id\":4} => 3 orders"},
+    {"a longer and longer wait for what still runs", 0, "9* wait_for_process {\"id\":4,\"timeout_ms\":{n}000} => "},
+    {"the volume goes up and up", 0, "9* set_volume {\"level\":{i}} => ok"},
 };
 
 static const stall_case stall_loops[] = {
@@ -543,5 +581,46 @@ static const stall_case stall_loops[] = {
     {"a build that was cancelled", 3, "9* get_build {\"id\":9} => {\"id\":9,\"status\":\"canceled\"}"},
     {"messages of the model as a tool", 3, "8* assistant_message {\"text\":\"Let me continue.\"} => "},
     {"dates that nobody takes", 5, "! 9* create_event {\"start\":\"{w} o'clock\"} => Invalid date format"},
+    {"a wait that was asked for wrongly", 3,
+     "! 9* wait_for_train {\"id\":7,\"timeout\":\"5s\"} => invalid argument: timeout must be an integer"},
+    {"a wait that was asked for wrongly, and says so as an answer", 3,
+     "9* poll_kiln {\"every\":\"x\"} => Invalid type: expected integer, received string"},
+    {"a process that has ended is given more and more time", 3,
+     "9* read_process {\"pid\":7,\"timeout_ms\":{n}000} => Process exited with code 0. No new output."},
+    {"a dead pump, other pages between", 5,
+     "8*(\npump_status {\"id\":7} => pump 7 is dead (checked {n} min ago)\nread_manual {\"page\":{n}} => about {w} and "
+     "{n}\n)"},
+    {"a dead link, two other pages between, the clock moves", 7,
+     "8*(\n! run_export {\"id\":7} => [10:0{i}:11] export of {n} rows broke off: disk quota\n"
+     "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
+    {"a lock that another holds, two other pages between", 13,
+     "9*(\n! apply_change {\"id\":7} => 10:0{i}:11 the state lock is held by process 8{i}\n"
+     "read_manual {\"page\":{n}} => about {w} and {n}\nread_manual {\"page\":\"b{n}\"} => more of {w} and {n}\n)"},
+    {"a table is booked again after a gateway gave up", 3, "! 9* book_table {\"at\":\"8pm\"} => 504 Gateway Timeout"},
+    {"money is sent again, each time lost in another way", 3,
+     "! pay_rent {\"m\":3} => 502 Bad Gateway\n! pay_rent {\"m\":3} => ECONNRESET\n! pay_rent {\"m\":3} => timed out\n"
+     "! pay_rent {\"m\":3} => 504"},
+    {"the last page of a catalogue, after many others", 12,
+     "9* click {\"selector\":\"a.next\"} => Items {n}: {w}, {w}s and more of them\n"
+     "9* click {\"selector\":\"a.next\"} => Items 90: lamp, chair and a desk of oak"},
+    {"four looks in turn, each with its time", 9,
+     "5*(\nlist_pods {} => 3 pods ({n} ms)\nget_route {} => rtt min/avg = 5{n} ms\n"
+     "get_quota {} => uptime {n} s, 40 GB left\nlist_keys {} => ann and bob, answered after 2{n} ms\n)"},
+    {"a prompt that pleads more and more", 4,
+     "delegate {\"task\":\"Paint it. Please.\"} => I am sorry, there is no brush in this studio\n"
+     "delegate {\"task\":\"Paint it. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
+     "delegate {\"task\":\"Paint it. Please. Please. Please.\"} => I am sorry, there is no brush in this studio\n"
+     "delegate {\"task\":\"Paint it. Please. Please. Please. Please.\"} => I am sorry, there is no brush in this "
+     "studio\n"
+     "delegate {\"task\":\"Paint it. Please. Please. Please. Please. Please.\"} => I am sorry, there is no brush in "
+     "this studio"},
+    {"the same words in another order, whatever the argument is called", 3,
+     "library_search {\"title\":\"old maps of norway\"} => 1 hit: Atlas of the northern seas\n"
+     "library_search {\"title\":\"norway old maps of\"} => 1 hit: Atlas of the northern seas\n"
+     "library_search {\"title\":\"maps of old norway\"} => 1 hit: Atlas of the northern seas\n"
+     "library_search {\"title\":\"of norway maps old\"} => 1 hit: Atlas of the northern seas"},
+    {"a zoom that changes nothing", 5, "9* set_zoom {\"map\":\"m\",\"level\":{i}} => extent unchanged: 10,20,30,40"},
+    {"a tile that is empty at each level", 5, "9* map_tile {\"x\":4,\"z\":{i}} => nothing at this place"},
+    {"the same quote", 3, "9* get_quote {\"s\":\"ACME\"} => {\"price\":101.5,\"venue\":\"XETRA\",\"cur\":\"EUR\"}"},
 };
 #endif

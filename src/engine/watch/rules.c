@@ -22,7 +22,7 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
 {
     bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
     bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK);
-    if (has(w, WORDS_OVERFLOW))
+    if (has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
     if (acts && has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
@@ -45,6 +45,8 @@ static unsigned patience_of_success(unsigned m, unsigned w)
 {
     bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK | WORDS_INPUT);
     bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
+    if (waits && has(w, WORDS_MISUSED))
+        return TIMES_SURE;
     if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
         return TIMES_SURE;
     if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts && !has(m, DARUMA_TOOL_WRITES)))
@@ -53,8 +55,8 @@ static unsigned patience_of_success(unsigned m, unsigned w)
         return TIMES_ASKS;
     if ((has(m, WORDS_RANDOM) && !has(w, WORDS_ACK)) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;
-    if (has(m, WORDS_MOVES))
-        return TIMES_MAYBE;
+    if (has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
+        return has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
     return has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
 }
 
@@ -62,7 +64,12 @@ unsigned patience_of(const seen *e)
 {
     bool failed = (e->flags & SEEN_FAILED) != 0;
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
+    bool little = has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
+    if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
+        n = TIMES_LIKELY;
+    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !has(e->says, WORDS_OVER))
+        n = TIMES_MAYBE;
+    else if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
         n += 2; /* what moved before may move again */
     else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !has(e->says, WORDS_OVER))
         n += 2;
@@ -115,10 +122,10 @@ static uint64_t about_lap(const daruma_stall *s)
     const seen *e = window_at(s, 0), *o;
     daruma_verdict lap = {.ncalls = 0};
     uint32_t at = 1;
-    uint64_t sum = blame(&lap, e->call);
+    uint64_t sum = blame(&lap, e->exact);
     while ((o = next_call(s, &at, false)) && o->call != e->call)
         if (!(o->flags & SEEN_NEW))
-            sum += blame(&lap, o->call);
+            sum += blame(&lap, o->exact);
     return sum;
 }
 
@@ -142,37 +149,23 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     v->times = n;
     v->first = first;
     v->about = e->call;
-    blame(v, e->call);
+    blame(v, e->exact);
     return true;
 }
 
-/* A poll whose answer moves, but not in what it says: {"state":"failed","age":31}. */
-bool rule_dead_poll(const daruma_stall *s, daruma_verdict *v)
+/* The same but for times that it took. */
+static bool same_timed(const seen *a, const seen *b)
 {
-    const seen *e = window_at(s, 0), *o;
-    uint32_t at = 0, n = 0, first = e->step;
-    if (!has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS) || !(e->flags & SEEN_MOVED) || !e->says || !ends_poll(e))
-        return false;
-    while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
-        first = o->step;
-        n++;
-    }
-    if (n < TIMES_LIKELY)
-        return false;
-    v->circle = DARUMA_CIRCLE_DEAD_POLL;
-    v->sure = sure_of(n, TIMES_LIKELY, 70);
-    v->times = n;
-    v->first = first;
-    v->about = e->call;
-    blame(v, e->call);
-    return true;
+    return a->call == b->call && a->timed == b->timed &&
+           !has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
 }
 
 /* How many of the newest calls are each as the one `p` calls before. */
 static uint32_t lap_matches(const seen *const *calls, uint32_t n, uint32_t p)
 {
+    enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
     uint32_t m = 0;
-    while (m + p < n && same_pair(calls[m], calls[m + p]))
+    while (m + p < n && (same_pair(calls[m], calls[m + p]) || (p >= LONG && same_timed(calls[m], calls[m + p]))))
         m++;
     return m;
 }
@@ -204,13 +197,17 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[STALL_WINDOW];
     uint32_t n = 0, at = 0;
-    if (window_at(s, 0)->flags & (SEEN_NEW | SEEN_NOTE))
+    daruma_verdict between = *v;
+    bool known = !(window_at(s, 0)->flags & SEEN_NEW), sparse = known && rule_interleaved(s, &between);
+    if (window_at(s, 0)->flags & SEEN_NOTE)
         return false;
     while (n < STALL_WINDOW && (calls[n] = next_call(s, &at, false)))
         n++;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
         uint32_t m = lap_matches(calls, n, p), worst;
-        if (m < p + 2 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+        if (m + sparse < p + 2 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+            continue;
+        if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
             continue;
         worst = patience_of_lap(calls, p);
         if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))
@@ -221,7 +218,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
         v->sure = sure_of(v->times, 2, 80);
         v->first = calls[m + p - 1]->step;
         for (uint32_t i = p; i-- > 0;)
-            v->about += blame(v, calls[i]->call);
+            v->about += blame(v, calls[i]->exact);
         return true;
     }
     return false;
@@ -233,10 +230,11 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false;
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
-    while ((o = next_call(s, &at, false)) && o->epoch == e->epoch) {
+    while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
+        maybe |= o->epoch != e->epoch;
         seen_calls++;
         old += !(o->flags & SEEN_NEW);
         if (o->call != e->call)
@@ -255,12 +253,19 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     if (total && window_at(s, 0)->step - oldest->step + 1 == n)
         return false; /* nothing between: a repeat, or none yet */
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
+    if (failed && has(e->says, WORDS_RETRY) && needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
+        needed = TIMES_MAYBE;
+    else if (!failed && has(e->says, WORDS_DEAD))
+        needed = TIMES_SURE;
+    if (maybe && needed < TIMES_LIKELY)
+        needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    bool says_little = !failed && (has(e->says, WORDS_ACK | WORDS_EMPTY) || !has(e->means, DARUMA_TOOL_READS));
+    bool stands = failed || has(e->says, WORDS_DEAD);
+    bool says_little = !stands && (has(e->says, WORDS_ACK | WORDS_EMPTY) || !has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    if (!(failed && share >= 40) && !(n == 3 && share >= 70) && !(n > 3 && share >= 55) && !compacted)
+    if (!(stands && share >= 30) && !(n == 3 && share >= 70) && !(n > 3 && share >= 55) && !compacted)
         return false;
     if (says_little && share < 80 && !compacted)
         return false;
@@ -272,7 +277,7 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     v->sure = sure_of(n, e->patience, 70);
     v->first = oldest->step;
     v->about = about_lap(s);
-    blame(v, e->call);
+    blame(v, e->exact);
     return true;
 }
 
@@ -280,24 +285,31 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 
 enum { LIST_MAX = 12 };
 
-bool is_paraphrase(const seen *const *list, uint32_t n)
+/* Words that not all have. `core`: those that most of the calls have; else those that a call before had. */
+bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
-    uint64_t common[SAME_BAG], before[SAME_BAG] = {0};
-    unsigned again = 0, all = 0;
-    memcpy(common, list[0]->args, sizeof common);
-    for (uint32_t i = 1; i < n; i++)
-        for (int k = 0; k < SAME_BAG; k++)
-            common[k] &= list[i]->args[k];
-    for (uint32_t i = n; i-- > 0;)
-        for (int k = 0; k < SAME_BAG; k++) {
-            uint64_t own = list[i]->args[k] & ~common[k];
-            if (i + 1 < n) {
-                again += (unsigned)__builtin_popcountll(own & before[k]);
-                all += (unsigned)__builtin_popcountll(own);
-            }
-            before[k] |= own;
-        }
-    return all && again * 100 / all >= 30;
+    unsigned shared = 0, all = 0;
+    for (uint32_t b = 0; b < SAME_BAG * 64; b++) {
+        unsigned have = 0, first = list[n - 1]->args[b / 64] >> (b % 64) & 1;
+        for (uint32_t i = 0; i < n; i++)
+            have += list[i]->args[b / 64] >> (b % 64) & 1;
+        if (!have || have == n)
+            continue;
+        all += core ? have : have - first; /* those of the first call were in none before */
+        shared += !core ? have - 1 : have * 2 > n ? have : 0;
+    }
+    return all && shared * 100 / all >= 30;
+}
+
+/* Is it one question in other words? Paths, addresses and ids are members of a batch, and so is what is told of each by
+ * a word or two, unless it is looked for. */
+static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
+{
+    bool seeks = has(e->means, WORDS_SEEKS) || has(e->names, NAME_SEEKS),
+         little = has(e->says, WORDS_EMPTY | WORDS_SHORT);
+    if (!has(e->names, NAME_PROSE) || has(e->means, WORDS_SHELL) || has(e->says, WORDS_ACK) || (little && !seeks))
+        return false;
+    return is_paraphrase(list, n, little || !seeks);
 }
 
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
@@ -351,12 +363,39 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* One number that says where to look creeps on, and the answer stays. */
+static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { NEEDED = 6 };
+    const seen *e = window_at(s, 0), *o, *newer = e;
+    uint32_t at = 1, n = 1;
+    if (!has(e->names, NAME_PAGE) || has(e->names, NAME_SINCE) || has(e->says, WORDS_ACK))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->place == e->place && o->result == e->result &&
+           (newer->at - o->at == 1 || newer->at - o->at == -1)) {
+        newer = o;
+        n++;
+    }
+    if (n < NEEDED)
+        return false;
+    v->circle = DARUMA_CIRCLE_STAGNATION;
+    v->times = n;
+    v->sure = sure_of(n, NEEDED, 70);
+    v->first = newer->step;
+    v->about = e->tool ^ e->result;
+    return true;
+}
+
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, first = e->step;
+    uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
-    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || has(e->means, WORDS_RANDOM | WORDS_INPUT | WORDS_ASKS))
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || has(e->means, WORDS_RANDOM | WORDS_ASKS))
+        return false;
+    if (creeps_on(s, v))
+        return true;
+    if (has(e->means, WORDS_INPUT))
         return false;
     if (has(e->means, effects) || (has(e->means, WORDS_SHELL) && !has(e->means, DARUMA_TOOL_READS)))
         return false;
@@ -370,16 +409,17 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         list[n++] = o;
         calls += !twice;
         shapes += o->shape == e->shape;
+        places += o->place == e->place;
         first = o->step;
         if (n > 1 && n * 100 / all < 50)
             return false;
     }
     if (n < 5 || calls < 3)
         return false;
-    bool creeps = shapes == n && has(e->names, NAME_PAGE) && !has(e->names, NAME_SINCE),
-         rephrased = shapes < n && is_paraphrase(list, n);
-    bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT) || (has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW));
-    if (little && creeps && has(e->says, WORDS_ACK))
+    bool creeps = shapes == n && places == n && has(e->names, NAME_PAGE) && !has(e->names, NAME_SINCE),
+         rephrased = shapes < n && is_rephrased(e, list, n);
+    bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
+    if (creeps && has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW | WORDS_SHORT))
         return false;
     if (little && !creeps && !rephrased)
         return false;
@@ -410,7 +450,9 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     enum { NEEDED = 5, FULL = SAME_BAG * 64 * 5 / 8 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    if (has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK))
+    bool effects =
+        has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK);
+    if (effects && (!e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) || has(e->means, WORDS_INPUT)))
         return false;
     while ((o = next_call(s, &at, false)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
            nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
@@ -435,6 +477,8 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 0, n = 0, first = e->step;
     if (!has(e->means, WORDS_ONCE) || has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
         return false;
+    if (!has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO)) /* what is new each time, was worth the call */
+        return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
         first = o->step;
         n++;
@@ -446,7 +490,7 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
     v->sure = sure_of(n, TIMES_LIKELY, 70);
     v->first = first;
     v->about = e->call;
-    blame(v, e->call);
+    blame(v, e->exact);
     return true;
 }
 
@@ -455,9 +499,11 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 1, n = 1, lost = 0, first = e->step;
-    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_WEAK | WORDS_INPUT | DARUMA_TOOL_WAITS))
+    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_INPUT | WORDS_ASKS | DARUMA_TOOL_WAITS))
         return false;
-    while ((o = next_call(s, &at, false)) && o->call == e->call && !(o->flags & SEEN_NEW && n > 1 && !lost)) {
+    if (has(e->means, WORDS_WEAK) && !has(e->means, WORDS_ONCE))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->call == e->call) {
         if (!(o->flags & SEEN_LOST) && !has(o->says, WORDS_UNCLEAR))
             break;
         lost += (o->flags & SEEN_LOST) != 0;
@@ -471,7 +517,7 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
     v->sure = sure_of(n, 2, 60);
     v->first = first;
     v->about = e->call;
-    blame(v, e->call);
+    blame(v, e->exact);
     return true;
 }
 
@@ -483,7 +529,7 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
     if (e->flags & SEEN_NOTE)
         return false;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
-        if (same_pair(o, e)) {
+        if (same_pair(o, e) && (o->hard == e->hard || o->plain == e->plain)) { /* after a change, a count that moves */
             first = o->step;
             n++;
         }

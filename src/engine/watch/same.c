@@ -44,6 +44,7 @@ static void learn_word(same_call *c, daruma_str word)
     uint64_t h = word_hash(word.p, word.n, FOLD_CASE);
     h ^= h >> 32;
     bag_put(c->words, h);
+    c->length++;
     if ((word.n >= 3 || ch_digit(word.p[0])) && c->necho < SAME_ECHO)
         c->echo[c->necho++] = (uint32_t)h;
 }
@@ -192,6 +193,15 @@ static bool is_loose(daruma_str s)
     return s.n > 0;
 }
 
+/* Words with blanks between, and nothing that looks like a path, an address or code. */
+static bool is_prose(daruma_str s)
+{
+    size_t blanks = 0;
+    for (size_t i = 1; i + 1 < s.n; i++)
+        blanks += s.p[i] == ' ' && s.p[i - 1] != ' ';
+    return blanks > 0 && is_loose(s);
+}
+
 static pair hash_loose(same_call *c, daruma_str s)
 {
     pair sum = {5, 5};
@@ -296,6 +306,8 @@ static pair hash_string(same_call *c, daruma_str s, unsigned name)
         learn_word(c, s);
         return number;
     }
+    if (is_prose(s))
+        c->names |= NAME_PROSE;
     if ((name & NAME_QUERY) && is_loose(s))
         return hash_loose(c, s);
     if (name & (NAME_SPACED | NAME_COMMAND))
@@ -349,6 +361,21 @@ static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
         c->action = string_inside(v);
 }
 
+/* What a member adds to a call, where it neither says how long to wait nor where to look on. */
+static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str v, uint64_t hash)
+{
+    daruma_str plain = json_is_string(v) ? string_inside(v) : v;
+    bool number = plain.n && (ch_digit(plain.p[0]) || plain.p[0] == '-');
+    bool lasts =
+        (name & NAME_WAIT) || ((name & NAME_LIMIT) && (str_istarts(key, S("timeout")) || str_istarts(key, S("max"))));
+    if (!(number && lasts))
+        c->kept += hash;
+    if (number && (name & NAME_PAGE))
+        c->at = json_int(plain, 0);
+    else
+        c->place += hash;
+}
+
 static pair hash_object(same_call *c, daruma_str object, int depth)
 {
     pair sum = {29, 29};
@@ -364,6 +391,8 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
         pair_mix(&one, hash_value(c, v, name, depth + 1));
         sum.exact += end(one.exact);
         sum.shape += end(one.shape);
+        if (depth == 0)
+            leave_member(c, key, name, v, end(one.exact));
     }
     return sum;
 }
@@ -408,6 +437,8 @@ same_call same_of_call(daruma_str tool, daruma_str args)
     uint64_t t = word_hash(tool.p, tool.n, 0);
     c.call = end(mix(h.exact, t));
     c.shape = end(mix(h.shape, t));
+    c.kept = end(mix(json_is_object(v) ? c.kept : h.exact, t));
+    c.place = end(mix(json_is_object(v) ? c.place : h.exact, t));
     c.nwords = same_count(c.words);
     return c;
 }

@@ -10,8 +10,12 @@
 typedef struct same_call {
     uint64_t call;  /* identity of tool and canonical arguments, never 0 */
     uint64_t shape; /* the same, whatever the numbers in it */
+    uint64_t kept;  /* the same, however long it is to wait */
+    uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
+    int64_t at;     /* the newest of those numbers */
     uint64_t words[SAME_BAG];
     uint32_t nwords; /* distinct bits in `words` */
+    uint32_t length; /* words in all */
     uint32_t echo[SAME_ECHO];
     uint32_t necho;
     unsigned names;     /* bits of words_name of all its arguments */
@@ -25,6 +29,7 @@ typedef struct same_result {
     uint64_t result; /* identity without what is volatile, never 0 */
     uint64_t plain;  /* ... with it */
     uint64_t masked; /* ... without any number, nor words of the arguments */
+    uint64_t timed;  /* as `result`, without numbers that have a unit of time */
     uint64_t words[SAME_BAG];
     bool echoes; /* words of the arguments stand in it */
 } same_result;

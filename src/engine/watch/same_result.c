@@ -14,7 +14,7 @@ typedef struct scan {
     const same_call *call; /* NULL: unknown */
     daruma_str before;     /* the word before this place */
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
-    uint64_t result, plain, masked;
+    uint64_t result, plain, masked, timed;
     uint64_t words[SAME_BAG];
     uint64_t echo;           /* a bit for each word of the arguments */
     uint64_t signs;          /* what stood between the word before and this place */
@@ -108,6 +108,7 @@ static void keep(scan *x, uint64_t w, uint64_t masked)
     masked ^= signs;
     x->plain = mix(x->plain, w);
     x->result = mix(x->result, w);
+    x->timed = mix(x->timed, w);
     x->masked = mix(x->masked, masked);
 }
 
@@ -116,6 +117,7 @@ static void leave_out(scan *x, uint64_t w)
     uint64_t signs = take_signs(x);
     x->plain = mix(x->plain, w ^ signs);
     x->result = mix(x->result, '#' ^ signs);
+    x->timed = mix(x->timed, '#' ^ signs);
     x->masked = mix(x->masked, '#' ^ signs);
     x->left_out++;
 }
@@ -214,6 +216,7 @@ static size_t scan_word(scan *x, size_t i)
         uint64_t signs = take_signs(x);
         x->plain = mix(x->plain, w ^ signs);
         x->result = mix(x->result, (x->failed ? h : w) ^ signs);
+        x->timed = mix(x->timed, (x->failed ? h : w) ^ signs);
         x->masked = mix(x->masked, (echo ? '@' : '#') ^ signs);
     } else {
         keep(x, w, echo ? '@' : w);
@@ -252,7 +255,14 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
     }
-    keep(x, w, '#');
+    size_t unit = unit_at(str_from(x->s, i + n));
+    if (unit) {
+        uint64_t timed = mix(x->timed, '#' ^ x->signs * SAME_K2);
+        keep(x, w, '#');
+        x->timed = timed;
+    } else {
+        keep(x, w, '#');
+    }
     x->told++;
     return n;
 }
@@ -312,7 +322,7 @@ static void scan_text(scan *x)
 
 same_result same_of_result(daruma_str result, bool failed, const same_call *call)
 {
-    scan x = {.failed = failed, .call = call, .result = SAME_K1, .plain = SAME_K1, .masked = SAME_K1};
+    scan x = {.failed = failed, .call = call, .result = SAME_K1, .plain = SAME_K1, .masked = SAME_K1, .timed = SAME_K1};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     for (uint32_t i = 0; call && i < call->necho; i++)
         x.echo |= UINT64_C(1) << (call->echo[i] & 63);
@@ -330,8 +340,11 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
     bool hollow = !failed && x.left_out && x.told < (json ? 1 : SAME_TOLD_MIN);
-    same_result r = {
-        .result = end(hollow ? x.plain : x.result), .plain = end(x.plain), .masked = end(x.masked), .echoes = x.echoes};
+    same_result r = {.result = end(hollow ? x.plain : x.result),
+                     .plain = end(x.plain),
+                     .masked = end(x.masked),
+                     .timed = end(x.timed),
+                     .echoes = x.echoes};
     memcpy(r.words, x.words, sizeof r.words);
     return r;
 }

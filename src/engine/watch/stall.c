@@ -65,6 +65,14 @@ static bool is_pause(unsigned means, const same_call *c)
     return ((means & WORDS_PAUSES) || waits) && !(means & WORDS_SHELL);
 }
 
+/* A pause that was asked for wrongly is none. */
+static bool is_misused(const daruma_step *step)
+{
+    bool failed = step->ok == 0;
+    unsigned says = step->result.n ? words_of_result(step->result, failed) : 0;
+    return (says & WORDS_MISUSED) || (failed && (says & WORDS_REFUSED));
+}
+
 /* ---- what came of it ---------------------------------------------------------------------------- */
 
 /* How the newest call stands to those before it. */
@@ -74,6 +82,7 @@ typedef struct relation {
     bool moved;       /* the same call gave something else */
     bool told;        /* that result was there, from whatever call */
     const seen *twin; /* the newest that was the same; NULL: none */
+    const seen *near; /* the newest of that call whose result differs in numbers alone; NULL: none */
 } relation;
 
 static relation relate(const daruma_stall *s, const seen *e)
@@ -90,6 +99,8 @@ static relation relate(const daruma_stall *s, const seen *e)
         r.known |= result;
         r.known_here |= result && o->epoch == s->epoch;
         r.moved |= !result;
+        if (!result && !r.near && o->masked == e->masked)
+            r.near = o;
     }
     return r;
 }
@@ -121,16 +132,32 @@ static void say_words(seen *e, const daruma_step *step, const seen *twin)
     e->patience = (uint8_t)patience_of(e);
 }
 
+/* One more of a batch: not seen before, and told of by a word or two, as the others were. */
+static bool is_member(const seen *e, const relation *r)
+{
+    return !r->known && !r->moved && !(e->flags & SEEN_FAILED) && (e->says & (WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
+}
+
 static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
     relation r = relate(s, e);
     int change = change_of(e, &r);
     bool waiting;
+    if (!r.known && r.near && !(e->flags & SEEN_FAILED)) { /* what is dead stays so, however long ago it died */
+        say_words(e, step, NULL);
+        if (e->says & WORDS_DEAD) {
+            e->flags |= SEEN_AGED;
+            e->result = r.near->result;
+            r = relate(s, e);
+            change = change_of(e, &r);
+        }
+    }
     if (e->means & DARUMA_TOOL_NOTES)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || (e->flags & SEEN_FAILED) || (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS))))
+    if (r.known || r.told || (e->flags & SEEN_FAILED) ||
+        (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(e, step, r.twin);
     waiting = e->patience > 6;
     s->hard += change == 2;
@@ -143,7 +170,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
     if (!r.told || change) {
         s->idle = 0;
         s->fresh |= !(e->flags & SEEN_FAILED);
-    } else if (!waiting && !(e->flags & SEEN_NOTE)) {
+    } else if (!waiting && !(e->flags & SEEN_NOTE) && !is_member(e, &r)) {
         s->idle += s->idle < UINT32_MAX;
     }
 }
@@ -208,7 +235,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_dead_poll,  rule_repeat,      rule_cycle,       rule_same_failure,
+    rule_resent,  rule_repeat,     rule_cycle,       rule_same_failure,
     rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
 };
 
@@ -224,14 +251,34 @@ static void keep_about(daruma_stall *s, daruma_verdict *v)
     s->spoke = v->step;
 }
 
+/* What a call is compared by: how long it waits makes it no other one, nor does the order of words to look for. */
+static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means)
+{
+    unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
+    uint64_t h = tool ^ c->length;
+    if ((means & WORDS_SEEKS) && !(means & (effects | WORDS_SHELL)) && (c->names & NAME_PROSE)) {
+        for (int i = 0; i < SAME_BAG; i++)
+            h = (h ^ c->words[i]) * UINT64_C(0x9e3779b97f4a7c15), h ^= h >> 29;
+        return h;
+    }
+    if (((means & WORDS_SHELL) && c->command.n) ||
+        ((means & effects) && !(means & (DARUMA_TOOL_WAITS | WORDS_ASKS | DARUMA_TOOL_READS))))
+        return c->call;
+    return c->kept;
+}
+
 static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const same_call *c, uint64_t tool,
                                unsigned name, unsigned means)
 {
     daruma_verdict v = {.step = s->steps, .period = 1};
     bool failed = daruma_step_failed(step);
     same_result r = same_of_result(step->result, failed, c);
-    seen e = {.call = c->call,
+    seen e = {.call = identity_of(c, tool, means),
+              .exact = c->call,
               .shape = c->shape,
+              .place = c->place,
+              .at = c->at,
+              .timed = r.timed,
               .tool = tool,
               .tool_means = name,
               .result = r.result,
@@ -272,7 +319,7 @@ daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
         unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
         if (means & DARUMA_TOOL_COMPACTS) {
             v = see_compaction(s);
-        } else if (is_pause(means, &c)) {
+        } else if (is_pause(means, &c) && !is_misused(step)) {
             v = (daruma_verdict){.step = s->steps, .period = 1};
         } else if (means & WORDS_SPEAKS) {
             v = see_words(s, step->result.n > step->args.n ? step->result : step->args);

@@ -11,11 +11,15 @@ enum seen_flag {
     SEEN_LOST = 1 << 3,  /* its result was lost */
     SEEN_MOVED = 1 << 4, /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
+    SEEN_AGED = 1 << 6,  /* its result was there, with other numbers, and says that something is dead */
 };
 
 /* A call that was made. */
 typedef struct seen {
-    uint64_t call, shape, tool, result, plain, masked;
+    uint64_t call;  /* what it is compared by */
+    uint64_t exact; /* what it is known by to who asks */
+    uint64_t shape, place, tool, result, plain, masked, timed;
+    int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
     uint32_t arg_bytes;
@@ -63,7 +67,6 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
-bool rule_dead_poll(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
 bool rule_growing(const daruma_stall *s, daruma_verdict *v);
@@ -71,6 +74,6 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 
 /* How often the same call with the same result may be seen before it is a circle. */
 unsigned patience_of(const seen *e);
-/* Do the arguments of the newest `n` calls of that result repeat words of each other that are not common to all? */
-bool is_paraphrase(const seen *const *list, uint32_t n);
+/* Do the newest `n` calls of that result put one question in other words? */
+bool is_paraphrase(const seen *const *list, uint32_t n, bool core);
 #endif

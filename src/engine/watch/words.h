@@ -19,6 +19,8 @@ enum words_call {
     WORDS_STILL = 1 << 19,   /* what it asks after does not go on by itself */
     WORDS_CHANGES = 1 << 20, /* a command that may change something, or nothing is known of it */
     WORDS_ONCE = 1 << 21,    /* sends, pays, makes: who means it once does it once */
+    WORDS_KEYS = 1 << 22,    /* keys and what is typed: input, whatever verb stands before it */
+    WORDS_SEEKS = 1 << 23,   /* looks for what words say; their order makes no difference */
 };
 
 /* What the words of a result say. */
@@ -37,6 +39,8 @@ enum words_result {
     WORDS_STANDS = 1 << 11,  /* with ALIVE: it is said of how one thing stands, not in passing */
     WORDS_LIMITED = 1 << 12, /* with RETRY: it was asked too often */
     WORDS_FEW = 1 << 13,     /* at most six words */
+    WORDS_DEAD = 1 << 14,    /* with OVER: it says of one thing that it came to a bad end */
+    WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
 };
 
 /* Bits of daruma_trait and words_call. */
@@ -66,6 +70,8 @@ enum words_name {
     NAME_UNIT = 1 << 13,     /* a word before a duration that nobody asked for */
     NAME_WHEN = 1 << 14,     /* a word before a moment that nobody asked for */
     NAME_SINCE = 1 << 15,    /* a moment to look from */
+    NAME_SEEKS = 1 << 16,    /* with QUERY: it can be nothing else */
+    NAME_PROSE = 1 << 17,    /* never of a name: the value is words with blanks between */
 };
 unsigned words_of_name(daruma_str name);
 #endif

@@ -24,6 +24,8 @@
 #define W_STILL    WORDS_STILL
 #define W_CHANGES  WORDS_CHANGES
 #define W_ONCE     WORDS_ONCE
+#define W_KEYS     WORDS_KEYS
+#define W_SEEKS    WORDS_SEEKS
 
 // clang-format off
 /* Words of names of tools; sorted. */
@@ -32,7 +34,7 @@ static const words_row tool_rows[] = {
     {"activate", T_WRITES}, {"add", T_ACTS}, {"adjust", T_WRITES}, {"administer", T_ACTS},
     {"advance", T_ACTS | W_INPUT}, {"agent", T_ACTS | W_WEAK}, {"alert", T_ACTS | W_WEAK}, {"analyse", T_READS},
     {"analyze", T_READS}, {"announce", T_ACTS}, {"answer", T_ACTS | W_WEAK}, {"append", T_ACTS}, {"apply", T_WRITES},
-    {"approve", T_ACTS}, {"archive", T_WRITES}, {"arxiv", T_READS | W_WEAK}, {"ask", T_READS | W_WEAK},
+    {"approve", T_ACTS}, {"archive", T_WRITES}, {"arxiv", T_READS | W_WEAK | W_SEEKS}, {"ask", T_READS | W_WEAK | W_SEEKS},
     {"assign", T_WRITES}, {"assistant", W_SPEAKS}, {"audit", T_READS},
     {"autocompact", T_COMPACTS}, {"availability", T_READS | W_WEAK | W_ASKS}, {"await", T_WAITS}, {"backup", T_ACTS},
     {"balance", T_READS | W_WEAK | W_MOVES}, {"bandwidth", W_MEASURES}, {"bash", W_SHELL},
@@ -52,7 +54,7 @@ static const words_row tool_rows[] = {
     {"compare", T_READS}, {"compile", T_ACTS | W_WEAK}, {"compress", W_SHORTEN}, {"compute", T_READS},
     {"condensation", T_COMPACTS}, {"condense", T_COMPACTS}, {"condenser", T_COMPACTS}, {"config", T_WRITES | W_WEAK},
     {"configuration", T_WRITES | W_WEAK}, {"configure", T_WRITES}, {"confirm", T_ACTS}, {"console", W_SHELL},
-    {"consult", T_READS | W_WEAK}, {"context", W_HISTORY}, {"control", T_ACTS | W_INPUT | W_WEAK},
+    {"consult", T_READS | W_WEAK | W_SEEKS}, {"context", W_HISTORY}, {"control", T_ACTS | W_INPUT | W_WEAK},
     {"conversation", W_HISTORY}, {"convert", T_READS}, {"copy", T_WRITES | W_WEAK}, {"count", T_READS},
     {"cp", T_WRITES}, {"crawl", T_READS}, {"create", T_ACTS | W_ONCE}, {"credit", T_ACTS | W_WEAK},
     {"database", W_SHELL}, {"db", W_SHELL}, {"deactivate", T_WRITES}, {"deal", T_READS | W_WEAK | W_RANDOM},
@@ -62,14 +64,14 @@ static const words_row tool_rows[] = {
     {"dequeue", T_ACTS | W_INPUT}, {"describe", T_READS}, {"details", T_READS | W_WEAK}, {"detect", T_READS},
     {"determine", T_READS}, {"dial", T_ACTS}, {"dice", T_READS | W_WEAK | W_RANDOM}, {"diff", T_READS},
     {"dig", T_READS | W_WEAK}, {"directions", T_READS | W_WEAK}, {"directory", T_READS | W_WEAK},
-    {"disable", T_WRITES}, {"discover", T_READS}, {"dispatch", T_ACTS}, {"dispense", T_ACTS},
-    {"docs", T_READS | W_WEAK}, {"donate", T_ACTS | W_ONCE}, {"download", T_ACTS | W_WEAK},
+    {"disable", T_WRITES}, {"discover", T_READS | W_SEEKS}, {"dispatch", T_ACTS}, {"dispense", T_ACTS},
+    {"docs", T_READS | W_WEAK | W_SEEKS}, {"donate", T_ACTS | W_ONCE}, {"download", T_ACTS | W_WEAK},
     {"drag", T_ACTS | W_INPUT}, {"draw", T_ACTS | W_WEAK | W_RANDOM}, {"edit", T_WRITES},
     {"edits", T_WRITES | W_WEAK}, {"email", T_ACTS | W_WEAK | W_ONCE}, {"emit", T_ACTS}, {"enable", T_WRITES},
     {"enqueue", T_ACTS}, {"enroll", T_ACTS}, {"enumerate", T_READS}, {"erase", T_WRITES}, {"escalate", T_ACTS},
     {"estimate", T_READS}, {"eta", T_READS | W_WEAK | W_ASKS}, {"evaluate", T_READS}, {"examine", T_READS},
     {"exec", W_SHELL}, {"execute", T_ACTS | W_WEAK}, {"explain", T_READS}, {"export", T_ACTS | W_WEAK},
-    {"extract", T_READS}, {"feed", T_ACTS | W_WEAK}, {"fetch", T_READS}, {"filter", T_READS}, {"find", T_READS},
+    {"extract", T_READS}, {"feed", T_ACTS | W_WEAK}, {"fetch", T_READS}, {"filter", T_READS}, {"find", T_READS | W_SEEKS},
     {"fix", T_WRITES | W_WEAK}, {"flip", T_READS | W_WEAK | W_RANDOM}, {"follow", T_ACTS | W_WEAK},
     {"forecast", T_READS | W_WEAK}, {"fork", T_ACTS}, {"format", T_WRITES | W_WEAK}, {"forward", T_ACTS | W_INPUT},
     {"gamble", T_READS | W_WEAK | W_RANDOM}, {"gauge", T_READS | W_WEAK | W_MOVES},
@@ -82,16 +84,16 @@ static const words_row tool_rows[] = {
     {"hyperfine", W_MEASURES}, {"identify", T_READS}, {"idle", T_WAITS | W_PAUSES},
     {"imagine", T_READS | W_WEAK | W_RANDOM}, {"import", T_ACTS}, {"inbox", T_READS | W_WEAK | W_ASKS},
     {"increase", T_WRITES}, {"increment", T_ACTS | W_INPUT}, {"index", T_READS | W_WEAK}, {"info", T_READS | W_WEAK},
-    {"inject", T_ACTS}, {"insert", T_ACTS}, {"inspect", T_READS}, {"install", T_ACTS}, {"invite", T_ACTS | W_ONCE},
+    {"inject", T_ACTS}, {"input", W_KEYS}, {"insert", T_ACTS}, {"inspect", T_READS}, {"install", T_ACTS}, {"invite", T_ACTS | W_ONCE},
     {"invoice", T_ACTS | W_WEAK}, {"invoke", T_ACTS}, {"iperf", W_MEASURES}, {"ipython", W_SHELL},
     {"issue", T_ACTS | W_WEAK | W_ONCE}, {"journal", T_NOTES}, {"jump", T_ACTS | W_INPUT}, {"jupyter", W_SHELL},
-    {"keepalive", T_READS | T_WAITS | W_WEAK}, {"key", T_ACTS | W_INPUT | W_WEAK},
-    {"keyboard", T_ACTS | W_INPUT | W_WEAK}, {"keypress", T_ACTS | W_INPUT}, {"keys", T_ACTS | W_INPUT | W_WEAK},
-    {"kill", T_ACTS}, {"knowledge", T_READS | W_WEAK}, {"label", T_WRITES | W_WEAK}, {"latency", W_MEASURES},
+    {"keepalive", T_READS | T_WAITS | W_WEAK}, {"key", T_ACTS | W_INPUT | W_WEAK | W_KEYS},
+    {"keyboard", T_ACTS | W_INPUT | W_WEAK | W_KEYS}, {"keypress", T_ACTS | W_INPUT | W_KEYS}, {"keys", T_ACTS | W_INPUT | W_WEAK | W_KEYS},
+    {"keystroke", W_KEYS}, {"keystrokes", W_KEYS}, {"kill", T_ACTS}, {"knowledge", T_READS | W_WEAK | W_SEEKS}, {"label", T_WRITES | W_WEAK}, {"latency", W_MEASURES},
     {"launch", T_ACTS}, {"lint", T_READS}, {"list", T_READS}, {"listen", T_WAITS},
     {"liveness", T_READS | T_WAITS | W_WEAK}, {"load", T_READS | W_WEAK}, {"loadtest", W_MEASURES},
     {"location", T_READS | W_WEAK | W_MOVES}, {"lock", T_WRITES}, {"log", T_READS | W_WEAK | W_MOVES},
-    {"logs", T_READS | W_WEAK | W_MOVES}, {"look", T_READS | W_WEAK}, {"lookup", T_READS},
+    {"logs", T_READS | W_WEAK | W_MOVES}, {"look", T_READS | W_WEAK}, {"lookup", T_READS | W_SEEKS},
     {"lottery", T_READS | W_WEAK | W_RANDOM}, {"ls", T_READS}, {"mail", T_ACTS | W_WEAK | W_ONCE},
     {"mailbox", T_READS | W_WEAK | W_ASKS}, {"mark", T_WRITES | W_WEAK}, {"market", T_READS | W_WEAK | W_MOVES},
     {"match", T_READS | W_WEAK}, {"measure", T_READS}, {"memo", T_NOTES}, {"memorize", T_NOTES},
@@ -118,26 +120,26 @@ static const words_row tool_rows[] = {
     {"profile", T_READS | W_WEAK}, {"profiler", W_MEASURES}, {"progress", T_READS | W_WEAK | W_ASKS},
     {"prompt", T_ACTS | W_WEAK}, {"provision", T_ACTS}, {"prune", W_SHORTEN}, {"psql", W_SHELL},
     {"publish", T_ACTS | W_ONCE}, {"purchase", T_ACTS | W_ONCE}, {"push", T_ACTS}, {"put", T_WRITES},
-    {"python", W_SHELL}, {"query", T_READS | W_WEAK}, {"quote", T_READS | W_WEAK | W_MOVES},
+    {"python", W_SHELL}, {"query", T_READS | W_WEAK | W_SEEKS}, {"quote", T_READS | W_WEAK | W_MOVES},
     {"quotes", T_READS | W_WEAK | W_MOVES}, {"radar", T_READS | W_WEAK | W_MOVES},
     {"raffle", T_READS | W_WEAK | W_RANDOM}, {"randint", T_READS | W_WEAK | W_RANDOM},
     {"random", T_READS | W_WEAK | W_RANDOM}, {"randomize", T_READS | W_WEAK | W_RANDOM}, {"react", T_ACTS | W_WEAK},
     {"read", T_READS}, {"readiness", T_READS | T_WAITS | W_WEAK}, {"reading", T_READS | W_WEAK | W_MOVES},
     {"ready", T_READS | W_WEAK | W_ASKS}, {"reason", T_NOTES}, {"reasoning", T_NOTES}, {"reboot", T_ACTS},
-    {"recall", T_READS}, {"recommend", T_READS | W_WEAK}, {"record", T_ACTS | W_WEAK}, {"redo", T_ACTS | W_INPUT},
+    {"recall", T_READS | W_SEEKS}, {"recommend", T_READS | W_WEAK}, {"record", T_ACTS | W_WEAK}, {"redo", T_ACTS | W_INPUT},
     {"refactor", T_WRITES}, {"references", T_READS | W_WEAK}, {"reflect", T_NOTES}, {"reflection", T_NOTES},
     {"refresh", T_ACTS | W_WEAK}, {"refund", T_ACTS | W_ONCE}, {"register", T_ACTS | W_ONCE}, {"reject", T_ACTS},
     {"release", T_ACTS | W_WEAK}, {"reload", T_ACTS}, {"remember", T_NOTES}, {"remove", T_WRITES},
     {"rename", T_WRITES}, {"repl", W_SHELL}, {"replace", T_WRITES}, {"reply", T_ACTS | W_ONCE}, {"repo", W_STILL},
     {"repository", W_STILL}, {"request", T_ACTS | W_WEAK}, {"rerun", T_ACTS}, {"resend", T_ACTS},
     {"reserve", T_ACTS | W_ONCE}, {"reset", T_ACTS}, {"resolve", T_READS}, {"respond", T_ACTS | W_WEAK},
-    {"restart", T_ACTS}, {"restore", T_ACTS}, {"retrieve", T_READS}, {"retry", T_ACTS}, {"revert", T_WRITES},
+    {"restart", T_ACTS}, {"restore", T_ACTS}, {"retrieve", T_READS | W_SEEKS}, {"retry", T_ACTS}, {"revert", T_WRITES},
     {"rewrite", T_WRITES}, {"rg", T_READS}, {"rm", T_WRITES}, {"rng", T_READS | W_WEAK | W_RANDOM},
     {"roll", T_READS | W_WEAK | W_RANDOM}, {"rotate", T_ACTS | W_INPUT}, {"run", T_ACTS | W_WEAK},
     {"sample", T_READS | W_WEAK | W_RANDOM}, {"sampler", T_READS | W_WEAK | W_RANDOM}, {"save", T_WRITES},
     {"say", W_SPEAKS}, {"scan", T_READS}, {"schedule", T_ACTS | W_WEAK}, {"scrape", T_READS}, {"scratchpad", T_NOTES},
     {"screen", T_READS | W_WEAK | W_MOVES}, {"screenshot", T_READS | W_WEAK | W_MOVES}, {"script", W_SHELL},
-    {"scroll", T_ACTS | W_INPUT}, {"search", T_READS}, {"see", T_READS | W_WEAK}, {"select", T_READS},
+    {"scroll", T_ACTS | W_INPUT}, {"search", T_READS | W_SEEKS}, {"see", T_READS | W_WEAK}, {"select", T_READS},
     {"sell", T_ACTS}, {"send", T_ACTS | W_ONCE}, {"sensor", T_READS | W_WEAK | W_MOVES},
     {"sensors", T_READS | W_WEAK | W_MOVES}, {"set", T_WRITES}, {"sh", W_SHELL}, {"shell", W_SHELL},
     {"shift", T_ACTS | W_INPUT | W_WEAK}, {"ship", T_ACTS}, {"shoot", T_ACTS | W_INPUT}, {"show", T_READS | W_WEAK},
@@ -146,7 +148,7 @@ static const words_row tool_rows[] = {
     {"snapshot", T_READS | W_WEAK | W_MOVES}, {"spawn", T_ACTS}, {"speak", W_SPEAKS}, {"speed", W_MEASURES},
     {"speedtest", W_MEASURES}, {"spin", T_READS | W_WEAK | W_RANDOM}, {"sql", W_SHELL}, {"sqlite", W_SHELL},
     {"ssh", W_SHELL}, {"stage", T_WRITES | W_WEAK}, {"star", T_WRITES | W_WEAK}, {"start", T_ACTS}, {"stat", T_READS},
-    {"state", T_READS | W_WEAK | W_ASKS}, {"status", T_READS | W_WEAK | W_ASKS}, {"steer", T_ACTS | W_INPUT},
+    {"state", T_READS | W_WEAK | W_ASKS}, {"status", T_READS | W_WEAK | W_ASKS}, {"stdin", W_KEYS}, {"steer", T_ACTS | W_INPUT},
     {"step", T_ACTS | W_INPUT}, {"stock", T_READS | W_WEAK | W_MOVES}, {"stop", T_ACTS}, {"store", T_WRITES},
     {"stress", W_MEASURES}, {"strreplace", T_WRITES}, {"strum", T_ACTS | W_INPUT}, {"subagent", T_ACTS | W_WEAK},
     {"submit", T_ACTS | W_ONCE}, {"subscribe", T_ACTS}, {"substitute", T_WRITES}, {"suggest", T_READS | W_WEAK},
@@ -170,8 +172,8 @@ static const words_row tool_rows[] = {
     {"view", T_READS | W_WEAK}, {"viewport", T_READS | W_WEAK | W_MOVES}, {"visit", T_READS},
     {"volume", T_ACTS | W_INPUT | W_WEAK}, {"vote", T_ACTS | W_WEAK}, {"wait", T_WAITS}, {"walk", T_ACTS | W_INPUT},
     {"watch", T_WAITS}, {"water", T_ACTS | W_WEAK}, {"weather", T_READS | W_WEAK | W_MOVES},
-    {"which", T_READS | W_WEAK}, {"whoami", T_READS}, {"whois", T_READS | W_WEAK}, {"wiki", T_READS | W_WEAK},
-    {"wikipedia", T_READS | W_WEAK}, {"withdraw", T_ACTS | W_ONCE}, {"write", T_WRITES}, {"zoom", T_ACTS | W_INPUT},
+    {"which", T_READS | W_WEAK}, {"whoami", T_READS}, {"whois", T_READS | W_WEAK}, {"wiki", T_READS | W_WEAK | W_SEEKS},
+    {"wikipedia", T_READS | W_WEAK | W_SEEKS}, {"withdraw", T_ACTS | W_ONCE}, {"write", T_WRITES}, {"zoom", T_ACTS | W_INPUT},
     {"zsh", W_SHELL},
 };
 
@@ -260,7 +262,9 @@ static unsigned add_word(unsigned have, unsigned word, unsigned *weak)
     if (word & CLASS & ~(unsigned)T_NOTES && word & W_WEAK) {
         if (!*weak)
             *weak = word;
-        return have | (word & ~(unsigned)(CLASS | W_WEAK | W_INPUT));
+        else if (word & T_READS) /* "order_history": that is no order */
+            *weak &= ~(unsigned)W_ONCE;
+        return have | (word & ~(unsigned)(CLASS | W_WEAK | W_INPUT | W_ONCE));
     }
     if (have & CLASS)
         word &= ~(unsigned)(CLASS | W_INPUT);
@@ -291,12 +295,16 @@ static unsigned words_in(daruma_str name)
     daruma_str word;
     for (int i = 0; i < NAME_WORDS_MAX && next_word(&name, &word); i++)
         have = add_word(have, words_find(ROWS(tool_rows), word), &weak);
+    if (have & W_SEEKS && have & T_READS) /* "search_code" runs none */
+        have &= ~(unsigned)W_SHELL;
     if (!(have & CLASS) && weak)
         have |= weak; /* W_WEAK tells that it is no more than likely */
     if ((have & W_SHORTEN) && (have & W_HISTORY))
         have |= T_COMPACTS;
     if (have & W_STILL)
         have &= ~(unsigned)W_ASKS;
+    if (have & W_KEYS && have & (T_ACTS | T_WRITES))
+        have = (have & ~(unsigned)W_ONCE) | W_INPUT;
     return have;
 }
 
