@@ -289,6 +289,11 @@ enum { LIST_MAX = 12 };
 bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
     unsigned shared = 0, all = 0;
+    bool even = true; /* all of as many words: names put together, member by member */
+    for (uint32_t i = 1; i < n; i++)
+        even &= same_count(list[i]->args) == same_count(list[0]->args);
+    if (core && even)
+        return false;
     for (uint32_t b = 0; b < SAME_BAG * 64; b++) {
         unsigned have = 0, first = list[n - 1]->args[b / 64] >> (b % 64) & 1;
         for (uint32_t i = 0; i < n; i++)
@@ -452,6 +457,8 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 1, n = 1;
     bool effects =
         has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK);
+    if (has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES) && effects) /* a text that is written gets longer */
+        return false;
     if (effects && (!e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) || has(e->means, WORDS_INPUT)))
         return false;
     while ((o = next_call(s, &at, false)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
@@ -529,7 +536,8 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
     if (e->flags & SEEN_NOTE)
         return false;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
-        if (same_pair(o, e) && (o->hard == e->hard || o->plain == e->plain)) { /* after a change, a count that moves */
+        if (same_pair(o, e) &&
+            (o->epoch == e->epoch || o->plain == e->plain)) { /* after a change, a count that moves */
             first = o->step;
             n++;
         }
