@@ -197,15 +197,19 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[STALL_WINDOW];
     uint32_t n = 0, at = 0;
-    daruma_verdict between = *v;
-    bool known = !(window_at(s, 0)->flags & SEEN_NEW), sparse = known && rule_interleaved(s, &between);
-    if (window_at(s, 0)->flags & SEEN_NOTE)
+    const seen *e = window_at(s, 0);
+    bool known = !(e->flags & SEEN_NEW), again = known;
+    for (uint32_t i = 1; !again && i < window_count(s) && i <= 2 * DARUMA_PERIOD_MAX; i++)
+        again = same_timed(window_at(s, i), e);
+    if (!again || (e->flags & SEEN_NOTE))
         return false;
     while (n < STALL_WINDOW && (calls[n] = next_call(s, &at, false)))
         n++;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
         uint32_t m = lap_matches(calls, n, p), worst;
-        if (m + sparse < p + 2 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+        if (m < p + 1 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+            continue;
+        if (m == p + 1 && !(known && rule_interleaved(s, &(daruma_verdict){.ncalls = 0}))) /* then it can be told now */
             continue;
         if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
             continue;
