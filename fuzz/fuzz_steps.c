@@ -47,17 +47,17 @@ static size_t count_steps(convo *c, daruma_stall *stall, daruma_verdict *v, daru
     return n;
 }
 
-static void check_newest(const dialect *d, const request_scan *s)
+static void check_newest(const dialect *d, const request_scan *s, const uint32_t *newest)
 {
     static char mem[8u << 20];
     for (size_t i = s->nmessages; i-- > 0 && s->nmessages - i <= SCAN_NEWEST;) {
         uint64_t id, again;
-        daruma_str m = dialect_message(s, i);
+        daruma_str m = dialect_message(s, newest, i);
         must(m.p >= s->messages.p && m.p + m.n <= s->messages.p + s->messages.n);
         must(dialect_message_hash(m, &id) == dialect_message_hash(m, &again) && id == again);
         daruma_arena a = arena_over(mem, sizeof mem);
         convo c;
-        if (s->nmessages - i <= 4 && dialect_read_newest(d, s, i, &a, &c) == DARUMA_OK)
+        if (s->nmessages - i <= 4 && dialect_read_newest(d, s, newest, i, &a, &c) == DARUMA_OK)
             must(c.nmessages <= (d->quirks & WIRE_FLAT ? s->nmessages + 1 : s->nmessages - i + 1));
     }
 }
@@ -82,14 +82,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const dialect *d = all[data[0] & 3];
     daruma_str body = {(const char *)data + 1, size - 1};
-    request_scan s = d->scan(body);
+    uint32_t newest[SCAN_NEWEST];
+    request_scan s = d->scan(body, newest);
     convo c;
     daruma_verdict v = {0};
     daruma_step last = {.ok = -1};
     daruma_stall *stall = daruma_stall_new(&keep);
     must(stall != NULL);
     if (s.ok)
-        check_newest(d, &s);
+        check_newest(d, &s, newest);
     dialect_choice_path(d, body);
     if (d->read(body, &a, &c) != DARUMA_OK)
         return 0;

@@ -63,7 +63,8 @@ static void a_chat_request_is_scanned(void **state)
     (void)state;
     request_scan r = dialect_openai.scan(
         S(" {\"model\":\"gpt-5\",\"stream\":true,\"max_completion_tokens\":77,\"tools\":[{}],"
-          "\"response_format\":{\"type\":\"json_schema\"},\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n"));
+          "\"response_format\":{\"type\":\"json_schema\"},\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n"),
+        NULL);
     assert_true(r.ok && r.stream && r.tools && r.schema && r.has_user);
     assert_false(r.stateful);
     assert_str(r.model, "gpt-5");
@@ -78,7 +79,7 @@ static void an_empty_request_says_nothing(void **state)
     (void)state;
     EACH(d)
     {
-        request_scan r = d->scan(S("{}"));
+        request_scan r = d->scan(S("{}"), NULL);
         assert_true(r.ok);
         assert_false(r.stream || r.tools || r.schema || r.stateful || r.has_user);
         assert_int_equal(r.max_output, -1);
@@ -86,7 +87,8 @@ static void an_empty_request_says_nothing(void **state)
         assert_int_equal(r.model_raw.n, 0);
         r = d->scan(
             S("{\"tools\":[ ],\"response_format\":{\"type\":\"text\"},\"text\":{\"format\":{\"type\":\"text\"}},"
-              "\"previous_response_id\":null,\"stream\":\"true\",\"messages\":[],\"input\":[]}"));
+              "\"previous_response_id\":null,\"stream\":\"true\",\"messages\":[],\"input\":[]}"),
+            NULL);
         assert_true(r.ok);
         assert_false(r.stream || r.tools || r.schema || r.stateful || r.has_user);
     }
@@ -98,10 +100,10 @@ static void of_two_models_the_last_counts(void **state)
     daruma_str body = S("{\"model\":\"a\",\"mod\\u0065l\":\"b\"}");
     EACH(d)
     {
-        request_scan r = d->scan(body);
+        request_scan r = d->scan(body, NULL);
         assert_str(r.model, "b");
         assert_ptr_equal(r.model_raw.p, body.p + str_find(body, S("\"b\"")));
-        assert_int_equal(d->scan(S("{\"model\":\"a\",\"model\":7}")).model_raw.n, 0);
+        assert_int_equal(d->scan(S("{\"model\":\"a\",\"model\":7}"), NULL).model_raw.n, 0);
     }
 }
 
@@ -114,7 +116,8 @@ static void what_is_not_one_object_is_not_ok(void **state)
         "{\"a\":\"x", "{\"a\":{}",  "{\"a\":tru}", "\xef\xbb\xbf{}"};
     EACH(d)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (d->scan(str_of(bad[i])).ok != (i == 12)) /* the inside of members is not looked at: the provider will */
+        if (d->scan(str_of(bad[i]), NULL).ok !=
+            (i == 12)) /* the inside of members is not looked at: the provider will */
             fail_msg("%s: %s", d->name, bad[i]);
 }
 
@@ -124,31 +127,36 @@ static void a_conversation_keeps_its_hash_as_it_grows(void **state)
     uint64_t first =
         dialect_openai
             .scan(S("{\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":"
-                    "\"hi\"}]}"))
+                    "\"hi\"}]}"),
+                  NULL)
             .conversation;
     uint64_t later =
         dialect_openai
             .scan(S("{\"messages\":[{\"content\":[{\"text\":\"s\",\"type\":\"text\"}],\"role\":\"system\"},"
                     "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\",\"cache_control\":"
-                    "{}}]},{\"role\":\"assistant\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"y\"}]}"))
+                    "{}}]},{\"role\":\"assistant\",\"content\":\"x\"},{\"role\":\"user\",\"content\":\"y\"}]}"),
+                  NULL)
             .conversation;
     uint64_t other =
         dialect_openai
-            .scan(S("{\"messages\":[{\"role\":\"system\",\"content\":\"t\"},{\"role\":\"user\",\"content\":\"hi\"}]}"))
+            .scan(S("{\"messages\":[{\"role\":\"system\",\"content\":\"t\"},{\"role\":\"user\",\"content\":\"hi\"}]}"),
+                  NULL)
             .conversation;
     assert_true(first == later);
     assert_true(first != other);
-    uint64_t a = dialect_anthropic.scan(S("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"system\":\"s\"}"))
-                     .conversation;
+    uint64_t a =
+        dialect_anthropic.scan(S("{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}],\"system\":\"s\"}"), NULL)
+            .conversation;
     uint64_t b = dialect_anthropic
                      .scan(S("{\"system\":[{\"type\":\"text\",\"text\":\"s\"}],\"messages\":[{\"role\":\"user\","
-                             "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":[]}]}"))
+                             "\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":[]}]}"),
+                           NULL)
                      .conversation;
     assert_true(a == b && a != 0);
-    uint64_t c = dialect_openai_responses.scan(S("{\"input\":\"hi\",\"instructions\":\"s\"}")).conversation;
-    uint64_t e =
-        dialect_openai_responses.scan(S("{\"input\":[{\"role\":\"user\",\"content\":\"hi\"}],\"instructions\":\"s\"}"))
-            .conversation;
+    uint64_t c = dialect_openai_responses.scan(S("{\"input\":\"hi\",\"instructions\":\"s\"}"), NULL).conversation;
+    uint64_t e = dialect_openai_responses
+                     .scan(S("{\"input\":[{\"role\":\"user\",\"content\":\"hi\"}],\"instructions\":\"s\"}"), NULL)
+                     .conversation;
     assert_true(c == e && c != 0);
 }
 
@@ -164,21 +172,22 @@ static void what_lives_on_the_server_pins_the_account(void **state)
         "{\"input\":[{\"id\":\"rs_1\",\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]}",
     };
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
-        if (!dialect_openai_responses.scan(str_of(pinned[i])).stateful)
+        if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL).stateful)
             fail_msg("%s", pinned[i]);
-    assert_false(dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}")).stateful);
-    assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}")).stateful);
-    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}")).stateful);
-    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}")).stateful);
+    assert_false(
+        dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}"), NULL).stateful);
+    assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL).stateful);
+    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL).stateful);
+    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL).stateful);
 }
 
 static void a_format_is_asked_for_in_three_ways(void **state)
 {
     (void)state;
-    assert_true(dialect_openai.scan(S("{\"response_format\":{\"type\":\"json_object\"}}")).schema);
-    assert_true(dialect_openai_responses.scan(S("{\"text\":{\"format\":{\"type\":\"json_schema\"}}}")).schema);
-    assert_true(dialect_anthropic.scan(S("{\"output_config\":{\"format\":{\"type\":\"json_schema\"}}}")).schema);
-    assert_false(dialect_anthropic.scan(S("{\"output_config\":{\"effort\":\"high\"}}")).schema);
+    assert_true(dialect_openai.scan(S("{\"response_format\":{\"type\":\"json_object\"}}"), NULL).schema);
+    assert_true(dialect_openai_responses.scan(S("{\"text\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL).schema);
+    assert_true(dialect_anthropic.scan(S("{\"output_config\":{\"format\":{\"type\":\"json_schema\"}}}"), NULL).schema);
+    assert_false(dialect_anthropic.scan(S("{\"output_config\":{\"effort\":\"high\"}}"), NULL).schema);
 }
 
 /* ---- whole answers ---- */

@@ -158,11 +158,13 @@ static void results_without_ids_answer_in_the_order_of_their_calls(void **state)
 
 /* ---- what is new ---- */
 
+static uint32_t newest[SCAN_NEWEST];
+
 static uint64_t newest_hash(const dialect *d, const char *body, uint64_t *id)
 {
-    request_scan s = d->scan(str_of(body));
+    request_scan s = d->scan(str_of(body), newest);
     assert_true(s.ok && s.nmessages > 0);
-    return dialect_message_hash(dialect_message(&s, s.nmessages - 1), id);
+    return dialect_message_hash(dialect_message(&s, newest, s.nmessages - 1), id);
 }
 
 static void a_message_is_known_again_in_other_dress(void **state)
@@ -217,15 +219,15 @@ static void only_the_newest_messages_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < RUNS; i++) {
         kit_begin();
-        request_scan s = runs[i].d->scan(str_of(runs[i].body));
+        request_scan s = runs[i].d->scan(str_of(runs[i].body), newest);
         convo c;
-        assert_int_equal(dialect_read_newest(runs[i].d, &s, s.nmessages - 1, &kit_arena, &c), DARUMA_OK);
+        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages - 1, &kit_arena, &c), DARUMA_OK);
         size_t on = 0;
         for (size_t m = 0; m < c.nmessages; m++)
             on += !c.messages[m].dropped;
         assert_int_equal(on, 1);
         assert_str(convo_text(&c, &c.messages[c.nmessages - 1].parts[0]), "go on");
-        assert_int_equal(dialect_read_newest(runs[i].d, &s, s.nmessages, &kit_arena, &c), DARUMA_EINPUT);
+        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages, &kit_arena, &c), DARUMA_EINPUT);
     }
 }
 
@@ -241,11 +243,11 @@ static void of_a_long_history_the_newest_places_are_kept(void **state)
     for (int i = 0; i < 2 * SCAN_NEWEST; i++)
         buf_printf(&b, " , {\"role\":\"user\",\"content\":\"n%d\"}", i);
     BUF_LIT(&b, "]}");
-    request_scan s = dialect_openai.scan(buf_str(&b));
+    request_scan s = dialect_openai.scan(buf_str(&b), newest);
     assert_int_equal(s.nmessages, 2 * SCAN_NEWEST + 1); /* of duplicate keys the last wins */
-    assert_str(dialect_message(&s, s.nmessages - 1), "{\"role\":\"user\",\"content\":\"n127\"}");
-    assert_str(dialect_message(&s, s.nmessages - SCAN_NEWEST), "{\"role\":\"user\",\"content\":\"n64\"}");
-    assert_int_equal(dialect_message(&s, s.nmessages - SCAN_NEWEST - 1).n, 0);
+    assert_str(dialect_message(&s, newest, s.nmessages - 1), "{\"role\":\"user\",\"content\":\"n127\"}");
+    assert_str(dialect_message(&s, newest, s.nmessages - SCAN_NEWEST), "{\"role\":\"user\",\"content\":\"n64\"}");
+    assert_int_equal(dialect_message(&s, newest, s.nmessages - SCAN_NEWEST - 1).n, 0);
 }
 
 /* ---- what the model is shown ---- */
@@ -265,8 +267,8 @@ static void a_notice_stands_at_the_end_and_before_it_nothing_changes(void **stat
             same++;
         assert_true(same > str_find(was, S("go on")) - 80); /* the newest message at most is written anew */
         assert_true(str_find(out, S("look out")) > str_find(out, S("go on")));
-        request_scan s = runs[i].d->scan(out);
-        assert_true(s.ok && str_find(dialect_message(&s, s.nmessages - 1), S("look out")) != STR_NONE);
+        request_scan s = runs[i].d->scan(out, newest);
+        assert_true(s.ok && str_find(dialect_message(&s, newest, s.nmessages - 1), S("look out")) != STR_NONE);
     }
 }
 

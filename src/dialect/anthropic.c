@@ -29,9 +29,9 @@ static bool may_be_empty(daruma_str finish)
     return false;
 }
 
-static request_scan scan(daruma_str body)
+static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys);
+    return scan_request(body, keys, sizeof keys / sizeof *keys, newest);
 }
 
 /* What the model's total input was: the cached parts are counted beside input_tokens. */

@@ -16,17 +16,16 @@ typedef struct request_scan {
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;                   /* offers at least one tool */
-    bool schema;                  /* asks for a response format (JSON) */
-    uint64_t state;               /* hash of the id of what it refers to on the server, 0 none */
-    bool stateful;                /* refers to what lives on the server (previous_response_id, ...): pins the account */
-    bool has_user;                /* at least one user message */
-    daruma_str tools_raw;         /* the array of tools it offers, raw; empty when there is none */
-    daruma_str messages;          /* the array; "input" in Responses (may be a string) */
-    uint64_t conversation;        /* hash of the texts of system prompt and first user message; 0 unknown */
-    int64_t max_output;           /* -1 not said */
-    uint32_t nmessages;           /* in `messages`, when it is an array of less than 4 GiB */
-    uint32_t newest[SCAN_NEWEST]; /* where the newest begin in it: message i at i % SCAN_NEWEST */
+    bool tools;            /* offers at least one tool */
+    bool schema;           /* asks for a response format (JSON) */
+    uint64_t state;        /* hash of the id of what it refers to on the server, 0 none */
+    bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
+    bool has_user;         /* at least one user message */
+    daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
+    daruma_str messages;   /* the array; "input" in Responses (may be a string) */
+    uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
+    int64_t max_output;    /* -1 not said */
+    uint32_t nmessages;    /* in `messages`, when it is an array of less than 4 GiB */
 } request_scan;
 
 /* What a whole (non-streamed) answer with status 200 is. */
@@ -69,7 +68,9 @@ typedef struct dialect {
     daruma_str choice_path;                   /* of a request: how the model may use tools ... */
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */
-    request_scan (*scan)(daruma_str body);
+    /* `newest` (may be NULL) takes where the newest SCAN_NEWEST messages begin in `messages`: message i at i %
+     * SCAN_NEWEST. */
+    request_scan (*scan)(daruma_str body, uint32_t *newest);
     answer_view (*check)(daruma_str body, daruma_arena *scratch);
     void (*watch)(stream_view *v, const sse_event *e, daruma_arena *scratch);
     /* Is this body an error as the clients of this dialect read it ({"error":{...}})? */
@@ -134,14 +135,15 @@ daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_aren
 /* ---- newest.c: what is new in a conversation that is sent whole each time ---- */
 
 /* Message `i` of a scanned request, counted from 0, one of the newest SCAN_NEWEST; empty: none. */
-daruma_str dialect_message(const request_scan *s, size_t i);
+daruma_str dialect_message(const request_scan *s, const uint32_t *newest, size_t i);
 /* The identity of a message: who says what, which calls and results by which ids. Its dress does not count: texts as
  * string or as blocks, marks for caches, order of nothing. Of long texts length, beginning and end count. Never 0.
  * `*id` (may be NULL): hash of the newest id of a call that it names, where that looks as if no other conversation had
  * it; 0 none. */
 uint64_t dialect_message_hash(daruma_str message, uint64_t *id);
 /* Only the messages from `i` on. Statuses as of dialect.read. */
-daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret);
+daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const uint32_t *newest, size_t i,
+                                  daruma_arena *a, convo *ret);
 
 /* ---- convert.c: from one dialect to another ---- */
 

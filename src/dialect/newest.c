@@ -73,18 +73,19 @@ uint64_t dialect_message_hash(daruma_str message, uint64_t *id)
     return h ? h : 1;
 }
 
-daruma_str dialect_message(const request_scan *s, size_t i)
+daruma_str dialect_message(const request_scan *s, const uint32_t *newest, size_t i)
 {
     if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
         return (daruma_str){0};
-    size_t from = s->newest[i % SCAN_NEWEST];
-    size_t to = i + 1 < s->nmessages ? s->newest[(i + 1) % SCAN_NEWEST] : s->messages.n;
+    size_t from = newest[i % SCAN_NEWEST];
+    size_t to = i + 1 < s->nmessages ? newest[(i + 1) % SCAN_NEWEST] : s->messages.n;
     daruma_str m = str_trim(str_sub(s->messages, from, to - from));
     m.n -= m.n > 0; /* the comma, or the bracket behind the last */
     return str_trim(m);
 }
 
-daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_t i, daruma_arena *a, convo *ret)
+daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const uint32_t *newest, size_t i,
+                                  daruma_arena *a, convo *ret)
 {
     daruma_buf b = buf_in(a);
     if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
@@ -92,7 +93,7 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, size_
     buf_putz(&b, d == &dialect_gemini             ? "{\"contents\":["
                  : d == &dialect_openai_responses ? "{\"input\":["
                                                   : "{\"messages\":[");
-    buf_put(&b, str_from(s->messages, s->newest[i % SCAN_NEWEST]));
+    buf_put(&b, str_from(s->messages, newest[i % SCAN_NEWEST]));
     buf_putc(&b, '}');
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
 }

@@ -16,9 +16,9 @@ static const scan_key keys[] = {
 };
 // clang-format on
 
-static request_scan scan(daruma_str body)
+static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys);
+    return scan_request(body, keys, sizeof keys / sizeof *keys, newest);
 }
 
 /* What the choices of an answer or of an event hold; message and delta have the same members. */

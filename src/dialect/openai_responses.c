@@ -36,9 +36,9 @@ static bool names_server_items(daruma_str input)
     return false;
 }
 
-static request_scan scan(daruma_str body)
+static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys);
+    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, newest);
     if (r.ok && !r.stateful)
         r.stateful = names_server_items(r.messages);
     return r;

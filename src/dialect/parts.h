@@ -37,7 +37,7 @@ typedef struct scan_key {
 
 /* Reads a request by its dialect's table of `n` keys. Looks into messages only up to the first
  * user message. */
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n);
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, uint32_t *newest);
 
 /* Adds a string value to a hash: of a long one its length, its beginning and its end, so that it is not read twice. */
 uint64_t hash_text(uint64_t h, daruma_str string);

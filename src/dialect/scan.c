@@ -134,7 +134,7 @@ static uint64_t hash_message(uint64_t h, json_iter *it, bool *user)
     return *user || value_is(role, S("system")) || value_is(role, S("developer")) ? with : h;
 }
 
-static void pass_messages(request_scan *r, json_iter *it)
+static void pass_messages(request_scan *r, json_iter *it, uint32_t *newest)
 {
     const char *from = it->p;
     r->nmessages = 0;           /* of duplicate keys the last wins */
@@ -146,7 +146,9 @@ static void pass_messages(request_scan *r, json_iter *it)
     } else if (*from == '[') {
         json_iter list = json_enter(it);
         while (json_step(&list, NULL)) {
-            r->newest[r->nmessages++ % SCAN_NEWEST] = (uint32_t)(list.p - from);
+            if (newest)
+                newest[r->nmessages % SCAN_NEWEST] = (uint32_t)(list.p - from);
+            r->nmessages++;
             if (r->has_user)
                 json_pass(&list, NULL);
             else
@@ -252,7 +254,7 @@ static scan_what what_of(const scan_key *keys, size_t n, daruma_str key)
     return SCAN_NOTHING;
 }
 
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n)
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, uint32_t *newest)
 {
     request_scan r = {.max_output = -1};
     daruma_str key, value;
@@ -262,7 +264,7 @@ request_scan scan_request(daruma_str body, const scan_key *keys, size_t n)
     while (json_step(&it, &key)) {
         scan_what what = what_of(keys, n, key);
         if (what == SCAN_MESSAGES)
-            pass_messages(&r, &it);
+            pass_messages(&r, &it, newest);
         else if (what == SCAN_SYSTEM)
             system = hash_system(&it);
         else if (json_pass(&it, &value))

@@ -62,7 +62,7 @@ static void use_body(exchange *x, daruma_str body)
 {
     request_scan was = x->scan;
     x->body = body;
-    x->scan = x->d->scan(body);
+    x->scan = x->d->scan(body, NULL);
     x->scan.model = was.model;
     x->scan.stream = was.stream;
     x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */

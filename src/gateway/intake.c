@@ -107,7 +107,7 @@ static void begin_case(exchange *x, size_t ntargets)
 }
 
 /* What the client asked with a model's mouth that was ours is taken out again. */
-static void strip_notices(exchange *x)
+static void strip_notices(exchange *x, uint32_t *newest)
 {
     daruma_buf out = buf_in(x->c->arena);
     if (!memory_has_notices(x->g->mem) || str_find(x->body, S("[daruma] ")) == STR_NONE)
@@ -115,7 +115,7 @@ static void strip_notices(exchange *x)
     if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
         request_scan was = x->scan;
         x->body = buf_str(&out);
-        x->scan = x->d->scan(x->body);
+        x->scan = x->d->scan(x->body, newest);
         if (!x->scan.model_raw.n) {
             x->scan.model = was.model;
             x->scan.stream = was.stream;
@@ -156,6 +156,7 @@ void exchange_begin(gateway *g, call *c)
         return;
     }
     size_t ntargets = 0;
+    uint32_t newest[SCAN_NEWEST] = {0}; /* of no use behind this function: thousands of requests stand open at once */
     c->user = x;
     x->c = c;
     x->s = setup_hold(g->now);
@@ -166,10 +167,10 @@ void exchange_begin(gateway *g, call *c)
     daruma_str encoding = http_header(&c->head, S("content-encoding"));
     x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
     if (x->d && !x->opaque) {
-        x->scan = x->d->scan(x->body);
+        x->scan = x->d->scan(x->body, newest);
         if (x->d == &dialect_gemini)
             read_path(x);
-        strip_notices(x);
+        strip_notices(x, newest);
         /* The name is needed longer than the body. */
         if (x->scan.model_raw.n)
             x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
@@ -192,7 +193,7 @@ void exchange_begin(gateway *g, call *c)
         return;
     }
     begin_case(x, ntargets);
-    bool circles = watch_request(x); /* as the client sent it */
+    bool circles = watch_request(x, newest); /* as the client sent it */
     heal_known(x);
     if (circles && steer_request(x))
         return;

@@ -117,6 +117,7 @@ static uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c)
 /* Identities of the newest messages, made as far back as they are asked for. */
 typedef struct newest {
     const exchange *x;
+    const uint32_t *at;    /* where they begin */
     size_t n, first, made; /* messages; the oldest there is; the oldest made */
     uint64_t tenant, hash[SCAN_NEWEST], id[SCAN_NEWEST];
 } newest;
@@ -125,7 +126,7 @@ static uint64_t hash_at(newest *v, size_t i)
 {
     while (v->made > i) {
         size_t at = --v->made % SCAN_NEWEST;
-        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->made), &v->id[at]);
+        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->at, v->made), &v->id[at]);
     }
     return v->hash[i % SCAN_NEWEST];
 }
@@ -391,7 +392,7 @@ static agent *read_new(exchange *x, newest *v)
     convo c = {.arena = &own};
     bool any = n.from < v->n;
     if (any && (!sys_arena_init(&own, READ_BYTES, CALL_ARENA_BYTES_MAX) ||
-                dialect_read_newest(x->d, &x->scan, n.from, &own, &c) != DARUMA_OK))
+                dialect_read_newest(x->d, &x->scan, v->at, n.from, &own, &c) != DARUMA_OK))
         c = (convo){.arena = &own};
     if (n.agent < 0 && !is_idle(v, &c))
         n.agent = new_agent(x->g, &x->s->cfg.policy);
@@ -430,14 +431,14 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
     exchange_event(x, &e);
 }
 
-bool watch_request(exchange *x)
+bool watch_request(exchange *x, const uint32_t *places)
 {
     daruma_watch_mode mode = mode_of(x);
     if (mode == DARUMA_WATCH_OFF || !x->kase.can_mend || !x->scan.tools || !x->scan.nmessages)
         return false;
     if (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch)))
         return false;
-    newest v = {.x = x, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
+    newest v = {.x = x, .at = places, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
     v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;
     agent *a = read_new(x, &v);
     if (!a)
