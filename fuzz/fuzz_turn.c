@@ -99,8 +99,13 @@ static void goes_on(const dialect *d, daruma_str bytes)
     turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep)};
     daruma_buf out = buf_in(&a);
     sse_event e;
-    while (sse_next(&bytes, &e, &a))
-        dialect_keep(d, &w, &e, &a);
+    while (sse_next(&bytes, &e, &a)) {
+        turn_delta seen[TURN_DELTAS_MAX];
+        size_t n = d->read_delta(&w.r, &e, seen, &a);
+        for (size_t i = 0; i < n; i++)
+            if (seen[i].kind == DELTA_TEXT)
+                buf_put(&w.text, seen[i].text);
+    }
     static const delta_kind kinds[] = {DELTA_TEXT,     DELTA_CALL,   DELTA_ARGUMENTS,
                                        DELTA_THINKING, DELTA_FINISH, DELTA_END};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

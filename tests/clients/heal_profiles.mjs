@@ -13,7 +13,9 @@ const SORRY = "I'm sorry, but I encountered an issue while processing your reque
 const BOOM = { error: { message: "boom", type: "server_error", code: 500, status: "INTERNAL" } };
 
 every((name, d, w) => {
-  const profile = (p, more) => (c) => Object.assign(c.recovery, { profile: p, on_failure: "message" }, more);
+  // Machines that test are busy: a slow answer is none of these scenarios' matter.
+  const patience = (c) => Object.assign(c.timeouts, { first_byte: "10s", idle: "10s" });
+  const profile = (p, more) => (c) => (patience(c), Object.assign(c.recovery, { profile: p, on_failure: "message" }, more));
   const long = (res) => w.refuse(res, "This model's maximum context length is 1000 tokens.", { code: "context_length_exceeded" });
   const steps = (...chars) => own(d, w, [{ user: NEWEST }, ...chars.flatMap((n, i) => [{ call: `call_${i}` }, { result: `call_${i}`, text: `{"d": "${"x".repeat(n)}"}` }])]);
   const texts = (q) => JSON.stringify(w.messages(body(q)));

@@ -47,6 +47,18 @@ function start(args, env) {
 
 // The gateway's configuration, as an object that a scenario may change: JSON is YAML.
 const keys = () => [{ value: "sk-one", account: "a" }, { value: "sk-two", account: "b" }];
+// The end of a recovery is told when the client has its answer already: a moment is given to it. Who looks in the middle of
+// one gets what there is.
+const pause = new Int32Array(new SharedArrayBuffer(4));
+function settled(read) {
+  for (let tries = 0; ; tries++) {
+    const list = read(), open = new Set(list.filter((e) => e.event === "error_recovery_attempt").map((e) => e.case));
+    for (const e of list) if (e.outcome) open.delete(e.case);
+    if (!open.size || tries === 50) return list;
+    Atomics.wait(pause, 0, 0, 5);
+  }
+}
+
 const config = (gateway, chaos, own, events) => ({
   listen: `127.0.0.1:${gateway}`,
   providers: [
@@ -145,7 +157,7 @@ export async function startPair(dir) {
     gateway: () => gateway,
     ended: false, // a scenario that ends the gateway itself says so
     eventsText: () => readFileSync(events, "utf8"),
-    events: () => readFileSync(events, "utf8").split("\n").slice(0, -1).filter(Boolean).map((l) => JSON.parse(l)), // the last line may be half written
+    events: () => settled(() => readFileSync(events, "utf8").split("\n").slice(0, -1).filter(Boolean).map((l) => JSON.parse(l))), // the last line may be half written
     status: async () => (await fetch(`${base}/daruma/status`)).json(),
     report: async () => (await fetch(`${url}/chaos/report`)).json(),
     write,
