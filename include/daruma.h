@@ -755,21 +755,22 @@ typedef struct daruma_step {
     unsigned traits;   /* bits of daruma_trait */
 } daruma_step;
 
-/* Ways to go in circles. X(symbol, name, in plain words) */
+/* Ways to go in circles. Calls that go round can be broken by other calls: LOOP; who does nothing new at all is STUCK.
+ * X(symbol, name, kind of failure, in plain words) */
 #define DARUMA_CIRCLE_MAP(X)                                                                                           \
-    X(NONE, "", "it works")                                                                                            \
-    X(REPEAT, "exact_repeat", "the same call gives the same result again and again")                                   \
-    X(CYCLE, "cycle", "the same few calls follow each other with the same results")                                    \
-    X(INTERLEAVED, "interleaved", "a call is repeated with the same result, others between")                           \
-    X(SAME_FAILURE, "same_failure", "other calls fail in the same way")                                                \
-    X(STAGNATION, "stagnation", "other arguments give the same answer")                                                \
-    X(GROWING, "growing_args", "each call is the one before with more of the same")                                    \
-    X(EDIT_REVERT, "edit_revert", "a change is made and taken back")                                                   \
-    X(DEAD_POLL, "dead_poll", "it waits for something that cannot change any more")                                    \
-    X(RESENT, "resent", "a call with effects is sent again although it may have worked")                               \
-    X(MONOLOGUE, "monologue", "it talks without doing anything")                                                       \
-    X(COMPACTION, "compaction_loop", "the history is shortened and nothing comes of it")                               \
-    X(NO_PROGRESS, "no_progress", "many steps bring nothing new")
+    X(NONE, "", LOOP, "it works")                                                                                      \
+    X(REPEAT, "exact_repeat", LOOP, "the same call gives the same result again and again")                             \
+    X(CYCLE, "cycle", LOOP, "the same few calls follow each other with the same results")                              \
+    X(INTERLEAVED, "interleaved", LOOP, "a call is repeated with the same result, others between")                     \
+    X(SAME_FAILURE, "same_failure", LOOP, "other calls fail in the same way")                                          \
+    X(STAGNATION, "stagnation", LOOP, "other arguments give the same answer")                                          \
+    X(GROWING, "growing_args", LOOP, "each call is the one before with more of the same")                              \
+    X(EDIT_REVERT, "edit_revert", LOOP, "a change is made and taken back")                                             \
+    X(DEAD_POLL, "dead_poll", LOOP, "it waits for something that cannot change any more")                              \
+    X(RESENT, "resent", LOOP, "a call with effects is sent again although it may have worked")                         \
+    X(MONOLOGUE, "monologue", STUCK, "it talks without doing anything")                                                \
+    X(COMPACTION, "compaction_loop", STUCK, "the history is shortened and nothing comes of it")                        \
+    X(NO_PROGRESS, "no_progress", STUCK, "many steps bring nothing new")
 
 typedef enum daruma_circle {
 #define X(sym, ...) DARUMA_CIRCLE_##sym,
@@ -780,6 +781,7 @@ typedef enum daruma_circle {
 
 DARUMA_API const char *daruma_circle_name(daruma_circle c);  /* "exact_repeat"; "" for none; static */
 DARUMA_API const char *daruma_circle_words(daruma_circle c); /* static */
+DARUMA_API daruma_kind daruma_circle_kind(daruma_circle c);  /* whose ladder is climbed: DARUMA_LOOP, DARUMA_STUCK */
 
 #define DARUMA_PERIOD_MAX 6 /* longest cycle that is looked for */
 

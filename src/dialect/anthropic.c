@@ -241,6 +241,7 @@ const dialect dialect_anthropic = {
     .provider = LIT("anthropic"),
     .key_header = "x-api-key",
     .key_prefix = "",
+    .messages = LIT("messages"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),

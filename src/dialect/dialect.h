@@ -65,6 +65,7 @@ typedef struct dialect {
     const char *key_prefix;                   /* "Bearer " or "" */
     daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
     daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
+    daruma_str messages;                      /* the member of a request that holds its messages */
     daruma_str choice_path;                   /* of a request: how the model may use tools ... */
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */

@@ -345,6 +345,7 @@ const dialect dialect_gemini = {
     .provider = LIT("gemini"),
     .key_header = "x-goog-api-key",
     .key_prefix = "",
+    .messages = LIT("contents"),
     .choice_path = LIT("toolConfig"),
     .choice_none = LIT("{\"functionCallingConfig\":{\"mode\":\"NONE\"}}"),
     .older_sign = LIT("tool_config"),

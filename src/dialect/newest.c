@@ -90,9 +90,9 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
     daruma_buf b = buf_in(a);
     if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
         return DARUMA_EINPUT;
-    buf_putz(&b, d == &dialect_gemini             ? "{\"contents\":["
-                 : d == &dialect_openai_responses ? "{\"input\":["
-                                                  : "{\"messages\":[");
+    BUF_LIT(&b, "{\"");
+    buf_put(&b, d->messages);
+    BUF_LIT(&b, "\":[");
     buf_put(&b, str_from(s->messages, newest[i % SCAN_NEWEST]));
     buf_putc(&b, '}');
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);

@@ -243,6 +243,7 @@ const dialect dialect_openai = {
     .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
+    .messages = LIT("messages"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .older_sign = LIT("functions"),

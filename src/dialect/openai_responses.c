@@ -383,6 +383,7 @@ const dialect dialect_openai_responses = {
     .provider = LIT("openai"),
     .key_header = "authorization",
     .key_prefix = "Bearer ",
+    .messages = LIT("input"),
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),

@@ -141,10 +141,12 @@ void heal_reconsider(exchange *x, daruma_failure *f)
     bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
         becomes(f, DARUMA_CONTEXT_LENGTH);
-    if (f->kind == DARUMA_MALFORMED_OUTPUT && steer_refused(x))
-        becomes(f, DARUMA_LOOP);
-    if ((f->kind == DARUMA_MALFORMED_OUTPUT || f->kind == DARUMA_LOOP) && x->h && x->h->m.bad)
+    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->m.bad) {
+        daruma_kind circle;
         f->message = x->h->m.bad_why;
+        if (steer_refused(x, &circle))
+            becomes(f, circle);
+    }
 }
 
 /* ---- telling ---- */

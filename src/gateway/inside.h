@@ -394,8 +394,8 @@ bool steer_asked(exchange *x);
 /* Is this call refused to the agent? Then `why` says so to the model. */
 bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *why);
 bool steer_checks_calls(const exchange *x); /* may one be? */
-/* The answer was refused for such a call: that is what failed. */
-bool steer_refused(const exchange *x);
+/* Was the answer refused for such a call? Then that is what failed, and `as` which kind of failure it is. */
+bool steer_refused(const exchange *x, daruma_kind *as);
 bool steer_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 heal_result steer_apply(exchange *x, daruma_remedy_kind r);
 /* What is done about the agent, for a header; empty: nothing. */

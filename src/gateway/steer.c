@@ -14,7 +14,7 @@
 #include "engine/watch/errors.h"
 #include "engine/watch/partial.h"
 
-static void tell(exchange *x, const char *name, daruma_str what)
+static void tell(exchange *x, const char *name)
 {
     const steer *s = x->steer;
     daruma_event e = DARUMA_EVENT_INIT;
@@ -23,7 +23,6 @@ static void tell(exchange *x, const char *name, daruma_str what)
     e.remedy = &r;
     e.verdict = &s->verdict;
     e.tool = (daruma_str){s->last.tool, s->last.ntool};
-    e.what = what;
     e.level = s->guide.level ? s->guide.level : -1;
     exchange_event(x, &e);
 }
@@ -119,7 +118,7 @@ bool steer_request(exchange *x)
     if (s->armed) /* what the model is refused from here on begins where the agent is */
         daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
     x->g->counts.remedies[s->remedy]++;
-    tell(x, "nudge", (daruma_str){0});
+    tell(x, "nudge");
     return false;
 }
 
@@ -134,7 +133,7 @@ static bool refuse_calls(exchange *x)
     strategy_say(x, &why);
     if (!h->m.bad || !mend_refuse_calls(&h->m.c, h->m.bad, buf_str(&why), &rep) || !heal_write(x))
         return false;
-    tell(x, "call_refused", (daruma_str){0});
+    tell(x, "call_refused");
     return true;
 }
 
@@ -209,9 +208,12 @@ bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *wh
     return true;
 }
 
-bool steer_refused(const exchange *x)
+bool steer_refused(const exchange *x, daruma_kind *as)
 {
-    return x->steer && x->steer->refused;
+    if (!x->steer || !x->steer->refused)
+        return false;
+    *as = daruma_circle_kind(x->steer->verdict.circle);
+    return true;
 }
 
 bool steer_is(daruma_remedy_kind r)

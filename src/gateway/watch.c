@@ -29,8 +29,8 @@ typedef struct agent_keys {
 typedef struct agent {
     int place; /* in the table */
     daruma_ms used;
-    size_t at; /* index of the newest message of its last request */
-    uint32_t steps, failed;
+    size_t at;              /* index of the newest message of its last request */
+    uint32_t failed;        /* steps */
     daruma_verdict verdict; /* after the newest step */
     daruma_guide guide;
     uint64_t told;                    /* the circle that was told of */
@@ -326,12 +326,11 @@ static void learn(exchange *x, agent *a, const daruma_step *s, daruma_arena *scr
 
 static void see(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
 {
-    bool fine = daruma_tracker_escalation(a->tracker).needs_review;
+    bool told = daruma_tracker_escalation(a->tracker).needs_review;
     a->verdict = daruma_stall_see(a->stall, s);
-    a->steps++;
     x->g->watch->steps++;
     keep_last(&a->last, s);
-    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), scratch) && !fine)
+    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), scratch) && !told)
         tell_escalation(x, a);
     if (s->tool.n)
         learn(x, a, s, scratch);

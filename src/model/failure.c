@@ -36,9 +36,11 @@ static const struct {
 };
 
 static const struct {
-    const char *name, *words;
+    const char *name;
+    daruma_kind kind;
+    const char *words;
 } circles[] = {
-#define X(sym, name, words) {name, words},
+#define X(sym, name, kind, words) {name, DARUMA_##kind, words},
     DARUMA_CIRCLE_MAP(X)
 #undef X
 };
@@ -138,4 +140,9 @@ const char *daruma_circle_name(daruma_circle c)
 const char *daruma_circle_words(daruma_circle c)
 {
     return (unsigned)c < DARUMA_CIRCLES ? circles[c].words : "";
+}
+
+daruma_kind daruma_circle_kind(daruma_circle c)
+{
+    return (unsigned)c < DARUMA_CIRCLES ? circles[c].kind : DARUMA_LOOP;
 }

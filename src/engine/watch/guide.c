@@ -4,19 +4,6 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* Circles of calls can be broken by other calls; who does nothing new at all is stuck. */
-static daruma_kind kind_of(daruma_circle c)
-{
-    switch (c) {
-    case DARUMA_CIRCLE_MONOLOGUE:
-    case DARUMA_CIRCLE_COMPACTION:
-    case DARUMA_CIRCLE_NO_PROGRESS:
-        return DARUMA_STUCK;
-    default:
-        return DARUMA_LOOP;
-    }
-}
-
 /* Deadlines are counted per call, and each step is one. */
 static uint32_t needs_met(daruma_watch_mode mode, uint32_t have)
 {
@@ -48,7 +35,7 @@ daruma_remedy_kind daruma_guide_next(daruma_guide *g, const daruma_policy *p, co
         return taken(g, p);
     if (g->about != v->about)
         *g = (daruma_guide){.about = v->about, .circles = g->circles + 1};
-    daruma_kind kind = kind_of(v->circle);
+    daruma_kind kind = daruma_circle_kind(v->circle);
     have = needs_met(mode, have);
     size_t row = g->rung ? g->rung - 1u : 0;
     if (g->rung && (p->rungs[row].kind != kind || g->times >= p->rungs[row].times))
