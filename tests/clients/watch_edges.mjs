@@ -235,3 +235,67 @@ holds("enforce: who wants one JSON array gets what is known as one", {
     assert.ok(asked.some((b) => b.tool_config?.functionCallingConfig?.mode === "NONE"), "it may call until the end");
   },
 });
+
+// An agent whose calls differ and fail in one way: there is none to refuse, so another way is looked for. A model that is
+// asked on the side proposes one.
+const proposal = { strategy: "alternative-tool", reasoning: "The look fails wherever it is tried.", action: { toolName: "listen", parameters: { room: "cellar" } }, expectedOutcome: "The leak is heard.", confidence: 0.9 };
+const listen = { type: "function", function: { name: "listen", parameters: { type: "object", properties: { room: { type: "string" } }, required: ["room"] } } };
+async function ask_for_a_way(pair, answer = JSON.stringify(proposal)) {
+  const sides = [], mains = [], messages = [user("Find the leak.")];
+  pair.own.answer = (q, res) => (JSON.parse(q.body).tools ? (mains.push(JSON.parse(q.body)), w.answer(res, "hm")) : (sides.push(JSON.parse(q.body)), w.answer(res, answer)));
+  for (let i = 0; i < 14 && !sides.length; i++) {
+    messages.push(call(`call_${i}Qx9z`, JSON.stringify({ place: `wall ${i}` })), result(`call_${i}Qx9z`, "Error: the lamp is broken, no light"));
+    await post(pair, { model: "m-own", messages, tools: [...tools, listen] });
+  }
+  const events = pair.events();
+  return { sides, last: JSON.stringify(mains.at(-1).messages.at(-1)), proposed: events.filter((e) => e.event === "recovery_strategy_generated"), review: events.filter((e) => e.event === "needs_review" && e.strategy) };
+}
+const strategies = (how) => (c) => (mode("enforce")(c), (c.strategies = how));
+
+holds("strategies: log, a proposal is written down and nobody else hears of it", {
+  limit: 60000,
+  config: strategies("log"),
+  async run(pair) {
+    const r = await ask_for_a_way(pair);
+    assert.equal(r.sides.length, 1);
+    assert.equal(r.sides[0].temperature, 0.2);
+    assert.equal(r.sides[0].max_completion_tokens, 600);
+    assert.match(JSON.stringify(r.sides[0].messages), /the lamp is broken/);
+    assert.deepEqual(r.proposed.map((e) => [e.strategy, e.tool, e.confidence_milli, e.mode, e.fate]), [["alternative-tool", "listen", 900, "log", "log"]]);
+    assert.equal(r.review.length, 0);
+    assert.match(r.last, /going in circles/);
+    assert.doesNotMatch(r.last, /listen/);
+  },
+});
+
+holds("strategies: auto, the model is told what is sure enough", {
+  limit: 60000,
+  config: strategies("auto"),
+  async run(pair) {
+    const r = await ask_for_a_way(pair);
+    assert.deepEqual(r.proposed.map((e) => [e.mode, e.fate]), [["auto", "do"]]);
+    assert.match(r.last, /A way to go on: call listen with .*cellar/);
+  },
+});
+
+holds("strategies: auto, what is not sure, or no known tool, is not told the model", {
+  limit: 60000,
+  config: strategies("auto"),
+  async run(pair) {
+    const r = await ask_for_a_way(pair, JSON.stringify({ ...proposal, action: { toolName: "dig", parameters: {} } }));
+    assert.equal(r.proposed.length, 1);
+    assert.notEqual(r.proposed[0].tool, "dig");
+    assert.doesNotMatch(r.last, /dig/);
+  },
+});
+
+holds("strategies: ask, a person is asked and the model is not told", {
+  limit: 60000,
+  config: strategies("ask"),
+  async run(pair) {
+    const r = await ask_for_a_way(pair);
+    assert.deepEqual(r.proposed.map((e) => [e.mode, e.fate]), [["ask", "ask"]]);
+    assert.equal(r.review.length, 1);
+    assert.doesNotMatch(r.last, /listen/);
+  },
+});
