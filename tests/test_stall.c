@@ -304,7 +304,7 @@ static void commands_tell_whether_they_only_look(void **state)
         "ls -l",          "cd a && cat b | grep c",      "git status -s",
         "FOO=1 npm test", "/usr/bin/head x 2>/dev/null", "timeout 5 cargo test 2>&1 | tail -5"};
     static const char *const changes[] = {"rm -rf a", "ls > b", "cat a | tee b", "git commit -m x", "curl -X POST u"};
-    static const char *const unknown[] = {"./run.sh", "make all", "python a.py"};
+    static const char *const unknown[] = {"./run.sh", "make all", "python a.py", "build/ x", "/"};
     (void)state;
     for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
         assert_int_equal(words_of_command(str_of(looks[i])), DARUMA_TOOL_READS);

@@ -337,6 +337,16 @@ static daruma_str part_word(daruma_str *part)
     return word;
 }
 
+/* "/usr/bin/ls" is "ls"; "./deploy" and "build/" stay what they are. */
+static daruma_str program_name(daruma_str word)
+{
+    if (word.p[0] == '.' || word.p[word.n - 1] == '/')
+        return word;
+    for (size_t slash; (slash = str_findch(word, '/')) != STR_NONE;)
+        word = str_from(word, slash + 1);
+    return word;
+}
+
 /* The words of a row stand at the beginning of `part`; the longest row counts. */
 static unsigned row_of(daruma_str part)
 {
@@ -350,9 +360,8 @@ static unsigned row_of(daruma_str part)
             break;
         if (n)
             line[n++] = ' ';
-        if (words == 0) /* /usr/bin/ls */
-            for (size_t slash; word.p[0] != '.' && (slash = str_findch(word, '/')) != STR_NONE;)
-                word = str_from(word, slash + 1);
+        if (words == 0)
+            word = program_name(word);
         for (size_t i = 0; i < word.n; i++)
             line[n++] = word.p[i];
         ends[words] = n;
