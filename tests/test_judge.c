@@ -179,6 +179,30 @@ static void json_is_unwrapped_eight_levels_deep_and_no_deeper(void **state)
     assert_str(f.message, "prompt is too long");
 }
 
+static void gateways_behind_gateways_are_unwrapped(void **state)
+{
+    (void)state;
+    static char text[2][1u << 16];
+    daruma_arena a;
+    daruma_evidence ev = {.status = 500,
+                          .body = S("{\"error\":{\"message\":\"too long\",\"type\":\"invalid_request_error\","
+                                    "\"code\":\"context_length_exceeded\"}}")};
+    for (int level = 0; level < JSON_UNWRAP_LEVELS_MAX; level++) { /* each of them with objects, a type and a code */
+        daruma_buf b = buf_over(text[level % 2], sizeof text[0]);
+        BUF_LIT(&b, "{\"error\":{\"type\":\"server_error\",\"code\":\"upstream_");
+        buf_int(&b, level);
+        BUF_LIT(&b, "\",\"param\":null,\"message\":");
+        buf_json(&b, ev.body);
+        BUF_LIT(&b, "}}");
+        assert_false(b.full);
+        ev.body = buf_str(&b);
+        daruma_failure f = judge(&ev, &a);
+        assert_int_equal(f.kind, DARUMA_CONTEXT_LENGTH);
+        assert_str(f.message, "too long");
+        assert_str(f.code, "context_length_exceeded");
+    }
+}
+
 static void only_the_error_itself_is_read(void **state)
 {
     (void)state;
@@ -352,6 +376,7 @@ int main(void)
         cmocka_unit_test(torn_and_spoiled_bodies_are_judged_too),
         cmocka_unit_test(no_memory_is_no_failure_of_classify),
         cmocka_unit_test(json_is_unwrapped_eight_levels_deep_and_no_deeper),
+        cmocka_unit_test(gateways_behind_gateways_are_unwrapped),
         cmocka_unit_test(only_the_error_itself_is_read),
         cmocka_unit_test(bytes_that_went_out_make_a_broken_wire_an_interruption),
         cmocka_unit_test(numbers_of_a_limit_are_read),

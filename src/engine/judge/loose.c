@@ -69,7 +69,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
     for (size_t i = 0; i < t.n && r->values < UNWRAP_VALUES_MAX; i++) {
         char q = t.p[i];
         if (q == '{')
-            deep += deep <= JSON_UNWRAP_LEVELS_MAX;
+            deep += deep <= UNWRAP_DEPTH_MAX;
         if (q != '"' && q != '\'')
             continue;
         size_t end = i + 1;

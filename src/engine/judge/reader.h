@@ -29,6 +29,7 @@ typedef struct reader {
     daruma_arena *a;
     int best;        /* level of texts[0] */
     int code_rank;   /* of s->code: twice its level, one more when it is no type */
+    int strings;     /* that hold what is read: JSON in JSON */
     unsigned values; /* looked at so far: bounds the whole work */
 } reader;
 

@@ -1,7 +1,7 @@
 /* unwrap.c - takes code, type, status, parameter and message out of whatever an error came in.
  *
  *     litellm.BadRequestError: AnthropicException - {"error":{"message":"{\"type\":...}"}}
- *     ^ class names, status       text around it    ^ JSON     ^ JSON again, at most 8 deep
+ *     ^ class names, status       text around it    ^ JSON     ^ JSON in a string, at most 8 of them
  *
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
@@ -162,6 +162,8 @@ void reader_code(reader *r, daruma_str code, int level, bool is_type)
     int rank = 2 * level + !is_type;
     if (s->ncodes < SAID_CODES)
         s->codes[s->ncodes++] = code;
+    else if (rank > r->code_rank) /* what stands deeper says more */
+        s->codes[SAID_CODES - 1] = code;
     if (rank > r->code_rank && !str_ieq(code, S("error"))) {
         s->code = code;
         r->code_rank = rank;
@@ -196,6 +198,14 @@ static void add_reset(reader *r, daruma_str text)
         r->s->reset_wall = n;
 }
 
+/* What a string holds: perhaps JSON again. */
+static void read_string(reader *r, daruma_str text, int level)
+{
+    r->strings++;
+    read_any(r, text, level);
+    r->strings--;
+}
+
 /* One member of an error object, already as text. `level` is how deep the object stands. */
 void reader_member(reader *r, enum role role, daruma_str text, int level)
 {
@@ -203,7 +213,7 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
     switch (role) {
     case IS_MESSAGE:
     case IS_NEST:
-        read_any(r, text, level + 1);
+        read_string(r, text, level + 1);
         break;
     case IS_TITLE:
         reader_text(r, text, 0);
@@ -272,7 +282,7 @@ static void read_tool_result(reader *r, daruma_str object, int level)
     daruma_str item;
     json_iter it = json_open(json_get(object, S("content")));
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item))
-        read_any(r, json_text(json_get(item, S("text")), r->a), level + 1);
+        read_string(r, json_text(json_get(item, S("text")), r->a), level + 1);
 }
 
 /* ["body", "messages", 0, "content"]: where FastAPI saw it, as "body.messages.0.content". */
@@ -333,7 +343,7 @@ static void read_object(reader *r, daruma_str object, int level)
 
 static void read_value(reader *r, daruma_str v, int level)
 {
-    if (level > JSON_UNWRAP_LEVELS_MAX)
+    if (level > UNWRAP_DEPTH_MAX)
         return;
     if (json_is_object(v)) {
         if (!answer_read(v, r->s, r->a))
@@ -344,7 +354,7 @@ static void read_value(reader *r, daruma_str v, int level)
     json_iter it = json_open(v);
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, NULL, &item)) {
         if (json_is_string(item))
-            read_any(r, json_text(item, r->a), level + 1);
+            read_string(r, json_text(item, r->a), level + 1);
         else
             read_value(r, item, level);
     }
@@ -505,7 +515,7 @@ static void read_any(reader *r, daruma_str t, int level)
     t = str_trim(t);
     if (!t.n)
         return;
-    if (level > JSON_UNWRAP_LEVELS_MAX) {
+    if (level > UNWRAP_DEPTH_MAX || r->strings > JSON_UNWRAP_LEVELS_MAX) {
         reader_text(r, t, level);
         return;
     }
@@ -540,7 +550,7 @@ static void read_any(reader *r, daruma_str t, int level)
     }
     daruma_str quoted;
     if (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted)) {
-        read_any(r, json_text(quoted, r->a), level + 1);
+        read_string(r, json_text(quoted, r->a), level + 1);
         return;
     }
     if (is_html(t)) {
