@@ -275,7 +275,7 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
 
 static bool passes(const daruma_failure *f)
 {
-    return f->kind == DARUMA_UNKNOWN ? f->status == 0 : f->retryable;
+    return f->retryable || (f->kind == DARUMA_UNKNOWN && f->status == 0);
 }
 
 /* What the case has of all that rungs may need, for one rung. */
@@ -293,6 +293,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_PASSES;
     if (f->status >= 400 && f->status < 500)
         has |= DARUMA_NEED_REFUSED;
+    if (f->status >= 500)
+        has |= DARUMA_NEED_BROKEN;
     if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
         has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
     if (c->shrinks < c->policy->mend.max_compress_retries)

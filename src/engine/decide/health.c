@@ -397,6 +397,8 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
         *provider = NOTHING;
         break;
     case DARUMA_UNKNOWN:
+        *provider = f->status >= 500 ? BAD : *provider;
+        break;
     case DARUMA_CONTEXT_LENGTH:
     case DARUMA_OUTPUT_LIMIT:
     case DARUMA_REQUEST_TOO_LARGE:

@@ -21,6 +21,7 @@
 #define PARTIAL DARUMA_NEED_PARTIAL
 #define SIDE    DARUMA_NEED_SIDE
 #define REFUSED DARUMA_NEED_REFUSED
+#define BROKEN  DARUMA_NEED_BROKEN
 #define GUIDE   DARUMA_NEED_GUIDE
 #define ENFORCE DARUMA_NEED_ENFORCE
 
@@ -95,6 +96,7 @@ static const daruma_rung standard[] = {
     R(AUTH,               RESUME,              2,     GO_ON,                                 NOW),
     R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                 NOW),
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
+    R(AUTH,               SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW), /* elsewhere, with other credentials */
     R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
@@ -154,6 +156,8 @@ static const daruma_rung standard[] = {
 
     R(UNKNOWN,            RESUME,              1,     GO_ON,                                 GROW),
     R(UNKNOWN,            WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        GROW),
+    R(UNKNOWN,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE | BROKEN, GROW),
+    R(UNKNOWN,            SWITCH_MODEL,        EACH,  RESEND | MODEL | PASSES | SAFE,        NOW),
     R(UNKNOWN,            APOLOGISE,           1,     TIME | CLEAN | SIDE | REFUSED,         NOW),
     R(UNKNOWN,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(UNKNOWN,            EXPLAIN,             1,     0,                                     NOW),
@@ -226,7 +230,7 @@ static const daruma_policy usual = {
             [DARUMA_TIMEOUT] = {.max_attempts = 2, .backoff = USUAL}, /* each costs the whole patience */
             [DARUMA_INTERRUPTED] = {.max_attempts = 2, .backoff = USUAL},
             [DARUMA_MALFORMED_OUTPUT] = {.max_attempts = 3, .backoff = USUAL},
-            [DARUMA_UNKNOWN] = {.max_attempts = 2, .backoff = USUAL},
+            [DARUMA_UNKNOWN] = {.backoff = USUAL},
         },
 };
 
@@ -283,6 +287,7 @@ static const struct {
     {DARUMA_NEED_SIDE, "side calls"},
     {DARUMA_NEED_SHRINK, "may be shortened once more"},
     {DARUMA_NEED_REFUSED, "the request was refused (4xx)"},
+    {DARUMA_NEED_BROKEN, "the provider failed (5xx)"},
     {DARUMA_NEED_GUIDE, "the model may be told (watch: guide)"},
     {DARUMA_NEED_ENFORCE, "the agent may be stopped (watch: enforce)"},
 };

@@ -1437,6 +1437,7 @@ const phrase phrases[] = {
     C(INVALID_PARAMETER, "validationexception", , .also = "*"),
     ST(INVALID_PARAMETER, "422", , .also = "*"),
     SHP(SERVER_ERROR, "error_in_answer", ),
+    {.name = "status.5xx.bare", .where = AT_STATUS, .kind = DARUMA_UNKNOWN, .says = "5xx", YES}, /* not a word of why */
     SHP(UNKNOWN, "nothing", ),
 };
 // clang-format on

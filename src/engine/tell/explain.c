@@ -167,7 +167,7 @@ static const char *why_once(const daruma_failure *f)
 {
     if (f->kind == DARUMA_INTERRUPTED)
         return "because its answer had already begun to go out.";
-    if (f->kind == DARUMA_UNKNOWN)
+    if (f->kind == DARUMA_UNKNOWN && !f->retryable)
         return "because nothing said that it would help.";
     return f->retryable ? "because there was no time, budget or other target for it."
                         : "because the same request would fail again.";
