@@ -180,6 +180,8 @@ static void send_now(exchange *x, int target, daruma_str secret)
                        .fresh = x->kase.attempts > 1 || !x->safe,
                        .clocks = clocks_of(x, at.now)};
     r.headers = head_for_provider(x, p, x->p, secret, &r.nheaders);
+    x->sent_headers = r.headers;
+    x->nsent_headers = r.nheaders;
     if (x->p == x->d)
         body_pieces(x, target, r.body);
     else if (!(r.body[0] = converted(x, target)).n && !x->c->arena->full) {

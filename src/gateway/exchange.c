@@ -220,7 +220,8 @@ static void keep_failure(exchange *x, const daruma_evidence *ev)
     x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
     x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
     for (size_t i = 0; i < x->nfailed_headers; i++)
-        x->failed_headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, ev->headers[i].value)};
+        x->failed_headers[i] =
+            (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, exchange_veil(x, ev->headers[i].value))};
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
@@ -348,6 +349,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.provider = S("");
     if (x->d)
         seen.provider = x->p->provider;
+    seen.body = exchange_veil(x, seen.body);
     keep_failure(x, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     x->failure = daruma_classify(&seen, at, x->c->arena);

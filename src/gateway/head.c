@@ -12,7 +12,7 @@ static bool is_ours(daruma_str name)
 }
 
 /* Where any client puts its credentials. */
-static bool is_credential(daruma_str name)
+bool head_is_credential(daruma_str name)
 {
     switch (name.n) {
     case 7:
@@ -44,7 +44,7 @@ uint64_t head_credential(const gateway *g, const http_head *h)
     uint64_t sum = g->secret;
     daruma_str key = head_query_key(h);
     for (size_t i = 0; i < h->nheaders; i++)
-        if (is_credential(h->headers[i].name))
+        if (head_is_credential(h->headers[i].name))
             sum = XXH3_64bits_withSeed(h->headers[i].value.p, h->headers[i].value.n, sum);
     return key.n ? XXH3_64bits_withSeed(key.p, key.n, sum) : sum;
 }
@@ -52,7 +52,7 @@ uint64_t head_credential(const gateway *g, const http_head *h)
 void head_credentials(const http_head *h, daruma_buf *out)
 {
     for (size_t i = 0; i < h->nheaders; i++)
-        if (is_credential(h->headers[i].name)) {
+        if (head_is_credential(h->headers[i].name)) {
             buf_put(out, h->headers[i].value);
             buf_putc(out, '\n');
         }
@@ -98,9 +98,9 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (http_is_hop_by_hop(name, connection) || (p->nkeys && is_credential(name)) || is_configured(p, name))
+        if (http_is_hop_by_hop(name, connection) || (p->nkeys && head_is_credential(name)) || is_configured(p, name))
             continue;
-        if (d != x->d && (is_of_dialect(name) || is_credential(name)))
+        if (d != x->d && (is_of_dialect(name) || head_is_credential(name)))
             continue;
         if (is_ours(name) &&
             !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */

@@ -205,8 +205,10 @@ struct exchange {
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
     daruma_failure failure;
-    daruma_remedy remedy;    /* what is done about it */
-    daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    daruma_remedy remedy;              /* what is done about it */
+    daruma_str failed_body;            /* the provider's error body, whole, when it is one */
+    const daruma_header *sent_headers; /* of the attempt under way, in the call's arena */
+    size_t nsent_headers;
     daruma_str moved_body;   /* the request as it went to a provider of another dialect */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
@@ -285,9 +287,16 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
 void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */
 /* The key in the query, where Google's clients may put it; else empty. */
 daruma_str head_query_key(const http_head *h);
+bool head_is_credential(daruma_str name);                       /* of a field where clients put credentials */
 uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
 
 void relay_forward(exchange *x, daruma_str bytes); /* bytes of an answer for the client */
+
+/* ---- veil.c: credentials in the words of others ---- */
+
+/* What a provider says, without the credentials that the attempt was made with; `text` itself when there are none in
+ * it, empty without memory. */
+daruma_str exchange_veil(exchange *x, daruma_str text);
 
 /* ---- talk.c: streamed answers, read as they pass ---- */
 

@@ -237,7 +237,7 @@ static bool relay(exchange *x, daruma_str bytes)
         broken = x->view.broken && !json_valid(e.data);
         x->view.broken = false; /* what is only unknown to us goes through */
         if (x->view.error || broken) {
-            x->failed_event = x->view.error ? arena_copy(x->c->arena, e.raw) : (daruma_str){0};
+            x->failed_event = x->view.error ? arena_copy(x->c->arena, exchange_veil(x, e.raw)) : (daruma_str){0};
             x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
             rest = here;
             break;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ask, count, dialects, question, raw, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
-import { each, fault, good, holds, once, oneKey, send } from "./wire.mjs";
+import { each, fault, good, holds, once, oneKey, send, unmended } from "./wire.mjs";
 
 // The test's own provider alone: what is nobody's dialect goes to the first one.
 const ownFirst = (c) => ((c.providers = c.providers.filter((p) => p.name.startsWith("own"))), (c.models = c.models.filter((m) => m.name.endsWith("own"))));
@@ -235,6 +235,39 @@ holds("a key command that fails is explained; neither its words nor the client's
     for (const q of pair.own.seen) assert.doesNotMatch(JSON.stringify(q.raw), /sk-/);
   },
 });
+
+each((name, d) =>
+  holds(`${name}: a provider that repeats the credentials of a call tells them to nobody`, {
+    async run(pair) {
+      const key = "Own.Key/of+seven=Years", token = "tok-4711-for-nobody";
+      await pair.again((c) => (unmended(c), once(c), ownFirst(c), c.providers.forEach((p) => ((p.keys = [key]), (p.headers = { "x-gate-token": token, "x-plain": "ordinary" })))));
+      const escaped = key.replaceAll("/", "\\/"), quoted = encodeURIComponent(key);
+      const words = `Incorrect key: ${key}, ${quoted} or ${token}; ordinary`;
+      const error = `{"type":"error","error":{"message":"${words} ${escaped}","type":"invalid_request_error","code":"${escaped}","status":"INVALID_ARGUMENT"}}`;
+      const says = {
+        "as an error": (q, res) => send(res, 401, error, { "www-authenticate": `Bearer realm="${key}"` }),
+        "in a page": (q, res) => send(res, 500, `<html><body><p>${words}</p></body></html>`, { "content-type": "text/html" }),
+        "in place of a stream": (q, res) => res.writeHead(200, { "content-type": "text/event-stream" }).end(`event: error\ndata: ${error}\n\n`),
+        "behind content": (q, res) => {
+          const content = { openai: { choices: [{ index: 0, delta: { content: "seven" } }] }, anthropic: { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "seven" } }, responses: { type: "response.output_text.delta", delta: "seven" }, gemini: good.gemini }[name];
+          if (name === "gemini") delete content.candidates[0].finishReason;
+          res.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(content)}\n\nevent: error\ndata: ${error}\n\n`);
+        },
+      };
+      for (const [how, answer] of Object.entries(says)) {
+        pair.own.answer = answer;
+        const r = await question(pair, d, { model: d.own, stream: /stream|content/.test(how) });
+        const heard = JSON.stringify(r.raw) + r.text + pair.eventsText() + JSON.stringify(await pair.status());
+        for (const secret of [key, escaped, quoted, token]) assert.ok(!heard.includes(secret) && !heard.includes(JSON.stringify(secret).slice(1, -1)), `${how}: ${secret} in ${heard}`);
+        if (how === "as an error") assert.match(d.error(r.json).message, /^Incorrect key: \[redacted\], \[redacted\] or \[redacted\]; ordinary/);
+      }
+      pair.own.answer = (q, res) => send(res, 401, error); // a path that only passes through
+      const r = await ask(pair, "/v1/models", { headers: d.headers });
+      assert.equal(r.status, 401);
+      assert.ok(!r.text.includes(key) && !pair.eventsText().includes(key), r.text);
+    },
+  }),
+);
 
 holds("a client that leaves while a key command runs takes nobody along", {
   async run(pair) {
