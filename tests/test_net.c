@@ -344,6 +344,26 @@ static void answers_that_nobody_reads_hold_the_next_requests_back(void **state)
     server_close(t.s);
 }
 
+static void a_body_that_never_falls_silent_must_still_come(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 1 << 20, .connections = 9, .body_idle_ms = 5000, .body_ms = 40});
+    static const char *const heads[] = {HEAD("POST", "/x") "Content-Length: 1000000\r\n\r\n",
+                                        HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\n"};
+    static const char *const drops[] = {"a", "1\r\na\r\n"};
+    for (size_t i = 0; i < 2; i++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, heads[i]);
+        until((pump_ms(2), peer_say(&p, drops[i]), heard(&p, "}\n")));
+        assert_true(heard(&p, "HTTP/1.1 408 "));
+        peer_done(&p);
+        until(server_connections(t.s) == 0);
+    }
+    assert_int_equal(t.requests, 0);
+    server_close(t.s);
+}
+
 static void limits_are_told_to_the_client(void **state)
 {
     (void)state;
@@ -764,6 +784,23 @@ static void each_clock_has_its_name(void **state)
     net_stop(&n);
 }
 
+static void a_head_that_comes_byte_by_byte_is_no_sign_of_life(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    go(&n, &g, "GET", NULL, (fetch_clocks){5000, 5000, 60, 60000});
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nX: ");
+    until((peer_say(&p, g.fails ? "" : "a"), g.fails));
+    assert_int_equal(g.net, DARUMA_NET_IDLE_TIMEOUT);
+    assert_int_equal(g.phase, DARUMA_AT_HEAD);
+    peer_done(&p);
+    net_stop(&n);
+}
+
 static void connections_that_fail_say_why(void **state)
 {
     (void)state;
@@ -1004,6 +1041,7 @@ int main(void)
         T(a_reader_that_has_stopped_is_let_go),
         T(answers_that_nobody_reads_hold_the_next_requests_back),
         T(limits_are_told_to_the_client),
+        T(a_body_that_never_falls_silent_must_still_come),
         T(an_idle_connection_is_closed_in_the_end),
         T(draining_lets_calls_end),
         T(running_out_of_descriptors_is_survived),
@@ -1015,6 +1053,7 @@ int main(void)
         T(a_stale_connection_costs_nothing),
         T(a_fresh_connection_is_not_tried_twice),
         T(each_clock_has_its_name),
+        T(a_head_that_comes_byte_by_byte_is_no_sign_of_life),
         T(connections_that_fail_say_why),
         T(a_connection_that_is_never_accepted_times_out),
         T(an_early_answer_is_delivered),

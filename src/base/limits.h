@@ -4,7 +4,7 @@
 
 #define JSON_DEPTH_MAX             512 /* levels; deeper than any API answers, shallow enough for a bit stack */
 #define JSON_UNWRAP_LEVELS_MAX     8   /* JSON inside JSON strings; seen in the wild: 3 */
-#define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other, those in strings included: four a string, and some */
+#define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
@@ -21,6 +21,8 @@
 #define CONNECTIONS_MAX            8192         /* open client connections, default of `limits.connections` */
 #define HEAD_MS_MAX                10000        /* from the first byte of a head to its last */
 #define BODY_IDLE_MS_MAX           30000        /* silence within a request body */
+#define BODY_MS_MAX                60000        /* a whole request body may take so long ... */
+#define BODY_BYTES_PER_MS_MIN      4            /* ... and a millisecond more for so many bytes of it that came */
 #define KEEPALIVE_MS               75000        /* idle client connection; longer than clients keep theirs */
 #define POOL_IDLE_MS               30000        /* idle upstream connection; shorter than providers keep theirs */
 #define POOL_IDLE_MAX              128          /* idle upstream connections to one origin */
@@ -35,6 +37,7 @@
 
 #define WARD_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
+#define ERROR_BODY_MS_MAX          5000  /* for the words behind an error status; the status alone says enough */
 #define FIRST_BYTE_MS              60000 /* default for streams: a model that has not begun by then is stuck */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */

@@ -91,12 +91,27 @@ static daruma_ms progress_limit(const exchange *x)
 
 bool relay_progress_late(exchange *x, daruma_ms now)
 {
-    (void)now;
+    if (x->mode == ANSWER_ERROR) { /* its status came long ago */
+        daruma_evidence said = evidence_of(x, DARUMA_AT_ANSWER);
+        exchange_failed(x, &said);
+        return true;
+    }
+    if (x->paused) { /* it is the client who is slow */
+        x->progress_by = add_sat(now, progress_limit(x));
+        return false;
+    }
     daruma_evidence ev = evidence_of(x, DARUMA_AT_STREAM);
     ev.net = DARUMA_NET_IDLE_TIMEOUT;
     ev.flaw = DARUMA_FLAW_SILENT;
     exchange_failed(x, &ev);
     return true;
+}
+
+/* Something came that is no ping. The timer looks later how long ago. */
+static void progress(exchange *x)
+{
+    daruma_ms limit = progress_limit(x);
+    x->progress_by = limit < 0 ? -1 : add_sat(gateway_now(x->g).now, limit);
 }
 
 /* ---- streams ---- */
@@ -147,7 +162,8 @@ static bool commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
     send_head(x, -1);
-    x->beat_at = x->progress_by = -1;
+    x->beat_at = -1;
+    progress(x);
     exchange_timer(x);
     daruma_arena was = x->scratch;
     daruma_str held = buf_str(&x->held);
@@ -234,6 +250,8 @@ static bool relay(exchange *x, daruma_str bytes)
         if (!sse_next(&rest, &e, &scratch))
             break;
         x->p->watch(&x->view, &e, &scratch);
+        if (!x->view.ping)
+            progress(x);
         broken = x->view.broken && !json_valid(e.data);
         x->view.broken = false; /* what is only unknown to us goes through */
         if (x->view.error || broken) {
@@ -379,13 +397,16 @@ static void on_head(fetch *f, const http_head *h, void *user)
     copy_headers(x, h);
     if (is_failure(x, h->status)) {
         x->mode = ANSWER_ERROR;
+        if (!exchange_passes(x)) {
+            x->progress_by = add_sat(gateway_now(x->g).now, ERROR_BODY_MS_MAX);
+            exchange_timer(x);
+        }
     } else if (exchange_passes(x)) {
         x->mode = ANSWER_PASSED;
         send_head(x, announced(x, h));
     } else if (is_event_stream(h)) {
         x->mode = ANSWER_HELD;
-        daruma_ms limit = progress_limit(x);
-        x->progress_by = limit < 0 ? -1 : add_sat(gateway_now(x->g).now, limit);
+        progress(x);
         exchange_timer(x);
     } else {
         x->mode = ANSWER_WHOLE;

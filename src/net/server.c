@@ -533,6 +533,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     sys_memory_keep();
     s->loop = loop;
     s->limits = *limits;
+    s->limits.body_ms = limits->body_ms ? limits->body_ms : BODY_MS_MAX;
     s->ops = *ops;
     s->user = user;
     s->wait_ms[FOR_REQUEST] = limits->keepalive_ms ? limits->keepalive_ms : KEEPALIVE_MS;

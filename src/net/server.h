@@ -39,6 +39,7 @@ typedef struct server_limits {
     uint32_t connections;                          /* CONNECTIONS_MAX */
     daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
     daruma_ms reader_ms;                           /* 0: READER_MS_MAX */
+    daruma_ms body_ms;                             /* 0: BODY_MS_MAX */
 } server_limits;
 
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence

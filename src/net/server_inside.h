@@ -36,6 +36,7 @@ struct conn {
     conn *wait_next, *wait_prev; /* its queue */
     conn *later_next;            /* those to be looked after before the loop sleeps */
     daruma_ms since;             /* when it began to wait */
+    daruma_ms body_since;        /* when its body began to come */
     daruma_arena arena;          /* of the call */
     http_rest rest;              /* a head in part, or requests that came ahead */
     http_scan scan;

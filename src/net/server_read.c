@@ -27,6 +27,16 @@ static void allow_body(conn *c)
     conn_write(c, &go, 1);
 }
 
+/* More of the body is to come. Silence is not all that is too slow: a byte now and then is as good as none. */
+static void wait_for_body(conn *c)
+{
+    daruma_ms took = (daruma_ms)uv_now(c->server->loop) - c->body_since;
+    if (took > c->server->limits.body_ms + (daruma_ms)(c->nbody / BODY_BYTES_PER_MS_MIN))
+        conn_refuse(c, &(http_fault){408, "the body came too slowly"});
+    else
+        conn_wait_for(c, FOR_BODY);
+}
+
 static bool room_for_chunks(conn *c, size_t n)
 {
     size_t cap = c->body_cap ? c->body_cap : 4096;
@@ -46,7 +56,7 @@ static void take_chunks(conn *c, daruma_str *in)
         daruma_str data;
         switch (http_chunks_read(&c->chunks, in, &data)) {
         case HTTP_CHUNK_MORE:
-            conn_wait_for(c, FOR_BODY);
+            wait_for_body(c);
             return;
         case HTTP_CHUNK_END:
             hand_over(c);
@@ -74,7 +84,7 @@ static void body_grew(conn *c)
     if (c->nbody == c->body_cap)
         hand_over(c);
     else
-        conn_wait_for(c, FOR_BODY);
+        wait_for_body(c);
 }
 
 static void take_body(conn *c, daruma_str *in)
@@ -108,6 +118,7 @@ static bool read_head(conn *c, daruma_str raw, http_fault *fault)
 static bool begin_body(conn *c, daruma_str in, http_fault *fault)
 {
     int64_t length = c->call.head.length;
+    c->body_since = (daruma_ms)uv_now(c->server->loop);
     daruma_str expects = c->call.head.http10 ? (daruma_str){0} : http_header(&c->call.head, S("expect"));
     if (expects.n && !str_ieq(expects, S("100-continue"))) {
         *fault = (http_fault){417, "only 100-continue can be expected"};

@@ -316,12 +316,15 @@ static bool take_head(fetch *f, daruma_str *in)
     *in = str_from(*in, raw.n);
     w->scan = (http_scan){0};
     if (head.status < 200) {
-        if (head.status != 101 && ++f->interim <= INTERIM_MAX)
+        if (head.status != 101 && ++f->interim <= INTERIM_MAX) {
+            f->since = (daruma_ms)uv_now(w->upstream->loop);
             return true;
+        }
         fetch_on_broken(f, DARUMA_NET_PROTOCOL, "an interim answer that nobody asked for");
         return false;
     }
     f->headed = true;
+    f->since = (daruma_ms)uv_now(w->upstream->loop);
     f->keep = head.keep_alive;
     f->left = head.length;
     f->ops.head(f, &head, f->user);
@@ -373,7 +376,8 @@ static bool take_body(fetch *f, daruma_str *in)
 void fetch_on_bytes(fetch *f, daruma_str in)
 {
     wire *w = f->wire;
-    f->since = (daruma_ms)uv_now(w->upstream->loop);
+    if (f->headed || !f->begun) /* a head that comes byte by byte is no sign of life */
+        f->since = (daruma_ms)uv_now(w->upstream->loop);
     if (!f->begun) {
         f->begun = true;
         arm(f);

@@ -118,6 +118,11 @@ Object.entries(dialects).forEach(([name, d]) => {
     "a clean end within an event": (res) => open(res).end(p.opening + p.content("a") + p.content("LOST").slice(0, -4)),
     "an event whose JSON breaks off": (res) => open(res).end(p.opening + p.content("a") + 'data: {"id":"x","ob\n\n' + p.content("LOST") + p.end),
     "silence": (res) => open(res).write(p.opening + p.content("a")),
+    "pings alone": (res) => {
+      open(res).write(p.opening + p.content("a"));
+      const t = setInterval(() => res.write(p.ping), 80);
+      res.on("close", () => clearInterval(t));
+    },
     "an error event": (res) => open(res).end(p.opening + p.content("a") + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } })),
   };
   holds(`${name}: behind content a failure is an error event, never a clean end`, {
@@ -180,6 +185,21 @@ Object.entries(dialects).forEach(([name, d]) => {
       assert.equal(s.said, "ab");
     },
   });
+});
+
+holds("an error whose words never come whole is judged by what came", {
+  config: (c) => (once(c), oneKey(c)),
+  async run(pair) {
+    pair.own.answer = (q, res) => {
+      res.writeHead(503, { "content-type": "application/json", "content-length": "100000" }).write('{"error":{"message":"Overloaded","type":"overloaded_error"}}');
+      const t = setInterval(() => res.write(" "), 100);
+      res.on("close", () => clearInterval(t));
+    };
+    const r = await question(pair, dialects.openai, { model: dialects.openai.own });
+    assert.equal(r.status, 503);
+    assert.match(r.json.error.message, /Overloaded/);
+    assert.ok(r.took < 9000, `given up after ${r.took} ms`);
+  },
 });
 
 holds("in-band errors of the faulty provider, before content and behind it", {
