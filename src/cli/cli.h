@@ -35,9 +35,12 @@ typedef struct cli_option {
     const char *help;
 } cli_option;
 
-/* Reads options up to the first other argument or "--". Returns its index, or -1 after an error was told (exit 2),
- * or -2 after --help was answered (exit 0). `usage` is the first line of the help, `about` what follows it. */
+/* Reads options wherever they stand, up to "--", and moves all other arguments behind them. Returns the index of the
+ * first of those, or -1 after an error was told (exit 2), or -2 after --help was answered (exit 0). `usage` is the
+ * first line of the help, `about` what follows it. */
 int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
+/* The same, but options behind the first other argument are not ours. */
+int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
 
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);

@@ -40,6 +40,15 @@ static int explain_text(int status, daruma_arena *a)
 
 /* ---- a case ---- */
 
+/* "used another key", for the name of a remedy; the name itself when it is none of ours. */
+static daruma_str remedy_words(daruma_str name)
+{
+    for (int r = DARUMA_REMEDY_NONE; r < DARUMA_REMEDIES; r++)
+        if (str_eq(name, str_of(daruma_remedy_name((daruma_remedy_kind)r))))
+            return str_of(daruma_remedy_words((daruma_remedy_kind)r));
+    return name;
+}
+
 /* The words of one event line; empty for events that say nothing to people. */
 static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
 {
@@ -67,8 +76,8 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
             buf_put(&b, message);
         }
     } else if (str_eq(name, S("llm_retry_attempt"))) {
-        BUF_LIT(&b, "daruma decided: ");
-        buf_put(&b, json_text(json_get(line, S("remedy")), a));
+        BUF_LIT(&b, "so daruma ");
+        buf_put(&b, remedy_words(json_text(json_get(line, S("remedy")), a)));
         int64_t delay = json_int(json_get(line, S("delay_ms")), 0);
         if (delay > 0) {
             BUF_LIT(&b, " after ");
@@ -161,6 +170,10 @@ int cli_explain(int argc, char **argv)
         return rest == -2 ? 0 : 2;
     if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
         fprintf(stderr, "daruma explain: --status %s is no HTTP status\n", status);
+        return 2;
+    }
+    if (argc - rest > 1) {
+        fprintf(stderr, "daruma explain: one case only, not also %s\n", argv[rest + 1]);
         return 2;
     }
     sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);

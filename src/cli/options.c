@@ -42,23 +42,53 @@ static int take(int left, char **argv, const cli_option *options)
     return 0;
 }
 
-int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
+/* Moves `n` arguments from argv[at] on in front of argv[first]. */
+static void move_before(char **argv, int first, int at, int n)
 {
-    int i = 1;
-    while (i < argc && argv[i][0] == '-' && argv[i][1]) {
+    for (; n > 0; n--, first++, at++) {
+        char *moved = argv[at];
+        memmove(argv + first + 1, argv + first, (size_t)(at - first) * sizeof *argv);
+        argv[first] = moved;
+    }
+}
+
+static int read_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about,
+                        bool anywhere)
+{
+    int words = 1; /* where what is no option begins */
+    for (int i = 1; i < argc;) {
         daruma_str arg = str_of(argv[i]);
-        if (str_eq(arg, S("--")))
-            return i + 1;
+        if (arg.n < 2 || arg.p[0] != '-') {
+            if (!anywhere)
+                break;
+            i++;
+            continue;
+        }
         if (str_eq(arg, S("--help")) || str_eq(arg, S("-h"))) {
             help(options, usage, about);
             return -2;
         }
-        int used = take(argc - i, argv + i, options);
+        bool last = str_eq(arg, S("--"));
+        int used = last ? 1 : take(argc - i, argv + i, options);
         if (!used)
             return -1;
+        move_before(argv, words, i, used);
+        words += used;
         i += used;
+        if (last)
+            break;
     }
-    return i;
+    return words;
+}
+
+int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
+{
+    return read_options(argc, argv, options, usage, about, true);
+}
+
+int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
+{
+    return read_options(argc, argv, options, usage, about, false);
 }
 
 const dialect *cli_dialect(const char *command, const char *option, const char *name)

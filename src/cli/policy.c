@@ -18,6 +18,10 @@ int cli_policy(int argc, char **argv)
                     "to hand for it, and after which delay.");
     if (rest < 0)
         return rest == -2 ? 0 : 2;
+    if (rest < argc) {
+        fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
+        return 2;
+    }
     const daruma_policy *p = daruma_policy_variant(str_of(profile), str_of(variant));
     if (!p) {
         fprintf(stderr, "daruma policy: there is no profile `%s`%s%s; there is", profile, *variant ? " " : "", variant);

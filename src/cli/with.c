@@ -115,7 +115,8 @@ int cli_with(int argc, char **argv)
     const cli_option options[] = {{"--config", "FILE", &file, NULL, "YAML file; default: the clients' own keys"},
                                   {"--verbose", NULL, NULL, &verbose, "every step as a line on stderr"},
                                   {0}};
-    int rest = cli_options(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);
+    int rest =
+        cli_options_before(argc, argv, options, "with [--config FILE] [--verbose] -- COMMAND [ARGUMENT...]", about);
     if (rest < 0)
         return rest == -2 ? 0 : 2;
     if (rest >= argc) {

@@ -41,6 +41,19 @@ for (const [name, request] of Object.entries(lost)) {
     });
 }
 
+holds("options may stand behind what they are about, and what is meant by nothing is told", () => {
+  const r = run(["convert", "-", "--from", "openai", "--to=anthropic"], lost.openai);
+  assert.equal(r.code, 0, r.err);
+  assert.match(r.out, /tool_use/);
+  for (const args of [["policy", "swarm"], ["explain", "a", "b"], ["mend", "a", "--dialect", "openai", "b"]]) {
+    const odd = run(args, "");
+    assert.equal(odd.code, 2, args.join(" "));
+    assert.match(odd.err, /swarm|not also b/);
+  }
+  const own = run(["with", "--", "sh", "-c", 'echo "$0 $1"', "--config", "x"], ""); // the command's options are its own
+  assert.equal(own.out, "--config x\n", own.err);
+});
+
 holds("mend shortens to a number of tokens, or says that it cannot", () => {
   const long = structuredClone(lost.openai);
   long.messages.splice(1, 0, ...[0, 1, 2, 3, 4, 5].flatMap((i) => [{ role: "assistant", content: null, tool_calls: [{ id: `x${i}`, type: "function", function: { name: "look", arguments: "{}" } }] }, { role: "tool", tool_call_id: `x${i}`, content: `begin-${i} ${"many words ".repeat(800)} end-${i}` }]));

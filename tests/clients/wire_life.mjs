@@ -278,7 +278,7 @@ holds("daruma explain: a case of the event file, and an error on stdin, in plain
   async run(pair) {
     const lost = await question(pair, dialects.openai);
     const id = lost.headers["x-daruma-case"];
-    const r = await run(["explain", "--events", pair.eventsFile, id]);
+    const r = await run(["explain", id, "--events", pair.eventsFile]);
     assert.equal(r.code, 0, r.err);
     assert.match(r.out, /call 1 to main\/m-single failed/);
     assert.match(r.out, /call 2 to main\/m-single failed/);
