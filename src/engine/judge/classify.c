@@ -129,31 +129,31 @@ static bool is_model_provider(daruma_str provider)
 {
     static const char *const families[26] = {
         // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk",
-        ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan",
-        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline",
-        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra",
+        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee",
+        ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
+        ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui",
+        ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
         ['e' - 'a'] = "ernie",
-        ['f' - 'a'] = "fireworks/friendli",
+        ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
         ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway",
-        ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone",
-        ['i' - 'a'] = "ibm",
+        ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
+        ['i' - 'a'] = "ibm/iflow/inference/instructor",
         ['j' - 'a'] = "jan",
-        ['k' - 'a'] = "kimi/kong/kobold",
-        ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain",
-        ['m' - 'a'] = "mistral/moonshot/minimax/mlx",
-        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx",
-        ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode",
-        ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai",
+        ['k' - 'a'] = "kimi/kong/kobold/kilo",
+        ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
+        ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope",
+        ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
+        ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
+        ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
-        ['r' - 'a'] = "replicate/reka/requesty/router",
-        ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova",
-        ['t' - 'a'] = "tgi/tencent/together",
-        ['u' - 'a'] = "upstage/unknown",
+        ['r' - 'a'] = "replicate/reka/requesty/router/reqwest/roo-code/routstr",
+        ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
+        ['t' - 'a'] = "tgi/tencent/together/tabby/targon",
+        ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
         ['v' - 'a'] = "vertex/volc/vercel/venice",
         ['w' - 'a'] = "watsonx/writer/windsurf",
         ['x' - 'a'] = "xai/x.ai/xiaomi",
-        ['z' - 'a'] = "zhipu/z.ai/zai",
+        ['z' - 'a'] = "zhipu/z.ai/zai/zenmux",
         // clang-format on
     };
     for (size_t i = 0; i < provider.n; i++) {
@@ -161,6 +161,9 @@ static bool is_model_provider(daruma_str provider)
         const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
         if (names && match_begins(str_from(provider, i), names))
             return true;
+        if (c == 'i' && i > 1 && ch_lower(provider.p[i - 1]) == 'a' && ch_alpha(provider.p[i - 2]) &&
+            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
+            return true; /* "novitaai": nearly all that call themselves so are about models */
     }
     return false;
 }
@@ -175,12 +178,21 @@ static bool is_tool_name(daruma_str provider, bool model)
         {"docker", 6}, {"browser", 7}, {"search", 6},   {"playwright", 10}, {"postgres", 8},
         {"mysql", 5},  {"sqlite", 6},  {"slack", 5},    {"jira", 4},        {"notion", 6},
         {"python", 6}, {"node", 4},    {"redis", 5},    {"fetch", 5},       {"kubectl", 7},
+        {"pip", 3},    {"yarn", 4},    {"pnpm", 4},     {"cargo", 5},       {"gradle", 6},
+        {"edit", 4},   {"editor", 6},  {"files", 5},    {"powershell", 10}, {"ssh", 3},
+        {"curl", 4},   {"wget", 4},    {"webfetch", 8}, {"puppeteer", 9},   {"selenium", 8},
+        {"chrome", 6}, {"mongodb", 7}, {"mongo", 5},    {"sandbox", 7},     {"jupyter", 7},
+        {"gitlab", 6}, {"gmail", 5},   {"linear", 6},   {"sentry", 6},      {"supabase", 8},
+        {"figma", 5},  {"stripe", 6},  {"twilio", 6},   {"hubspot", 7},     {"salesforce", 10},
+        {"asana", 5},  {"trello", 6},  {"discord", 7},  {"telegram", 8},    {"atlassian", 9},
+        {"tavily", 6}, {"exa", 3},     {"serper", 6},   {"firecrawl", 9},   {"confluence", 10},
+        {"brave", 5},  {"serpapi", 7}, {"airtable", 8}, {"kubernetes", 10}, {"terraform", 9},
     };
     size_t from = 0;
     for (size_t i = 0; i <= provider.n; i++) {
         if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
             continue;
-        for (size_t k = 0; k < (model ? 3 : sizeof words / sizeof *words); k++)
+        for (size_t k = 0; i > from && k < (model ? 3 : sizeof words / sizeof *words); k++)
             if (i - from == words[k].n && str_istarts(str_from(provider, from), words[k]))
                 return true;
         from = i + 1;
@@ -215,6 +227,29 @@ static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
 
 static const char *const statuses[] = {"4xx", "5xx"};
 
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* "RateLimitExceeded" and "permission-denied" as "rate_limit_exceeded" and "permission_denied": one spelling for
+ * what is the same code. Empty when it is spelled so already, or is a class: those say less than their text. */
+static daruma_str in_words(daruma_str code, daruma_arena *a)
+{
+    bool other = false;
+    for (size_t i = 1; i < code.n; i++)
+        other |= code.p[i] == '-' || (is_upper(code.p[i]) && ch_alpha(code.p[i - 1]) && !is_upper(code.p[i - 1]));
+    if (!other || str_ends(code, S("Error")) || str_ends(code, S("Exception")))
+        return (daruma_str){0};
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < code.n; i++) {
+        if (i && is_upper(code.p[i]) && ch_alpha(code.p[i - 1]) && !is_upper(code.p[i - 1]))
+            buf_putc(&b, '_');
+        buf_putc(&b, code.p[i] == '-' ? '_' : ch_lower(code.p[i]));
+    }
+    return buf_str(&b);
+}
+
 static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char number[4], daruma_arena *a)
 {
     static const struct {
@@ -246,8 +281,10 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         seen_add(v, AT_SHAPE, S("broken"));
     if (ev->flaw == DARUMA_FLAW_SILENT)
         seen_add(v, AT_SHAPE, S("silent"));
-    for (size_t i = 0; i < s->ncodes; i++)
+    for (size_t i = 0; i < s->ncodes; i++) {
         seen_add(v, AT_CODE, lower(s->codes[i], a));
+        seen_add(v, AT_CODE, in_words(s->codes[i], a));
+    }
     seen_add(v, AT_FINISH, lower(str_trim(ev->finish.n ? ev->finish : s->finish), a));
     if (ev->net != DARUMA_NET_NONE && ev->net < DARUMA_NETS)
         seen_add(v, AT_NET, str_of(daruma_net_name(ev->net)));

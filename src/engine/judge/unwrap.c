@@ -484,6 +484,13 @@ static void read_sse(reader *r, daruma_str t, int level)
         } else if (json_whole(data, &v)) {
             read_value(r, v, level + 1);
         } else if (data.n && data.p[0] == '{') {
+            daruma_str all = {data.p, (size_t)(t.p + t.n - data.p)};
+            size_t end = json_skip(all, 0, &v); /* over several lines, though none but the first says "data:" */
+            if (end != STR_NONE) {
+                read_value(r, v, level + 1);
+                rest = str_from(all, end);
+                continue;
+            }
             r->s->shape |= SAID_CUT;
             reader_loose(r, data, level + 1);
         } else {
