@@ -341,7 +341,7 @@ static void say_on(const dialect *d, turn_writer *w, delta_kind kind, const char
                     .index = -1,
                     .text = str_of(text),
                     .finish = kind == DELTA_FINISH ? FINISH_STOP : FINISH_NONE,
-                    .usage = kind == DELTA_USAGE ? (turn_usage){5, 6, -1, -1} : TURN_USAGE_NONE};
+                    .usage = kind == DELTA_USAGE ? (turn_usage){5, 6, -1, -1, -1} : TURN_USAGE_NONE};
     d->write_delta(w, &x, out);
 }
 
@@ -551,7 +551,7 @@ static void usage_is_a_chunk_of_its_own_when_asked_for(void **state)
 {
     (void)state;
     daruma_arena a = arena_over(mem, sizeof mem);
-    turn_writer w = {.usage = {1, 2, -1, -1}, .usage_asked = true, .text = buf_in(&a)};
+    turn_writer w = {.usage = {1, 2, -1, -1, -1}, .usage_asked = true, .text = buf_in(&a)};
     char room[4096];
     daruma_buf out = buf_over(room, sizeof room);
     say_on(&dialect_openai, &w, DELTA_TEXT, "x", &out);
@@ -560,6 +560,45 @@ static void usage_is_a_chunk_of_its_own_when_asked_for(void **state)
     assert_true(str_find(buf_str(&out), S("\"finish_reason\":\"stop\"}]}\n\ndata: {")) != STR_NONE);
     assert_true(str_find(buf_str(&out), S("\"choices\":[],\"usage\":{\"prompt_tokens\":1,")) != STR_NONE);
     assert_true(str_ends(buf_str(&out), S("data: [DONE]\n\n")));
+}
+
+static bool says(const dialect *d, daruma_str usage_event, const char *what)
+{
+    daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+    turn_writer w = {.usage = TURN_USAGE_NONE, .text = buf_in(&keep)};
+    turn_reader r = {0};
+    turn_delta deltas[TURN_DELTAS_MAX];
+    sse_event e;
+    daruma_buf out = buf_in(&a);
+    while (sse_next(&usage_event, &e, &a))
+        for (size_t i = 0, n = dialect_anthropic.read_delta(&r, &e, deltas, &a); i < n; i++)
+            d->write_delta(&w, &deltas[i], &out);
+    return str_find(buf_str(&out), str_of(what)) != STR_NONE;
+}
+
+/* Strict clients want the number in each answer of Responses, and the name with the arguments. */
+static void what_was_read_from_a_cache_and_written_to_it_is_counted(void **state)
+{
+    (void)state;
+    static const char stream[] =
+        EVENT("message_start", ",\"message\":{\"id\":\"i\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\","
+                               "\"content\":[],\"usage\":{\"input_tokens\":1,\"cache_creation_input_tokens\":20,"
+                               "\"cache_read_input_tokens\":300,\"output_tokens\":0}}")
+            EVENT("content_block_start",
+                  ",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{}}")
+                EVENT("content_block_stop", ",\"index\":0")
+                    EVENT("message_delta", ",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":6}")
+                        EVENT("message_stop", "");
+    assert_true(says(&dialect_openai, S(stream),
+                     "\"prompt_tokens\":321,\"completion_tokens\":6,\"total_tokens\":327,\"prompt_tokens_details\":{"
+                     "\"cached_tokens\":300,\"cache_write_tokens\":20}"));
+    assert_true(
+        says(&dialect_openai_responses, S(stream),
+             "\"input_tokens\":321,\"input_tokens_details\":{\"cached_tokens\":300,\"cache_write_tokens\":20}"));
+    assert_true(says(&dialect_openai_responses, S(stream), "\"name\":\"f\",\"arguments\":\"{}\""));
+    assert_true(says(&dialect_anthropic, S(stream),
+                     "\"input_tokens\":1,\"cache_creation_input_tokens\":20,\"cache_read_input_tokens\":300"));
+    assert_true(says(&dialect_gemini, S(stream), "\"promptTokenCount\":321"));
 }
 
 static void calls_are_told_apart_however_they_are_numbered(void **state)
@@ -863,6 +902,7 @@ int main(void)
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
         cmocka_unit_test(streams_are_written_as_the_providers_write_them),
         cmocka_unit_test(usage_is_a_chunk_of_its_own_when_asked_for),
+        cmocka_unit_test(what_was_read_from_a_cache_and_written_to_it_is_counted),
         cmocka_unit_test(calls_are_told_apart_however_they_are_numbered),
         cmocka_unit_test(an_answer_that_nobody_edits_keeps_its_bytes),
         cmocka_unit_test(an_edited_call_changes_alone),

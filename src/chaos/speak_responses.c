@@ -76,7 +76,8 @@ static void response_object(daruma_buf *b, const ask *q, const speech *s, bool w
     BUF_LIT(b, "],\"usage\":");
     if (whole)
         buf_printf(b,
-                   "{\"input_tokens\":%lld,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%lld,"
+                   "{\"input_tokens\":%lld,\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},"
+                   "\"output_tokens\":%lld,"
                    "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%lld}}",
                    (long long)s->input, (long long)s->output, (long long)(s->input + s->output));
     else
@@ -163,6 +164,8 @@ static void responses_call(stream *x, const ask *q, const speech *s, size_t i, s
         stream_piece(x, ANSWER_ARGUMENTS);
     }
     item_event(x, "response.function_call_arguments.done", q, "fc_", i, at);
+    BUF_LIT(&x->b, ",\"name\":");
+    buf_json(&x->b, s->name[i]);
     BUF_LIT(&x->b, ",\"arguments\":");
     buf_json(&x->b, s->arguments[i]);
     BUF_LIT(&x->b, "}");

@@ -229,7 +229,7 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
 }
 
 #define NO_USAGE                                                                                                       \
-    "{\"input_tokens\":0,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":0,"                          \
+    "{\"input_tokens\":0,\"input_tokens_details\":{\"cached_tokens\":0,\"cache_write_tokens\":0},\"output_tokens\":0," \
     "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":0}"
 
 static void put_part(daruma_buf *out, daruma_str text)

@@ -26,18 +26,21 @@ static turn_usage read_usage(daruma_str usage)
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &u.input, &u.output);
     u.cached = usage_get(usage, S("cache_read_input_tokens"));
+    u.written = usage_get(usage, S("cache_creation_input_tokens"));
     if (u.input >= 0)
-        u.input = add_sat(
-            u.input, add_sat(tokens_said(u.cached), tokens_said(usage_get(usage, S("cache_creation_input_tokens")))));
+        u.input = add_sat(u.input, add_sat(tokens_said(u.cached), tokens_said(u.written)));
     return u;
 }
 
 static void put_usage(daruma_buf *out, const turn_usage *u)
 {
-    int64_t cached = tokens_said(u->cached), input = tokens_said(u->input);
+    int64_t cached = tokens_said(u->cached), written = tokens_said(u->written), input = tokens_said(u->input);
+    int64_t beside = add_sat(cached, written);
     BUF_LIT(out, "{\"input_tokens\":");
-    buf_int(out, input > cached ? input - cached : 0);
-    BUF_LIT(out, ",\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":");
+    buf_int(out, input > beside ? input - beside : 0);
+    BUF_LIT(out, ",\"cache_creation_input_tokens\":");
+    buf_int(out, written);
+    BUF_LIT(out, ",\"cache_read_input_tokens\":");
     buf_int(out, cached);
     BUF_LIT(out, ",\"output_tokens\":");
     buf_int(out, tokens_said(u->output));

@@ -38,7 +38,9 @@ static turn_usage read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("prompt_tokens"), S("completion_tokens"), &u.input, &u.output);
-    u.cached = usage_get(json_get(usage, S("prompt_tokens_details")), S("cached_tokens"));
+    daruma_str details = json_get(usage, S("prompt_tokens_details"));
+    u.cached = usage_get(details, S("cached_tokens"));
+    u.written = usage_get(details, S("cache_write_tokens"));
     if (u.cached < 0)
         u.cached = usage_get(usage, S("prompt_cache_hit_tokens")); /* DeepSeek */
     u.thinking = usage_get(json_get(usage, S("completion_tokens_details")), S("reasoning_tokens"));
@@ -55,6 +57,10 @@ void chat_put_usage(daruma_buf *out, const turn_usage *u)
     buf_int(out, add_sat(tokens_said(u->input), tokens_said(u->output)));
     BUF_LIT(out, ",\"prompt_tokens_details\":{\"cached_tokens\":");
     buf_int(out, tokens_said(u->cached));
+    if (u->written > 0) {
+        BUF_LIT(out, ",\"cache_write_tokens\":");
+        buf_int(out, u->written);
+    }
     BUF_LIT(out, "},\"completion_tokens_details\":{\"reasoning_tokens\":");
     buf_int(out, tokens_said(u->thinking));
     BUF_LIT(out, "}}");

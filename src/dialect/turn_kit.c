@@ -225,6 +225,8 @@ void usage_merge(turn_usage *into, const turn_usage *more)
         into->output = more->output;
     if (more->cached >= 0)
         into->cached = more->cached;
+    if (more->written >= 0)
+        into->written = more->written;
     if (more->thinking >= 0)
         into->thinking = more->thinking;
 }

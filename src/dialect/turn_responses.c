@@ -26,7 +26,9 @@ turn_usage responses_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &u.input, &u.output);
-    u.cached = usage_get(json_get(usage, S("input_tokens_details")), S("cached_tokens"));
+    daruma_str details = json_get(usage, S("input_tokens_details"));
+    u.cached = usage_get(details, S("cached_tokens"));
+    u.written = usage_get(details, S("cache_write_tokens"));
     u.thinking = usage_get(json_get(usage, S("output_tokens_details")), S("reasoning_tokens"));
     return u;
 }
@@ -245,6 +247,8 @@ void responses_put_tail(daruma_buf *out, const turn_usage *u)
     buf_int(out, tokens_said(u->input));
     BUF_LIT(out, ",\"input_tokens_details\":{\"cached_tokens\":");
     buf_int(out, tokens_said(u->cached));
+    BUF_LIT(out, ",\"cache_write_tokens\":");
+    buf_int(out, tokens_said(u->written));
     BUF_LIT(out, "},\"output_tokens\":");
     buf_int(out, tokens_said(u->output));
     BUF_LIT(out, ",\"output_tokens_details\":{\"reasoning_tokens\":");

@@ -106,6 +106,8 @@ static void close_arguments(turn_writer *w, const responses_item *i, daruma_buf 
     if (w->r.stage >= STAGE_TEXT_DONE)
         return;
     item_event(w, "response.function_call_arguments.done", NULL, out);
+    BUF_LIT(out, ",\"name\":");
+    buf_json(out, i->name);
     BUF_LIT(out, ",\"arguments\":");
     buf_json(out, arguments_text(i->text));
     event_end(out);

@@ -314,6 +314,8 @@ static void note(exchange *x, const turn_delta *d)
             t->usage.output = d->usage.output;
         if (d->usage.cached >= 0)
             t->usage.cached = d->usage.cached;
+        if (d->usage.written >= 0)
+            t->usage.written = d->usage.written;
         if (d->usage.thinking >= 0)
             t->usage.thinking = d->usage.thinking;
         break;

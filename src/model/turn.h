@@ -19,7 +19,10 @@ typedef enum turn_finish {
 } turn_finish;
 
 typedef struct turn_usage {
-    int64_t input, output, cached, thinking; /* tokens, -1 not said. `input` counts cached ones as well */
+    int64_t input, output; /* tokens, -1 not said; so are those below */
+    int64_t cached;        /* read from the cache; `input` counts them as well */
+    int64_t written;       /* written to the cache; `input` counts them as well */
+    int64_t thinking;      /* of the output */
 } turn_usage;
 
 typedef struct turn {
@@ -98,5 +101,5 @@ typedef struct turn_writer {
                          it stands with the finish reason */
     bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */
 } turn_writer;
-#define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1})
+#define TURN_USAGE_NONE ((turn_usage){-1, -1, -1, -1, -1})
 #endif
