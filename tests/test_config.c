@@ -196,6 +196,11 @@ static void no_error_shows_a_secret(void **state)
         "providers:\n- { name: a, dialect: openai, url: http://h, keys: [\"SECRET${NOPE}\"] }\n",
         "providers:\n- { name: a, dialect: openai, url: \"ftp://u:SECRET@h\", keys: [] }\n",
         "SECRET-0123: 1\n",
+        "timeouts: { connect: sk-proj-SECRET0123456789 }\n", /* keys where nobody expects them */
+        "recovery: { profile: \"sk-proj-SECRET0123456789\" }\n",
+        "recovery: { sk-proj-SECRET0123456789: 1 }\n",
+        "events: sk-proj-SECRET0123456789\n",
+        "providers:\n- { name: a, dialect: sk-proj-SECRET0123456789, url: http://h }\n",
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         config c;

@@ -126,6 +126,21 @@ static bool frame(daruma_str line, size_t i)
            (c == ':' && after) || (c == '-' && alone);
 }
 
+/* A key may stand where nobody expects one: words of that form are not shown, either. */
+static void hide_keys(daruma_str line, bool *seen)
+{
+    for (size_t i = 0, end; i < line.n; i = end + 1) {
+        char room[4096];
+        daruma_arena a = arena_over(room, sizeof room);
+        for (end = i; end < line.n && !frame(line, end);)
+            end++;
+        daruma_str word = str_sub(line, i, end - i);
+        if (!word.n || str_eq(daruma_redact(word, &a), word))
+            continue;
+        memset(seen + i, 0, end - i);
+    }
+}
+
 /* Copies the line into the error, each run of what may be secret as "***", tabs as spaces, cut to what fits. */
 static void make_excerpt(config_reader *r, bool loaded)
 {
@@ -138,6 +153,7 @@ static void make_excerpt(config_reader *r, bool loaded)
         show_nodes(r, line, e->line, seen);
     else
         show_words(line, seen);
+    hide_keys(line, seen);
     size_t place = offset_of(line, (size_t)(e->column > 0 ? e->column - 1 : 0)), caret = 0, columns = 0;
     daruma_buf out = buf_over(e->excerpt, sizeof e->excerpt - 1);
     for (size_t i = 0; i <= line.n && columns < EXCERPT_MAX; i++) {
@@ -172,6 +188,10 @@ static bool tell(config_reader *r, const yaml_mark_t *mark, bool with_path, cons
     }
     int n = with_path && r->npath ? snprintf(r->err->text, sizeof r->err->text, "%.*s: ", (int)r->npath, r->path) : 0;
     vsnprintf(r->err->text + n, sizeof r->err->text - (size_t)n, fmt, ap);
+    char room[2048];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_str clean = daruma_redact(str_of(r->err->text), &a);
+    snprintf(r->err->text, sizeof r->err->text, STR_FMT, STR_ARG(clean));
     make_excerpt(r, r->doc != NULL);
     return false;
 }
