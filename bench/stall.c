@@ -1,16 +1,22 @@
-/* bench/stall - what it costs to see whether an agent goes in circles: processor time of a step, by the size of its
- * result, for an agent that works and for one that does not, and the memory an agent is remembered in. Beside it the
- * time XXH3 takes over the same bytes. One table line and one JSON line for each. */
+/* bench/stall - what it costs to see whether an agent goes in circles: the time of a step, by the size of its result,
+ * for an agent that works and for one that does not, and the memory an agent is remembered in. Beside it what cannot be
+ * spared: XXH3 over its arguments and its result, and reading them canonically where they are new. All are taken in
+ * turns, a few microseconds each, and the median round counts: what else the machine does falls out. One table line and
+ * one JSON line for each.
+ */
 #include "daruma.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <xxhash.h>
 
 #define STEPS  64  /* of one run */
-#define ROUNDS 201 /* runs; the median counts */
+#define ROUNDS 401 /* runs; the median counts */
+#define LAP    4   /* calls of a circle */
 
 static int64_t now_ns(void)
 {
@@ -30,7 +36,7 @@ static void make_steps(daruma_step steps[STEPS], size_t bytes, bool differs, dar
 {
     for (unsigned i = 0; i < STEPS; i++) {
         daruma_buf args = buf_in(a), text = buf_in(a);
-        unsigned n = differs ? i : i % 4;
+        unsigned n = differs ? i : i % LAP;
         buf_printf(&args, "{\"path\":\"src/module_%u.c\",\"limit\":2000}", n);
         for (unsigned k = n; text.n < bytes / 2; k++)
             buf_printf(&text, "    if (state->%s == NULL) return handle_%s(ctx, \"no entry\");\n",
@@ -43,39 +49,77 @@ static void make_steps(daruma_step steps[STEPS], size_t bytes, bool differs, dar
     }
 }
 
-static int64_t median_of(int64_t took[ROUNDS])
+enum part { STEP, HASH, ENDS, READ, PARTS };
+
+static uint64_t sum; /* of all that was computed: nothing is left out for being unused */
+
+static uint64_t hash_bytes(const daruma_step *s)
 {
-    qsort(took, ROUNDS, sizeof *took, smaller);
-    return took[ROUNDS / 2] / STEPS;
+    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(s->result.p, s->result.n);
 }
 
+/* Of what is new the bytes between are hashed once, by whoever reads it. */
+static uint64_t hash_ends(const daruma_step *s)
+{
+    size_t n = s->result.n, half = SAME_ANSWER_BYTES_MAX / 2;
+    if (n <= 2 * half)
+        return hash_bytes(s);
+    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(s->result.p, half) +
+           XXH3_64bits(s->result.p + n - half, half);
+}
+
+static void do_part(enum part part, daruma_stall *stall, const daruma_step *s)
+{
+    if (part == STEP)
+        sum += daruma_stall_see(stall, s).circle;
+    else if (part == HASH)
+        sum += hash_bytes(s);
+    else if (part == ENDS)
+        sum += hash_ends(s);
+    else
+        sum += daruma_call_hash(s->tool, s->args) + daruma_result_hash(s->result, false);
+}
+
+/* Nanoseconds of a step, of the steps from `first` to before `end`. */
+static int64_t time_part(enum part part, daruma_stall *stall, const daruma_step *steps, int first, int end)
+{
+    int64_t from = now_ns();
+    for (int i = first; i < end; i++)
+        do_part(part, stall, &steps[i]);
+    return (now_ns() - from) / (end - first);
+}
+
+static int64_t median(int64_t took[ROUNDS])
+{
+    qsort(took, ROUNDS, sizeof *took, smaller);
+    return took[ROUNDS / 2];
+}
+
+/* An agent that works is at work in all its steps. In circles the first lap is work, too; in the second it is read what
+ * each result says; the others are what is asked for. */
 static void measure(const char *name, size_t bytes, bool differs, char *mem, size_t room)
 {
-    static int64_t took[ROUNDS], hashing[ROUNDS];
+    static int64_t took[PARTS][ROUNDS], second[ROUNDS], beyond[ROUNDS];
     daruma_step steps[STEPS];
     daruma_arena a = arena_over(mem, room);
-    uint64_t sum = 0;
     make_steps(steps, bytes, differs, &a);
     for (int r = 0; r < ROUNDS; r++) {
         daruma_arena here = a;
         daruma_stall *s = daruma_stall_new(&here);
-        int64_t from = now_ns();
-        for (int i = 0; i < STEPS; i++)
-            sum += daruma_stall_see(s, &steps[i]).circle;
-        took[r] = now_ns() - from;
-        from = now_ns();
-        for (int i = 0; i < STEPS; i++)
-            sum += daruma_call_hash(steps[i].tool, steps[i].args) + daruma_result_hash(steps[i].result, false);
-        hashing[r] = now_ns() - from;
+        time_part(STEP, s, steps, 0, LAP);
+        second[r] = time_part(STEP, s, steps, LAP, 2 * LAP);
+        for (enum part p = STEP; p < PARTS; p++)
+            took[p][r] = time_part(p, s, steps, 2 * LAP, STEPS);
+        beyond[r] = took[STEP][r] - (differs ? took[READ][r] + took[ENDS][r] : took[HASH][r]);
     }
-    long long step = median_of(took), hash = median_of(hashing), rest = step > hash ? step - hash : 0;
-    if (!sum)
-        abort();
-    printf("watching   %-8s result of %6zu bytes   %6lld ns a step   %6lld of them hashing   %5lld beyond\n", name,
-           bytes, step, hash, rest);
-    printf("{\"bench\":\"stall\",\"agent\":\"%s\",\"bytes\":%zu,\"step_ns\":%lld,\"hash_ns\":%lld,\"beyond_ns\":%lld,"
-           "\"agent_bytes\":%zu}\n",
-           name, bytes, step, hash, rest, daruma_stall_bytes());
+    long long step = median(took[STEP]), hash = median(took[HASH]), read = median(took[READ]), rest = median(beyond),
+              lap = median(second);
+    printf("watching   %-8s result of %6zu bytes   %6lld ns a step   XXH3 %5lld   reading %6lld   beyond %5lld   "
+           "second lap %6lld\n",
+           name, bytes, step, hash, read, rest, lap);
+    printf("{\"bench\":\"stall\",\"agent\":\"%s\",\"bytes\":%zu,\"step_ns\":%lld,\"xxh3_ns\":%lld,\"read_ns\":%lld,"
+           "\"beyond_ns\":%lld,\"second_lap_ns\":%lld,\"agent_bytes\":%zu}\n",
+           name, bytes, step, hash, read, rest, lap, daruma_stall_bytes());
 }
 
 int main(void)
@@ -91,5 +135,5 @@ int main(void)
     }
     printf("watching   %zu bytes for each agent\n", daruma_stall_bytes());
     free(mem);
-    return 0;
+    return sum ? 0 : 1;
 }

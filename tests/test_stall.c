@@ -443,6 +443,46 @@ static void random_runs_keep_their_bounds(void **state)
         free(mem[k]);
 }
 
+/* What came byte for byte before is not read again, and that makes no difference. White space behind a result makes no
+ * other result of it, but other bytes. */
+static void what_is_known_is_judged_as_what_is_read(void **state)
+{
+    _Alignas(16) static char mem[1 << 16];
+    char spaced[512];
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_stall *known = daruma_stall_new(&a), *read = daruma_stall_new(&a);
+        uint64_t x = seed * 0x9e3779b97f4a7c15u;
+        for (size_t i = 1; i <= 150; i++) {
+            daruma_step step = random_step(&x), other = step;
+            memset(spaced, ' ', sizeof spaced);
+            memcpy(spaced, step.result.p, step.result.n);
+            other.result = (daruma_str){spaced, step.result.n + i};
+            daruma_verdict v = daruma_stall_see(known, &step), w = daruma_stall_see(read, &other);
+            assert_true(same_verdict(&v, &w));
+        }
+    }
+}
+
+/* One byte in a long result, wherever it stands. */
+static void one_byte_makes_another_result(void **state)
+{
+    _Alignas(16) static char mem[1 << 16];
+    static char text[9000];
+    (void)state;
+    for (size_t at = 0; at < sizeof text; at += 700) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        daruma_stall *s = daruma_stall_new(&a);
+        daruma_step look = {.tool = S("read_file"), .args = S("{}"), .result = {text, sizeof text}, .ok = 1};
+        for (int i = 0; i < 6; i++) {
+            memset(text, 'w', sizeof text);
+            text[at] = (char)('a' + i);
+            assert_int_equal(daruma_stall_see(s, &look).circle, DARUMA_CIRCLE_NONE);
+        }
+    }
+}
+
 /* Whatever came before, who repeats a look ten times is told, and is told until he stops. */
 static void whatever_came_before_a_repeat_is_seen(void **state)
 {
@@ -499,6 +539,8 @@ int main(void)
         cmocka_unit_test(a_lost_effect_is_not_sent_again),
         cmocka_unit_test(it_is_said_in_a_sentence),
         cmocka_unit_test(random_runs_keep_their_bounds),
+        cmocka_unit_test(what_is_known_is_judged_as_what_is_read),
+        cmocka_unit_test(one_byte_makes_another_result),
         cmocka_unit_test(whatever_came_before_a_repeat_is_seen),
         cmocka_unit_test(no_room_is_told),
     };

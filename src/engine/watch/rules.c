@@ -160,14 +160,34 @@ static bool same_timed(const seen *a, const seen *b)
            !has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
 }
 
-/* How many of the newest calls are each as the one `p` calls before. */
-static uint32_t lap_matches(const seen *const *calls, uint32_t n, uint32_t p)
+/* The newest `most` calls that are no notes; fewer where there are fewer. */
+static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
+{
+    uint32_t n = 0, at = 0;
+    while (n < most && (calls[n] = next_call(s, &at, false)))
+        n++;
+    return n;
+}
+
+/* The one that many calls ago, notes not counted; there are more than that. */
+static const seen *call_ago(const daruma_stall *s, uint32_t back)
+{
+    const seen *e = window_at(s, back);
+    uint32_t at = 0;
+    for (uint32_t n = 0; s->notes && n <= back; n++)
+        e = next_call(s, &at, false);
+    return e;
+}
+
+void count_laps(daruma_stall *s)
 {
     enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
-    uint32_t m = 0;
-    while (m + p < n && (same_pair(calls[m], calls[m + p]) || (p >= LONG && same_timed(calls[m], calls[m + p]))))
-        m++;
-    return m;
+    const seen *calls[DARUMA_PERIOD_MAX + 1];
+    uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
+        bool again = p < n && (same_pair(calls[0], calls[p]) || (p >= LONG && same_timed(calls[0], calls[p])));
+        s->laps[p] = again ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
+    }
 }
 
 /* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
@@ -193,21 +213,30 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
 }
 
+/* Was the newest call made before, a little while ago, with a result that differed in times alone? */
+static bool timed_before(const daruma_stall *s)
+{
+    const seen *e = window_at(s, 0);
+    uint32_t near = window_alike(s, s->call_tags, (uint32_t)e->call) & ~(UINT32_MAX >> (2 * DARUMA_PERIOD_MAX + 1));
+    for (near &= UINT32_MAX >> 1; near; near &= near - 1)
+        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
+            return true;
+    return false;
+}
+
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
-    const seen *calls[STALL_WINDOW];
-    uint32_t n = 0, at = 0;
-    const seen *e = window_at(s, 0);
-    bool known = !(e->flags & SEEN_NEW), again = known;
-    for (uint32_t i = 1; !again && i < window_count(s) && i <= 2 * DARUMA_PERIOD_MAX; i++)
-        again = same_timed(window_at(s, i), e);
-    if (!again || (e->flags & SEEN_NOTE))
+    const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
+    uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
+    bool known = !(e->flags & SEEN_NEW);
+    if ((e->flags & SEEN_NOTE) || total < 2 || !(known || timed_before(s)))
         return false;
-    while (n < STALL_WINDOW && (calls[n] = next_call(s, &at, false)))
-        n++;
-    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        uint32_t m = lap_matches(calls, n, p), worst;
-        if (m < p + 1 || same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+    newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    if (same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+        return false;
+    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
+        uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;
+        if (m < p + 1)
             continue;
         if (m == p + 1 && !(known && rule_interleaved(s, &(daruma_verdict){.ncalls = 0}))) /* then it can be told now */
             continue;
@@ -220,7 +249,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
         v->period = p;
         v->times = (m + p) / p;
         v->sure = sure_of(v->times, 2, 80);
-        v->first = calls[m + p - 1]->step;
+        v->first = call_ago(s, m + p - 1)->step;
         for (uint32_t i = p; i-- > 0;)
             v->about += blame(v, calls[i]->exact);
         return true;

@@ -34,9 +34,20 @@ typedef struct same_result {
     bool echoes; /* words of the arguments stand in it */
 } same_result;
 
+/* A step byte for byte: what was given before is not read again. */
+typedef struct same_bytes {
+    uint64_t step;   /* of all that was given, never 0 */
+    uint64_t text;   /* of the result alone, and whether it is known to have failed, never 0 */
+    uint64_t middle; /* of a long result, what same_of_result() needs of what is between its ends */
+} same_bytes;
+
+/* Pure. `tool`: same_of_name() of its tool. */
+same_bytes same_of_bytes(const daruma_step *step, uint64_t tool);
+
 /* Pure. Reads long strings only as far as SAME_STRING_BYTES_MAX word by word, the rest as bytes. */
 same_call same_of_call(daruma_str tool, daruma_str args);
-same_result same_of_result(daruma_str result, bool failed, const same_call *call);
+/* `bytes` of the same result; NULL: not at hand. */
+same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes);
 
 uint64_t same_of_name(daruma_str tool);            /* of its name alone, byte for byte; never 0 */
 unsigned same_count(const uint64_t bag[SAME_BAG]); /* bits that are set */

@@ -320,7 +320,35 @@ static void scan_text(scan *x)
     }
 }
 
-same_result same_of_result(daruma_str result, bool failed, const same_call *call)
+/* What is between the ends of an answer: of `text` without white space around it. */
+static daruma_str between(daruma_str text, size_t most)
+{
+    return str_sub(text, most / 2, text.n - most);
+}
+
+static uint64_t hash_of(daruma_str s)
+{
+    return XXH3_64bits(s.n ? s.p : "", s.n);
+}
+
+same_bytes same_of_bytes(const daruma_step *step, uint64_t tool)
+{
+    daruma_str text = str_trim(step->result);
+    uint64_t how = (uint64_t)(step->ok + 1) << 1 | step->lost, ends, middle = 0;
+    if (text.n > SAME_ANSWER_BYTES_MAX) {
+        middle = hash_of(between(text, SAME_ANSWER_BYTES_MAX));
+        ends = mix(hash_of(str_sub(text, 0, SAME_ANSWER_BYTES_MAX / 2)),
+                   hash_of(str_from(text, text.n - SAME_ANSWER_BYTES_MAX / 2)));
+    } else {
+        ends = hash_of(text);
+    }
+    uint64_t all = mix(mix(ends, middle), step->result.n);
+    all = mix(mix(all, (size_t)(text.p - step->result.p)), how);
+    uint64_t call = mix(mix(tool, hash_of(step->args)), step->traits);
+    return (same_bytes){.step = end(mix(call, all)), .text = end(all), .middle = middle};
+}
+
+same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes)
 {
     scan x = {.failed = failed, .call = call, .result = SAME_K1, .plain = SAME_K1, .masked = SAME_K1, .timed = SAME_K1};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
@@ -329,8 +357,8 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     x.s = str_trim(result);
     bool json = x.s.n && x.s.p[0] == '{';
     if (x.s.n > most) {
-        daruma_str tail = str_from(x.s, x.s.n - most / 2), between = str_sub(x.s, most / 2, x.s.n - most);
-        uint64_t middle = failed ? 0 : XXH3_64bits(between.p, between.n); /* of a report, its two ends are enough */
+        daruma_str tail = str_from(x.s, x.s.n - most / 2);
+        uint64_t middle = failed ? 0 : bytes ? bytes->middle : hash_of(between(x.s, most)); /* of a report, its ends */
         x.s = str_sub(x.s, 0, most / 2);
         scan_text(&x);
         keep(&x, middle, middle);
@@ -351,5 +379,5 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
 
 uint64_t daruma_result_hash(daruma_str result, bool failed)
 {
-    return same_of_result(result, failed, NULL).result;
+    return same_of_result(result, failed, NULL, NULL).result;
 }

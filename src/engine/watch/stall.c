@@ -51,8 +51,7 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
 /* What the name of a tool means; it is read once while it is in use. */
 static unsigned name_means(const daruma_stall *s, daruma_str name, uint64_t tool)
 {
-    enum { LOOK_BACK = 8 };
-    for (uint32_t i = 0, n = window_count(s); i < n && i < LOOK_BACK; i++)
+    for (uint32_t i = 0, n = window_count(s); i < n; i++)
         if (window_at(s, i)->tool == tool)
             return window_at(s, i)->tool_means;
     return words_of_tool(name);
@@ -88,10 +87,16 @@ typedef struct relation {
 static relation relate(const daruma_stall *s, const seen *e)
 {
     relation r = {.twin = NULL};
-    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
-        const seen *o = window_at(s, i);
+    uint32_t calls = window_alike(s, s->call_tags, (uint32_t)e->call);
+    uint32_t results = window_alike(s, s->result_tags, (uint32_t)e->result), alike = calls | results;
+    while (alike) {
+        uint32_t back = (uint32_t)__builtin_clz(alike);
+        const seen *o = window_at(s, back);
         bool result = o->result == e->result;
+        alike ^= UINT32_C(1) << (31 - back);
         r.told |= result;
+        if (r.told)
+            alike &= calls; /* of other calls no more is to be known */
         if (o->call != e->call)
             continue;
         if (result && !r.known)
@@ -101,6 +106,8 @@ static relation relate(const daruma_stall *s, const seen *e)
         r.moved |= !result;
         if (!result && !r.near && o->masked == e->masked)
             r.near = o;
+        if (r.known_here)
+            alike &= ~results; /* nor of those that are the same in all */
     }
     return r;
 }
@@ -118,17 +125,38 @@ static int change_of(const seen *e, const relation *r)
     return 1;
 }
 
-static void say_words(seen *e, const daruma_step *step, const seen *twin)
+static void learn_input(seen *e, unsigned means)
+{
+    if (means & ~e->means & WORDS_INPUT) {
+        e->means |= WORDS_INPUT;
+        e->flags |= SEEN_INPUT;
+    }
+}
+
+/* What the same text was found to say, whatever call it answered; 0: it is to be read. */
+static unsigned text_says(const daruma_stall *s, const seen *e)
+{
+    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
+        const seen *o = window_at(s, i);
+        if (o->text == e->text && o->says && !((o->flags ^ e->flags) & SEEN_FAILED))
+            return o->says;
+    }
+    return 0;
+}
+
+static void say_words(const daruma_stall *s, seen *e, const daruma_step *step, const seen *twin)
 {
     if (twin && twin->says) { /* what was said the same way is not read again */
-        e->means |= twin->means & WORDS_INPUT;
+        learn_input(e, twin->means);
         e->says = twin->says;
+        e->text = twin->text;
         e->patience = (uint8_t)patience_of(e);
         return;
     }
     if ((e->means & DARUMA_TOOL_ACTS) && (e->means & WORDS_MOVES)) /* a click on "next" is one step on */
-        e->means |= words_of_action(str_sub(step->args, 0, 64)) & WORDS_INPUT;
-    e->says = words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
+        learn_input(e, words_of_action(str_sub(step->args, 0, 64)));
+    unsigned says = text_says(s, e);
+    e->says = says ? says : words_of_result(step->result, (e->flags & SEEN_FAILED) != 0);
     e->patience = (uint8_t)patience_of(e);
 }
 
@@ -144,7 +172,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
     int change = change_of(e, &r);
     bool waiting;
     if (!r.known && r.near && !(e->flags & SEEN_FAILED)) { /* what is dead stays so, however long ago it died */
-        say_words(e, step, NULL);
+        say_words(s, e, step, NULL);
         if (e->says & WORDS_DEAD) {
             e->flags |= SEEN_AGED;
             e->result = r.near->result;
@@ -158,7 +186,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_MOVED;
     if (r.known || r.told || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
-        say_words(e, step, r.twin);
+        say_words(s, e, step, r.twin);
     waiting = e->patience > 6;
     s->hard += change == 2;
     s->epoch += change > 0;
@@ -190,7 +218,7 @@ static unsigned alike_percent(const uint64_t a[SAME_BAG], const uint64_t b[SAME_
 static daruma_verdict see_words(daruma_stall *s, daruma_str text)
 {
     daruma_verdict v = {.step = s->steps, .period = 1};
-    same_result w = same_of_result(text, false, NULL);
+    same_result w = same_of_result(text, false, NULL, NULL);
     bool same = s->said && w.result == s->said_hash;
     bool near = s->said && same_count(w.words) >= 8 && alike_percent(w.words, s->said_words) >= 60;
     s->said++;
@@ -267,14 +295,16 @@ static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means)
     return c->kept;
 }
 
-static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const same_call *c, uint64_t tool,
-                               unsigned name, unsigned means)
+/* A call and its result, read. */
+static seen read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
+                      unsigned name, unsigned means)
 {
-    daruma_verdict v = {.step = s->steps, .period = 1};
     bool failed = daruma_step_failed(step);
-    same_result r = same_of_result(step->result, failed, c);
+    same_result r = same_of_result(step->result, failed, c, bytes);
     seen e = {.call = identity_of(c, tool, means),
               .exact = c->call,
+              .bytes = bytes->step,
+              .text = bytes->text,
               .shape = c->shape,
               .place = c->place,
               .at = c->at,
@@ -284,7 +314,6 @@ static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const s
               .result = r.result,
               .plain = r.plain,
               .masked = r.masked,
-              .step = s->steps,
               .arg_bytes = step->args.n > UINT32_MAX ? UINT32_MAX : (uint32_t)step->args.n,
               .means = means,
               .names = c->names,
@@ -295,39 +324,91 @@ static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, const s
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
     if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
         e.result = failed ? e.result : e.plain; /* here what changes by itself may be the answer */
-    take_in(s, &e, step);
-    s->calls++;
-    s->window[(s->calls - 1) % STALL_WINDOW] = e;
+    return e;
+}
+
+/* A call that was the same byte for byte, and so was its result; NULL: none that was kept as it was read. */
+static const seen *find_bytes(const daruma_stall *s, uint64_t bytes)
+{
+    uint32_t alike = window_alike(s, s->byte_tags, (uint32_t)bytes);
+    for (; alike; alike &= alike - 1) {
+        const seen *o = window_at(s, 31 - (uint32_t)__builtin_ctz(alike));
+        if (o->bytes == bytes && !(o->flags & SEEN_AGED))
+            return o;
+    }
+    return NULL;
+}
+
+/* As it was read before, without what came of it then. */
+static seen read_again(const seen *o, const same_bytes *bytes)
+{
+    seen e = *o;
+    e.text = bytes->text;
+    if (e.flags & SEEN_INPUT)
+        e.means &= ~(unsigned)WORDS_INPUT;
+    e.flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO;
+    e.says = e.patience = 0;
+    return e;
+}
+
+static void keep_call(daruma_stall *s, const seen *e)
+{
+    uint32_t at = s->calls++ % STALL_WINDOW, bit = UINT32_C(1) << at;
+    s->window[at] = *e;
+    s->byte_tags[at] = (uint32_t)e->bytes;
+    s->call_tags[at] = (uint32_t)e->call;
+    s->result_tags[at] = (uint32_t)e->result;
+    s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
+    if (!(e->flags & SEEN_NOTE))
+        count_laps(s);
+}
+
+static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, seen *e)
+{
+    daruma_verdict v = {.step = s->steps, .period = 1};
+    s->said = s->alike = 0;
+    e->step = s->steps;
+    take_in(s, e, step);
+    keep_call(s, e);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i](s, &v))
             break;
-    v.failing = v.circle && failed;
+    v.failing = v.circle && (e->flags & SEEN_FAILED);
     return v;
+}
+
+static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
+{
+    uint64_t tool = same_of_name(step->tool);
+    same_bytes bytes = same_of_bytes(step, tool);
+    const seen *known = find_bytes(s, bytes.step);
+    seen e;
+    if (known) {
+        e = read_again(known, &bytes);
+        return see_call(s, step, &e);
+    }
+    same_call c = same_of_call(step->tool, step->args);
+    unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
+    if (means & DARUMA_TOOL_COMPACTS)
+        return see_compaction(s);
+    if (is_pause(means, &c) && !is_misused(step))
+        return (daruma_verdict){.step = s->steps, .period = 1};
+    if (means & WORDS_SPEAKS)
+        return see_words(s, step->result.n > step->args.n ? step->result : step->args);
+    e = read_call(step, &c, &bytes, tool, name, means);
+    return see_call(s, step, &e);
 }
 
 daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)
 {
     daruma_verdict v;
     s->steps += s->steps < UINT32_MAX;
-    if (step->traits & DARUMA_TOOL_COMPACTS) {
+    if (step->traits & DARUMA_TOOL_COMPACTS)
         v = see_compaction(s);
-    } else if (!step->tool.n) {
+    else if (!step->tool.n)
         v = see_words(s, step->result);
-    } else {
-        same_call c = same_of_call(step->tool, step->args);
-        uint64_t tool = same_of_name(step->tool);
-        unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
-        if (means & DARUMA_TOOL_COMPACTS) {
-            v = see_compaction(s);
-        } else if (is_pause(means, &c) && !is_misused(step)) {
-            v = (daruma_verdict){.step = s->steps, .period = 1};
-        } else if (means & WORDS_SPEAKS) {
-            v = see_words(s, step->result.n > step->args.n ? step->result : step->args);
-        } else {
-            s->said = s->alike = 0;
-            v = see_call(s, step, &c, tool, name, means);
-        }
-    }
+    else
+        v = see_tool(s, step);
     keep_about(s, &v);
     return v;
 }

@@ -3,6 +3,9 @@
 #define WATCH_WINDOW_H
 #include "base/limits.h"
 #include "engine/watch/same.h"
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum seen_flag {
     SEEN_FAILED = 1 << 0,
@@ -12,12 +15,15 @@ enum seen_flag {
     SEEN_MOVED = 1 << 4, /* the same call gave another result before */
     SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
     SEEN_AGED = 1 << 6,  /* its result was there, with other numbers, and says that something is dead */
+    SEEN_INPUT = 1 << 7, /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
 };
 
 /* A call that was made. */
 typedef struct seen {
     uint64_t call;  /* what it is compared by */
     uint64_t exact; /* what it is known by to who asks */
+    uint64_t bytes; /* the step byte for byte, as same_bytes has it */
+    uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
     uint64_t shape, place, tool, result, plain, masked, timed;
     int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
@@ -49,7 +55,12 @@ struct daruma_stall {
     bool fresh;                /* something new came since the last one */
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
-    seen window[STALL_WINDOW]; /* calls, at their number modulo its size */
+    /* calls, at their number modulo STALL_WINDOW; what they are looked for by stands apart, close together */
+    uint32_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW],
+        result_tags[STALL_WINDOW];       /* low bits of `bytes`, `call`, `result` */
+    uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
+    uint32_t notes;                      /* bits of those that are notes */
+    seen window[STALL_WINDOW];
 };
 
 /* The call `back` calls ago; 0 is the newest. `back` < window_count(). */
@@ -62,6 +73,35 @@ static inline uint32_t window_count(const daruma_stall *s)
     return s->calls < STALL_WINDOW ? s->calls : STALL_WINDOW;
 }
 
+/* Bits of the places with that tag. */
+static inline uint32_t window_tagged(const uint32_t tags[STALL_WINDOW], uint32_t tag)
+{
+    uint32_t bits = 0;
+#ifdef __SSE2__
+    const __m128i key = _mm_set1_epi32((int)tag);
+    for (int i = 0; i < STALL_WINDOW; i += 16) {
+        __m128i four[4];
+        for (int k = 0; k < 4; k++)
+            four[k] = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(const void *)(tags + i + 4 * k)), key);
+        __m128i low = _mm_packs_epi32(four[0], four[1]), high = _mm_packs_epi32(four[2], four[3]);
+        bits |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) << i;
+    }
+#else
+    for (uint32_t i = 0; i < STALL_WINDOW; i++)
+        bits |= (uint32_t)(tags[i] == tag) << i;
+#endif
+    return bits;
+}
+
+/* Those with that tag: bit 31 - n for the call n calls ago. */
+static inline uint32_t window_alike(const daruma_stall *s, const uint32_t tags[STALL_WINDOW], uint32_t tag)
+{
+    _Static_assert(STALL_WINDOW == 32, "a bit for each");
+    uint32_t bits = window_tagged(tags, tag), newest = (s->calls - 1) % STALL_WINDOW;
+    bits = newest == 31 ? bits : bits << (31 - newest) | bits >> (newest + 1);
+    return s->calls < STALL_WINDOW ? bits & ~(UINT32_MAX >> s->calls) : bits;
+}
+
 /* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
@@ -72,6 +112,8 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
 bool rule_growing(const daruma_stall *s, daruma_verdict *v);
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 
+/* Counts the newest call, which is no note, into s->laps. */
+void count_laps(daruma_stall *s);
 /* How often the same call with the same result may be seen before it is a circle. */
 unsigned patience_of(const seen *e);
 /* Do the newest `n` calls of that result put one question in other words? */

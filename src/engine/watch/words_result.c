@@ -327,9 +327,12 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
     *used = 1;
     if (!words_key(w->at[i], key))
         return 0;
+    uint64_t first = word < sizeof first ? ~(UINT64_MAX >> 8 * word) : UINT64_MAX; /* its first bytes */
     for (size_t at = words_from(ROWS(result_rows), key); at < n; at++) {
         const char *row = result_rows[at].words;
-        if (memcmp(row, key, word) != 0)
+        if ((words_load(row) ^ words_load(key)) & first)
+            break; /* of most words the row before which they would stand */
+        if (word > sizeof first && memcmp(row, key, word) != 0)
             break;
         if (row[word] && row[word] != ' ')
             continue;
@@ -349,9 +352,9 @@ static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
 /* {"status":"...ing"}: whatever it does, it is at it. */
 static bool is_doing(const text_words *w, size_t i)
 {
-    if (i == 0 && w->n <= 2 && w->at[i].n > 4 && str_ends(w->at[i], S("ing")))
-        return true;
-    return i > 0 && (words_of_name(w->at[i - 1]) & NAME_STATE) && w->at[i].n > 4 && str_ends(w->at[i], S("ing"));
+    if (w->at[i].n <= 4 || !str_ends(w->at[i], S("ing")))
+        return false;
+    return i == 0 ? w->n <= 2 : (words_of_name(w->at[i - 1]) & NAME_STATE) != 0;
 }
 
 /* A number is one of HTTP at the beginning of a text, or behind a word that says so. */
