@@ -365,6 +365,9 @@ DARUMA_API daruma_health daruma_ward_look(const daruma_ward *w, const daruma_tar
 DARUMA_API daruma_budget *daruma_ward_budget(daruma_ward *w, const daruma_target *t, daruma_ms now);
 /* Forgets what made the credentials of a target sick: new ones were fetched. */
 DARUMA_API void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t);
+/* Forgets every refusal that does not pass by itself (credentials, credit, permission, names of models): somebody has
+ * changed the configuration, perhaps for that. What passes by itself goes on resting. */
+DARUMA_API void daruma_ward_reconsider(daruma_ward *w);
 
 /* One sick or watched place, for status pages. */
 typedef struct daruma_place {
@@ -685,6 +688,9 @@ DARUMA_API void daruma_case_done(daruma_case *c, daruma_moment at);
 /* What the attempt brought is of no use to this case, though its target answered as it should: a continuation that
  * cannot be joined to what went out. It counts as good for health; daruma_case_next comes behind as ever. */
 DARUMA_API void daruma_case_answered(daruma_case *c, daruma_moment at);
+/* The answer under way has begun to say something. A probe has found out enough with that: who waits for it, with
+ * no other target that is well, need not wait for the end of a long answer. */
+DARUMA_API void daruma_case_begun(daruma_case *c, daruma_moment at);
 /* The client left, or the attempt says nothing about health. */
 DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
 /* The case ended with this outcome; later calls change nothing. */

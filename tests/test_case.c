@@ -556,8 +556,8 @@ static void a_continuation_that_cannot_be_joined_is_no_fault_of_its_target(void 
             daruma_case_answered(&c, at(0));
         daruma_case_next(&c, answered ? &f : &down, 100, at(0));
         told_to_health(w, &all, &bad);
-        assert_int_equal(bad, !answered);
-        assert_int_equal(all, answered ? 2 : 1); /* good for the model and its provider */
+        assert_int_equal(bad, 1 + !answered);          /* the cut one counts */
+        assert_int_equal(all, 1 + (answered ? 2 : 1)); /* good for the model and its provider */
         out(&c, 60000);
         daruma_case_next(&c, &down, 100, at(60000)); /* what was said of one attempt holds for that one alone */
         told_to_health(w, &all, &bad);
@@ -592,9 +592,79 @@ static void a_target_that_answers_is_well_again_whatever_use_its_answer_is(void 
         assert_string_equal(list[i].breaker, "closed");
 }
 
+static void a_model_whose_answers_break_off_is_left_alone_but_gone_on_with(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    daruma_failure cut = failure(DARUMA_INTERRUPTED, 200);
+    daruma_case c;
+    for (int i = 0; i < BREAKER_CALLS_MIN; i++) {
+        daruma_case_open(&c, w, &p, t, 1, -1, -1, at(0));
+        out(&c, 0);
+        daruma_case_next(&c, &cut, 100, at(0));
+        daruma_case_close(&c, DARUMA_OUTCOME_DEGRADED, at(0));
+    }
+    assert_false(daruma_ward_look(w, &t[0], 0).well);
+    daruma_case_open(&c, w, &p, t, 2, 0, -1, at(1));
+    assert_int_equal(out(&c, 1), 1);
+    daruma_case_drop(&c, at(1));
+    daruma_case_open(&c, w, &p, t, 1, -1, -1, at(1)); /* where there is no other it is tried, */
+    c.can_mend = true;
+    out(&c, 1);
+    assert_remedy(daruma_case_next(&c, &cut, 100, at(1)), RESUME, 0, 0);
+    out(&c, 1); /* and nobody waits in the middle of an answer */
+}
+
+static void who_waits_for_a_probe_waits_until_it_speaks(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    for (size_t targets = 1; targets <= 2; targets++) {
+        daruma_ward *w = a_ward();
+        daruma_case probe, waits;
+        for (int i = 0; i < BREAKER_CALLS_MIN; i++)
+            fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
+        daruma_case_open(&probe, w, &p, t, targets, 0, -1, at(BREAKER_SHUT_MS));
+        assert_int_equal(out(&probe, BREAKER_SHUT_MS), 0);
+        daruma_case_open(&waits, w, &p, t, 1, 0, -1, at(BREAKER_SHUT_MS));
+        assert_true(daruma_case_admit(&waits, at(BREAKER_SHUT_MS)).wait > 0);
+        daruma_case_begun(&probe, at(BREAKER_SHUT_MS + 100));
+        assert_int_equal(daruma_ward_look(w, t, BREAKER_SHUT_MS + 100).well, targets == 1); /* else: to the other */
+        daruma_case_done(&probe, at(BREAKER_SHUT_MS + 9000));
+        assert_true(daruma_ward_look(w, t, BREAKER_SHUT_MS + 9000).well);
+    }
+}
+
+static void nobody_waits_for_a_breaker_while_another_provider_is_well(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    for (size_t targets = 1; targets <= 2; targets++) {
+        daruma_ward *w = a_ward();
+        daruma_case c;
+        for (int i = 1; i < BREAKER_CALLS_MIN; i++)
+            fails(w, &p, t, down, 0);
+        daruma_case_open(&c, w, &p, t, targets, 0, -1, at(0));
+        assert_int_equal(out(&c, 0), 0); /* this one opens it */
+        daruma_remedy r = daruma_case_next(&c, &down, 0, at(0));
+        if (targets == 1)
+            assert_remedy(r, WAIT_RETRY, BREAKER_SHUT_MS, 0);
+        else
+            assert_remedy(r, SWITCH_MODEL, 0, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_whose_answers_break_off_is_left_alone_but_gone_on_with),
+        cmocka_unit_test(who_waits_for_a_probe_waits_until_it_speaks),
+        cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(advice_is_waited_for_and_then_it_recovers),
         cmocka_unit_test(another_key_comes_before_waiting_but_not_of_the_same_account),
         cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),

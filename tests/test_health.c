@@ -372,6 +372,23 @@ static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
     assert_true(daruma_ward_look(w, t, BREAKER_SHUT_MS).well);
 }
 
+static void a_changed_configuration_forgets_refusals_but_no_limits(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_ward *w = a_ward();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k"), target("r", "m", "a", "k")};
+    fails(w, &p, &t[0], failure(DARUMA_AUTH, 401), 0);
+    fails(w, &p, &t[1], failure(DARUMA_QUOTA, 402), 0);
+    fails(w, &p, &t[2], advised(DARUMA_RATE_LIMIT, 429, 9000), 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_false(daruma_ward_look(w, &t[i], 1).well);
+    daruma_ward_reconsider(w);
+    assert_true(daruma_ward_look(w, &t[0], 1).well);
+    assert_true(daruma_ward_look(w, &t[1], 1).well);
+    assert_false(daruma_ward_look(w, &t[2], 1).well);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +415,7 @@ int main(void)
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(a_provider_that_fails_mostly_is_left_alone_and_probed),
+        cmocka_unit_test(a_changed_configuration_forgets_refusals_but_no_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -382,6 +382,7 @@ void exchange_gone(exchange *x)
         key_forget(exchange_key(x, x->kase.target), x);
     if (x->kase.out)
         daruma_case_drop(&x->kase, at);
+    exchange_remember(x);
     if (x->failure.kind || x->d) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "request_cancelled";

@@ -56,7 +56,11 @@ static int status_of(const daruma_failure *f)
 static daruma_str explanation(exchange *x)
 {
     daruma_buf b = buf_in(x->c->arena);
-    daruma_explain(&x->failure, &x->kase, &b);
+    daruma_failure f = x->failure;
+    daruma_ms in = daruma_case_again_in(&x->kase, &f, gateway_now(x->g).now);
+    if (in > 0 && daruma_kind_passes(f.kind))
+        f.wait = in; /* as in the header */
+    daruma_explain(&f, &x->kase, &b);
     return buf_str(&b);
 }
 
@@ -222,10 +226,9 @@ static void write_error(exchange *x)
     answer(x, status, S("application/json"), exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
 }
 
-/* A failed case is kept for a while: when the client's SDK retries, it goes on with what is left. */
-static void remember_case(exchange *x)
+void exchange_remember(exchange *x)
 {
-    if (!x->kase.ntargets || !x->d || !x->c->body.n)
+    if (!x->kase.ntargets || !x->kase.attempts || !x->d || !x->c->body.n)
         return;
     memory_case_put(x->g->mem, exchange_request_hash(x), gateway_now(x->g).now, &x->kase);
 }
@@ -236,7 +239,7 @@ static void finish(exchange *x, bool message, daruma_str words)
     call *c = x->c;
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
-    remember_case(x);
+    exchange_remember(x);
     heal_gave_up(x);
     if (message)
         write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);

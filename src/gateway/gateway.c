@@ -136,6 +136,7 @@ bool gateway_reload(gateway *g, char why[512])
         return false;
     }
     setup_drop(was);
+    daruma_ward_reconsider(g->ward);
     return true;
 }
 

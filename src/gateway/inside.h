@@ -414,6 +414,10 @@ daruma_str steer_partial(exchange *x);
 
 /* ---- finish.c: when nothing helped ---- */
 
+/* A case that failed, or whose client gave up, is kept for a while: when the client's SDK retries, it goes on with what
+ * is left. */
+void exchange_remember(exchange *x);
+
 /* The agent is stopped: a message of ours that ends its run. */
 void finish_partial(exchange *x);
 

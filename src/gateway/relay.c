@@ -161,6 +161,7 @@ static void deliver(exchange *x, daruma_str events)
 static bool commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
+    daruma_case_begun(&x->kase, gateway_now(x->g));
     send_head(x, -1);
     x->beat_at = -1;
     progress(x);

@@ -156,6 +156,23 @@ holds("a client's own retry continues the same case", {
   },
 });
 
+holds("a client that gave up and asks again continues the same case", {
+  config: (c) => (c.timeouts.plain_first_byte = "10s"),
+  async run(pair) {
+    const d = dialects.openai;
+    pair.own.answer = (q, res) => q.n > 1 && send(res, 200, good.openai);
+    const body = JSON.stringify(d.body(d.own, "say seven eight"));
+    const gives = net.connect(pair.port, "127.0.0.1").on("error", () => {});
+    gives.write(`POST ${d.path} HTTP/1.1\r\nhost: x\r\nauthorization: ${d.headers.authorization}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    await until("the call", () => pair.own.seen.length);
+    gives.destroy();
+    await until("it was noticed", () => pair.events().some((e) => e.event === "request_cancelled"));
+    const r = await question(pair, d, { model: d.own, headers: { "x-stainless-retry-count": "1" } });
+    assert.deepEqual([r.said, r.headers["x-daruma-attempts"]], ["fine", "2"]);
+    assert.equal(r.headers["x-daruma-case"], pair.events().find((e) => e.event === "request_cancelled").case);
+  },
+});
+
 /* ---- when nothing helps ---- */
 
 const NOTICE = "[daruma] The model could not answer. This message was written by daruma, not by the model.";

@@ -36,6 +36,21 @@ holds("SIGHUP: a new file holds from the next request on, a bad one changes noth
   },
 });
 
+holds("SIGHUP: a key that was refused is forgotten, a new one in its place is used at once", {
+  async run(pair) {
+    const d = dialects.openai, key = (c, value) => c.providers.forEach((p) => (p.keys = [value]));
+    pair.own.answer = (q, res) => (q.headers.authorization === "Bearer sk-two" ? send(res, 200, good.openai) : send(res, 401, { error: { message: "no", code: "invalid_api_key" } }));
+    await pair.again((c) => key(c, "sk-one"));
+    assert.equal((await question(pair, d, { model: d.own })).status, 401);
+    assert.equal((await question(pair, d, { model: d.own })).headers["x-daruma-attempts"], "0"); // it rests
+    pair.write((c) => key(c, "sk-two"));
+    pair.gateway().kill("SIGHUP");
+    await until("it was read again", () => pair.gateway().said.includes("read again"));
+    const r = await question(pair, d, { model: d.own });
+    assert.deepEqual([r.status, r.said], [200, "fine"]);
+  },
+});
+
 const exited = (child) => (child.exitCode !== null || child.signalCode ? Promise.resolve() : new Promise((ok) => child.once("exit", ok)));
 
 holds("SIGTERM: who begins to listen for events then is not waited for", {

@@ -209,8 +209,15 @@ static int fresh(const daruma_case *c, daruma_ms now)
     return -1;
 }
 
+/* Is it but a breaker that keeps us off? */
+static bool only_shut(const daruma_case *c, int i, daruma_ms now)
+{
+    return !well(c, i, now) && ward_only_shut(c->ward, &c->targets[i], now);
+}
+
 /* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
- * at any that is well; else it is waited for the one that is back first. How often a target was called does not matter:
+ * at any that is well, else at the one at hand though its breaker is shut: a client hangs in the middle of a word. Else
+ * it is waited for the one that is back first. How often a target was called does not matter:
  * the answer can be had nowhere else any more. -1: none is of use. */
 static int onward(const daruma_case *c, daruma_ms now)
 {
@@ -222,7 +229,7 @@ static int onward(const daruma_case *c, daruma_ms now)
     for (int i = 0; best < 0 && i < targets_of(c); i++) /* the one at hand last: it failed just now */
         if (i != c->target && !c->spoiled[i] && well(c, i, now))
             best = i;
-    if (best >= 0 || (usable && well(c, c->target, now)))
+    if (best >= 0 || (usable && (well(c, c->target, now) || only_shut(c, c->target, now))))
         return best >= 0 ? best : c->target;
     for (int i = 0; i < targets_of(c); i++) {
         daruma_ms its = c->spoiled[i] ? -1 : daruma_ward_look(c->ward, &c->targets[i], now).in;
@@ -264,6 +271,8 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
     daruma_ms floor = daruma_ward_look(c->ward, &c->targets[to], at.now).in;
+    if (g->remedy == DARUMA_REMEDY_RESUME && only_shut(c, to, at.now))
+        floor = 0;
     if (g->after == DARUMA_ADVICE && to == c->target && f->wait > floor)
         floor = f->wait;
     if (floor <= c->policy->max_wait && floor > 0) {
@@ -368,10 +377,24 @@ static bool fits_round(daruma_remedy_kind r, uint8_t round)
     return round == SOON || (round == LATER && switches(r));
 }
 
+/* Would it be waited for a breaker to open, while another model or provider is well? Failures enough have shown then
+ * that trying here is no use; it is the last that is done. */
+static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms now)
+{
+    bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
+                 g->remedy == DARUMA_REMEDY_WAIT_RETRY;
+    return again && only_shut(c, to, now) && other(c, DARUMA_REMEDY_SWITCH_MODEL, false, now) >= 0;
+}
+
 /* The first rung of this round from `r` on that the case has all for. */
 static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at, size_t r,
                   daruma_remedy *ret)
 {
+    struct {
+        size_t rung;
+        int to;
+        daruma_ms wait;
+    } put_off = {.to = -1};
     for (; r < c->policy->nrungs && r < DARUMA_CASE_RUNGS; r++) {
         const daruma_rung *g = &c->policy->rungs[r];
         bool sends = act_of(g->remedy) == DARUMA_SEND;
@@ -382,12 +405,23 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (sends && to < 0)
             continue;
         daruma_ms wait = sends ? delay(c, g, f, to, at) : 0;
-        if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) == 0) {
-            *ret = take(c, r, to, wait, at.now);
-            return true;
+        if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
+            continue;
+        if (sends && knocks_in_vain(c, g, to, at.now)) {
+            if (put_off.to < 0) {
+                put_off.rung = r;
+                put_off.to = to;
+                put_off.wait = wait;
+            }
+            continue;
         }
+        *ret = take(c, r, to, wait, at.now);
+        return true;
     }
-    return false;
+    if (put_off.to < 0)
+        return false;
+    *ret = take(c, put_off.rung, put_off.to, put_off.wait, at.now);
+    return true;
 }
 
 static daruma_remedy no_remedy(const daruma_case *c)
@@ -516,14 +550,19 @@ static bool may_wait(const daruma_case *c, daruma_ms wait, daruma_ms now)
            add_sat(c->waited, wait) <= mul_sat(c->policy->max_wait, (int64_t)c->attempts + 1);
 }
 
+static bool goes_on(const daruma_case *c)
+{
+    return c->rung && c->rung != ABOVE && c->policy->rungs[c->rung - 1].remedy == DARUMA_REMEDY_RESUME;
+}
+
 /* Nothing is well. A first call probes what only a breaker keeps, if there is nothing to wait for:
- * the last lane is never closed without a try. */
+ * the last lane is never closed without a try. So does the rest of an answer that was cut. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
     daruma_health back = {0}, shut = {0};
     int first = first_back(c, false, at.now, &back), probe = first_back(c, true, at.now, &shut);
     bool waits = first >= 0 && may_wait(c, back.in, at.now);
-    if (c->attempts == 0 && probe >= 0 && (probe == first || !waits)) {
+    if ((c->attempts == 0 || goes_on(c)) && probe >= 0 && (probe == first || !waits)) {
         ward_hurry(c->ward, &c->targets[probe], at.now);
         return go(c, probe, at.now);
     }
@@ -562,6 +601,17 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     check(c->out);
     ward_good(c->ward, &c->targets[c->target], c->permits, at.now);
     c->answered = true;
+}
+
+void daruma_case_begun(daruma_case *c, daruma_moment at)
+{
+    bool probes = false;
+    for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
+        probes |= c->out && c->permits[i].probe;
+    for (int i = 0; probes && i < targets_of(c); i++) /* who has another place to go waits for nobody */
+        probes = i == c->target || c->spoiled[i] || !well(c, i, at.now);
+    if (probes)
+        daruma_case_answered(c, at);
 }
 
 void daruma_case_done(daruma_case *c, daruma_moment at)

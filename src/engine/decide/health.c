@@ -272,6 +272,15 @@ void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t)
         cure(p);
 }
 
+void daruma_ward_reconsider(daruma_ward *w)
+{
+    for (uint32_t i = w->newest; i; i = at_index(w, i)->older) {
+        place *p = at_index(w, i);
+        if (p->cool_ms && !daruma_kind_passes(p->why))
+            cure(p);
+    }
+}
+
 /* ---- what attempts tell ------------------------------------------------------- */
 
 /* What refused for good and has rested is tried by one call, while others keep off a little
@@ -388,6 +397,9 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
         *model = BAD;
         *provider = GOOD;
         break;
+    case DARUMA_INTERRUPTED: /* its answers break off; whether others' do is not known */
+        *model = BAD;
+        break;
     case DARUMA_SERVER_ERROR:
     case DARUMA_TIMEOUT:
     case DARUMA_NETWORK:
@@ -404,7 +416,6 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
     case DARUMA_REQUEST_TOO_LARGE:
     case DARUMA_RATE_LIMIT:
     case DARUMA_QUOTA:
-    case DARUMA_INTERRUPTED:
     case DARUMA_AUTH:
     case DARUMA_PERMISSION:
     case DARUMA_MODEL_NOT_FOUND:

@@ -203,6 +203,10 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
 
 static void put_step(daruma_buf *out, const daruma_failure *f)
 {
+    if (f->kind == DARUMA_UNKNOWN && f->status >= 300 && f->status < 400) {
+        BUF_LIT(out, " Check the provider's address in the configuration: it says that it has moved.");
+        return;
+    }
     if (steps[f->kind].waits && f->retryable) {
         BUF_LIT(out, " Try again in about ");
         if (f->wait > 0)
