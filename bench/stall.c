@@ -117,9 +117,10 @@ static void measure(const char *name, size_t bytes, bool differs, char *mem, siz
     printf("watching   %-8s result of %6zu bytes   %6lld ns a step   XXH3 %5lld   reading %6lld   beyond %5lld   "
            "second lap %6lld\n",
            name, bytes, step, hash, read, rest, lap);
-    printf("{\"bench\":\"stall\",\"agent\":\"%s\",\"bytes\":%zu,\"step_ns\":%lld,\"xxh3_ns\":%lld,\"read_ns\":%lld,"
+    printf("{\"bench\":\"stall\",\"agent\":\"%s\",\"bytes\":%zu,\"step_ns\":%lld,\"hash_ns\":%lld,\"xxh3_ns\":%lld,"
+           "\"read_ns\":%lld,"
            "\"beyond_ns\":%lld,\"second_lap_ns\":%lld,\"agent_bytes\":%zu}\n",
-           name, bytes, step, hash, read, rest, lap, daruma_stall_bytes());
+           name, bytes, step, differs ? read : hash, hash, read, rest, lap, daruma_stall_bytes());
 }
 
 int main(void)
