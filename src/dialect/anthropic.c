@@ -242,6 +242,7 @@ const dialect dialect_anthropic = {
     .key_header = "x-api-key",
     .key_prefix = "",
     .messages = LIT("messages"),
+    .remote_marks = {LIT("\"file_id\"")},
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),

@@ -66,6 +66,8 @@ typedef struct dialect {
     daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
     daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
     daruma_str messages;                      /* the member of a request that holds its messages */
+    daruma_str remote_marks[3];               /* names of members, with quotes, that may say what lives on the server
+                                                 where the scan does not look; empty: no more */
     daruma_str choice_path;                   /* of a request: how the model may use tools ... */
     daruma_str choice_none;                   /* ... and what forbids it to call any, as JSON */
     daruma_str older_sign, older_choice_path; /* the path in requests that have that member: the older spelling */

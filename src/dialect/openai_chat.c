@@ -244,6 +244,7 @@ const dialect dialect_openai = {
     .key_header = "authorization",
     .key_prefix = "Bearer ",
     .messages = LIT("messages"),
+    .remote_marks = {LIT("\"file_id\""), LIT("\"audio\"")},
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .older_sign = LIT("functions"),

@@ -254,6 +254,11 @@ void exchange_attempt(exchange *x)
         exchange_timer(x);
         return;
     }
+    if (exchange_stay(x, a.target)) {
+        daruma_case_drop(&x->kase, at);
+        exchange_attempt(x);
+        return;
+    }
     key_state *k = exchange_key(x, a.target);
     daruma_str secret = {0};
     x->kase.can_refresh = k && k->key->command.n && !k->refreshed;

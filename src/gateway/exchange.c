@@ -367,6 +367,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     x->kase.safe_twice = safe_again(x, &seen);
     if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);
+    exchange_stay(x, -1);
     x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
     exchange_scratch_reset(x);
     carry_out(x);

@@ -193,6 +193,8 @@ struct exchange {
     bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
     bool weighed;    /* whether it fits the window was asked before it went out */
+    bool stays;      /* whether it names what lives on the server was looked at */
+    size_t home;     /* the target whose account has what it names there */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -258,6 +260,9 @@ daruma_moment gateway_now(const gateway *g); /* as the loop has it: no clock is 
 void exchange_begin(gateway *g, call *c);
 uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
 uint64_t exchange_session(const exchange *x);      /* one client's conversation with one model */
+/* Files, containers and the like that the request names live with one account. They are looked for when another one
+ * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */
+bool exchange_stay(exchange *x, int target);
 
 /* ---- attempt.c: one call to a provider ---- */
 

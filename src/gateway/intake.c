@@ -5,7 +5,7 @@
 #include "base/date.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "gateway/inside.h"
+#include "gateway/heal.h"
 #include <xxhash.h>
 
 /* POSTs that change nothing on the server: a second one does no harm. */
@@ -72,6 +72,15 @@ uint64_t exchange_session(const exchange *x)
     return x->scan.conversation ^ x->credential ^ x->targets[0].model_id;
 }
 
+/* Nobody is asked but the account of that target. */
+static void keep_account(exchange *x, size_t owner)
+{
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[owner].account_id)
+            x->kase.spoiled[i] = 1;
+    x->kase.want = (int)owner;
+}
+
 /* What a stored answer refers to is known to the account that made it, and to nobody else. */
 static void pin_account(exchange *x)
 {
@@ -84,10 +93,27 @@ static void pin_account(exchange *x)
             owner = i;
     if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */
         owner = 0;
-    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
-        if (x->targets[i].account_id != x->targets[owner].account_id)
-            x->kase.spoiled[i] = 1;
-    x->kase.want = (int)owner;
+    keep_account(x, owner);
+}
+
+bool exchange_stay(exchange *x, int target)
+{
+    bool marked = false;
+    if (x->stays || !x->d || x->opaque || !x->scan.ok || x->scan.stateful || x->kase.ntargets < 2)
+        return false;
+    if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
+        return false;
+    x->stays = true;
+    for (size_t i = 0; i < sizeof x->d->remote_marks / sizeof *x->d->remote_marks && !marked; i++)
+        marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
+    if (!marked || !heal_open(x) || !x->h->m.c.remote)
+        return false;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_not_convertible";
+    e.reason = S("this request names what only one account of its provider has");
+    exchange_event(x, &e);
+    keep_account(x, x->home);
+    return true;
 }
 
 static void begin_case(exchange *x, size_t ntargets)
@@ -101,6 +127,7 @@ static void begin_case(exchange *x, size_t ntargets)
     daruma_case_open(&x->kase, x->g->ward, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now), at);
     continue_case(x, at.now);
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
+    x->home = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
     pin_account(x);
     if (x->streaming)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;

@@ -40,7 +40,7 @@ every((name, d, w) => {
         const r = await ask({ model: d.own, more: { [w.key]: [files[name]] } });
         assert.equal(pair.own.seen.filter(there).length, 0, "it was sent elsewhere");
         assert.ok(r.status >= 500, r.text);
-        // Uploaded files bind a request of Gemini before anything is tried; the others are told when they are.
+        // Uploaded files bind a request of Gemini before anything is tried; the others are told of when it fails.
         if (name !== "gemini") assert.ok(pair.events().some((e) => e.event === "request_not_convertible"), "no event says why");
       },
     });
