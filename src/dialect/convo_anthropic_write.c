@@ -150,9 +150,11 @@ static void edit_text(const convo *c, const convo_part *p, daruma_buf *out)
 static void edit_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
     daruma_str key, value;
+    bool said = !p->ready;
     splice s = splice_open(out, p->raw);
     while (splice_next(&s, &key, &value)) {
         bool id = key_is(key, S("id")), name = key_is(key, S("name")), input = key_is(key, S("input")) && p->ready;
+        said |= input;
         if (!id && !name && !input) {
             splice_keep(&s);
             continue;
@@ -162,6 +164,10 @@ static void edit_call(const convo *c, const convo_part *p, daruma_buf *out)
             put_arguments(c, p, out);
         else
             put_same(out, value, id ? p->id : p->name);
+    }
+    if (!said) {
+        splice_add(&s, S("input"));
+        put_arguments(c, p, out);
     }
     splice_close(&s);
 }

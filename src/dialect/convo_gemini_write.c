@@ -255,10 +255,17 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
         compose_part(c, p, first_call, out);
         return;
     }
+    bool sealed = !p->signature.n;
     splice s = splice_open(out, p->raw);
     while (splice_next(&s, &key, &value)) {
-        if (key_camel(key, S("thoughtSignature")) && !p->signature.n)
+        if (key_camel(key, S("thoughtSignature"))) {
+            if (p->signature.n) {
+                splice_key(&s);
+                put_same(out, value, p->signature);
+            }
+            sealed = true;
             continue;
+        }
         if (!key_camel(key, held)) {
             splice_keep(&s);
             continue;
@@ -270,6 +277,10 @@ static void edit_part(const convo *c, const convo_part *p, bool first_call, daru
             edit_result(c, p, value, out);
         else
             put_same(out, value, convo_part_text(c, p));
+    }
+    if (!sealed) {
+        splice_add(&s, S("thoughtSignature"));
+        buf_json(out, p->signature);
     }
     splice_close(&s);
 }

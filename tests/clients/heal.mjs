@@ -4,6 +4,7 @@ import "./heal_request.mjs";
 import "./heal_shrink.mjs";
 import "./heal_settings.mjs";
 import "./heal_refused.mjs";
+import "./heal_words.mjs";
 import "./heal_pinned.mjs";
 import "./heal_profiles.mjs";
 import "./heal_answer.mjs";

@@ -48,11 +48,11 @@ static size_t loose_end(daruma_str t, size_t at, char quote)
     return t.n;
 }
 
-/* `"body", "messages", 0]...` as "body.messages.0". */
+/* `"body", "messages", 0]...`, or as a tuple, as "body.messages.0". */
 static void add_loose_path(reader *r, daruma_str list)
 {
     daruma_buf b = buf_in(r->a);
-    for (size_t i = 0; i < list.n && list.p[i] != ']'; i++)
+    for (size_t i = 0; i < list.n && list.p[i] != ']' && list.p[i] != ')'; i++)
         if (ch_word(list.p[i]))
             buf_putc(&b, list.p[i]);
         else if (list.p[i] == ',')
@@ -99,7 +99,7 @@ bool reader_loose(reader *r, daruma_str t, int level)
                 any |= role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE || role == IS_NEST;
             }
             i = stop;
-        } else if (t.p[v] == '[' && role == IS_PARAM) {
+        } else if ((t.p[v] == '[' || t.p[v] == '(') && role == IS_PARAM) {
             add_loose_path(r, str_sub(t, v + 1, PARAM_BYTES_MAX));
             i = v;
         } else if (ch_digit(t.p[v]) || t.p[v] == '-') {

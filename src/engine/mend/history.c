@@ -89,16 +89,24 @@ static bool join(convo *c, convo_message *into, convo_message *from)
     return true;
 }
 
+/* Of items only messages become one: calls, results and thinking stay items of their own. */
+static bool mergeable(const convo *c, const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts && c->quirks & WIRE_FLAT; i++)
+        if (!m->parts[i].dropped && m->parts[i].kind != PART_TEXT && m->parts[i].kind != PART_MEDIA)
+            return false;
+    return true;
+}
+
 uint32_t history_merge(convo *c)
 {
     uint32_t merged = 0;
-    if (c->quirks & WIRE_FLAT)
-        return 0;
     for (size_t i = 0; i < c->nmessages && !c->full; i++) {
         size_t j;
         if (!history_on(&c->messages[i]) || c->messages[i].apart)
             continue;
-        while ((j = history_next(c, i)) < c->nmessages && one_voice(c, &c->messages[i], &c->messages[j]) && !c->full) {
+        while ((j = history_next(c, i)) < c->nmessages && one_voice(c, &c->messages[i], &c->messages[j]) &&
+               mergeable(c, &c->messages[i]) && mergeable(c, &c->messages[j]) && !c->full) {
             merged++;
             if (c->messages[j].role != CONVO_ASSISTANT || !history_sealed(&c->messages[j])) {
                 if (!join(c, &c->messages[i], &c->messages[j]))

@@ -189,6 +189,37 @@ static void tell_settings(convo *c, const mend_lesson *l, daruma_str path, darum
         c->set.effort = json_text(value, c->arena);
 }
 
+/* What a parameter of Chat Completions says where Responses has it: {"type":"json_schema","json_schema":{"name":...}}
+ * without the object in between. https://platform.openai.com/docs/guides/migrate-to-responses */
+static daruma_str moved_value(convo *c, daruma_str to, daruma_str value)
+{
+    daruma_str key, v, inner = json_get(value, S("json_schema"));
+    daruma_buf b = buf_in(c->arena);
+    if (!str_eq(to, S("text.format")) || !json_is_object(inner))
+        return arena_copy(c->arena, value);
+    BUF_LIT(&b, "{\"type\":\"json_schema\"");
+    for (json_iter it = json_open(inner); json_next(&it, &key, &v);) {
+        BUF_LIT(&b, ",\"");
+        buf_put(&b, key);
+        BUF_LIT(&b, "\":");
+        buf_put(&b, v);
+    }
+    buf_putc(&b, '}');
+    c->full |= b.full;
+    return buf_str(&b);
+}
+
+/* It stands elsewhere now, unless something is there already. */
+static void move(convo *c, daruma_str path, daruma_str to, daruma_str value)
+{
+    daruma_str there = str_trim(c->body), rest = to;
+    while (rest.n && there.n)
+        there = json_get(there, str_cut(&rest, '.'));
+    if (!now(c, to, there).n)
+        convo_patch_add(c, PATCH_SET, to, moved_value(c, to, value));
+    convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
+}
+
 /* At one place. `value` is what stands there, empty nothing. */
 static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)
 {
@@ -204,6 +235,10 @@ static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str
     if (c->arena->full) {
         c->full = true;
         return false;
+    }
+    if (l->op == PATCH_RENAME && str_findch(to, '.') != STR_NONE) {
+        move(c, path, to, value);
+        return true;
     }
     convo_patch_add(c, l->op, path, to);
     tell_settings(c, l, path, to);

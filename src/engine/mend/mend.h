@@ -65,6 +65,8 @@ daruma_str mend_prune_reminder(convo *before);
  * message), unknown block types, thinking that is stale. `f` may be NULL: everything that is surely wrong on this wire.
  */
 mend_report mend_messages(convo *c, const daruma_failure *f);
+/* Do the words of `f` name something of messages that mend_messages() knows? */
+bool mend_messages_known(const daruma_failure *f, daruma_arena *a);
 /* Drops the thinking of turns before the loop in progress, whole; with `all` of that one too (another provider's
  * model gets none). */
 mend_report mend_drop_thinking(convo *c, bool all);
@@ -192,6 +194,11 @@ typedef struct mend_lesson {
  * that is in the request, or what cannot be done without (messages, model, tools). `ret` says what was done, to be
  * learned. */
 bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
+/* The same of a message or one of its parts: a member that nobody there knows is left out ("messages.1.reasoning: Extra
+ * inputs are not permitted"). */
+bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
+/* Arguments of calls in the history that are no JSON object are made one. */
+mend_report mend_arguments(convo *c);
 /* Does it again, if the path is there. True when it changed something. */
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep);
 

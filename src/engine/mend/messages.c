@@ -186,11 +186,48 @@ static void mend_roles(mending *x)
             m->edited = c->edited = true;
             x->roles++;
         } else if (x->wrong & WRONG_SYSTEM && (begun || !x->f || str_find(x->f->message, S("beginning")) == STR_NONE)) {
-            m->role = CONVO_USER;
+            if (!begun && wire(c, WIRE_SYSTEM_APART)) { /* it belongs to the prompt that stands apart */
+                m->apart = true;
+                m->raw = (daruma_str){0};
+            } else {
+                m->role = CONVO_USER;
+            }
             m->wire_role = (daruma_str){0};
             m->edited = c->edited = true;
             x->roles++;
         }
+    }
+}
+
+/* A role by another wire's name ("assistant" for "model") gets the one it has here. */
+static void mend_role_names(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (!history_on(m) || m->apart || !m->wire_role.n)
+            continue;
+        m->wire_role = (daruma_str){0};
+        m->edited = c->edited = true;
+        x->roles++;
+    }
+}
+
+/* Between results and the user's next words the model says something. */
+static void mend_silence(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0, next; i < c->nmessages && !c->full; i++) {
+        if (!history_on(&c->messages[i]) || c->messages[i].role != CONVO_TOOL)
+            continue;
+        next = history_next(c, i);
+        if (next >= c->nmessages || c->messages[next].role != CONVO_USER)
+            continue;
+        convo_message *m = convo_insert_message(c, next, CONVO_ASSISTANT);
+        convo_part *p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
+        if (p)
+            history_text(c, m, p, S(HISTORY_NOTHING));
+        x->order++;
     }
 }
 
@@ -303,6 +340,8 @@ static void mend_named(mending *x)
         {WRONG_UNSIGNED, sign_calls},  {WRONG_MEDIA, mending_media},
         {WRONG_BLOCK, mending_blocks}, {WRONG_LIST, mending_list},
         {WRONG_NAME, mending_names},   {WRONG_ARGUMENTS, mending_arguments},
+        {WRONG_ROLE, mend_role_names}, {WRONG_PIECE, mending_pieces},
+        {WRONG_SILENT, mend_silence},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (x->wrong & known[i].bits)
@@ -337,6 +376,16 @@ static void mend_wire(mending *x)
         mend_last(x);
 }
 
+mend_report mend_arguments(convo *c)
+{
+    mending x = {.c = c, .at = {STR_NONE, STR_NONE}};
+    mend_report r = {0};
+    mending_arguments(&x);
+    r.messages_mended = x.arguments;
+    history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
+    return r;
+}
+
 mend_report mend_messages(convo *c, const daruma_failure *f)
 {
     mending x = {.c = c, .f = f, .at = {STR_NONE, STR_NONE}};
@@ -351,7 +400,7 @@ mend_report mend_messages(convo *c, const daruma_failure *f)
     mend_wire(&x);
     c->full |= c->arena->full;
     r.messages_mended = x.empty + x.merged + x.order + x.thinking + x.media + x.blocks + x.ids + x.names + x.arguments +
-                        x.roles + x.flat + x.items;
+                        x.roles + x.flat + x.items + x.pieces;
     history_tell(&r, x.empty, "empty message or text was mended", "empty messages or texts were mended");
     history_tell(&r, x.merged, "message was joined with its neighbour", "messages were joined with their neighbours");
     history_tell(&r, x.order, "message was put right at the beginning or end", "messages were put right at the ends");
@@ -363,6 +412,7 @@ mend_report mend_messages(convo *c, const daruma_failure *f)
     history_tell(&r, x.arguments, "tool call got readable arguments", "tool calls got readable arguments");
     history_tell(&r, x.roles, "message got another role", "messages got other roles");
     history_tell(&r, x.flat, "message became plain text", "messages became plain text");
+    history_tell(&r, x.pieces, "text got the type of its role", "texts got the type of their role");
     history_tell(&r, x.items, "item was sent without its id", "items were sent without their ids");
     return r;
 }

@@ -207,9 +207,14 @@ void mending_arguments(mending *x)
             if (p->kind != PART_CALL || p->dropped)
                 continue;
             text = convo_text(c, p);
-            if (json_whole(text, &v) && json_is_object(v))
+            daruma_str type = json_get(p->raw, S("type"));
+            if (json_is_string(type) && str_find(type, S("custom")) != STR_NONE) /* words, no JSON */
                 continue;
-            daruma_str fixed = json_repair(text, c->arena, NULL);
+            bool whole = json_whole(text, &v) && json_is_object(v);
+            bool as_text = json_is_string(p->value) && !(c->quirks & WIRE_OPAQUE_ARGS);
+            if (whole && !as_text)
+                continue;
+            daruma_str fixed = whole ? text : json_repair(text, c->arena, NULL);
             if (!json_is_object(fixed)) {
                 daruma_buf b = buf_in(c->arena);
                 BUF_LIT(&b, "{");
@@ -227,6 +232,25 @@ void mending_arguments(mending *x)
 }
 
 /* ---- items of the Responses wire ---- */
+
+/* Texts are said anew where their type is not the one of who speaks: "input_text", of the model "output_text". */
+void mending_pieces(mending *x)
+{
+    convo *c = x->c;
+    for (size_t i = 0; i < c->nmessages && c->quirks & WIRE_FLAT; i++)
+        for (size_t j = 0; j < c->messages[i].nparts; j++) {
+            convo_message *m = &c->messages[i];
+            convo_part *p = &m->parts[j];
+            daruma_str type = json_get(p->raw, S("type"));
+            daruma_str other = m->role == CONVO_ASSISTANT ? S("\"input_text\"") : S("\"output_text\"");
+            if (p->kind != PART_TEXT || p->dropped || !history_on(m) || !str_eq(type, other))
+                continue;
+            convo_text(c, p);
+            p->raw = (daruma_str){0};
+            p->edited = m->edited = c->edited = true;
+            x->pieces++;
+        }
+}
 
 /* An item that the server does not have: thinking and references go, others are sent without their id. */
 void mending_items(mending *x)

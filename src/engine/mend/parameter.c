@@ -10,8 +10,8 @@
 /* The name that is to be used instead. */
 static daruma_str new_name(daruma_str m, daruma_str old)
 {
-    static const char *const before[] = {"use ",         "did you mean ",  "renamed to ",
-                                         "replaced by ", "replaced with ", "in favor of "};
+    static const char *const before[] = {"use ",           "did you mean ", "renamed to ", "replaced by ",
+                                         "replaced with ", "in favor of ",  "moved to "};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
         daruma_str rest = m;
         for (size_t at; (at = str_ifind(rest, str_of(before[i]))) != STR_NONE;) {
@@ -259,11 +259,28 @@ static bool below_another(const convo *c, const daruma_failure *f, mend_lesson *
     return lesson_make(l, PATCH_SET, place_path(&second), buf_str(&b));
 }
 
+/* The output cap is missing because it has the name of another wire. */
+static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
+{
+    static const char *const names[] = {"max_tokens", "max_completion_tokens", "max_output_tokens"};
+    daruma_str body = str_trim(c->body), want = {0}, have = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        daruma_str name = str_of(names[i]);
+        if (json_is_number(json_get(body, name)))
+            have = name;
+        else if (says(m, names[i]))
+            want = name;
+    }
+    return want.n && have.n && lesson_make(l, PATCH_RENAME, have, want);
+}
+
 static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
 {
     daruma_str m = f->message, rule;
     place p;
-    if (says(m, "missing required") || says(m, "field required") || says(m, "header") || mend_format_meant(c, f))
+    if (says(m, "missing required") || says(m, "field required"))
+        return cap_misnamed(c, m, l);
+    if (says(m, "header") || mend_format_meant(c, f))
         return false;
     if (below_another(c, f, l))
         return true;
@@ -278,9 +295,9 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
         parameter_named(c, S("top_p"), &other))
         p = other; /* of the two, the temperature is what people set on purpose */
     daruma_str path = place_path(&p), name = new_name(m, path);
-    if (name.n && str_findch(name, '.') == STR_NONE && !parameter_in_lists(path)) {
-        return parameter_beside(c, path, name) ? drop(c, path, l) : lesson_make(l, PATCH_RENAME, path, name);
-    }
+    bool moves = str_findch(name, '.') != STR_NONE;
+    if (name.n && (moves ? str_findch(path, '.') == STR_NONE : !parameter_in_lists(path)))
+        return !moves && parameter_beside(c, path, name) ? drop(c, path, l) : lesson_make(l, PATCH_RENAME, path, name);
     if (name.n)
         return drop(c, path, l);
     if ((rule = fixed_value(m)).n && str_istarts(str_from(rule, 1), json_is_true(p.value) ? S("false") : S("true")))
@@ -295,6 +312,23 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
         if (rules[i].n && lesson_value(rules[i], p.value, c->arena).n)
             return lesson_make(l, PATCH_SET, path, rules[i]);
     return drop(c, path, l);
+}
+
+bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
+{
+    static const char *const words[] = {"extra inputs",   "unknown parameter", "unknown field",  "unknown name",
+                                        "is unsupported", "unsupported field", "not permitted",  "unrecognized",
+                                        "not allowed",    "unexpected field",  "additional prop"};
+    mend_lesson l;
+    place p;
+    bool extra = false;
+    for (size_t i = 0; f && i < sizeof words / sizeof *words; i++)
+        extra |= says(f->message, words[i]);
+    if (!extra || !c->body.n || !parameter_find(c, f, &p) || !parameter_in_lists(place_path(&p)) ||
+        !lesson_make(&l, PATCH_DROP, place_path(&p), (daruma_str){0}) || !mend_lesson_apply(c, &l, rep))
+        return false;
+    *ret = l;
+    return true;
 }
 
 bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)

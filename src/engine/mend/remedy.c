@@ -205,6 +205,14 @@ static mending_result compacted(mending *m)
 
 /* ---- the history ---- */
 
+/* The model does not take it as it was: so it is said, and known the next time. */
+static void taught(mending *m)
+{
+    m->taught = true;
+    m->from = arena_copy(m->c.arena, str_of(m->lesson.path));
+    m->to = arena_copy(m->c.arena, m->lesson.op == PATCH_DROP ? S("") : str_of(m->lesson.value));
+}
+
 /* What was removed is told the model with the user's newest words (S-F13). */
 static void remind(mending *m, daruma_str words)
 {
@@ -217,24 +225,32 @@ static void remind(mending *m, daruma_str words)
         convo_set_text(&m->c, user, p, words);
 }
 
+static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
+{
+    (void)window;
+    bool member = mend_member(&m->c, f, &m->lesson, &m->report);
+    mend_report r = mend_messages(&m->c, f);
+    mend_merge(&m->report, &r);
+    if (member)
+        taught(m);
+    return member || mend_did(&r) ? MENDING_DONE : MENDING_UNFIT;
+}
+
+/* What the words complain about may be no pair: the order of turns around calls, an item without its companion. */
+static bool no_pairs(mending *m, const daruma_failure *f)
+{
+    return f->kind == DARUMA_ORPHAN_TOOL_CALL && !m->policy->prune_orphans && mend_messages_known(f, m->c.arena);
+}
+
 static mending_result pairs(mending *m, const daruma_failure *f, int64_t window)
 {
-    (void)f;
-    (void)window;
     bool prune = m->policy->prune_orphans;
     daruma_str reminder = prune ? mend_prune_reminder(&m->c) : (daruma_str){0};
     m->report = mend_pairs(&m->c, prune ? MEND_PRUNE : MEND_SYNTHESISE);
     if (prune ? !m->report.calls_dropped : !mend_did(&m->report))
-        return MENDING_UNFIT;
+        return no_pairs(m, f) ? messages(m, f, window) : MENDING_UNFIT;
     remind(m, reminder);
     return MENDING_DONE;
-}
-
-static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
-{
-    (void)window;
-    m->report = mend_messages(&m->c, f);
-    return mend_did(&m->report) ? MENDING_DONE : MENDING_UNFIT;
 }
 
 /* ---- the request ---- */
@@ -249,9 +265,7 @@ static mending_result parameter(mending *m, const daruma_failure *f, int64_t win
     (void)window;
     if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
-    m->taught = true;
-    m->from = arena_copy(m->c.arena, str_of(m->lesson.path));
-    m->to = arena_copy(m->c.arena, m->lesson.op == PATCH_DROP ? S("") : str_of(m->lesson.value));
+    taught(m);
     return MENDING_DONE;
 }
 
@@ -289,12 +303,16 @@ static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
 
 /* ---- the answer ---- */
 
+/* What was refused may be calls of earlier answers: then nobody is asked again about the newest. */
 static mending_result ask_again(mending *m, const daruma_failure *f, int64_t window)
 {
     const turn *bad = m->bad;
-    (void)f;
     (void)window;
     m->bad = NULL;
+    if (!bad && f->status >= 400) {
+        m->report = mend_arguments(&m->c);
+        return mend_did(&m->report) ? MENDING_DONE : MENDING_UNFIT;
+    }
     return bad && mend_ask_again(&m->c, bad, m->bad_why, &m->report) ? MENDING_DONE : MENDING_UNFIT;
 }
 

@@ -194,6 +194,15 @@ static bool search_lists(daruma_str value, daruma_str name, place at, int depth,
     return false;
 }
 
+/* Was it left out by now? */
+static bool is_gone(const convo *c, const place *p)
+{
+    for (size_t i = 0; i < c->npatches; i++)
+        if (c->patches[i].op != PATCH_SET && str_eq(c->patches[i].path, place_path(p)))
+            return true;
+    return false;
+}
+
 bool parameter_named(const convo *c, daruma_str name, place *ret)
 {
     static const char *const lists[] = {"tools", "messages", "contents", "input"};
@@ -202,11 +211,11 @@ bool parameter_named(const convo *c, daruma_str name, place *ret)
     daruma_str body = str_trim(c->body);
     if (!s.n || s.step[s.n - 1].n < 1 || ch_digit(s.step[s.n - 1].p[0]))
         return false;
-    if (follow(&s, 0, body, top, ret) && may_change(place_path(ret)))
+    if (follow(&s, 0, body, top, ret) && may_change(place_path(ret)) && !is_gone(c, ret))
         return true;
     if (s.n > 2 && parameter_in_lists(s.step[0]))
         return false; /* it said where, and it is not there */
-    if (search(body, s.step[s.n - 1], top, (daruma_str){0}, 0, ret) && may_change(place_path(ret)))
+    if (search(body, s.step[s.n - 1], top, (daruma_str){0}, 0, ret) && may_change(place_path(ret)) && !is_gone(c, ret))
         return true;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         daruma_str list = json_get(body, str_of(lists[i]));
@@ -267,6 +276,48 @@ static size_t mention(daruma_str m, daruma_str name)
     return STR_NONE;
 }
 
+/* "'loc': ('body', 'messages', 0, 'name')", "\"loc\":[\"body\",\"seed\"]": where Pydantic says it is, by steps. */
+static bool find_loc(const convo *c, daruma_str m, place *ret)
+{
+    char path[160];
+    daruma_buf b = buf_over(path, sizeof path);
+    size_t at = str_find(m, S("loc'")), other = str_find(m, S("loc\""));
+    at = at < other ? at : other;
+    daruma_str rest = at == STR_NONE ? (daruma_str){0} : str_from(m, at + 3), step;
+    while (rest.n && (is_quote(rest.p[0]) || rest.p[0] == ':' || rest.p[0] == ' '))
+        rest = str_from(rest, 1);
+    if (!rest.n || (rest.p[0] != '(' && rest.p[0] != '['))
+        return false;
+    size_t end = str_findch(rest, rest.p[0] == '(' ? ')' : ']');
+    for (rest = str_sub(rest, 1, end == STR_NONE ? 0 : end - 1); rest.n;) {
+        step = str_trim(str_cut(&rest, ','));
+        if (step.n > 1 && is_quote(step.p[0]))
+            step = str_sub(step, 1, step.n - 2);
+        if (b.n && step.n)
+            buf_putc(&b, '.');
+        buf_put(&b, step);
+    }
+    return b.n && !b.full && parameter_named(c, buf_str(&b), ret);
+}
+
+/* Settings that some providers call otherwise in their words; all of a row must be said. */
+static bool find_called(const convo *c, daruma_str m, place *ret)
+{
+    static const struct {
+        const char *says, *and, *name;
+    } rows[] = {
+        {"budget", "thinking mode", "thinkingBudget"}, /* Gemini: Budget 0 is invalid. This model only works in ... */
+        {"penalty is not enabled", NULL, "presencePenalty"},
+        {"penalty is not enabled", NULL, "frequencyPenalty"},
+        {"logprobs is not enabled", NULL, "responseLogprobs"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (says(m, rows[i].says) && (!rows[i].and || says(m, rows[i].and)) &&
+            parameter_named(c, str_of(rows[i].name), ret))
+            return true;
+    return false;
+}
+
 /* The setting that is mentioned first. */
 static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str parent, int depth, size_t *first,
                            place *ret)
@@ -320,6 +371,8 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
     }
     if (f->subject.n && parameter_named(c, f->subject, ret))
         return true;
+    if (find_loc(c, m, ret))
+        return true;
     m = str_starts(m, S("* ")) ? str_from(m, 2) : m; /* Google's lists */
     size_t colon = str_find(m, S(": ")), space = str_findch(m, ' ');
     if (colon != STR_NONE && colon < space && parameter_named(c, str_sub(m, 0, colon), ret))
@@ -332,14 +385,22 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
         if (at == STR_NONE)
             continue;
         daruma_str rest = str_from(m, at + strlen(before_name[i]));
-        size_t n = 0;
-        while (n < rest.n && (name_char(rest.p[n]) || rest.p[n] == '.' || rest.p[n] == '[' || rest.p[n] == ']'))
-            n++;
-        while (n && rest.p[n - 1] == '.')
-            n--;
-        if (n && parameter_named(c, str_sub(rest, 0, n), ret))
-            return true;
+        for (size_t n = 1; n;) { /* "arguments supplied: foo, top_k" */
+            n = 0;
+            while (n < rest.n && (name_char(rest.p[n]) || rest.p[n] == '.' || rest.p[n] == '[' || rest.p[n] == ']'))
+                n++;
+            daruma_str name = str_sub(rest, 0, n);
+            while (name.n && name.p[name.n - 1] == '.')
+                name.n--;
+            if (name.n && parameter_named(c, name, ret))
+                return true;
+            rest = str_from(rest, n);
+            n = str_starts(rest, S(", ")) ? n : 0;
+            rest = str_from(rest, n ? 2 : 0);
+        }
     }
+    if (find_called(c, m, ret))
+        return true;
     place top = {0};
     size_t first = STR_NONE;
     find_mentioned(str_trim(c->body), m, top, (daruma_str){0}, 0, &first, ret);

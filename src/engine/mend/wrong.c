@@ -27,6 +27,11 @@ static const struct row {
     {"at least one message",            NULL,            WRONG_EMPTY},
     {"final block",                     "thinking",      WRONG_EMPTY},
     {"alternate",                       NULL,            WRONG_TURNS | WRONG_FIRST},
+    {"after role 'user'",               NULL,            WRONG_TURNS},
+    {"after role 'assistant'",          NULL,            WRONG_TURNS},
+    {"'user' after role 'tool'",        NULL,            WRONG_SILENT},
+    {"call turn comes immediately",     NULL,            WRONG_TURNS | WRONG_FIRST},
+    {"valid role",                      NULL,            WRONG_ROLE},
     {"roles in a row",                  NULL,            WRONG_TURNS},
     {"2 or more assistant messages",    NULL,            WRONG_TURNS | WRONG_LAST},
     {"ensure that single turn",         NULL,            WRONG_TURNS | WRONG_FIRST},
@@ -91,6 +96,10 @@ static const struct row {
     {"system role",                     NULL,            WRONG_SYSTEM},
     {"system message",                  NULL,            WRONG_SYSTEM},
     {"role 'system'",                   "not",           WRONG_SYSTEM},
+    {"role \"system\"",                 NULL,            WRONG_SYSTEM},
+    {"top-level `system`",              NULL,            WRONG_SYSTEM},
+    {"not support 'system'",            NULL,            WRONG_SYSTEM},
+    {"'input_text'",                    "'output_text'", WRONG_PIECE},
     {"content should be a string",      NULL,            WRONG_LIST},
     {"content must be a string",        NULL,            WRONG_LIST},
     {"expected string, got list",       NULL,            WRONG_LIST},
@@ -123,6 +132,11 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
     if (bits & WRONG_TRAILING)
         bits &= ~(uint32_t)(WRONG_LAST | WRONG_EMPTY);
     return bits;
+}
+
+bool mend_messages_known(const daruma_failure *f, daruma_arena *a)
+{
+    return wrong_of(f, a) != 0;
 }
 
 /* ".3", "[3]" or ".[3]" at the start; the rest is behind it. */

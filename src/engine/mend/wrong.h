@@ -24,6 +24,9 @@ enum wrong_bit {
     WRONG_SYSTEM = 1 << 15,    /* system messages, or where they stand */
     WRONG_LIST = 1 << 16,      /* content has to be a string */
     WRONG_ITEM = 1 << 17,      /* an item named by its id (Responses) */
+    WRONG_ROLE = 1 << 18,      /* the name of a role */
+    WRONG_PIECE = 1 << 19,     /* text of the type that another role has (Responses) */
+    WRONG_SILENT = 1 << 20,    /* the user speaks before the model said something to results (Mistral) */
 };
 
 typedef struct wrong_place {
@@ -45,7 +48,7 @@ typedef struct mending {
     wrong_place at;
     uint32_t wrong;
     bool named; /* the provider says that it is so, not only the wire */
-    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items;
+    uint32_t empty, merged, order, thinking, media, blocks, ids, names, arguments, roles, flat, items, pieces;
 } mending;
 
 /* messages_content.c; each counts what it did. */
@@ -56,4 +59,5 @@ void mending_ids(mending *x, size_t longest, bool pattern);
 void mending_names(mending *x);
 void mending_arguments(mending *x); /* that are no JSON object */
 void mending_items(mending *x);     /* items of the Responses wire that the server does not have */
+void mending_pieces(mending *x);    /* texts of the Responses wire whose type is another role's */
 #endif
