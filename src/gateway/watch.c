@@ -26,6 +26,12 @@ typedef struct agent_keys {
     uint64_t chain, tip, named; /* 0: none */
 } agent_keys;
 
+/* What is known of an agent's failures; most have none for long. */
+typedef struct trouble {
+    daruma_learner learner;
+    daruma_tracker *tracker; /* behind it */
+} trouble;
+
 typedef struct agent {
     int place; /* in the table */
     daruma_ms used;
@@ -37,11 +43,10 @@ typedef struct agent {
     uint64_t users[WATCH_USERS_KEPT]; /* what the user said, as hashes, newest at nusers - 1 */
     uint32_t nusers;
     watch_last last;
-    daruma_learner learner;
-    daruma_tries tries;
+    trouble *trouble;    /* NULL: nothing has failed */
+    daruma_tries *tries; /* NULL: no other way was looked for */
     daruma_stall *stall;
-    daruma_tracker *tracker;
-    char *room; /* of both */
+    char *room; /* of it */
 } agent;
 
 struct watch {
@@ -55,42 +60,59 @@ struct watch {
 
 /* ---- the table ---- */
 
+static void free_agent(agent *a)
+{
+    if (!a)
+        return;
+    free(a->trouble);
+    free(a->tries);
+    free(a->room);
+    free(a);
+}
+
 void watch_free(watch *w)
 {
-    for (uint32_t i = 0; w && i < w->n; i++) {
-        free(w->agents[i]->room);
-        free(w->agents[i]);
-    }
+    for (uint32_t i = 0; w && i < w->n; i++)
+        free_agent(w->agents[i]);
     if (w)
         free(w->lessons_room);
     free(w);
 }
 
-static size_t room_bytes(void)
+static bool begin_agent(agent *a)
 {
-    return daruma_stall_bytes() + daruma_tracker_bytes() + 4 * _Alignof(max_align_t);
-}
-
-static bool begin_agent(agent *a, const daruma_policy *p)
-{
-    char *room = a->room ? a->room : malloc(room_bytes());
+    size_t bytes = daruma_stall_bytes() + 2 * _Alignof(max_align_t);
+    char *room = a->room ? a->room : malloc(bytes);
     if (!room)
         return false;
-    daruma_arena arena = arena_over(room, room_bytes());
-    *a = (agent){.room = room, .stall = daruma_stall_new(&arena), .tracker = daruma_tracker_new(&arena, p)};
-    return a->stall && a->tracker;
+    free(a->trouble);
+    free(a->tries);
+    daruma_arena arena = arena_over(room, bytes);
+    *a = (agent){.room = room, .stall = daruma_stall_new(&arena)};
+    return a->stall != NULL;
+}
+
+/* Counters of failures begin with the first; without memory there are none. */
+static void begin_trouble(agent *a, const daruma_policy *p)
+{
+    size_t bytes = daruma_tracker_bytes() + 2 * _Alignof(max_align_t);
+    trouble *t = calloc(1, sizeof *t + bytes);
+    if (!t)
+        return;
+    daruma_arena arena = arena_over((char *)(t + 1), bytes);
+    t->tracker = daruma_tracker_new(&arena, p);
+    a->trouble = t;
 }
 
 /* A fresh one; the one seen longest ago makes room. -1 without memory. */
-static int new_agent(gateway *g, const daruma_policy *p)
+static int new_agent(gateway *g)
 {
     watch *w = g->watch;
     int at = -1;
     if (w->n < WATCH_AGENTS_MAX) {
         agent *a = calloc(1, sizeof *a);
-        if (!a || !begin_agent(a, p)) {
-            free(a ? a->room : NULL);
-            free(a);
+        if (!a || !begin_agent(a)) {
+            free_agent(a);
             return -1;
         }
         at = (int)w->n++;
@@ -100,7 +122,7 @@ static int new_agent(gateway *g, const daruma_policy *p)
             if (at < 0 || w->agents[i]->used < w->agents[at]->used)
                 at = (int)i;
         w->forgotten++;
-        begin_agent(w->agents[at], p);
+        begin_agent(w->agents[at]);
     }
     w->keys[at] = (agent_keys){0};
     return at;
@@ -243,7 +265,7 @@ daruma_step watch_last_step(const watch_last *l)
 
 /* The user gives a new task: what was repeated before says nothing about it. What is said again, by a program that
  * urges its agent on, is none. */
-static void user_spoke(agent *a, const daruma_policy *p, daruma_str text)
+static void user_spoke(agent *a, daruma_str text)
 {
     uint64_t h = XXH3_64bits(text.p, text.n);
     for (size_t i = 0; i < WATCH_USERS_KEPT; i++)
@@ -251,7 +273,7 @@ static void user_spoke(agent *a, const daruma_policy *p, daruma_str text)
             return;
     agent was = *a;
     if (a->nusers)
-        begin_agent(a, p);
+        begin_agent(a);
     a->place = was.place;
     a->used = was.used;
     a->at = was.at;
@@ -264,7 +286,7 @@ static void tell_escalation(exchange *x, agent *a)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "needs_review";
-    e.reason = daruma_tracker_escalation(a->tracker).reason;
+    e.reason = daruma_tracker_escalation(a->trouble->tracker).reason;
     exchange_event(x, &e);
     x->g->watch->escalations++;
 }
@@ -306,13 +328,11 @@ static void tell_failure(exchange *x, const daruma_tool_failure *f)
 }
 
 /* What failed, and what then reached the same goal. Nothing is looked up for steps that work while nothing is open. */
-static void learn(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
+static void learn(exchange *x, agent *a, const daruma_step *s, bool failed, daruma_arena *scratch)
 {
-    bool failed = daruma_step_failed(s);
-    a->failed += failed;
-    daruma_lessons *l = failed || a->learner.n ? lessons_of(x->g->watch) : NULL;
-    if (!failed)
-        daruma_tries_worked(&a->tries, &x->s->cfg.policy, s->tool);
+    daruma_lessons *l = a->trouble ? lessons_of(x->g->watch) : NULL;
+    if (!failed && a->tries)
+        daruma_tries_worked(a->tries, &x->s->cfg.policy, s->tool);
     if (!l)
         return;
     daruma_tool_failure f;
@@ -320,20 +340,30 @@ static void learn(exchange *x, agent *a, const daruma_step *s, daruma_arena *scr
         f = daruma_tool_judge(s, &x->s->cfg.policy, scratch);
         tell_failure(x, &f);
     }
-    daruma_learner_see(&a->learner, l, exchange_tenant(x), s, failed ? &f : NULL, schema_of(x, s->tool),
+    daruma_learner_see(&a->trouble->learner, l, exchange_tenant(x), s, failed ? &f : NULL, schema_of(x, s->tool),
                        gateway_now(x->g).wall, scratch);
+}
+
+static void see_failures(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
+{
+    bool failed = daruma_step_failed(s);
+    a->failed += failed;
+    if (failed && !a->trouble)
+        begin_trouble(a, &x->s->cfg.policy);
+    daruma_tracker *t = a->trouble ? a->trouble->tracker : NULL;
+    bool told = t && daruma_tracker_escalation(t).needs_review;
+    if (t && !daruma_tracker_see(t, (daruma_str){0}, s, gateway_now(x->g), scratch) && !told)
+        tell_escalation(x, a);
+    learn(x, a, s, failed, scratch);
 }
 
 static void see(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
 {
-    bool told = daruma_tracker_escalation(a->tracker).needs_review;
     a->verdict = daruma_stall_see(a->stall, s);
     x->g->watch->steps++;
     keep_last(&a->last, s);
-    if (s->tool.n && !daruma_tracker_see(a->tracker, (daruma_str){0}, s, gateway_now(x->g), scratch) && !told)
-        tell_escalation(x, a);
     if (s->tool.n)
-        learn(x, a, s, scratch);
+        see_failures(x, a, s, scratch);
 }
 
 /* Much of the history went since the last request: the client has shortened it. (One that drops a little each turn goes
@@ -369,7 +399,7 @@ static void see_all(exchange *x, agent *a, const news *n, convo *c)
     for (steps_iter it = {.c = c}; left && steps_next(&it, &item); left--) {
         if (item.what == STEPS_USER) {
             if (!n->lost)
-                user_spoke(a, &x->s->cfg.policy, item.text);
+                user_spoke(a, item.text);
             continue;
         }
         if (sys_arena_bytes(&scratch) == 0 || sys_arena_bytes(&scratch) > SEEN_BYTES) {
@@ -394,7 +424,7 @@ static agent *read_new(exchange *x, newest *v)
                 dialect_read_newest(x->d, &x->scan, v->at, n.from, &own, &c) != DARUMA_OK))
         c = (convo){.arena = &own};
     if (n.agent < 0 && !is_idle(v, &c))
-        n.agent = new_agent(x->g, &x->s->cfg.policy);
+        n.agent = new_agent(x->g);
     agent *a = n.agent < 0 ? NULL : w->agents[n.agent];
     if (a) {
         keep_keys(x, v, n.agent);
@@ -476,7 +506,9 @@ static agent *agent_at_hand(const exchange *x)
 daruma_tries *watch_tries(exchange *x)
 {
     agent *a = agent_at_hand(x);
-    return a ? &a->tries : NULL;
+    if (a && !a->tries)
+        a->tries = calloc(1, sizeof *a->tries);
+    return a ? a->tries : NULL;
 }
 
 /* The newest of them: earlier ones were shown before. */
@@ -484,7 +516,8 @@ size_t watch_failures(exchange *x, daruma_tool_failure *out, size_t max)
 {
     agent *a = agent_at_hand(x);
     daruma_tool_failure all[TOOL_FAILURES_ALL_MAX];
-    size_t n = a ? daruma_tracker_list(a->tracker, all, TOOL_FAILURES_ALL_MAX) : 0, kept = 0;
+    daruma_tracker *t = a && a->trouble ? a->trouble->tracker : NULL;
+    size_t n = t ? daruma_tracker_list(t, all, TOOL_FAILURES_ALL_MAX) : 0, kept = 0;
     n = n < TOOL_FAILURES_ALL_MAX ? n : TOOL_FAILURES_ALL_MAX;
     for (size_t i = n > max ? n - max : 0; i < n; i++) {
         out[kept] = all[i]; /* what the tracker holds may change while a model is asked */
