@@ -79,6 +79,22 @@ static void as_text(const dialect *d, daruma_str text, daruma_arena *a)
     check(b.full || (v.done && v.finished && !v.broken && !v.error && rest.n == 0));
 }
 
+static void as_question(const dialect *d, daruma_str text, daruma_arena *a)
+{
+    daruma_question q = {.system = text.n % 2 ? text : (daruma_str){0},
+                         .user = text,
+                         .max_tokens = (int64_t)(text.n % 3),
+                         .temperature_milli = (int32_t)(text.n % 5)};
+    daruma_buf b = buf_in(a);
+    convo c;
+    dialect_write_ask(d, text, &q, &b);
+    check(b.full || json_valid(buf_str(&b)));
+    check(b.full || d->read(buf_str(&b), a, &c) == DARUMA_OK || a->full);
+    daruma_str path = dialect_path(d, text, text.n % 2, a);
+    bool plain = text.n && str_findch(text, '/') == STR_NONE; /* of a slash within Gemini's name nobody promises that */
+    check(!plain || a->full || dialect_of_path(path) == d);
+}
+
 static void as_path(daruma_str path)
 {
     daruma_str model = {0};
@@ -102,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     as_answer(d, body, valid, &a);
     as_stream(d, body, &a);
     as_text(d, body, &a);
+    as_question(d, body, &a);
     as_path(body);
     return 0;
 }

@@ -1,6 +1,7 @@
 /* fuzz_hints - lines "name: value" are headers, what follows an empty line is the body. */
 #include "daruma.h"
 #include "base/str.h"
+#include "exact.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -8,6 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     daruma_header headers[16];
+    exact_pieces x = {0};
     daruma_str rest = {(const char *)data, size};
     daruma_evidence ev = {.status = 429, .headers = headers};
     while (rest.n && ev.nheaders < 16) {
@@ -15,11 +17,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!line.n)
             break;
         daruma_str value = line, name = str_cut(&value, ':');
-        headers[ev.nheaders++] = (daruma_header){name, value};
+        headers[ev.nheaders++] = (daruma_header){exact(&x, name), exact(&x, value)};
     }
     ev.body = rest;
     for (int clock = 0; clock < 2; clock++)
         if (daruma_advice(&ev, (daruma_moment){.wall = clock * INT64_C(1767225600)}) < -1)
             abort();
+    exact_end(&x);
     return 0;
 }

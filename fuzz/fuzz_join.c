@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/mend.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,7 +12,9 @@ static join_result feed(daruma_str so_far, daruma_str fresh, size_t step, mend_g
 {
     join_seam seam = join_begin(so_far, how);
     for (size_t n = step; n < fresh.n; n += step) {
-        join_result r = join_next(&seam, str_sub(fresh, 0, n), false);
+        exact_pieces x = {0};
+        join_result r = join_next(&seam, exact(&x, str_sub(fresh, 0, n)), false);
+        exact_end(&x);
         if (r.verdict != JOIN_MORE)
             return r;
     }
@@ -26,7 +29,7 @@ static void obeyed(daruma_str text, daruma_str so_far, size_t least, mend_going 
     if (!anchor.n || (how == GOING_FROM_BEFORE && anchor.n == str_trim(so_far).n))
         return;
     check(anchor.p >= so_far.p && anchor.p + anchor.n <= so_far.p + so_far.n && anchor.n <= JOIN_ANCHOR_BYTES_MAX + 3);
-    join_result r = feed(so_far, str_from(text, (size_t)(anchor.p - text.p)), step, how);
+    join_result r = feed(so_far, str_from(text, (size_t)(anchor.p - so_far.p)), step, how);
     check(r.verdict != JOIN_AT || anchor.p + r.skip == so_far.p + so_far.n);
 }
 
@@ -38,7 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t step = 1 + data[1] % 250;
     daruma_str text = {(const char *)data + 2, size - 2};
     size_t cut = text.n * data[0] / 256;
-    daruma_str so_far = str_sub(text, 0, cut), fresh = str_from(text, cut);
+    exact_pieces x = {0};
+    daruma_str so_far = exact(&x, str_sub(text, 0, cut)), fresh = str_from(text, cut);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         join_result whole = join_find(so_far, fresh, true, all[i]), parts = feed(so_far, fresh, step, all[i]);
         check(whole.verdict != JOIN_MORE && whole.verdict == parts.verdict && whole.skip == parts.skip);
@@ -49,5 +53,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     obeyed(text, so_far, JOIN_TAIL_BYTES, GOING_ANCHORED, step);
     obeyed(text, so_far, JOIN_KEPT_BYTES, GOING_FROM_BEFORE, step);
+    exact_end(&x);
     return 0;
 }

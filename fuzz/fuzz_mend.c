@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
+#include "exact.h"
 
 static char room[96 << 20], known_room[1 << 20];
 
@@ -115,12 +116,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
                                          &dialect_gemini};
+    static exact_pieces x;
+    exact_end(&x);
     if (size < 2 || size > 64 << 10)
         return 0;
     const dialect *d = all[data[0] & 3];
     bool prune = data[0] & 4;
     int how = (data[0] >> 3 & 7) % (KNOWN + 1);
-    daruma_str body = {(const char *)data + 1, size - 1}, said = str_cut(&body, '\n');
+    daruma_str body = {(const char *)data + 1, size - 1}, said = exact(&x, str_cut(&body, '\n'));
     daruma_arena a = arena_over(room, sizeof room);
     daruma_failure f = {.kind = DARUMA_INVALID_MESSAGE, .message = said};
     convo c, again;

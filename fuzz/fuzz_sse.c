@@ -3,31 +3,52 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Bytes that come `step` at a time. */
+typedef struct {
+    daruma_str bytes;   /* all of them */
+    size_t taken, came; /* those of events that were told, and those that are there */
+    size_t step;
+    exact_pieces pieces; /* what is there and was not taken */
+} trickle;
+
+/* The next event, as soon as its bytes are there. */
+static bool trickle_next(trickle *t, sse_event *e, daruma_arena *a)
+{
+    for (;;) {
+        exact_end(&t->pieces);
+        daruma_str rest = exact(&t->pieces, str_sub(t->bytes, t->taken, t->came - t->taken));
+        if (sse_next(&rest, e, a)) {
+            t->taken += e->raw.n;
+            check(rest.n == t->came - t->taken);
+            return true;
+        }
+        size_t left = t->bytes.n - t->came;
+        if (!left)
+            return false;
+        t->came += left < t->step ? left : t->step;
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char memory[1 << 20];
     if (size == 0)
         return 0;
-    size_t step = 1 + data[0] % 32;
     daruma_arena a = arena_over(memory, sizeof memory);
-    daruma_str bytes = {(const char *)data + 1, size - 1}, whole = bytes, part = {bytes.p, 0};
+    daruma_str bytes = {(const char *)data + 1, size - 1}, whole = bytes;
+    trickle t = {.bytes = bytes, .step = 1 + data[0] % 32};
     sse_event e, f;
-    size_t taken = 0;
     while (sse_next(&whole, &e, &a)) {
-        while (!sse_next(&part, &f, &a)) {
-            size_t left = (size_t)(bytes.p + bytes.n - (part.p + part.n));
-            check(left > 0);
-            part.n += left < step ? left : step;
-        }
-        check(e.raw.p == bytes.p + taken && f.raw.p == e.raw.p && f.raw.n == e.raw.n);
+        check(e.raw.p == bytes.p + t.taken);
+        check(trickle_next(&t, &f, &a) && str_eq(f.raw, e.raw));
         check(a.full || (str_eq(e.data, f.data) && str_eq(e.event, f.event) && e.comment == f.comment));
-        taken += e.raw.n;
     }
-    check(whole.n == bytes.n - taken);
-    part.n = (size_t)(bytes.p + bytes.n - part.p);
-    check(!sse_next(&part, &f, &a));
+    check(whole.n == bytes.n - t.taken);
+    check(!trickle_next(&t, &f, &a));
+    exact_end(&t.pieces);
     return 0;
 }

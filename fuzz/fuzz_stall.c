@@ -6,10 +6,11 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static daruma_step read_step(daruma_str line)
+static daruma_step read_step(daruma_str line, exact_pieces *x)
 {
     daruma_step s = {.ok = -1};
     char how = line.n ? line.p[0] : '?';
@@ -17,9 +18,9 @@ static daruma_step read_step(daruma_str line)
     s.ok = how == '+' ? 1 : how == '-' ? 0 : -1;
     s.lost = how == '!';
     s.traits = how == 'c' ? DARUMA_TOOL_COMPACTS : 0;
-    s.tool = str_cut(&rest, '\t');
-    s.args = str_cut(&rest, '\t');
-    s.result = rest;
+    s.tool = exact(x, str_cut(&rest, '\t'));
+    s.args = exact(x, str_cut(&rest, '\t'));
+    s.result = exact(x, rest);
     return s;
 }
 
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_stall *one = daruma_stall_new(&a), *two = daruma_stall_new(&a), *copy = daruma_stall_new(&a);
     daruma_str rest = {(const char *)data, size};
     for (uint32_t steps = 1; rest.n && steps < 2000; steps++) {
-        daruma_step step = read_step(str_cut(&rest, '\n'));
+        exact_pieces x = {0};
+        daruma_step step = read_step(str_cut(&rest, '\n'), &x);
         daruma_verdict v = daruma_stall_see(one, &step), w = daruma_stall_see(two, &step);
         check(agree(&v, &w));
         look(&v, &step, steps, a);
@@ -60,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         copy = was;
         check(daruma_call_hash(step.tool, step.args) == daruma_call_hash(step.tool, step.args));
         check(daruma_call_hash(step.tool, step.args) && daruma_result_hash(step.result, step.ok == 0));
+        exact_end(&x);
     }
     return 0;
 }

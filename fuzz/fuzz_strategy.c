@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -46,8 +47,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_str rest = {(const char *)data + 1, size - 1};
     const daruma_policy *p = daruma_policy_find(str_of(daruma_policy_name(data[0] % 8 < 7 ? data[0] % 8 : 0)));
     bool strict = !p || !p->watch.adapt || !p->watch.adapt->greedy;
-    daruma_step step = {.tool = str_cut(&rest, '\n'), .args = str_cut(&rest, '\n'), .ok = data[0] >> 7};
-    step.result = str_cut(&rest, '\n');
+    exact_pieces x = {0};
+    daruma_step step = {.ok = data[0] >> 7};
+    step.tool = exact(&x, str_cut(&rest, '\n'));
+    step.args = exact(&x, str_cut(&rest, '\n'));
+    step.result = exact(&x, str_cut(&rest, '\n'));
     daruma_tool_failure f = {
         .tool = step.tool, .message = step.result, .kind = data[0] % DARUMA_TOOL_KINDS, .retryable = data[0] & 64};
     daruma_situation s = {.goal = step.result,
@@ -69,14 +73,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_estimate e = daruma_progress_read(rest, &a);
     check(e.progress >= -1 && e.progress <= 1000);
     for (int i = 0; i < 12; i++) {
-        daruma_strategy x = daruma_strategy_read(i % 2 ? (daruma_str){0} : rest, &s, &t, p, &a, NULL);
-        look(&x, p);
-        daruma_tries_note(&t, &x);
-        if (strict && x.source == DARUMA_FROM_MODEL && x.kind != DARUMA_STRATEGY_RETRY &&
-            x.kind != DARUMA_STRATEGY_GIVE_UP)
+        daruma_strategy got = daruma_strategy_read(i % 2 ? (daruma_str){0} : rest, &s, &t, p, &a, NULL);
+        look(&got, p);
+        daruma_tries_note(&t, &got);
+        if (strict && got.source == DARUMA_FROM_MODEL && got.kind != DARUMA_STRATEGY_RETRY &&
+            got.kind != DARUMA_STRATEGY_GIVE_UP)
             check(daruma_strategy_read(rest, &s, &t, p, &a, NULL).source == DARUMA_FROM_HEURISTIC);
     }
     daruma_question q = daruma_strategy_ask(&s, &t, p, &a);
     check(!strict || !q.user.n || (count(q.user, S("</goal>")) == 1 && count(q.user, S("</tried>")) == 1));
+    exact_end(&x);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "exact.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +57,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < 64 && rest.n; i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_str line = str_cut(&rest, '\n');
-        daruma_step step = {.tool = str_cut(&line, '\t'), .args = str_cut(&line, '\t'), .result = line};
+        exact_pieces x = {0};
+        daruma_step step = {0};
+        step.tool = exact(&x, str_cut(&line, '\t'));
+        step.args = exact(&x, str_cut(&line, '\t'));
+        step.result = exact(&x, line);
         step.ok = (how & 3) == 3 ? -1 : (int)(how & 1 ? i % 2 : 0);
         bool failed = daruma_step_failed(&step);
         if (failed)
@@ -71,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(daruma_tracker_list(t, NULL, 0) <= TRACKED_FAILURES_MAX);
         if (!go_on && how & 16)
             daruma_tracker_resume(t);
+        exact_end(&x);
     }
     return 0;
 }

@@ -96,10 +96,14 @@ static void as_request(const dialect *from, const dialect *to, daruma_str body)
 static void goes_on(const dialect *d, daruma_str bytes)
 {
     daruma_arena a = arena_over(memory[0], sizeof memory[0]), keep = arena_over(kept[0], sizeof kept[0]);
-    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep)};
+    turn_writer w = {.usage = TURN_USAGE_NONE, .made = 3, .text = buf_in(&keep), .items = buf_in(&keep)};
     daruma_buf out = buf_in(&a);
     sse_event e;
     while (sse_next(&bytes, &e, &a)) {
+        daruma_str item = dialect_done_item(d, &e); /* the end says them again */
+        if (item.n && w.items.n)
+            buf_putc(&w.items, ',');
+        buf_put(&w.items, item);
         turn_delta seen[TURN_DELTAS_MAX];
         size_t n = d->read_delta(&w.r, &e, seen, &a);
         for (size_t i = 0; i < n; i++)

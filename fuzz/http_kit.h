@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "exact.h"
 #include "net/http.h"
 
 static inline void check_fields(daruma_str raw, const http_head *h)
@@ -30,7 +31,10 @@ static inline http_found find_head(daruma_str in, size_t step, size_t *end)
     http_scan scan = {0};
     http_fault fault;
     for (size_t n = step;; n += step) {
-        http_found found = http_scan_head(&scan, in.p, n < in.n ? n : in.n, &fault);
+        exact_pieces x = {0};
+        daruma_str here = exact(&x, str_sub(in, 0, n));
+        http_found found = http_scan_head(&scan, here.p, here.n, &fault);
+        exact_end(&x);
         *end = found == HTTP_HERE ? scan.at : 0;
         if (found != HTTP_MORE || n >= in.n)
             return found;
@@ -43,19 +47,22 @@ static inline http_chunk decode(daruma_str in, size_t step, size_t *bytes, uint6
     http_chunks c = {0};
     *bytes = 0;
     *sum = 0;
-    while (in.n) {
-        daruma_str piece = str_sub(in, 0, step), data;
+    http_chunk got = HTTP_CHUNK_MORE;
+    while (in.n && got != HTTP_CHUNK_END && got != HTTP_CHUNK_BAD) {
+        exact_pieces x = {0};
+        daruma_str piece = exact(&x, str_sub(in, 0, step)), data;
         in = str_from(in, step);
         while (piece.n) {
-            http_chunk got = http_chunks_read(&c, &piece, &data);
+            got = http_chunks_read(&c, &piece, &data);
             if (got == HTTP_CHUNK_END || got == HTTP_CHUNK_BAD)
-                return got;
+                break;
             for (size_t i = 0; got == HTTP_CHUNK_DATA && i < data.n; i++)
                 *sum = *sum * 31 + (unsigned char)data.p[i];
             *bytes += got == HTTP_CHUNK_DATA ? data.n : 0;
         }
+        exact_end(&x);
     }
-    return HTTP_CHUNK_MORE;
+    return got == HTTP_CHUNK_DATA ? HTTP_CHUNK_MORE : got;
 }
 
 static inline void check_chunks(daruma_str in)
