@@ -173,10 +173,28 @@ static const char *why_once(const daruma_failure *f)
                         : "because the same request would fail again.";
 }
 
+/* How long until one of the targets rests no more. */
+static daruma_ms rests(const daruma_case *c)
+{
+    daruma_ms least = -1;
+    for (size_t i = 0; c->ward && i < c->ntargets && i < DARUMA_CASE_TRIED; i++) {
+        daruma_ms in = daruma_ward_look(c->ward, &c->targets[i], c->opened).in;
+        if (least < 0 || in < least)
+            least = in;
+    }
+    return least;
+}
+
 static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
     if (c->attempts == 0) {
-        BUF_LIT(out, " daruma sent nothing, because all it could call is resting after earlier failures.");
+        BUF_LIT(out, " daruma sent nothing, because all it could call is resting after earlier failures");
+        daruma_ms in = rests(c);
+        if (in > 0) {
+            BUF_LIT(out, "; it asks there again in about ");
+            buf_duration(out, in);
+        }
+        BUF_LIT(out, ".");
         return;
     }
     if (c->attempts == 1) {
