@@ -249,7 +249,8 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
         explained(&f, &c),
         "The call failed: the model is too busy. daruma sent nothing, because all it could call is resting after "
         "earlier failures. Try again in about a minute, or add a second model to the configuration.");
-    daruma_arena a = arena_over(memory, sizeof memory);
+    static char room[1 << 16];
+    daruma_arena a = arena_over(room, sizeof room);
     daruma_case first;
     c.ward = daruma_ward_new(&a, 16);
     c.opened = 60000;
@@ -257,8 +258,8 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
     assert_int_equal(daruma_case_admit(&first, at(0)).act, DARUMA_SEND);
     f = failure(DARUMA_AUTH, "");
     daruma_case_next(&first, &f, 0, at(0));
-    daruma_str said = explained(&f, &c);
-    assert_true(str_find(said, S("resting after earlier failures; it asks there again in about 4 min.")) != STR_NONE);
+    daruma_str words = explained(&f, &c);
+    assert_true(str_find(words, S("resting after earlier failures; it asks there again in about 4 min.")) != STR_NONE);
 }
 
 static void an_explanation_shows_no_secret(void **state)
