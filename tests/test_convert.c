@@ -267,6 +267,37 @@ static void losses_are_told(void **state)
 
 /* ---- what single wires insist on ---- */
 
+/* OpenAI: "Invalid 'user': string too long. Expected a string with maximum length 64". Claude Code's has 150 bytes. */
+static void a_user_whose_name_is_too_long_for_a_wire_is_not_named(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        bool openai, anthropic;
+    } cases[] = {{64, true, true}, {65, false, true}, {256, false, true}, {257, false, false}};
+    char name[300], body[600];
+    memset(name, 'u', sizeof name);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        dialect_losses l;
+        daruma_buf b = buf_over(body, sizeof body);
+        BUF_LIT(&b,
+                "{\"max_tokens\":9,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"metadata\":{\"user_id\":");
+        buf_json(&b, (daruma_str){name, cases[i].n});
+        BUF_LIT(&b, "}}");
+        daruma_str to = converted(&dialect_anthropic, &dialect_openai, buf_str(&b), &l, &a);
+        assert_int_equal(json_get(to, S("user")).n > 0, cases[i].openai);
+        assert_int_equal(lost(&l, "user"), !cases[i].openai);
+        b.n = 0;
+        BUF_LIT(&b, "{\"input\":\"x\",\"user\":");
+        buf_json(&b, (daruma_str){name, cases[i].n});
+        BUF_LIT(&b, "}");
+        to = converted(&dialect_openai_responses, &dialect_anthropic, buf_str(&b), &l, &a);
+        assert_int_equal(json_path(to, "metadata.user_id").n > 0, cases[i].anthropic);
+        assert_int_equal(lost(&l, "user"), !cases[i].anthropic);
+    }
+}
+
 static void anthropic_is_told_how_much_it_may_say(void **state)
 {
     (void)state;
@@ -480,6 +511,7 @@ int main(void)
         cmocka_unit_test(a_conversation_is_the_same_in_every_dialect),
         cmocka_unit_test(what_follows_leaves_what_went_before_as_it_was),
         cmocka_unit_test(losses_are_told),
+        cmocka_unit_test(a_user_whose_name_is_too_long_for_a_wire_is_not_named),
         cmocka_unit_test(anthropic_is_told_how_much_it_may_say),
         cmocka_unit_test(no_thinking_is_asked_for_within_a_tool_loop_without_it),
         cmocka_unit_test(ids_that_do_not_fit_are_made_anew_in_pairs),

@@ -187,8 +187,10 @@
 #define SHED_BYTES_MIN            1024 /* shorter tool output is not worth shortening for the size of a body */
 #define SHED_WRITTEN_BYTES        96   /* brackets, names and ids around a part that we write */
 
-#define CALL_ID_BYTES_MAX         64 /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
-#define CHAT_CALL_ID_BYTES_MAX    40 /* the same in Chat Completions */
+#define CALL_ID_BYTES_MAX         64  /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define CHAT_CALL_ID_BYTES_MAX    40  /* the same in Chat Completions */
+#define OPENAI_USER_BYTES_MAX     64  /* of `user`: OpenAI refuses longer ones */
+#define ANTHROPIC_USER_BYTES_MAX  256 /* of `metadata.user_id` */
 #define ANTHROPIC_MAX_TOKENS                                                                                           \
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */

@@ -122,10 +122,8 @@ static void convert_sampling(convo_settings *s, const dialect *to, dialect_losse
         drop(&s->frequency_penalty, "frequency_penalty", lost);
         drop(&s->presence_penalty, "presence_penalty", lost);
     }
-    if (gemini && s->user.n)
-        dialect_lose(lost, "user");
-    if (gemini)
-        s->user = (daruma_str){0};
+    if (s->user.n > (gemini ? 0 : anthropic ? ANTHROPIC_USER_BYTES_MAX : OPENAI_USER_BYTES_MAX))
+        drop(&s->user, "user", lost); /* an agent's may be a JSON object of some 150 bytes */
 }
 
 static void add_stop(convo *out, daruma_buf *list, daruma_str one, size_t max, size_t *n, dialect_losses *lost)
