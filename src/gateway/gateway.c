@@ -17,7 +17,7 @@ daruma_moment gateway_now(const gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
-    if (!guard_refuses(g, c) && !admin_handles(g, c))
+    if (!guard_refuses(g, c) && !upgrade_refuses(c) && !admin_handles(g, c))
         exchange_begin(g, c);
 }
 

@@ -439,6 +439,11 @@ void finish_interrupted(exchange *x);
 /* Is it a web page of somebody else that asks through a browser on this machine? Then it is refused, and true. */
 bool guard_refuses(const gateway *g, call *c);
 
+/* ---- upgrade.c ---- */
+
+/* Answers 426 to a WebSocket handshake; false: it is none. */
+bool upgrade_refuses(call *c);
+
 /* ---- admin.c ---- */
 
 bool admin_handles(gateway *g, call *c); /* /daruma/...: answers and returns true */

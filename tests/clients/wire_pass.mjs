@@ -48,6 +48,22 @@ holds("any path and method passes through, byte for byte, both ways", {
   },
 });
 
+holds("a WebSocket is refused at once, so that its client asks over HTTP; other upgrades are none", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, { path: q.url });
+    const shake = (path, upgrade) => raw(pair, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+    for (const path of ["/v1/responses", "/v1/realtime?model=m"]) {
+      const r = await shake(path, "WebSocket");
+      assert.match(r, /^HTTP\/1\.1 426 /);
+      assert.match(r, /"code":"websocket_not_supported"/);
+    }
+    assert.equal(pair.own.seen.length, 0);
+    assert.match(await shake("/v1/models", "h2c"), /^HTTP\/1\.1 200 [^]*"path":"\/v1\/models"/);
+    assert.equal(pair.own.seen[0].headers.upgrade, undefined);
+  },
+});
+
 holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should be", {
   config: ownFirst,
   async run(pair) {
