@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/mend/mend.h"
 #include "gateway/inside.h"
 #include "sys/sys.h"
 
@@ -32,21 +33,51 @@ key_state *exchange_key(const exchange *x, int target)
     return key == HOST_CLIENT_KEY ? NULL : &x->s->keys[host / HOST_KEYS][key];
 }
 
+/* Is it a provider that did not make the thinking of this conversation? */
+static bool is_strange(const exchange *x, int target)
+{
+    const config_provider *home = exchange_provider(x, (int)x->home), *here = exchange_provider(x, target);
+    return x->kase.can_mend && here != home &&
+           (!str_ieq(here->to.host, home->to.host) || here->to.port != home->to.port);
+}
+
+/* The request without what another provider's model thought; empty: it has none of it. */
+static daruma_str without_thinking(exchange *x)
+{
+    convo c;
+    daruma_buf b = buf_in(x->c->arena);
+    if (x->d->read(x->body, x->c->arena, &c) != DARUMA_OK || !mend_strange_thinking(&c))
+        return (daruma_str){0};
+    x->d->write(&c, &b);
+    if (b.full || c.full)
+        return (daruma_str){0};
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_converted";
+    e.reason = S("written for another provider; left out: thinking");
+    exchange_event(x, &e);
+    return buf_str(&b);
+}
+
 /* The body in pieces, with the target's model in place of the one asked for. */
 static void body_pieces(exchange *x, int target, daruma_str out[4])
 {
-    daruma_str model = x->targets[target].model, raw = x->scan.model_raw;
-    out[0] = x->body;
+    daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
+    daruma_str other = is_strange(x, target) ? without_thinking(x) : (daruma_str){0};
+    if (other.n) {
+        body = other;
+        raw = x->d->scan(body, NULL).model_raw;
+    }
+    out[0] = body;
     if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
         return;
     daruma_buf name = buf_in(x->c->arena);
     buf_json(&name, model);
     if (name.full)
         return;
-    size_t at = (size_t)(raw.p - x->body.p);
-    out[0] = str_sub(x->body, 0, at);
+    size_t at = (size_t)(raw.p - body.p);
+    out[0] = str_sub(body, 0, at);
     out[1] = buf_str(&name);
-    out[2] = str_from(x->body, at + raw.n);
+    out[2] = str_from(body, at + raw.n);
 }
 
 static void tell_losses(exchange *x, const dialect_losses *lost)

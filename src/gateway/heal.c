@@ -169,6 +169,8 @@ static void tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend
     if (!daruma_event_when(&e, when, &x->kase))
         return;
     e.what = str_of(rep->what);
+    if (when == DARUMA_WHEN_BROKE)
+        e.mend_error = S("No LLM client available for compression");
     if (shorter) {
         e.steps_compressed = rep->parts_shortened;
         e.original_size = m->original_chars;

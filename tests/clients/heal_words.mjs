@@ -84,6 +84,13 @@ const names = {
   gemini: { "cached content": { cachedContent: "cachedContents/one" }, "a file": { contents: [said("user", { fileData: { mimeType: "image/png", fileUri: "https://generativelanguage.googleapis.com/v1beta/files/one" } })] } },
 };
 
+// A loop in progress with what the model thought; and how it goes to another provider.
+const thoughts = {
+  openai: { more: { messages: [...talk(["user", "go"]), { ...chatCall("{}"), reasoning_content: "thought-one" }, chatResult] }, good: (b) => b.messages.length === 3 },
+  anthropic: { more: { max_tokens: 4000, thinking: { type: "enabled", budget_tokens: 2000 }, messages: [...talk(["user", "go"]), { role: "assistant", content: [{ type: "thinking", thinking: "thought-one", signature: "seal-one" }, ...use({ input: {} }).content] }, used] }, good: (b) => b.thinking.type === "disabled" && b.messages[1].content.length === 1 },
+  gemini: { more: { contents: [said("user", { text: "go" }), said("model", { text: "thought-one", thought: true }, call({ thoughtSignature: "seal-one" })), said("user", response)] }, good: (b) => b.contents[1].parts.length === 1 && b.contents[1].parts[0].thoughtSignature === skip },
+};
+
 for (const [name, list] of Object.entries(names)) {
   const d = dialects[name], w = wires[name];
   const second = (c) => {
@@ -106,6 +113,20 @@ for (const [name, list] of Object.entries(names)) {
         for (const q of pair.own.seen) {
           assert.equal(key(q), "sk-one");
           for (const [k, v] of Object.entries(more)) assert.deepEqual(body(q)[k], v);
+        }
+      },
+    });
+  if (thoughts[name])
+    both(name, "what one provider's model thought is not shown to the second provider of its dialect", {
+      config: (c) => (second(c), Object.assign(c.providers.at(-1), { url: c.providers.at(-1).url.replace("127.0.0.1", "localhost") })),
+      async run(pair, ask) {
+        const { more, good } = thoughts[name];
+        pair.own.answer = (q, res) => (key(q) === "sk-second" ? reply(w, q, res, "fine") : down(res, 500));
+        const r = await ask({ model: d.own, more });
+        assert.equal(r.said, "fine", r.text);
+        for (const q of pair.own.seen) {
+          if (key(q) === "sk-second") assert.ok(!/thought-one|seal-one/.test(q.body) && good(body(q)), q.body.toString());
+          else for (const [k, v] of Object.entries(more)) assert.deepEqual(body(q)[k], v);
         }
       },
     });

@@ -305,6 +305,27 @@ static void sign_calls(mending *x)
     }
 }
 
+/* All of it, and with it what a request needs that has none in its loop. */
+static void drop_all_thinking(mending *x)
+{
+    convo *c = x->c;
+    mend_report r = mend_drop_thinking(c, true);
+    x->thinking += r.messages_mended;
+    if (!r.messages_mended)
+        return;
+    if (wire(c, WIRE_NO_IDS))
+        sign_calls(x);
+    else if (wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
+        thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+}
+
+bool mend_strange_thinking(convo *c)
+{
+    mending x = {.c = c, .at = {STR_NONE, STR_NONE}};
+    drop_all_thinking(&x);
+    return x.thinking > 0;
+}
+
 /* Thinking of turns that are over goes first; that of the loop in progress only when it is what is meant. */
 static void mend_seal(mending *x)
 {
@@ -317,14 +338,7 @@ static void mend_seal(mending *x)
     x->thinking += r.messages_mended;
     if (r.messages_mended)
         return;
-    r = mend_drop_thinking(c, true);
-    x->thinking += r.messages_mended;
-    if (!r.messages_mended)
-        return;
-    if (wire(c, WIRE_NO_IDS))
-        sign_calls(x);
-    else if (wire(c, WIRE_RESULTS_IN_USER) && c->set.thinking == 1)
-        thinking_off(x); /* with thinking on, the loop's answers would have to begin with it */
+    drop_all_thinking(x);
 }
 
 /* ---- all of it ---- */
