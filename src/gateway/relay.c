@@ -421,10 +421,37 @@ static size_t error_room(const exchange *x)
     return exchange_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
 }
 
+/* Some servers send their streams under another type, or none; SDKs do not look at it. */
+static bool begins_stream(daruma_str bytes)
+{
+    static const daruma_str fields[] = {{"data:", 5}, {"event:", 6}, {"id:", 3}, {"retry:", 6}, {":", 1}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (bytes.n && str_starts(bytes, str_sub(fields[i], 0, bytes.n)))
+            return true;
+    return false;
+}
+
+/* The answer that was taken for a whole one is a stream, and its client is told so. */
+static void take_as_stream(exchange *x)
+{
+    size_t i = 0;
+    while (i < x->nheaders && !str_ieq(x->headers[i].name, S("content-type")))
+        i++;
+    if (!x->headers) /* no memory, which the arena remembers */
+        return;
+    x->headers[i] = (daruma_header){S("content-type"), S("text/event-stream; charset=utf-8")};
+    x->nheaders += i == x->nheaders; /* copy_headers() left room for it */
+    x->mode = ANSWER_HELD;
+    progress(x);
+    exchange_timer(x);
+}
+
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     exchange *x = user;
     (void)f;
+    if (x->mode == ANSWER_WHOLE && x->streaming && !x->held.n && begins_stream(bytes))
+        take_as_stream(x);
     switch (x->mode) {
     case ANSWER_NONE:
         break;

@@ -161,6 +161,24 @@ Object.entries(dialects).forEach(([name, d]) => {
       },
     });
 
+  holds(`${name}: a stream under another type is one all the same`, {
+    async run(pair) {
+      for (const type of ["application/json", "text/plain", undefined])
+        for (const cut of [true, false]) {
+          pair.own.seen = [];
+          pair.own.answer = (q, res) => {
+            res.writeHead(200, type && { "content-type": type });
+            if (cut && q.n === 1) res.write(p.opening, () => setTimeout(() => res.destroy(), 30));
+            else res.end(": hi\n\n" + whole(p));
+          };
+          const r = await question(pair, d, own);
+          assert.match(r.headers["content-type"], /^text\/event-stream/);
+          assert.equal(r.said, "ab", `${type}: ${r.text}`);
+          assert.equal(r.outcome, cut ? "recovered" : "ok", type);
+        }
+    },
+  });
+
   holds(`${name}: pings keep a call alive, but are no progress`, {
     config: (c) => ((c.timeouts.idle = "800ms"), (c.timeouts.first_byte = "800ms")), // no content for 4 x idle: stuck
     async run(pair) {
