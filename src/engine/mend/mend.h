@@ -70,8 +70,8 @@ bool mend_messages_known(const daruma_failure *f, daruma_arena *a);
 /* Drops the thinking of turns before the loop in progress, whole; with `all` of that one too (another provider's
  * model gets none). */
 mend_report mend_drop_thinking(convo *c, bool all);
-/* The same for a request that goes to another provider of its dialect: without any thinking, and as one is accepted that
- * has none. False: there was none. */
+/* The same for a request that goes to another provider of its dialect: without any thinking, and as one is accepted
+ * that has none. False: there was none. */
 bool mend_strange_thinking(convo *c);
 
 /* ---- target.c ---- */
