@@ -373,12 +373,22 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     carry_out(x);
 }
 
+/* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
+static bool has_read_all(const exchange *x)
+{
+    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !(x->t && talk_unsure(x));
+}
+
 void exchange_gone(exchange *x)
 {
     daruma_moment at = gateway_now(x->g);
     if (x->f)
         fetch_cancel(x->f);
     x->f = NULL;
+    if (has_read_all(x)) {
+        exchange_done(x, x->view.input_tokens);
+        return;
+    }
     if (x->refreshing)
         key_forget(exchange_key(x, x->kase.target), x);
     if (x->kase.out)

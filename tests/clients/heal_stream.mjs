@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
-import { question } from "./net.mjs";
+import { ask, pathOf, question, until } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, data, dialects, every, named, object, parsed, sse, target, wires } from "./wires.mjs";
+import { body, data, dialects, every, json, named, object, parsed, sse, target, wires } from "./wires.mjs";
 
 every((name, d, w) => {
   const withTool = (more = {}) => ({ model: d.own, more: { tools: w.tools(object), ...more } });
@@ -36,6 +36,17 @@ every((name, d, w) => {
           assert.equal(pair.own.seen.length, name === "anthropic" && how !== "exactly" ? 3 : 2);
         },
       });
+
+  if (name !== "gemini") // whose streams have no event that ends them
+    holds(`heal ${name}: a client that hangs up at the event that ends its answer has been answered`, {
+      async run(pair) {
+        pair.own.answer = (q, res) => (q.n === 1 ? json(res, 503, { error: { message: "busy", type: "server_error" } }) : sse(res, w.opening(), w.piece(text), w.closing())); // and the connection stays open
+        await ask(pair, pathOf(d, d.own, true), { method: "POST", headers: d.headers, body: JSON.stringify(d.body(d.own, "say it", { stream: true })), onData: (soFar, req) => /\[DONE\]|event: (message_stop|response\.completed)\ndata: .*\n\n/.test(soFar) && req.destroy() }).catch(() => {});
+        const s = await until("it was counted", async () => { const now = await pair.status(); return now.active === 0 && now.requests.all ? now : null; });
+        assert.equal(s.requests.recovered, 1, JSON.stringify(s.requests));
+        assert.equal(s.requests.cancelled, 0);
+      },
+    });
 
   holds(`heal ${name}: rows that repeat each other go on at the words that were asked for, apology or not`, {
     async run(pair) {

@@ -305,7 +305,7 @@ for (const [when, w] of Object.entries(leaves))
 
 // A connection that asks and then is in our hands.
 function leaver(pair, d) {
-  const body = JSON.stringify(d.body(d.model, "say leaving", { stream: true }));
+  const body = JSON.stringify(d.body(d.model, "say that whoever leaves in the middle of an answer has not been answered", { stream: true }));
   const s = net.connect(pair.port, "127.0.0.1");
   s.on("error", () => {});
   s.on("data", () => {});
