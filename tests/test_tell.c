@@ -239,6 +239,15 @@ static void an_explanation_without_a_case_says_nothing_of_tries(void **state)
                "the conversation, begin a new one, or use a model with a larger window.");
 }
 
+static void an_explanation_of_what_passes_through_names_its_provider_alone(void **state)
+{
+    (void)state;
+    daruma_target t = target("main", "", "k1");
+    daruma_case c = {.targets = &t, .ntargets = 1, .target = 0, .attempts = 1};
+    daruma_failure f = failure(DARUMA_AUTH, "");
+    assert_true(str_starts(explained(&f, &c), S("The call to main failed: ")));
+}
+
 static void an_explanation_is_honest_when_nothing_was_sent(void **state)
 {
     (void)state;
@@ -284,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_kind_is_explained_in_one_plain_paragraph),
         cmocka_unit_test(an_explanation_says_what_happened_what_was_tried_and_the_next_step),
         cmocka_unit_test(an_explanation_without_a_case_says_nothing_of_tries),
+        cmocka_unit_test(an_explanation_of_what_passes_through_names_its_provider_alone),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
         cmocka_unit_test(an_explanation_shows_no_secret),
     };

@@ -32,11 +32,21 @@ static void run_end(key_run *r)
     free(r);
 }
 
+/* Can it stand in a header field? What cannot is no key, and would be left out of the request. */
+static bool is_printable(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
+            return false;
+    return s.n > 0;
+}
+
 static void ran(int exit_code, daruma_str out, const char *why, void *user)
 {
     key_run *r = user;
     key_state *k = r->k;
-    bool failed = exit_code != 0 || why; /* `why` is not told: it may quote what the command said */
+    bool failed =
+        exit_code != 0 || why || !is_printable(out); /* `why` is not told: it may quote what the command said */
     if (k->secret)
         explicit_bzero(k->secret, k->secret_n);
     free(k->secret);

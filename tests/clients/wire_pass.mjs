@@ -239,6 +239,9 @@ holds("a key command is run once for many requests, and once more when the key i
 holds("a key command that fails is explained; neither its words nor the client's key go out", {
   async run(pair) {
     const d = dialects.openai;
+    await pair.again(printing(pair, "printf 'sk-leak\\rx: y'"));
+    assert.equal((await question(pair, d, { model: d.own })).headers["x-daruma-attempts"], "1");
+    assert.deepEqual([pair.own.seen.length, count(pair.events(), "key_command_failed")], [0, 1]); // no header can hold that
     await pair.again(printing(pair, "echo sk-leak-out; echo sk-leak-err >&2; exit 3"));
     pair.own.answer = (q, res) => (q.headers.authorization ? send(res, 200, good.openai) : send(res, 401, { error: { message: "You didn't provide an API key." } }));
     const r = await question(pair, d, { model: d.own });

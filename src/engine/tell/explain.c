@@ -77,7 +77,8 @@ static void put_what(daruma_buf *out, const daruma_failure *f, const daruma_case
     if (c && c->target >= 0 && (size_t)c->target < c->ntargets) {
         BUF_LIT(out, " to ");
         put_clean(out, c->targets[c->target].model, NAME_BYTES_MAX);
-        BUF_LIT(out, " at ");
+        if (c->targets[c->target].model.n) /* what only passes through names none */
+            BUF_LIT(out, " at ");
         put_clean(out, c->targets[c->target].provider, NAME_BYTES_MAX);
     }
     BUF_LIT(out, " failed: ");
