@@ -34,6 +34,10 @@ static void child_gone(uv_process_t *p, int64_t status, int signum)
     r->gone = true;
     gateway_summary(r->g, &b);
     fprintf(stderr, STR_FMT, STR_ARG(buf_str(&b)));
+    if (!gateway_asked(r->g))
+        fprintf(stderr,
+                "daruma: if the command asked a model, it has the base URL from its own configuration or options, "
+                "not from the environment (`daruma with --help` says which variables are set).\n");
     uv_close((uv_handle_t *)p, NULL);
     uv_close((uv_handle_t *)&r->term, NULL);
     uv_close((uv_handle_t *)&r->quit, NULL);
@@ -126,7 +130,9 @@ int cli_with(int argc, char **argv)
     uv_loop_t *loop = uv_default_loop();
     sys_ignore_sigpipe();
     keep_upstreams();
-    r.g = gateway_start(loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose}, why);
+    r.g = gateway_start(
+        loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose, .loud = verbose},
+        why);
     if (!r.g) {
         fprintf(stderr, "daruma with: %s\n", why);
         return 2;

@@ -52,7 +52,8 @@ static bool listen_where(gateway *g, char why[512])
 static bool open_events(gateway *g, char why[512])
 {
     const config *cfg = &g->now->cfg;
-    return events_open(g->events, cfg->events_file, cfg->events_stderr && !g->options.quiet, why);
+    bool aloud = g->options.loud || (cfg->events_stderr && !g->options.quiet);
+    return events_open(g->events, cfg->events_file, aloud, why);
 }
 
 static bool start(gateway *g, char why[512])
@@ -106,7 +107,7 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
     g->secret = at.dice;
     g->config_file = o->config_file ? strdup(o->config_file) : NULL;
     g->listen = o->listen ? strdup(o->listen) : NULL;
-    g->options = (gateway_options){g->config_file, o->config_text, g->listen, o->quiet};
+    g->options = (gateway_options){g->config_file, o->config_text, g->listen, o->quiet, o->loud};
     if (start(g, why))
         return g;
     gateway_free(g);
@@ -180,6 +181,11 @@ static void put_kinds(daruma_buf *out, const uint64_t by_kind[DARUMA_KINDS])
                        daruma_kind_name((daruma_kind)k));
             first = false;
         }
+}
+
+bool gateway_asked(const gateway *g)
+{
+    return g->counts.requests || g->counts.passed;
 }
 
 void gateway_summary(const gateway *g, daruma_buf *out)

@@ -12,6 +12,7 @@ typedef struct gateway_options {
     const char *config_text; /* the configuration itself, when there is no file; must outlive the gateway */
     const char *listen;      /* "host:port" over the file's; NULL: the file's */
     bool quiet;              /* keeps events off stderr, whatever the configuration says */
+    bool loud;               /* writes them there, whatever the configuration says */
 } gateway_options;
 
 /* Starts listening. On failure NULL and a sentence in `why`. */
@@ -36,6 +37,8 @@ typedef struct gateway_counts {
     uint64_t remedies[DARUMA_REMEDIES]; /* remedies by kind */
     uint64_t saved[DARUMA_KINDS];       /* requests recovered, by the kind of their last failure */
 } gateway_counts;
+/* Did anybody come so far? */
+bool gateway_asked(const gateway *g);
 /* One paragraph for people: what was recovered and what was not. */
 void gateway_summary(const gateway *g, daruma_buf *out);
 #endif

@@ -281,6 +281,11 @@ holds("daruma with: a gateway for one command, its exit code, and what was recov
     assert.equal(r.out.trim(), "recovered hi true", r.err);
     assert.equal(r.code, 7);
     assert.match(r.err, /1 request, 3 calls to providers\. Recovered 1 \(1 server_error\)/);
+    assert.doesNotMatch(r.err, /base URL|llm_retry_attempt/);
+    await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+    const loud = await run(["with", "--verbose", "--", process.execPath, "--input-type=module", "-e", script], { env });
+    assert.match(loud.err, /llm_retry_attempt/, "each step is a line, terminal or not");
+    assert.match((await run(["with", "--", "true"], { env })).err, /0 requests[^]*has the base URL from its own configuration/);
     const none = await run(["with", "--", "no-such-command-anywhere"], { env });
     assert.equal(none.code, 127);
     assert.equal((await run(["with"], { env })).code, 2);
