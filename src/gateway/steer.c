@@ -181,6 +181,23 @@ bool steer_checks_calls(const exchange *x)
     return x->steer && x->steer->armed;
 }
 
+/* The conversation as the client sent it: without what we said since. */
+static bool read_history(exchange *x, convo *c)
+{
+    return heal_open(x) && x->h->d->read(x->h->from, x->c->arena, c) == DARUMA_OK;
+}
+
+/* Of the very call that is refused: of the lap it may not be the newest. */
+static void put_last_result(exchange *x, uint64_t hash, daruma_buf *out)
+{
+    convo c;
+    daruma_str result;
+    if (!read_history(x, &c) || !watch_newest_result(&c, hash, WATCH_LAST_BYTES, &result))
+        return; /* the history was shortened since */
+    BUF_LIT(out, " Its last result was: ");
+    buf_put(out, result);
+}
+
 bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *why)
 {
     steer *s = x->steer;
@@ -199,8 +216,7 @@ bool steer_refuses(exchange *x, daruma_str tool, daruma_str args, daruma_buf *wh
     if (circle) {
         daruma_step last = watch_last_step(&s->last);
         daruma_verdict_say(&s->verdict, &last, why);
-        BUF_LIT(why, " Its last result was: ");
-        buf_put(why, last.result);
+        put_last_result(x, hash, why);
         BUF_LIT(why, "\nDo something else, or answer with what you know.");
     } else {
         BUF_LIT(why, "No tool can be called any more. Answer with what you know.");
@@ -260,8 +276,8 @@ daruma_str steer_partial(exchange *x)
     s->remedy = DARUMA_REMEDY_STOP_PARTIAL;
     daruma_step last = watch_last_step(&s->last);
     daruma_buf b = buf_in(x->c->arena);
-    convo c; /* as the client sent it: without what we said since */
-    if (heal_open(x) && x->h->d->read(x->h->from, x->c->arena, &c) == DARUMA_OK)
+    convo c;
+    if (read_history(x, &c))
         watch_partial(&c, &s->verdict, &last, &b);
     else
         daruma_verdict_say(&s->verdict, &last, &b);

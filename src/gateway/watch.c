@@ -277,6 +277,7 @@ static void user_spoke(agent *a, daruma_str text)
     a->place = was.place;
     a->used = was.used;
     a->at = was.at;
+    a->failed = was.failed; /* they are still in the history, and shown as before */
     memcpy(a->users, was.users, sizeof a->users);
     a->users[was.nusers % WATCH_USERS_KEPT] = h;
     a->nusers = was.nusers + 1;
@@ -511,15 +512,17 @@ daruma_tries *watch_tries(exchange *x)
     return a ? a->tries : NULL;
 }
 
-/* The newest of them: earlier ones were shown before. */
+/* The newest that are not overcome, newest last: what was overcome is not what it is stuck with. */
 size_t watch_failures(exchange *x, daruma_tool_failure *out, size_t max)
 {
     agent *a = agent_at_hand(x);
-    daruma_tool_failure all[TOOL_FAILURES_ALL_MAX];
+    daruma_tool_failure all[TRACKED_FAILURES_MAX];
     daruma_tracker *t = a && a->trouble ? a->trouble->tracker : NULL;
-    size_t n = t ? daruma_tracker_list(t, all, TOOL_FAILURES_ALL_MAX) : 0, kept = 0;
-    n = n < TOOL_FAILURES_ALL_MAX ? n : TOOL_FAILURES_ALL_MAX;
-    for (size_t i = n > max ? n - max : 0; i < n; i++) {
+    size_t n = t ? daruma_tracker_list(t, all, TRACKED_FAILURES_MAX) : 0, open = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].resolved)
+            all[open++] = all[i];
+    for (size_t i = open > max ? open - max : 0; i < open; i++) {
         out[kept] = all[i]; /* what the tracker holds may change while a model is asked */
         out[kept].tool = arena_copy(x->c->arena, all[i].tool);
         out[kept].message = arena_copy(x->c->arena, all[i].message);

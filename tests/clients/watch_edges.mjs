@@ -108,6 +108,43 @@ holds("enforce: a secret that a tool gave is in no event, and what was stopped i
   },
 });
 
+holds("enforce: a call that is refused is answered with its own last result, not with the newest of its lap", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    const says = { look: "3 pipes", measure: "12 bar in the cellar" }, names = Object.keys(says), messages = [user("Find the leak.")];
+    const both = names.map((name) => ({ type: "function", function: { name, parameters: { type: "object", properties: {} } } }));
+    const refused = [];
+    for (let i = 0; i < 16 && !refused.length; i++) {
+      const id = `call_${i}Qx9z`, name = names[i % 2];
+      messages.push({ role: "assistant", content: null, tool_calls: [{ id, type: "function", function: { name, arguments: "{}" } }] }, result(id, says[name]));
+      pair.own.answer = (q, res) => w.answer(res, null, [["call_again1", names[(i + 1) % 2], "{}"]]);
+      const r = await post(pair, { model: "m-own", messages, tools: both });
+      const said = pair.own.seen.slice(-r.calls).map((q) => JSON.parse(q.body).messages.at(-1).content);
+      refused.push(...said.filter((text) => /The call of \w+ was refused/.test(text)));
+    }
+    assert.ok(refused.length > 0, "nothing was refused");
+    for (const text of refused) {
+      const [, name, gave] = /The call of (\w+) was refused[^]* Its last result was: (.*)/.exec(text);
+      assert.equal(gave, says[name]);
+    }
+  },
+});
+
+holds("failed results that were shown compactly stay so when the user says something new", {
+  config: (c) => (mode("guide")(c), (c.tool_errors = "compact")),
+  async run(pair) {
+    talks(pair);
+    const trace = `Error: ENOENT: no such file or directory, open '/srv/x'\n${"    at open (/srv/app/node_modules/store/lib/open.js:12:7)\n".repeat(30)}`;
+    const messages = [user("Find the leak."), call("call_1Qx9z"), result("call_1Qx9z", trace)];
+    const first = await post(pair, { model: "m-own", messages, tools });
+    messages.push({ role: "assistant", content: "It is not there." }, user("Then count the doors."));
+    const second = await post(pair, { model: "m-own", messages, tools });
+    assert.doesNotMatch(first.got, /node_modules/);
+    assert.equal(JSON.stringify(JSON.parse(second.got).messages.slice(0, 3)), JSON.stringify(JSON.parse(first.got).messages), "what the provider has cached was changed");
+  },
+});
+
 holds("enforce: who calls functions in the older spelling is forbidden them in it", {
   limit: 60000,
   config: mode("enforce"),
@@ -240,8 +277,8 @@ holds("enforce: who wants one JSON array gets what is known as one", {
 // asked on the side proposes one.
 const proposal = { strategy: "alternative-tool", reasoning: "The look fails wherever it is tried.", action: { toolName: "listen", parameters: { room: "cellar" } }, expectedOutcome: "The leak is heard.", confidence: 0.9 };
 const listen = { type: "function", function: { name: "listen", parameters: { type: "object", properties: { room: { type: "string" } }, required: ["room"] } } };
-async function ask_for_a_way(pair, answer = JSON.stringify(proposal)) {
-  const sides = [], mains = [], messages = [user("Find the leak.")];
+async function ask_for_a_way(pair, answer = JSON.stringify(proposal), messages = [user("Find the leak.")]) {
+  const sides = [], mains = [];
   pair.own.answer = (q, res) => (JSON.parse(q.body).tools ? (mains.push(JSON.parse(q.body)), w.answer(res, "hm")) : (sides.push(JSON.parse(q.body)), w.answer(res, answer)));
   for (let i = 0; i < 14 && !sides.length; i++) {
     messages.push(call(`call_${i}Qx9z`, JSON.stringify({ place: `wall ${i}` })), result(`call_${i}Qx9z`, "Error: the lamp is broken, no light"));
@@ -250,6 +287,22 @@ async function ask_for_a_way(pair, answer = JSON.stringify(proposal)) {
   const events = pair.events();
   return { sides, last: JSON.stringify(mains.at(-1).messages.at(-1)), proposed: events.filter((e) => e.event === "recovery_strategy_generated"), review: events.filter((e) => e.event === "needs_review" && e.strategy) };
 }
+holds("strategies: a model is asked about what fails now, whatever failed before, and not about what was overcome", {
+  limit: 60000,
+  config: (c) => strategies("log")(c),
+  async run(pair) {
+    const before = ["no such door", "permission denied: attic", "timed out after 3 s", "rate limit reached, slow down", "connection refused by the sink", "field `depth` is required", "401 unauthorized", "disk quota exceeded", "broken pipe", "not a directory: roof", "checksum mismatch", "unexpected end of input"];
+    const messages = [user("Find the leak.")];
+    before.forEach((why, i) => messages.push(call(`call_b${i}Qx9z`, JSON.stringify({ door: `d${i}` })), result(`call_b${i}Qx9z`, `Error: ${why}`)));
+    messages.push(call("call_o1Qx9z", '{"window":"w"}'), result("call_o1Qx9z", "Error: the window is stuck"), call("call_o2Qx9z", '{"window":"w"}'), result("call_o2Qx9z", "a garden with a pond"));
+    const r = await ask_for_a_way(pair, JSON.stringify(proposal), messages);
+    const asked = JSON.stringify(r.sides[0].messages);
+    assert.match(asked, /the lamp is broken/);
+    assert.doesNotMatch(asked, /the window is stuck/, "it was asked about what was overcome");
+    assert.doesNotMatch(asked, /disk quota|broken pipe|not a directory/, "it was asked about old failures");
+  },
+});
+
 const strategies = (how) => (c) => (mode("enforce")(c), (c.strategies = how));
 
 holds("strategies: log, a proposal is written down and nobody else hears of it", {

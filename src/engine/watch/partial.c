@@ -10,15 +10,20 @@ typedef struct found {
     daruma_str tool, text;
 } found;
 
+static daruma_str cut(daruma_str s, size_t most) /* between characters */
+{
+    size_t n = s.n < most ? s.n : most;
+    while (n < s.n && n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_sub(s, 0, n);
+}
+
 /* Words on one line, cut between two characters, without secrets. */
 static void put_words(daruma_str text, size_t most, daruma_arena *a, daruma_buf *out)
 {
-    daruma_str clean = daruma_redact(str_trim(text), a);
-    bool cut = clean.n > most, space = false;
-    size_t n = cut ? most : clean.n;
-    while (cut && n && ((unsigned char)clean.p[n] & 0xc0) == 0x80)
-        n--;
-    for (size_t i = 0; i < n; i++) {
+    daruma_str whole = daruma_redact(str_trim(text), a), clean = cut(whole, most);
+    bool space = false;
+    for (size_t i = 0; i < clean.n; i++) {
         bool blank = ch_space(clean.p[i]);
         if (!blank)
             buf_putc(out, clean.p[i]);
@@ -26,7 +31,7 @@ static void put_words(daruma_str text, size_t most, daruma_arena *a, daruma_buf 
             buf_putc(out, ' ');
         space = blank;
     }
-    if (cut)
+    if (clean.n < whole.n)
         BUF_LIT(out, " ...");
 }
 
@@ -88,4 +93,17 @@ void watch_partial(convo *c, const daruma_verdict *v, const daruma_step *last, d
         }
     }
     BUF_LIT(out, "\n\nTo go on, tell the agent what to do differently, or give it what it keeps looking for.");
+}
+
+bool watch_newest_result(convo *c, uint64_t call, size_t most, daruma_str *ret)
+{
+    bool found = false;
+    steps_item item;
+    for (steps_iter it = {.c = c}; steps_next(&it, &item);) {
+        if (item.what != STEPS_STEP || !item.result || daruma_call_hash(item.step.tool, item.step.args) != call)
+            continue;
+        *ret = cut(item.step.result, most);
+        found = true;
+    }
+    return found;
 }
