@@ -55,4 +55,6 @@ typedef struct cli_place {
 cli_place cli_place_of(daruma_str text, const char *at);
 /* Where a text that is not one JSON value breaks. */
 cli_place cli_json_breaks(daruma_str text);
+/* A text without the byte order mark that some editors write before it: places are counted behind it. */
+daruma_str cli_unmarked(daruma_str text);
 #endif

@@ -81,7 +81,7 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
     daruma_verdict spoke = {.circle = DARUMA_CIRCLE_NONE};
     daruma_buf why = buf_in(a), out = buf_in(a);
     size_t n = 0;
-    if (!json_is_array(steps))
+    if (!json_is_array(steps) && !json_is_null(steps)) /* null: it did nothing */
         return wrong(l, "there is no list `steps`; a record is {\"id\":..., \"steps\":[{\"tool\":..., \"args\":..., "
                         "\"result\":..., \"ok\":true}]}");
     if (!stall)
@@ -101,7 +101,7 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
         }
     }
     if (!spoke.circle)
-        buf_printf(&why, "%zu steps, and no circle.", n);
+        buf_printf(&why, "%zu step%s, and no circle.", n, n == 1 ? "" : "s");
     if (l->jsonl)
         put_record(id, &spoke, buf_str(&why), &out);
     else
@@ -120,7 +120,8 @@ static int read_lines(loops *l, FILE *f, char *mem)
     for (ssize_t n; (n = getline(&line, &cap, f)) >= 0;) {
         daruma_arena a = arena_over(mem, LOOPS_MEMORY_BYTES);
         daruma_str text = str_trim((daruma_str){line, (size_t)n}), record;
-        l->line++;
+        if (l->line++ == 0)
+            text = cli_unmarked(text);
         if (!text.n)
             continue;
         if (!json_whole(text, &record) || !json_is_object(record))

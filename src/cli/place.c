@@ -49,3 +49,9 @@ cli_place cli_json_breaks(daruma_str text)
         at++;
     return cli_place_of(text, at);
 }
+
+daruma_str cli_unmarked(daruma_str text)
+{
+    daruma_str mark = S("\xef\xbb\xbf");
+    return str_starts(text, mark) ? str_from(text, mark.n) : text;
+}

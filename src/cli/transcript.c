@@ -165,7 +165,7 @@ static bool read_step(reading *r, daruma_str v)
         return wrong(r, v.p, "a step is an object with tool, args, result and ok");
     if (!tool.n && !result.n)
         return wrong(r, v.p, "this step has neither tool nor result: a step has tool, args, result and ok");
-    if (tool.n && !json_is_string(tool))
+    if (tool.n && !json_is_string(tool) && !json_is_null(tool))
         return wrong(r, tool.p,
                      "\"tool\" is the name of the tool, a string; what the model said without a call has none");
     if (ok.n && !json_is_null(ok) && !json_is_true(ok) && !str_eq(ok, S("false")))
@@ -173,7 +173,7 @@ static bool read_step(reading *r, daruma_str v)
     review_step *s = add_step(r);
     if (!s)
         return no_memory(r);
-    s->step = (daruma_step){.tool = json_text(tool, r->a),
+    s->step = (daruma_step){.tool = text_of(tool, r->a),
                             .args = text_of(args, r->a),
                             .result = text_of(result, r->a),
                             .ok = json_is_true(ok)         ? 1
@@ -411,6 +411,7 @@ static bool read_lines(reading *r)
 bool transcript_read(daruma_str text, const char *file, const dialect *d, daruma_arena *a, transcript *ret,
                      char why[512])
 {
+    text = cli_unmarked(text);
     reading r = {.text = text, .file = file, .d = d, .a = a, .t = ret, .why = why};
     daruma_str whole = str_trim(text), first = whole, v;
     *ret = (transcript){0};

@@ -189,6 +189,23 @@ holds("review says what it cannot see", () => {
   assert.match(stored.out, /on the provider's server/);
 });
 
+holds("loops and review read what programs write: a byte order mark, CRLF, nothing for null, arguments of any shape", () => {
+  const said = (text) => run(["loops", "--jsonl"], text).out.trim().split("\n").map((l) => JSON.parse(l));
+  const same = (step) => `\ufeff${Array(5).fill(JSON.stringify(step)).join("\r\n")}\r\n`;
+  for (const args of [{ a: 1 }, [1, 2], '{"a":1}', "", null]) {
+    const step = { tool: "look", args, result: { pipes: 3 }, ok: null };
+    assert.match(review(same(step)).out, /exact_repeat/);
+    const [r] = said(`\ufeff${JSON.stringify({ id: "x", steps: Array(5).fill(step) })}\r\n`);
+    assert.deepEqual([r.id, r.verdict, r.kind], ["x", "loop", "exact_repeat"]);
+  }
+  assert.match(review(same({ tool: null, args: null, result: "I will now begin with the task at hand.", ok: null })).out, /monologue/);
+  const odd = ['{"id":1,"steps":null}', '{"id":2,"steps":[]}', '{"id":3,"steps":[{"tool":"a"}]}', '{"id":4,"steps":[{"tool"', '{"id":5,"steps":[{}]}'];
+  assert.deepEqual(said(odd.join("\n")).map((r) => [r.id, r.verdict, r.kind, r.at]), [1, 2, 3, 5].map((id) => [id, "ok", null, null]));
+  const r = run(["loops", "--jsonl"], odd.join("\n"));
+  assert.equal(r.code, 1);
+  assert.match(r.err, /line 4: /);
+});
+
 holds("review tells where a file is wrong and what to do", () => {
   for (const [text, words] of [
     ["", /nothing in it/], ["{}", /1:1: .*messages, input or contents/], ['{"messages":[{"role":"user"', /1:\d+: .*ends here.*whole/],
