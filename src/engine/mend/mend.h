@@ -200,6 +200,10 @@ bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_re
 /* The same of a message or one of its parts: a member that nobody there knows is left out ("messages.1.reasoning: Extra
  * inputs are not permitted"). */
 bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
+/* More parts are marked for the prompt cache than the provider takes: the oldest marks of messages go. */
+bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
+/* Tools that stand twice by one name: the first stays. Only on the provider's word. */
+bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
 /* Does it again, if the path is there. True when it changed something. */

@@ -314,6 +314,47 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
     return drop(c, path, l);
 }
 
+/* Of a message, a part or a tool, and no keyword of a schema. */
+static bool is_member(daruma_str path)
+{
+    static const char *const schemas[] = {".parameters.", ".input_schema.", ".parametersJsonSchema."};
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
+        if (str_find(path, str_of(schemas[i])) != STR_NONE)
+            return false;
+    return parameter_in_lists(path);
+}
+
+bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep)
+{
+    static const char *const most[] = {"maximum of", NULL}, *const found[] = {"found", NULL};
+    char x[32], y[32];
+    daruma_str message, part;
+    int64_t max, n, i = 0;
+    uint32_t gone = 0;
+    if (!f || !says(f->message, "cache_control") || !str_int(number_behind(f->message, most, x), &max) ||
+        !str_int(number_behind(f->message, found, y), &n))
+        return false;
+    for (json_iter it = json_open(json_get(str_trim(c->body), S("messages"))); json_next(&it, NULL, &message); i++) {
+        daruma_str content = json_get(message, S("content"));
+        int64_t k = 0;
+        if (!json_is_array(content))
+            continue;
+        for (json_iter in = json_open(content); gone < n - max && json_next(&in, NULL, &part); k++) {
+            daruma_buf b = buf_in(c->arena);
+            if (!json_is_object(part) || !json_is_object(json_get(part, S("cache_control"))))
+                continue;
+            buf_printf(&b, "messages.%d.content.%d.cache_control", (int)i, (int)k);
+            c->full |= b.full;
+            convo_patch_add(c, PATCH_DROP, buf_str(&b), (daruma_str){0});
+            gone++;
+        }
+    }
+    rep->patches += gone;
+    if (gone)
+        mend_say(rep, "%u older marks for the prompt cache were left out", gone);
+    return gone > 0;
+}
+
 bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
 {
     static const char *const words[] = {"extra inputs",   "unknown parameter", "unknown field",  "unknown name",
@@ -324,7 +365,7 @@ bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_repor
     bool extra = false;
     for (size_t i = 0; f && i < sizeof words / sizeof *words; i++)
         extra |= says(f->message, words[i]);
-    if (!extra || !c->body.n || !parameter_find(c, f, &p) || !parameter_in_lists(place_path(&p)) ||
+    if (!extra || !c->body.n || !parameter_find(c, f, &p) || !is_member(place_path(&p)) ||
         !lesson_make(&l, PATCH_DROP, place_path(&p), (daruma_str){0}) || !mend_lesson_apply(c, &l, rep))
         return false;
     *ret = l;

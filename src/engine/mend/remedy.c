@@ -263,6 +263,8 @@ static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
 static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
+    if (mend_cache_marks(&m->c, f, &m->report))
+        return MENDING_DONE;
     if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
     taught(m);
@@ -272,7 +274,12 @@ static mending_result parameter(mending *m, const daruma_failure *f, int64_t win
 static mending_result schemas(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    return mend_tool_schemas(&m->c, f, &m->report) ? MENDING_DONE : MENDING_UNFIT;
+    if (mend_member(&m->c, f, &m->lesson, &m->report)) {
+        taught(m);
+        return MENDING_DONE;
+    }
+    bool did = mend_double_tools(&m->c, f, &m->report) || mend_tool_schemas(&m->c, f, &m->report);
+    return did ? MENDING_DONE : MENDING_UNFIT;
 }
 
 static daruma_str format_name(convo_format f)

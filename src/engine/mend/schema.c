@@ -1,5 +1,6 @@
 /* schema.c - which tool's schema a provider found fault with and what is to be lowered in it; and the response format,
  * one step down the ladder schema, JSON, text. */
+#include "engine/mend/lesson.h"
 #include "engine/mend/said.h"
 #include "engine/mend/value.h"
 #include "base/arena.h"
@@ -111,7 +112,11 @@ static complaint complaint_of(const daruma_failure *f)
         return (complaint){.keyword = S("items")};
     if (says(m, "should be non-empty") && says(m, "properties"))
         return (complaint){.keyword = S("properties")};
-    size_t n = 0;
+    size_t n = 0, only = str_find(m, S(": only ")); /* Google: "...properties[a].enum: only allowed for STRING type" */
+    name = path_last(str_sub(m, 0, only == STR_NONE ? 0 : only));
+    for (size_t i = 0; i < sizeof troublesome / sizeof *troublesome && name.n; i++)
+        if (str_eq(name, str_of(troublesome[i].name)))
+            return (complaint){.keyword = str_of(troublesome[i].name)};
     for (size_t i = 0; i < sizeof troublesome / sizeof *troublesome; i++)
         if (names_keyword(m, str_of(troublesome[i].name), troublesome[i].everyday)) {
             c.keyword = str_of(troublesome[i].name);
@@ -231,6 +236,36 @@ static bool was_lowered(const convo *c)
             if (c->tools[k].schema_path.n && str_eq(c->patches[i].path, c->tools[k].schema_path))
                 return true;
     return false;
+}
+
+/* "tools.3.function.parameters": the tool itself. */
+static daruma_str tool_path(const convo_tool *t)
+{
+    daruma_str path = t->schema_path;
+    int64_t n;
+    while (path.n && !str_int(path_last(path), &n))
+        path = str_sub(path, 0, path.n - path_last(path).n ? path.n - path_last(path).n - 1 : 0);
+    return path;
+}
+
+bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
+{
+    uint32_t n = 0;
+    if (!f || !(says(f->message, "duplicate") || says(f->message, "must be unique")))
+        return false;
+    for (size_t i = 1; i < c->ntools && i < PARAMETER_PLACES_MAX; i++)
+        for (size_t k = 0; k < i; k++) {
+            daruma_str path = tool_path(&c->tools[i]);
+            if (!path.n || !c->tools[i].name.n || !str_eq(c->tools[i].name, c->tools[k].name))
+                continue;
+            convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
+            n++;
+            break;
+        }
+    rep->patches += n;
+    if (n)
+        mend_say(rep, "%u doubled tools were left out", n);
+    return n > 0;
 }
 
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
