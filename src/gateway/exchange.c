@@ -110,6 +110,7 @@ static void heartbeat(exchange *x, daruma_ms now)
                                   {S("cache-control"), S("no-cache")}};
         daruma_header *h = head_for_client(x, stream, 2, DARUMA_OUTCOME_PENDING, &n, 0);
         call_head(x->c, 200, h, n, -1);
+        x->pending = true;
     }
     call_write(x->c, x->d->heartbeat);
     x->beat_at = now + HEARTBEAT_EVERY_MS;

@@ -82,15 +82,16 @@ static void announce(exchange *x, daruma_outcome o)
     exchange_event(x, &e);
 }
 
-/* The last words of a stream whose head went out before it was known how it ends. */
-static daruma_str closing_comment(exchange *x, daruma_outcome o)
+void finish_comment(exchange *x, daruma_outcome o)
 {
     daruma_buf b = buf_in(x->c->arena);
-    buf_printf(&b, ": daruma outcome=%s attempts=%u kind=%s case=", daruma_outcome_name(o), x->kase.attempts,
-               daruma_kind_name(x->failure.kind));
+    buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
+    if (o != DARUMA_OUTCOME_OK)
+        buf_printf(&b, "kind=%s ", daruma_kind_name(x->failure.kind));
+    BUF_LIT(&b, "case=");
     buf_hex64(&b, x->kase.id);
     BUF_LIT(&b, "\n\n");
-    return buf_str(&b);
+    call_write(x->c, buf_str(&b));
 }
 
 /* retry-after and x-should-retry, which the official SDKs obey: false when waiting cannot help or would
@@ -180,7 +181,7 @@ static void write_message(exchange *x, daruma_str text, daruma_outcome o)
         x->d->write_message(&out, &w, text);
     if (begun) {
         call_write(x->c, buf_str(&out));
-        call_write(x->c, closing_comment(x, o));
+        finish_comment(x, o);
         return;
     }
     answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
@@ -212,7 +213,7 @@ static void write_error(exchange *x)
     if (call_started(x->c)) {
         d->write_stream_error(&out, &x->failure, status, error_message(x, note), note);
         call_write(x->c, buf_str(&out));
-        call_write(x->c, closing_comment(x, DARUMA_OUTCOME_FAILED));
+        finish_comment(x, DARUMA_OUTCOME_FAILED);
         return;
     }
     bool theirs = x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
@@ -268,7 +269,7 @@ void finish_partial(exchange *x)
         return;
     }
     if (x->forwarded)
-        call_write(c, closing_comment(x, DARUMA_OUTCOME_DEGRADED));
+        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
     else
         write_message(x, words, DARUMA_OUTCOME_DEGRADED);
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);
@@ -305,7 +306,7 @@ void finish_interrupted(exchange *x)
         x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note);
         call_write(c, buf_str(&out));
     }
-    call_write(c, closing_comment(x, DARUMA_OUTCOME_DEGRADED));
+    finish_comment(x, DARUMA_OUTCOME_DEGRADED);
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);
     call_end(c);
 }

@@ -189,6 +189,7 @@ struct exchange {
     bool streaming; /* the client wants a stream */
     bool array;     /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
+    bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
@@ -430,6 +431,8 @@ void finish_apology(exchange *x, daruma_str text); /* empty: the fixed explanati
 
 /* A whole body as the client asked for it: in an array when it asked for one. */
 daruma_str exchange_listed(exchange *x, daruma_str body);
+/* The last words of a stream whose head went out before it was known how it ends. */
+void finish_comment(exchange *x, daruma_outcome o);
 void finish_failed(exchange *x); /* answers with x->failure, as on_failure says */
 /* A stream that has begun ends with the dialect's error event. */
 void finish_interrupted(exchange *x);

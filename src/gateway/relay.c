@@ -322,6 +322,9 @@ static void stream_ended(exchange *x)
         return;
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
+    if (x->pending &&
+        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
+        finish_comment(x, outcome_now(x));
     call *c = x->c;
     exchange_done(x, x->view.input_tokens);
     call_end(c);

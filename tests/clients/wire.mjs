@@ -48,6 +48,7 @@ holds("a stream that waits 10 s hears a comment and then its answer; others hear
     assert.match(s.events[0].raw, d.beat);
     assert.equal(s.said, "seven eight");
     assert.ok(s.events.some((e) => e.data === "[DONE]"));
+    assert.match(s.events.at(-1).raw, /^: daruma outcome=ok attempts=1 case=[0-9a-f]{16}$/); // what the head could not say
     assert.ok(plain.times[0] >= 10450, "a plain answer was begun early");
     assert.equal(plain.outcome, "ok");
   },
