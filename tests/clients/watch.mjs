@@ -196,6 +196,39 @@ each((how, d, stream) => {
   });
 });
 
+/* ---- enforce: agents that do nothing new at all ---- */
+
+const tests = "Error: 1 test failed: parser::empty expected 3 tokens, got 2";
+const stuck = {
+  monologue: { does: () => ({ text: "I will now begin with the task at hand." }), tools: elsewhere, urge: "And then?" },
+  no_progress: {
+    does: (i) => (i % 2 ? { call: "run_tests", arguments: "{}" } : { call: "edit_file", arguments: JSON.stringify({ path: "parser.c", line: 7 * i, text: `x${i}` }) }),
+    tools: { run_tests: () => `!${tests}`, edit_file: () => "edited" },
+  },
+  compaction_loop: {
+    does: (i) => ({ call: "read_file", arguments: JSON.stringify({ path: `part${i % 5}.txt` }) }),
+    tools: { read_file: ({ path }) => `the text of ${path}` },
+    shorten: (head) => (h, turn) => (turn % 5 === 4 ? h.slice(0, head) : h),
+    headers: { "x-daruma-session": "stuck" },
+  },
+};
+
+each((how, d, stream) => {
+  for (const [circle, { does, shorten, ...o }] of Object.entries(stuck))
+    run(`enforce: an agent in a ${circle} ends in words: ${how}`, "enforce", async (pair) => {
+      await script(pair, { [named(d)]: { answers: Array.from({ length: 60 }, (_, i) => does(i)) } });
+      const r = await agent(pair, d, {}, { stream, steps: 50, ...o, ...(shorten && { shorten: shorten(d.head) }) });
+      assert.ok(r.text !== null, `it went on for ${r.turns} turns`);
+      assert.match(r.text, /^\[daruma\] The run was stopped/);
+      assert.ok(r.text.length > 120 && r.text.length < 8000, r.text);
+      assert.equal(detected(pair)[0].circle, circle);
+      const did = pair.events().filter((e) => e.event === "nudge").map((e) => e.remedy);
+      assert.deepEqual(did.slice(0, 2), ["notice", "notice"], "it was not told before");
+      assert.ok(!did.includes("block_call"), "no call of it is to blame");
+      assert.equal(pair.events().filter((e) => e.event === "agent_stopped").length, 1);
+    });
+});
+
 /* ---- work ---- */
 
 const each_turn = (does, i) => (Array.isArray(does(i)[0]) ? does(i) : [does(i)]);

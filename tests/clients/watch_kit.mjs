@@ -104,14 +104,16 @@ export const dialects = {
 // Runs until the model answers without calling a tool, for `steps` turns at most. `tools`: what each says, as a function
 // of its arguments and of how many calls went before it; what begins with "!" is a failure. `shorten` may change the
 // history before each request; `history` is one to go on with. The answer: what it sent and called, the newest result of
-// each turn, and the text it ended with, null when it did not end.
-export async function runAgent({ base, key = "sk-client" }, d, { model, task, tools, stream = false, steps = 40, headers, shorten, history = d.begin(task), names = Object.keys(tools) }) {
+// each turn, and the text it ended with, null when it did not end. `urge` is what a program says to a model that only
+// talks, so that it goes on; daruma's own words end the run all the same.
+export async function runAgent({ base, key = "sk-client" }, d, { model, task, tools, stream = false, steps = 40, headers, shorten, urge, history = d.begin(task), names = Object.keys(tools) }) {
   const client = d.client({ base, key }), sent = [], r = { history, sent, calls: [], said: [], text: null, turns: 0 };
   for (; r.turns < steps && r.text === null; r.turns++) {
     if (shorten) r.history = shorten(r.history, r.turns);
     const turn = await outbox.run(sent, () => d.turn(client, { model, history: r.history, tools: names, stream, headers }));
     r.history = [...r.history, ...turn.said];
-    if (!turn.calls.length) r.text = turn.text;
+    if (!turn.calls.length && (!urge || turn.text.startsWith("[daruma]"))) r.text = turn.text;
+    else if (!turn.calls.length) r.history = [...r.history, ...d.user(urge)];
     const results = turn.calls.map((c) => {
       const said = tools[c.name](c.args, r.calls.length), failed = said.startsWith("!");
       r.calls.push(c);
