@@ -195,6 +195,7 @@ void exchange_done(exchange *x, int64_t input_tokens)
     bool recovered = x->failure.kind || x->kase.remedies;
     daruma_case_done(&x->kase, at);
     heal_worked(x, input_tokens);
+    watch_answered(x);
     if (k)
         k->refreshed = false;
     if (x->d == &dialect_openai_responses && x->kase.ntargets > 1)

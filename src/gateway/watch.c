@@ -39,6 +39,7 @@ typedef struct agent {
     uint32_t failed;        /* steps */
     daruma_verdict verdict; /* after the newest step */
     daruma_guide guide;
+    bool answered;                    /* what it was told in its last request, and the model's answer, reached it */
     uint64_t told;                    /* the circle that was told of */
     uint64_t users[WATCH_USERS_KEPT]; /* what the user said, as hashes, newest at nusers - 1 */
     uint32_t nusers;
@@ -283,10 +284,11 @@ static void user_spoke(agent *a, daruma_str text)
     a->nusers = was.nusers + 1;
 }
 
-static void tell_escalation(exchange *x, agent *a)
+static void tell_escalation(exchange *x, agent *a, daruma_str tool)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "needs_review";
+    e.tool = tool;
     e.reason = daruma_tracker_escalation(a->trouble->tracker).reason;
     exchange_event(x, &e);
     x->g->watch->escalations++;
@@ -329,33 +331,41 @@ static void tell_failure(exchange *x, const daruma_tool_failure *f)
 }
 
 /* What failed, and what then reached the same goal. Nothing is looked up for steps that work while nothing is open. */
-static void learn(exchange *x, agent *a, const daruma_step *s, bool failed, daruma_arena *scratch)
+static void learn(exchange *x, agent *a, const daruma_step *s, const daruma_tool_failure *f, daruma_arena *scratch)
 {
     daruma_lessons *l = a->trouble ? lessons_of(x->g->watch) : NULL;
-    if (!failed && a->tries)
+    if (!f && a->tries)
         daruma_tries_worked(a->tries, &x->s->cfg.policy, s->tool);
-    if (!l)
-        return;
-    daruma_tool_failure f;
-    if (failed) {
-        f = daruma_tool_judge(s, &x->s->cfg.policy, scratch);
-        tell_failure(x, &f);
-    }
-    daruma_learner_see(&a->trouble->learner, l, exchange_tenant(x), s, failed ? &f : NULL, schema_of(x, s->tool),
-                       gateway_now(x->g).wall, scratch);
+    if (l)
+        daruma_learner_see(&a->trouble->learner, l, exchange_tenant(x), s, f, schema_of(x, s->tool),
+                           gateway_now(x->g).wall, scratch);
+}
+
+/* Of a failure the line that matters is said to the model, not where its trace begins. */
+static void keep_failure(watch_last *l, const daruma_tool_failure *f)
+{
+    l->ok = 0;
+    if (f->message.n)
+        keep_text(l->result, &l->nresult, f->message);
 }
 
 static void see_failures(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
 {
     bool failed = daruma_step_failed(s);
+    daruma_tool_failure f = {.kind = 0};
     a->failed += failed;
-    if (failed && !a->trouble)
-        begin_trouble(a, &x->s->cfg.policy);
+    if (failed) {
+        f = daruma_tool_judge(s, &x->s->cfg.policy, scratch);
+        keep_failure(&a->last, &f);
+        tell_failure(x, &f);
+        if (!a->trouble)
+            begin_trouble(a, &x->s->cfg.policy);
+    }
     daruma_tracker *t = a->trouble ? a->trouble->tracker : NULL;
     bool told = t && daruma_tracker_escalation(t).needs_review;
     if (t && !daruma_tracker_see(t, (daruma_str){0}, s, gateway_now(x->g), scratch) && !told)
-        tell_escalation(x, a);
-    learn(x, a, s, failed, scratch);
+        tell_escalation(x, a, s->tool);
+    learn(x, a, s, failed ? &f : NULL, scratch);
 }
 
 static void see(exchange *x, agent *a, const daruma_step *s, daruma_arena *scratch)
@@ -431,6 +441,11 @@ static agent *read_new(exchange *x, newest *v)
         keep_keys(x, v, n.agent);
         a->place = n.agent;
         a->used = gateway_now(x->g).now;
+        /* The very same request behind an answer: of a history that is kept short and names no calls by ids nothing
+         * else is to be seen of another lap. */
+        if (a->answered && n.from == v->n)
+            a->guide.spoke = 0;
+        a->answered = false;
         see_all(x, a, &n, &c);
         a->at = v->n - 1;
     }
@@ -502,6 +517,13 @@ static agent *agent_at_hand(const exchange *x)
     const steer *s = x->steer;
     const watch *w = x->g->watch;
     return s && w && w->keys[s->agent].chain == s->chain ? w->agents[s->agent] : NULL;
+}
+
+void watch_answered(exchange *x)
+{
+    agent *a = agent_at_hand(x);
+    if (a)
+        a->answered = true;
 }
 
 daruma_tries *watch_tries(exchange *x)

@@ -131,6 +131,18 @@ holds("enforce: a call that is refused is answered with its own last result, not
   },
 });
 
+holds("a notice about failures says the line that matters, not where the trace begins", {
+  config: mode("guide"),
+  async run(pair) {
+    talks(pair);
+    const trace = `Traceback (most recent call last):\n${'  File "/srv/app/store/lib/open.py", line 12, in open_it\n    return self.inner.open(path, mode, *rest)\n'.repeat(6)}FileNotFoundError: [Errno 2] No such file or directory: '/srv/x.ini'\n`;
+    assert.ok((await told_in(pair, (i) => `call_${i}Qx9z`, { said: () => trace })) > 0);
+    const notice = JSON.parse(pair.own.seen.at(-1).body).messages.at(-1).content;
+    assert.match(notice, /failed with `FileNotFoundError: .*No such file or directory: '\/srv\/x.ini'`/);
+    assert.doesNotMatch(notice, /Traceback/);
+  },
+});
+
 holds("failed results that were shown compactly stay so when the user says something new", {
   config: (c) => (mode("guide")(c), (c.tool_errors = "compact")),
   async run(pair) {
@@ -270,6 +282,21 @@ holds("enforce: who wants one JSON array gets what is known as one", {
     const asked = pair.own.seen.map((q) => JSON.parse(q.body));
     assert.ok(asked.every((b) => !("toolConfig" in b)), "it was said twice how tools may be called");
     assert.ok(asked.some((b) => b.tool_config?.functionCallingConfig?.mode === "NONE"), "it may call until the end");
+  },
+});
+
+holds("enforce: an agent that keeps its history short, and names no calls by ids, is stopped all the same", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    const turn = [{ role: "model", parts: [{ functionCall: { name: "look", args: {} } }] }, { role: "user", parts: [{ functionResponse: { name: "look", response: { output: "3 pipes" } } }] }];
+    const answer = { candidates: [{ content: turn[0], finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 5, totalTokenCount: 10 } };
+    pair.own.answer = (q, res) => json(res, 200, answer);
+    const ask = (n) => post(pair, { contents: [{ role: "user", parts: [{ text: "Find the leak." }] }, ...Array(n).fill(turn).flat()], tools: [{ functionDeclarations: [{ name: "look" }] }] }, { path: "/v1beta/models/g-own:generateContent", headers: { "x-goog-api-key": "sk-client-a" } });
+    let stopped = 0;
+    for (let i = 1; i < 16 && !stopped; i++) stopped = (await ask(Math.min(i, 4))).text.includes("[daruma]") ? i : 0;
+    assert.ok(stopped > 5, `stopped in turn ${stopped}`);
+    assert.ok((await ask(4)).text.includes("[daruma]"), "who asks once more goes on");
   },
 });
 
