@@ -129,30 +129,30 @@ static bool is_model_provider(daruma_str provider)
 {
     static const char *const families[26] = {
         // clang-format off
-        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee",
+        ['a' - 'a'] = "anthropic/aws/azure/alibaba/aliyun/ark/ai21/aleph/anyscale/ai-sdk/aider/aihubmix/aimlapi/antigravity/arcee/aiohttp/axios",
         ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
         ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui",
         ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
-        ['e' - 'a'] = "ernie",
+        ['e' - 'a'] = "ernie/exo",
         ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
-        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway",
+        ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway/gpustack/goose",
         ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
         ['i' - 'a'] = "ibm/iflow/inference/instructor",
         ['j' - 'a'] = "jan",
         ['k' - 'a'] = "kimi/kong/kobold/kilo",
         ['l' - 'a'] = "lmstudio/lm-studio/lm_studio/llama/llm/lambda/lepton/lmdeploy/localai/langchain/langgraph/langfuse/langflow/letta/librechat/lobe",
-        ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope",
+        ['m' - 'a'] = "mistral/moonshot/minimax/mlx/mastra/modelscope/mindie/modal",
         ['n' - 'a'] = "nvidia/nim/novita/nebius/nginx/nous/n8n/new-api/neuraldeep",
         ['o' - 'a'] = "openai/openrouter/ollama/oobabooga/opencode/openhands/openclaw/open-webui/omniroute/one-api",
         ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
-        ['r' - 'a'] = "replicate/reka/requesty/router/reqwest/roo-code/routstr",
+        ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
         ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
-        ['t' - 'a'] = "tgi/tencent/together/tabby/targon",
+        ['t' - 'a'] = "tgi/triton/tencent/together/tabby/targon",
         ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
-        ['v' - 'a'] = "vertex/volc/vercel/venice",
+        ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
         ['w' - 'a'] = "watsonx/writer/windsurf",
-        ['x' - 'a'] = "xai/x.ai/xiaomi",
+        ['x' - 'a'] = "xai/x.ai/xiaomi/xinference",
         ['z' - 'a'] = "zhipu/z.ai/zai/zenmux",
         // clang-format on
     };
@@ -161,10 +161,17 @@ static bool is_model_provider(daruma_str provider)
         const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
         if (names && match_begins(str_from(provider, i), names))
             return true;
-        if (c == 'i' && i > 1 && ch_lower(provider.p[i - 1]) == 'a' && ch_alpha(provider.p[i - 2]) &&
-            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
-            return true; /* "novitaai": nearly all that call themselves so are about models */
     }
+    return false;
+}
+
+/* "novitaai", "x-ai": nearly all that call themselves so are about models. */
+static bool ends_in_ai(daruma_str provider)
+{
+    for (size_t i = 2; i < provider.n; i++)
+        if (ch_lower(provider.p[i]) == 'i' && ch_lower(provider.p[i - 1]) == 'a' &&
+            (i + 1 == provider.n || !ch_alpha(provider.p[i + 1])))
+            return true;
     return false;
 }
 
@@ -220,7 +227,7 @@ static phrase_for who_spoke(const daruma_evidence *ev, const said *s, seen *v)
         v->guessed = true;
         return FOR_TOOL;
     }
-    return ev->provider.n && !model ? FOR_MAYBE : FOR_MODEL;
+    return ev->provider.n && !model && !ends_in_ai(ev->provider) ? FOR_MAYBE : FOR_MODEL;
 }
 
 /* ---- facts ----------------------------------------------------------------------------------- */
@@ -327,13 +334,14 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         apply_sum(f, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
-    bool told = rule || !v->status;
+    bool told = f->kind != DARUMA_UNKNOWN || !v->status;
     if (v->tool == FOR_MAYBE && told && means[f->kind].ambiguous && !speaks_of_models(v)) {
         v->tool = FOR_TOOL; /* nobody known spoke, and not of models: hear it as a tool */
         decide(f, v, match_first(v));
         return;
     }
-    if (v->tool == FOR_TOOL && !(v->guessed && rule && !means[f->kind].ambiguous)) {
+    bool model = p && (p->only == FOR_MODEL || !means[f->kind].ambiguous);
+    if (v->tool == FOR_TOOL && !(v->guessed && model)) {
         f->tool_kind = (daruma_tool_kind)means[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
     }

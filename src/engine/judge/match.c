@@ -89,6 +89,8 @@ static size_t match_text(daruma_str t, const char *says)
                 return STR_NONE;
         }
         anchored = false;
+        if (star && n && says[n - 1] == ' ' && says[n + 1] == ' ')
+            at--; /* " * " is a space alone, too: "key * expired" is "key expired" */
         says += n + (star != NULL);
     }
     return at;
@@ -130,7 +132,8 @@ static bool fits(const seen *s, const phrase *p)
 {
     if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
         return false;
-    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL) || (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
+    if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) ||
+        (p->only > FOR_MODEL && s->tool < (phrase_for)p->only))
         return false;
     if (p->who && !match_begins(s->provider, p->who))
         return false;

@@ -16,7 +16,7 @@ typedef enum phrase_where {
 /* Which evidence a row is for. */
 typedef enum phrase_for {
     FOR_ANY,
-    FOR_MODEL, /* not when it is known to be a tool */
+    FOR_MODEL, /* not when it is known to be a tool; a guess that it is one it overrules */
     FOR_MAYBE, /* when it may be a tool: no model provider is named */
     FOR_TOOL,  /* when it is known to be a tool */
 } phrase_for;
@@ -31,7 +31,7 @@ enum phrase_sum {
 };
 
 /* A text pattern is a substring that begins at a word's beginning: `*` is anything within one
- * text, `^` its beginning, `$` its end, `|` the end (or beginning) of a word,
+ * text (" * " one space, too), `^` its beginning, `$` its end, `|` the end (or beginning) of a word,
  * `#` a digit. A parameter that the body names apart is a text of its own, "param=...". */
 typedef struct phrase {
     const char *name;
