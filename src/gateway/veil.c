@@ -3,6 +3,7 @@
  * we know, so it is taken out of everything that a provider says before anybody reads it: judge, client or event. */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "gateway/inside.h"
 
 enum {
@@ -63,52 +64,60 @@ static int hex_digit(char c)
     return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Behind `secret` where it stands at t[at], as it is or with bytes escaped as JSON and URLs do; else `at`. */
-static size_t stands(daruma_str t, size_t at, daruma_str secret)
+/* A text as it reads without the escapes of JSON and URLs. */
+typedef struct reading {
+    daruma_str plain;
+    const uint32_t *at; /* where each byte of it, and its end, stands in the text; NULL: in the same place */
+} reading;
+
+static reading read_plain(daruma_str text, daruma_arena *a)
 {
-    size_t to = at;
-    for (size_t i = 0; i < secret.n; i++) {
-        if (to < t.n && t.p[to] == secret.p[i]) {
-            to++;
-        } else if (to + 1 < t.n && t.p[to] == '\\' && t.p[to + 1] == secret.p[i]) {
-            to += 2;
-        } else if (to + 2 < t.n && t.p[to] == '%' && hex_digit(t.p[to + 1]) >= 0 &&
-                   (char)(hex_digit(t.p[to + 1]) * 16 + hex_digit(t.p[to + 2])) == secret.p[i]) {
-            to += 3;
-        } else {
-            return at;
-        }
+    char *plain = arena_take(a, text.n, 1);
+    uint32_t *at = ARENA_NEW(a, uint32_t, text.n + 1);
+    size_t n = 0;
+    if (!plain || !at)
+        return (reading){0};
+    for (size_t i = 0, used; i < text.n; i += used) {
+        char c = text.p[i];
+        bool coded = c == '%' && i + 2 < text.n && hex_digit(text.p[i + 1]) >= 0 && hex_digit(text.p[i + 2]) >= 0;
+        bool escaped = c == '\\' && i + 1 < text.n;
+        used = coded ? 3 : escaped ? 2 : 1;
+        at[n] = (uint32_t)i;
+        plain[n++] = coded     ? (char)(hex_digit(text.p[i + 1]) * 16 + hex_digit(text.p[i + 2]))
+                     : escaped ? text.p[i + 1]
+                               : c;
     }
-    return to;
+    at[n] = (uint32_t)text.n;
+    return (reading){{plain, n}, at};
 }
 
-static size_t any_stands(daruma_str t, size_t at, const daruma_str *secrets, size_t n)
+/* The text without what reads as the secret; the text itself when it is not there. */
+static daruma_str without(daruma_str text, reading r, daruma_str secret, daruma_arena *a)
 {
-    size_t most = at;
-    for (size_t i = 0; i < n; i++) {
-        size_t to = stands(t, at, secrets[i]);
-        most = to > most ? to : most;
-    }
-    return most;
-}
-
-daruma_str exchange_veil(exchange *x, daruma_str text)
-{
-    daruma_str secrets[SECRETS_MAX];
-    size_t n = text.n ? secrets_of(x, secrets) : 0, from = 0;
-    daruma_buf out = buf_in(x->c->arena);
-    for (size_t at = 0; n && at < text.n;) {
-        size_t to = any_stands(text, at, secrets, n);
-        if (to == at) {
-            at++;
-            continue;
-        }
-        buf_put(&out, str_sub(text, from, at - from));
+    daruma_buf out = buf_in(a);
+    size_t from = 0, found;
+    for (size_t i = 0; (found = str_find(str_from(r.plain, i), secret)) != STR_NONE; i += secret.n) {
+        i += found;
+        buf_put(&out, str_sub(text, from, (r.at ? r.at[i] : i) - from));
         BUF_LIT(&out, "[redacted]");
-        from = at = to;
+        from = r.at ? r.at[i + secret.n] : i + secret.n;
     }
     if (!from)
         return text;
     buf_put(&out, str_from(text, from));
     return out.full ? (daruma_str){0} : buf_str(&out);
+}
+
+daruma_str exchange_veil(exchange *x, daruma_str text)
+{
+    daruma_str secrets[SECRETS_MAX];
+    daruma_arena *a = x->c->arena;
+    size_t n = text.n ? secrets_of(x, secrets) : 0;
+    for (size_t i = 0; i < n; i++) {
+        bool escapes = str_findch(text, '\\') != STR_NONE || str_findch(text, '%') != STR_NONE;
+        text = without(text, (reading){.plain = text}, secrets[i], a);
+        if (escapes && text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
+            text = without(text, read_plain(text, a), secrets[i], a);
+    }
+    return text;
 }
