@@ -247,7 +247,7 @@ static void tally_text(daruma_buf *b, const char *name, const tally *t)
 {
     if (t->nrows == 0)
         return;
-    buf_printf(b, "  %-9s", name);
+    buf_printf(b, "  %-9s ", name);
     for (size_t i = 0; i < t->nrows; i++) {
         buf_putz(b, i ? ", " : "");
         buf_putz(b, t->rows[i].name);
