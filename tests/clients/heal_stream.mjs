@@ -73,8 +73,8 @@ every((name, d, w) => {
       const r = await question(pair, d, { model: d.own, stream: true });
       assert.equal(r.said, "The first sentence is done. The second", r.text);
       assert.ok(d.failed(r.events), r.text);
-      const health = (await pair.status()).places.filter((p) => p.who === "model"); // the cut counts, what cannot be joined does not
-      assert.ok(health.length === 1 && health.every((p) => p.bad === 1 && p.breaker === "closed" && p.calls > 1), JSON.stringify(health));
+      const health = (await pair.status()).places.filter((p) => p.who === "model"); // the cut counts, and a refused prefill; what cannot be joined does not
+      assert.ok(health.length === 1 && health.every((p) => p.bad <= (name === "anthropic" ? 2 : 1) && p.breaker === "closed" && p.calls > 1), JSON.stringify(health));
     },
   });
 
