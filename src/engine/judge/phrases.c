@@ -1940,6 +1940,7 @@ const phrase phrases[] = {
     T("param.extraneous", INVALID_PARAMETER, "extraneous key"),
     T("param.missing", INVALID_PARAMETER, "missing required parameter"),
     T("param.missing_header", INVALID_PARAMETER, "missing * header"),
+    T("param.invalid_argument", INVALID_PARAMETER, "contains an invalid argument"),
     T("param.required_key", INVALID_PARAMETER, "required key"),
     T("param.request_missing", INVALID_PARAMETER, "request is missing"),
     T("param.missing_field", INVALID_PARAMETER, "missing field"),
