@@ -351,6 +351,29 @@ static void the_place_touched_longest_ago_makes_room(void **state)
     assert_null(daruma_ward_new(&small, 8));
 }
 
+static void memory_that_is_not_zero_makes_no_difference_and_stays_untouched(void **state)
+{
+    (void)state;
+    size_t n = daruma_ward_bytes(64);
+    memset(memory, 0xa5, n);
+    daruma_arena a = arena_over(memory, n);
+    daruma_ward *w = daruma_ward_new(&a, 64);
+    assert_non_null(w);
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k"), other = target("q", "m", "a", "k");
+    assert_true(daruma_ward_look(w, &t, 0).well);
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 1000), 0);
+    assert_int_equal(daruma_ward_look(w, &t, 0).in, 1000);
+    assert_true(daruma_ward_look(w, &t, 1001).well);
+    assert_true(daruma_ward_look(w, &other, 0).well);
+    daruma_place list[16];
+    assert_in_range(daruma_ward_list(w, 0, list, 16), 1, 5); /* parts of one target */
+    size_t untouched = 0;
+    for (size_t i = 0; i < n; i++)
+        untouched += (unsigned char)memory[i] == 0xa5;
+    assert_true(untouched > n / 2); /* of a gateway's table of thousands most pages are never used */
+}
+
 static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
 {
     (void)state;
@@ -414,6 +437,7 @@ int main(void)
         cmocka_unit_test(a_rested_key_is_probed_by_one_call_alone),
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
+        cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),
         cmocka_unit_test(a_provider_that_fails_mostly_is_left_alone_and_probed),
         cmocka_unit_test(a_changed_configuration_forgets_refusals_but_no_limits),
     };

@@ -105,7 +105,8 @@ daruma_ward *daruma_ward_new(daruma_arena *a, uint32_t places)
         return NULL;
     w->nplaces = places;
     w->nchains = chains_for(places);
-    w->places = ARENA_NEW(a, place, places);
+    /* Not zeroed: place_of() writes a place whole when it is first used, and a host's fresh memory stays untouched. */
+    w->places = arena_raw(a, places * sizeof(place), _Alignof(place));
     w->chains = ARENA_NEW(a, uint32_t, w->nchains);
     return w->places && w->chains ? w : NULL;
 }
