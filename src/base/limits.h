@@ -63,7 +63,8 @@
 #define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
-#define HEAD_BYTES_USUAL           900 /* fields of an answer in memory; glibc hands out up to 1 KiB without a search */
+#define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
+#define CALL_BYTES_USUAL           512 /* beside a request's head: names, target and key, twice what most calls need */
 #define HASHED_BYTES_MAX           240 /* of a text that a conversation is known by; XXH3 is cheapest up to here */
 
 #define EXCHANGES_KEPT             256    /* used exchanges kept for the next requests */

@@ -202,6 +202,9 @@ static void send_now(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
     const config_provider *p = exchange_provider(x, target);
+    exchange_scratch_reset(x);
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    x->held = buf_in(&x->scratch);
     x->p = exchange_dialect(x, target);
     fetch_request r = {.to = &p->to,
                        .method = x->c->head.method,
@@ -210,21 +213,19 @@ static void send_now(exchange *x, int target, daruma_str secret)
                        /* What must not be sent twice is not sent where a closed connection may leave that open. */
                        .fresh = x->kase.attempts > 1 || !x->safe,
                        .clocks = clocks_of(x, at.now)};
-    r.headers = head_for_provider(x, p, x->p, secret, &r.nheaders);
-    x->sent_headers = r.headers;
-    x->nsent_headers = r.nheaders;
+    x->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
+    /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
+    r.headers = head_for_provider(x, p, x->p, x->secret, &r.nheaders, &x->scratch);
     if (x->p == x->d)
         body_pieces(x, target, r.body);
     else if (!(r.body[0] = converted(x, target)).n && !x->c->arena->full) {
         cannot_move(x, target, at);
         return;
     }
-    if (x->c->arena->full) {
+    if (x->c->arena->full || x->scratch.full) {
         no_memory(x, at);
         return;
     }
-    exchange_scratch_reset(x);
-    x->held = buf_in(&x->scratch);
     x->view = (stream_view){0};
     x->mode = ANSWER_NONE;
     x->failed_event = (daruma_str){0};

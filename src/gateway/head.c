@@ -87,10 +87,10 @@ static void put_ours(const config_provider *p, daruma_str secret, daruma_arena *
         out[(*n)++] = p->headers[i];
 }
 
-daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n)
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n,
+                                 daruma_arena *a)
 {
     const http_head *in = &x->c->head;
-    daruma_arena *a = x->c->arena;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 4);
     daruma_str connection = http_header(in, S("connection"));
     *n = 0;
@@ -121,7 +121,7 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
     daruma_header *out;
     if (at_hand) {
         size_t all, kept = 0;
-        out = head_for_provider(x, p, d, secret, &all);
+        out = head_for_provider(x, p, d, secret, &all, x->c->arena);
         for (size_t i = 0; i < all; i++) /* it is another request than the client's */
             if (!str_ieq(out[i].name, S("idempotency-key")))
                 out[kept++] = out[i];
@@ -160,7 +160,7 @@ static daruma_str slice_since(const daruma_buf *b, size_t from)
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room)
 {
-    daruma_arena *a = x->c->arena;
+    daruma_arena *a = x->scratch.host ? &x->scratch : x->c->arena; /* call_head() keeps nothing of it */
     daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 6 + room);
     size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
     char *text = arena_take(a, text_n, 1);

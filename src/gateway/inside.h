@@ -180,7 +180,6 @@ struct exchange {
     daruma_case kase;
     daruma_ms started, attempt_started;
     fetch *f;
-    url to_scratch;
     uv_timer_t timer;      /* backoff, heartbeat or progress, whichever comes first */
     daruma_ms act_at;      /* end of a wait, -1 none */
     daruma_ms beat_at;     /* next heartbeat, -1 none */
@@ -208,10 +207,9 @@ struct exchange {
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
     daruma_failure failure;
-    daruma_remedy remedy;              /* what is done about it */
-    daruma_str failed_body;            /* the provider's error body, whole, when it is one */
-    const daruma_header *sent_headers; /* of the attempt under way, in the call's arena */
-    size_t nsent_headers;
+    daruma_remedy remedy;    /* what is done about it */
+    daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    daruma_str secret;       /* key that the attempt under way was made with; empty: the client's own. Call's arena */
     daruma_str moved_body;   /* the request as it went to a provider of another dialect */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
@@ -278,11 +276,15 @@ key_state *exchange_key(const exchange *x, int target);         /* NULL: the cli
 
 extern const fetch_ops relay_ops;
 bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
+/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
+void relay_room(exchange *x);
 
 /* ---- head.c: header fields, both ways ---- */
 
-/* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. */
-daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n);
+/* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. What is made for
+ * them is in `a`; NULL or incomplete when that ran full. */
+daruma_header *head_for_provider(exchange *x, const config_provider *p, const dialect *d, daruma_str secret, size_t *n,
+                                 daruma_arena *a);
 /* Fields of a question of our own. `at_hand`: it goes where the request goes, and the client's own fields with it; else
  * nothing that the client said does. */
 daruma_header *head_for_question(exchange *x, const config_provider *p, const dialect *d, daruma_str secret,

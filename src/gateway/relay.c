@@ -171,7 +171,6 @@ static bool commit(exchange *x)
     size_t parsed = x->parsed;
     x->scratch = (daruma_arena){0};
     exchange_scratch_reset(x);
-    sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
     x->held = buf_in(&x->scratch);
     drop_request(x);
     if (talks(x) && talk_begin(x))
@@ -219,10 +218,18 @@ static bool watch_held(exchange *x)
     return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
-/* What is left of a piece behind its last whole event waits for the next piece. */
+void relay_room(exchange *x)
+{
+    if (!x->scratch.host)
+        sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
+}
+
+/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. */
 static void keep_tail(exchange *x, daruma_str rest)
 {
     if (!x->held.n) {
+        if (rest.n)
+            relay_room(x);
         buf_put(&x->held, rest);
         return;
     }
@@ -397,7 +404,6 @@ static void on_head(fetch *f, const http_head *h, void *user)
     exchange *x = user;
     (void)f;
     x->status = h->status;
-    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL + held_bytes(x, h), ANSWER_HELD_BYTES_MAX * 2);
     copy_headers(x, h);
     if (is_failure(x, h->status)) {
         x->mode = ANSWER_ERROR;

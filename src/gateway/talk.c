@@ -503,9 +503,10 @@ static bool fail_calls(exchange *x)
 bool talk_end(exchange *x)
 {
     talk *t = x->t;
-    t->room = &x->scratch;
     if (t->mode == TALK_PLAIN && !t->holding)
         return true;
+    relay_room(x);
+    t->room = &x->scratch;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
         unsure(x);

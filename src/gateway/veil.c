@@ -39,17 +39,27 @@ static void add(daruma_str secrets[SECRETS_MAX], size_t *n, daruma_str value)
         secrets[(*n)++] = value;
 }
 
-/* The credentials of the attempt at hand: those in its header fields, and in its query. */
+static void add_fields(daruma_str secrets[SECRETS_MAX], size_t *n, const daruma_header *h, size_t nh)
+{
+    for (size_t i = 0; i < nh; i++) {
+        if (!head_is_credential(h[i].name) && !gives_away(h[i].name, ": ", h[i].value))
+            continue;
+        size_t space = str_findch(h[i].value, ' '); /* "Bearer ..." */
+        add(secrets, n, space == STR_NONE ? h[i].value : str_trim(str_from(h[i].value, space)));
+    }
+}
+
+/* The credentials of the attempt at hand: its key, those in the fields that the provider's configuration adds, and in
+ * fields and query of the client. */
 static size_t secrets_of(const exchange *x, daruma_str secrets[SECRETS_MAX])
 {
     size_t n = 0;
-    for (size_t i = 0; i < x->nsent_headers; i++) {
-        daruma_header h = x->sent_headers[i];
-        if (!head_is_credential(h.name) && !gives_away(h.name, ": ", h.value))
-            continue;
-        size_t space = str_findch(h.value, ' '); /* "Bearer ..." */
-        add(secrets, &n, space == STR_NONE ? h.value : str_trim(str_from(h.value, space)));
+    add(secrets, &n, x->secret);
+    if (x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets) {
+        const config_provider *p = exchange_provider(x, x->kase.target);
+        add_fields(secrets, &n, p->headers, p->nheaders);
     }
+    add_fields(secrets, &n, x->c->head.headers, x->c->head.nheaders);
     daruma_str rest = x->c->head.query;
     while (rest.n) {
         daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');

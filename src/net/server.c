@@ -90,6 +90,25 @@ void conn_wait_for(conn *c, conn_wait what)
 
 /* ---- the end of things ---- */
 
+/* Memory for a head until it goes out, and no longer: thousands of answers may be on their way. Mostly that is before
+ * another is written, so there is one place for all; NULL without memory. */
+static char *head_room(server *s, size_t n)
+{
+    if (s->head_used || n > sizeof s->head)
+        return malloc(n);
+    s->head_used = true;
+    return s->head;
+}
+
+static void drop_head(conn *c)
+{
+    if (c->head_out.p == c->server->head)
+        c->server->head_used = false;
+    else
+        free((char *)(uintptr_t)c->head_out.p);
+    c->head_out = (daruma_str){0};
+}
+
 static void free_request(conn *c)
 {
     sys_arena_done(&c->arena);
@@ -97,7 +116,7 @@ static void free_request(conn *c)
     c->body = NULL;
     c->nbody = c->body_cap = 0;
     c->chunks = (http_chunks){0};
-    c->head_out = (daruma_str){0};
+    drop_head(c);
     c->call = (call){0};
     c->started = c->chunked = c->bodyless = c->blocked = c->raw = false;
     c->answer_left = 0;
@@ -247,8 +266,8 @@ static void look_after(conn *c)
     }
     if (c->head_out.n) {
         uv_buf_t head = buf_of(c->head_out);
-        c->head_out = (daruma_str){0};
         conn_write(c, &head, 1);
+        drop_head(c);
     }
     if (c->state == IN_HEAD || c->state == LINGERING)
         conn_read_on(c);
@@ -295,11 +314,11 @@ void call_head(call *call_, int status, const daruma_header *headers, size_t n, 
     if (c->server->draining || (length < 0 && !c->chunked && !c->bodyless))
         c->keep = false;
 
-    daruma_buf b = buf_in(&c->arena);
-    size_t room = 128;
+    size_t room = 128; /* the first line and our own fields */
     for (size_t i = 0; i < n; i++)
         room += headers[i].name.n + headers[i].value.n + 4;
-    buf_room(&b, room); /* so that it need not grow */
+    char *text = head_room(c->server, room);
+    daruma_buf b = buf_over(text, text ? room : 0);
     BUF_LIT(&b, "HTTP/1.1 ");
     buf_int(&b, status);
     buf_putc(&b, ' ');
@@ -349,10 +368,10 @@ bool call_write(call *call_, daruma_str bytes)
     bufs[n++] = buf_of(bytes);
     if (c->chunked)
         bufs[n++] = buf_of(S("\r\n"));
-    c->head_out = (daruma_str){0};
     if (c->answer_left > 0)
         c->answer_left -= (int64_t)bytes.n;
     conn_write(c, bufs, n);
+    drop_head(c);
     if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
         c->blocked = true;
     return !c->blocked;

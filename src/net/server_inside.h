@@ -43,7 +43,7 @@ struct conn {
     char *body; /* malloc; length known: exactly that long */
     size_t nbody, body_cap;
     http_chunks chunks;
-    daruma_str head_out; /* of the answer, waits for its first body bytes; in the arena */
+    daruma_str head_out; /* of the answer, waits for its first body bytes; see head_room() */
     int64_t answer_left; /* body bytes of the answer still to come; -1 chunked, or until close */
     size_t unread;       /* bytes that waited for the client when that was last looked at */
     uint32_t lingered;   /* bytes thrown away */
@@ -83,6 +83,8 @@ struct server {
     uint32_t open;
     uint8_t handles; /* of its own, not closed yet */
     bool draining, closing;
+    bool head_used;        /* an answer's head stands in `head` */
+    char head[2 << 10];    /* of the answer that is begun; few are longer */
     char buffer[64 << 10]; /* everybody's, for one read */
 };
 

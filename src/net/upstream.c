@@ -15,7 +15,7 @@ struct fetch {
     wire *wire;
     upstream *upstream;
     fetch_request r;
-    fetch_ops ops;
+    const fetch_ops *ops;
     void *user;
     daruma_ms started; /* the total clock */
     daruma_ms since;   /* first_byte and idle: the last sign of life */
@@ -100,7 +100,7 @@ void fetch_on_broken(fetch *f, daruma_net net, const char *why)
     wire_close(w);
     if ((net == DARUMA_NET_RESET || net == DARUMA_NET_CLOSED || net == DARUMA_NET_TLS) && again(f))
         return;
-    f->ops.fail(f, net, phase, why, f->user);
+    f->ops->fail(f, net, phase, why, f->user);
     free(f);
 }
 
@@ -114,7 +114,7 @@ static void complete(fetch *f, bool nothing_left)
         wire_keep(w);
     else
         wire_close(w);
-    f->ops.end(f, f->user);
+    f->ops->end(f, f->user);
     free(f);
 }
 
@@ -174,12 +174,17 @@ static daruma_str write_head(fetch *f)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
+/* Of a request that the socket did not take at once. */
+typedef struct rest_write {
+    uv_write_t req;
+    char head[]; /* rest of its head; the body is borrowed */
+} rest_write;
+
 static void on_sent(uv_write_t *req, int status)
 {
     wire *w = req->handle->data;
     w->writing = false;
-    free(w->unsent);
-    w->unsent = NULL;
+    free(req); /* the first of its rest */
     if (w->fetch && status == 0) {
         w->fetch->all_sent = true;
         w->fetch->since = (daruma_ms)uv_now(w->upstream->loop);
@@ -210,16 +215,18 @@ static void send_plain(fetch *f, daruma_str head)
         f->all_sent = true;
         return;
     }
-    if (first == 0) {
-        w->unsent = malloc(bufs[0].len);
-        if (!w->unsent) {
-            wire_fail_later(w, DARUMA_NET_RESET, "out of memory");
-            return;
-        }
-        memcpy(w->unsent, bufs[0].base, bufs[0].len);
-        bufs[0].base = w->unsent;
+    rest_write *rest = malloc(sizeof *rest + (first == 0 ? bufs[0].len : 0));
+    if (!rest) {
+        wire_fail_later(w, DARUMA_NET_RESET, "out of memory");
+        return;
     }
-    w->writing = uv_write(&w->write, (uv_stream_t *)&w->tcp, bufs + first, n - first, on_sent) == 0;
+    if (first == 0) {
+        memcpy(rest->head, bufs[0].base, bufs[0].len);
+        bufs[0].base = rest->head;
+    }
+    w->writing = uv_write(&rest->req, (uv_stream_t *)&w->tcp, bufs + first, n - first, on_sent) == 0;
+    if (!w->writing)
+        free(rest);
     f->queued = w->tcp.write_queue_size;
 }
 
@@ -292,7 +299,7 @@ void fetch_on_ready(fetch *f)
 static void deliver(fetch *f, daruma_str bytes)
 {
     if (bytes.n)
-        f->ops.body(f, bytes, f->user);
+        f->ops->body(f, bytes, f->user);
 }
 
 /* Takes one head from the front of `in`. False: not whole yet, or the fetch is over. */
@@ -327,7 +334,7 @@ static bool take_head(fetch *f, daruma_str *in)
     f->since = (daruma_ms)uv_now(w->upstream->loop);
     f->keep = head.keep_alive;
     f->left = head.length;
-    f->ops.head(f, &head, f->user);
+    f->ops->head(f, &head, f->user);
     return w->fetch == f;
 }
 
@@ -422,7 +429,7 @@ fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, vo
         return NULL;
     }
     daruma_ms now = (daruma_ms)uv_now(u->loop);
-    *f = (fetch){.upstream = u, .r = *r, .ops = *ops, .user = user, .started = now, .since = now};
+    *f = (fetch){.upstream = u, .r = *r, .ops = ops, .user = user, .started = now, .since = now};
     f->wire = r->fresh ? NULL : wire_take(o);
     if (f->wire) {
         f->reused = true;

@@ -45,7 +45,8 @@ typedef struct fetch_request {
     const url *to;
     daruma_str method;            /* "POST" */
     daruma_str target;            /* origin-form: prefix + path + query */
-    const daruma_header *headers; /* Host, Content-Length and Connection are ours: leave them out */
+    const daruma_header *headers; /* Host, Content-Length and Connection are ours: leave them out. Borrowed only until
+                                     the first byte of the answer */
     size_t nheaders;
     daruma_str body[4]; /* pieces, sent one after the other; empty ones skipped */
     bool has_body;      /* false: no Content-Length is sent */
@@ -53,7 +54,8 @@ typedef struct fetch_request {
     fetch_clocks clocks;
 } fetch_request;
 
-/* Never fails at once: a failure comes through ops.fail from the loop. NULL only without memory. */
+/* Never fails at once: a failure comes through ops.fail from the loop. NULL only without memory. `ops` is borrowed and
+ * outlives the fetch. */
 fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, void *user);
 void fetch_pause(fetch *f); /* back-pressure: read nothing until fetch_resume(); the idle clock stands still */
 void fetch_resume(fetch *f);

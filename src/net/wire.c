@@ -65,7 +65,6 @@ void wire_on_closed(uv_handle_t *h)
         w->next->prev = w->prev;
     tls_free(w->tls);
     http_rest_keep(&w->rest, (daruma_str){0});
-    free(w->unsent);
     free(w->dial);
     free(w);
     u->open--;

@@ -46,11 +46,9 @@ struct wire {
     fetch *fetch;      /* who uses it; NULL: idle or closing */
     wire *next, *prev; /* all */
     wire *idle_next, *idle_prev;
-    dial *dial;       /* while it is being made */
-    tls *tls;         /* NULL: plain */
-    uv_write_t write; /* of the rest of a request */
-    char *unsent;     /* rest of the request's head; malloc */
-    http_rest rest;   /* a head in part */
+    dial *dial;     /* while it is being made */
+    tls *tls;       /* NULL: plain */
+    http_rest rest; /* a head in part */
     http_scan scan;
     daruma_ms since; /* when it began: connecting, to be idle */
     daruma_ms armed; /* when `clock` fires; INT64_MAX: it does not */
@@ -58,7 +56,7 @@ struct wire {
     uint8_t failed;  /* daruma_net that is told from the loop, not from where it was seen */
     uint8_t state;   /* wire_state */
     uint8_t handles; /* not closed yet */
-    bool writing;    /* `write` is under way */
+    bool writing;    /* the rest of a request is on its way, its body from where it stands */
     bool reading;    /* from the socket */
 };
 
