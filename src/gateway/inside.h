@@ -397,7 +397,7 @@ void watch_free(watch *w);
 /* Looks at what is new in the history of a request; `newest` as its scan gave it. False: nothing is to be done. Else
  * the newest verdict and what is to be done about it stand in x->steer. */
 bool watch_request(exchange *x, const uint32_t *newest);
-void watch_answered(exchange *x); /* the answer to an agent in circles was delivered whole */
+void watch_answered(exchange *x);                     /* the answer to an agent in circles was delivered whole */
 void watch_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: agents and their circles */
 
 /* ---- steer.c: setting an agent right ---- */
