@@ -455,13 +455,22 @@ static agent *read_new(exchange *x, newest *v)
 
 /* ---- the request ---- */
 
-static daruma_watch_mode mode_of(const exchange *x)
+static daruma_watch_mode mode_asked(const exchange *x)
 {
     const config *c = &x->s->cfg;
     for (size_t i = 0; i < c->nmodels; i++)
-        if (str_eq(c->models[i].name, x->scan.model))
-            return c->models[i].watch ? (daruma_watch_mode)(c->models[i].watch - 1) : c->watch;
+        if (c->models[i].watch && str_eq(c->models[i].name, x->scan.model))
+            return (daruma_watch_mode)(c->models[i].watch - 1);
     return c->watch;
+}
+
+/* Where nothing may be changed in requests what is seen can be told all the same. */
+static daruma_watch_mode mode_of(const exchange *x)
+{
+    daruma_watch_mode mode = mode_asked(x);
+    if (!x->d || x->opaque || !x->scan.ok)
+        return DARUMA_WATCH_OFF;
+    return x->kase.can_mend || mode < DARUMA_WATCH_OBSERVE ? mode : DARUMA_WATCH_OBSERVE;
 }
 
 static void tell_circle(exchange *x, agent *a, const daruma_step *last)
@@ -479,9 +488,8 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
 bool watch_request(exchange *x, const uint32_t *places)
 {
     daruma_watch_mode mode = mode_of(x);
-    if (mode == DARUMA_WATCH_OFF || !x->kase.can_mend || !x->scan.tools || !x->scan.nmessages)
-        return false;
-    if (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch)))
+    if (mode == DARUMA_WATCH_OFF || !x->scan.tools || !x->scan.nmessages ||
+        (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch))))
         return false;
     newest v = {.x = x, .at = places, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
     v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;

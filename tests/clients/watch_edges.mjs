@@ -131,6 +131,20 @@ holds("enforce: a call that is refused is answered with its own last result, not
   },
 });
 
+for (const [what, recovery] of Object.entries({ "recovery.mend: false": { mend: false }, "recovery.enabled: false": { enabled: false }, "the profile compact": { profile: "compact" } }))
+  holds(`enforce means observe under ${what}: events, and no byte changed`, {
+    config: (c) => (mode("enforce")(c), (c.recovery = recovery)),
+    async run(pair) {
+      talks(pair);
+      assert.equal(await told_in(pair, (i) => `call_${i}Qx9z`, { turns: 12, said: () => "Error: ENOENT: no such file" }), 0);
+      const events = pair.events(), named = (name) => events.filter((e) => e.event === name);
+      assert.equal(named("tool_failed").length, 12);
+      assert.equal(named("loop_detected").length, 1);
+      assert.match(named("needs_review")[0].reason, recovery.profile ? /^Too many errors with look$/ : /3 times in a row/);
+      assert.equal(named("nudge").length, 0);
+    },
+  });
+
 holds("a notice about failures says the line that matters, not where the trace begins", {
   config: mode("guide"),
   async run(pair) {
