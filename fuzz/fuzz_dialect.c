@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,7 +52,11 @@ static void as_stream(const dialect *d, daruma_str bytes, daruma_arena *a)
     stream_view v = {0};
     sse_event e;
     for (daruma_str rest = bytes; sse_next(&rest, &e, a);) {
+        exact_pieces x = {0};
+        e.event = exact(&x, e.event);
+        e.data = exact(&x, e.data);
         d->watch(&v, &e, a);
+        exact_end(&x);
         check(memchr(v.finish, 0, sizeof v.finish));
         check(v.input_tokens >= 0 && v.output_tokens >= 0);
     }

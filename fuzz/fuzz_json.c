@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "exact.h"
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,7 +57,9 @@ static void walk(daruma_str value, daruma_arena *a, int depth)
         leave_early(at, member);
         check(within(key, value) && within(member, value));
         check(json_next(&quick, &key2, &member2) && member2.p == member.p && member2.n == member.n);
-        walk(member, a, depth - 1);
+        exact_pieces x = {0};
+        walk(exact(&x, member), a, depth - 1);
+        exact_end(&x);
     }
     check(!it.bad && !json_next(&quick, &key2, &member2) && !quick.bad);
     check(json_count(value) == n);

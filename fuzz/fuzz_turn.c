@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "exact.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,18 +20,22 @@ static daruma_str bridged(const dialect *from, const dialect *to, daruma_str byt
     daruma_arena a = arena_over(memory[room], sizeof memory[room]), keep = arena_over(kept[room], sizeof kept[room]);
     daruma_arena put = arena_over(memory[room] + sizeof memory[room] / 2, sizeof memory[room] / 2);
     a.end = put.beg;
-    write_ctx x = {.model = S("m"), .id = 1, .wall = 2};
+    write_ctx ctx = {.model = S("m"), .id = 1, .wall = 2};
     stream_bridge b;
     daruma_buf out = buf_in(&put);
     daruma_str rest = {bytes.p, 0};
     sse_event e;
-    bridge_begin(&b, from, to, &x, &keep);
+    bridge_begin(&b, from, to, &ctx, &keep);
     for (size_t fed = 0; fed < bytes.n;) {
         size_t n = !step || bytes.n - fed < step ? bytes.n - fed : step;
         fed += n;
         rest.n += n;
-        while (sse_next(&rest, &e, &a))
+        while (sse_next(&rest, &e, &a)) {
+            exact_pieces x = {0};
+            e.data = step ? exact(&x, e.data) : e.data; /* nothing of an event is kept */
             bridge_event(&b, &e, &out, &a);
+            exact_end(&x);
+        }
     }
     bridge_end(&b, &out);
     *full = out.full || a.full || keep.full;
