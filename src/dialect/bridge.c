@@ -16,8 +16,7 @@ static bool is_json_object(daruma_str text)
     return !str_trim(text).n || (json_valid(text) && json_is_object(str_trim(text)));
 }
 
-static void convert_part(const dialect *to, const turn *t, convo_part *p, size_t nth, const write_ctx *x,
-                         daruma_arena *a)
+static void carry_part(const dialect *to, const turn *t, convo_part *p, size_t nth, const write_ctx *x, daruma_arena *a)
 {
     bool cut = t->finish == FINISH_LENGTH || t->finish == FINISH_WINDOW;
     if (p->kind == PART_THINKING) {
@@ -37,6 +36,13 @@ static void convert_part(const dialect *to, const turn *t, convo_part *p, size_t
     p->raw = p->value = (daruma_str){0};
 }
 
+void dialect_carry_answer(turn *t, const dialect *to, const write_ctx *x, daruma_arena *a)
+{
+    t->body = t->message.raw = (daruma_str){0};
+    for (size_t i = 0; i < t->message.nparts; i++)
+        carry_part(to, t, &t->message.parts[i], i, x, a);
+}
+
 daruma_status dialect_convert_answer(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x,
                                      daruma_buf *out, daruma_arena *a)
 {
@@ -44,11 +50,8 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
     daruma_status s = from->read_answer(body, a, &t);
     if (s != DARUMA_OK)
         return s;
-    if (from != to) {
-        t.body = t.message.raw = (daruma_str){0};
-        for (size_t i = 0; i < t.message.nparts; i++)
-            convert_part(to, &t, &t.message.parts[i], i, x, a);
-    }
+    if (from != to)
+        dialect_carry_answer(&t, to, x, a);
     to->write_answer(&t, x, out);
     return out->full || a->full ? DARUMA_EFULL : DARUMA_OK;
 }

@@ -160,6 +160,9 @@ typedef struct dialect_losses {
  * Gemini, whose bodies do not say it, set.stream. EINPUT: it refers to what lives on the server, or has nothing that
  * `to` could carry. EFULL. What is carried and what is lost: doc/dialects.md. */
 daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
+/* Makes of an answer that was read from another dialect one that `to` can write and its clients can hand back: ids of
+ * calls, thinking, halves of calls. What is new is in `a`. */
+void dialect_carry_answer(turn *t, const dialect *to, const write_ctx *x, daruma_arena *a);
 /* A whole answer of `from` as one of `to`. Thinking goes along only where a client may hand it back to anybody (Chat,
  * Gemini without signature). Statuses of read_answer; EFULL. */
 daruma_status dialect_convert_answer(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x,

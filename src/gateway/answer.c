@@ -93,7 +93,7 @@ daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
     daruma_buf out = buf_in(a);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
     if (x->p != x->d)
-        t.body = (daruma_str){0};
+        dialect_carry_answer(&t, x->d, &w, a);
     x->d->write_answer(&t, &w, &out);
     if (out.full)
         return DARUMA_FLAW_BROKEN;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, every, object, paired, parsed, sse, target, whole, wires } from "./wires.mjs";
+import { body, every, json, object, paired, parsed, sse, target, whole, wires } from "./wires.mjs";
 
 const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
@@ -42,4 +42,21 @@ every((name, d, w) => {
         },
       });
   }
+});
+
+every((name, d, w) => {
+  if (name === "gemini") return;
+  for (const stream of [false, true])
+    holds(`heal ${name}${stream ? " stream" : ""}: calls that Gemini gave no ids have one each, by which their results are told apart`, {
+      config: (c) => (c.models.find((m) => m.name === d.own).targets = ["own-gemini/g-own"]),
+      async run(pair) {
+        const parts = ["Oslo", "Rome"].map((city) => ({ functionCall: { name: "look", args: { city } } }));
+        const whole = { candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } };
+        pair.own.answer = (q, res) => (stream ? sse(res, `data: ${JSON.stringify(whole)}\n\n`).end() : json(res, 200, whole));
+        const r = await question(pair, d, { model: d.own, stream, more: { tools: w.tools(object) } });
+        const ids = w.calls(r).map(([id]) => id);
+        assert.equal(ids.length, 2, r.text);
+        assert.ok(ids.every(Boolean) && ids[0] !== ids[1], JSON.stringify(ids));
+      },
+    });
 });
