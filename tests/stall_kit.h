@@ -8,8 +8,8 @@
  *     say words                           the model only spoke
  *
  * {i} is the number of the round, from 0; {n} is 7 i + 3; {t} a moment in seconds, 13 s later each round; {w} a word of
- * its own for each round; {u} a UUID of its own; {x} as many copies of "ab; " as the round says, and one. "\n" is a
- * line break.
+ * its own for each round; {u} a UUID of its own, {h} 16 digits of base 16, {k} 12 letters and digits; {x} as many
+ * copies of "ab; " as the round says, and one. "\n" is a line break.
  */
 #ifndef STALL_KIT_H
 #define STALL_KIT_H
@@ -59,6 +59,13 @@ static void kit_fill(daruma_buf *out, daruma_str text, int round)
         case 'u':
             buf_printf(out, "%08x-12ab-4cde-8f01-%012x", 0x9e3779b9u * (unsigned)(round + 1),
                        77u * (unsigned)round + 5);
+            break;
+        case 'h':
+            buf_printf(out, "%08x%08x", 0x9e3779b9u * (unsigned)(round + 3), 0x85ebca6bu * (unsigned)(round + 7));
+            break;
+        case 'k':
+            for (int k = 0; k < 12; k++)
+                buf_putc(out, "aB3dEf9hJkLmN0pQ5sTuVw7y"[(0x85ebca6bu * (unsigned)(round + 2) >> (2 * k)) % 24]);
             break;
         case 'x':
             for (int k = 0; k <= round; k++)

@@ -3,77 +3,9 @@
 #include "engine/watch/window.h"
 #include "engine/watch/words.h"
 
-/* Times a call may give the same result before it is a circle. */
-enum {
-    TIMES_SURE = 3,   /* it said all there is to say, or cannot work */
-    TIMES_LIKELY = 4, /* it may be flaky, or answer by a word that means little */
-    TIMES_MAYBE = 5,  /* what it looks at may move by itself */
-    TIMES_ASKS = 12,  /* asks how something stands, and does not hear that it is at its end */
-    TIMES_RETRY = 12, /* a failure that passes by itself; or a key that is pressed */
-    TIMES_WAITS = 30, /* waits for what goes on */
-};
-
 static bool has(unsigned bits, unsigned any)
 {
     return (bits & any) != 0;
-}
-
-static unsigned patience_of_failure(unsigned m, unsigned w)
-{
-    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
-    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK);
-    if (has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
-        return TIMES_SURE;
-    if (acts && has(w, WORDS_UNCLEAR))
-        return TIMES_SURE; /* it may have taken effect each time */
-    if (has(w, WORDS_RETRY))
-        return waits ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && has(w, WORDS_ALIVE) && !has(w, WORDS_OVER))
-        return TIMES_WAITS;
-    if (has(m, WORDS_PAUSES) && !has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
-        return has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && has(w, WORDS_EMPTY) && !has(w, WORDS_ABSENT))
-        return TIMES_WAITS;
-    if (has(w, WORDS_ALIVE) && !has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
-        return TIMES_RETRY;
-    if (waits && has(w, WORDS_OVER))
-        return TIMES_SURE;
-    return has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
-}
-
-static unsigned patience_of_success(unsigned m, unsigned w)
-{
-    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK | WORDS_INPUT);
-    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
-    if (waits && has(w, WORDS_MISUSED))
-        return TIMES_SURE;
-    if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
-        return TIMES_SURE;
-    if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts && !has(m, DARUMA_TOOL_WRITES)))
-        return TIMES_WAITS;
-    if (asks)
-        return TIMES_ASKS;
-    if ((has(m, WORDS_RANDOM) && !has(w, WORDS_ACK)) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
-        return TIMES_RETRY;
-    if (has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
-        return has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
-    return has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
-}
-
-unsigned patience_of(const seen *e)
-{
-    bool failed = (e->flags & SEEN_FAILED) != 0;
-    unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
-    bool little = has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
-    if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
-        n = TIMES_LIKELY;
-    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !has(e->says, WORDS_OVER))
-        n = TIMES_MAYBE;
-    else if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
-        n += 2; /* what moved before may move again */
-    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !has(e->says, WORDS_OVER))
-        n += 2;
-    return n;
 }
 
 static bool same_pair(const seen *a, const seen *b)
@@ -131,16 +63,33 @@ static uint64_t about_lap(const daruma_stall *s)
 
 /* ---- the same call with the same result ----------------------------------------------------------- */
 
+/* The same but for words drawn by lot. */
+static bool same_fresh(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->fresh == b->fresh && !has(a->flags | b->flags, SEEN_FAILED) &&
+           !has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
+}
+
+/* A form with another token each time is the same form. */
+static bool may_be_fresh(const seen *e)
+{
+    bool shell = has(e->means, WORDS_SHELL), acts = has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
+    if (!(e->flags & SEEN_FRESH) || shell || has(e->means, DARUMA_TOOL_NOTES))
+        return false;
+    return has(e->means, WORDS_AGAIN) || (has(e->means, DARUMA_TOOL_READS) && (!acts || has(e->means, WORDS_WEAK)));
+}
+
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    bool notes = (e->flags & SEEN_NOTE) != 0;
-    while ((o = next_call(s, &at, notes)) && same_pair(o, e)) {
+    bool notes = (e->flags & SEEN_NOTE) != 0, fresh = may_be_fresh(e);
+    uint32_t needed = fresh && e->patience < TIMES_LIKELY ? TIMES_LIKELY : e->patience;
+    while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)))) {
         first = o->step;
         n++;
     }
-    if (n < TIMES_SURE || n < e->patience)
+    if (n < TIMES_SURE || n < needed)
         return false;
     v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
     if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
@@ -185,7 +134,8 @@ void count_laps(daruma_stall *s)
     const seen *calls[DARUMA_PERIOD_MAX + 1];
     uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        bool again = p < n && (same_pair(calls[0], calls[p]) || (p >= LONG && same_timed(calls[0], calls[p])));
+        bool again = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
+                               (p >= LONG && same_timed(calls[0], calls[p])));
         s->laps[p] = again ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
     }
 }
@@ -193,13 +143,22 @@ void count_laps(daruma_stall *s)
 /* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
 static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
 {
-    uint32_t worst = 0, keys = 0;
+    uint32_t worst = 0, keys = 0, retries = 0;
+    bool others = false;
     for (uint32_t i = 0; i < p; i++) {
+        uint32_t patience = calls[i]->patience;
+        bool failed = has(calls[i]->flags, SEEN_FAILED);
+        others |= failed && (has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
+                             !has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
         if (has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
-            keys = calls[i]->patience;
-        else if (calls[i]->patience > worst)
-            worst = calls[i]->patience;
+            keys = patience;
+        else if (failed && has(calls[i]->says, WORDS_RETRY))
+            retries = patience > retries ? patience : retries;
+        else if (patience > worst)
+            worst = patience;
     }
+    if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
+        worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
     return worst ? worst : keys;
 }
 
@@ -213,26 +172,52 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
 }
 
-/* Was the newest call made before, a little while ago, with a result that differed in times alone? */
+/* Was the newest call made before, a little while ago, with a result that differed in times or tokens alone? */
 static bool timed_before(const daruma_stall *s)
 {
     const seen *e = window_at(s, 0);
     uint32_t near = window_alike(s, s->call_tags, (uint32_t)e->call) & ~(UINT32_MAX >> (2 * DARUMA_PERIOD_MAX + 1));
     for (near &= UINT32_MAX >> 1; near; near &= near - 1)
-        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
+        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e) ||
+            same_fresh(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
             return true;
+    return false;
+}
+
+/* Two or three thoughts in turn, and nothing between them. */
+static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { MOST = 3 };
+    for (uint32_t p = 2; p <= MOST; p++) {
+        uint32_t m = 0;
+        while (m + p < window_count(s) && has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
+               same_pair(window_at(s, m), window_at(s, m + p)))
+            m++;
+        if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
+            continue;
+        v->circle = DARUMA_CIRCLE_CYCLE;
+        v->period = p;
+        v->times = (m + p) / p;
+        v->sure = sure_of(v->times, 2, 80);
+        v->first = window_at(s, m + p - 1)->step;
+        for (uint32_t i = p; i-- > 0;)
+            v->about += blame(v, window_at(s, i)->exact);
+        return true;
+    }
     return false;
 }
 
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
+    if (e->flags & SEEN_NOTE)
+        return thoughts_in_turn(s, v);
     uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
     bool known = !(e->flags & SEEN_NEW);
-    if ((e->flags & SEEN_NOTE) || total < 2 || !(known || timed_before(s)))
+    if (total < 2 || !(known || timed_before(s)))
         return false;
     newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
-    if (same_pair(calls[0], calls[1])) /* in a row it is no cycle */
+    if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
         return false;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
         uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;
@@ -290,17 +275,22 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         needed = TIMES_MAYBE;
     else if (!failed && has(e->says, WORDS_DEAD))
         needed = TIMES_SURE;
+    else if (!failed && has(e->says, WORDS_RETRY) && needed < TIMES_MAYBE) /* who holds a lock may let it go */
+        needed = TIMES_MAYBE;
     if (maybe && needed < TIMES_LIKELY)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
     bool stands = failed || has(e->says, WORDS_DEAD);
+    /* There is nothing to read again in an answer that is empty. */
+    bool in_vain = !failed && has(e->means, WORDS_SEEKS) && has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
+                   !has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
+                   !has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
     bool says_little = !stands && (has(e->says, WORDS_ACK | WORDS_EMPTY) || !has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    if (!(stands && share >= 30) && !(n == 3 && share >= 70) && !(n > 3 && share >= 55) && !compacted)
-        return false;
-    if (says_little && share < 80 && !compacted)
+    unsigned most = has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
+    if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little ? 80 : most))
         return false;
     v->circle = compacted                           ? DARUMA_CIRCLE_COMPACTION
                 : ends_poll(e)                      ? DARUMA_CIRCLE_DEAD_POLL
@@ -350,9 +340,19 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
     return is_paraphrase(list, n, little || !seeks);
 }
 
+/* Whatever is asked, it tells the same at length: that is no answer to each. */
+static bool is_one_answer(const seen *e)
+{
+    bool seeks = has(e->means, WORDS_SEEKS) || has(e->names, NAME_SEEKS);
+    return seeks && has(e->names, NAME_PROSE) && !has(e->means, WORDS_SHELL) &&
+           !has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
+}
+
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
 static bool is_of_each(const seen *e, bool alike)
 {
+    if (has(e->names, NAME_OUT))
+        return false;
     bool echo = (e->flags & SEEN_ECHO) != 0, absent = has(e->says, WORDS_ABSENT | WORDS_EMPTY);
     if (has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !has(e->means, WORDS_WEAK))
         return false;
@@ -369,7 +369,7 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
         all++;
-        if (!(o->flags & SEEN_FAILED) || o->masked != e->masked)
+        if (!(o->flags & SEEN_FAILED) || (o->masked != e->masked && o->last != e->last))
             continue;
         bool twice = false;
         for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
@@ -390,7 +390,7 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     if (has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
     if (has(e->says, WORDS_LIMITED) || is_of_each(e, plain == n))
-        needed = TIMES_RETRY;
+        needed = (e->flags & SEEN_ECHO) && has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed || calls < 3)
         return false;
     v->circle = DARUMA_CIRCLE_SAME_FAILURE;
@@ -455,7 +455,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     if (n < 5 || calls < 3)
         return false;
     bool creeps = shapes == n && places == n && has(e->names, NAME_PAGE) && !has(e->names, NAME_SINCE),
-         rephrased = shapes < n && is_rephrased(e, list, n);
+         rephrased = shapes < n && (is_rephrased(e, list, n) || is_one_answer(e));
     bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
     if (creeps && has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW | WORDS_SHORT))
         return false;
@@ -490,13 +490,17 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 1, n = 1;
     bool effects =
         has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK);
-    if (has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES) && effects) /* a text that is written gets longer */
+    bool notes = (e->flags & SEEN_NOTE) != 0, writes = effects && has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
+    if (effects && has(e->means, WORDS_INPUT))
         return false;
-    if (effects && (!e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) || has(e->means, WORDS_INPUT)))
+    if (writes && (!(e->flags & SEEN_ECHO) || e->says)) /* a text that is written gets longer, and is saved */
         return false;
-    while ((o = next_call(s, &at, false)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
+    /* Then, and where "sent" says nothing new, no word may come but those that were there. */
+    bool copies = effects && (writes || !e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
+    while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
            nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
-           same_count(o->words) < FULL) {
+           same_count(o->words) < FULL &&
+           (!copies || (nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words))) {
         newer = o;
         n++;
     }
@@ -515,9 +519,11 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    if (!has(e->means, WORDS_ONCE) || has(e->means, WORDS_WEAK | WORDS_RANDOM) || (e->flags & SEEN_FAILED))
+    if (!has(e->means, WORDS_ONCE) || has(e->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) ||
+        (e->flags & SEEN_FAILED))
         return false;
-    if (!has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO)) /* what is new each time, was worth the call */
+    if (!has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
+        !has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
         return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
         first = o->step;

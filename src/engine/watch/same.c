@@ -10,7 +10,7 @@
 #include "engine/watch/words.h"
 #include <xxhash.h>
 
-enum { DEPTH_MAX = 32, PARTS_MAX = 24 };
+enum { DEPTH_MAX = 32, PARTS_MAX = 24, PROSE_UNSPACED = 12 /* bytes */ };
 
 unsigned same_count(const uint64_t bag[SAME_BAG])
 {
@@ -37,13 +37,32 @@ static pair pair_of(uint64_t w)
     return (pair){w, w};
 }
 
+/* Scripts without blanks between words: there each character counts as one. */
+static bool is_unspaced(daruma_str word)
+{
+    return (unsigned char)word.p[0] >= 0xe3 && (unsigned char)word.p[0] < 0xf0 && word.n >= 3;
+}
+
+static void bag_characters(same_call *c, daruma_str word)
+{
+    for (size_t from = 0, i = 1; i <= word.n; i++)
+        if (i == word.n || ((unsigned char)word.p[i] & 0xc0) != 0x80) {
+            bag_put(c->words, end(word_hash(word.p + from, i - from, 0)));
+            from = i;
+        }
+}
+
 static void learn_word(same_call *c, daruma_str word)
 {
     if (!word.n) /* an address without a host */
         return;
     uint64_t h = word_hash(word.p, word.n, FOLD_CASE);
     h ^= h >> 32;
-    bag_put(c->words, h);
+    if (is_unspaced(word))
+        bag_characters(c, word);
+    else
+        bag_put(c->words, h);
+    c->sum += end(h);
     c->length++;
     if ((word.n >= 3 || ch_digit(word.p[0])) && c->necho < SAME_ECHO)
         c->echo[c->necho++] = (uint32_t)h;
@@ -145,12 +164,12 @@ static pair hash_url(same_call *c, daruma_str url)
     daruma_str place = str_cut(&query, '?');
     rest = str_from(place, scheme + 3);
     size_t slash = str_findch(rest, '/');
-    daruma_str host = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash);
+    daruma_str host = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash), path = str_from(rest, host.n);
     if (str_istarts(host, S("www.")))
         host = str_from(host, 4);
     pair h = pair_of(word_hash(host.p, host.n, FOLD_CASE)), sum = {0, 0};
     learn_word(c, host);
-    pair_mix(&h, hash_path(c, str_from(rest, host.n)));
+    pair_mix(&h, hash_path(c, path));
     for (int i = 0; query.n && i < 64; i++) {
         daruma_str value = str_cut(&query, '&'), name = str_cut(&value, '=');
         if (is_buster(name, value))
@@ -190,7 +209,10 @@ static bool is_loose(daruma_str s)
     for (size_t i = 0; i < s.n; i++)
         if (memchr("(){}[]<>=;*|\\/^$&@#", s.p[i], 19))
             return false;
-    return s.n > 0;
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_word(s.p[i]))
+            return true;
+    return false;
 }
 
 /* Words with blanks between, and nothing that looks like a path, an address or code. */
@@ -199,6 +221,8 @@ static bool is_prose(daruma_str s)
     size_t blanks = 0;
     for (size_t i = 1; i + 1 < s.n; i++)
         blanks += s.p[i] == ' ' && s.p[i - 1] != ' ';
+    if (!blanks && s.n >= PROSE_UNSPACED && is_unspaced(s))
+        return is_loose(s);
     return blanks > 0 && is_loose(s);
 }
 
@@ -221,10 +245,29 @@ static pair hash_loose(same_call *c, daruma_str s)
     return sum;
 }
 
+/* "X-Request-Id:" or "--request-id" in a command: what follows makes calls differ and nothing else. */
+static bool names_nonce(daruma_str chunk)
+{
+    daruma_str name = unquoted(chunk);
+    bool option = str_starts(name, S("--")), header = name.n > 1 && name.p[name.n - 1] == ':';
+    if (!option && !header)
+        return false;
+    name = option ? str_from(name, 2) : str_sub(name, 0, name.n - 1);
+    return (words_of_name(name) & NAME_NONCE) != 0;
+}
+
+/* "--request-id=7f3a": the name alone. */
+static daruma_str without_nonce(daruma_str chunk)
+{
+    size_t eq = str_starts(chunk, S("--")) ? str_findch(chunk, '=') : STR_NONE;
+    return eq != STR_NONE && names_nonce(str_sub(chunk, 0, eq)) ? str_sub(chunk, 0, eq) : chunk;
+}
+
 /* A text whose spacing makes no difference, chunk by chunk. `json`: escapes are those of JSON. */
 static pair hash_spaced(same_call *c, daruma_str s, bool json)
 {
     pair h = pair_of(17);
+    bool nonce = false;
     for (size_t i = 0; i < s.n;) {
         bool gap = ch_space(s.p[i]) || (json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3));
         if (gap) {
@@ -237,7 +280,76 @@ static pair hash_spaced(same_call *c, daruma_str s, bool json)
         daruma_str chunk = str_sub(s, from, i - from);
         if (json && chunk.n > 1 && chunk.p[chunk.n - 1] == '\\' && i < s.n)
             i++;
-        pair_mix(&h, hash_chunk(c, chunk));
+        if (!nonce)
+            pair_mix(&h, hash_chunk(c, without_nonce(chunk)));
+        nonce = !nonce && names_nonce(chunk);
+    }
+    return h;
+}
+
+/* A statement of SQL, by how it begins and what must follow. */
+static bool is_sql(daruma_str s)
+{
+    static const struct {
+        daruma_str begins, follows;
+    } rows[] = {
+        {{"select ", 7}, {"from", 4}},  {{"with ", 5}, {"select", 6}},  {{"insert ", 7}, {"into", 4}},
+        {{"update ", 7}, {"set ", 4}},  {{"delete ", 7}, {"from", 4}},  {{"explain ", 8}, {"select", 6}},
+        {{"create ", 7}, {"table", 5}}, {{"create ", 7}, {"index", 5}}, {{"create ", 7}, {"view", 4}},
+        {{"alter ", 6}, {"table", 5}},  {{"drop ", 5}, {"table", 5}},   {{"merge ", 6}, {"into", 4}},
+    };
+    enum { SHORTEST = 12, NEAR = 2000 };
+    s = str_sub(str_trim(s), 0, NEAR);
+    for (size_t i = 0; s.n >= SHORTEST && i < sizeof rows / sizeof *rows; i++)
+        if (ch_lower(s.p[0]) == rows[i].begins.p[0] && str_istarts(s, rows[i].begins) &&
+            str_ifind(s, rows[i].follows) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* Behind a remark, "-- why" or or between strokes and stars; `i` where there is none. */
+static size_t behind_remark(daruma_str s, size_t i)
+{
+    daruma_str rest = str_from(s, i);
+    size_t ends = STR_NONE;
+    if (str_starts(rest, S("/*")) && (ends = str_find(rest, S("*/"))) != STR_NONE)
+        return i + ends + 2;
+    if (!str_starts(rest, S("--")))
+        return i;
+    ends = str_findch(rest, '\n');
+    if (ends == STR_NONE)
+        ends = str_find(rest, S("\\n"));
+    return ends == STR_NONE ? s.n : i + ends;
+}
+
+/* Neither spacing, nor capitals, nor remarks, nor what ends it makes a difference; what is quoted is kept. */
+static pair hash_sql(same_call *c, daruma_str s)
+{
+    pair h = pair_of(41);
+    s = str_trim(s);
+    while (s.n && (s.p[s.n - 1] == ';' || ch_space(s.p[s.n - 1])))
+        s.n--;
+    for (size_t i = 0; i < s.n;) {
+        size_t from = i;
+        bool escape = s.p[i] == '\\' && i + 1 < s.n;
+        if (ch_space(s.p[i]) || (escape && memchr("nrt", s.p[i + 1], 3))) {
+            i += escape ? 2 : 1;
+        } else if ((i = behind_remark(s, from)) > from) {
+            continue;
+        } else if (s.p[i] == '\'') {
+            size_t close = str_findch(str_from(s, i + 1), '\'');
+            i = close == STR_NONE ? s.n : i + close + 2;
+            h = hash_words(c, str_sub(s, from, i - from), h);
+        } else if (ch_word(s.p[i])) {
+            while (i < s.n && ch_word(s.p[i]))
+                i++;
+            daruma_str word = str_sub(s, from, i - from);
+            uint64_t w = word_hash(word.p, word.n, FOLD_CASE);
+            learn_word(c, word);
+            pair_mix(&h, (pair){w, ch_digit(word.p[0]) ? '#' : w});
+        } else {
+            pair_mix(&h, pair_of((unsigned char)s.p[i++]));
+        }
     }
     return h;
 }
@@ -306,6 +418,8 @@ static pair hash_string(same_call *c, daruma_str s, unsigned name)
         learn_word(c, s);
         return number;
     }
+    if ((name & (NAME_COMMAND | NAME_QUERY)) && is_sql(s))
+        return hash_sql(c, s);
     if (is_prose(s))
         c->names |= NAME_PROSE;
     if ((name & NAME_QUERY) && is_loose(s))
@@ -325,14 +439,22 @@ static daruma_str string_inside(daruma_str v)
     return json_is_string(v) && v.n >= 2 ? str_sub(v, 1, v.n - 2) : (daruma_str){0};
 }
 
-/* Is there a member that says what to do, beside which others only say why? */
+/* Is there a member that says what to do, beside which others only say why? `*n` counts those that say something:
+ * beside a thought, whether and which is the next does not. */
 static unsigned names_of(daruma_str object, size_t *n)
 {
     unsigned names = 0;
+    size_t thoughts = 0, flags = 0;
     daruma_str key, v;
     *n = 0;
-    for (json_iter it = json_open(object); json_next(&it, &key, &v); ++*n)
+    for (json_iter it = json_open(object); json_next(&it, &key, &v); ++*n) {
+        bool thought = str_ifind(key, S("thought")) != STR_NONE;
+        thoughts += thought;
+        flags += !thought && (str_eq(v, S("true")) || str_eq(v, S("false")));
         names |= words_of_name(key);
+    }
+    if (thoughts && thoughts + flags == *n)
+        *n = 1;
     return names;
 }
 
@@ -351,17 +473,37 @@ static bool is_left_out(unsigned name, unsigned all, size_t n, daruma_str v)
 static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
-    c->names |= name | (is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_SINCE : 0u);
+    c->names |= (name & ~(unsigned)NAME_OUT) | (is_moment(json_is_string(v) ? string_inside(v) : v) ? NAME_SINCE : 0u);
     c->objects += depth == 0 && !(name & (NAME_WAIT | NAME_LIMIT | NAME_REASON));
     if ((name & NAME_WAIT) && !none)
         c->waits = true;
     if (depth == 0 && (name & NAME_COMMAND) && !c->command.n)
         c->command = json_is_string(v) ? string_inside(v) : v;
+    if (depth == 0 && json_is_string(v) && !c->text.n)
+        c->text = string_inside(v);
     if (depth == 0 && (name & NAME_ACTION) && !c->action.n)
         c->action = string_inside(v);
 }
 
-/* What a member adds to a call, where it neither says how long to wait nor where to look on. */
+/* Where something is put is another place each time when its name bears a moment or was drawn by lot. */
+static bool is_own_place(unsigned name, daruma_str v)
+{
+    enum { DIGITS = 6 };
+    size_t digits = 0, hex = 0;
+    if (!(name & NAME_OUT))
+        return false;
+    for (size_t i = 0; i < v.n; i++) {
+        bool digit = ch_digit(v.p[i]), letter = v.p[i] >= 'a' && v.p[i] <= 'f',
+             joint = memchr("-_T:", v.p[i], 4) != NULL;
+        digits = digit ? digits + 1 : joint ? digits : 0;
+        hex = digit || letter ? hex + 1 : 0;
+        if (digits > DIGITS || hex > DIGITS)
+            return true;
+    }
+    return false;
+}
+
+/* What a member adds to a call, where it neither says how long to wait nor where to look on, nor where to put it. */
 static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str v, uint64_t hash)
 {
     daruma_str plain = json_is_string(v) ? string_inside(v) : v;
@@ -374,6 +516,10 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
         c->at = json_int(plain, 0);
     else
         c->place += hash;
+    if (is_own_place(name, plain))
+        c->names |= NAME_OUT;
+    else
+        c->made += hash;
 }
 
 static pair hash_object(same_call *c, daruma_str object, int depth)
@@ -439,6 +585,7 @@ same_call same_of_call(daruma_str tool, daruma_str args)
     c.shape = end(mix(h.shape, t));
     c.kept = end(mix(json_is_object(v) ? c.kept : h.exact, t));
     c.place = end(mix(json_is_object(v) ? c.place : h.exact, t));
+    c.made = end(mix(json_is_object(v) ? c.made : h.exact, t));
     c.nwords = same_count(c.words);
     return c;
 }

@@ -1,5 +1,10 @@
 /* same_result.c - canonical results, as hashes: without what changes by itself. In a success that is little, since a
- * number that moves may be what was asked for; in a failure all numbers are.
+ * number that moves may be what was asked for; in a failure all numbers are, and the order of its words.
+ *
+ * What stays is hashed into one chain, what may be left out into others, each with its own reason:
+ *
+ *     found 3 rows in 12 ms, request 3f2504e0-...
+ *     stays ------- # ------ # ----  times: 12   noise: 3f2504e0-...
  */
 #include "engine/watch/same.h"
 #include "base/limits.h"
@@ -14,11 +19,16 @@ typedef struct scan {
     const same_call *call; /* NULL: unknown */
     daruma_str before;     /* the word before this place */
     bool named;            /* `before` names what comes now: "pid=", "\"pid\":" */
-    uint64_t result, plain, masked, timed;
+    uint64_t stays;        /* what always counts; of a failure in any order */
+    uint64_t noise;        /* what never does */
+    uint64_t times;        /* how long it took */
+    uint64_t tokens;       /* what looks drawn by lot */
+    uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
     uint64_t echo;           /* a bit for each word of the arguments */
     uint64_t signs;          /* what stood between the word before and this place */
-    uint32_t left_out, told; /* what was left out; words that tell something */
+    uint32_t left_out, told; /* how much is noise; words that tell something */
+    uint32_t said;           /* words that may tell nothing, but are no tokens */
     bool echoes;
 } scan;
 
@@ -104,21 +114,19 @@ static uint64_t take_signs(scan *x)
 static void keep(scan *x, uint64_t w, uint64_t masked)
 {
     uint64_t signs = take_signs(x);
-    w ^= signs;
-    masked ^= signs;
-    x->plain = mix(x->plain, w);
-    x->result = mix(x->result, w);
-    x->timed = mix(x->timed, w);
-    x->masked = mix(x->masked, masked);
+    if (x->failed) {
+        x->stays += end(w ^ SAME_K1);
+        x->masked += end(masked ^ SAME_K1);
+        return;
+    }
+    x->stays = mix(x->stays, w ^ signs);
+    x->masked = mix(x->masked, masked ^ signs);
 }
 
 static void leave_out(scan *x, uint64_t w)
 {
-    uint64_t signs = take_signs(x);
-    x->plain = mix(x->plain, w ^ signs);
-    x->result = mix(x->result, '#' ^ signs);
-    x->timed = mix(x->timed, '#' ^ signs);
-    x->masked = mix(x->masked, '#' ^ signs);
+    keep(x, '#', '#');
+    x->noise = mix(x->noise, w);
     x->left_out++;
 }
 
@@ -188,6 +196,39 @@ static bool is_hollow(daruma_str word)
     return false;
 }
 
+/* How often letters and digits, or small letters and capitals, take turns. */
+static unsigned turns_of(daruma_str word, bool capitals)
+{
+    unsigned turns = 0, before = 0;
+    for (size_t i = 0; i < word.n; i++) {
+        char c = word.p[i];
+        unsigned now = ch_digit(c) ? 1 : !ch_alpha(c) ? 0 : capitals && ch_lower(c) != c ? 2 : 3;
+        turns += before && now && now != before;
+        before = now ? now : before;
+    }
+    return turns;
+}
+
+/* "3f2a91bc", "b4s3k9dq", "aB3xQ9kz": a word with digits that looks drawn by lot. "x86_64" and "line12" do not. */
+static bool is_token(daruma_str word, size_t digits, size_t hex, bool failed)
+{
+    enum { HEX = 7, MIXED = 7, CAPITALS = 8, FAILED = 6 };
+    if (hex == word.n && word.n >= HEX && digits < word.n)
+        return true;
+    return (word.n >= MIXED && turns_of(word, false) >= 3) || (word.n >= CAPITALS && turns_of(word, true) >= 4) ||
+           (failed && word.n >= FAILED && turns_of(word, true) >= 3);
+}
+
+/* A directory or file of this run alone: "tmpx7f3k_q", "/tmp/build", "tmp.aB3xQ9kz". */
+static bool is_temporary(const scan *x, daruma_str word, size_t i)
+{
+    enum { OWN = 8 };
+    if (word.n >= OWN && str_istarts(word, S("tmp")))
+        return true;
+    bool below = str_ieq(x->before, S("tmp")) || str_ieq(x->before, S("temp"));
+    return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
+}
+
 static size_t scan_word(scan *x, size_t i)
 {
     size_t n = 1, digits = 0, hex = 0;
@@ -196,7 +237,7 @@ static size_t scan_word(scan *x, size_t i)
         unsigned kind = kind_of(p[n]);
         if (!(kind & IN_WORD))
             break;
-        digits += kind & IS_DIGIT;
+        digits += (kind & IS_DIGIT) != 0;
         hex += (kind & IS_HEX) != 0;
     }
     daruma_str word = {p, n};
@@ -206,24 +247,42 @@ static size_t scan_word(scan *x, size_t i)
     bool echo = is_echo(x, folded);
     bag_put(x->words, folded ^ (folded >> 32));
     x->echoes |= echo;
-    if (address || (x->failed && id)) {
+    bool token = digits && !address && is_token(word, digits, hex, x->failed);
+    if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
         leave_out(x, w);
-    } else if (digits) {
+    } else if (token && !(words_of_name(x->before) & NAME_DIGEST)) {
+        keep(x, '#', echo ? '@' : '#');
+        x->tokens = mix(x->tokens, w);
+    } else if (digits && x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
         for (size_t k = 0; k < n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
-        uint64_t signs = take_signs(x);
-        x->plain = mix(x->plain, w ^ signs);
-        x->result = mix(x->result, (x->failed ? h : w) ^ signs);
-        x->timed = mix(x->timed, (x->failed ? h : w) ^ signs);
-        x->masked = mix(x->masked, (echo ? '@' : '#') ^ signs);
+        keep(x, h, echo ? '@' : '#');
+        x->noise = mix(x->noise, w);
     } else {
-        keep(x, w, echo ? '@' : w);
+        keep(x, w, echo ? '@' : digits ? '#' : w);
     }
-    x->told += x->told < TOLD_ENOUGH && !address && !is_hollow(word);
+    x->told += x->told < TOLD_ENOUGH && !address && !token && !is_hollow(word);
+    x->said += !address && !token;
     x->before = word;
     return n;
+}
+
+/* Of "2026-071" in a failure each part may stand in the arguments. */
+static bool echoes_number(const scan *x, daruma_str number)
+{
+    if (!x->echo)
+        return false;
+    for (size_t i = 0; x->failed && i < number.n;) {
+        size_t from = i;
+        while (i < number.n && ch_digit(number.p[i]))
+            i++;
+        if (i > from && is_echo(x, word_hash(number.p + from, i - from, FOLD_CASE)))
+            return true;
+        i += i < number.n;
+    }
+    return is_echo(x, word_hash(number.p, number.n, FOLD_CASE));
 }
 
 static size_t scan_number(scan *x, size_t i)
@@ -245,7 +304,7 @@ static size_t scan_number(scan *x, size_t i)
     }
     uint64_t w = word_hash(rest.p, n, 0);
     bag_put(x->words, w ^ (w >> 32));
-    x->echoes |= is_echo(x, word_hash(rest.p, n, FOLD_CASE));
+    x->echoes |= echoes_number(x, str_sub(rest, 0, n));
     if (x->failed) {
         leave_out(x, w);
         return n;
@@ -255,11 +314,9 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
     }
-    size_t unit = unit_at(str_from(x->s, i + n));
-    if (unit) {
-        uint64_t timed = mix(x->timed, '#' ^ x->signs * SAME_K2);
-        keep(x, w, '#');
-        x->timed = timed;
+    if (unit_at(str_from(x->s, i + n))) {
+        keep(x, '#', '#');
+        x->times = mix(x->times, w);
     } else {
         keep(x, w, '#');
     }
@@ -348,13 +405,61 @@ same_bytes same_of_bytes(const daruma_step *step, uint64_t tool)
     return (same_bytes){.step = end(mix(call, all)), .text = end(all), .middle = middle};
 }
 
-same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes)
+/* What is said of a process that ended, whatever was in its way. */
+static bool is_general(daruma_str line)
 {
-    scan x = {.failed = failed, .call = call, .result = SAME_K1, .plain = SAME_K1, .masked = SAME_K1, .timed = SAME_K1};
-    size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
+    static const daruma_str rows[] = {
+        {"*** [", 5},           {"exit code", 9},        {"exit status", 11},      {"error generated", 15},
+        {"aborting due", 12},   {"complete log", 12},    {"debug log", 9},         {"non-zero", 8},
+        {"command failed", 14}, {"build failed", 12},    {"tests failed", 12},     {"test failed", 11},
+        {"see above", 9},       {"errors occurred", 15}, {"errors generated", 16}, {"error occurred", 14},
+        {"for more info", 13},  {"full log", 8},         {"see the", 7},           {"try --help", 10},
+        {"terminated", 10},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_ifind(line, rows[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+static bool says_error(daruma_str text)
+{
+    static const daruma_str marks[] = {{"error", 5},  {"exception", 9}, {"fatal", 5},
+                                       {"denied", 6}, {"errno", 5},     {"cannot", 6}};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (str_ifind(text, marks[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* The last line of a failure, where it alone says what went wrong, whatever was done before; else nothing. */
+static daruma_str last_words(daruma_str text)
+{
+    enum { SHORTEST = 20, LONGEST = 400, BEFORE = 2000 };
+    bool inside = text.n && (text.p[0] == '{' || text.p[0] == '"'); /* there "\\n" is a line break */
+    size_t from = text.n;
+    while (from > 0 && text.p[from - 1] != '\n' &&
+           !(inside && from > 1 && text.p[from - 1] == 'n' && text.p[from - 2] == '\\'))
+        from--;
+    daruma_str line = str_trim(str_from(text, from)), before = str_sub(text, 0, from);
+    if (from == 0 || from > BEFORE || line.n < SHORTEST || line.n > LONGEST)
+        return (daruma_str){0};
+    return says_error(line) && !says_error(before) && !is_general(line) ? line : (daruma_str){0};
+}
+
+static scan scan_of(daruma_str text, bool failed, const same_call *call)
+{
+    scan x = {.s = text, .failed = failed, .call = call, .stays = SAME_K1, .masked = SAME_K1};
     for (uint32_t i = 0; call && i < call->necho; i++)
         x.echo |= UINT64_C(1) << (call->echo[i] & 63);
-    x.s = str_trim(result);
+    return x;
+}
+
+same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes)
+{
+    scan x = scan_of(str_trim(result), failed, call);
+    daruma_str line = failed ? last_words(x.s) : (daruma_str){0};
+    size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
     if (x.s.n > most) {
         daruma_str tail = str_from(x.s, x.s.n - most / 2);
@@ -367,13 +472,25 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
     scan_text(&x);
     keep(&x, 0, 0);
     /* What is left when the volatile is gone must still be an answer: else the volatile was it. */
-    bool hollow = !failed && x.left_out && x.told < (json ? 1 : SAME_TOLD_MIN);
-    same_result r = {.result = end(hollow ? x.plain : x.result),
-                     .plain = end(x.plain),
+    bool told = failed || x.told >= (json ? 1 : SAME_TOLD_MIN);
+    bool said = told || (!json && x.said >= SAME_TOLD_MIN);
+    uint64_t timed = end(x.stays), fresh = end(mix(x.stays, x.times)), result_is = end(mix(fresh, x.tokens)),
+             plain = end(mix(result_is, x.noise));
+    result_is = x.left_out && !told ? plain : result_is;
+    same_result r = {.result = result_is,
+                     .plain = plain,
                      .masked = end(x.masked),
-                     .timed = end(x.timed),
+                     .timed = told ? timed : result_is,
+                     .fresh = said ? fresh : result_is,
+                     .last = end(x.masked),
                      .echoes = x.echoes};
     memcpy(r.words, x.words, sizeof r.words);
+    if (line.n) {
+        scan l = scan_of(line, true, NULL);
+        scan_text(&l);
+        keep(&l, 0, 0);
+        r.last = end(l.masked);
+    }
     return r;
 }
 

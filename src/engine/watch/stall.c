@@ -25,15 +25,18 @@ daruma_stall *daruma_stall_new(daruma_arena *a)
 /* What a shell does is in its command; what a tool of many uses does, in its action. */
 static unsigned means_of(const daruma_step *step, const same_call *c, unsigned means)
 {
+    daruma_str command = c->command.n ? c->command : c->text; /* of a shell, whatever it is called */
     if (step->traits & DARUMA_TOOL_KNOWN) {
         means = (means & ~(unsigned)(TRAITS | WORDS_SHELL | WORDS_WEAK | WORDS_ASKS)) | (step->traits & TRAITS);
-    } else if ((means & WORDS_SHELL) && c->command.n) {
-        unsigned command = words_of_command(c->command);
-        means = (means & ~(unsigned)CLASS) | (command & ~(unsigned)WORDS_WEAK);
-        if (command & (DARUMA_TOOL_READS | WORDS_CHANGES))
+    } else if ((means & WORDS_SHELL) && command.n) {
+        unsigned line = words_of_command(command);
+        means = (means & ~(unsigned)CLASS) | (line & ~(unsigned)WORDS_WEAK);
+        if (line & (DARUMA_TOOL_READS | WORDS_CHANGES))
             means &= ~(unsigned)WORDS_WEAK;
         else
             means |= WORDS_WEAK;
+    } else if (!means && c->objects == 1 && c->text.n && (words_of_command(c->text) & DARUMA_TOOL_READS)) {
+        means |= DARUMA_TOOL_READS; /* nobody knows it, and what it is given reads as a command that only looks */
     } else if (c->action.n && (!(means & CLASS) || (means & (WORDS_WEAK | WORDS_INPUT)))) {
         unsigned action = words_of_action(c->action);
         if (action & CLASS)
@@ -79,6 +82,7 @@ typedef struct relation {
     bool known;       /* the same call with the same result was there */
     bool known_here;  /* ... since the state changed last */
     bool moved;       /* the same call gave something else */
+    bool fresh;       /* ... that differed in words drawn by lot alone */
     bool told;        /* that result was there, from whatever call */
     const seen *twin; /* the newest that was the same; NULL: none */
     const seen *near; /* the newest of that call whose result differs in numbers alone; NULL: none */
@@ -103,7 +107,9 @@ static relation relate(const daruma_stall *s, const seen *e)
             r.twin = o;
         r.known |= result;
         r.known_here |= result && o->epoch == s->epoch;
-        r.moved |= !result;
+        bool fresh = !result && o->fresh == e->fresh && !((o->flags | e->flags) & SEEN_FAILED);
+        r.fresh |= fresh;
+        r.moved |= !result && !fresh;
         if (!result && !r.near && o->masked == e->masked)
             r.near = o;
         if (r.known_here)
@@ -112,11 +118,32 @@ static relation relate(const daruma_stall *s, const seen *e)
     return r;
 }
 
+/* What the same text was found to say, whatever call it answered; 0: it is to be read. */
+static unsigned text_says(const daruma_stall *s, const seen *e)
+{
+    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
+        const seen *o = window_at(s, i);
+        if (o->text == e->text && o->says && !((o->flags ^ e->flags) & SEEN_FAILED))
+            return o->says;
+    }
+    return 0;
+}
+
+/* "0 replacements": was it in vain? A longer answer tells of something. */
+static bool is_in_vain(const daruma_stall *s, seen *e, const daruma_step *step)
+{
+    enum { LONGEST = 200 };
+    if (!(e->means & (DARUMA_TOOL_WRITES | WORDS_CHANGES)) || step->result.n > LONGEST)
+        return false;
+    unsigned says = text_says(s, e);
+    return ((says ? says : words_of_result(step->result, false)) & WORDS_SAME) != 0;
+}
+
 /* Did this call change something that others may look at? 2 surely, 1 maybe. */
-static int change_of(const seen *e, const relation *r)
+static int change_of(const daruma_stall *s, seen *e, const relation *r, const daruma_step *step)
 {
     unsigned m = e->means;
-    if ((e->flags & SEEN_FAILED) || r->known)
+    if ((e->flags & SEEN_FAILED) || r->known || is_in_vain(s, e, step))
         return 0;
     if (m & (DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | WORDS_CHANGES) && !(m & WORDS_WEAK))
         return 2;
@@ -131,17 +158,6 @@ static void learn_input(seen *e, unsigned means)
         e->means |= WORDS_INPUT;
         e->flags |= SEEN_INPUT;
     }
-}
-
-/* What the same text was found to say, whatever call it answered; 0: it is to be read. */
-static unsigned text_says(const daruma_stall *s, const seen *e)
-{
-    for (uint32_t i = 0, n = window_count(s); i < n; i++) {
-        const seen *o = window_at(s, i);
-        if (o->text == e->text && o->says && !((o->flags ^ e->flags) & SEEN_FAILED))
-            return o->says;
-    }
-    return 0;
 }
 
 static void say_words(const daruma_stall *s, seen *e, const daruma_step *step, const seen *twin)
@@ -163,13 +179,15 @@ static void say_words(const daruma_stall *s, seen *e, const daruma_step *step, c
 /* One more of a batch: not seen before, and told of by a word or two, as the others were. */
 static bool is_member(const seen *e, const relation *r)
 {
-    return !r->known && !r->moved && !(e->flags & SEEN_FAILED) && (e->says & (WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
+    if (e->flags & SEEN_FAILED)
+        return !r->known && (e->flags & SEEN_ECHO) && (e->says & WORDS_ABSENT);
+    return !r->known && !r->moved && (e->says & (WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
 }
 
 static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
     relation r = relate(s, e);
-    int change = change_of(e, &r);
+    int change = change_of(s, e, &r, step);
     bool waiting;
     if (!r.known && r.near && !(e->flags & SEEN_FAILED)) { /* what is dead stays so, however long ago it died */
         say_words(s, e, step, NULL);
@@ -177,16 +195,18 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
             e->flags |= SEEN_AGED;
             e->result = r.near->result;
             r = relate(s, e);
-            change = change_of(e, &r);
+            change = change_of(s, e, &r, step);
         }
     }
     if (e->means & DARUMA_TOOL_NOTES)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || (e->flags & SEEN_FAILED) ||
+    if (r.known || r.told || r.fresh || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
+    if (r.fresh && !words_state(step->result))
+        e->flags |= SEEN_FRESH;
     waiting = e->patience > 6;
     s->hard += change == 2;
     s->epoch += change > 0;
@@ -217,6 +237,7 @@ static unsigned alike_percent(const uint64_t a[SAME_BAG], const uint64_t b[SAME_
 
 static daruma_verdict see_words(daruma_stall *s, daruma_str text)
 {
+    enum { TURNS = 3 }; /* a b a b a */
     daruma_verdict v = {.step = s->steps, .period = 1};
     same_result w = same_of_result(text, false, NULL, NULL);
     bool same = s->said && w.result == s->said_hash;
@@ -228,10 +249,18 @@ static daruma_verdict see_words(daruma_stall *s, daruma_str text)
         s->alike = 1;
         s->said_at = s->steps;
     }
+    bool turns = s->said > 2 && !same && w.result == s->said_before;
+    s->said_turns = turns ? s->said_turns + 1 : 0;
+    s->said_before = s->said_hash;
     s->said_hash = w.result;
     memcpy(s->said_words, w.words, sizeof w.words);
-    if (s->alike < 3 || (!same && s->alike < 4))
+    bool in_turn = s->said_turns >= TURNS;
+    if (!in_turn && (s->alike < 3 || (!same && s->alike < 4)))
         return v;
+    if (in_turn && s->alike < 3) {
+        s->alike = s->said_turns + 2;
+        s->said_at = s->steps - s->said_turns - 1;
+    }
     v.circle = DARUMA_CIRCLE_MONOLOGUE;
     v.sure = (uint8_t)(s->alike > 5 ? 95 : 70 + 5 * (s->alike - 3));
     v.times = s->alike;
@@ -280,14 +309,14 @@ static void keep_about(daruma_stall *s, daruma_verdict *v)
 }
 
 /* What a call is compared by: how long it waits makes it no other one, nor does the order of words to look for. */
-static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means)
+static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, bool failed)
 {
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
-    uint64_t h = tool ^ c->length;
+    if (failed && (c->names & NAME_OUT)) /* what is not made is not put anywhere */
+        return c->made;
     if ((means & WORDS_SEEKS) && !(means & (effects | WORDS_SHELL)) && (c->names & NAME_PROSE)) {
-        for (int i = 0; i < SAME_BAG; i++)
-            h = (h ^ c->words[i]) * UINT64_C(0x9e3779b97f4a7c15), h ^= h >> 29;
-        return h;
+        uint64_t h = (tool ^ c->length ^ c->sum) * UINT64_C(0x9e3779b97f4a7c15);
+        return h ^ h >> 29;
     }
     if (((means & WORDS_SHELL) && c->command.n) ||
         ((means & effects) && !(means & (DARUMA_TOOL_WAITS | WORDS_ASKS | DARUMA_TOOL_READS))))
@@ -301,29 +330,34 @@ static seen read_call(const daruma_step *step, const same_call *c, const same_by
 {
     bool failed = daruma_step_failed(step);
     same_result r = same_of_result(step->result, failed, c, bytes);
-    seen e = {.call = identity_of(c, tool, means),
+    seen e = {.call = identity_of(c, tool, means, failed),
               .exact = c->call,
               .bytes = bytes->step,
               .text = bytes->text,
               .shape = c->shape,
               .place = c->place,
               .at = c->at,
+              .fresh = r.fresh,
               .timed = r.timed,
+              .last = r.last,
               .tool = tool,
               .tool_means = name,
               .result = r.result,
               .plain = r.plain,
               .masked = r.masked,
               .arg_bytes = step->args.n > UINT32_MAX ? UINT32_MAX : (uint32_t)step->args.n,
+              .arg_words = c->length,
               .means = means,
               .names = c->names,
               .flags =
-                  (uint8_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+                  (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
     memcpy(e.args, c->words, sizeof e.args);
     memcpy(e.words, r.words, sizeof e.words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
     if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
         e.result = failed ? e.result : e.plain; /* here what changes by itself may be the answer */
+    if (means & (WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_MOVES | WORDS_INPUT))
+        e.fresh = e.plain;
     return e;
 }
 

@@ -16,6 +16,7 @@ enum seen_flag {
     SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
     SEEN_AGED = 1 << 6,  /* its result was there, with other numbers, and says that something is dead */
     SEEN_INPUT = 1 << 7, /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
+    SEEN_FRESH = 1 << 8, /* its result was there but for words drawn by lot, and tells of no state that goes on */
 };
 
 /* A call that was made. */
@@ -24,18 +25,19 @@ typedef struct seen {
     uint64_t exact; /* what it is known by to who asks */
     uint64_t bytes; /* the step byte for byte, as same_bytes has it */
     uint64_t text;  /* of its result byte for byte, as same_bytes has it; of that which `says` was read from */
-    uint64_t shape, place, tool, result, plain, masked, timed;
+    uint64_t shape, place, tool, result, plain, masked, fresh, timed, last;
     int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
     uint32_t arg_bytes;
+    uint32_t arg_words;
     uint32_t epoch, hard; /* changes of state before it: that may have been, that were */
     uint32_t tool_means;  /* of its name alone */
     uint32_t means;       /* bits of daruma_trait and words_call */
     uint32_t says;        /* bits of words_result; known only of what was seen before */
     uint32_t names;       /* bits of words_name */
     uint16_t compactions; /* before it */
-    uint8_t flags;
+    uint16_t flags;
     uint8_t patience; /* times it may be seen before it is a circle; known as `says` is */
 } seen;
 
@@ -43,11 +45,12 @@ struct daruma_stall {
     uint32_t steps; /* seen, of all kinds */
     uint32_t calls; /* of them calls */
     uint32_t epoch, hard;
-    uint32_t idle;    /* calls since something was new, waiting not counted */
-    uint32_t said;    /* in a row, without a call */
-    uint32_t alike;   /*   of them alike, the newest with them */
-    uint32_t said_at; /*   step of the first of those */
-    uint64_t said_hash;
+    uint32_t idle;                   /* calls since something was new, waiting not counted */
+    uint32_t said;                   /* in a row, without a call */
+    uint32_t alike;                  /*   of them alike, the newest with them */
+    uint32_t said_at;                /*   step of the first of those */
+    uint64_t said_hash, said_before; /* the newest, and the one before it */
+    uint32_t said_turns;             /* in a row, each as the one before the last */
     uint64_t said_words[SAME_BAG];
     uint32_t compactions;      /* in all */
     uint32_t idle_compactions; /* in a row, after which nothing new came */
@@ -101,6 +104,17 @@ static inline uint32_t window_alike(const daruma_stall *s, const uint32_t tags[S
     bits = newest == 31 ? bits : bits << (31 - newest) | bits >> (newest + 1);
     return s->calls < STALL_WINDOW ? bits & ~(UINT32_MAX >> s->calls) : bits;
 }
+
+/* Times a call may give the same result before it is a circle. */
+enum {
+    TIMES_SURE = 3,   /* it said all there is to say, or cannot work */
+    TIMES_LIKELY = 4, /* it may be flaky, or answer by a word that means little */
+    TIMES_MAYBE = 5,  /* what it looks at may move by itself */
+    TIMES_ASKS = 12,  /* asks how something stands, and does not hear that it is at its end */
+    TIMES_RETRY = 12, /* a failure that passes by itself; or a key that is pressed */
+    TIMES_EACH = 24,  /* of each of many things the same is true */
+    TIMES_WAITS = 30, /* waits for what goes on */
+};
 
 /* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);

@@ -1,0 +1,325 @@
+/* stall_more.h - more of stall_cases.h: states at their end, what is fresh each time, other languages, and honest runs
+ * that look much like each. */
+#ifndef STALL_MORE_H
+#define STALL_MORE_H
+#include "stall_cases.h"
+
+static const stall_case stall_work_more[] = {
+    /* states that go on */
+    {"a flag that says that it is not done", 0, "9* check_import {\"id\":7} => {\"id\":7,\"done\":false}"},
+    {"a flag of a job in JSON, not finished", 0,
+     "9* job_status {\"id\":7} => {\"job\":7,\"finished\":false,\"errors\":null}"},
+    {"a finished job is looked at twice", 0,
+     "get_job {\"id\":7} => job 7: queued\n2* get_job {\"id\":7} => job 7: completed\nget_output {\"id\":7} => 40 "
+     "rows"},
+    {"a delivery that is under way, in German", 0, "9* sendung_status {\"nr\":4} => Status: in Zustellung, Depot {n}"},
+    {"an answer in an envelope that says success", 0,
+     "3* check_price {\"s\":\"A\"} => {\"status\":\"success\",\"price\":10.4}\n"
+     "check_price {\"s\":\"A\"} => {\"status\":\"success\",\"price\":10.5}"},
+    {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
+    {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
+    /* what is fresh each time and wanted */
+    {"passwords for many", 0, "9* generate_password {\"length\":16} => {\"password\":\"{k}\",\"length\":16}"},
+    {"vouchers of one worth", 0, "9* create_voucher {\"value\":10} => {\"code\":\"{k}\",\"value\":10,\"cur\":\"EUR\"}"},
+    {"machines of one size", 0, "6* start_vm {\"size\":\"s\"} => {\"id\":\"vm-{h}\",\"zone\":\"a\",\"size\":\"s\"}"},
+    {"jobs out of a queue, alike but for their ids", 0,
+     "8* receive_job {\"queue\":\"thumbs\"} => {\"job\":\"{h}\",\"type\":\"resize\",\"width\":200}"},
+    {"jobs are leased and done", 0,
+     "8*(\nlease_task {\"pool\":\"a\"} => {\"lease\":\"{h}\",\"kind\":\"scan\"}\n"
+     "finish_task {\"lease\":\"{h}\"} => {\"ok\":true}\n)"},
+    {"a poll whose heartbeat moves", 0,
+     "9* get_job {\"id\":7} => {\"id\":7,\"phase\":\"copy\",\"beat\":\"{h}\",\"node\":\"n4\"}"},
+    {"a job that runs, with a token each time", 0,
+     "9* job_status {\"id\":7} => {\"state\":\"running\",\"trace\":\"{h}\",\"node\":\"n4\"}"},
+    {"the screen changes, told by a hash", 0, "7* screenshot {} => saved screen 1280x720 sha1 {h}"},
+    {"commits one after the other", 0,
+     "6*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{w}2\"} => edited\n"
+     "git_commit {\"message\":\"step\"} => [main {k}] step\n)"},
+    {"pages behind cursors that say nothing", 0,
+     "9* list_files {\"cursor\":\"{k}\"} => {\"files\":[\"{w}.txt\",\"{w}.md\"],\"next\":\"{k}\"}"},
+    {"pages with the same arguments", 0,
+     "9* fetch_more {\"handle\":\"q1\"} => {\"rows\":[\"{w} {n}\"],\"next\":\"{k}\"}"},
+    {"blocks of a chain", 0, "9* get_latest_block {} => {\"number\":{n},\"hash\":\"0x{h}\",\"txs\":0}"},
+    {"the head of a branch", 0, "6* git_head {} => {h}"},
+    {"checksums of files", 0, "8* sha256 {\"file\":\"{w}.iso\"} => {h}{h}"},
+    /* names of outputs */
+    {"a picture each hour", 0, "9* take_photo {\"cam\":\"roof\",\"out\":\"roof_20260601T0{i}0000.jpg\"} => saved"},
+    {"frames that cannot be drawn, each another", 0,
+     "! 6* render_frame {\"frame\":{i},\"out\":\"f_{i}.png\"} => frame {i}: texture {w} is missing"},
+    {"copies of many files", 0, "9* convert {\"in\":\"{w}.doc\",\"out\":\"{w}_{h}.pdf\"} => ok"},
+    /* failures */
+    {"builds that end the same way for other reasons", 0,
+     "! make {\"target\":\"a\"} => lexer.c:3: 'tok' undeclared\nmake: *** [all] Error 2\n"
+     "! make {\"target\":\"b\"} => parser.c:9: missing semicolon before node\nmake: *** [all] Error 2\n"
+     "! make {\"target\":\"c\"} => emit.c:7: too few arguments to emit_byte\nmake: *** [all] Error 2\n"
+     "! make {\"target\":\"d\"} => main.c:1: cannot open header opts.h\nmake: *** [all] Error 2\n"
+     "! make {\"target\":\"e\"} => sym.c:4: type of hash conflicts\nmake: *** [all] Error 2\n"
+     "! make {\"target\":\"f\"} => io.c:2: no rule for reading pipes\nmake: *** [all] Error 2"},
+    {"scripts that exit for other reasons", 0,
+     "! bash ./a.sh => a: the tape is full\\nError: Process completed with exit code 1\n"
+     "! bash ./b.sh => b: nobody is logged in there\\nError: Process completed with exit code 1\n"
+     "! bash ./c.sh => c: printer on fire\\nError: Process completed with exit code 1\n"
+     "! bash ./d.sh => d: the moon is not up\\nError: Process completed with exit code 1\n"
+     "! bash ./e.sh => e: needs a newer kernel\\nError: Process completed with exit code 1\n"
+     "! bash ./f.sh => f: two keys clash\\nError: Process completed with exit code 1"},
+    {"records that are not there, each named, many", 0,
+     "! 18* get_invoice {\"id\":\"INV-2026-{n}\"} => invoice INV-2026-{n} not found"},
+    {"records that are not there, each named, as answers", 0,
+     "18* lookup_part {\"no\":\"{n}-{i}\"} => {\"error\":null,\"part\":\"{n}-{i}\",\"found\":false}"},
+    {"customers that are unknown, in German", 0, "! 18* kunde_holen {\"nr\":{n}} => Kunde {n} nicht gefunden"},
+    {"a lock is waited for while looking", 0,
+     "! 8* bash apt-get install jq => E: Could not get lock /var/lib/dpkg/lock-frontend"},
+    {"errors come in another order, and fewer", 0,
+     "5*(\nedit_file {\"path\":\"{w}.ts\",\"old\":\"a\",\"new\":\"b\"} => edited\n"
+     "! bash npx tsc => {w}.ts(3,1): error TS2304: no name {w}\n)"},
+    /* set up again and again */
+    {"a start page before each errand", 0,
+     "goto {\"url\":\"https://shop.example\"} => Shop: search, cart, account and help\n"
+     "search_box {\"q\":\"lamp\"} => 4 lamps from 10 EUR\n"
+     "goto {\"url\":\"https://shop.example\"} => Shop: search, cart, account and help\n"
+     "search_box {\"q\":\"desk\"} => 2 desks of oak\n"
+     "goto {\"url\":\"https://shop.example\"} => Shop: search, cart, account and help\n"
+     "search_box {\"q\":\"chair\"} => 9 chairs, 3 on sale\n"
+     "goto {\"url\":\"https://shop.example\"} => Shop: search, cart, account and help\n"
+     "search_box {\"q\":\"shelf\"} => 1 shelf, sold out\n"
+     "goto {\"url\":\"https://shop.example\"} => Shop: search, cart, account and help\n"
+     "search_box {\"q\":\"rug\"} => 12 rugs of wool"},
+    {"a database is opened before each question", 0,
+     "8*(\nconnect {\"db\":\"sales\"} => connected to sales, 14 tables, read only\n"
+     "query {\"sql\":\"select sum(x) from {w}\"} => {n}.5\n)"},
+    /* edits */
+    {"files that are formatted already", 0, "9* format_file {\"path\":\"{w}.go\"} => {w}.go unchanged"},
+    {"edits, one of them in vain", 0,
+     "edit_file {\"path\":\"a\",\"old\":\"x\",\"new\":\"y\"} => 1 replacement\n! run_tests {} => 2 failed: q::a q::b\n"
+     "edit_file {\"path\":\"a\",\"old\":\"xx\",\"new\":\"y\"} => 0 replacements\n! run_tests {} => 2 failed: q::a "
+     "q::b\n"
+     "edit_file {\"path\":\"a\",\"old\":\"z\",\"new\":\"y\"} => 1 replacement\n! run_tests {} => 2 failed: q::a q::b\n"
+     "edit_file {\"path\":\"a\",\"old\":\"w\",\"new\":\"v\"} => 1 replacement\nrun_tests {} => 8 passed"},
+    /* growth */
+    {"a text is written word by word", 0,
+     "write_file {\"path\":\"t\",\"text\":\"one\"} => ok\nwrite_file {\"path\":\"t\",\"text\":\"one two\"} => ok\n"
+     "write_file {\"path\":\"t\",\"text\":\"one two three\"} => ok\n"
+     "write_file {\"path\":\"t\",\"text\":\"one two three four\"} => ok\n"
+     "write_file {\"path\":\"t\",\"text\":\"one two three four five\"} => ok\n"
+     "write_file {\"path\":\"t\",\"text\":\"one two three four five six\"} => ok"},
+    {"a bar grows", 0,
+     "update_view {\"bar\":\"#\"} => ok\nupdate_view {\"bar\":\"##\"} => ok\nupdate_view {\"bar\":\"###\"} => ok\n"
+     "update_view {\"bar\":\"####\"} => ok\nupdate_view {\"bar\":\"#####\"} => ok\nupdate_view {\"bar\":\"######\"} => "
+     "ok"},
+    /* search */
+    {"a house that sends all to its front page", 0,
+     "5* kb_search {\"query\":\"{w} tariff {n}\"} => Nothing matches. See the front page for all topics, or call us."},
+    {"names that a register does not have", 0, "10* search_people {\"name\":\"Johan{w} Weber\"} => No results found."},
+    {"a search is refined and found", 0,
+     "3* wiki_search {\"q\":\"travel form {w}\"} => no results\nwiki_search {\"q\":\"expenses\"} => Expenses, page 4"},
+    {"an alert list between pieces of work", 0,
+     "6*(\nsearch_alerts {\"q\":\"open\"} => none\nwrite_report {\"part\":{i},\"text\":\"{w}\"} => written\n)"},
+    /* thoughts */
+    {"thoughts beside a flag", 0,
+     "8* think {\"thought\":\"maybe the {w} is wrong\",\"next_needed\":true} => {\"status\":\"ok\"}"},
+    {"thoughts that come back now and then", 0,
+     "4*(\nthink {\"t\":\"measure, then cut\"} => ok\nsaw_plank {\"no\":{i}} => cut {n} mm\n)"},
+    {"one question in other cases of letters", 0,
+     "6* run_query {\"sql\":\"select name from t where name = '{w}'\"} => 1 row: found there, all is well"},
+};
+
+static const stall_case stall_loops_more[] = {
+    /* states at their end */
+    {"a request that is merged", 3, "8* get_pull_request {\"no\":4} => {\"no\":4,\"state\":\"merged\"}"},
+    {"an order that was open and is filled", 5,
+     "get_order {\"id\":4} => order 4 open\nget_order {\"id\":4} => order 4 partly filled\n"
+     "9* get_order {\"id\":4} => order 4 cancelled"},
+    {"a licence that has run out", 3, "9* check_licence {\"k\":4} => expired"},
+    {"a check that ended, and when", 3,
+     "9* check_run {\"id\":4} => {\"id\":4,\"completed_at\":\"2026-03-01T10:00:00Z\",\"outcome\":\"neutral\"}"},
+    {"a parcel in German", 3, "9* sendung_status {\"nr\":4} => Zugestellt"},
+    {"a parcel in French", 3, "9* status_colis {\"no\":4} => {\"no\":4,\"statut\":\"Livr\xc3\xa9\"}"},
+    {"a parcel in Spanish", 3, "9* tracking {\"no\":4} => estado: entregado"},
+    {"an order in Italian", 3, "9* order_status {\"no\":4} => ordine annullato"},
+    {"an order in Japanese", 3, "9* order_status {\"no\":4} => \xe9\x85\x8d\xe9\x81\x94\xe5\xae\x8c\xe4\xba\x86"},
+    {"an order in Russian", 3,
+     "9* order_status {\"no\":4} => \xd0\x94\xd0\xbe\xd1\x81\xd1\x82\xd0\xb0\xd0\xb2\xd0\xbb\xd0\xb5\xd0\xbd"},
+    {"a job that is at a hundred", 3, "9* job_progress {\"id\":4} => {\"id\":4,\"progress\":\"100%\"}"},
+    {"a run that failed, found by a reader", 3, "9* get_run {\"id\":4} => {\"run\":4,\"conclusion\":\"failure\"}"},
+    /* fresh parts of failures */
+    {"a compiler in a directory of its own", 3,
+     "! 8* compile_tex {\"file\":\"a.tex\"} => /tmp/tex-{k}/a.tex:4: Undefined control sequence"},
+    {"a sandbox of letters", 3,
+     "! zip {\"d\":\"a\"} => [tmpqzkwvxhj/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpwmzkqpaf/run] archive is "
+     "broken\n"
+     "! zip {\"d\":\"a\"} => [tmpzzqoeirc/run] archive is broken\n! zip {\"d\":\"a\"} => [tmpabekzxqv/run] archive is "
+     "broken\n"
+     "! zip {\"d\":\"a\"} => [tmpkwqbvyza/run] archive is broken"},
+    {"errors in any order", 3,
+     "! check_types {} => a.ts: no name Foo\\nb.ts: no name Bar\\nc.ts: wrong arity\n"
+     "! check_types {} => c.ts: wrong arity\\na.ts: no name Foo\\nb.ts: no name Bar\n"
+     "! check_types {} => b.ts: no name Bar\\nc.ts: wrong arity\\na.ts: no name Foo\n"
+     "! check_types {} => b.ts: no name Bar\\na.ts: no name Foo\\nc.ts: wrong arity\n"
+     "! check_types {} => a.ts: no name Foo\\nc.ts: wrong arity\\nb.ts: no name Bar"},
+    {"an install that names its log", 3,
+     "! 8* bash npm ci => npm error peer dep missing: react@17\\nnpm error fix it, or retry this command with "
+     "--force\\n"
+     "npm error log in /root/.npm/_logs/2026-03-01T08_1{i}_22_549Z-debug-0.log"},
+    /* fresh parts of answers */
+    {"a form is opened again", 3,
+     "8* open_form {\"id\":\"signup\"} => Sign up: name, mail, password. <input name=csrf value={h}>"},
+    {"a page is loaded again", 3, "9* browser_reload {} => Checkout: address, payment. token {k}"},
+    {"two desks hand a case to each other", 5,
+     "8*(\nhandoff {\"to\":\"billing\",\"case\":4} => billing has it now (ref {h})\n"
+     "handoff {\"to\":\"support\",\"case\":4} => support has it now (ref {h})\n)"},
+    {"work is put away and taken out", 5,
+     "8*(\ngit {\"args\":\"stash\"} => Saved working directory on main\n"
+     "git {\"args\":\"stash pop\"} => On branch main, modified a.py. Dropped {h}{h}\n)"},
+    {"the same remark again", 3,
+     "8* issue_add_comment {\"no\":4,\"body\":\"I will look into this.\"} => "
+     "{\"id\":23067{n}1,\"url\":\"https://x.example/4#c-23067{n}1\"}"},
+    {"three in turn with tickets of their own", 7,
+     "6*(\na_get {} => alpha stands there {h}\nb_get {} => beta stands there {h}\nc_get {} => gamma stands there "
+     "{h}\n)"},
+    /* volatile arguments */
+    {"headers of a trace", 3,
+     "9* http_get "
+     "{\"url\":\"https://a.example/x\",\"headers\":{\"Accept\":\"json\",\"traceparent\":\"00-{h}{h}-{h}-01\"}} "
+     "=> a page that says the same"},
+    {"a trace in a command", 3,
+     "9* bash curl -s -H 'X-Request-Id: {u}' https://a.example/x => a page that says the same"},
+    {"a key against doubles", 3,
+     "! 9* pay_out {\"to\":\"a\",\"options\":{\"idempotency-key\":\"{u}\"}} => account a is closed for payouts"},
+    {"a rendering under another name each time", 3,
+     "! 9* render {\"scene\":\"a\",\"output\":\"/out/r_2026-03-01T08-1{i}-22.png\"} => Error: no light"},
+    {"a plot under a name of its own each time", 3,
+     "! 9* plot {\"data\":\"a.csv\",\"out_file\":\"plot-{h}.svg\"} => KeyError: 'price'"},
+    /* spelling */
+    {"a statement in other letters", 3,
+     "run_sql {\"sql\":\"SELECT a, count(*) FROM t GROUP BY a\"} => x has 4 and y has 9, in all 13\n"
+     "run_sql {\"sql\":\"select a, count(*) from t group by a;\"} => x has 4 and y has 9, in all 13\n"
+     "run_sql {\"sql\":\"SELECT a , COUNT( * ) FROM t GROUP BY a ;\"} => x has 4 and y has 9, in all 13\n"
+     "run_sql {\"sql\":\"Select a,Count(*) From t Group By a\"} => x has 4 and y has 9, in all 13"},
+    /* growth */
+    {"a memory that is written again and longer", 4,
+     "store_note {\"k\":\"a\",\"v\":\"look there. \"} => kept: look there.\n"
+     "store_note {\"k\":\"a\",\"v\":\"look there. look there. \"} => kept: look there. look there.\n"
+     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. \"} => kept: look there. look there. look "
+     "there.\n"
+     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. \"} => kept: look there. look "
+     "there. "
+     "look there. look there.\n"
+     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. \"} => kept: look "
+     "there. "
+     "look there. look there. look there. look there.\n"
+     "store_note {\"k\":\"a\",\"v\":\"look there. look there. look there. look there. look there. look there. \"} => "
+     "kept: "
+     "look there. look there. look there. look there. look there. look there."},
+    {"an answer to an answer", 4,
+     "reply {\"s\":\"Re: x\",\"b\":\"got it. got it. \"} => sent\n"
+     "reply {\"s\":\"Re: Re: x\",\"b\":\"got it. got it. got it. \"} => sent\n"
+     "reply {\"s\":\"Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. \"} => sent\n"
+     "reply {\"s\":\"Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. \"} => sent\n"
+     "reply {\"s\":\"Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. \"} => sent\n"
+     "reply {\"s\":\"Re: Re: Re: Re: Re: Re: x\",\"b\":\"got it. got it. got it. got it. got it. got it. got it. \"} "
+     "=> sent"},
+    /* one question in other words */
+    {"one question in German", 5,
+     "doc_search {\"query\":\"R\xc3\xbc"
+     "ckgabe Frist\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"R\xc3\xbc"
+     "ckgabefrist Tage\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"Wie lange zur\xc3\xbc"
+     "ckgeben\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"Widerruf Zeitraum\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"Umtausch bis wann\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"Retoure Fristen Kunden\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland\n"
+     "doc_search {\"query\":\"Ware zur\xc3\xbc"
+     "ck wie viele Tage\"} => AGB, Seite 3: Lieferung und Versandkosten im Inland"},
+    {"one question in Chinese", 5,
+     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe6\x9c\x9f\xe9\x99\x90\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe5\xa4\x9a\xe4\xb9\x85\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe5\xa4\x9a\xe4\xb9\x85\xe5\x8f\xaf\xe4\xbb\xa5\xe9\x80\x80\xe8\xb4\xa7\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe9\x80\x80\xe6\xac\xbe\xe6\x9c\x9f\xe9\x99\x90\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe5\xa4\xa9\xe6\x95\xb0\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe9\x80\x80\xe8\xb4\xa7\xe6\x97\xb6\xe9\x97\xb4\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96\n"
+     "kb_search {\"query\":\"\xe5\x87\xa0\xe5\xa4\xa9\xe5\x86\x85\xe9\x80\x80\xe8\xb4\xa7\"} => "
+     "\xe7\xac\xac\xe4\xb8\x89\xe9\xa1\xb5\xef\xbc\x9a\xe8\xbf\x90\xe8\xb4\xb9\xe8\xaf\xb4\xe6\x98\x8e\xef\xbc\x8c\xe5"
+     "\x85\xa8\xe5\x9b\xbd\xe5\x8c\x85\xe9\x82\xae\xef\xbc\x8c\xe5\x8f\xa6\xe8\xa1\x8c\xe9\x80\x9a\xe7\x9f\xa5\xe9\x99"
+     "\xa4\xe5\xa4\x96"},
+    {"two thoughts in turn", 5,
+     "8*(\nthink {\"thought\":\"I should ask the user.\"} => ok\nthink {\"thought\":\"No, I should look first.\"} => "
+     "ok\n)"},
+    {"a query that finds nothing, between pages that tell much", 6,
+     "8*(\nsearch_wiki {\"q\":\"travel form\"} => no results\nread_wiki {\"page\":\"p{n}\"} => about {w} and {n}\n)"},
+    {"a search that finds nothing, in Spanish", 6,
+     "8*(\nbuscar_docs {\"query\":\"hoja de gastos\"} => Sin resultados\nread_page {\"page\":\"p{n}\"} => sobre {w} y "
+     "{n}\n)"},
+    /* changes that change nothing */
+    {"edits that replace nothing", 6,
+     "8*(\nreplace_text {\"f\":\"a.kt\",\"from\":\"x{i}\",\"to\":\"x{i}\"} => no changes made\n"
+     "! run_spec {\"f\":\"a\"} => 1 failed: empty list\n)"},
+    {"edits that match nothing", 6,
+     "8*(\nedit_file {\"path\":\"a.kt\",\"old\":\"{w}\",\"new\":\"y\"} => 0 replacements in a.kt\n"
+     "! bash gradle test => ParserTest > empty FAILED\n)"},
+    /* one failure behind other words */
+    {"a full disk, whatever is installed", 5,
+     "! bash pip install {w} => Collecting {w}\\nOSError: [Errno 28] No space left on device\n"
+     "! bash conda install b => Solving environment: done\\nOSError: [Errno 28] No space left on device\n"
+     "! bash uv add c => Resolved 24 packages\\nOSError: [Errno 28] No space left on device\n"
+     "! bash npm i d => added 4, reify: timing done\\nOSError: [Errno 28] No space left on device\n"
+     "! bash cargo add e => Updating index of crates\\nOSError: [Errno 28] No space left on device\n"
+     "! bash gem install f => Fetching f 1.2\\nOSError: [Errno 28] No space left on device\n"
+     "! bash brew install g => Downloading bottle of g\\nOSError: [Errno 28] No space left on device"},
+    {"prose where data was wanted", 5,
+     "! emit_plan Sure, here is the plan that you wanted => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan Of course! The steps are these => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan I think we begin with tests => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan Let me say it otherwise: first => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan Certainly. One, two and three => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan Here you are, as JSON, hopefully => Expecting value: line 1 column 1 (char 0)\n"
+     "! emit_plan My answer stands as before => Expecting value: line 1 column 1 (char 0)"},
+    {"a plan behind a lock that nobody can open", 5,
+     "8*(\n! apply_plan {\"n\":1} => Error acquiring the state lock\n! unlock_state {\"id\":\"q\"} => no lock of that "
+     "id\n)"},
+    {"looks in any order", 7,
+     "list_dir {\"p\":\".\"} => a.c b.c and doc\ngit_status {} => nothing to commit on main\nread_file {\"p\":\"doc\"} "
+     "=> a "
+     "guide to it all\n"
+     "git_status {} => nothing to commit on main\nlist_dir {\"p\":\".\"} => a.c b.c and doc\nread_file {\"p\":\"doc\"} "
+     "=> a "
+     "guide to it all\n"
+     "read_file {\"p\":\"doc\"} => a guide to it all\nlist_dir {\"p\":\".\"} => a.c b.c and doc\ngit_status {} => "
+     "nothing to "
+     "commit on main\n"
+     "list_dir {\"p\":\".\"} => a.c b.c and doc\nread_file {\"p\":\"doc\"} => a guide to it all\ngit_status {} => "
+     "nothing to "
+     "commit on main"},
+    {"four in turn", 9,
+     "5*(\na_get {} => aaa aa a1\nb_get {} => bbb bb b1\nc_get {} => ccc cc c1\nd_get {} => ddd dd d1\n)"},
+    {"commands of a console that nobody knows", 7,
+     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: "
+     "failed, no "
+     "such channel\n"
+     "console9 {\"tx\":\"date\"} => Thu Jan 1\nconsole9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
+     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel\nconsole9 {\"tx\":\"free\"} => 6121 "
+     "free\n"
+     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
+     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel\n"
+     "console9 {\"tx\":\"cat /etc/a.conf\"} => channel=149 mode=g\n"
+     "! console9 {\"tx\":\"/etc/init.d/a restart\"} => a: failed, no such channel"},
+};
+#endif
