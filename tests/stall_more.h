@@ -124,6 +124,10 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    /* how long it took is no news */
+    {"edits between the same failure", 20,
+     "14*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}\"} => edited\n"
+     "! run_tests {} => 1 failed, 3 passed in 0.{n}s\n)"},
     /* states at their end */
     {"a request that is merged", 3, "8* get_pull_request {\"no\":4} => {\"no\":4,\"state\":\"merged\"}"},
     {"an order that was open and is filled", 5,

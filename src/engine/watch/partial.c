@@ -97,13 +97,13 @@ void watch_partial(convo *c, const daruma_verdict *v, const daruma_step *last, d
 
 bool watch_newest_result(convo *c, uint64_t call, size_t most, daruma_str *ret)
 {
-    bool found = false;
+    bool known = false;
     steps_item item;
     for (steps_iter it = {.c = c}; steps_next(&it, &item);) {
         if (item.what != STEPS_STEP || !item.result || daruma_call_hash(item.step.tool, item.step.args) != call)
             continue;
         *ret = cut(item.step.result, most);
-        found = true;
+        known = true;
     }
-    return found;
+    return known;
 }

@@ -305,6 +305,10 @@ static size_t scan_number(scan *x, size_t i)
     uint64_t w = word_hash(rest.p, n, 0);
     bag_put(x->words, w ^ (w >> 32));
     x->echoes |= echoes_number(x, str_sub(rest, 0, n));
+    if (x->failed && unit_at(str_from(rest, n))) { /* how long it took is no news */
+        keep(x, '#', '#');
+        return n;
+    }
     if (x->failed) {
         leave_out(x, w);
         return n;
