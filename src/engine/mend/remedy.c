@@ -228,6 +228,8 @@ static void remind(mending *m, daruma_str words)
 static mending_result messages(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
+    if (mend_cache_marks(&m->c, f, &m->report))
+        return MENDING_DONE;
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
     mend_report r = mend_messages(&m->c, f);
     mend_merge(&m->report, &r);
@@ -263,8 +265,6 @@ static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
 static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (mend_cache_marks(&m->c, f, &m->report))
-        return MENDING_DONE;
     if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
     taught(m);
