@@ -143,5 +143,5 @@ void buf_duration(daruma_buf *b, daruma_ms ms)
     else if (ms < 172800000)
         buf_printf(b, "%lld h", (long long)((ms + 1800000) / 3600000));
     else
-        buf_printf(b, "%lld days", (long long)((ms + 43200000) / 86400000));
+        buf_printf(b, "%lld days", (long long)(ms / 86400000 + (ms % 86400000 >= 43200000)));
 }

@@ -34,9 +34,8 @@ static void begin_tls(wire *w)
     origin *o = w->origin;
     if (!u->tls)
         u->tls = tls_context_new(u->ca_file.n ? u->ca_file.p : NULL, u->why);
-    bool loopback = str_ieq(str_of(o->host), S("localhost")) || str_starts(str_of(o->host), S("127.")) ||
-                    str_eq(str_of(o->host), S("::1"));
-    w->tls = u->tls ? tls_new(u->tls, o->host, !(u->insecure && loopback), &o->session) : NULL;
+    bool judge = !(u->insecure && host_is_loopback(str_of(o->host)));
+    w->tls = u->tls ? tls_new(u->tls, o->host, judge, &o->session) : NULL;
     if (!w->tls) {
         wire_broken(w, DARUMA_NET_TLS, u->tls ? "out of memory" : u->why);
         return;
@@ -205,6 +204,22 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
     upstream_free_when_done(u);
 }
 
+/* Addresses that need no asking: one that is written as such, and this machine's own. 127.0.0.1 comes last, so that
+ * what is told of a port nobody listens on is its refusal. */
+static bool knows_addresses(origin *o, daruma_str host, const char *name, int port)
+{
+    const char *at[] = {name, NULL};
+    struct sockaddr_storage s;
+    if (host_is_localhost(host))
+        at[0] = "::1", at[1] = "127.0.0.1";
+    o->nat = 0;
+    for (size_t i = 0; i < 2 && at[i]; i++)
+        if (uv_ip4_addr(at[i], port, (struct sockaddr_in *)&s) == 0 ||
+            uv_ip6_addr(at[i], port, (struct sockaddr_in6 *)&s) == 0)
+            add_address(o, (struct sockaddr *)&s, port);
+    return o->nat > 0;
+}
+
 static void resolve(wire *w)
 {
     upstream *u = w->upstream;
@@ -212,7 +227,6 @@ static void resolve(wire *w)
     daruma_str host = o->proxy ? o->proxy->host : str_of(o->host);
     int port = o->proxy ? o->proxy->port : o->port;
     char name[256];
-    struct sockaddr_storage at;
     if (o->nat && o->at_until > now_of(u)) {
         try_address(w);
         return;
@@ -222,10 +236,7 @@ static void resolve(wire *w)
         return;
     }
     snprintf(name, sizeof name, STR_FMT, STR_ARG(host));
-    if (uv_ip4_addr(name, port, (struct sockaddr_in *)&at) == 0 ||
-        uv_ip6_addr(name, port, (struct sockaddr_in6 *)&at) == 0) {
-        o->nat = 0;
-        add_address(o, (struct sockaddr *)&at, port);
+    if (knows_addresses(o, host, name, port)) {
         o->at_until = INT64_MAX;
         try_address(w);
         return;

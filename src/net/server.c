@@ -1,7 +1,7 @@
-/* server.c - connections from accept to close, and answers. What comes in is read in server_read.c. */
+/* server.c - connections from accept to close. What comes in is read in server_read.c, what goes out is written in
+ * server_answer.c. */
 #include "net/server.h"
 #include "net/server_inside.h"
-#include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
@@ -21,8 +21,7 @@ static void leave_queue(conn *c)
     c->waits = FOR_NOTHING;
 }
 
-/* The answer has ended, perhaps not yet on the wire: who goes on reading it gets all of it, however slowly. */
-static void wait_for_reader(conn *c, conn_wait then)
+void conn_wait_for_reader(conn *c, conn_wait then)
 {
     c->unread = c->tcp.write_queue_size;
     conn_wait_for(c, c->unread ? FOR_READER : then);
@@ -41,7 +40,7 @@ static void ran_out(conn *c)
         if (c->tcp.write_queue_size && c->tcp.write_queue_size >= c->unread)
             conn_close(c);
         else
-            wait_for_reader(c, c->state == LINGERING ? FOR_CLOSE : FOR_REQUEST);
+            conn_wait_for_reader(c, c->state == LINGERING ? FOR_CLOSE : FOR_REQUEST);
         return;
     case FOR_REQUEST:
     case FOR_CLOSE:
@@ -90,17 +89,7 @@ void conn_wait_for(conn *c, conn_wait what)
 
 /* ---- the end of things ---- */
 
-/* Memory for a head until it goes out, and no longer: thousands of answers may be on their way. Mostly that is before
- * another is written, so there is one place for all; NULL without memory. */
-static char *head_room(server *s, size_t n)
-{
-    if (s->head_used || n > sizeof s->head)
-        return malloc(n);
-    s->head_used = true;
-    return s->head;
-}
-
-static void drop_head(conn *c)
+void conn_drop_head(conn *c)
 {
     if (c->head_out.p == c->server->head)
         c->server->head_used = false;
@@ -109,14 +98,14 @@ static void drop_head(conn *c)
     c->head_out = (daruma_str){0};
 }
 
-static void free_request(conn *c)
+void conn_free_request(conn *c)
 {
     sys_arena_done(&c->arena);
     free(c->body);
     c->body = NULL;
     c->nbody = c->body_cap = 0;
     c->chunks = (http_chunks){0};
-    drop_head(c);
+    conn_drop_head(c);
     c->call = (call){0};
     c->started = c->chunked = c->bodyless = c->blocked = c->raw = false;
     c->answer_left = 0;
@@ -140,7 +129,7 @@ static void on_closed(uv_handle_t *h)
             *p = c->later_next;
             break;
         }
-    free_request(c);
+    conn_free_request(c);
     http_rest_keep(&c->rest, (daruma_str){0});
     free(c);
     s->open--;
@@ -152,7 +141,7 @@ static void on_closed(uv_handle_t *h)
     free_server(s);
 }
 
-static void leave(conn *c, bool reset)
+void conn_leave(conn *c, bool reset)
 {
     if (c->state == CLOSING)
         return;
@@ -164,7 +153,7 @@ static void leave(conn *c, bool reset)
 
 void conn_close(conn *c)
 {
-    leave(c, false);
+    conn_leave(c, false);
 }
 
 static void on_shutdown(uv_shutdown_t *req, int status)
@@ -177,19 +166,17 @@ static void on_shutdown(uv_shutdown_t *req, int status)
         conn_wait_for(c, FOR_CLOSE);
 }
 
-/* Says that nothing more comes and reads on until the client has gone: closing over unread bytes would
- * reset the connection, and the client might never read why. */
-static void linger(conn *c)
+void conn_linger(conn *c)
 {
     uv_shutdown_t *req = malloc(sizeof *req);
-    free_request(c);
+    conn_free_request(c);
     c->state = LINGERING;
     if (!req || uv_shutdown(req, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         free(req);
         conn_close(c);
         return;
     }
-    wait_for_reader(c, FOR_CLOSE);
+    conn_wait_for_reader(c, FOR_CLOSE);
     if (!c->reading)
         conn_later(c);
 }
@@ -267,7 +254,7 @@ static void look_after(conn *c)
     if (c->head_out.n) {
         uv_buf_t head = buf_of(c->head_out);
         conn_write(c, &head, 1);
-        drop_head(c);
+        conn_drop_head(c);
     }
     if (c->state == IN_HEAD || c->state == LINGERING)
         conn_read_on(c);
@@ -296,193 +283,6 @@ void conn_later(conn *c)
     uv_prepare_start(&s->before_sleep, before_sleep);
 }
 
-/* ---- answers ---- */
-
-static conn *conn_of(const call *c)
-{
-    return (conn *)(uintptr_t)c; /* the call is its first member */
-}
-
-void call_head(call *call_, int status, const daruma_header *headers, size_t n, int64_t length)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER && !c->started && status >= 200 && status <= 999);
-    c->started = true;
-    c->bodyless = status == 204 || status == 304 || str_eq(c->call.head.method, S("HEAD"));
-    c->chunked = length < 0 && !c->bodyless && !c->call.head.http10;
-    c->answer_left = c->bodyless ? 0 : length;
-    if (c->server->draining || (length < 0 && !c->chunked && !c->bodyless))
-        c->keep = false;
-
-    size_t room = 128; /* the first line and our own fields */
-    for (size_t i = 0; i < n; i++)
-        room += headers[i].name.n + headers[i].value.n + 4;
-    char *text = head_room(c->server, room);
-    daruma_buf b = buf_over(text, text ? room : 0);
-    BUF_LIT(&b, "HTTP/1.1 ");
-    buf_int(&b, status);
-    buf_putc(&b, ' ');
-    buf_putz(&b, http_reason(status));
-    BUF_LIT(&b, "\r\n");
-    for (size_t i = 0; i < n; i++)
-        http_put_field(&b, headers[i].name, headers[i].value);
-    if (length >= 0 && status != 204 && status != 304) {
-        BUF_LIT(&b, "content-length: ");
-        buf_int(&b, length);
-        BUF_LIT(&b, "\r\n");
-    } else if (c->chunked) {
-        BUF_LIT(&b, "transfer-encoding: chunked\r\n");
-    }
-    if (!c->keep)
-        BUF_LIT(&b, "connection: close\r\n");
-    BUF_LIT(&b, "\r\n");
-    c->head_out = buf_str(&b);
-    c->broken |= b.full;
-    conn_later(c);
-}
-
-/* The line before a chunk; lives in `line`. */
-static uv_buf_t chunk_line(char *line, size_t cap, size_t n)
-{
-    daruma_buf b = buf_over(line, cap);
-    http_put_hex(&b, n);
-    BUF_LIT(&b, "\r\n");
-    return buf_of(buf_str(&b));
-}
-
-bool call_write(call *call_, daruma_str bytes)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER && c->started);
-    if (c->answer_left >= 0 && bytes.n > (uint64_t)c->answer_left)
-        bytes.n = (size_t)c->answer_left; /* more than was announced would be read as the next answer */
-    if (bytes.n == 0 || c->broken || c->bodyless)
-        return !c->blocked;
-    char line[24];
-    uv_buf_t bufs[4];
-    unsigned n = 0;
-    if (c->head_out.n)
-        bufs[n++] = buf_of(c->head_out);
-    if (c->chunked)
-        bufs[n++] = chunk_line(line, sizeof line, bytes.n);
-    bufs[n++] = buf_of(bytes);
-    if (c->chunked)
-        bufs[n++] = buf_of(S("\r\n"));
-    if (c->answer_left > 0)
-        c->answer_left -= (int64_t)bytes.n;
-    conn_write(c, bufs, n);
-    drop_head(c);
-    if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
-        c->blocked = true;
-    return !c->blocked;
-}
-
-void call_end(call *call_)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER);
-    if (!c->started || c->answer_left > 0) {
-        call_abort(call_); /* less than was announced */
-        return;
-    }
-    uv_buf_t bufs[2];
-    unsigned n = 0;
-    if (c->head_out.n)
-        bufs[n++] = buf_of(c->head_out);
-    if (c->chunked)
-        bufs[n++] = buf_of(S("0\r\n\r\n"));
-    if (n)
-        conn_write(c, bufs, n);
-    if (c->broken) {
-        conn_close(c);
-        return;
-    }
-    if (!c->keep || c->server->draining) {
-        linger(c);
-        return;
-    }
-    free_request(c);
-    c->state = IN_HEAD;
-    wait_for_reader(c, FOR_REQUEST);
-    if (!c->feeding && (c->rest.n || !c->reading))
-        conn_later(c); /* not from here: the handler is in the middle of something */
-}
-
-void call_abort(call *call_)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER);
-    bool tells =
-        c->raw || c->chunked || c->answer_left > 0; /* the missing rest shows that it is cut; else only a reset does */
-    if (c->head_out.n && tells) {
-        uv_buf_t head = buf_of(c->head_out);
-        conn_write(c, &head, 1);
-    }
-    if (tells && !c->broken)
-        linger(c);
-    else
-        leave(c, true);
-}
-
-bool call_raw(call *call_, daruma_str bytes)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER && (c->raw || !c->started));
-    c->started = c->raw = true;
-    c->keep = false;
-    if (bytes.n == 0 || c->broken)
-        return !c->blocked;
-    uv_buf_t buf = buf_of(bytes);
-    conn_write(c, &buf, 1);
-    if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
-        c->blocked = true;
-    return !c->blocked;
-}
-
-void call_reset(call *call_)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER);
-    if (c->head_out.n && !c->broken) {
-        uv_buf_t head = buf_of(c->head_out);
-        conn_write(c, &head, 1);
-    }
-    leave(c, true);
-}
-
-void call_drop_body(call *call_)
-{
-    conn *c = conn_of(call_);
-    check(c->state == WITH_HANDLER);
-    free(c->body);
-    c->body = NULL;
-    c->nbody = c->body_cap = 0;
-    c->call.body = (daruma_str){0};
-}
-
-bool call_started(const call *call_)
-{
-    return conn_of(call_)->started;
-}
-
-void conn_refuse(conn *c, const http_fault *why)
-{
-    char body[256], head[256];
-    const char *type = why->status == 413   ? "request_too_large"
-                       : why->status == 503 ? "overloaded_error"
-                                            : "invalid_request_error";
-    /* Both the Anthropic and the OpenAI SDKs read this shape. */
-    int nbody = snprintf(body, sizeof body, "{\"type\":\"error\",\"error\":{\"type\":\"%s\",\"message\":\"%s\"}}\n",
-                         type, why->why);
-    int nhead = snprintf(head, sizeof head,
-                         "HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s"
-                         "connection: close\r\n\r\n",
-                         why->status, http_reason(why->status), nbody, why->status == 503 ? "retry-after: 1\r\n" : "");
-    uv_buf_t bufs[2] = {uv_buf_init(head, (unsigned)nhead), uv_buf_init(body, (unsigned)nbody)};
-    conn_write(c, bufs, 2);
-    linger(c);
-}
-
 /* ---- accepting ---- */
 
 static void on_connection(uv_stream_t *listener, int status)
@@ -507,7 +307,7 @@ static void on_connection(uv_stream_t *listener, int status)
         return;
     }
     if (s->ops.admit && !s->ops.admit(s->user)) {
-        leave(c, true);
+        conn_leave(c, true);
         return;
     }
     uv_tcp_nodelay(&c->tcp, 1);
@@ -597,7 +397,7 @@ void server_drain(server *s, void (*done)(void *user), void *user)
     close_own((uv_handle_t *)&s->listener);
     for (conn *c = s->all; c; c = c->next)
         if (c->state == IN_HEAD && c->rest.n == 0)
-            c->tcp.write_queue_size ? linger(c) : conn_close(c);
+            c->tcp.write_queue_size ? conn_linger(c) : conn_close(c);
     if (s->open == 0 && done) {
         s->drained = NULL;
         done(user);

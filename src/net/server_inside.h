@@ -1,4 +1,5 @@
-/* server_inside.h - one client's connection, for server.c (life and answers) and server_read.c (requests).
+/* server_inside.h - one client's connection, for server.c (its life), server_read.c (requests) and
+ * server_answer.c (answers).
  *
  *        +------------------------- answered, keep-alive ------------------------+
  *        v                                                                       |
@@ -96,9 +97,20 @@ static inline uv_buf_t buf_of(daruma_str s)
 /* ---- server.c ---- */
 void conn_wait_for(conn *c, conn_wait what);          /* begins to wait; FOR_NOTHING ends it */
 void conn_later(conn *c);                             /* conn_look_after() runs before the loop sleeps */
-void conn_refuse(conn *c, const http_fault *why);     /* answers, then lingers */
 void conn_close(conn *c);                             /* at once */
 void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what the socket does not: a copy waits */
+
+/* The answer has ended, perhaps not yet on the wire: who goes on reading it gets all of it, however slowly. */
+void conn_wait_for_reader(conn *c, conn_wait then);
+void conn_drop_head(conn *c);    /* the answer's, which went out or never will */
+void conn_free_request(conn *c); /* all that one request and its answer hold */
+/* Says that nothing more comes and reads on until the client has gone: closing over unread bytes would
+ * reset the connection, and the client might never read why. */
+void conn_linger(conn *c);
+void conn_leave(conn *c, bool reset); /* at once; with a reset if the client must not take it for an end */
+
+/* ---- server_answer.c ---- */
+void conn_refuse(conn *c, const http_fault *why); /* answers, then lingers */
 
 /* ---- server_read.c ---- */
 bool conn_read_start(conn *c);

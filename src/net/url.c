@@ -88,3 +88,17 @@ bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why)
     *ret = u;
     return true;
 }
+
+bool host_is_localhost(daruma_str host)
+{
+    daruma_str below = S(".localhost");
+    return str_ieq(host, S("localhost")) || (host.n > below.n && str_ieq(str_from(host, host.n - below.n), below));
+}
+
+bool host_is_loopback(daruma_str host)
+{
+    bool number = host.n > 0; /* 127.evil.example is none */
+    for (size_t i = 0; i < host.n; i++)
+        number &= ch_digit(host.p[i]) || host.p[i] == '.';
+    return (number && str_starts(host, S("127."))) || str_eq(host, S("::1")) || host_is_localhost(host);
+}

@@ -14,4 +14,9 @@ typedef struct url {
 
 /* Slices of the result point into `text` or `a`. On failure `why` (may be NULL) is a static sentence. */
 bool url_parse(daruma_str text, daruma_arena *a, url *ret, const char **why);
+
+/* Is it "localhost" or a name below it? They never leave the machine and are not looked up (RFC 6761 6.3). */
+bool host_is_localhost(daruma_str host);
+/* Is it a name or address that only this machine reaches? */
+bool host_is_loopback(daruma_str host);
 #endif
