@@ -238,6 +238,18 @@ static void numbers_of_a_limit_are_read(void **state)
     f = judge(&ev, &a);
     assert_int_equal(f.used, 213462);
     assert_int_equal(f.limit, 200000);
+    ev.body = S("input length and `max_tokens` exceed context limit: 188,240 + 21333 > 200000, decrease input length");
+    f = judge(&ev, &a);
+    assert_int_equal(f.used, 188240);
+    assert_int_equal(f.requested, 188240 + 21333);
+    assert_int_equal(f.limit, 200000);
+    static const char *const no_sums[] = {"Limit: + 5 > 3", "Limit: 5 + > 3", "Limit: 5 + 5 < 30", "Limit: 5 + 5 > ",
+                                          "Limit: a5 + "};
+    for (size_t i = 0; i < sizeof no_sums / sizeof *no_sums; i++) {
+        ev.body = str_of(no_sums[i]);
+        f = judge(&ev, &a);
+        assert_true(f.limit <= 5 && f.requested == -1);
+    }
 }
 
 /* ---- waits ------------------------------------------------------------------------------------ */

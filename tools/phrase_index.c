@@ -4,12 +4,14 @@
  * its fact; rows in other scripts under one common mark. Fails when two keys share a hash, when
  * a row has no word, or when two rows have one name. */
 #include "engine/judge/phrases.h"
+#include "engine/judge/sentence.h"
 #include "base/str.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 
 #define SLOTS   4096 /* power of two, more than twice the rows */
-#define ROW_MAX 2048
+#define ROW_MAX 2304
 
 static daruma_str key_of[ROW_MAX];
 
@@ -70,8 +72,148 @@ static void print_needs(const char *name, const char *const *says)
     printf("};\n");
 }
 
-int main(void)
+/* ---- meanings of words ---------------------------------------------------------------------- */
+
+#define MEANINGS_MAX 64
+#define STEMS_MAX    2048
+#define STEM_BYTES   64
+
+static const struct {
+    const char *meaning, *words;
+    bool denied;
+} lists[] = {
+#define SAYS(m, w)   {#m, w, false},
+#define DENIED(m, w) {#m, w, true},
+#include "engine/judge/rows/words.def"
+#undef SAYS
+#undef DENIED
+};
+
+static const char *meanings[MEANINGS_MAX];
+static int nmeanings;
+
+static struct stem {
+    char says[STEM_BYTES];
+    bool whole;
+    uint64_t means, denied;
+} stems[STEMS_MAX];
+static int nstems;
+
+static noreturn void give_up(const char *why, const char *word)
 {
+    fprintf(stderr, "phrase_index: %s: %s\n", word, why);
+    exit(1);
+}
+
+static uint64_t bit_of(daruma_str name)
+{
+    for (int i = 0; i < nmeanings; i++)
+        if (str_eq(str_of(meanings[i]), name))
+            return (uint64_t)1 << i;
+    return 0;
+}
+
+/* "context.exceeded" as bits. */
+static uint64_t bits_of(const char *names)
+{
+    uint64_t bits = 0;
+    for (daruma_str rest = str_of(names); rest.n;) {
+        daruma_str name = str_cut(&rest, '.');
+        uint64_t bit = bit_of(name);
+        if (!bit)
+            give_up("no such meaning in words.def", names);
+        bits |= bit;
+    }
+    return bits;
+}
+
+static struct stem *stem_of(daruma_str word)
+{
+    bool whole = str_ends(word, S("$"));
+    word.n -= whole;
+    for (int i = 0; i < nstems; i++)
+        if (stems[i].whole == whole && str_eq(str_of(stems[i].says), word))
+            return &stems[i];
+    if (nstems == STEMS_MAX || word.n >= STEM_BYTES || word.n < 2)
+        give_up("no room for this word", word.p);
+    struct stem *s = &stems[nstems++];
+    memcpy(s->says, word.p, word.n);
+    s->whole = whole;
+    return s;
+}
+
+static int longer_first(const void *a, const void *b)
+{
+    const struct stem *x = a, *y = b;
+    int shelf = sentence_shelf(x->says), other = sentence_shelf(y->says);
+    if (shelf != other)
+        return shelf - other;
+    size_t n = strlen(x->says), m = strlen(y->says);
+    return n != m ? (n < m) - (n > m) : x->whole != y->whole ? y->whole - x->whole : strcmp(x->says, y->says);
+}
+
+static void read_words(void)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        uint64_t bit = bit_of(str_of(lists[i].meaning));
+        if (!bit) {
+            if (nmeanings == MEANINGS_MAX)
+                give_up("too many meanings", lists[i].meaning);
+            bit = (uint64_t)1 << nmeanings;
+            meanings[nmeanings++] = lists[i].meaning;
+        }
+        for (daruma_str rest = str_of(lists[i].words); rest.n;) {
+            struct stem *s = stem_of(str_cut(&rest, ' '));
+            *(lists[i].denied ? &s->denied : &s->means) |= bit;
+        }
+    }
+    qsort(stems, (size_t)nstems, sizeof *stems, longer_first);
+}
+
+static int print_words(void)
+{
+    printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
+           (unsigned long long)bits_of("negates"));
+    printf("static const sentence_word sentence_words[] = {\n");
+    for (int i = 0; i < nstems; i++)
+        printf("{\"%s\", %zu, %d, 0x%llxu, 0x%llxu},\n", stems[i].says, strlen(stems[i].says), stems[i].whole,
+               (unsigned long long)stems[i].means, (unsigned long long)stems[i].denied);
+    printf("};\nstatic const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
+    for (int shelf = 0, i = 0; shelf <= SENTENCE_SHELVES; shelf++) {
+        while (i < nstems && sentence_shelf(stems[i].says) < shelf)
+            i++;
+        printf("%d,", i);
+    }
+    printf("};\n");
+    return 0;
+}
+
+/* The rows that look at meanings, in their order. */
+static void print_senses(void)
+{
+    int tool = -1, first = -1, last = -1;
+    printf("static const phrase_sense phrase_senses[] = {\n");
+    for (uint16_t r = 0; r < nphrases; r++) {
+        const phrase *p = &phrases[r];
+        if (p->where < AT_SENTENCE)
+            continue;
+        tool = tool < 0 ? r : tool;
+        first = first < 0 && p->only != FOR_TOOL ? r : first;
+        last = p->where == AT_SENTENCE ? r : last;
+        printf("{%d, %d, 0x%llxu, 0x%llxu, 0x%llxu},\n", r, p->where == AT_MESSAGE,
+               (unsigned long long)bits_of(p->says), (unsigned long long)bits_of(p->also),
+               (unsigned long long)bits_of(p->unless));
+    }
+    printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
+           first, last);
+}
+
+int main(int argc, char **argv)
+{
+    read_words();
+    if (argc > 1 && strcmp(argv[1], "words") == 0)
+        return print_words();
+
     static struct {
         uint32_t hash;
         daruma_str key;
@@ -85,16 +227,18 @@ int main(void)
     }
     for (uint16_t r = 0; r < nphrases; r++) {
         const phrase *p = &phrases[r];
-        key_of[r] = choose(p);
-        if (!key_of[r].n) {
-            fprintf(stderr, "phrase_index: row %s: no word of \"%s\" can be looked up\n", p->name, p->says);
-            bad = 1;
-        }
         for (uint16_t q = 0; q < r; q++)
             if (strcmp(phrases[q].name, p->name) == 0) {
                 fprintf(stderr, "phrase_index: two rows are called %s\n", p->name);
                 bad = 1;
             }
+        if (p->where >= AT_SENTENCE)
+            continue; /* print_senses has them */
+        key_of[r] = choose(p);
+        if (!key_of[r].n) {
+            fprintf(stderr, "phrase_index: row %s: no word of \"%s\" can be looked up\n", p->name, p->says);
+            bad = 1;
+        }
         uint32_t hash = phrase_hash((phrase_where)p->where, key_of[r]);
         uint32_t i = hash & (SLOTS - 1);
         while (slots[i].n && slots[i].hash != hash)
@@ -122,9 +266,10 @@ int main(void)
     printf("};\nstatic const uint64_t phrase_needs[PHRASE_COUNT] = {\n");
     for (uint16_t r = 0; r < nphrases; r++)
         printf("0x%llx,\n", (unsigned long long)(needs(phrases[r].where == AT_TEXT ? phrases[r].says : NULL) |
-                                                 needs(phrases[r].also)));
+                                                 needs(phrases[r].where >= AT_SENTENCE ? NULL : phrases[r].also)));
     printf("};\n");
     print_needs("phrase_needs_of_tools", phrases_of_tools);
     print_needs("phrase_needs_of_models", phrases_of_models);
+    print_senses();
     return 0;
 }

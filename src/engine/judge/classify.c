@@ -175,36 +175,47 @@ static bool ends_in_ai(daruma_str provider)
     return false;
 }
 
-/* A word of the hint that only tools carry: "github-mcp", "bash-tool", "angular-cli". */
-static bool is_tool_name(daruma_str provider, bool model)
+/* Does the hint hold one of the words? */
+static bool has_word(daruma_str provider, const daruma_str *words, size_t n)
 {
-    static const daruma_str words[] = {
-        {"mcp", 3},    {"tool", 4},    {"tools", 5}, /* these even behind a model provider's name */
-        {"cli", 3},    {"api", 3},     {"sql", 3},      {"git", 3},         {"github", 6},
-        {"bash", 4},   {"shell", 5},   {"terminal", 8}, {"filesystem", 10}, {"npm", 3},
-        {"docker", 6}, {"browser", 7}, {"search", 6},   {"playwright", 10}, {"postgres", 8},
-        {"mysql", 5},  {"sqlite", 6},  {"slack", 5},    {"jira", 4},        {"notion", 6},
-        {"python", 6}, {"node", 4},    {"redis", 5},    {"fetch", 5},       {"kubectl", 7},
-        {"pip", 3},    {"yarn", 4},    {"pnpm", 4},     {"cargo", 5},       {"gradle", 6},
-        {"edit", 4},   {"editor", 6},  {"files", 5},    {"powershell", 10}, {"ssh", 3},
-        {"curl", 4},   {"wget", 4},    {"webfetch", 8}, {"puppeteer", 9},   {"selenium", 8},
-        {"chrome", 6}, {"mongodb", 7}, {"mongo", 5},    {"sandbox", 7},     {"jupyter", 7},
-        {"gitlab", 6}, {"gmail", 5},   {"linear", 6},   {"sentry", 6},      {"supabase", 8},
-        {"figma", 5},  {"stripe", 6},  {"twilio", 6},   {"hubspot", 7},     {"salesforce", 10},
-        {"asana", 5},  {"trello", 6},  {"discord", 7},  {"telegram", 8},    {"atlassian", 9},
-        {"tavily", 6}, {"exa", 3},     {"serper", 6},   {"firecrawl", 9},   {"confluence", 10},
-        {"brave", 5},  {"serpapi", 7}, {"airtable", 8}, {"kubernetes", 10}, {"terraform", 9},
-    };
     size_t from = 0;
     for (size_t i = 0; i <= provider.n; i++) {
         if (i < provider.n && (ch_alpha(provider.p[i]) || ch_digit(provider.p[i])))
             continue;
-        for (size_t k = 0; i > from && k < (model ? 3 : sizeof words / sizeof *words); k++)
+        for (size_t k = 0; i > from && k < n; k++)
             if (i - from == words[k].n && str_istarts(str_from(provider, from), words[k]))
                 return true;
         from = i + 1;
     }
     return false;
+}
+
+/* A word of the hint that only tools carry: "github-mcp", "bash-tool", "angular-cli". */
+static bool is_tool_name(daruma_str provider, bool model)
+{
+    static const daruma_str of_any[] = {
+        /* even behind the name of a model's provider */
+        {"mcp", 3},    {"tool", 4}, {"tools", 5},    {"shell", 5}, {"bash", 4},
+        {"sheets", 6}, {"docs", 4}, {"calendar", 8}, {"gmail", 5}, {"drive", 5},
+    };
+    static const daruma_str of_others[] = {
+        {"cli", 3},         {"api", 3},         {"sql", 3},      {"git", 3},     {"github", 6},
+        {"terminal", 8},    {"filesystem", 10}, {"npm", 3},      {"docker", 6},  {"browser", 7},
+        {"search", 6},      {"playwright", 10}, {"postgres", 8}, {"mysql", 5},   {"sqlite", 6},
+        {"slack", 5},       {"jira", 4},        {"notion", 6},   {"python", 6},  {"node", 4},
+        {"redis", 5},       {"fetch", 5},       {"kubectl", 7},  {"pip", 3},     {"yarn", 4},
+        {"pnpm", 4},        {"cargo", 5},       {"gradle", 6},   {"edit", 4},    {"editor", 6},
+        {"files", 5},       {"powershell", 10}, {"ssh", 3},      {"curl", 4},    {"wget", 4},
+        {"webfetch", 8},    {"puppeteer", 9},   {"selenium", 8}, {"chrome", 6},  {"mongodb", 7},
+        {"mongo", 5},       {"sandbox", 7},     {"jupyter", 7},  {"gitlab", 6},  {"linear", 6},
+        {"sentry", 6},      {"supabase", 8},    {"figma", 5},    {"stripe", 6},  {"twilio", 6},
+        {"hubspot", 7},     {"salesforce", 10}, {"asana", 5},    {"trello", 6},  {"discord", 7},
+        {"telegram", 8},    {"atlassian", 9},   {"tavily", 6},   {"exa", 3},     {"serper", 6},
+        {"firecrawl", 9},   {"confluence", 10}, {"brave", 5},    {"serpapi", 7}, {"airtable", 8},
+        {"kubernetes", 10}, {"terraform", 9},
+    };
+    return has_word(provider, of_any, sizeof of_any / sizeof *of_any) ||
+           (!model && has_word(provider, of_others, sizeof of_others / sizeof *of_others));
 }
 
 /* By its words, or by a code that names a provider. */
@@ -315,8 +326,8 @@ static void apply_sum(daruma_failure *f, uint8_t sum)
 
 static uint8_t sure_of(const phrase *p)
 {
-    static const uint8_t percent[] = {
-        [AT_TEXT] = 90, [AT_CODE] = 90, [AT_FINISH] = 90, [AT_SHAPE] = 80, [AT_NET] = 95, [AT_STATUS] = 60};
+    static const uint8_t percent[] = {[AT_TEXT] = 90, [AT_CODE] = 90,   [AT_FINISH] = 90,   [AT_SHAPE] = 80,
+                                      [AT_NET] = 95,  [AT_STATUS] = 60, [AT_SENTENCE] = 75, [AT_MESSAGE] = 60};
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 

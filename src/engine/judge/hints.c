@@ -393,8 +393,31 @@ static int row_at(daruma_str t, size_t from, size_t to)
     return -1;
 }
 
+/* "190000 + 32000 > 200000": the input, the output cap beside it, and the limit. No row may take the first for the
+ * third because "limit: " stands before it. */
+static void read_sum(daruma_str t, said *s)
+{
+    int64_t input, output, limit;
+    size_t plus = str_find(t, S(" + ")), from = plus;
+    if (plus == STR_NONE)
+        return;
+    while (from && (char_is(t.p[from - 1], CHAR_DIGIT) || t.p[from - 1] == ','))
+        from--;
+    if (str_scan_int(str_from(t, from), &input) != plus - from || from == plus)
+        return;
+    daruma_str rest = str_from(t, plus + 3);
+    rest = str_from(rest, str_scan_int(rest, &output));
+    if (!str_starts(rest, S(" > ")) || !str_scan_int(str_from(rest, 3), &limit))
+        return;
+    s->limit = limit;
+    s->used = input;
+    s->requested = add_sat(input, output);
+}
+
 void hints_numbers(daruma_str t, said *s)
 {
+    if (s->limit < 0)
+        read_sum(t, s);
     int64_t *const to[] = {&s->limit, &s->used, &s->requested};
     int best[] = {s->limit >= 0 ? -1 : 99, s->used >= 0 ? -1 : 99, s->requested >= 0 ? -1 : 99};
     int numbers = 0;

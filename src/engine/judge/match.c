@@ -5,15 +5,22 @@
  *
  *     "prompt is too long: ..."  -> promp, is, too, long -> rows 311, 312, 402 -> 311 fits
  *
+ * Only when none fits before the rows for sentences, the message is read for what its words mean (sentence.c).
  * The index is made at build time by tools/phrase_index.c. */
 #include "engine/judge/match.h"
 #include "engine/judge/chars.h"
+#include "engine/judge/sentence.h"
 #include "base/str.h"
 
 typedef struct phrase_slot {
     uint32_t hash;
     uint16_t first, n; /* of phrase_rows; n 0: free */
 } phrase_slot;
+typedef struct phrase_sense {
+    uint16_t row;
+    bool whole;               /* it looks at all clauses together */
+    uint64_t all, any, never; /* meanings it must have, one of which it must have (0: none), that it must not have */
+} phrase_sense;
 #include "engine/judge/phrase_index.h"
 
 #define WORD_BITS 64
@@ -137,6 +144,8 @@ static bool fits(const seen *s, const phrase *p)
         return false;
     if (p->who && !match_begins(s->provider, p->who))
         return false;
+    if (p->where >= AT_SENTENCE)
+        return true; /* first_sense() has looked at what it says */
     if (p->where == AT_TEXT ? !any_text(s, p->says) : !has_fact(s, p))
         return false;
     return !(p->unless && any_text(s, p->unless)) && (!p->also || any_text(s, p->also));
@@ -201,7 +210,7 @@ void seen_add(seen *s, phrase_where where, daruma_str says)
     mark(s, phrase_hash(where, says));
 }
 
-uint16_t match_first(const seen *s)
+static uint16_t first_marked(const seen *s)
 {
     for (size_t w = 0; w < SEEN_ROWS / WORD_BITS; w++)
         for (uint64_t left = s->rows[w]; left; left &= left - 1) {
@@ -210,6 +219,42 @@ uint16_t match_first(const seen *s)
                 return (uint16_t)(row + 1);
         }
     return 0;
+}
+
+/* The first row before `row` (0: of all) that these meanings are enough for, else `row`. `whole`: they are those of the
+ * message together. */
+static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t row)
+{
+    for (size_t i = 0; i < sizeof phrase_senses / sizeof *phrase_senses; i++) {
+        const phrase_sense *p = &phrase_senses[i];
+        if (row && p->row + 1 > row)
+            return row;
+        if (p->whole == whole && !(p->all & ~means) && !(p->never & means) && (!p->any || p->any & means) &&
+            fits(s, &phrases[p->row]))
+            return (uint16_t)(p->row + 1);
+    }
+    return row;
+}
+
+/* Clause by clause: what is said first is what is wrong, advice comes behind it. `row` is the first that fits without.
+ */
+static uint16_t first_by_sentence(const seen *s, uint16_t row)
+{
+    sentence read;
+    uint64_t means, all = 0;
+    for (size_t i = 0; i < s->ntexts; i++)
+        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means); all |= means) {
+            uint16_t first = means ? first_sense(s, means, false, row) : row;
+            if (first && first <= PHRASE_SENSE_LAST + 1)
+                return first;
+        }
+    return first_sense(s, all, true, row);
+}
+
+uint16_t match_first(const seen *s)
+{
+    uint16_t row = first_marked(s), first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
+    return row && row <= first ? row : first_by_sentence(s, row);
 }
 
 static bool any_of(const seen *s, const char *const *says, const uint64_t *needs)

@@ -1,9 +1,9 @@
 /* phrases.c - what providers, gateways, wires and tools say, and what it means.
  *
  * First row that fits wins. So the order is knowledge too: a tool's own words first; codes that
- * say it all; then sentences from the specific to the general; then vague codes and stop reasons;
- * the HTTP status last, because providers send everything as 400 and as 500. What decides
- * debatable cases stands above each block. How a row is read: phrases.h. */
+ * say it all; then sentences from the specific to the general; then what the words of a sentence
+ * mean that is none of them; then vague codes and stop reasons; the HTTP status last, because providers send everything
+ * as 400 and as 500. What decides debatable cases stands above each block. How a row is read: phrases.h. */
 #include "engine/judge/phrases.h"
 #include "base/str.h"
 
@@ -49,6 +49,19 @@
         .name = "tool.code." code, .where = AT_CODE, .kind = DARUMA_TOOL_ERROR, .tool_kind = DARUMA_TOOL_##tk##_KIND,  \
         .says = code __VA_ARGS__                                                                                       \
     }
+#define SEN(nm, kd, ...)                                                                                               \
+    {                                                                                                                  \
+        .name = "sentence." nm, .where = AT_SENTENCE, .kind = DARUMA_##kd, .says = __VA_ARGS__                         \
+    }
+#define TSEN(nm, tk, ...)                                                                                              \
+    {                                                                                                                  \
+        .name = "sentence.tool." nm, .where = AT_SENTENCE, .kind = DARUMA_TOOL_ERROR,                                  \
+        .tool_kind = DARUMA_TOOL_##tk##_KIND, .only = FOR_TOOL, .says = __VA_ARGS__                                    \
+    }
+#define WORDS(nm, kd, ...)                                                                                             \
+    {                                                                                                                  \
+        .name = "words." nm, .where = AT_MESSAGE, .kind = DARUMA_##kd, .says = __VA_ARGS__                             \
+    }
 #define NO    .retry = RETRY_NO
 #define YES   .retry = RETRY_YES
 #define MAYBE .only = FOR_MAYBE
@@ -66,6 +79,7 @@ const phrase phrases[] = {
 #include "engine/judge/rows/history.def"
 #include "engine/judge/rows/access.def"
 #include "engine/judge/rows/service.def"
+#include "engine/judge/rows/sentence.def"
 #include "engine/judge/rows/rest.def"
 };
 // clang-format on

@@ -3,14 +3,16 @@
 #define JUDGE_PHRASES_H
 #include "daruma.h"
 
-/* What a row looks at. All but TEXT are facts that are equal or not. */
+/* What a row looks at. Most are facts that are equal or not. */
 typedef enum phrase_where {
-    AT_TEXT,   /* the error message, lower case */
-    AT_CODE,   /* a code, type, reason or class name, lower case */
-    AT_FINISH, /* the stop reason of an answer, lower case */
-    AT_SHAPE,  /* the form of the body: "html", "empty_answer", ... */
-    AT_NET,    /* what the wire did, by daruma_net_name() */
-    AT_STATUS, /* "429" or "5xx" */
+    AT_TEXT,     /* the error message, lower case */
+    AT_CODE,     /* a code, type, reason or class name, lower case */
+    AT_FINISH,   /* the stop reason of an answer, lower case */
+    AT_SHAPE,    /* the form of the body: "html", "empty_answer", ... */
+    AT_NET,      /* what the wire did, by daruma_net_name() */
+    AT_STATUS,   /* "429" or "5xx" */
+    AT_SENTENCE, /* what the words of one clause of the message mean, as sentence.c reads it */
+    AT_MESSAGE,  /* what those of the whole message mean */
 } phrase_where;
 
 /* Which evidence a row is for. */
@@ -32,7 +34,9 @@ enum phrase_sum {
 
 /* A text pattern is a substring that begins at a word's beginning: `*` is anything within one
  * text (" * " one space, too), `^` its beginning, `$` its end, `|` the end (or beginning) of a word,
- * `#` a digit. A parameter that the body names apart is a text of its own, "param=...". */
+ * `#` a digit. A parameter that the body names apart is a text of its own, "param=...".
+ * Of a sentence `says` names the meanings that must be there, "context.exceeded", `also` those of which one must, and
+ * `unless` those that must not. */
 typedef struct phrase {
     const char *name;
     const char *says;   /* lower case; what `where` must contain or be */

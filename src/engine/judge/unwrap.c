@@ -356,7 +356,7 @@ static void read_value(reader *r, daruma_str v, int level)
         if (json_is_string(item))
             read_string(r, json_text(item, r->a), level + 1);
         else
-            read_value(r, item, level);
+            read_value(r, item, level + 1);
     }
 }
 

@@ -1,0 +1,122 @@
+/* sentence.c - reads what no row of phrases knows: which words are in a clause of it, and which of them are denied.
+ *
+ *     "The engine 'x-1' could not be found. Please check the docs."
+ *      -> model, absent            (absent: "found", for "not" stands before it)
+ *
+ * The words are in rows/words.def; tools/phrase_index.c makes the table that is searched here. */
+#include "engine/judge/sentence.h"
+#include "engine/judge/chars.h"
+#include "base/str.h"
+
+typedef struct sentence_word {
+    const char *says;       /* words joined by '_' */
+    uint8_t n;              /* bytes */
+    bool whole;             /* the last word ends there */
+    uint64_t means, denied; /* as it stands; behind a word that denies it */
+} sentence_word;
+#include "engine/judge/sentence_index.h"
+
+#define DENIES_WORDS 5 /* behind "not" */
+
+static bool foreign(char c)
+{
+    return (unsigned char)c >= 0x80;
+}
+
+/* The ideographic full stop, U+3002. */
+static bool is_foreign_stop(daruma_str t, size_t i)
+{
+    return i + 2 < t.n && memcmp(t.p + i, "\xe3\x80\x82", 3) == 0;
+}
+
+static bool ends_clause(daruma_str t, size_t i)
+{
+    char c = t.p[i];
+    if (is_foreign_stop(t, i))
+        return true;
+    if (c == ';' || c == '!' || c == '?' || c == '|')
+        return true;
+    return c == '.' && (i + 1 == t.n || t.p[i + 1] == ' ');
+}
+
+/* Before the first white space behind i: words of an address say nothing. */
+static size_t skip_url(daruma_str t, size_t i)
+{
+    while (i + 1 < t.n && t.p[i + 1] != ' ')
+        i++;
+    return i;
+}
+
+void sentence_open(sentence *s, daruma_str text)
+{
+    text = str_sub(text, 0, SENTENCE_BYTES_MAX);
+    size_t n = 0;
+    s->words[n++] = '_';
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i], last = s->words[n - 1];
+        if ((char_is(c, CHAR_LOWER) && c != '_') || (foreign(c) && !is_foreign_stop(text, i)))
+            s->words[n++] = c;
+        else if (c == '\'' && i && i + 1 < text.n && char_is(text.p[i - 1], CHAR_LOWER) &&
+                 char_is(text.p[i + 1], CHAR_LOWER))
+            continue; /* "doesn't" */
+        else if (c == ':' && i + 2 < text.n && text.p[i + 1] == '/' && text.p[i + 2] == '/')
+            i = skip_url(text, i);
+        else if (ends_clause(text, i))
+            s->words[n++] = '.';
+        else if (last != '_')
+            s->words[n++] = '_';
+    }
+    s->words[n] = '.';
+    s->n = n + 1;
+    s->at = 0;
+}
+
+static bool is_letter(char c)
+{
+    return c != '_' && char_is(c, CHAR_LOWER);
+}
+
+/* The entry that fits best at `at`, NULL none. On each shelf the longest stand first. */
+static const sentence_word *word_at(const sentence *s, size_t at)
+{
+    const char *p = s->words + at;
+    int shelf = sentence_shelf(p);
+    if (shelf < 0)
+        return NULL;
+    for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
+        const sentence_word *w = &sentence_words[i];
+        if (w->n > 2 && p[2] != w->says[2]) /* settles most */
+            continue;
+        if (w->n < s->n - at && memcmp(p, w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
+            return w;
+    }
+    return NULL;
+}
+
+bool sentence_next(sentence *s, uint64_t *ret_means)
+{
+    uint64_t all = 0;
+    int denied = 0; /* words that are left of what was denied */
+    bool any = false;
+    while (s->at < s->n && s->words[s->at] != '.') {
+        if (s->words[s->at] == '_') {
+            s->at++;
+            continue;
+        }
+        const sentence_word *w = word_at(s, s->at);
+        uint64_t means = !w ? 0 : w->means | (denied ? w->denied : 0);
+        denied = means & SENTENCE_NEGATES ? DENIES_WORDS : denied - (denied > 0);
+        all |= means & ~SENTENCE_NEGATES;
+        any = true;
+        if (foreign(s->words[s->at])) {
+            s->at += w ? w->n : 1;
+            continue;
+        }
+        s->at += w ? w->n : 0;
+        while (is_letter(s->words[s->at]))
+            s->at++;
+    }
+    s->at++;
+    *ret_means = all;
+    return any || s->at < s->n;
+}

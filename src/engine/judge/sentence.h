@@ -1,0 +1,27 @@
+/* sentence.h - a message as the meanings of its words, clause by clause. */
+#ifndef JUDGE_SENTENCE_H
+#define JUDGE_SENTENCE_H
+#include "daruma.h"
+
+#define SENTENCE_BYTES_MAX 1024 /* of a text; what is wrong is said at its beginning */
+
+/* Words stand on shelves, by their first two letters; those of other scripts on the last. */
+#define SENTENCE_SHELVES (26 * 27 + 1)
+static inline int sentence_shelf(const char *word) /* -1: no word begins so */
+{
+    int a = word[0] - 'a', b = word[1] - 'a';
+    if ((unsigned char)word[0] >= 0x80)
+        return SENTENCE_SHELVES - 1;
+    return a < 0 || a > 25 ? -1 : a * 27 + (b < 0 || b > 25 ? 0 : b + 1);
+}
+
+typedef struct sentence {
+    char words[SENTENCE_BYTES_MAX + 4]; /* letters and digits; '_' before and behind each word, '.' behind a clause */
+    size_t n, at;
+} sentence;
+
+/* Begins to read `text`, lower case. */
+void sentence_open(sentence *s, daruma_str text);
+/* The meanings of the next clause, a bit each as the index of the phrase table numbers them; false: there is none. */
+bool sentence_next(sentence *s, uint64_t *ret_means);
+#endif
