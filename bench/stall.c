@@ -53,19 +53,22 @@ enum part { STEP, HASH, ENDS, READ, PARTS };
 
 static uint64_t sum; /* of all that was computed: nothing is left out for being unused */
 
+/* White space around a result is no part of it. It is hashed from where it begins: XXH3 takes 250 ns more for 100 KB
+ * that do not begin at a multiple of 16 bytes, and in a request they seldom do. */
 static uint64_t hash_bytes(const daruma_step *s)
 {
-    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(s->result.p, s->result.n);
+    daruma_str text = str_trim(s->result);
+    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(text.p, text.n);
 }
 
 /* Of what is new the bytes between are hashed once, by whoever reads it. */
 static uint64_t hash_ends(const daruma_step *s)
 {
-    size_t n = s->result.n, half = SAME_ANSWER_BYTES_MAX / 2;
-    if (n <= 2 * half)
+    daruma_str text = str_trim(s->result);
+    size_t half = SAME_ANSWER_BYTES_MAX / 2;
+    if (text.n <= 2 * half)
         return hash_bytes(s);
-    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(s->result.p, half) +
-           XXH3_64bits(s->result.p + n - half, half);
+    return XXH3_64bits(s->args.p, s->args.n) + XXH3_64bits(text.p, half) + XXH3_64bits(text.p + text.n - half, half);
 }
 
 static void do_part(enum part part, daruma_stall *stall, const daruma_step *s)
@@ -113,14 +116,14 @@ static void measure(const char *name, size_t bytes, bool differs, char *mem, siz
         beyond[r] = took[STEP][r] - (differs ? took[READ][r] + took[ENDS][r] : took[HASH][r]);
     }
     long long step = median(took[STEP]), hash = median(took[HASH]), read = median(took[READ]), rest = median(beyond),
-              lap = median(second);
-    printf("watching   %-8s result of %6zu bytes   %6lld ns a step   XXH3 %5lld   reading %6lld   beyond %5lld   "
-           "second lap %6lld\n",
-           name, bytes, step, hash, read, rest, lap);
+              lap = median(second), ends = median(took[ENDS]);
+    printf("watching   %-8s result of %6zu bytes   %6lld ns a step   XXH3 %5lld, of what is read too %4lld   reading "
+           "%6lld   "
+           "beyond %5lld   second lap %6lld\n",
+           name, bytes, step, hash, ends, read, rest, lap);
     printf("{\"bench\":\"stall\",\"agent\":\"%s\",\"bytes\":%zu,\"step_ns\":%lld,\"hash_ns\":%lld,\"xxh3_ns\":%lld,"
-           "\"read_ns\":%lld,"
-           "\"beyond_ns\":%lld,\"second_lap_ns\":%lld,\"agent_bytes\":%zu}\n",
-           name, bytes, step, differs ? read : hash, hash, read, rest, lap, daruma_stall_bytes());
+           "\"ends_ns\":%lld,\"read_ns\":%lld,\"beyond_ns\":%lld,\"second_lap_ns\":%lld,\"agent_bytes\":%zu}\n",
+           name, bytes, step, differs ? read : hash, hash, ends, read, rest, lap, daruma_stall_bytes());
 }
 
 int main(void)

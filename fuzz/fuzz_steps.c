@@ -57,7 +57,7 @@ static void check_newest(const dialect *d, const request_scan *s, const uint32_t
         must(dialect_message_hash(m, &id) == dialect_message_hash(m, &again) && id == again);
         daruma_arena a = arena_over(mem, sizeof mem);
         convo c;
-        if (s->nmessages - i <= 4 && dialect_read_newest(d, s, newest, i, &a, &c) == DARUMA_OK)
+        if (s->nmessages - i <= 4 && dialect_read_newest(d, s, newest, i, (daruma_str){0}, &a, &c) == DARUMA_OK)
             must(c.nmessages <= (d->quirks & WIRE_FLAT ? s->nmessages + 1 : s->nmessages - i + 1));
     }
 }

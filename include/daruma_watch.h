@@ -234,19 +234,22 @@ DARUMA_API daruma_verdict daruma_detector_see(daruma_detector *d, const daruma_p
                                               const char **name);
 
 #define DARUMA_PROGRESS_KNOWN 64 /* results that are remembered */
+#define DARUMA_PROGRESS_LAP   3  /* calls that are held against as many before them */
 
 /* How far an agent is from its last progress, in steps, and how far from its goal, as a model estimates. All zero: it
  * begins. No pointers: a copy is a snapshot. */
 typedef struct daruma_progress {
-    uint32_t steps;                        /* begun */
-    uint32_t idle;                         /* begun since the last progress, the one under way with them */
-    uint8_t level;                         /* of the notice that was given since, 0 none */
-    bool standstill;                       /* by the estimates */
-    uint8_t nestimates;                    /* of `estimates` */
-    int16_t estimates[3];                  /* the newest, per mille of the way to the goal, newest last */
-    int16_t best;                          /* of those before the window, per mille */
-    uint32_t nknown;                       /* told so far */
-    uint64_t known[DARUMA_PROGRESS_KNOWN]; /* results that would be nothing new; the oldest are forgotten */
+    uint32_t steps;                         /* begun */
+    uint32_t idle;                          /* begun since the last progress, the one under way with them */
+    uint8_t level;                          /* of the notice that was given since, 0 none */
+    bool standstill;                        /* by the estimates */
+    uint8_t nestimates;                     /* of `estimates` */
+    int16_t estimates[3];                   /* the newest, per mille of the way to the goal, newest last */
+    int16_t best;                           /* of those before the window, per mille */
+    uint32_t nknown;                        /* told so far */
+    uint64_t known[DARUMA_PROGRESS_KNOWN];  /* results that would be nothing new; the oldest are forgotten */
+    uint32_t nlaps;                         /* calls so far */
+    uint64_t laps[2 * DARUMA_PROGRESS_LAP]; /* the newest, as they were written */
 } daruma_progress;
 
 /* A step begins: the model will be asked. Returns the level (1 to 3) of a notice that is due now, once for each level,
@@ -255,7 +258,10 @@ DARUMA_API unsigned daruma_progress_begin(daruma_progress *g, const daruma_polic
 /* It ended so. By default only what is new is progress: a result that was not there before, or a change that was made;
  * and waiting for what goes on by itself is none, but costs nothing. True: it was progress. */
 DARUMA_API bool daruma_progress_see(daruma_progress *g, const daruma_policy *p, const daruma_step *step);
-/* The notice of that level for the model. */
+/* Are its newest calls those before them, word for word (K-F23)? Then the model is told, too. Never by default: the
+ * detector knows better. */
+DARUMA_API bool daruma_progress_laps(const daruma_progress *g, const daruma_policy *p);
+/* The notice of that level for the model; 0: that of such laps. */
 DARUMA_API void daruma_progress_notice(const daruma_progress *g, unsigned level, daruma_buf *out);
 
 /* What a model says of the way to the goal (K-F7, K-F8). */
@@ -414,10 +420,11 @@ typedef struct daruma_fallback_row {
 
 /* How a profile watches progress and finds strategies. */
 typedef struct daruma_adapt_policy {
-    uint8_t nudge_at[3];  /* steps begun without progress at which the model is told, by level; 0 never */
-    bool any_output;      /* whatever a tool puts out is progress (K-F23) */
-    bool any_move;        /* estimates that fall are progress, and standing at 100 % is none (K-W4) */
-    int16_t span;         /* per mille: three estimates that lie closer together are a standstill */
+    uint8_t nudge_at[3]; /* steps begun without progress at which the model is told, by level; 0 never */
+    uint8_t lap;     /* so many calls, word for word those before them: the model is told, too; 0 never, at most 3 */
+    bool any_output; /* whatever a tool puts out is progress (K-F23) */
+    bool any_move;   /* estimates that fall are progress, and standing at 100 % is none (K-W4) */
+    int16_t span;    /* per mille: three estimates that lie closer together are a standstill */
     int16_t low_progress; /* per mille: less than this */
     uint16_t low_steps;   /*   after so many steps is a trigger (K-F2) */
     bool greedy;          /* answers are taken as they are, from the first brace to the last, tried or not (K-F4) */

@@ -18,6 +18,81 @@ static const stall_case stall_work_more[] = {
      "check_price {\"s\":\"A\"} => {\"status\":\"success\",\"price\":10.5}"},
     {"many orders, all delivered", 0, "12* get_order {\"id\":{n}} => {\"status\":\"delivered\"}"},
     {"a job that is waited for, in Polish", 0, "9* job_status {\"id\":4} => w toku"},
+    /* looking closer, without an end to see */
+    {"an editor that looks and changes in turn", 0,
+     "8*(\nstr_replace_editor {\"command\":\"view\",\"path\":\"/w/a.ts\"} => 1 const a = {n};\\n2 export {w};\n"
+     "str_replace_editor {\"command\":\"str_replace\",\"path\":\"/w/a.ts\",\"old_str\":\"{n}\",\"new_str\":\"{w}\"} => "
+     "The "
+     "file /w/a.ts has been edited.\n! bash npx eslint src => a.ts 1:7 error '{w}' is never used\n)"},
+    {"the largest size that is allowed, halved each time", 0,
+     "! read_block {\"dev\":\"d0\",\"size\":4096} => size 4096 exceeds what the device gives at once\n"
+     "! read_block {\"dev\":\"d0\",\"size\":2048} => size 2048 exceeds what the device gives at once\n"
+     "! read_block {\"dev\":\"d0\",\"size\":1024} => size 1024 exceeds what the device gives at once\n"
+     "! read_block {\"dev\":\"d0\",\"size\":512} => size 512 exceeds what the device gives at once\n"
+     "! read_block {\"dev\":\"d0\",\"size\":256} => size 256 exceeds what the device gives at once\n"
+     "! read_block {\"dev\":\"d0\",\"size\":128} => size 128 exceeds what the device gives at once\n"
+     "read_block {\"dev\":\"d0\",\"size\":64} => 64 bytes"},
+    {"beyond the end of one file after the other", 0,
+     "! 9* read_file {\"path\":\"logs/{w}.log\",\"offset\":500} => Line offset 500 exceeds file length ({n} lines)"},
+    {"customers, and a search that repeats the question", 0,
+     "9* search_customers {\"query\":\"Anna {w}\"} => {\"query\":\"Anna {w}\",\"hits\":[],\"total\":0,\"facets\":{},"
+     "\"suggestions\":[],\"next_page\":null,\"corrected\":null}"},
+    {"questions of other things, repeated before the answer", 0,
+     "9* code_search {\"query\":\"where is {w} set\"} => Query: where is {w} set\\nResults:\\n\\nFile path: "
+     "src/{w}.py\\nLines: {n}-80\\n\\nFile path: README.md\\nLines: 1-9, in the words of its author"},
+    {"a search that is narrowed, and finds fewer", 0,
+     "bash rg -n tok => a.ts:1: tok\\nb.ts:1: tok\\nc.ts:9: tok\\nd.ts:3: tok\\ne.ts:3: tok\n"
+     "bash rg -n tok -g !a.ts => b.ts:1: tok\\nc.ts:9: tok\\nd.ts:3: tok\\ne.ts:3: tok\n"
+     "bash rg -n tok -g !a.ts -g !b.ts => c.ts:9: tok\\nd.ts:3: tok\\ne.ts:3: tok\n"
+     "bash rg -n tok -g !a.ts -g !b.ts -g !c.ts => d.ts:3: tok\\ne.ts:3: tok\n"
+     "bash rg -n tok -g !a.ts -g !b.ts -g !c.ts -g !d.ts => e.ts:3: tok\n"
+     "bash rg -n tok -g !a.ts -g !b.ts -g !c.ts -g !d.ts -g !e.ts => "},
+    {"a tree that is looked over, kind by kind", 0,
+     "glob {\"pattern\":\"**/*.go\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/go.mod\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/Cargo.toml\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/*.rs\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/pom.xml\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"src/**/*.java\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/*.rb\",\"path\":\"/home/dev/shop\"} => No files found\n"
+     "glob {\"pattern\":\"**/Gemfile\",\"path\":\"/home/dev/shop\"} => No files found"},
+    {"names of two lists, each with each", 0,
+     "3*(\nglob {\"pattern\":\"{w}/**/*.sql\"} => No files found\nglob {\"pattern\":\"{w}/**/*.csv\"} => No files "
+     "found\nglob {\"pattern\":\"{w}/**/*.tsv\"} => No files found\n)"},
+    {"kinds of files in places that are named longer and shorter", 0,
+     "4*(\nglob {\"pattern\":\"{w}/**/*.sql\"} => No files found\nglob {\"pattern\":\"lib{i}/{w}/**/*.csv\"} => No "
+     "files found\nglob {\"pattern\":\"{w}/x{i}/old/**/*.tsv\"} => No files found\nglob "
+     "{\"pattern\":\"lib{i}/**/*.sql\"} => No files found\n)"},
+    {"blocks that are not there yet", 0,
+     "! 6* get_block {\"offset\":{i}} => block {i} is not there yet, it is still being written: try again later"},
+    {"a line of code about a timeout, and a call that times out", 0,
+     "! 6* fetch_rows {\"q\":\"timeout = 5\"} => timeout = 5 was given; the server timed out\n"
+     "fetch_rows {\"q\":\"timeout = 5\"} => 3 rows"},
+    {"who is in a list, one after the other, in an envelope", 0,
+     "9* directory_search {\"query\":\"{w} Meyer, dept {n}\"} => {\"content\": [{\"type\": \"text\", \"text\": \"no "
+     "entry\"}]}"},
+    {"a right that comes after a while", 0,
+     "! 6* get_bucket {\"name\":\"b\"} => Permission denied: new roles take a minute, try again later\n"
+     "get_bucket {\"name\":\"b\"} => 3 objects"},
+    {"a lock of packages that somebody holds", 0,
+     "! 6* bash apt-get install -y jq => E: Could not get lock /var/lib/dpkg/lock-frontend. It is held by process 812 "
+     "(apt)\nbash apt-get install -y jq => Setting up jq"},
+    {"a call that timed out, and passes at last", 0,
+     "! 6* fetch_page {\"url\":\"https://a.example\"} => timeout=30 exceeded: connect timeout\n"
+     "fetch_page {\"url\":\"https://a.example\"} => hello"},
+    {"samples of a table, others each time", 0,
+     "9* sample_rows {\"table\":\"orders\",\"n\":2} => [[{n},\"2026-02-01\",\"{w}\"],[{i},\"2026-02-02\",\"paid by "
+     "card\"]]"},
+    {"a coin, and it falls the same way", 0, "6* toss_coin {\"times\":1} => heads"},
+    {"cells of a notebook that fail in other ways", 0,
+     "? python a.mean() => ----------------------------\\nNameError         Traceback (most recent call last)\\nCell "
+     "In[1], "
+     "line 1\\nNameError: name 'a' is not defined\n"
+     "? python a = df['b'] => ----------------------------\\nKeyError         Traceback (most recent call last)\\nCell "
+     "In[2], line 1\\nKeyError: 'b'\n"
+     "? python a = df['c'].mean() => ----------------------------\\nTypeError         Traceback (most recent call "
+     "last)\\nCell In[3], line 1\\nTypeError: cannot take the mean of text\n"
+     "? python a = df['d'].mean() => 4.5"},
     /* what is fresh each time and wanted */
     {"passwords for many", 0, "9* generate_password {\"length\":16} => {\"password\":\"{k}\",\"length\":16}"},
     {"vouchers of one worth", 0, "9* create_voucher {\"value\":10} => {\"code\":\"{k}\",\"value\":10,\"cur\":\"EUR\"}"},
@@ -121,11 +196,114 @@ static const stall_case stall_work_more[] = {
      "4*(\nthink {\"t\":\"measure, then cut\"} => ok\nsaw_plank {\"no\":{i}} => cut {n} mm\n)"},
     {"one question in other cases of letters", 0,
      "6* run_query {\"sql\":\"select name from t where name = '{w}'\"} => 1 row: found there, all is well"},
+    /* runs that fail and get on, and what only looks like one */
+    {"fewer fail after each change, and the tool calls it fine", 0,
+     "8*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? run_tests {\"suite\":\"a\"} => F..\\nE assert 2 == 3\\n{n} failed, 4 passed in 0.{n}s\n)"},
+    {"one report four times, then it is green", 0,
+     "4*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? bash pytest -q => F..\\n1 failed, 4 passed in 0.{n}s\n)\n"
+     "edit_file {\"path\":\"a.py\",\"old\":\"x\",\"new\":\"y\"} => edited\n? bash pytest -q => 5 passed in 0.2s"},
+    {"nothing is wrong after each of many changes", 0,
+     "9*(\nedit_file {\"path\":\"{w}.css\",\"old\":\"red\",\"new\":\"{w}\"} => saved\n"
+     "read_terminal {\"id\":2} => Compiling...\\nFound 0 errors. Watching for file changes.\n)"},
+    {"a shell that is given its command in pieces waits", 0,
+     "6* shell {\"command\":[\"bash\",\"-lc\",\"sleep 30; kubectl get pods -o name\"]} => {\"output\":\"Pending "
+     "Pending\"}"},
+    {"a port that gets free", 0,
+     "? 2* bash npm start => [10:00:0{i}] starting\\nError: listen EADDRINUSE: address already in use :::3000\\nexit "
+     "code 1\nbash kill 4711 => \nbash npm start => listening on 3000"},
+    {"a table in which some are dead", 0,
+     "5* kubectl {\"args\":\"get jobs\"} => NAME  STATUS    AGE\\na     Failed    {n}m\\nb     Running   {n}m"},
+    {"pages behind walls, and others that are none", 0,
+     "3*(\nopen_url {\"url\":\"https://{w}.example/\"} => Just a moment...\\nVerify you are human. Ray {h}\n"
+     "open_url {\"url\":\"https://{w}.example.org/\"} => All about {w} and more of it\n)"},
+    {"two agents are told of different things", 0,
+     "6*(\nmention {\"agent\":\"dev\",\"text\":\"Please look at {w}.\"} => {\"comment_id\":{n}}\n"
+     "mention {\"agent\":\"qa\",\"text\":\"I looked at {w}.\"} => {\"comment_id\":{n}}\n)"},
+    {"a value is set up and down, and the rest moves", 0,
+     "4*(\nset_valve {\"open\":true} => flow {n} l/s\nset_valve {\"open\":false} => level {n} cm\n)"},
+    {"a key to and fro on a way that goes on", 0,
+     "8*(\npress_key {\"key\":\"left\"} => Pressed left. State: ({n},7)\n"
+     "press_key {\"key\":\"right\"} => Pressed right. State: ({n},8)\n)"},
+    {"the first line of many files of one licence", 0,
+     "15* bash head -1 src/{w}{k}.rs => // SPDX-License-Identifier: MIT, see the file LICENSE for all of it"},
+    {"many files are checked, and each answer is an envelope", 0,
+     "15* shell {\"command\":[\"bash\",\"-lc\",\"grep -c TODO src/{w}{k}.rs\"]} => "
+     "{\"output\":\"0\",\"metadata\":{\"exit_code\":0}}"},
+    {"fewer fail after each change, and the tool says so", 0,
+     "8*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "! run_tests {\"suite\":\"a\"} => seed {n}\\nE assert 2 == 3\\n{n} failed, 4 passed in 0.{n}s\n)"},
+    {"errors of a compiler that move with each change", 0,
+     "8*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? build {\"target\":\"a\"} => gcc -c a.c\\na.c:{n}:5: error: expected ';' before '}' token\n)"},
+    {"rows that are not there, one by one", 0,
+     "9* sql_query {\"query\":\"SELECT * FROM users WHERE email = '{w}@{k}.example'\"} => (0 rows)"},
 };
 
 static const stall_case stall_loops_more[] = {
+    /* runs whose report says that they failed as before */
+    {"edits between the same report, and the tool calls it fine", 12,
+     "9*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "run_tests {\"suite\":\"a\"} => F..\\nE assert 2 == 3\\n1 failed, 4 passed in 0.{n}s\n)"},
+    {"edits between the same report of a shell", 12,
+     "9*(\nedit_file {\"path\":\"a.js\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? bash npx jest => FAIL a.test.js\\nTests:       2 failed, 5 passed, 7 total\\nTime:        1.{n} s\\nRan all "
+     "test "
+     "suites.\n)"},
+    {"models between the same report of a build", 12,
+     "9*(\nwrite_model {\"name\":\"o\",\"sql\":\"select {w}\"} => saved\n"
+     "? dbt_run {\"select\":\"o\"} => 1 of 1 ERROR creating o [ERROR in {n}.4s]\\nDone. PASS=0 WARN=0 ERROR=1 SKIP=0 "
+     "TOTAL=1\n)"},
+    {"edits between the same failure, with a seed and a process of its own", 12,
+     "9*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "! run_tests {\"suite\":\"a\"} => seed {n} pid {n}\\nE assert 2 == 3\\n1 failed, 4 passed in 0.{n}s\n)"},
+    {"changes between the same error of a compiler", 12,
+     "9*(\nedit_file {\"path\":\"a.c\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "? build {\"target\":\"a\"} => gcc -c a.c\\na.c:41:5: error: expected ';' before '}' token\n)"},
+    {"changes between the same failing package, timed each time", 12,
+     "9*(\nedit_file {\"path\":\"a.go\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"
+     "run_tests {\"package\":\"a\"} => --- FAIL: TestRound (0.0{i}s)\\n    a_test.go:12: got 3, want 4\\nFAIL\\nFAIL a "
+     "0.0{i}s\n)"},
+    {"a port that is taken, with a clock before it", 3,
+     "? 6* bash npm start => [10:00:0{i}] starting\\nError: listen EADDRINUSE: address already in use :::3000\\nexit "
+     "code 1"},
+    {"a table says that it is dead, and for how long", 4,
+     "8* kubectl {\"args\":\"get job m\"} => NAME  STATUS    AGE\\nm     Failed    {n}m"},
+    {"what was noted is looked up, with notes between", 5,
+     "8*(\ncore_memory {\"action\":\"read\",\"key\":\"code\"} => (core memory is empty)\nnote {\"text\":\"It was {w}, "
+     "I "
+     "believe.\"} => ok\n)"},
+    {"one wall before every page", 5,
+     "9* open_url {\"url\":\"https://flange.example/{w}\"} => Just a moment...\\nVerify you are human by completing "
+     "the "
+     "action below.\\nRay ID: {h}"},
+    {"searches in other words, told how long each took", 6,
+     "9* paper_search {\"q\":\"tardigrade drying trehalose {w}\"} => {\"time_s\":0.{n},\"total\":2,\"data\":[\"Sugars "
+     "in "
+     "drying water bears\",\"A tardigrade gene atlas\"]}"},
+    {"an edit and its reverse, each a commit of its own", 5,
+     "6*(\nreplace_in_file {\"path\":\"v.yaml\",\"find\":\"replicas: 2\",\"replace\":\"replicas: 4\"} => "
+     "{\"commit\":\"{h}\",\"changed\":1}\n"
+     "replace_in_file {\"path\":\"v.yaml\",\"find\":\"replicas: 4\",\"replace\":\"replicas: 2\"} => "
+     "{\"commit\":\"{h}\",\"changed\":1}\n)"},
+    {"two who ask each other the same", 5,
+     "6*(\nmention {\"agent\":\"dev\",\"text\":\"Ready for review.\"} => {\"comment_id\":{n}}\n"
+     "mention {\"agent\":\"qa\",\"text\":\"Please confirm it is ready.\"} => {\"comment_id\":{n}}\n)"},
+    {"left and right between two places", 7,
+     "9*(\npress_key {\"key\":\"left\"} => Pressed left. State: (11,7)\n"
+     "press_key {\"key\":\"right\"} => Pressed right. State: (12,7)\n)"},
+    {"one row looked for in many ways of a database", 6,
+     "sql_query {\"query\":\"SELECT * FROM s WHERE email = 'ute.k@post.example'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE lower(email) = 'ute.k@post.example'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE email LIKE 'ute.k@post.example%'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE email ILIKE '%ute.k@post.example%'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE trim(email) = 'ute.k@post.example'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE email ILIKE '%ute.k@%'\"} => (0 rows)\n"
+     "sql_query {\"query\":\"SELECT * FROM s WHERE replace(email,' ','') = 'ute.k@post.example'\"} => (0 rows)"},
+
     /* how long it took is no news */
-    {"edits between the same failure", 20,
+    {"edits between the same failure", 12,
      "14*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}\"} => edited\n"
      "! run_tests {} => 1 failed, 3 passed in 0.{n}s\n)"},
     /* states at their end */
@@ -272,6 +450,78 @@ static const stall_case stall_loops_more[] = {
     {"a search that finds nothing, in Spanish", 6,
      "8*(\nbuscar_docs {\"query\":\"hoja de gastos\"} => Sin resultados\nread_page {\"page\":\"p{n}\"} => sobre {w} y "
      "{n}\n)"},
+    /* one thing in other words */
+    {"a check between looks with an editor", 3,
+     "8*(\n! bash npx eslint src => a.ts 1:7 error 'a' is never used\n"
+     "str_replace_editor {\"command\":\"view\",\"path\":\"/w/{w}.ts\"} => 1 const {w} = {n};\n)"},
+    {"six looks in turn, a sample among them", 13,
+     "5*(\nlist_tables {\"s\":\"stg\"} => orders, orders_bad, fx and more\ndescribe {\"t\":\"orders\"} => id bigint, "
+     "ts "
+     "timestamp, amount text\n"
+     "sample {\"t\":\"orders\",\"n\":2} => [[1,\"2026-02-01 10:00\",\"12,50\"],[2,\"2026-02-01 10:02\",\"7,00\"]] of "
+     "many\nrow_count {\"t\":\"orders\"} => 120034\nrow_count {\"t\":\"fx\"} => 311\n"
+     "lineage {\"t\":\"orders\"} => raw orders to stg orders\n)"},
+    {"a patch that is broken in a new way each time", 5,
+     "! apply_patch {\"input\":\"{'first line of':'*** Begin\"} => Invalid patch: the first line must be '*** Begin "
+     "Patch'\n"
+     "! apply_patch {\"input\":\"'*** Begin Patch\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
+     "! apply_patch {\"input\":\"patch of *** Begin\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
+     "! apply_patch {\"input\":\"<<EOF *** start\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
+     "! apply_patch {\"input\":\"diff --git a b\"} => Invalid patch: the first line must be '*** Begin Patch'\n"
+     "! apply_patch {\"input\":\"*** must begin\"} => Invalid patch: the first line must be '*** Begin Patch'"},
+    {"a patch that does not fit, and the line is about a timeout", 4,
+     "8*(\n! apply_patch {\"input\":\"-let timeout = 10;\"} => verification failed: Failed to find expected lines in "
+     "a.rs: let timeout = 10;\nbash sed -n 1,9p a.rs => let timeout = 5;\\nClient::builder().build()\n)"},
+    {"a range that creeps on beyond the end", 5,
+     "! 9* read_file {\"path\":\"plan.md\",\"offset\":{n}0,\"limit\":70} => Error: Line offset {n}0 exceeds file "
+     "length (3 lines)"},
+    {"the same two hits, whatever is left out", 5,
+     "bash rg -n tok => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
+     "bash rg -n tok -g !c1 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
+     "bash rg -n tok -g !c1 -g !d2 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
+     "bash rg -n tok -g !c1 -g !d2 -g !e3 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
+     "bash rg -n tok -g !c1 -g !d2 -g !e3 -g !f4 => a.ts:14: export const tok = null; b.ts:3: export { tok } from a\n"
+     "bash rg -n tok -g !c1 -g !d2 -g !e3 -g !f4 -g !h5 => a.ts:14: export const tok = null; b.ts:3: export { tok } "
+     "from a"},
+    {"one question in other words, repeated before the same hits", 6,
+     "code_search {\"query\":\"where is the limit of uploads set\"} => Query: where is the limit of uploads "
+     "set\\nResults:\\nFile path: worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of "
+     "list\n"
+     "code_search {\"query\":\"uploads limit\"} => Query: uploads limit\\nResults:\\nFile path: "
+     "worker/send.py\\nLines: "
+     "10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
+     "code_search {\"query\":\"maximum number of uploads\"} => Query: maximum number of uploads\\nResults:\\nFile "
+     "path: "
+     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
+     "code_search {\"query\":\"settings of the uploads limit\"} => Query: settings of the uploads "
+     "limit\\nResults:\\nFile "
+     "path: worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
+     "code_search {\"query\":\"how many uploads\"} => Query: how many uploads\\nResults:\\nFile path: "
+     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list\n"
+     "code_search {\"query\":\"uploads max constant\"} => Query: uploads max constant\\nResults:\\nFile path: "
+     "worker/send.py\\nLines: 10-31\\nFile path: api/routes.py\\nLines: 88-97\\nend of list"},
+    {"a file that is not there, under its name in any order", 6,
+     "glob {\"pattern\":\"**/settings.prod.yml\"} => No files found\n"
+     "glob {\"pattern\":\"**/prod.settings.yml\"} => No files found\n"
+     "glob {\"pattern\":\"**/settings.prod.*\"} => No files found\n"
+     "glob {\"pattern\":\"conf/**/settings.prod.yml\"} => No files found\n"
+     "glob {\"pattern\":\"**/settings-prod*\"} => No files found\n"
+     "glob {\"pattern\":\"conf/**/*settings*\"} => No files found\n"
+     "glob {\"pattern\":\"**/*prod*yml\"} => No files found"},
+    {"a job that is done, told in an envelope", 3,
+     "6* get_job_status {\"id\":7} => {\"content\": [{\"type\": \"text\", \"text\": \"job 7: completed\"}]}"},
+    {"packages without the right to install them", 3,
+     "! 6* bash apt-get install -y jq => E: Could not open lock file /var/lib/dpkg/lock-frontend - open (13: "
+     "Permission "
+     "denied)\\nE: Unable to acquire the dpkg frontend lock, are you root?"},
+    {"a cell of a notebook that raises the same", 3,
+     "? 6* python df.groupby('region').sum() => ----------------------------\\nKeyError         Traceback (most recent "
+     "call "
+     "last)\\nCell In[{n}], line 1\\nFile frame.py:9183, in groupby(self=<DataFrame object at "
+     "0x7f3ded614f{n}>)\\nKeyError: 'region'"},
+    {"tests that cannot be collected, and the tool does not say so", 3,
+     "? 6* bash python -m pytest t.py => Using --randomly-seed={t}\\nImportError while loading conftest 'c.py'.\\nE   "
+     "ImportError: No module named '_build'\\nE   tmp: /tmp/pytest-of-root/pytest-{n}/popen\\nno tests ran in 0.{n}s"},
     /* changes that change nothing */
     {"edits that replace nothing", 6,
      "8*(\nreplace_text {\"f\":\"a.kt\",\"from\":\"x{i}\",\"to\":\"x{i}\"} => no changes made\n"

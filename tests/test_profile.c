@@ -168,13 +168,14 @@ static void an_event_of_mending_says_what_was_done(void **state)
     daruma_remedy r = {.remedy = DARUMA_REMEDY_SUMMARISE};
     daruma_event e = DARUMA_EVENT_INIT;
     e.remedy = &r;
+    e.case_id = 0xda00000000000000;
     assert_true(daruma_event_when(&e, DARUMA_WHEN_MENDED, &c));
     e.steps_compressed = 2;
     e.original_size = 6223;
     e.compressed_size = 287;
     daruma_buf b = buf_over(memory, sizeof memory);
     daruma_event_write(&e, &b);
-    assert_str(buf_str(&b), "{\"event\":\"trajectory_compressed\",\"case\":\"0000000000000000\",\"remedy\":"
+    assert_str(buf_str(&b), "{\"event\":\"trajectory_compressed\",\"case\":\"da00000000000000\",\"remedy\":"
                             "\"summarise_observations\",\"delay_ms\":0,\"attempt\":2,\"reason\":\"context_length\","
                             "\"steps_compressed\":2,\"original_size_chars\":6223,\"compressed_size_chars\":287,"
                             "\"strategy\":\"summarise\"}\n");
@@ -182,7 +183,7 @@ static void an_event_of_mending_says_what_was_done(void **state)
     e.what = S("2 texts were summarised");
     daruma_event_say(&e, &b);
     assert_str(buf_str(&b),
-               "00000000  trajectory_compressed  -> summarise_observations  call 2  context_length  2 texts "
+               "da000000  trajectory_compressed  -> summarise_observations  call 2  context_length  2 texts "
                "were summarised  6223 -> 287 characters\n");
 }
 

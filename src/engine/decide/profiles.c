@@ -66,13 +66,13 @@ static const daruma_rule_row penguiflow_rules[] = {
 
 /* Kinds without rungs are raised: the caller gets the error as it is (P-F10). */
 static const daruma_rung penguiflow_doc[] = {
-    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK | SIDE,       NOW),
+    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK,              NOW), /* P-F16: without a model it fails, and says so */
     R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
     R(INVALID_MESSAGE, APOLOGISE, 1,     TIME | CLEAN | SIDE, NOW), /* P-F12: the document has the model apologise */
     R(INVALID_MESSAGE, EXPLAIN,   1,     0,                   NOW),
 };
 static const daruma_rung penguiflow_code[] = {
-    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK | SIDE,       NOW),
+    R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK,              NOW),
     R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
     R(INVALID_MESSAGE, EXPLAIN,   1,     0,                   NOW),
 };
@@ -292,8 +292,8 @@ static const daruma_detector_row head_detectors[] = {
 };
 /* K-F23: whatever a tool puts out is progress (K-W9). */
 static const daruma_adapt_policy head_adapts = {
-    .nudge_at = {4, 6, 8}, .any_output = true, .any_move = true, .span = 50, .low_progress = 200, .low_steps = 5,
-    .facts_max = 10,
+    .nudge_at = {4, 6, 8}, .lap = 3, .any_output = true, .any_move = true, .span = 50, .low_progress = 200,
+    .low_steps = 5, .facts_max = 10,
 };
 
 // clang-format on

@@ -76,10 +76,15 @@ static const char *const sentences[DARUMA_CIRCLES] = {
     [DARUMA_CIRCLE_NO_PROGRESS] = "{n} steps brought nothing new.",
 };
 
+/* One call that failed the same way again and again, with changes between. */
+#define STUBBORN "{call} was called {n} times, and whatever was changed between, each time it {result}."
+
 void daruma_verdict_say(const daruma_verdict *v, const daruma_step *last, daruma_buf *out)
 {
     static const daruma_step none = {.ok = -1};
     const char *p = (unsigned)v->circle < DARUMA_CIRCLES ? sentences[v->circle] : "";
+    if (v->circle == DARUMA_CIRCLE_NO_PROGRESS && v->period > 1)
+        p = STUBBORN;
     last = last ? last : &none;
     while (*p) {
         const char *open = strchr(p, '{');

@@ -23,24 +23,25 @@ enum role {
 };
 
 // clang-format off
+#define NAMED(name, role) {{name, sizeof(name) - 1}, role}
 static const struct {
-    const char *name;
+    daruma_str name;
     enum role role;
 } members[] = {
-    {"error", IS_ERROR},           {"errors", IS_ERROR},        {"err", IS_ERROR},           {"exception", IS_ERROR},
-    {"isError", IS_BAD},           {"is_error", IS_BAD},        {"failed", IS_BAD},          {"has_error", IS_BAD},
-    {"ok", IS_GOOD},               {"success", IS_GOOD},        {"succeeded", IS_GOOD},      {"status", IS_WORD},
-    {"state", IS_WORD},            {"status_code", IS_STATUS},  {"statusCode", IS_STATUS},   {"http_status", IS_STATUS},
-    {"httpStatus", IS_STATUS},     {"code", IS_CODE},           {"error_code", IS_CODE},     {"errorCode", IS_CODE},
-    {"errno", IS_CODE},            {"error_type", IS_CODE},     {"errorType", IS_CODE},      {"type", IS_CLASS},
-    {"name", IS_CLASS},            {"kind", IS_CLASS},          {"exit_code", IS_EXIT},      {"exitCode", IS_EXIT},
-    {"returncode", IS_EXIT},       {"return_code", IS_EXIT},    {"returnCode", IS_EXIT},     {"exit_status", IS_EXIT},
-    {"exitStatus", IS_EXIT},       {"exit", IS_EXIT},           {"timed_out", IS_LATE},      {"timedOut", IS_LATE},
-    {"timeout", IS_LATE},          {"retryable", IS_RETRY},     {"message", IS_TEXT},        {"msg", IS_TEXT},
-    {"error_message", IS_TEXT},    {"errorMessage", IS_TEXT},   {"error_description", IS_TEXT}, {"detail", IS_TEXT},
-    {"details", IS_TEXT},          {"reason", IS_TEXT},         {"title", IS_OUT},          {"stderr", IS_OUT},
-    {"stdout", IS_PLAIN},          {"output", IS_PLAIN},        {"content", IS_NEST},        {"text", IS_PLAIN},
-    {"result", IS_NEST},           {"metadata", IS_NEST},       {"data", IS_NEST},           {"response", IS_NEST},
+    NAMED("error", IS_ERROR),           NAMED("errors", IS_ERROR),        NAMED("err", IS_ERROR),           NAMED("exception", IS_ERROR),
+    NAMED("isError", IS_BAD),           NAMED("is_error", IS_BAD),        NAMED("failed", IS_BAD),          NAMED("has_error", IS_BAD),
+    NAMED("ok", IS_GOOD),               NAMED("success", IS_GOOD),        NAMED("succeeded", IS_GOOD),      NAMED("status", IS_WORD),
+    NAMED("state", IS_WORD),            NAMED("status_code", IS_STATUS),  NAMED("statusCode", IS_STATUS),   NAMED("http_status", IS_STATUS),
+    NAMED("httpStatus", IS_STATUS),     NAMED("code", IS_CODE),           NAMED("error_code", IS_CODE),     NAMED("errorCode", IS_CODE),
+    NAMED("errno", IS_CODE),            NAMED("error_type", IS_CODE),     NAMED("errorType", IS_CODE),      NAMED("type", IS_CLASS),
+    NAMED("name", IS_CLASS),            NAMED("kind", IS_CLASS),          NAMED("exit_code", IS_EXIT),      NAMED("exitCode", IS_EXIT),
+    NAMED("returncode", IS_EXIT),       NAMED("return_code", IS_EXIT),    NAMED("returnCode", IS_EXIT),     NAMED("exit_status", IS_EXIT),
+    NAMED("exitStatus", IS_EXIT),       NAMED("exit", IS_EXIT),           NAMED("timed_out", IS_LATE),      NAMED("timedOut", IS_LATE),
+    NAMED("timeout", IS_LATE),          NAMED("retryable", IS_RETRY),     NAMED("message", IS_TEXT),        NAMED("msg", IS_TEXT),
+    NAMED("error_message", IS_TEXT),    NAMED("errorMessage", IS_TEXT),   NAMED("error_description", IS_TEXT), NAMED("detail", IS_TEXT),
+    NAMED("details", IS_TEXT),          NAMED("reason", IS_TEXT),         NAMED("title", IS_OUT),          NAMED("stderr", IS_OUT),
+    NAMED("stdout", IS_PLAIN),          NAMED("output", IS_PLAIN),        NAMED("content", IS_NEST),        NAMED("text", IS_PLAIN),
+    NAMED("result", IS_NEST),           NAMED("metadata", IS_NEST),       NAMED("data", IS_NEST),           NAMED("response", IS_NEST),
 };
 
 /* Which of two texts is shown; what a process writes last to stdout is often the failure, but stderr is it by name. */
@@ -207,8 +208,9 @@ static void read_level(facts *f, daruma_str value, int level)
                 read_level(f, v, level + 1);
             continue;
         }
+        bool plain = str_findch(key, '\\') == STR_NONE;
         for (size_t k = 0; k < sizeof members / sizeof *members; k++)
-            if (json_raw_eq(key, str_of(members[k].name))) {
+            if (plain ? str_eq(key, members[k].name) : json_raw_eq(key, members[k].name)) {
                 read_member(f, members[k].role, v, level);
                 break;
             }
@@ -223,7 +225,8 @@ facts facts_read(daruma_str result)
         read_level(&f, text, 0);
     if (!f.ntexts && !f.ncodes && !f.failed && !f.worked)
         facts_plain(&f, text);
-    if (!f.plain && !f.failed && f.ntexts && json_is_array(text)) { /* parts of text: the first speaks */
+    bool parts = json_is_array(text) || (!f.worked && str_starts(text, S("{\"content\"")));
+    if (!f.plain && !f.failed && f.ntexts && parts) { /* parts of text: the first speaks */
         facts in = {.retry = -1};
         facts_plain(&in, inside(f.texts[0]));
         f.failed = in.failed;

@@ -37,6 +37,12 @@ int facts_exit_in(daruma_str line);
 /* Does the line say that and no more? */
 bool facts_exit_alone(daruma_str line);
 
+/* Does it end with the report of a run that failed, of tests or of a build? A hash of what it counts; 0: it does not.
+ */
+uint32_t facts_red(daruma_str text);
+/* Is it a page that asks for proof of being human, where another one should be? */
+bool facts_wall(daruma_str text);
+
 /* What a name of a failure, an HTTP status, an exit code or a JSON-RPC code means; NONE when it says nothing by itself.
  * `retry` (may be NULL) gets whether it may pass by itself. */
 daruma_tool_kind facts_code(daruma_str code, bool *retry);

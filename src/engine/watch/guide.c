@@ -52,14 +52,44 @@ daruma_remedy_kind daruma_guide_next(daruma_guide *g, const daruma_policy *p, co
     return taken(g, p);
 }
 
-/* What to do instead, by level. The first leaves everything open, the last leaves two ways. */
-static const char *const instead[DARUMA_NOTICE_LEVELS] = {
-    "Doing it once more will not bring anything new. Use what you already know, take another tool or other arguments, "
-    "or look for what is in the way.",
-    "You were told before. Do not make this call again. Do something else, or say what is missing and ask for it.",
+/* What to do instead. The first time, by what the circle is: it leaves everything open that may help. */
+#define ANEW "Use what you already know, take another tool or other arguments, or look for what is in the way."
+static const char *const first[DARUMA_CIRCLES] = {
+    [DARUMA_CIRCLE_REPEAT] = "Doing it once more will not bring anything new. " ANEW,
+    [DARUMA_CIRCLE_CYCLE] = "Another round will not bring anything new. " ANEW,
+    [DARUMA_CIRCLE_INTERLEAVED] = "Doing it once more will not bring anything new. " ANEW,
+    [DARUMA_CIRCLE_SAME_FAILURE] = "Other arguments will not change that. Find out what is in the way and remove it, "
+                                   "or take another way.",
+    [DARUMA_CIRCLE_STAGNATION] = "Asking for it otherwise will not change the answer. Use what you already know, look "
+                                 "elsewhere, or say that it cannot be found.",
+    [DARUMA_CIRCLE_GROWING] = "More of the same will not help. Do something else, or use what you already know.",
+    [DARUMA_CIRCLE_EDIT_REVERT] = "Decide for one of them and keep it, or find out why none of them is right.",
+    [DARUMA_CIRCLE_DEAD_POLL] = "Stop asking. Go on from the state that it is in, or begin anew what it was about.",
+    [DARUMA_CIRCLE_RESENT] = "Do not send it again: look first whether it took effect.",
+    [DARUMA_CIRCLE_MONOLOGUE] = "Do not announce it once more: call a tool, or give your answer.",
+    [DARUMA_CIRCLE_COMPACTION] = "Making the history shorter will not help any more. Take a smaller step, or answer "
+                                 "with what you know.",
+    [DARUMA_CIRCLE_NO_PROGRESS] = "Find out what the next step lacks, take another way, or answer with what you know.",
+};
+#define UNREACHED                                                                                                      \
+    "The changes do not reach it: read what the failure says, and check that what you change is what is run."
+
+/* Then: the last leaves two ways. */
+static const char *const later[DARUMA_NOTICE_LEVELS - 1] = {
+    "You were told before. Do not do it again: do something else, or say what is missing and ask for it.",
     "Stop repeating this. Either take a step that you have not taken yet, or answer now with what you know, and say "
     "what could not be done and why.",
 };
+
+static const char *instead_of(const daruma_verdict *v, unsigned level)
+{
+    if (level > 1)
+        return later[level - 2];
+    if (v->circle == DARUMA_CIRCLE_NO_PROGRESS && v->period > 1)
+        return UNREACHED;
+    const char *ret = (unsigned)v->circle < DARUMA_CIRCLES ? first[v->circle] : NULL;
+    return ret ? ret : first[DARUMA_CIRCLE_REPEAT];
+}
 
 void daruma_guide_notice(const daruma_guide *g, const daruma_verdict *v, const daruma_step *last, daruma_buf *out)
 {
@@ -67,6 +97,6 @@ void daruma_guide_notice(const daruma_guide *g, const daruma_verdict *v, const d
     BUF_LIT(out, "[Notice, not from the user: you are going in circles. ");
     daruma_verdict_say(v, last, out);
     buf_putc(out, ' ');
-    buf_putz(out, instead[level - 1]);
+    buf_putz(out, instead_of(v, level));
     buf_putc(out, ']');
 }

@@ -77,7 +77,7 @@ void watch_partial(convo *c, const daruma_verdict *v, const daruma_step *last, d
     found results[PARTIAL_RESULTS_MAX];
     size_t n = gather(c, results, PARTIAL_RESULTS_MAX);
     daruma_str said = newest_words(c);
-    BUF_LIT(out, "This run was stopped before it was finished, because the agent went in circles: ");
+    BUF_LIT(out, "The task is not finished: the agent went in circles. ");
     daruma_verdict_say(v, last, out);
     if (said.n) {
         BUF_LIT(out, "\n\nThe model's last words were: ");

@@ -14,6 +14,8 @@ static unsigned patience_of_failure(unsigned m, unsigned w)
     bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK);
     if (has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
+    if (has(w, WORDS_DENIED) && !waits && !has(w, WORDS_LIMITED)) /* "could not open lock file ..., are you root?" */
+        return TIMES_SURE;
     if (acts && has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
     if (has(w, WORDS_RETRY))
@@ -43,6 +45,11 @@ static unsigned patience_of_success(unsigned m, unsigned w)
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
+    if (has(m, WORDS_INPUT) && has(w, WORDS_TELLS))
+        return TIMES_MAYBE;
+    bool whole = has(m, DARUMA_TOOL_READS) && !has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
+    if (has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
+        return TIMES_MAYBE;
     if ((has(m, WORDS_RANDOM) && !has(w, WORDS_ACK)) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;
     if (has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
@@ -67,6 +74,8 @@ unsigned patience_of(const seen *e)
     unsigned n = failed ? patience_of_failure(e->means, e->says) : patience_of_success(e->means, e->says);
     if (!failed && is_at_its_end(e))
         return e->flags & SEEN_AGED ? TIMES_LIKELY : TIMES_SURE;
+    if (!failed && (e->flags & SEEN_AGED)) /* only a count of how long it has been dead moves */
+        return TIMES_LIKELY;
     bool little = has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
     if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
         n = TIMES_LIKELY;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include <xxhash.h>
 
 /* ---- steps ---- */
 
@@ -48,10 +49,28 @@ static bool brought_something(daruma_progress *g, const daruma_step *step)
     return fresh && step->tool.n && !(step->traits & (DARUMA_TOOL_NOTES | DARUMA_TOOL_COMPACTS));
 }
 
+/* A call as it was written. */
+static uint64_t words_hash(const daruma_step *step)
+{
+    uint64_t h = XXH3_64bits(step->tool.n ? step->tool.p : "", step->tool.n);
+    return XXH3_64bits_withSeed(step->args.n ? step->args.p : "", step->args.n, h);
+}
+
+bool daruma_progress_laps(const daruma_progress *g, const daruma_policy *p)
+{
+    unsigned lap = adapt_of(p)->lap < DARUMA_PROGRESS_LAP ? adapt_of(p)->lap : DARUMA_PROGRESS_LAP;
+    for (unsigned i = 1; i <= lap; i++)
+        if (g->nlaps < 2 * lap || g->laps[(g->nlaps - i) % (2 * DARUMA_PROGRESS_LAP)] !=
+                                      g->laps[(g->nlaps - i - lap) % (2 * DARUMA_PROGRESS_LAP)])
+            return false;
+    return lap > 0;
+}
+
 bool daruma_progress_see(daruma_progress *g, const daruma_policy *p, const daruma_step *step)
 {
     const daruma_adapt_policy *how = adapt_of(p);
     bool good = !step->lost && !daruma_step_failed(step);
+    g->laps[g->nlaps++ % (2 * DARUMA_PROGRESS_LAP)] = words_hash(step);
     bool progress = good && (how->any_output ? step->tool.n && step->result.n : brought_something(g, step));
     if (progress) {
         g->idle = 0;
@@ -74,7 +93,12 @@ static const char *const advice[DARUMA_NOTICE_LEVELS] = {STUCK_1, STUCK_2, STUCK
 
 void daruma_progress_notice(const daruma_progress *g, unsigned level, daruma_buf *out)
 {
-    level = level < 1 ? 1 : level > DARUMA_NOTICE_LEVELS ? DARUMA_NOTICE_LEVELS : level;
+    if (level == 0) {
+        BUF_LIT(out, "[Notice, not from the user: your newest calls are those before them, word for word. Ask for "
+                     "something else, take another tool, or answer with what you have.]");
+        return;
+    }
+    level = level > DARUMA_NOTICE_LEVELS ? DARUMA_NOTICE_LEVELS : level;
     BUF_LIT(out, "[Notice, not from the user: ");
     buf_putz(out, level == 1 ? "no progress in the last " : "still no progress, for ");
     buf_int(out, g->idle);

@@ -1,50 +1,11 @@
 /* rules.c - what a circle is. Each rule looks at the newest call and at those before it that are like it. */
 #include "base/str.h"
-#include "engine/watch/window.h"
-#include "engine/watch/words.h"
-
-static bool has(unsigned bits, unsigned any)
-{
-    return (bits & any) != 0;
-}
-
-static bool same_pair(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->result == b->result;
-}
+#include "engine/watch/rules.h"
 
 static bool ends_poll(const seen *e)
 {
     return has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES) && has(e->says, WORDS_OVER | WORDS_ABSENT) &&
            !has(e->says, WORDS_ALIVE | WORDS_RETRY);
-}
-
-static uint8_t sure_of(uint32_t times, uint32_t needed, unsigned base)
-{
-    uint32_t more = times > needed ? times - needed : 0;
-    return (uint8_t)(base + (more > 4 ? 4 : more) * ((99 - base) / 5));
-}
-
-/* The call `back` calls ago, thoughts not counted; NULL behind the window. `*at` goes on. */
-static const seen *next_call(const daruma_stall *s, uint32_t *at, bool notes)
-{
-    while (*at < window_count(s)) {
-        const seen *e = window_at(s, (*at)++);
-        if (notes || !(e->flags & SEEN_NOTE))
-            return e;
-    }
-    return NULL;
-}
-
-/* Returns the call, or 0 when it is to blame already. */
-static uint64_t blame(daruma_verdict *v, uint64_t call)
-{
-    for (uint32_t i = 0; i < v->ncalls; i++)
-        if (v->calls[i] == call)
-            return 0;
-    if (v->ncalls == DARUMA_PERIOD_MAX)
-        return 0;
-    return v->calls[v->ncalls++] = call;
 }
 
 /* What a circle is known by wherever it begins: the sum of its calls, here those since the newest call was made before,
@@ -62,13 +23,6 @@ static uint64_t about_lap(const daruma_stall *s)
 }
 
 /* ---- the same call with the same result ----------------------------------------------------------- */
-
-/* The same but for words drawn by lot. */
-static bool same_fresh(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->fresh == b->fresh && !has(a->flags | b->flags, SEEN_FAILED) &&
-           !has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
-}
 
 /* A form with another token each time is the same form. */
 static bool may_be_fresh(const seen *e)
@@ -100,146 +54,6 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     v->about = e->call;
     blame(v, e->exact);
     return true;
-}
-
-/* The same but for times that it took. */
-static bool same_timed(const seen *a, const seen *b)
-{
-    return a->call == b->call && a->timed == b->timed &&
-           !has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
-}
-
-/* The newest `most` calls that are no notes; fewer where there are fewer. */
-static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
-{
-    uint32_t n = 0, at = 0;
-    while (n < most && (calls[n] = next_call(s, &at, false)))
-        n++;
-    return n;
-}
-
-/* The one that many calls ago, notes not counted; there are more than that. */
-static const seen *call_ago(const daruma_stall *s, uint32_t back)
-{
-    const seen *e = window_at(s, back);
-    uint32_t at = 0;
-    for (uint32_t n = 0; s->notes && n <= back; n++)
-        e = next_call(s, &at, false);
-    return e;
-}
-
-void count_laps(daruma_stall *s)
-{
-    enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
-    const seen *calls[DARUMA_PERIOD_MAX + 1];
-    uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
-    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
-        bool again = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
-                               (p >= LONG && same_timed(calls[0], calls[p])));
-        s->laps[p] = again ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
-    }
-}
-
-/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
-static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
-{
-    uint32_t worst = 0, keys = 0, retries = 0;
-    bool others = false;
-    for (uint32_t i = 0; i < p; i++) {
-        uint32_t patience = calls[i]->patience;
-        bool failed = has(calls[i]->flags, SEEN_FAILED);
-        others |= failed && (has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
-                             !has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
-        if (has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
-            keys = patience;
-        else if (failed && has(calls[i]->says, WORDS_RETRY))
-            retries = patience > retries ? patience : retries;
-        else if (patience > worst)
-            worst = patience;
-    }
-    if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
-        worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
-    return worst ? worst : keys;
-}
-
-static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
-{
-    uint32_t writes = 0, compactions = calls[0]->compactions - calls[p]->compactions;
-    for (uint32_t i = 0; i < p; i++)
-        writes += has(calls[i]->means, DARUMA_TOOL_WRITES) && !(calls[i]->flags & SEEN_FAILED);
-    if (compactions)
-        return DARUMA_CIRCLE_COMPACTION;
-    return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
-}
-
-/* Was the newest call made before, a little while ago, with a result that differed in times or tokens alone? */
-static bool timed_before(const daruma_stall *s)
-{
-    const seen *e = window_at(s, 0);
-    uint32_t near = window_alike(s, s->call_tags, (uint32_t)e->call) & ~(UINT32_MAX >> (2 * DARUMA_PERIOD_MAX + 1));
-    for (near &= UINT32_MAX >> 1; near; near &= near - 1)
-        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e) ||
-            same_fresh(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
-            return true;
-    return false;
-}
-
-/* Two or three thoughts in turn, and nothing between them. */
-static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
-{
-    enum { MOST = 3 };
-    for (uint32_t p = 2; p <= MOST; p++) {
-        uint32_t m = 0;
-        while (m + p < window_count(s) && has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
-               same_pair(window_at(s, m), window_at(s, m + p)))
-            m++;
-        if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
-            continue;
-        v->circle = DARUMA_CIRCLE_CYCLE;
-        v->period = p;
-        v->times = (m + p) / p;
-        v->sure = sure_of(v->times, 2, 80);
-        v->first = window_at(s, m + p - 1)->step;
-        for (uint32_t i = p; i-- > 0;)
-            v->about += blame(v, window_at(s, i)->exact);
-        return true;
-    }
-    return false;
-}
-
-bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
-{
-    const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
-    if (e->flags & SEEN_NOTE)
-        return thoughts_in_turn(s, v);
-    uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
-    bool known = !(e->flags & SEEN_NEW);
-    if (total < 2 || !(known || timed_before(s)))
-        return false;
-    newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
-    if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
-        return false;
-    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
-        uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;
-        if (m < p + 1)
-            continue;
-        if (m == p + 1 && !(known && rule_interleaved(s, &(daruma_verdict){.ncalls = 0}))) /* then it can be told now */
-            continue;
-        if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
-            continue;
-        worst = patience_of_lap(calls, p);
-        if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))
-            continue;
-        v->circle = circle_of_lap(calls, p);
-        v->period = p;
-        v->times = (m + p) / p;
-        v->sure = sure_of(v->times, 2, 80);
-        v->first = call_ago(s, m + p - 1)->step;
-        for (uint32_t i = p; i-- > 0;)
-            v->about += blame(v, calls[i]->exact);
-        return true;
-    }
-    return false;
 }
 
 /* The same again and again, with others between. Not when those others changed something, or are most of what is done:
@@ -308,6 +122,14 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 
 enum { LIST_MAX = 12 };
 
+static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME_BAG])
+{
+    uint64_t more = 0;
+    for (int k = 0; k < SAME_BAG; k++)
+        more |= now[k] & ~before[k];
+    return more == 0;
+}
+
 /* Words that not all have. `core`: those that most of the calls have; else those that a call before had. */
 bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
@@ -329,13 +151,35 @@ bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
     return all && shared * 100 / all >= 30;
 }
 
+/* One name in wider and narrower words, "*.prod.yml", "prod*", "x.prod.yml": most have all words of another, or none
+ * but those. Names of one list with those of another are not so. */
+static bool is_reshuffled(const seen *const *list, uint32_t n)
+{
+    uint32_t stale = 0;
+    bool even = true; /* as of is_paraphrase() */
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        bool known = false;
+        for (uint32_t k = i + 1; k < n && !known; k++)
+            known = nothing_new(list[i]->args, list[k]->args) || nothing_new(list[k]->args, list[i]->args);
+        stale += known;
+        even &= same_count(list[i]->args) == same_count(list[n - 1]->args);
+    }
+    return !even && stale * 3 >= 2 * (n - 1);
+}
+
 /* Is it one question in other words? Paths, addresses and ids are members of a batch, and so is what is told of each by
  * a word or two, unless it is looked for. */
 static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
 {
     bool seeks = has(e->means, WORDS_SEEKS) || has(e->names, NAME_SEEKS),
          little = has(e->says, WORDS_EMPTY | WORDS_SHORT);
-    if (!has(e->names, NAME_PROSE) || has(e->means, WORDS_SHELL) || has(e->says, WORDS_ACK) || (little && !seeks))
+    /* A command is no question, but one to a database is, where it finds nothing. */
+    bool shell = has(e->means, WORDS_SHELL);
+    if (!shell && seeks && has(e->says, WORDS_EMPTY) && !has(e->names, NAME_PROSE | NAME_PAGE) &&
+        is_reshuffled(list, n))
+        return true;
+    bool asks = shell ? seeks && has(e->names, NAME_QUERY) && has(e->says, WORDS_EMPTY) : has(e->names, NAME_PROSE);
+    if (!asks || has(e->says, WORDS_ACK) || (little && !seeks))
         return false;
     return is_paraphrase(list, n, little || !seeks);
 }
@@ -363,13 +207,17 @@ static bool is_of_each(const seen *e, bool alike)
 
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
 {
-    const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, all = 0, first = e->step;
+    const seen *e = window_at(s, 0), *o, *newer = e, *list[LIST_MAX];
+    uint64_t gap = 0; /* between one place to look at and the next */
+    bool even = true;
+    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, places = 0, all = 0;
+    uint32_t first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard) {
         all++;
-        if (!(o->flags & SEEN_FAILED) || (o->masked != e->masked && o->last != e->last))
+        bool alike = o->masked == e->masked || o->last == e->last || o->result == e->result;
+        if (!(o->flags & SEEN_FAILED) || !alike)
             continue;
         bool twice = false;
         for (uint32_t i = 0; i < n && i < LIST_MAX; i++)
@@ -378,6 +226,11 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
             list[n] = o;
         n++;
         calls += !twice;
+        uint64_t moved = n > 1 ? (uint64_t)newer->at - (uint64_t)o->at : 0;
+        gap = n == 2 ? moved : gap;
+        even &= n == 1 || (moved == gap && gap != 0);
+        newer = o;
+        places += o->place == e->place;
         exact += o->result == e->result;
         plain += o->plain == e->plain;
         tools += o->tool != e->tool;
@@ -389,7 +242,10 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     uint32_t needed = same && !tools ? 5 : 6;
     if (has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
-    if (has(e->says, WORDS_LIMITED) || is_of_each(e, plain == n))
+    /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
+    bool creeps = even && places == n && has(e->means, DARUMA_TOOL_READS) && has(e->names, NAME_PAGE) &&
+                  !has(e->names, NAME_SINCE) && !has(e->says, WORDS_ALIVE | WORDS_RETRY);
+    if (has(e->says, WORDS_LIMITED) || (!creeps && is_of_each(e, plain == n)))
         needed = (e->flags & SEEN_ECHO) && has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed || calls < 3)
         return false;
@@ -410,7 +266,7 @@ static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
     if (!has(e->names, NAME_PAGE) || has(e->names, NAME_SINCE) || has(e->says, WORDS_ACK))
         return false;
     while ((o = next_call(s, &at, false)) && o->place == e->place && o->result == e->result &&
-           (newer->at - o->at == 1 || newer->at - o->at == -1)) {
+           ((uint64_t)newer->at - (uint64_t)o->at + 1) <= 2 && newer->at != o->at) {
         newer = o;
         n++;
     }
@@ -463,7 +319,9 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
         return false;
     if (has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
-    uint32_t needed = creeps || rephrased ? 6 : LIST_MAX; /* of each of many things the same may be true */
+    if (!creeps && !rephrased && calls == n && !is_paraphrase(list, n, false))
+        return false; /* members of a batch: of each of them the same may be true */
+    uint32_t needed = creeps || rephrased ? 6 : LIST_MAX;
     if (n < needed)
         return false;
     v->circle = DARUMA_CIRCLE_STAGNATION;
@@ -474,12 +332,10 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME_BAG])
+/* All that was asked before and one thing more, and the whole answer stays: what was added is not what it hangs on. */
+static bool adds_in_vain(const seen *o, const seen *newer)
 {
-    uint64_t more = 0;
-    for (int k = 0; k < SAME_BAG; k++)
-        more |= now[k] & ~before[k];
-    return more == 0;
+    return o->result == newer->result && nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words;
 }
 
 /* Longer and longer, of the same words, and no new word comes back. */
@@ -497,9 +353,12 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
         return false;
     /* Then, and where "sent" says nothing new, no word may come but those that were there. */
     bool copies = effects && (writes || !e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
+    bool looks = !effects && has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
+                 !has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE) &&
+                 !has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
     while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
-           nothing_new(newer->args, o->args) && nothing_new(newer->words, o->words) && same_count(o->args) < FULL &&
-           same_count(o->words) < FULL &&
+           (nothing_new(newer->args, o->args) || (looks && adds_in_vain(o, newer))) &&
+           nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL &&
            (!copies || (nothing_new(o->args, newer->args) && o->arg_words < newer->arg_words))) {
         newer = o;
         n++;
@@ -567,6 +426,49 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* Did the run fail as that one did, to the last number that is no time? */
+static bool failed_so(const seen *e, const seen *o)
+{
+    if (!has(e->flags, SEEN_FAILED))
+        return e->red == o->red && e->masked == o->masked;
+    return has(o->flags, SEEN_FAILED) &&
+           (e->plain == o->plain || (e->red && e->red == o->red && e->result == o->result));
+}
+
+/* Edit, test, edit, test, and each time the test says the very same of what fails: the edits do not reach it. Of a run
+ * that is known to fail by its report alone, the first is not counted: nobody read it then. */
+static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { TIMES = 6 };
+    const seen *e = window_at(s, 0), *o, *oldest = e;
+    bool failed = (e->flags & SEEN_FAILED) != 0;
+    uint32_t at = 1, n = 1, hard = e->hard;
+    if ((!failed && !e->red) || has(e->says, WORDS_RETRY) ||
+        has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES))
+        return false;
+    while ((o = next_call(s, &at, false))) {
+        if (o->call != e->call)
+            continue;
+        if (!failed_so(e, o))
+            break;
+        if (o->hard == hard)
+            continue;
+        hard = o->hard;
+        oldest = o;
+        n++;
+    }
+    n += oldest->red != 0; /* there was one before it */
+    if (n < TIMES)
+        return false;
+    v->circle = DARUMA_CIRCLE_NO_PROGRESS;
+    v->period = 2; /* it, and a change */
+    v->times = n;
+    v->sure = sure_of(n, TIMES, 65);
+    v->first = oldest->step;
+    v->about = e->call ^ UINT64_C(0x726564);
+    return true;
+}
+
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
 {
     enum { IDLE = 24, STUBBORN = 10 };
@@ -574,6 +476,8 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 0, n = 0, first = e->step;
     if (e->flags & SEEN_NOTE)
         return false;
+    if (is_stubborn(s, v))
+        return true;
     while ((e->flags & SEEN_FAILED) && (o = next_call(s, &at, false)))
         if (same_pair(o, e) &&
             (o->epoch == e->epoch || o->plain == e->plain)) { /* after a change, a count that moves */

@@ -10,7 +10,7 @@
 #include "engine/watch/words.h"
 #include <xxhash.h>
 
-enum { DEPTH_MAX = 32, PARTS_MAX = 24, PROSE_UNSPACED = 12 /* bytes */ };
+enum { DEPTH_MAX = 32, PARTS_MAX = 24, MEMBERS_KEPT = 8, PROSE_UNSPACED = 12 /* bytes */ };
 
 unsigned same_count(const uint64_t bag[SAME_BAG])
 {
@@ -77,7 +77,7 @@ static pair hash_words(same_call *c, daruma_str s, pair h)
             size_t from = i, digits = 0;
             while (i < s.n && ch_word(s.p[i])) {
                 digits += ch_digit(s.p[i]);
-                i += (unsigned char)s.p[i] >= 0x80 && i > from ? 1 : 1;
+                i++;
             }
             daruma_str word = str_sub(s, from, i - from);
             uint64_t w = word_hash(word.p, word.n, 0);
@@ -439,23 +439,32 @@ static daruma_str string_inside(daruma_str v)
     return json_is_string(v) && v.n >= 2 ? str_sub(v, 1, v.n - 2) : (daruma_str){0};
 }
 
-/* Is there a member that says what to do, beside which others only say why? `*n` counts those that say something:
- * beside a thought, whether and which is the next does not. */
-static unsigned names_of(daruma_str object, size_t *n)
+/* What the names of an object's members say. */
+typedef struct members {
+    unsigned first[MEMBERS_KEPT]; /* bits of words_name of each */
+    unsigned all;                 /* of all: is there one that says what to do, beside which others only say why? */
+    size_t n; /* those that say something: beside a thought, whether and which is the next does not */
+} members;
+
+static members names_of(daruma_str object)
 {
-    unsigned names = 0;
+    members m;
     size_t thoughts = 0, flags = 0;
     daruma_str key, v;
-    *n = 0;
-    for (json_iter it = json_open(object); json_next(&it, &key, &v); ++*n) {
+    m.all = 0;
+    m.n = 0;
+    for (json_iter it = json_open(object); json_next(&it, &key, &v); m.n++) {
         bool thought = str_ifind(key, S("thought")) != STR_NONE;
+        unsigned name = words_of_name(key);
         thoughts += thought;
         flags += !thought && (str_eq(v, S("true")) || str_eq(v, S("false")));
-        names |= words_of_name(key);
+        m.all |= name;
+        if (m.n < MEMBERS_KEPT)
+            m.first[m.n] = name;
     }
-    if (thoughts && thoughts + flags == *n)
-        *n = 1;
-    return names;
+    if (thoughts && thoughts + flags == m.n)
+        m.n = 1;
+    return m;
 }
 
 static bool is_left_out(unsigned name, unsigned all, size_t n, daruma_str v)
@@ -470,6 +479,27 @@ static bool is_left_out(unsigned name, unsigned all, size_t n, daruma_str v)
     return (name & NAME_TITLE) && (all & NAME_COMMAND) && json_is_string(v);
 }
 
+/* ["bash","-lc","make all"]: a shell is given its command in one piece. */
+static daruma_str command_of(daruma_str v)
+{
+    static const daruma_str shells[] = {{"sh", 2},  {"bash", 4},        {"zsh", 3}, {"dash", 4},
+                                        {"cmd", 3}, {"powershell", 10}, {"pwsh", 4}};
+    daruma_str item, first = {0}, last = {0};
+    if (json_is_string(v))
+        return string_inside(v);
+    for (json_iter it = json_open(v); json_is_array(v) && json_next(&it, NULL, &item);) {
+        last = json_is_string(item) ? string_inside(item) : (daruma_str){0};
+        first = first.n ? first : last;
+    }
+    size_t slash = 0;
+    for (size_t i = 0; i < first.n; i++)
+        slash = first.p[i] == '/' || first.p[i] == '\\' ? i + 1 : slash;
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (last.n && str_ieq(str_from(first, slash), shells[i]))
+            return last;
+    return v;
+}
+
 static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
 {
     bool none = str_eq(v, S("0")) || str_eq(v, S("false")) || json_is_null(v);
@@ -478,7 +508,7 @@ static void notice_member(same_call *c, unsigned name, daruma_str v, int depth)
     if ((name & NAME_WAIT) && !none)
         c->waits = true;
     if (depth == 0 && (name & NAME_COMMAND) && !c->command.n)
-        c->command = json_is_string(v) ? string_inside(v) : v;
+        c->command = command_of(v);
     if (depth == 0 && json_is_string(v) && !c->text.n)
         c->text = string_inside(v);
     if (depth == 0 && (name & NAME_ACTION) && !c->action.n)
@@ -513,7 +543,7 @@ static void leave_member(same_call *c, daruma_str key, unsigned name, daruma_str
     if (!(number && lasts))
         c->kept += hash;
     if (number && (name & NAME_PAGE))
-        c->at = json_int(plain, 0);
+        c->at = (int64_t)((uint64_t)c->at + (uint64_t)json_int(plain, 0));
     else
         c->place += hash;
     if (is_own_place(name, plain))
@@ -526,11 +556,11 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
 {
     pair sum = {29, 29};
     daruma_str key, v;
-    size_t n;
-    unsigned all = names_of(object, &n);
-    for (json_iter it = json_open(object); json_next(&it, &key, &v);) {
-        unsigned name = words_of_name(key);
-        if (is_left_out(name, all, n, v))
+    size_t i = 0;
+    const members m = names_of(object);
+    for (json_iter it = json_open(object); json_next(&it, &key, &v); i++) {
+        unsigned name = i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
+        if (is_left_out(name, m.all, m.n, v))
             continue;
         notice_member(c, name, v, depth);
         pair one = pair_of(word_hash(key.p, key.n, 0));

@@ -14,7 +14,7 @@ typedef struct same_call {
     uint64_t place; /* the same, wherever its NAME_PAGE numbers are */
     uint64_t made;  /* the same, wherever it is to be put, if that is another place each time */
     uint64_t sum;   /* of its words, in any order */
-    int64_t at;     /* the newest of those numbers */
+    int64_t at;     /* the sum of those numbers, wrapped: how many beside where changes no difference */
     uint64_t words[SAME_BAG];
     uint32_t nwords; /* distinct bits in `words` */
     uint32_t length; /* words in all */

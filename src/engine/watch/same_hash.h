@@ -48,6 +48,37 @@ static inline uint64_t word_hash(const char *p, size_t n, uint64_t fold) /* `fol
 
 #define FOLD_CASE UINT64_C(0x2020202020202020)
 
+/* The same as load(), where `room` bytes may be read: mostly without a branch. */
+static inline uint64_t load_within(const char *p, size_t n, size_t room)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (room >= 8) {
+        uint64_t w, half = n > 4 ? 8 * (n - 4) : 0;
+        memcpy(&w, p, 8);
+        return n >= 4 ? (uint32_t)w | w >> half << 32 : w & ((UINT64_C(1) << 8 * n) - 1);
+    }
+#endif
+    (void)room;
+    return load(p, n);
+}
+
+/* word_hash() as it stands and with its case folded; `room` bytes may be read, at least `n`. */
+typedef struct word_hashes {
+    uint64_t plain, folded;
+} word_hashes;
+
+static inline word_hashes word_hash_both(const char *p, size_t n, size_t room)
+{
+    word_hashes h = {SAME_K2 ^ n, SAME_K2 ^ n};
+    uint64_t w;
+    for (; n > 8; p += 8, n -= 8, room -= 8) {
+        w = load(p, 8);
+        h = (word_hashes){mix(h.plain, w), mix(h.folded, w | FOLD_CASE)};
+    }
+    w = load_within(p, n, room);
+    return (word_hashes){mix(h.plain, w), mix(h.folded, w | FOLD_CASE)};
+}
+
 static inline void bag_put(uint64_t bag[SAME_BAG], uint64_t h)
 {
     bag[(h >> 6) % SAME_BAG] |= UINT64_C(1) << (h & 63);

@@ -9,9 +9,14 @@
 #include "engine/watch/same.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/watch/same_bits.h"
 #include "engine/watch/same_hash.h"
 #include "engine/watch/words.h"
 #include <xxhash.h>
+
+#define INLINE static inline __attribute__((always_inline)) /* what is done for each word */
+
+enum { NAMES_KEPT = 8 };
 
 typedef struct scan {
     daruma_str s;
@@ -25,38 +30,27 @@ typedef struct scan {
     uint64_t tokens;       /* what looks drawn by lot */
     uint64_t masked;       /* as `stays`, without any number, nor words of the arguments */
     uint64_t words[SAME_BAG];
-    uint64_t echo;           /* a bit for each word of the arguments */
+    uint64_t echo[SAME_BAG]; /* a bit for each word of the arguments */
     uint64_t signs;          /* what stood between the word before and this place */
     uint32_t left_out, told; /* how much is noise; words that tell something */
     uint32_t said;           /* words that may tell nothing, but are no tokens */
     bool echoes;
+    const same_bits *bits; /* of `s` */
+    uint64_t known_as;     /* hash of `before` */
+    struct {
+        uint64_t name;
+        unsigned means;  /* bits of words_name */
+    } names[NAMES_KEPT]; /* that were looked up: rows of a table and lines of a log have the same ones */
 } scan;
 
-enum { IN_WORD = 1, IS_DIGIT = 2, IS_HEX = 4 };
 enum { TOLD_ENOUGH = 8 }; /* words that tell something; counting on would change nothing */
 
-/* What a byte is: ch_word(), ch_digit(), a digit of base 16. */
-// clang-format off
-static const unsigned char kinds[256] = {
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0,
-    0, 5, 5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1,
-    0, 5, 5, 5, 5, 5, 5, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-};
-// clang-format on
-
-static unsigned kind_of(char c)
+static bool is_hex(daruma_str word)
 {
-    return kinds[(unsigned char)c];
-}
-
-static bool is_hex(char c)
-{
-    return kind_of(c) & IS_HEX;
+    for (size_t i = 0; i < word.n; i++)
+        if (!ch_digit(word.p[i]) && (ch_lower(word.p[i]) < 'a' || ch_lower(word.p[i]) > 'f'))
+            return false;
+    return true;
 }
 
 /* Bytes of a UUID at the beginning, 0 none. */
@@ -66,21 +60,23 @@ static size_t uuid_at(daruma_str s)
         return 0;
     for (size_t i = 0; i < 36; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? s.p[i] != '-' : !is_hex(s.p[i]))
+        if (dash ? s.p[i] != '-' : !is_hex(str_sub(s, i, 1)))
             return 0;
     }
     return s.n > 36 && ch_word(s.p[36]) ? 0 : 36;
 }
 
 /* Bytes of a number with all that belongs to it: "1.25", "10:00:11", "2026-06-01T10:00:11.5Z", "0m1.2s". */
-static size_t number_at(daruma_str s)
+static size_t number_at(const scan *x, size_t i)
 {
+    daruma_str s = str_from(x->s, i);
     size_t n = 0;
-    for (; n < s.n; n++) {
-        char c = s.p[n];
-        bool inside = c == '.' || c == ':' || c == '-' || c == ',' || c == 'T';
-        if (!ch_digit(c) && !(inside && n + 1 < s.n && ch_digit(s.p[n + 1])))
+    for (;;) {
+        n += bits_in_row(x->bits->digit, i + n);
+        char c = n + 1 < s.n && ch_digit(s.p[n + 1]) ? s.p[n] : 0;
+        if (c != '.' && c != ':' && c != '-' && c != ',' && c != 'T')
             break;
+        n++;
     }
     if (n >= 10 && n < s.n && s.p[n] == 'Z')
         n++;
@@ -111,7 +107,7 @@ static uint64_t take_signs(scan *x)
     return signs;
 }
 
-static void keep(scan *x, uint64_t w, uint64_t masked)
+INLINE void keep(scan *x, uint64_t w, uint64_t masked)
 {
     uint64_t signs = take_signs(x);
     if (x->failed) {
@@ -154,30 +150,46 @@ static size_t volatile_value(scan *x, size_t i)
     return n;
 }
 
-/* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at". */
-static size_t volatile_number(const scan *x, size_t i, size_t n)
+/* What the word before names: bits of words_name. */
+static unsigned means_before(scan *x)
 {
-    daruma_str rest = str_from(x->s, i + n);
-    size_t unit = unit_at(rest);
+    size_t at = x->known_as % NAMES_KEPT;
+    if (x->names[at].name != x->known_as) {
+        x->names[at].name = x->known_as;
+        x->names[at].means = words_of_name(x->before);
+    }
+    return x->names[at].means;
+}
+
+/* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at".
+ * `unit`: bytes of one behind it. */
+static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
+{
     bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
     if (!unit && !moment)
         return process ? n : 0;
-    char open = i > 0 ? x->s.p[i - 1] : 0, close = rest.n > unit ? rest.p[unit] : 0;
+    size_t behind = i + n + unit;
+    char open = i > 0 ? x->s.p[i - 1] : 0, close = behind < x->s.n ? x->s.p[behind] : 0;
     if (unit && (open == '(' || open == '[') && (close == ')' || close == ']'))
         return n + unit;
-    unsigned before = x->before.n ? words_of_name(x->before) : 0;
+    unsigned before = means_before(x);
     if (unit && (before & (NAME_UNIT | NAME_VOLATILE)))
         return n + unit;
     return moment && (before & NAME_WHEN) ? n : 0;
 }
 
-static bool is_echo(const scan *x, uint64_t folded)
+/* Of a word that is known: what it is looked for by. */
+static uint64_t known_by(uint64_t folded)
 {
-    folded ^= folded >> 32;
-    if (!(x->echo >> (folded & 63) & 1))
+    return folded ^ (folded >> 32);
+}
+
+INLINE bool is_echo(const scan *x, uint64_t known)
+{
+    if (!(x->echo[(known >> 6) % SAME_BAG] >> (known & 63) & 1))
         return false;
     for (uint32_t i = 0; x->call && i < x->call->necho; i++)
-        if (x->call->echo[i] == (uint32_t)folded)
+        if (x->call->echo[i] == (uint32_t)known)
             return true;
     return false;
 }
@@ -185,13 +197,22 @@ static bool is_echo(const scan *x, uint64_t folded)
 /* Words that tell nothing beside a time: "done in 3 s". */
 static bool is_hollow(daruma_str word)
 {
-    static const daruma_str rows[] = {{"ok", 2},       {"in", 2},       {"true", 4},      {"done", 4},
-                                      {"real", 4},     {"user", 4},     {"null", 4},      {"none", 4},
-                                      {"took", 4},     {"time", 4},     {"sys", 3},       {"false", 5},
-                                      {"total", 5},    {"status", 6},   {"result", 6},    {"success", 7},
-                                      {"finished", 8}, {"complete", 8}, {"completed", 9}, {"successful", 10}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (word.n == rows[i].n && str_ieq(word, rows[i]))
+    enum { LONGEST = 10 };
+    static const daruma_str rows[LONGEST + 1] = {/* words of so many letters, one behind the other */
+                                                 [2] = {"okin", 4},
+                                                 [3] = {"sys", 3},
+                                                 [4] = {"truedonerealusernullnonetooktime", 32},
+                                                 [5] = {"falsetotal", 10},
+                                                 [6] = {"statusresult", 12},
+                                                 [7] = {"success", 7},
+                                                 [8] = {"finishedcomplete", 16},
+                                                 [9] = {"completed", 9},
+                                                 [LONGEST] = {"successful", 10}};
+    if (word.n > LONGEST)
+        return false;
+    daruma_str row = rows[word.n];
+    for (size_t i = 0; i < row.n; i += word.n)
+        if (ch_lower(word.p[0]) == row.p[i] && str_ieq(word, str_sub(row, i, word.n)))
             return true;
     return false;
 }
@@ -209,14 +230,19 @@ static unsigned turns_of(daruma_str word, bool capitals)
     return turns;
 }
 
-/* "3f2a91bc", "b4s3k9dq", "aB3xQ9kz": a word with digits that looks drawn by lot. "x86_64" and "line12" do not. */
-static bool is_token(daruma_str word, size_t digits, size_t hex, bool failed)
+/* "3f2a91bc", "b4s3k9dq", "aB3xQ9kz": a word with digits that looks drawn by lot. "x86_64" and "line12" do not. `hex`:
+ * it has digits of base 16 alone. */
+static bool is_token(daruma_str word, bool hex, bool failed)
 {
     enum { HEX = 7, MIXED = 7, CAPITALS = 8, FAILED = 6 };
-    if (hex == word.n && word.n >= HEX && digits < word.n)
-        return true;
+    if (word.n < (failed ? FAILED : HEX))
+        return false;
+    if (hex && word.n >= HEX)
+        for (size_t i = 0; i < word.n; i++)
+            if (!ch_digit(word.p[i]))
+                return true;
     return (word.n >= MIXED && turns_of(word, false) >= 3) || (word.n >= CAPITALS && turns_of(word, true) >= 4) ||
-           (failed && word.n >= FAILED && turns_of(word, true) >= 3);
+           (failed && turns_of(word, true) >= 3);
 }
 
 /* A directory or file of this run alone: "tmpx7f3k_q", "/tmp/build", "tmp.aB3xQ9kz". */
@@ -229,83 +255,97 @@ static bool is_temporary(const scan *x, daruma_str word, size_t i)
     return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
 }
 
-static size_t scan_word(scan *x, size_t i)
+/* A word with digits in it, `w`. Returns whether it tells something. */
+static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo)
 {
-    size_t n = 1, digits = 0, hex = 0;
-    const char *p = x->s.p + i;
-    for (n = 0; i + n < x->s.n; n++) {
-        unsigned kind = kind_of(p[n]);
-        if (!(kind & IN_WORD))
-            break;
-        digits += (kind & IS_DIGIT) != 0;
-        hex += (kind & IS_HEX) != 0;
-    }
-    daruma_str word = {p, n};
-    uint64_t w = word_hash(p, n, 0), folded = word_hash(p, n, FOLD_CASE);
-    bool address = n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x';
-    bool id = digits && (hex == n || address) && n >= 6;
-    bool echo = is_echo(x, folded);
-    bag_put(x->words, folded ^ (folded >> 32));
-    x->echoes |= echo;
-    bool token = digits && !address && is_token(word, digits, hex, x->failed);
+    const char *p = word.p;
+    bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', hex = is_hex(word);
+    bool id = (hex || address) && word.n >= 6, token = !address && is_token(word, hex, x->failed);
     if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
         leave_out(x, w);
-    } else if (token && !(words_of_name(x->before) & NAME_DIGEST)) {
+    } else if (token && !(means_before(x) & NAME_DIGEST)) {
         keep(x, '#', echo ? '@' : '#');
         x->tokens = mix(x->tokens, w);
-    } else if (digits && x->failed) {
+    } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < word.n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
         keep(x, h, echo ? '@' : '#');
         x->noise = mix(x->noise, w);
     } else {
-        keep(x, w, echo ? '@' : digits ? '#' : w);
+        keep(x, w, echo ? '@' : '#');
     }
-    x->told += x->told < TOLD_ENOUGH && !address && !token && !is_hollow(word);
-    x->said += !address && !token;
+    return !address && !token;
+}
+
+INLINE size_t scan_word(scan *x, size_t i, size_t n)
+{
+    daruma_str word = {x->s.p + i, n};
+    word_hashes h = word_hash_both(word.p, word.n, x->s.n - i);
+    uint64_t known = known_by(h.folded);
+    bool echo = is_echo(x, known), tells = true;
+    bag_put(x->words, known);
+    x->echoes |= echo;
+    if (bits_any(x->bits->digit, i, n))
+        tells = scan_mixed(x, i, word, h.plain, echo);
+    else if (x->failed && is_temporary(x, word, i))
+        leave_out(x, h.plain);
+    else
+        keep(x, h.plain, echo ? '@' : h.plain);
+    x->told += tells && x->told < TOLD_ENOUGH && !is_hollow(word);
+    x->said += tells;
     x->before = word;
+    x->known_as = h.plain;
     return n;
 }
 
 /* Of "2026-071" in a failure each part may stand in the arguments. */
-static bool echoes_number(const scan *x, daruma_str number)
+static bool echoes_part(const scan *x, daruma_str number)
 {
-    if (!x->echo)
-        return false;
-    for (size_t i = 0; x->failed && i < number.n;) {
+    for (size_t i = 0; i < number.n;) {
         size_t from = i;
         while (i < number.n && ch_digit(number.p[i]))
             i++;
-        if (i > from && is_echo(x, word_hash(number.p + from, i - from, FOLD_CASE)))
+        if (i > from && is_echo(x, known_by(word_hash(number.p + from, i - from, FOLD_CASE))))
             return true;
         i += i < number.n;
     }
-    return is_echo(x, word_hash(number.p, number.n, FOLD_CASE));
+    return false;
+}
+
+/* "10:00:11", "2026-06-01", with all that belongs to it. */
+static bool is_moment(daruma_str number)
+{
+    unsigned colons = 0, dashes = 0;
+    for (size_t i = 0; i < number.n; i++) {
+        colons += number.p[i] == ':';
+        dashes += number.p[i] == '-';
+    }
+    return colons >= 2 || (dashes == 2 && number.n >= 10);
 }
 
 static size_t scan_number(scan *x, size_t i)
 {
     daruma_str rest = str_from(x->s, i);
-    size_t n = number_at(rest), uuid = uuid_at(rest), more;
+    size_t n = number_at(x, i), uuid = uuid_at(rest);
     if (uuid) {
         leave_out(x, word_hash(rest.p, uuid, 0));
         return uuid;
     }
-    if (n < rest.n && ch_word(rest.p[n]) && !unit_at(str_from(rest, n))) {
-        size_t k = n; /* "0x7f", "99e0", "3rd" */
-        while (k < rest.n && ch_word(rest.p[k]))
-            k++;
+    size_t unit = unit_at(str_from(rest, n));
+    if (n < rest.n && ch_word(rest.p[n]) && !unit) { /* "0x7f", "99e0", "3rd" */
         if (!memchr(rest.p, ':', n))
-            return scan_word(x, i);
+            return scan_word(x, i, bits_in_row(x->bits->word, i));
+        size_t k = n + bits_in_row(x->bits->word, i + n);
         keep(x, word_hash(rest.p, k, 0), '#');
         return k;
     }
-    uint64_t w = word_hash(rest.p, n, 0);
-    bag_put(x->words, w ^ (w >> 32));
-    x->echoes |= echoes_number(x, str_sub(rest, 0, n));
-    if (x->failed && unit_at(str_from(rest, n))) { /* how long it took is no news */
+    word_hashes h = word_hash_both(rest.p, n, rest.n);
+    uint64_t w = h.plain;
+    bag_put(x->words, known_by(w));
+    x->echoes |= is_echo(x, known_by(h.folded)) || (x->failed && echoes_part(x, str_sub(rest, 0, n)));
+    if (x->failed && (unit || is_moment(str_sub(rest, 0, n)))) { /* how long it took, and when, is no news */
         keep(x, '#', '#');
         return n;
     }
@@ -313,12 +353,12 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, w);
         return n;
     }
-    more = volatile_number(x, i, n);
+    size_t more = volatile_number(x, i, n, unit);
     if (more) {
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
     }
-    if (unit_at(str_from(x->s, i + n))) {
+    if (unit) {
         keep(x, '#', '#');
         x->times = mix(x->times, w);
     } else {
@@ -329,12 +369,13 @@ static size_t scan_number(scan *x, size_t i)
 }
 
 /* Behind a word: does it name what comes, and is that volatile? Returns the bytes up to the value, 0 it does not. */
-static size_t name_ends(const scan *x, size_t i)
+INLINE size_t name_ends(daruma_str s, size_t i)
 {
-    daruma_str s = x->s;
     size_t k = i;
-    if (k < s.n && s.p[k] == '"')
-        k++;
+    char c = k < s.n ? s.p[k] : 0;
+    if (c != '"' && c != ' ' && c != ':' && c != '=')
+        return 0;
+    k += c == '"';
     while (k < s.n && s.p[k] == ' ')
         k++;
     if (k >= s.n || (s.p[k] != ':' && s.p[k] != '='))
@@ -345,40 +386,71 @@ static size_t name_ends(const scan *x, size_t i)
     return k - i;
 }
 
+/* Beside the question, is there an answer? "{"query":"x","hits":[]}" only says of each that it is not there. */
+static bool is_answered(daruma_str rest)
+{
+    enum { SHORTEST = 80 };
+    bool list = str_find(rest, S("[{")) != STR_NONE || str_find(rest, S("[\"")) != STR_NONE;
+    return rest.n >= SHORTEST && (rest.p[0] != '"' || list);
+}
+
+/* "Query: where is it set", {"query":"where is it set"}: an answer that repeats what was asked, and then tells more.
+ * Returns the bytes of the question. */
+static __attribute__((noinline, cold)) size_t question_at(scan *x, size_t i)
+{
+    enum { SHORTEST = 3 };
+    daruma_str rest = str_from(x->s, i), asked = x->call ? x->call->text : (daruma_str){0};
+    size_t quote = rest.n && rest.p[0] == '"';
+    if (asked.n < SHORTEST || !str_starts(str_from(rest, quote), asked))
+        return 0;
+    size_t n = quote + asked.n;
+    if ((n < rest.n && ch_word(rest.p[n])) || !is_answered(str_from(rest, asked.n + quote)))
+        return 0;
+    x->echoes = true;
+    keep(x, '@', '@');
+    return n;
+}
+
 static void scan_text(scan *x)
 {
-    for (size_t i = 0; i < x->s.n;) {
-        char c = x->s.p[i];
+    same_bits bits;
+    const daruma_str s = x->s;
+    bits_of(s, &bits);
+    x->bits = &bits;
+    for (size_t i = 0; i < s.n;) {
+        char c = s.p[i];
         if (ch_space(c)) {
             i++;
             continue;
         }
-        unsigned kind = kind_of(c);
-        if (kind & IS_DIGIT) {
-            i += scan_number(x, i);
-            continue;
-        }
-        if (!(kind & IN_WORD)) {
+        if (!(bits_from(bits.word, i) & 1)) {
             x->signs = x->signs * 131 + (unsigned char)c;
             i++;
             continue;
         }
-        size_t uuid = kind & IS_HEX ? uuid_at(str_from(x->s, i)) : 0;
+        if (ch_digit(c)) {
+            i += scan_number(x, i);
+            continue;
+        }
+        size_t n = bits_in_row(bits.word, i), uuid = n == 8 ? uuid_at(str_from(s, i)) : 0;
         if (uuid) {
-            leave_out(x, word_hash(x->s.p + i, uuid, 0));
+            leave_out(x, word_hash(s.p + i, uuid, 0));
             i += uuid;
             continue;
         }
-        i += scan_word(x, i);
-        size_t gap = name_ends(x, i);
-        if (gap && (words_of_name(x->before) & NAME_VOLATILE) && i + gap < x->s.n && x->s.p[i + gap] != '\n') {
+        i += scan_word(x, i, n);
+        size_t gap = name_ends(s, i);
+        if (gap && (means_before(x) & NAME_VOLATILE) && i + gap < s.n && s.p[i + gap] != '\n') {
             x->told -= x->told > 0;
             i += gap;
             i += volatile_value(x, i);
         } else if (gap) {
-            x->told -= x->told > 0; /* a name tells nothing by itself */
+            x->told -= x->told > 0;                                      /* a name tells nothing by itself */
+            if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) /* means_before() has looked it up */
+                i += gap + question_at(x, i + gap);
         }
     }
+    x->bits = NULL;
 }
 
 /* What is between the ends of an answer: of `text` without white space around it. */
@@ -396,10 +468,10 @@ same_bytes same_of_bytes(const daruma_step *step, uint64_t tool)
 {
     daruma_str text = str_trim(step->result);
     uint64_t how = (uint64_t)(step->ok + 1) << 1 | step->lost, ends, middle = 0;
-    if (text.n > SAME_ANSWER_BYTES_MAX) {
+    if (text.n > SAME_ANSWER_BYTES_MAX) { /* one after the other, as they come into the cache */
+        ends = hash_of(str_sub(text, 0, SAME_ANSWER_BYTES_MAX / 2));
         middle = hash_of(between(text, SAME_ANSWER_BYTES_MAX));
-        ends = mix(hash_of(str_sub(text, 0, SAME_ANSWER_BYTES_MAX / 2)),
-                   hash_of(str_from(text, text.n - SAME_ANSWER_BYTES_MAX / 2)));
+        ends = mix(ends, hash_of(str_from(text, text.n - SAME_ANSWER_BYTES_MAX / 2)));
     } else {
         ends = hash_of(text);
     }
@@ -455,7 +527,7 @@ static scan scan_of(daruma_str text, bool failed, const same_call *call)
 {
     scan x = {.s = text, .failed = failed, .call = call, .stays = SAME_K1, .masked = SAME_K1};
     for (uint32_t i = 0; call && i < call->necho; i++)
-        x.echo |= UINT64_C(1) << (call->echo[i] & 63);
+        bag_put(x.echo, call->echo[i]);
     return x;
 }
 

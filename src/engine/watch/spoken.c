@@ -57,7 +57,7 @@ static const char *const begins[] = {
     "\xe2\x9d\x8c",
 };
 
-/* Behind an exit code that is not 0: "Exit code 1", "(exit status 2)", "[exit code: 1]". */
+/* Behind an exit code that is not 0: "Exit code 1", "(exit status 2)", "[exit code: 1]". Each has the word. */
 static const char *const exits[] = {"exit code",
                                     "exit status",
                                     "exited with code",
@@ -79,6 +79,8 @@ static bool ends_so(daruma_str rest)
 /* The exit code that stands in a line; its words are cut from `*before` to `*behind`. */
 static int exit_at(daruma_str line, size_t *before, size_t *behind)
 {
+    if (str_ifind(line, S("exit")) == STR_NONE)
+        return 0;
     for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
         size_t at = str_ifind(line, str_of(exits[i])), from = at + strlen(exits[i]);
         int64_t n = 0;
@@ -194,8 +196,8 @@ daruma_str facts_leading(daruma_str line)
 
 static bool begins_so(daruma_str text)
 {
-    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-        if (str_istarts(text, str_of(begins[i])))
+    for (size_t i = 0; text.n && i < sizeof begins / sizeof *begins; i++)
+        if (ch_lower(text.p[0]) == begins[i][0] && str_istarts(text, str_of(begins[i])))
             return true;
     return false;
 }
@@ -221,6 +223,28 @@ static bool is_complaint(daruma_str line)
             return true;
     }
     return false;
+}
+
+/* "Invalid patch: the first line ...", "str_replace failed: no match": a tool names what it did not take, or itself,
+ * and says why. A list of what is invalid, "Invalid rows: 3", is an answer, and so is what became of a job. */
+static bool is_rejection(daruma_str line)
+{
+    enum { WORDS = 3 };
+    size_t colon = str_find(line, S(": "));
+    if (colon == STR_NONE || line.n > TOOL_COMPLAINT_BYTES_MAX)
+        return false;
+    daruma_str head = str_sub(line, 0, colon), why = str_trim(str_from(line, colon + 1));
+    size_t words = 1, first = str_findch(head, ' ');
+    for (size_t i = 0; i < head.n; i++) {
+        words += head.p[i] == ' ';
+        if (!ch_alpha(head.p[i]) && head.p[i] != ' ' && head.p[i] != '_')
+            return false;
+    }
+    if (words < 2 || words > WORDS || !why.n || ch_digit(why.p[0]) || str_findch(why, ' ') == STR_NONE)
+        return false;
+    if (str_istarts(head, S("invalid ")))
+        return ch_lower(head.p[head.n - 1]) != 's';
+    return str_ends(head, S(" failed")) && str_findch(str_sub(head, 0, first), '_') != STR_NONE;
 }
 
 static daruma_str first_line(daruma_str text)
@@ -249,16 +273,167 @@ static daruma_str without_tags(daruma_str text, bool *failed)
     return text;
 }
 
+/* Of a notebook: a rule, then "KeyError    Traceback (most recent call last)". */
+static bool is_cell_trace(daruma_str first, daruma_str text)
+{
+    enum { RULE = 10 };
+    size_t dashes = 0;
+    while (dashes < first.n && first.p[dashes] == '-')
+        dashes++;
+    str_cut(&text, '\n');
+    return dashes >= RULE && dashes == first.n && str_ends(first_line(text), S("Traceback (most recent call last)"));
+}
+
+/* "=== no tests ran in 0.12s ===": to a runner of tests that is a failure. */
+static bool ran_nothing(daruma_str last)
+{
+    while (last.n && (last.p[0] == '=' || last.p[0] == ' '))
+        last = str_from(last, 1);
+    return str_starts(last, S("no tests ran in "));
+}
+
 /* "TypeError: ..." and behind it a frame of a stack, "    at foo (...)". */
 static bool has_trace(daruma_str text)
 {
-    bool named = false;
+    daruma_str before = {0};
     while (text.n) {
-        daruma_str raw = str_cut(&text, '\n'), line = str_trim(raw);
-        if (named && line.n < raw.n && str_starts(line, S("at ")))
-            return true;
-        named = facts_leading(line).n > 0;
+        daruma_str raw = str_cut(&text, '\n');
+        size_t gap = 0;
+        while (gap < raw.n && ch_space(raw.p[gap]))
+            gap++;
+        if (gap < raw.n && raw.p[gap] == 'a') { /* only then is it looked at more closely */
+            daruma_str line = str_trim(raw);
+            if (line.n < raw.n && str_starts(line, S("at ")) && facts_leading(str_trim(before)).n)
+                return true;
+        }
+        before = raw;
     }
+    return false;
+}
+
+/* Words of a summary of tests, of a build, of a lint run. */
+static bool is_bad_word(daruma_str w)
+{
+    static const daruma_str rows[] = {{"failed", 6}, {"failures", 8}, {"failure", 7}, {"failing", 7},
+                                      {"errors", 6}, {"error", 5},    {"fail", 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_ieq(w, rows[i]))
+            return true;
+    return false;
+}
+
+static bool is_other_word(daruma_str w)
+{
+    static const daruma_str rows[] = {{"passed", 6},      {"passing", 7},  {"pass", 4},    {"ok", 2},
+                                      {"total", 5},       {"tests", 5},    {"skipped", 7}, {"skip", 4},
+                                      {"run", 3},         {"ignored", 7},  {"pending", 7}, {"examples", 8},
+                                      {"assertions", 10}, {"warnings", 8}, {"warn", 4}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_ieq(w, rows[i]))
+            return true;
+    return false;
+}
+
+/* "1 failed, 2 passed in 0.11s", "PASS=0 ERROR=1 TOTAL=1", "Tests run: 9, Failures: 2", "FAILED (errors=1)": a line
+ * that counts what went wrong, beside something else that it counts or how long it took. A hash of its counts; 0: no
+ * such line. */
+static uint32_t counts_failures(daruma_str line)
+{
+    daruma_str before = {0}, word;
+    bool bad = false, other = str_starts(line, S("FAILED (")), named = false; /* the word before names what comes */
+    int64_t n = -1;                                                           /* the number before */
+    uint32_t h = 1;
+    for (size_t i = 0; i < line.n;) {
+        size_t from = i;
+        while (i < line.n && (ch_alpha(line.p[i]) || ch_digit(line.p[i])))
+            i++;
+        if (i == from) {
+            named = before.n && (line.p[i] == '=' || line.p[i] == ':' || (named && line.p[i] == ' '));
+            n = line.p[i] == ' ' ? n : -1;
+            i++;
+            continue;
+        }
+        word = str_sub(line, from, i - from);
+        bool number = ch_digit(word.p[0]) && str_int(word, &n);
+        daruma_str what = number ? before : word;
+        if ((number ? named : true) && n >= 0 && (is_bad_word(what) || is_other_word(what))) {
+            bad |= n > 0 && is_bad_word(what);
+            other |= is_other_word(what);
+            h = h * 31 + (uint32_t)n * 7 + (uint32_t)what.n;
+        }
+        other |= number && before.n == 2 && str_ieq(before, S("in")); /* how long it took */
+        n = number && !(named && from > 0 && line.p[from - 1] == '=') ? n : -1;
+        named = false;
+        before = word;
+    }
+    return bad && other ? h | 1 : 0;
+}
+
+/* A hash of a line, but for times that it took. */
+static uint32_t line_hash(daruma_str line)
+{
+    uint32_t h = 1;
+    for (size_t i = 0; i < line.n;) {
+        size_t from = i;
+        while (i < line.n && (ch_alpha(line.p[i]) || ch_digit(line.p[i])))
+            i++;
+        bool timed =
+            i > from && ch_digit(line.p[from]) &&
+            (line.p[i - 1] == 's' || (i < line.n && line.p[i] == '.') || (from > 0 && line.p[from - 1] == '.'));
+        for (size_t k = from; k < i && !timed; k++)
+            h = h * 31 + (unsigned char)line.p[k];
+        i += i == from;
+    }
+    return h | 1;
+}
+
+/* "a.c:3:5: error: expected ';'", "error[E0308]: ...", "FAIL pkg", "BUILD FAILED": a compiler or a runner of tests says
+ * what is wrong, and counts nothing. */
+static bool tells_of_failure(daruma_str line)
+{
+    static const daruma_str within[] = {{": error:", 8},        {": error TS", 10},         {" error TS", 9},
+                                        {": fatal error:", 14}, {"make: *** [", 11},        {"BUILD FAILED", 12},
+                                        {"Build failed", 12},   {"Compilation failed", 18}, {"Test failed", 11},
+                                        {"tests failed", 12},   {"AssertionError", 14}};
+    static const daruma_str at_first[] = {{"error[", 6},   {"error:", 6}, {"FAIL ", 5},   {"FAIL\t", 5},
+                                          {"--- FAIL", 8}, {"FAILED", 6}, {"not ok ", 7}, {"FAILURE:", 8}};
+    for (size_t i = 0; i < sizeof at_first / sizeof *at_first; i++)
+        if (str_starts(line, at_first[i]))
+            return true;
+    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+        if (str_find(line, within[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+uint32_t facts_red(daruma_str text)
+{
+    enum { LINES = 6, BYTES = 600 };
+    text = str_trim(text);
+    daruma_str tail = text.n > BYTES ? str_from(text, text.n - BYTES) : text;
+    for (int i = 0; i < LINES && tail.n; i++) {
+        daruma_str line = last_line(tail);
+        if (!line.n)
+            return 0;
+        uint32_t counts = counts_failures(line);
+        if (counts || tells_of_failure(line))
+            return counts ? counts : line_hash(line);
+        tail = str_trim(str_sub(tail, 0, (size_t)(line.p - tail.p)));
+    }
+    return 0;
+}
+
+/* A page that stands where the one that was asked for should be. */
+bool facts_wall(daruma_str text)
+{
+    static const char *const walls[] = {
+        "just a moment...",        "checking your browser",   "attention required!",
+        "verify you are human",    "verifying you are human", "please verify you are",
+        "pardon our interruption", "are you a robot",         "access to this page has been denied"};
+    text = str_trim(text);
+    for (size_t i = 0; text.n && i < sizeof walls / sizeof *walls; i++)
+        if (ch_lower(text.p[0]) == walls[i][0] && str_istarts(text, str_of(walls[i])))
+            return true;
     return false;
 }
 
@@ -276,11 +451,12 @@ void facts_plain(facts *f, daruma_str text)
     f->failed |= code != 0;
     facts_add_code(f, facts_leading(first));
     /* A long text that begins so is a document about errors, unless it is a trace. */
-    bool trace = str_istarts(text, S("traceback (most "));
+    bool trace = str_istarts(text, S("traceback (most ")) || is_cell_trace(first, text);
+    f->failed |= is_cell_trace(first, text) || ran_nothing(last);
     if (trace || text.n <= TOOL_COMPLAINTS_BYTES_MAX)
-        f->failed |= f->ncodes || begins_so(first);
+        f->failed |= f->ncodes || begins_so(first) || facts_wall(first);
     if (first.n == text.n)
-        f->failed |= is_complaint(first) || is_status_line(first);
+        f->failed |= is_complaint(first) || is_status_line(first) || is_rejection(first);
     else if (text.n <= TOOL_COMPLAINTS_BYTES_MAX)
         f->failed |= has_trace(text);
     f->texts[f->ntexts++] = text;

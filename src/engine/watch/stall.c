@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/str.h"
+#include "engine/watch/facts.h"
 #include "engine/watch/window.h"
 #include "engine/watch/words.h"
 
@@ -22,6 +23,15 @@ daruma_stall *daruma_stall_new(daruma_arena *a)
 
 /* ---- what kind of call it is -------------------------------------------------------------------- */
 
+/* {"command":"view"} of an editor: one word, and it only looks. */
+static bool only_looks(const same_call *c, unsigned means)
+{
+    daruma_str word = c->action.n ? c->action : c->command;
+    if (!(means & DARUMA_TOOL_WRITES) || !word.n || str_findch(word, ' ') != STR_NONE)
+        return false;
+    return (words_of_action(word) & (CLASS | WORDS_CHANGES)) == DARUMA_TOOL_READS;
+}
+
 /* What a shell does is in its command; what a tool of many uses does, in its action. */
 static unsigned means_of(const daruma_step *step, const same_call *c, unsigned means)
 {
@@ -35,6 +45,11 @@ static unsigned means_of(const daruma_step *step, const same_call *c, unsigned m
             means &= ~(unsigned)WORDS_WEAK;
         else
             means |= WORDS_WEAK;
+    } else if ((means & DARUMA_TOOL_NOTES) && c->action.n &&
+               (words_of_action(c->action) & (CLASS | WORDS_CHANGES)) == DARUMA_TOOL_READS) {
+        means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS; /* to read what was noted is no note */
+    } else if (only_looks(c, means)) {
+        means = (means & ~(unsigned)CLASS) | DARUMA_TOOL_READS;
     } else if (!means && c->objects == 1 && c->text.n && (words_of_command(c->text) & DARUMA_TOOL_READS)) {
         means |= DARUMA_TOOL_READS; /* nobody knows it, and what it is given reads as a command that only looks */
     } else if (c->action.n && (!(means & CLASS) || (means & (WORDS_WEAK | WORDS_INPUT)))) {
@@ -84,6 +99,8 @@ typedef struct relation {
     bool moved;       /* the same call gave something else */
     bool fresh;       /* ... that differed in words drawn by lot alone */
     bool told;        /* that result was there, from whatever call */
+    bool again;       /* that call may have been made before */
+    bool unlike;      /* neither call nor result was there */
     const seen *twin; /* the newest that was the same; NULL: none */
     const seen *near; /* the newest of that call whose result differs in numbers alone; NULL: none */
 } relation;
@@ -91,8 +108,10 @@ typedef struct relation {
 static relation relate(const daruma_stall *s, const seen *e)
 {
     relation r = {.twin = NULL};
-    uint32_t calls = window_alike(s, s->call_tags, (uint32_t)e->call);
-    uint32_t results = window_alike(s, s->result_tags, (uint32_t)e->result), alike = calls | results;
+    uint32_t calls = window_alike(s, s->call_tags, e->call);
+    uint32_t results = window_alike(s, s->result_tags, e->result), alike = calls | results;
+    r.again = calls != 0;
+    r.unlike = alike == 0;
     while (alike) {
         uint32_t back = (uint32_t)__builtin_clz(alike);
         const seen *o = window_at(s, back);
@@ -184,7 +203,15 @@ static bool is_member(const seen *e, const relation *r)
     return !r->known && !r->moved && (e->says & (WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
 }
 
-static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
+/* A run that was made before, something was done meanwhile, and what it says may be as before. */
+static bool is_run_again(const daruma_stall *s, const seen *e, const relation *r)
+{
+    const seen *before = r->twin ? r->twin : r->near;
+    bool looks = (e->means & DARUMA_TOOL_READS) && !(e->means & (WORDS_SHELL | WORDS_WEAK));
+    return before && before->hard != s->hard && !looks && !(e->means & (DARUMA_TOOL_NOTES | DARUMA_TOOL_WRITES));
+}
+
+static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
 {
     relation r = relate(s, e);
     int change = change_of(s, e, &r, step);
@@ -207,6 +234,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
         say_words(s, e, step, r.twin);
     if (r.fresh && !words_state(step->result))
         e->flags |= SEEN_FRESH;
+    e->red = is_run_again(s, e, &r) ? facts_red(step->result) : 0;
     waiting = e->patience > 6;
     s->hard += change == 2;
     s->epoch += change > 0;
@@ -221,6 +249,7 @@ static void take_in(daruma_stall *s, seen *e, const daruma_step *step)
     } else if (!waiting && !(e->flags & SEEN_NOTE) && !is_member(e, &r)) {
         s->idle += s->idle < UINT32_MAX;
     }
+    return r;
 }
 
 /* ---- circles without calls ------------------------------------------------------------------------ */
@@ -325,46 +354,45 @@ static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, b
 }
 
 /* A call and its result, read. */
-static seen read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
-                      unsigned name, unsigned means)
+static void read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
+                      unsigned name, unsigned means, seen *ret)
 {
-    bool failed = daruma_step_failed(step);
+    bool failed = daruma_step_failed(step) || facts_wall(step->result);
     same_result r = same_of_result(step->result, failed, c, bytes);
-    seen e = {.call = identity_of(c, tool, means, failed),
-              .exact = c->call,
-              .bytes = bytes->step,
-              .text = bytes->text,
-              .shape = c->shape,
-              .place = c->place,
-              .at = c->at,
-              .fresh = r.fresh,
-              .timed = r.timed,
-              .last = r.last,
-              .tool = tool,
-              .tool_means = name,
-              .result = r.result,
-              .plain = r.plain,
-              .masked = r.masked,
-              .arg_bytes = step->args.n > UINT32_MAX ? UINT32_MAX : (uint32_t)step->args.n,
-              .arg_words = c->length,
-              .means = means,
-              .names = c->names,
-              .flags =
-                  (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
-    memcpy(e.args, c->words, sizeof e.args);
-    memcpy(e.words, r.words, sizeof e.words);
+    *ret = (seen){
+        .call = identity_of(c, tool, means, failed),
+        .exact = c->call,
+        .bytes = bytes->step,
+        .text = bytes->text,
+        .shape = c->shape,
+        .place = c->place,
+        .at = c->at,
+        .fresh = r.fresh,
+        .timed = r.timed,
+        .last = r.last,
+        .tool = tool,
+        .tool_means = name,
+        .result = r.result,
+        .plain = r.plain,
+        .masked = r.masked,
+        .arg_bytes = step->args.n > UINT32_MAX ? UINT32_MAX : (uint32_t)step->args.n,
+        .arg_words = c->length,
+        .means = means,
+        .names = c->names,
+        .flags = (uint16_t)((failed ? SEEN_FAILED : 0) | (step->lost ? SEEN_LOST : 0) | (r.echoes ? SEEN_ECHO : 0))};
+    memcpy(ret->args, c->words, sizeof ret->args);
+    memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
     if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
-        e.result = failed ? e.result : e.plain; /* here what changes by itself may be the answer */
+        ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
     if (means & (WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_MOVES | WORDS_INPUT))
-        e.fresh = e.plain;
-    return e;
+        ret->fresh = ret->plain;
 }
 
 /* A call that was the same byte for byte, and so was its result; NULL: none that was kept as it was read. */
 static const seen *find_bytes(const daruma_stall *s, uint64_t bytes)
 {
-    uint32_t alike = window_alike(s, s->byte_tags, (uint32_t)bytes);
+    uint32_t alike = window_alike(s, s->byte_tags, bytes);
     for (; alike; alike &= alike - 1) {
         const seen *o = window_at(s, 31 - (uint32_t)__builtin_ctz(alike));
         if (o->bytes == bytes && !(o->flags & SEEN_AGED))
@@ -374,27 +402,37 @@ static const seen *find_bytes(const daruma_stall *s, uint64_t bytes)
 }
 
 /* As it was read before, without what came of it then. */
-static seen read_again(const seen *o, const same_bytes *bytes)
+static void read_again(const seen *o, const same_bytes *bytes, seen *ret)
 {
-    seen e = *o;
-    e.text = bytes->text;
-    if (e.flags & SEEN_INPUT)
-        e.means &= ~(unsigned)WORDS_INPUT;
-    e.flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO;
-    e.says = e.patience = 0;
-    return e;
+    *ret = *o;
+    ret->text = bytes->text;
+    if (o->flags & SEEN_INPUT)
+        ret->means &= ~(unsigned)WORDS_INPUT;
+    ret->flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO;
+    ret->says = ret->patience = 0;
 }
 
-static void keep_call(daruma_stall *s, const seen *e)
+static void keep_call(daruma_stall *s, const seen *e, bool again)
 {
     uint32_t at = s->calls++ % STALL_WINDOW, bit = UINT32_C(1) << at;
     s->window[at] = *e;
-    s->byte_tags[at] = (uint32_t)e->bytes;
-    s->call_tags[at] = (uint32_t)e->call;
-    s->result_tags[at] = (uint32_t)e->result;
+    s->byte_tags[at] = (uint16_t)e->bytes;
+    s->call_tags[at] = (uint16_t)e->call;
+    s->result_tags[at] = (uint16_t)e->result;
     s->notes = e->flags & SEEN_NOTE ? s->notes | bit : s->notes & ~bit;
     if (!(e->flags & SEEN_NOTE))
-        count_laps(s);
+        count_laps(s, again);
+}
+
+/* Of a success like none before, whatever it is, no rule but one has anything to compare. */
+static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
+{
+    if (r->unlike && !(e->flags & SEEN_FAILED))
+        return rule_growing(s, v);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i](s, v))
+            return true;
+    return false;
 }
 
 static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, seen *e)
@@ -402,12 +440,10 @@ static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, seen *e
     daruma_verdict v = {.step = s->steps, .period = 1};
     s->said = s->alike = 0;
     e->step = s->steps;
-    take_in(s, e, step);
-    keep_call(s, e);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (rules[i](s, &v))
-            break;
-    v.failing = v.circle && (e->flags & SEEN_FAILED);
+    relation r = take_in(s, e, step);
+    keep_call(s, e, r.again);
+    bool circle = ask_rules(s, e, &r, &v);
+    v.failing = circle && ((e->flags & SEEN_FAILED) || e->red);
     return v;
 }
 
@@ -418,7 +454,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
     const seen *known = find_bytes(s, bytes.step);
     seen e;
     if (known) {
-        e = read_again(known, &bytes);
+        read_again(known, &bytes, &e);
         return see_call(s, step, &e);
     }
     same_call c = same_of_call(step->tool, step->args);
@@ -429,7 +465,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         return (daruma_verdict){.step = s->steps, .period = 1};
     if (means & WORDS_SPEAKS)
         return see_words(s, step->result.n > step->args.n ? step->result : step->args);
-    e = read_call(step, &c, &bytes, tool, name, means);
+    read_call(step, &c, &bytes, tool, name, means, &e);
     return see_call(s, step, &e);
 }
 

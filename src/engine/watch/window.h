@@ -29,6 +29,8 @@ typedef struct seen {
     int64_t at;                               /* where it looks, as same_call has it */
     uint64_t args[SAME_BAG], words[SAME_BAG]; /* of arguments and result */
     uint32_t step;
+    uint32_t
+        red; /* what a run that failed counts, where it was made before and something changed since; 0: no such run */
     uint32_t arg_bytes;
     uint32_t arg_words;
     uint32_t epoch, hard; /* changes of state before it: that may have been, that were */
@@ -59,7 +61,7 @@ struct daruma_stall {
     uint64_t about;            /* of the circle that was spoken of last */
     uint32_t spoke;            /* step of it, 0 none */
     /* calls, at their number modulo STALL_WINDOW; what they are looked for by stands apart, close together */
-    uint32_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW],
+    uint16_t byte_tags[STALL_WINDOW], call_tags[STALL_WINDOW],
         result_tags[STALL_WINDOW];       /* low bits of `bytes`, `call`, `result` */
     uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
     uint32_t notes;                      /* bits of those that are notes */
@@ -77,17 +79,16 @@ static inline uint32_t window_count(const daruma_stall *s)
 }
 
 /* Bits of the places with that tag. */
-static inline uint32_t window_tagged(const uint32_t tags[STALL_WINDOW], uint32_t tag)
+static inline uint32_t window_tagged(const uint16_t tags[STALL_WINDOW], uint16_t tag)
 {
     uint32_t bits = 0;
 #ifdef __SSE2__
-    const __m128i key = _mm_set1_epi32((int)tag);
+    const __m128i key = _mm_set1_epi16((short)tag);
     for (int i = 0; i < STALL_WINDOW; i += 16) {
-        __m128i four[4];
-        for (int k = 0; k < 4; k++)
-            four[k] = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(const void *)(tags + i + 4 * k)), key);
-        __m128i low = _mm_packs_epi32(four[0], four[1]), high = _mm_packs_epi32(four[2], four[3]);
-        bits |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) << i;
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(tags + i)),
+                high = _mm_loadu_si128((const __m128i *)(const void *)(tags + i + 8));
+        low = _mm_packs_epi16(_mm_cmpeq_epi16(low, key), _mm_cmpeq_epi16(high, key));
+        bits |= (uint32_t)_mm_movemask_epi8(low) << i;
     }
 #else
     for (uint32_t i = 0; i < STALL_WINDOW; i++)
@@ -96,11 +97,11 @@ static inline uint32_t window_tagged(const uint32_t tags[STALL_WINDOW], uint32_t
     return bits;
 }
 
-/* Those with that tag: bit 31 - n for the call n calls ago. */
-static inline uint32_t window_alike(const daruma_stall *s, const uint32_t tags[STALL_WINDOW], uint32_t tag)
+/* Those with the tag of that hash: bit 31 - n for the call n calls ago. */
+static inline uint32_t window_alike(const daruma_stall *s, const uint16_t tags[STALL_WINDOW], uint64_t hash)
 {
     _Static_assert(STALL_WINDOW == 32, "a bit for each");
-    uint32_t bits = window_tagged(tags, tag), newest = (s->calls - 1) % STALL_WINDOW;
+    uint32_t bits = window_tagged(tags, (uint16_t)hash), newest = (s->calls - 1) % STALL_WINDOW;
     bits = newest == 31 ? bits : bits << (31 - newest) | bits >> (newest + 1);
     return s->calls < STALL_WINDOW ? bits & ~(UINT32_MAX >> s->calls) : bits;
 }
@@ -126,8 +127,8 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
 bool rule_growing(const daruma_stall *s, daruma_verdict *v);
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 
-/* Counts the newest call, which is no note, into s->laps. */
-void count_laps(daruma_stall *s);
+/* Counts the newest call, which is no note, into s->laps. `again`: it may have been made before. */
+void count_laps(daruma_stall *s, bool again);
 /* How often the same call with the same result may be seen before it is a circle. */
 unsigned patience_of(const seen *e);
 /* Do the newest `n` calls of that result put one question in other words? */

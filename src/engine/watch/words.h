@@ -46,6 +46,8 @@ enum words_result {
     WORDS_MISUSED = 1 << 15, /* with REFUSED: it complains of the arguments */
     WORDS_ENDED = 1 << 16,   /* with OVER: it says of one thing that it came to its end, well or not */
     WORDS_SAME = 1 << 17,    /* nothing was changed */
+    WORDS_TELLS = 1 << 18,   /* with ACK: and how things stand since, "Pressed left. State: (11,7)" */
+    WORDS_DENIED = 1 << 19,  /* with REFUSED: only another user may; whatever else is said, waiting does not help */
 };
 
 /* Bits of daruma_trait and words_call. */

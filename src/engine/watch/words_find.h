@@ -83,13 +83,17 @@ static inline size_t words_from(const words_row *rows, size_t n, const char key[
     return from;
 }
 
-/* What the row of exactly that word means, whatever its case; 0: there is none. */
+/* What the row of exactly that key means; 0: there is none. */
+static inline unsigned words_row_of(const words_row *rows, size_t n, const char key[WORDS_ROW_BYTES])
+{
+    size_t at = words_from(rows, n, key);
+    return at < n && memcmp(rows[at].words, key, WORDS_ROW_BYTES) == 0 ? rows[at].means : 0;
+}
+
+/* The same for a word, whatever its case. */
 static inline unsigned words_find(const words_row *rows, size_t n, daruma_str word)
 {
     char key[WORDS_ROW_BYTES];
-    if (!words_key(word, key))
-        return 0;
-    size_t at = words_from(rows, n, key);
-    return at < n && memcmp(rows[at].words, key, WORDS_ROW_BYTES) == 0 ? rows[at].means : 0;
+    return words_key(word, key) ? words_row_of(rows, n, key) : 0;
 }
 #endif

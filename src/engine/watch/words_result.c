@@ -1,6 +1,8 @@
 /* words_result.c - what results say of the world behind them, and what names of arguments and of members of results
  * are about. */
 #include "engine/watch/words.h"
+#include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 #include "engine/watch/words_find.h"
 #include "engine/watch/words_said.h"
@@ -162,18 +164,39 @@ enum {
     BEGINS_WORDS_MAX = 12, /* who begins with "pending" says no more than that */
 };
 
+/* "time_s", "elapsed_sec": a name of a time, and its unit. */
+static bool is_timed(daruma_str name)
+{
+    static const char *const units[] = {"s", "sec", "secs", "seconds", "ms", "us", "ns", "min", "minutes", NULL};
+    size_t at = str_findch(name, '_');
+    if (at == STR_NONE || !at || at > WORDS_ROW_BYTES / 2)
+        return false;
+    for (int i = 0; units[i]; i++)
+        if (str_ieq(str_from(name, at + 1), str_of(units[i])))
+            return (words_of_name(str_sub(name, 0, at)) & (N_TIME | N_UNIT | N_VOLATILE)) != 0;
+    return false;
+}
+
 unsigned words_of_name(daruma_str name)
 {
-    char plain[32];
+    char key[WORDS_ROW_BYTES] = {0};
     size_t n = 0;
+    unsigned char any = 0; /* bits of its bytes */
     for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] == '_' || name.p[i] == '-' || name.p[i] == ' ')
+        char c = name.p[i];
+        if (c == '_' || c == '-' || c == ' ')
             continue;
-        if (n == sizeof plain)
+        if (n == sizeof key - 1)
             return 0;
-        plain[n++] = ch_lower(name.p[i]);
+        key[n++] = ch_lower(c);
+        any |= (unsigned char)c;
     }
-    return words_find(ROWS(name_rows), n ? (daruma_str){plain, n} : name);
+    if (!n)
+        return words_find(ROWS(name_rows), name);
+    if (any & 0x80)
+        words_lower((daruma_str){key, n}, key);
+    unsigned means = words_row_of(ROWS(name_rows), key);
+    return means || n == name.n || !is_timed(name) ? means : N_VOLATILE;
 }
 
 typedef struct text_words {
@@ -305,12 +328,24 @@ static bool stands(const text_words *w, size_t i, daruma_str text)
     return i && (words_of_name(w->at[i - 1]) & NAME_STATE);
 }
 
+/* A table of one row below its heads, and the word stands under one that names a state. */
+static bool is_under_state(daruma_str word, daruma_str text)
+{
+    daruma_str rest = text, head = str_cut(&rest, '\n'), row = str_cut(&rest, '\n');
+    size_t at = (size_t)(word.p - row.p), end = at;
+    if (word.p < row.p || word.p >= row.p + row.n || at >= head.n || (rest.n && in_word(rest.p[0])))
+        return false;
+    while (end < head.n && in_word(head.p[end]))
+        end++;
+    return end > at && (at == 0 || head.p[at - 1] == ' ') && (words_of_name(str_sub(head, at, end - at)) & NAME_STATE);
+}
+
 /* "job 7 is FAILED", "session expired 5 s ago", {"state":"dead"}: said of one thing, and no count: "14 failed". */
 static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str text)
 {
     if (!(means & WORDS_OVER) || ((means & WORDS_ACK) && !str_istarts(w->at[i], S("cancel"))))
         return false;
-    if (i && (words_of_name(w->at[i - 1]) & NAME_STATE))
+    if (i && ((words_of_name(w->at[i - 1]) & NAME_STATE) || is_under_state(w->at[i], text)))
         return true;
     if (text.p[0] == '{' || i >= EMPTY_AT_MAX || w->n > BEGINS_WORDS_MAX || (i && ch_digit(w->at[i - 1].p[0])))
         return false;
@@ -400,11 +435,39 @@ static bool says_nothing(daruma_str text)
     return true;
 }
 
+/* "State: (11,7)": a sign behind the name of a state, and no word that says how it came out. */
+static bool tells_state(const text_words *w, size_t i, daruma_str text)
+{
+    size_t used, end = (size_t)(w->at[i].p - text.p) + w->at[i].n;
+    return i > 0 && end < text.n && text.p[end] == ':' && text.p[0] != '{' && (words_of_name(w->at[i]) & NAME_STATE) &&
+           i + 1 < w->n && !phrase_at(w, i + 1, &used);
+}
+
+/* "let timeout = 5": a line of code that has a name, not what happened. */
+static bool is_assigned(daruma_str word, daruma_str text)
+{
+    daruma_str rest = str_from(text, (size_t)(word.p - text.p) + word.n);
+    return str_starts(rest, S(" = ")) || str_starts(rest, S(" := "));
+}
+
+/* {"content":[{"type":"text","text":"..."}]}: what is in the envelope, where that is one text. */
+static daruma_str unwrapped(daruma_str result)
+{
+    daruma_str part = {0}, more;
+    if (!str_starts(result, S("{\"content\"")) || result.n > SAME_ANSWER_BYTES_MAX)
+        return result;
+    json_iter it = json_open(json_get(result, S("content")));
+    if (!json_next(&it, NULL, &part) || json_next(&it, NULL, &more))
+        return result;
+    daruma_str text = json_get(part, S("text"));
+    return json_is_string(text) ? str_trim(str_sub(text, 1, text.n - 2)) : result;
+}
+
 unsigned words_of_result(daruma_str result, bool failed)
 {
     text_words w = {.n = 0};
     unsigned got = WORDS_HEARD, head = 0, alive = 0; /* `alive`: said by more than "no new output" */
-    result = str_trim(result);
+    result = unwrapped(str_trim(result));
     if (says_nothing(result))
         return WORDS_EMPTY | WORDS_SHORT | WORDS_HEARD;
     split(str_sub(result, 0, HEAD_BYTES), &w);
@@ -415,6 +478,8 @@ unsigned words_of_result(daruma_str result, bool failed)
         means = denied(&w, i + used, means);
         if (ch_digit(w.at[i].p[0]) && !is_status(&w, i))
             means &= WORDS_EMPTY;
+        if ((means & WORDS_RETRY) && used == 1 && is_assigned(w.at[i], result))
+            means = 0;
         if (!means && is_doing(&w, i))
             means = WORDS_ALIVE;
         if ((means & WORDS_ALIVE) && stands(&w, i, result))
@@ -425,6 +490,8 @@ unsigned words_of_result(daruma_str result, bool failed)
             means |= WORDS_ENDED;
         if (tells_end(&w, i))
             means |= WORDS_OVER | WORDS_ENDED;
+        if ((got & WORDS_ACK) && !means && tells_state(&w, i, result))
+            means |= WORDS_TELLS;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;
         got |= means;
@@ -438,7 +505,7 @@ unsigned words_of_result(daruma_str result, bool failed)
     if (!failed && !(head & WORDS_MISUSED))
         got &= ~(unsigned)WORDS_MISUSED;
     if (w.n > ACK_WORDS_MAX || failed)
-        got &= ~(unsigned)WORDS_ACK;
+        got &= ~(unsigned)(WORDS_ACK | WORDS_TELLS);
     if (w.n > EMPTY_WORDS_MAX || !(head & WORDS_EMPTY))
         got &= ~(unsigned)WORDS_EMPTY;
     if (w.n > STATE_WORDS_MAX)

@@ -17,6 +17,7 @@
 #define W_LIMITED  WORDS_LIMITED
 #define W_MISUSED  (WORDS_MISUSED | WORDS_REFUSED)
 #define W_SAME     WORDS_SAME
+#define W_DENIED   (WORDS_DENIED | WORDS_REFUSED)
 
 // clang-format off
 static const words_row result_rows[] = {
@@ -37,7 +38,7 @@ static const words_row result_rows[] = {
     {"access denied", W_REFUSED}, {"accès refusé", W_REFUSED}, {"achevé", W_OVER | W_ACK},
     {"achevée", W_OVER | W_ACK}, {"ack", W_ACK}, {"acknowledged", W_ACK}, {"acquire lock", W_RETRY},
     {"acquire the lock", W_RETRY}, {"activated", W_ACK}, {"activating", W_ALIVE}, {"active", W_ALIVE},
-    {"added", W_ACK}, {"advanced", W_ACK}, {"afgerond", W_OVER | W_ACK}, {"afgewezen", W_OVER}, {"agregado", W_ACK},
+    {"added", W_ACK}, {"address already in", W_REFUSED}, {"advanced", W_ACK}, {"afgerond", W_OVER | W_ACK}, {"afgewezen", W_OVER}, {"agregado", W_ACK},
     {"aguardando", W_ALIVE}, {"ahead", W_ALIVE}, {"ajouté", W_ACK}, {"aktualisiert", W_ACK}, {"allocating", W_ALIVE},
     {"already up to date", W_EMPTY | W_SAME}, {"analyzing", W_ALIVE}, {"angelegt", W_ACK},
     {"annullata", W_OVER | W_ACK}, {"annullato", W_OVER | W_ACK}, {"annulleret", W_OVER | W_ACK},
@@ -45,7 +46,7 @@ static const words_row result_rows[] = {
     {"another instance", W_RETRY}, {"another operation", W_RETRY}, {"another process", W_RETRY},
     {"anulada", W_OVER | W_ACK}, {"anulado", W_OVER | W_ACK}, {"anulowane", W_OVER | W_ACK},
     {"anulowano", W_OVER | W_ACK}, {"anulowany", W_OVER | W_ACK}, {"appended", W_ACK}, {"applied", W_ACK},
-    {"approved", W_ACK}, {"archived", W_OVER | W_ACK}, {"argument error", W_MISUSED}, {"argumenterror", W_MISUSED},
+    {"approved", W_ACK}, {"archived", W_OVER | W_ACK}, {"are you root", W_DENIED}, {"argument error", W_MISUSED}, {"argumenterror", W_MISUSED},
     {"arrived", W_OVER | W_ACK}, {"assertion failed", W_REFUSED}, {"assertionerror", W_REFUSED}, {"assigned", W_ACK},
     {"attributeerror", W_REFUSED}, {"aucun", W_EMPTY}, {"aucun changement", W_EMPTY | W_SAME}, {"aucune", W_EMPTY},
     {"aucune modification", W_EMPTY | W_SAME}, {"ausgeliefert", W_OVER | W_ACK}, {"ausstehend", W_ALIVE},
@@ -86,7 +87,7 @@ static const words_row result_rows[] = {
     {"doesn't exist", W_ABSENT}, {"dokončeno", W_OVER | W_ACK}, {"done", W_OVER | W_ACK},
     {"doručeno", W_OVER | W_ACK}, {"dostarczona", W_OVER | W_ACK}, {"dostarczone", W_OVER | W_ACK},
     {"dostarczono", W_OVER | W_ACK}, {"downloading", W_ALIVE}, {"draining", W_ALIVE}, {"drying", W_ALIVE},
-    {"eacces", W_REFUSED}, {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY}, {"econnrefused", W_RETRY},
+    {"eacces", W_REFUSED}, {"eaddrinuse", W_REFUSED}, {"eagain", W_RETRY}, {"eai_again", W_RETRY}, {"ebusy", W_RETRY}, {"econnrefused", W_RETRY},
     {"econnreset", W_RETRY | W_UNCLEAR}, {"edited", W_ACK}, {"eingelöst", W_OVER | W_ACK}, {"einval", W_REFUSED},
     {"eliminado", W_ACK}, {"em andamento", W_ALIVE}, {"em execução", W_ALIVE}, {"em processamento", W_ALIVE},
     {"em trânsito", W_ALIVE}, {"emailed", W_ACK}, {"empty", W_EMPTY}, {"en attente", W_ALIVE}, {"en camino", W_ALIVE},
@@ -157,7 +158,7 @@ static const words_row result_rows[] = {
     {"missing", W_ABSENT}, {"missing argument", W_MISUSED}, {"missing parameter", W_MISUSED},
     {"missing required", W_MISUSED}, {"misslyckades", W_OVER}, {"modulenotfounderror", W_REFUSED},
     {"monthly limit", W_REFUSED}, {"moved", W_ACK}, {"moving", W_ACK}, {"must be a", W_MISUSED},
-    {"must be an", W_MISUSED}, {"muted", W_ACK}, {"n'existe pas", W_ABSENT}, {"nada", W_EMPTY},
+    {"must be an", W_MISUSED}, {"must be root", W_DENIED}, {"muted", W_ACK}, {"n'existe pas", W_ABSENT}, {"nada", W_EMPTY},
     {"nameerror", W_REFUSED}, {"nan", W_EMPTY}, {"neither", W_EMPTY}, {"nenalezeno", W_ABSENT}, {"nenhum", W_EMPTY},
     {"nenhuma", W_EMPTY}, {"nessun", W_EMPTY}, {"nessuna", W_EMPTY}, {"nessuna modifica", W_EMPTY | W_SAME},
     {"nessuno", W_EMPTY}, {"network is unreachable", W_RETRY}, {"never", W_EMPTY}, {"nic", W_EMPTY},
@@ -275,7 +276,7 @@ static const words_row result_rows[] = {
     {"wachtend", W_ALIVE}, {"waited", W_ACK}, {"waiting", W_ALIVE}, {"warming", W_ALIVE}, {"warming up", W_RETRY},
     {"wartet", W_ALIVE}, {"wird bearbeitet", W_ALIVE}, {"withdrawn", W_OVER}, {"without", W_EMPTY},
     {"working", W_ALIVE}, {"written", W_ACK}, {"wrote", W_ACK}, {"wygasł", W_OVER}, {"wygasła", W_OVER},
-    {"wygasło", W_OVER}, {"wysłano", W_ACK}, {"yes", W_ACK}, {"yet", W_ALIVE}, {"yolda", W_ALIVE},
+    {"wygasło", W_OVER}, {"wysłano", W_ACK}, {"yes", W_ACK}, {"yet", W_ALIVE}, {"yolda", W_ALIVE}, {"you are human", W_REFUSED},
     {"zakończona", W_OVER | W_ACK}, {"zakończone", W_OVER | W_ACK}, {"zakończono", W_OVER | W_ACK},
     {"zakończony", W_OVER | W_ACK}, {"zamknięte", W_OVER | W_ACK}, {"zapisano", W_ACK}, {"zero", W_EMPTY},
     {"zero results", W_EMPTY}, {"zoomed", W_ACK}, {"zrušeno", W_OVER | W_ACK}, {"zugestellt", W_OVER | W_ACK},

@@ -1,0 +1,178 @@
+/* laps.c - calls that follow each other in turn. Laps are counted as the calls come; when there are enough of them it
+ * is asked what kind of lap it is and how often it may be seen. */
+#include "base/str.h"
+#include "engine/watch/rules.h"
+
+/* The same but for times that it took. */
+static bool same_timed(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->timed == b->timed &&
+           !has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
+}
+
+/* The newest `most` calls that are no notes; fewer where there are fewer. */
+static uint32_t newest_calls(const daruma_stall *s, const seen **calls, uint32_t most)
+{
+    uint32_t n = 0, at = 0;
+    while (n < most && (calls[n] = next_call(s, &at, false)))
+        n++;
+    return n;
+}
+
+/* The one that many calls ago, notes not counted; there are more than that. */
+static const seen *call_ago(const daruma_stall *s, uint32_t back)
+{
+    const seen *e = window_at(s, back);
+    uint32_t at = 0;
+    for (uint32_t n = 0; s->notes && n <= back; n++)
+        e = next_call(s, &at, false);
+    return e;
+}
+
+/* Sent or made once more, and all that is new about it is a number of its own. */
+static bool same_sent(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->masked == b->masked && has(a->means, WORDS_ONCE) &&
+           !has(a->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) && !has(a->flags | b->flags, SEEN_FAILED) &&
+           (has(a->says, WORDS_ACK) || has(a->flags, SEEN_ECHO) || has(a->names, NAME_PROSE));
+}
+
+/* A change, and the one before took it back: it is made of the same words. */
+static bool is_turned(const seen *const *calls, uint32_t p)
+{
+    const seen *a = calls[0], *back = calls[1], *b = calls[p];
+    return p == 2 && a->call == b->call && a->masked == b->masked && a->call != back->call && a->tool == back->tool &&
+           has(a->means, DARUMA_TOOL_WRITES) && !has(a->means, WORDS_WEAK) &&
+           !has(a->flags | b->flags | back->flags, SEEN_FAILED) && same_count(a->args) > 2 &&
+           memcmp(a->args, back->args, sizeof a->args) == 0;
+}
+
+void count_laps(daruma_stall *s, bool again)
+{
+    enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
+    const seen *calls[DARUMA_PERIOD_MAX + 1];
+    if (!again) {
+        memset(s->laps, 0, sizeof s->laps);
+        return;
+    }
+    uint32_t n = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX; p++) {
+        bool same = p < n && (same_pair(calls[0], calls[p]) || same_fresh(calls[0], calls[p]) ||
+                              (p >= LONG && same_timed(calls[0], calls[p])) || same_sent(calls[0], calls[p]) ||
+                              is_turned(calls, p));
+        s->laps[p] = same ? (uint8_t)(s->laps[p] + (s->laps[p] < STALL_WINDOW)) : 0;
+    }
+}
+
+/* That of the most patient of its calls. Keys that were pressed are judged by what is looked at between. */
+static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
+{
+    uint32_t worst = 0, keys = 0, retries = 0;
+    bool others = false;
+    for (uint32_t i = 0; i < p; i++) {
+        uint32_t patience = calls[i]->patience;
+        bool failed = has(calls[i]->flags, SEEN_FAILED);
+        others |= failed && (has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
+                             !has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
+        if (has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
+            keys = patience;
+        else if (failed && has(calls[i]->says, WORDS_RETRY))
+            retries = patience > retries ? patience : retries;
+        else if (patience > worst)
+            worst = patience;
+    }
+    if (retries > worst) /* who tries meanwhile what cannot work does not wait for it */
+        worst = others && retries > TIMES_MAYBE ? TIMES_MAYBE : retries;
+    return worst ? worst : keys;
+}
+
+static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
+{
+    uint32_t writes = 0, compactions = calls[0]->compactions - calls[p]->compactions;
+    for (uint32_t i = 0; i < p; i++)
+        writes += has(calls[i]->means, DARUMA_TOOL_WRITES) && !(calls[i]->flags & SEEN_FAILED);
+    if (compactions)
+        return DARUMA_CIRCLE_COMPACTION;
+    return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
+}
+
+/* Was the newest call made before, a little while ago, with a result that differed in times or tokens alone? */
+static bool timed_before(const daruma_stall *s)
+{
+    const seen *e = window_at(s, 0);
+    uint32_t near = window_alike(s, s->call_tags, e->call) & ~(UINT32_MAX >> (2 * DARUMA_PERIOD_MAX + 1));
+    for (near &= UINT32_MAX >> 1; near; near &= near - 1)
+        if (same_timed(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e) ||
+            same_fresh(window_at(s, 31 - (uint32_t)__builtin_ctz(near)), e))
+            return true;
+    return false;
+}
+
+/* Two or three thoughts in turn, and nothing between them. */
+static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { MOST = 3 };
+    for (uint32_t p = 2; p <= MOST; p++) {
+        uint32_t m = 0;
+        while (m + p < window_count(s) && has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
+               same_pair(window_at(s, m), window_at(s, m + p)))
+            m++;
+        if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
+            continue;
+        v->circle = DARUMA_CIRCLE_CYCLE;
+        v->period = p;
+        v->times = (m + p) / p;
+        v->sure = sure_of(v->times, 2, 80);
+        v->first = window_at(s, m + p - 1)->step;
+        for (uint32_t i = p; i-- > 0;)
+            v->about += blame(v, window_at(s, i)->exact);
+        return true;
+    }
+    return false;
+}
+
+/* Keys that are pressed in turn, and each time it is told where that led to. */
+static bool tells_of_keys(const seen *const *calls, uint32_t p)
+{
+    for (uint32_t i = 0; i < p; i++)
+        if (!has(calls[i]->means, WORDS_INPUT) || !has(calls[i]->says, WORDS_TELLS))
+            return false;
+    return true;
+}
+
+bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
+{
+    const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
+    if (e->flags & SEEN_NOTE)
+        return thoughts_in_turn(s, v);
+    uint32_t total = window_count(s) - (uint32_t)__builtin_popcount(s->notes);
+    bool known = !(e->flags & SEEN_NEW);
+    if (total < 2 || !(known || s->laps[2] || s->laps[3] || timed_before(s)))
+        return false;
+    newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
+        return false;
+    for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
+        uint32_t m = s->laps[p] < total - p ? s->laps[p] : total - p, worst;
+        if (m < p + 1)
+            continue;
+        if (m == p + 1 && !(known && rule_interleaved(s, &(daruma_verdict){.ncalls = 0}))) /* then it can be told now */
+            continue;
+        if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
+            continue;
+        if (m < 2 * p + 1 && tells_of_keys(calls, p))
+            continue;
+        worst = patience_of_lap(calls, p);
+        if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))
+            continue;
+        v->circle = circle_of_lap(calls, p);
+        v->period = p;
+        v->times = (m + p) / p;
+        v->sure = sure_of(v->times, 2, 80);
+        v->first = call_ago(s, m + p - 1)->step;
+        for (uint32_t i = p; i-- > 0;)
+            v->about += blame(v, calls[i]->exact);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,52 @@
+/* rules.h - what the rules have in common. */
+#ifndef WATCH_RULES_H
+#define WATCH_RULES_H
+#include "engine/watch/window.h"
+#include "engine/watch/words.h"
+
+static inline bool has(unsigned bits, unsigned any)
+{
+    return (bits & any) != 0;
+}
+
+static inline bool same_pair(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->result == b->result;
+}
+
+static inline uint8_t sure_of(uint32_t times, uint32_t needed, unsigned base)
+{
+    uint32_t more = times > needed ? times - needed : 0;
+    return (uint8_t)(base + (more > 4 ? 4 : more) * ((99 - base) / 5));
+}
+
+/* The call `back` calls ago, thoughts not counted; NULL behind the window. `*at` goes on. */
+static inline const seen *next_call(const daruma_stall *s, uint32_t *at, bool notes)
+{
+    while (*at < window_count(s)) {
+        const seen *e = window_at(s, (*at)++);
+        if (notes || !(e->flags & SEEN_NOTE))
+            return e;
+    }
+    return NULL;
+}
+
+/* Returns the call, or 0 when it is to blame already. */
+static inline uint64_t blame(daruma_verdict *v, uint64_t call)
+{
+    for (uint32_t i = 0; i < v->ncalls; i++)
+        if (v->calls[i] == call)
+            return 0;
+    if (v->ncalls == DARUMA_PERIOD_MAX)
+        return 0;
+    return v->calls[v->ncalls++] = call;
+}
+
+/* The same but for words drawn by lot. */
+static inline bool same_fresh(const seen *a, const seen *b)
+{
+    return a->call == b->call && a->fresh == b->fresh && !has(a->flags | b->flags, SEEN_FAILED) &&
+           !has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
+}
+
+#endif
