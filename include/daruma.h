@@ -368,6 +368,9 @@ DARUMA_API void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t);
 /* Forgets every refusal that does not pass by itself (credentials, credit, permission, names of models): somebody has
  * changed the configuration, perhaps for that. What passes by itself goes on resting. */
 DARUMA_API void daruma_ward_reconsider(daruma_ward *w);
+/* Counts what became well before its time, or may be probed then: a probe succeeded, credentials were fetched. When it
+ * has changed, who waits may ask daruma_case_admit() again. */
+DARUMA_API uint32_t daruma_ward_healed(const daruma_ward *w);
 
 /* One sick or watched place, for status pages. */
 typedef struct daruma_place {
@@ -431,6 +434,7 @@ typedef enum daruma_remedy_kind {
 
 DARUMA_API const char *daruma_remedy_name(daruma_remedy_kind r);  /* static */
 DARUMA_API const char *daruma_remedy_words(daruma_remedy_kind r); /* static */
+DARUMA_API daruma_act daruma_remedy_act(daruma_remedy_kind r);    /* what a host does that obeys it */
 
 typedef struct daruma_remedy {
     daruma_remedy_kind remedy;
@@ -641,12 +645,14 @@ typedef struct daruma_case {
     uint32_t attempts;                  /* calls made in all */
     int target;                         /* where the current or last attempt went, -1 none yet */
     int want;                           /* where the next one shall go, -1 any */
-    daruma_ms not_before;               /* the next one goes out no earlier */
+    daruma_ms not_before;               /* the next one goes out no earlier ... */
+    daruma_ms due;                      /* ... but from here on, if what is sick becomes well before its time */
     uint16_t rung;                      /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
     uint8_t round;                      /* of climbing: what can be done now, later, at the end */
     daruma_permit permits[3];           /* of the current attempt: model, provider, rested place */
     uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */
+    uint8_t faults[DARUMA_CASE_TRIED];  /* ... that failed for what is its model's or provider's, not its key's */
     uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more: 1; or only not with a
                                            request as long as this: 2 */
     uint32_t remedies;                  /* bit per daruma_remedy_kind that was tried */

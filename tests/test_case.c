@@ -659,6 +659,92 @@ static void nobody_waits_for_a_breaker_while_another_provider_is_well(void **sta
     }
 }
 
+static void who_waits_goes_when_somebody_else_found_it_well(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_ward *w = a_ward();
+    daruma_case waits, probe;
+    daruma_case_open(&waits, w, &p, &t, 1, -1, -1, at(0));
+    out(&waits, 0);
+    for (int i = 0; i < BREAKER_CALLS_MIN; i++)
+        fails(w, &p, &t, down, 0);
+    uint32_t healed = daruma_ward_healed(w);
+    assert_remedy(daruma_case_next(&waits, &down, 0, at(0)), WAIT_RETRY, BREAKER_SHUT_MS, 0);
+    assert_true(daruma_case_admit(&waits, at(100)).wait > 0);
+    daruma_case_open(&probe, w, &p, &t, 1, -1, -1, at(100)); /* a first call is never kept from the last target */
+    out(&probe, 100);
+    assert_true(daruma_case_admit(&waits, at(150)).wait > 0);
+    daruma_case_done(&probe, at(200));
+    assert_int_not_equal(daruma_ward_healed(w), healed);
+    daruma_admission a = daruma_case_admit(&waits, at(200));
+    assert_int_equal(a.act, DARUMA_SEND);
+    assert_int_equal(a.wait, 300); /* its own backoff stays */
+    out(&waits, 500);
+    assert_int_equal(waits.waited, 500);
+}
+
+/* Calls of a case whose every attempt fails so, each half a minute later than it may. */
+static uint32_t calls_until_the_end(daruma_case *c, const daruma_failure *f, daruma_ms *now)
+{
+    for (int i = 0; i < 64; i++) {
+        daruma_admission a = daruma_case_admit(c, at(*now));
+        if (a.act != DARUMA_SEND)
+            return c->attempts;
+        *now += a.wait;
+        if (a.wait > 0)
+            continue;
+        daruma_remedy r = daruma_case_next(c, f, 0, at(*now));
+        if (r.act != DARUMA_SEND)
+            return c->attempts;
+        *now += r.wait + 30000; /* no breaker shuts */
+    }
+    return UINT32_MAX;
+}
+
+static void keys_share_the_tries_of_what_is_sick(void **state)
+{
+    (void)state;
+    static const struct {
+        daruma_kind kind;
+        int status;
+        uint32_t calls; /* two models of four keys, two of each account */
+    } rows[] = {{DARUMA_OVERLOADED, 529, 2 * 4},
+                {DARUMA_SERVER_ERROR, 500, 2 * 4},
+                {DARUMA_NETWORK, 0, 2 * 4},
+                {DARUMA_TIMEOUT, 504, 2 * 2},
+                {DARUMA_UNKNOWN, 599, 2 * 4},
+                {DARUMA_INTERRUPTED, 0, 2 * 2},
+                {DARUMA_MALFORMED_OUTPUT, 200, 2 * 3},
+                {DARUMA_AUTH, 401, 4},
+                {DARUMA_QUOTA, 402, 2},
+                {DARUMA_PERMISSION, 403, 2 * 2},
+                {DARUMA_MODEL_NOT_FOUND, 404, 2},
+                {DARUMA_RATE_LIMIT, 429, 4 * 4}};
+    daruma_target t[8];
+    for (int i = 0; i < 8; i++)
+        t[i] = target("p", i < 4 ? "m" : "n", i % 4 < 2 ? "a" : "b", (const char *[]){"k1", "k2", "k3", "k4"}[i % 4]);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_policy p = calm();
+        daruma_failure f = failure(rows[i].kind, rows[i].status);
+        f.retryable = true;
+        daruma_case c, again;
+        daruma_ms now = 0;
+        daruma_case_open(&c, a_ward(), &p, t, 8, -1, -1, at(now));
+        uint32_t calls = calls_until_the_end(&c, &f, &now);
+        if (calls != rows[i].calls)
+            fail_msg("%s: %u calls, not %u", daruma_kind_name(rows[i].kind), calls, rows[i].calls);
+        now += 86400000;
+        daruma_case_open(&again, a_ward(), &p, t, 8, -1, -1, at(now));
+        daruma_case_resume(&again, &c);
+        calls_until_the_end(&again, &f, &now);
+        if (again.attempts - c.attempts > rows[i].calls)
+            fail_msg("%s: %u calls when it comes again", daruma_kind_name(rows[i].kind), again.attempts - c.attempts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -692,6 +778,8 @@ int main(void)
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),
         cmocka_unit_test(a_target_that_answers_is_well_again_whatever_use_its_answer_is),
+        cmocka_unit_test(keys_share_the_tries_of_what_is_sick),
+        cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,9 @@ static const struct {
 
 static const struct {
     const char *name, *words;
+    daruma_act act;
 } remedies[] = {
-#define X(sym, name, act, words) {name, words},
+#define X(sym, name, act, words) {name, words, DARUMA_##act},
     DARUMA_REMEDY_MAP(X)
 #undef X
 };
@@ -125,6 +126,11 @@ const char *daruma_remedy_name(daruma_remedy_kind r)
 const char *daruma_remedy_words(daruma_remedy_kind r)
 {
     return remedies[r].words;
+}
+
+daruma_act daruma_remedy_act(daruma_remedy_kind r)
+{
+    return remedies[r].act;
 }
 
 const char *daruma_outcome_name(daruma_outcome o)

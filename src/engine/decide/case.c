@@ -10,25 +10,11 @@
  *
  * admit asks where a call may go; next climbs the ladder of the failure's kind. Both only ever
  * choose targets that are well and that nothing in this case has shown to be of no use. */
+#include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
 #include "base/check.h"
 #include "base/limits.h"
-
-static daruma_act act_of(daruma_remedy_kind r)
-{
-    static const daruma_act acts[] = {
-#define X(sym, name, act, words) DARUMA_##act,
-        DARUMA_REMEDY_MAP(X)
-#undef X
-    };
-    return acts[r];
-}
-
-static int targets_of(const daruma_case *c)
-{
-    return (int)(c->ntargets < DARUMA_CASE_TRIED ? c->ntargets : DARUMA_CASE_TRIED);
-}
 
 static void bump(uint8_t *n)
 {
@@ -52,6 +38,17 @@ void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_policy *p, co
                        .not_before = at.now};
 }
 
+void daruma_case_resume(daruma_case *c, const daruma_case *was)
+{
+    c->id = was->id;
+    c->attempts = was->attempts;
+    c->remedies = was->remedies;
+    c->last = was->last;
+    c->shrinks = was->shrinks;
+    memcpy(c->used, was->used, sizeof c->used);
+    choice_resume(c, was);
+}
+
 /* ---- time ---------------------------------------------------------------------- */
 
 static bool in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
@@ -66,8 +63,10 @@ static daruma_ms to_wait(const daruma_case *c, daruma_ms now)
     return left < c->policy->max_wait ? left : c->policy->max_wait;
 }
 
-static void hold(daruma_case *c, daruma_ms wait, daruma_ms now)
+/* Of the wait, `own` is not for anybody to become well. */
+static void hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
 {
+    c->due = add_sat(now, own);
     c->waited -= to_wait(c, now); /* what was not waited after all */
     if (c->waited < 0)
         c->waited = 0;
@@ -83,197 +82,27 @@ static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
     return b->jitter_milli ? most - daruma_backoff_delay(&share, 1, dice) : 0;
 }
 
-/* ---- targets ------------------------------------------------------------------- */
-
-static uint32_t tries(const daruma_case *c, daruma_kind k)
-{
-    uint32_t n = c->policy->kinds[k].max_attempts;
-    return n ? n : c->policy->max_attempts;
-}
-
-enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the conversation was shortened */
-
-/* Of no use any more in this case, or called as often as it may be. */
-static bool out_of_play(const daruma_case *c, int i)
-{
-    return c->spoiled[i] || (c->attempts && c->calls[i] >= tries(c, c->last));
-}
-
-void daruma_case_resume(daruma_case *c, const daruma_case *was)
-{
-    uint32_t least = tries(c, was->last) - 1;
-    c->id = was->id;
-    c->attempts = was->attempts;
-    c->remedies = was->remedies;
-    c->last = was->last;
-    c->shrinks = was->shrinks;
-    memcpy(c->used, was->used, sizeof c->used);
-    for (int i = 0; i < targets_of(c); i++)
-        c->calls[i] = was->calls[i] < least ? was->calls[i] : (uint8_t)least;
-}
-
-static bool well(const daruma_case *c, int i, daruma_ms now)
-{
-    return daruma_ward_look(c->ward, &c->targets[i], now).well;
-}
-
-/* Does the failure of `t` show that `u` would fail the same way? */
-static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma_target *u)
-{
-    int64_t window = t->window > f->limit ? t->window : f->limit;
-    if (f->kind == DARUMA_AUTH)
-        return u->key_id == t->key_id;
-    if (f->kind == DARUMA_QUOTA)
-        return u->account_id == t->account_id;
-    if (f->kind == DARUMA_PERMISSION)
-        return u->lane_id == t->lane_id;
-    if (f->kind == DARUMA_MODEL_NOT_FOUND || f->kind == DARUMA_CONTENT_FILTER)
-        return u->model_id == t->model_id;
-    if (f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE)
-        return u->window <= window; /* what is unknown is not worth a call */
-    return false;
-}
-
-static void spoil(daruma_case *c, const daruma_failure *f)
-{
-    bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
-    for (int i = 0; i < targets_of(c); i++)
-        if (spoils(f, &c->targets[c->target], &c->targets[i]))
-            c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
-}
-
-/* The request is another one now: those that were too narrow for it may take it. */
-static void widen(daruma_case *c)
-{
-    for (int i = 0; i < targets_of(c); i++)
-        if (c->spoiled[i] == TOO_NARROW)
-            c->spoiled[i] = 0;
-}
-
-/* Is going from `t` to `u` what this remedy is? */
-static bool leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u)
-{
-    bool same_model = u->model_id == t->model_id;
-    if (r == DARUMA_REMEDY_SWITCH_KEY)
-        return same_model && u->key_id != t->key_id;
-    if (r == DARUMA_REMEDY_SWITCH_ACCOUNT)
-        return same_model && u->account_id != t->account_id;
-    return r == DARUMA_REMEDY_SWITCH_MODEL && !same_model;
-}
-
-/* The first well target that this remedy leads to and that has not failed here; with `patient`, of those
- * that are not well the one that is back first. -1 none. */
-static int other(const daruma_case *c, daruma_remedy_kind r, bool patient, daruma_ms now)
-{
-    int soonest = -1;
-    daruma_ms in = INT64_MAX;
-    for (int i = 0; i < targets_of(c); i++) {
-        if (c->spoiled[i] || c->calls[i] || !leads(r, &c->targets[c->target], &c->targets[i]))
-            continue;
-        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
-        if (h.well && !patient)
-            return i;
-        if (!h.well && h.in >= 0 && h.in < in) {
-            soonest = i;
-            in = h.in;
-        }
-    }
-    return patient ? soonest : -1;
-}
-
-/* Of the targets called in this case, the one that is back first; the last one if that is no later. */
-static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
-{
-    int best = c->target;
-    bool usable = !c->spoiled[best] && c->calls[best] < tries(c, k);
-    daruma_ms in = daruma_ward_look(c->ward, &c->targets[best], now).in;
-    for (int i = 0; i < targets_of(c); i++) {
-        if (!c->calls[i] || c->spoiled[i] || c->calls[i] >= tries(c, k))
-            continue;
-        daruma_ms its = daruma_ward_look(c->ward, &c->targets[i], now).in;
-        if (!usable || its < in) {
-            best = i;
-            in = its;
-            usable = true;
-        }
-    }
-    return best;
-}
-
-/* Any other well target that was not called yet; -1 none. */
-static int fresh(const daruma_case *c, daruma_ms now)
-{
-    for (int i = 0; i < targets_of(c); i++)
-        if (!c->spoiled[i] && !c->calls[i] && well(c, i, now))
-            return i;
-    return -1;
-}
-
-/* Is it but a breaker that keeps us off? */
-static bool only_shut(const daruma_case *c, int i, daruma_ms now)
-{
-    return !well(c, i, now) && ward_only_shut(c->ward, &c->targets[i], now);
-}
-
-/* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
- * at any that is well, else at the one at hand though its breaker is shut: a client hangs in the middle of a word. Else
- * it is waited for the one that is back first. How often a target was called does not matter:
- * the answer can be had nowhere else any more. -1: none is of use. */
-static int onward(const daruma_case *c, daruma_ms now)
-{
-    bool usable = !c->spoiled[c->target];
-    if (usable && c->calls[c->target] < 2 && well(c, c->target, now))
-        return c->target;
-    int best = fresh(c, now);
-    daruma_ms in = INT64_MAX;
-    for (int i = 0; best < 0 && i < targets_of(c); i++) /* the one at hand last: it failed just now */
-        if (i != c->target && !c->spoiled[i] && well(c, i, now))
-            best = i;
-    if (best >= 0 || (usable && (well(c, c->target, now) || only_shut(c, c->target, now))))
-        return best >= 0 ? best : c->target;
-    for (int i = 0; i < targets_of(c); i++) {
-        daruma_ms its = c->spoiled[i] ? -1 : daruma_ward_look(c->ward, &c->targets[i], now).in;
-        if (its < 0 || its >= in)
-            continue;
-        best = i;
-        in = its;
-    }
-    return best;
-}
-
-static int where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
-{
-    switch (r) {
-    case DARUMA_REMEDY_SWITCH_KEY:
-    case DARUMA_REMEDY_SWITCH_ACCOUNT:
-    case DARUMA_REMEDY_SWITCH_MODEL:
-        return other(c, r, patient, now);
-    case DARUMA_REMEDY_WAIT_RETRY:
-        return soonest(c, k, now);
-    case DARUMA_REMEDY_RESUME:
-        return onward(c, now);
-    default: /* all others stay where they are */
-        return c->target;
-    }
-}
-
 /* ---- climbing ------------------------------------------------------------------ */
 
 enum { ABOVE = UINT16_MAX }; /* in c->rung: the ladder is climbed, there is nothing more */
 
 /* How long a rung waits that sends to target `to`: its backoff, and no less than the advice
- * and what the target still has to rest. */
-static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_moment at)
+ * and what the target still has to rest. `*own` is how long without that rest. */
+static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_moment at,
+                       daruma_ms *own)
 {
+    *own = 0;
     const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
     daruma_ms floor = daruma_ward_look(c->ward, &c->targets[to], at.now).in;
-    if (g->remedy == DARUMA_REMEDY_RESUME && only_shut(c, to, at.now))
+    if (g->remedy == DARUMA_REMEDY_RESUME && choice_only_shut(c, to, at.now))
         floor = 0;
-    if (g->after == DARUMA_ADVICE && to == c->target && f->wait > floor)
+    bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
+    *own = advised && f->wait > grown ? f->wait : grown;
+    if (advised && f->wait > floor)
         floor = f->wait;
     if (floor <= c->policy->max_wait && floor > 0) {
         floor += spread(floor, b, at.dice);
@@ -312,7 +141,7 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_ENFORCE;
     if (to < 0)
         return has;
-    if (!c->spoiled[to] && c->calls[to] < tries(c, g->kind))
+    if (choice_tries_left(c, to, g->kind))
         has |= DARUMA_NEED_TRIES;
     if (daruma_budget_left(daruma_ward_budget(c->ward, &c->targets[to], now), now) > 0)
         has |= DARUMA_NEED_PURSE;
@@ -325,7 +154,7 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
 static void give_back(daruma_case *c, daruma_ms now)
 {
     const daruma_rung *g = c->rung != ABOVE ? &c->policy->rungs[c->rung - 1] : NULL;
-    if (!g || act_of(g->remedy) != DARUMA_SEND)
+    if (!g || daruma_remedy_act(g->remedy) != DARUMA_SEND)
         return;
     daruma_budget *b = daruma_ward_budget(c->ward, &c->targets[c->want], now);
     if ((g->needs & DARUMA_NEED_PURSE) && b->retries > 0)
@@ -333,14 +162,15 @@ static void give_back(daruma_case *c, daruma_ms now)
     if (g->needs & DARUMA_NEED_SHRINK)
         c->shrinks--;
     c->used[c->rung - 1]--;
-    hold(c, 0, now);
+    hold(c, 0, 0, now);
 }
 
 /* Takes rung `r`. */
-static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daruma_ms now)
+static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daruma_ms own, daruma_ms now)
 {
     const daruma_rung *g = &c->policy->rungs[r];
-    daruma_remedy given = {.remedy = g->remedy, .act = act_of(g->remedy), .rung = (uint16_t)r, .target = c->target};
+    daruma_remedy given = {
+        .remedy = g->remedy, .act = daruma_remedy_act(g->remedy), .rung = (uint16_t)r, .target = c->target};
     c->rung = (uint16_t)(r + 1);
     bump(&c->used[r]);
     if (given.act != DARUMA_SEND) {
@@ -354,8 +184,8 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
     if (g->needs & DARUMA_NEED_SHRINK)
         bump(&c->shrinks);
     if (g->needs & DARUMA_NEED_MEND)
-        widen(c);
-    hold(c, wait, now);
+        choice_widen(c);
+    hold(c, wait, own, now);
     given.wait = wait;
     given.target = c->want = to;
     return given;
@@ -365,16 +195,11 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
  * ends. */
 enum climb_round { SOON, LATER, LAST, ROUNDS };
 
-static bool switches(daruma_remedy_kind r)
-{
-    return r == DARUMA_REMEDY_SWITCH_KEY || r == DARUMA_REMEDY_SWITCH_ACCOUNT || r == DARUMA_REMEDY_SWITCH_MODEL;
-}
-
 static bool fits_round(daruma_remedy_kind r, uint8_t round)
 {
-    if (act_of(r) != DARUMA_SEND)
+    if (daruma_remedy_act(r) != DARUMA_SEND)
         return round == LAST;
-    return round == SOON || (round == LATER && switches(r));
+    return round == SOON || (round == LATER && choice_switches(r));
 }
 
 /* Would it be waited for a breaker to open, while another model or provider is well? Failures enough have shown then
@@ -383,7 +208,8 @@ static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, d
 {
     bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
                  g->remedy == DARUMA_REMEDY_WAIT_RETRY;
-    return again && only_shut(c, to, now) && other(c, DARUMA_REMEDY_SWITCH_MODEL, false, now) >= 0;
+    return again && choice_only_shut(c, to, now) &&
+           choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
 }
 
 /* The first rung of this round from `r` on that the case has all for. */
@@ -393,18 +219,18 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
     struct {
         size_t rung;
         int to;
-        daruma_ms wait;
+        daruma_ms wait, own;
     } put_off = {.to = -1};
     for (; r < c->policy->nrungs && r < DARUMA_CASE_RUNGS; r++) {
         const daruma_rung *g = &c->policy->rungs[r];
-        bool sends = act_of(g->remedy) == DARUMA_SEND;
+        bool sends = daruma_remedy_act(g->remedy) == DARUMA_SEND;
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
             (sends && !c->policy->enabled))
             continue;
-        int to = where(c, g->remedy, f->kind, c->round == LATER, at.now);
+        int to = choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)
             continue;
-        daruma_ms wait = sends ? delay(c, g, f, to, at) : 0;
+        daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
             continue;
         if (sends && knocks_in_vain(c, g, to, at.now)) {
@@ -412,15 +238,16 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
                 put_off.rung = r;
                 put_off.to = to;
                 put_off.wait = wait;
+                put_off.own = own;
             }
             continue;
         }
-        *ret = take(c, r, to, wait, at.now);
+        *ret = take(c, r, to, wait, own, at.now);
         return true;
     }
     if (put_off.to < 0)
         return false;
-    *ret = take(c, put_off.rung, put_off.to, put_off.wait, at.now);
+    *ret = take(c, put_off.rung, put_off.to, put_off.wait, put_off.own, at.now);
     return true;
 }
 
@@ -448,12 +275,13 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
             ward_bad(c->ward, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
         c->out = false;
         c->last = f->kind;
+        choice_blame(c, f->kind);
         c->round = SOON;
     } else {
         r = c->rung;
         give_back(c, at.now);
     }
-    spoil(c, f);
+    choice_spoil(c, f);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;
@@ -479,7 +307,7 @@ static void note_switch(daruma_case *c, int to)
     if (c->target < 0 || to == c->target || to == c->want)
         return;
     for (int r = DARUMA_REMEDY_SWITCH_KEY; r <= DARUMA_REMEDY_SWITCH_MODEL; r++)
-        if (leads((daruma_remedy_kind)r, &c->targets[c->target], &c->targets[to])) {
+        if (choice_leads((daruma_remedy_kind)r, &c->targets[c->target], &c->targets[to])) {
             c->remedies |= 1u << r;
             return;
         }
@@ -508,41 +336,6 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
 }
 
-/* The wanted target if it is well, else the first that is: those of the same model come first,
- * they know the conversation's cache. -1 none. */
-static int pick(const daruma_case *c, daruma_ms now)
-{
-    if (c->want >= 0 && !c->spoiled[c->want] && well(c, c->want, now))
-        return c->want;
-    int other_model = -1;
-    for (int i = 0; i < targets_of(c); i++) {
-        if (out_of_play(c, i) || !well(c, i, now))
-            continue;
-        if (c->want < 0 || c->targets[i].model_id == c->targets[c->want].model_id)
-            return i;
-        if (other_model < 0)
-            other_model = i;
-    }
-    return other_model;
-}
-
-/* Which sick target is back first; with `shut`, only those that a breaker keeps. -1 none. */
-static int first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_health *ret)
-{
-    int best = -1;
-    for (int i = 0; i < targets_of(c); i++) {
-        bool wanted = i == c->want && !c->spoiled[i];
-        if ((!wanted && out_of_play(c, i)) || (shut && !ward_only_shut(c->ward, &c->targets[i], now)))
-            continue;
-        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
-        if (best < 0 || h.in < ret->in) {
-            best = i;
-            *ret = h;
-        }
-    }
-    return best;
-}
-
 /* All together a case waits at most one longest wait for each call it makes, and one more. */
 static bool may_wait(const daruma_case *c, daruma_ms wait, daruma_ms now)
 {
@@ -560,7 +353,7 @@ static bool goes_on(const daruma_case *c)
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
     daruma_health back = {0}, shut = {0};
-    int first = first_back(c, false, at.now, &back), probe = first_back(c, true, at.now, &shut);
+    int first = choice_first_back(c, false, at.now, &back), probe = choice_first_back(c, true, at.now, &shut);
     bool waits = first >= 0 && may_wait(c, back.in, at.now);
     if ((c->attempts == 0 || goes_on(c)) && probe >= 0 && (probe == first || !waits)) {
         ward_hurry(c->ward, &c->targets[probe], at.now);
@@ -570,25 +363,39 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         return refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
     daruma_ms wait = back.in + spread(back.in, &c->policy->kinds[back.why].backoff, at.dice);
     wait = may_wait(c, wait, at.now) ? wait : back.in;
-    hold(c, wait, at.now);
+    hold(c, wait, 0, at.now);
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};
+}
+
+/* What it waits for is well before its time: then it waits for nothing but its own reasons, and what keeps those apart
+ * who wait for the same. */
+static daruma_ms shortened(daruma_case *c, daruma_ms wait, daruma_moment at)
+{
+    bool remedy = c->rung && c->rung != ABOVE; /* which has chosen where it goes */
+    daruma_ms own = ms_since(at.now, c->due);
+    if (own >= wait || (remedy ? !choice_well(c, c->want, at.now) : choice_pick(c, at.now) < 0))
+        return wait;
+    daruma_ms apart = spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
+    daruma_ms soon = own > apart ? own : apart;
+    hold(c, soon, soon, at.now);
+    return soon;
 }
 
 daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 {
-    if (c->outcome != DARUMA_OUTCOME_PENDING || targets_of(c) == 0)
+    if (c->outcome != DARUMA_OUTCOME_PENDING || choice_count(c) == 0)
         return refuse(c, DARUMA_UNKNOWN);
     check(!c->out); /* the attempt before this one was not ended */
     if (!in_time(c, 0, at.now))
         return refuse(c, DARUMA_BUDGET);
-    daruma_ms wait = to_wait(c, at.now);
+    daruma_ms wait = shortened(c, to_wait(c, at.now), at);
     if (wait > 0)
         return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = c->want, .why = c->last};
     if (!c->policy->enabled) {
         int only = c->want >= 0 ? c->want : 0;
         return c->spoiled[only] ? refuse(c, DARUMA_UNKNOWN) : go(c, only, at.now);
     }
-    int to = pick(c, at.now);
+    int to = choice_pick(c, at.now);
     return to >= 0 ? go(c, to, at.now) : wait_for_any(c, at);
 }
 
@@ -608,8 +415,8 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
     bool probes = false;
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
-    for (int i = 0; probes && i < targets_of(c); i++) /* who has another place to go waits for nobody */
-        probes = i == c->target || c->spoiled[i] || !well(c, i, at.now);
+    for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
+        probes = i == c->target || c->spoiled[i] || !choice_well(c, i, at.now);
     if (probes)
         daruma_case_answered(c, at);
 }
@@ -659,7 +466,7 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
     daruma_ms best = -1;
     if (f && !passes(f))
         return -1;
-    for (int i = 0; i < targets_of(c); i++) {
+    for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i])
             continue;
         daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);

@@ -38,6 +38,7 @@ struct daruma_ward {
     uint32_t nplaces, used;
     uint32_t nchains;        /* a power of two */
     uint32_t newest, oldest; /* touched */
+    uint32_t healed;         /* times that something was well before it was due */
     uint32_t *chains;
     place *places;
 };
@@ -210,8 +211,9 @@ static void cool(place *p, daruma_kind why, daruma_ms ms, daruma_ms now)
     p->probing = false;
 }
 
-static void cure(place *p)
+static void cure(daruma_ward *w, place *p)
 {
+    w->healed += p->cool_ms != 0;
     p->cool_ms = 0;
     p->strikes = 0;
     p->probing = false;
@@ -260,6 +262,11 @@ void ward_hurry(daruma_ward *w, const daruma_target *t, daruma_ms now)
     }
 }
 
+uint32_t daruma_ward_healed(const daruma_ward *w)
+{
+    return w->healed;
+}
+
 daruma_budget *daruma_ward_budget(daruma_ward *w, const daruma_target *t, daruma_ms now)
 {
     (void)now;
@@ -270,7 +277,7 @@ void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t)
 {
     place *p = known(w, t, KEY);
     if (p && p->why == DARUMA_AUTH)
-        cure(p);
+        cure(w, p);
 }
 
 void daruma_ward_reconsider(daruma_ward *w)
@@ -278,7 +285,7 @@ void daruma_ward_reconsider(daruma_ward *w)
     for (uint32_t i = w->newest; i; i = at_index(w, i)->older) {
         place *p = at_index(w, i);
         if (p->cool_ms && !daruma_kind_passes(p->why))
-            cure(p);
+            cure(w, p);
     }
 }
 
@@ -318,10 +325,13 @@ static void tell(daruma_ward *w, const daruma_target *t, int part, daruma_permit
     place *p = known(w, t, part);
     if (!p)
         return;
+    bool was = p->breaker.shut_until != 0, probed = p->breaker.probing;
     if (v == NOTHING)
         daruma_breaker_drop(&p->breaker, permit);
     else
         daruma_breaker_tell(&p->breaker, permit, v == GOOD, now);
+    bool is = p->breaker.shut_until != 0, may = probed && !p->breaker.probing && v == NOTHING;
+    w->healed += was && (!is || may);
 }
 
 /* The cooldowns that this attempt was probing are over: it got past them, or nobody knows. */
@@ -332,10 +342,11 @@ static void end_probes(daruma_ward *w, const daruma_target *t, const daruma_perm
         if (!p)
             continue;
         if (well && (cool_in(p, now) == 0 || (p->probing && permits[2].probe)))
-            cure(p);
+            cure(w, p);
         else if (p->probing && permits[2].probe) {
             p->probing = false;
             p->cool_until = now; /* rested still: the next call probes */
+            w->healed++;
         }
     }
 }

@@ -3,6 +3,7 @@
  * A rung says: when THIS fails, do THAT, at most so often in one case, if all of these are to
  * hand, after such a delay. The case climbs the rungs of a kind from the top and takes the
  * first whose needs are met. The last rung of a kind needs nothing. */
+#include "engine/decide/choice.h"
 #include "engine/decide/profiles.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -315,16 +316,74 @@ static void print_backoff(const daruma_backoff *b, daruma_buf *out)
     buf_duration(out, b->cap);
 }
 
+/* The most calls that the ladder of a kind makes, and for what each: with another key, account or model that is to hand
+ * as often again. */
+typedef struct most_calls {
+    uint32_t calls;  /* for each, the first included */
+    uint32_t mended; /* of another request each, or with other credentials */
+    uint32_t onward; /* for the rest of an answer that broke off */
+} most_calls;
+
+/* Does it call anybody? What is done about an agent goes along with a call that is made anyway. */
+static bool calls(const daruma_rung *r)
+{
+    return daruma_remedy_act(r->remedy) == DARUMA_SEND && !(r->needs & (DARUMA_NEED_GUIDE | DARUMA_NEED_ENFORCE));
+}
+
+static most_calls most_of(const daruma_policy *p, daruma_kind k)
+{
+    most_calls m = {.calls = 1};
+    uint32_t shrunk = 0;
+    for (size_t i = 0; i < p->nrungs; i++) {
+        const daruma_rung *r = &p->rungs[i];
+        if (r->kind != k || !calls(r))
+            continue;
+        if (r->needs & DARUMA_NEED_PARTIAL)
+            m.onward += r->times;
+        else if (r->needs & DARUMA_NEED_TRIES)
+            m.calls = p->kinds[k].max_attempts ? p->kinds[k].max_attempts : p->max_attempts;
+        else if (r->needs & DARUMA_NEED_SHRINK)
+            shrunk += r->times;
+        else if (r->needs & (DARUMA_NEED_MEND | DARUMA_NEED_SOURCE))
+            m.mended += r->times;
+        else if (choice_shared(k) == SHARE_NOTHING && choice_switches(r->remedy))
+            m.calls += r->times; /* only to where there is more room */
+    }
+    m.mended += shrunk < p->mend.max_compress_retries ? shrunk : p->mend.max_compress_retries;
+    return m;
+}
+
+static bool climbs(const daruma_policy *p, daruma_kind k)
+{
+    for (size_t i = 0; i < p->nrungs; i++)
+        if (p->rungs[i].kind == k && calls(&p->rungs[i]))
+            return true;
+    return false;
+}
+
 static void print_numbers(const daruma_policy *p, daruma_buf *out)
 {
-    BUF_LIT(out, "| kind | calls to one target | backoff |\n|---|---|---|\n");
-    for (int k = 0; k < DARUMA_KINDS; k++) {
-        const daruma_kind_policy *kind = &p->kinds[k];
-        if (!kind->max_attempts && kind->backoff.base <= 0)
+    static const char *const each[] = {[SHARE_NOTHING] = "request",
+                                       [SHARE_KEY] = "key",
+                                       [SHARE_ACCOUNT] = "account",
+                                       [SHARE_LANE] = "account and model",
+                                       [SHARE_MODEL] = "model of a provider"};
+    bool any = false;
+    for (int i = 0; i < DARUMA_KINDS; i++) {
+        daruma_kind k = (daruma_kind)i;
+        if (!climbs(p, k))
             continue;
-        buf_printf(out, "| %s | %u | ", daruma_kind_name((daruma_kind)k),
-                   kind->max_attempts ? kind->max_attempts : p->max_attempts);
-        print_backoff(&kind->backoff, out);
+        if (!any)
+            BUF_LIT(out,
+                    "\nThe most calls of a request that fails in one way, the first included. Keys count as one where "
+                    "another key\nwould meet the same. Deadline, retry budget and what else a rung needs end it "
+                    "sooner.\n\n| kind | calls | for each | and mended | and to go on | backoff |\n"
+                    "|---|---|---|---|---|---|\n");
+        any = true;
+        most_calls m = most_of(p, k);
+        buf_printf(out, "| %s | %u | %s | %u | %u | ", daruma_kind_name(k), m.calls, each[choice_shared(k)], m.mended,
+                   m.onward);
+        print_backoff(&p->kinds[k].backoff, out);
         BUF_LIT(out, " |\n");
     }
 }
@@ -447,7 +506,6 @@ void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
     if (p->nrules)
         BUF_LIT(out, "\nA kind without rungs is raised: the caller gets the error as it came.\n");
     print_mending(&p->mend, out);
-    BUF_LIT(out, "\nThe numbers of the kinds that are sent again:\n\n");
     print_numbers(p, out);
     print_rules(p, out);
     print_watching(&p->watch, out);

@@ -99,10 +99,12 @@ void daruma_event_write(const daruma_event *e, daruma_buf *out)
         date_write(e->at.wall, ts);
         put_word(out, "ts", ts);
     }
-    name(out, "case");
-    BUF_LIT(out, "\"");
-    buf_hex64(out, e->case_id);
-    BUF_LIT(out, "\"");
+    if (e->case_id) {
+        name(out, "case");
+        BUF_LIT(out, "\"");
+        buf_hex64(out, e->case_id);
+        BUF_LIT(out, "\"");
+    }
     if (e->failure)
         write_failure(e->failure, out);
     if (e->remedy) {
@@ -208,7 +210,10 @@ void daruma_event_say(const daruma_event *e, daruma_buf *out)
         buf_put(out, (daruma_str){ts + 11, 8});
         BUF_LIT(out, "  ");
     }
-    buf_printf(out, "%08llx  ", (unsigned long long)(e->case_id >> 32));
+    if (e->case_id)
+        buf_printf(out, "%08llx  ", (unsigned long long)(e->case_id >> 32));
+    else
+        BUF_LIT(out, "-         ");
     buf_putz(out, e->name);
     if (e->target)
         say_target(e->target, out);

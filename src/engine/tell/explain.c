@@ -49,6 +49,22 @@ static const struct {
 // clang-format on
 _Static_assert(sizeof steps / sizeof *steps == DARUMA_KINDS, "a step for each kind, in their order");
 
+/* What the host found out itself and no provider said, by its code. */
+static const struct {
+    daruma_str code;
+    const char *step;
+} own_steps[] = {
+    {{"key_command_failed", 18}, "Run the command by hand, as the user that daruma runs as, and see what it says"},
+};
+
+static const char *own_step(const daruma_failure *f)
+{
+    for (size_t i = 0; i < sizeof own_steps / sizeof *own_steps; i++)
+        if (str_eq(f->code, own_steps[i].code))
+            return own_steps[i].step;
+    return NULL;
+}
+
 static void put_clean(daruma_buf *out, daruma_str text, size_t max)
 {
     char room[WORDS_ROOM_BYTES];
@@ -128,16 +144,23 @@ static bool is_prose(daruma_str s)
     return space;
 }
 
-static void put_quote(daruma_buf *out, daruma_str message)
+static const char *who_says(const daruma_failure *f)
 {
-    message = str_trim(message);
+    if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_TOOL_UNKNOWN || f->kind == DARUMA_TOOL_ARGUMENTS)
+        return " It says: \"";
+    return own_step(f) ? " " : " The provider says: \"";
+}
+
+static void put_quote(daruma_buf *out, const daruma_failure *f)
+{
+    daruma_str message = str_trim(f->message);
     while (message.n && message.p[message.n - 1] == '.')
         message.n--;
     if (!is_prose(message))
         return;
-    BUF_LIT(out, " The provider says: \"");
+    buf_putz(out, who_says(f));
     put_clean(out, message, QUOTE_BYTES_MAX);
-    BUF_LIT(out, "\".");
+    buf_putz(out, own_step(f) ? "." : "\".");
 }
 
 /* ---- what was tried ----------------------------------------------------------------- */
@@ -220,10 +243,26 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
 
 /* ---- what can be done --------------------------------------------------------------- */
 
+/* Is it about all of them, and not about one that could be corrected? */
+static bool too_many_tools(const daruma_failure *f)
+{
+    static const daruma_str many[] = {{"too many tools", 14}, {"too many function", 17}};
+    if (f->kind != DARUMA_INVALID_TOOL_SCHEMA)
+        return false;
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        if (str_ifind(f->message, many[i]) != STR_NONE)
+            return true;
+    return str_eq(f->subject, S("tools")) && str_ifind(f->message, S("array too long")) != STR_NONE;
+}
+
 static void put_step(daruma_buf *out, const daruma_failure *f)
 {
     if (f->kind == DARUMA_UNKNOWN && f->status >= 300 && f->status < 400) {
         BUF_LIT(out, " Check the provider's address in the configuration: it says that it has moved.");
+        return;
+    }
+    if (too_many_tools(f)) {
+        BUF_LIT(out, " Offer the model fewer tools, or add a model that takes more to the configuration.");
         return;
     }
     if (steps[f->kind].waits && f->retryable) {
@@ -237,8 +276,9 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
         BUF_LIT(out, " Trying again will not help by itself");
         buf_putz(out, steps[f->kind].step);
     } else {
+        const char *own = own_step(f);
         BUF_LIT(out, " ");
-        buf_putz(out, steps[f->kind].step);
+        buf_putz(out, own ? own : steps[f->kind].step);
         if (f->wait > 0) {
             BUF_LIT(out, "; the provider says that it passes in about ");
             buf_duration(out, f->wait);
@@ -315,7 +355,7 @@ void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *o
     put_what(out, f, c);
     put_details(out, f);
     BUF_LIT(out, ".");
-    put_quote(out, f->message);
+    put_quote(out, f);
     if (c)
         put_tried(out, f, c);
     put_step(out, f);

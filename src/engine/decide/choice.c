@@ -1,0 +1,268 @@
+/* choice.c - where the calls of a case may go: which of its targets are of use yet, and to which of them a remedy
+ * leads. */
+#include "engine/decide/choice.h"
+#include "engine/decide/health.h"
+
+uint32_t choice_tries(const daruma_case *c, daruma_kind k)
+{
+    uint32_t n = c->policy->kinds[k].max_attempts;
+    return n ? n : c->policy->max_attempts;
+}
+
+/* Who would meet the same failure, and whether every time. Other targets have not been asked yet. */
+// clang-format off
+static const struct {
+    choice_share by;
+    bool always;
+} reach[DARUMA_KINDS] = {
+    [DARUMA_AUTH]             = {SHARE_KEY,     true},
+    [DARUMA_QUOTA]            = {SHARE_ACCOUNT, true},
+    [DARUMA_PERMISSION]       = {SHARE_LANE,    true},
+    [DARUMA_MODEL_NOT_FOUND]  = {SHARE_MODEL,   true},
+    [DARUMA_CONTENT_FILTER]   = {SHARE_MODEL,   true},
+    [DARUMA_RATE_LIMIT]       = {SHARE_LANE,    false},
+    [DARUMA_OVERLOADED]       = {SHARE_MODEL,   false},
+    [DARUMA_SERVER_ERROR]     = {SHARE_MODEL,   false},
+    [DARUMA_TIMEOUT]          = {SHARE_MODEL,   false},
+    [DARUMA_NETWORK]          = {SHARE_MODEL,   false},
+    [DARUMA_INTERRUPTED]      = {SHARE_MODEL,   false},
+    [DARUMA_MALFORMED_OUTPUT] = {SHARE_MODEL,   false},
+    [DARUMA_UNKNOWN]          = {SHARE_MODEL,   false},
+};
+// clang-format on
+
+choice_share choice_shared(daruma_kind k)
+{
+    return reach[k].by;
+}
+
+static bool share(choice_share by, const daruma_target *t, const daruma_target *u)
+{
+    switch (by) {
+    case SHARE_NOTHING:
+        return false;
+    case SHARE_KEY:
+        return u->key_id == t->key_id;
+    case SHARE_ACCOUNT:
+        return u->account_id == t->account_id;
+    case SHARE_LANE:
+        return u->lane_id == t->lane_id;
+    case SHARE_MODEL:
+        return u->model_id == t->model_id;
+    }
+    return false;
+}
+
+enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the conversation was shortened */
+
+void choice_blame(daruma_case *c, daruma_kind k)
+{
+    if (reach[k].by == SHARE_MODEL && !reach[k].always && c->faults[c->target] < UINT8_MAX)
+        c->faults[c->target]++;
+}
+
+/* Calls that target `i` had, or others in whose place it would have failed as they did. */
+static uint32_t spent(const daruma_case *c, int i, daruma_kind k)
+{
+    choice_share by = reach[k].by;
+    uint32_t n = c->calls[i];
+    for (int j = 0; j < choice_count(c); j++)
+        if (j != i && share(by, &c->targets[i], &c->targets[j]))
+            n += by == SHARE_MODEL ? c->faults[j] : c->spoiled[j] ? 0 : c->calls[j];
+    return n;
+}
+
+bool choice_tries_left(const daruma_case *c, int i, daruma_kind k)
+{
+    return !c->spoiled[i] && spent(c, i, k) < choice_tries(c, k);
+}
+
+/* Of no use any more in this case, or called as often as it may be. */
+static bool out_of_play(const daruma_case *c, int i)
+{
+    return c->spoiled[i] || (c->attempts && !choice_tries_left(c, i, c->last));
+}
+
+void choice_resume(daruma_case *c, const daruma_case *was)
+{
+    uint32_t least = choice_tries(c, was->last) - 1;
+    for (int i = 0; i < choice_count(c); i++) {
+        uint32_t all = 0;
+        for (int j = 0; j < i; j++)
+            all += share(SHARE_MODEL, &c->targets[i], &c->targets[j]) ? c->faults[j] : 0;
+        uint32_t room = all < least ? least - all : 0;
+        c->calls[i] = was->calls[i] < least ? was->calls[i] : (uint8_t)least;
+        c->faults[i] = was->faults[i] < room ? was->faults[i] : (uint8_t)room;
+    }
+}
+
+bool choice_well(const daruma_case *c, int i, daruma_ms now)
+{
+    return daruma_ward_look(c->ward, &c->targets[i], now).well;
+}
+
+/* Does the failure of `t` show that `u` would fail the same way? */
+static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma_target *u)
+{
+    int64_t window = t->window > f->limit ? t->window : f->limit;
+    if (reach[f->kind].always)
+        return share(reach[f->kind].by, t, u);
+    if (f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE)
+        return u->window <= window; /* what is unknown is not worth a call */
+    return false;
+}
+
+void choice_spoil(daruma_case *c, const daruma_failure *f)
+{
+    bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
+    for (int i = 0; i < choice_count(c); i++)
+        if (spoils(f, &c->targets[c->target], &c->targets[i]))
+            c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
+}
+
+void choice_widen(daruma_case *c)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        if (c->spoiled[i] == TOO_NARROW)
+            c->spoiled[i] = 0;
+}
+
+bool choice_switches(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_SWITCH_KEY || r == DARUMA_REMEDY_SWITCH_ACCOUNT || r == DARUMA_REMEDY_SWITCH_MODEL;
+}
+
+bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u)
+{
+    bool same_model = u->model_id == t->model_id;
+    if (r == DARUMA_REMEDY_SWITCH_KEY)
+        return same_model && u->key_id != t->key_id;
+    if (r == DARUMA_REMEDY_SWITCH_ACCOUNT)
+        return same_model && u->account_id != t->account_id;
+    return r == DARUMA_REMEDY_SWITCH_MODEL && !same_model;
+}
+
+int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
+{
+    int soonest = -1;
+    daruma_ms in = INT64_MAX;
+    for (int i = 0; i < choice_count(c); i++) {
+        if (c->calls[i] || !choice_tries_left(c, i, k) || !choice_leads(r, &c->targets[c->target], &c->targets[i]))
+            continue;
+        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        if (h.well && !patient)
+            return i;
+        if (!h.well && h.in >= 0 && h.in < in) {
+            soonest = i;
+            in = h.in;
+        }
+    }
+    return patient ? soonest : -1;
+}
+
+/* Of the targets called in this case, the one that is back first; the last one if that is no later. */
+static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
+{
+    int best = c->target;
+    bool usable = choice_tries_left(c, best, k);
+    daruma_ms in = daruma_ward_look(c->ward, &c->targets[best], now).in;
+    for (int i = 0; i < choice_count(c); i++) {
+        if (!c->calls[i] || !choice_tries_left(c, i, k))
+            continue;
+        daruma_ms its = daruma_ward_look(c->ward, &c->targets[i], now).in;
+        if (!usable || its < in) {
+            best = i;
+            in = its;
+            usable = true;
+        }
+    }
+    return best;
+}
+
+/* Any other well target that was not called yet; -1 none. */
+static int fresh(const daruma_case *c, daruma_ms now)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        if (!c->spoiled[i] && !c->calls[i] && choice_well(c, i, now))
+            return i;
+    return -1;
+}
+
+bool choice_only_shut(const daruma_case *c, int i, daruma_ms now)
+{
+    return !choice_well(c, i, now) && ward_only_shut(c->ward, &c->targets[i], now);
+}
+
+/* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
+ * at any that is well, else at the one at hand though its breaker is shut: a client hangs in the middle of a word. Else
+ * it is waited for the one that is back first. How often a target was called does not matter:
+ * the answer can be had nowhere else any more. -1: none is of use. */
+static int onward(const daruma_case *c, daruma_ms now)
+{
+    bool usable = !c->spoiled[c->target];
+    if (usable && c->calls[c->target] < 2 && choice_well(c, c->target, now))
+        return c->target;
+    int best = fresh(c, now);
+    daruma_ms in = INT64_MAX;
+    for (int i = 0; best < 0 && i < choice_count(c); i++) /* the one at hand last: it failed just now */
+        if (i != c->target && !c->spoiled[i] && choice_well(c, i, now))
+            best = i;
+    if (best >= 0 || (usable && (choice_well(c, c->target, now) || choice_only_shut(c, c->target, now))))
+        return best >= 0 ? best : c->target;
+    for (int i = 0; i < choice_count(c); i++) {
+        daruma_ms its = c->spoiled[i] ? -1 : daruma_ward_look(c->ward, &c->targets[i], now).in;
+        if (its < 0 || its >= in)
+            continue;
+        best = i;
+        in = its;
+    }
+    return best;
+}
+
+int choice_where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
+{
+    switch (r) {
+    case DARUMA_REMEDY_SWITCH_KEY:
+    case DARUMA_REMEDY_SWITCH_ACCOUNT:
+    case DARUMA_REMEDY_SWITCH_MODEL:
+        return choice_other(c, r, k, patient, now);
+    case DARUMA_REMEDY_WAIT_RETRY:
+        return soonest(c, k, now);
+    case DARUMA_REMEDY_RESUME:
+        return onward(c, now);
+    default: /* all others stay where they are */
+        return c->target;
+    }
+}
+
+int choice_pick(const daruma_case *c, daruma_ms now)
+{
+    if (c->want >= 0 && !c->spoiled[c->want] && choice_well(c, c->want, now))
+        return c->want;
+    int other_model = -1;
+    for (int i = 0; i < choice_count(c); i++) {
+        if (out_of_play(c, i) || !choice_well(c, i, now))
+            continue;
+        if (c->want < 0 || c->targets[i].model_id == c->targets[c->want].model_id)
+            return i;
+        if (other_model < 0)
+            other_model = i;
+    }
+    return other_model;
+}
+
+int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_health *ret)
+{
+    int best = -1;
+    for (int i = 0; i < choice_count(c); i++) {
+        bool wanted = i == c->want && !c->spoiled[i];
+        if ((!wanted && out_of_play(c, i)) || (shut && !ward_only_shut(c->ward, &c->targets[i], now)))
+            continue;
+        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        if (best < 0 || h.in < ret->in) {
+            best = i;
+            *ret = h;
+        }
+    }
+    return best;
+}

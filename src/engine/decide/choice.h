@@ -1,0 +1,46 @@
+/* choice.h - what a case asks about its targets. */
+#ifndef ENGINE_DECIDE_CHOICE_H
+#define ENGINE_DECIDE_CHOICE_H
+#include "daruma.h"
+
+/* How many of its targets count. */
+static inline int choice_count(const daruma_case *c)
+{
+    return (int)(c->ntargets < DARUMA_CASE_TRIED ? c->ntargets : DARUMA_CASE_TRIED);
+}
+
+/* What targets have in common that would fail the same way: one key; one account; one model of one account; one model
+ * of one provider, whatever the key. */
+typedef enum choice_share { SHARE_NOTHING, SHARE_KEY, SHARE_ACCOUNT, SHARE_LANE, SHARE_MODEL } choice_share;
+choice_share choice_shared(daruma_kind k);
+
+/* Calls that one target may get for this kind of failure, together with those that would meet the same. */
+uint32_t choice_tries(const daruma_case *c, daruma_kind k);
+bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
+bool choice_well(const daruma_case *c, int i, daruma_ms now);
+/* Is it but a breaker that keeps us off? */
+bool choice_only_shut(const daruma_case *c, int i, daruma_ms now);
+
+/* The target at hand failed so: whose fault it is. */
+void choice_blame(daruma_case *c, daruma_kind k);
+/* What an earlier case over the same targets counted, so that each gets one call more. */
+void choice_resume(daruma_case *c, const daruma_case *was);
+/* The target at hand failed so: all that would fail the same way are out of the question. */
+void choice_spoil(daruma_case *c, const daruma_failure *f);
+/* The request is another one now: those that were too narrow for it may take it. */
+void choice_widen(daruma_case *c);
+
+bool choice_switches(daruma_remedy_kind r); /* is it going to another target? */
+/* Is going from `t` to `u` what this remedy is? */
+bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u);
+/* The first well target that this remedy leads to after a failure of kind `k`, and that has not failed here; with
+ * `patient`, of those that are not well the one that is back first. -1 none. */
+int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
+/* Where a remedy sends after a failure of kind `k`; -1 nowhere. */
+int choice_where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
+/* The wanted target if it is well, else the first that is: those of the same model come first,
+ * they know the conversation's cache. -1 none. */
+int choice_pick(const daruma_case *c, daruma_ms now);
+/* Which sick target is back first; with `shut`, only those that a breaker keeps. -1 none. */
+int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_health *ret);
+#endif
