@@ -40,6 +40,7 @@ typedef struct kit_history {
     bool thinks;                                          /* thinking is asked for: every answer has some, signed */
     bool formatted;                                       /* asks for an answer by a schema */
     bool elsewhere;                                       /* Responses: goes on from an answer on the server */
+    bool referred;                                        /* Responses: some items are references to what is there */
     bool marked;                                          /* Anthropic: marks for the cache */
     unsigned ids;                                         /* salt of how ids look */
     int tools;                                            /* so many are offered */
@@ -162,6 +163,7 @@ static inline void kit_make_rich(kit_history *h, kit_dice *d, uint32_t flaws, ki
     h->tools = (int)kit_roll(d, 4);
     h->formatted = kit_one_in(d, 4) && (w != KIT_GEMINI || !h->tools); /* Gemini takes not both */
     h->elsewhere = w == KIT_RESPONSES && kit_one_in(d, 24);
+    h->referred = w == KIT_RESPONSES && !flaws && kit_one_in(d, 2);
     h->marked = kit_one_in(d, 4);
     h->ids = kit_roll(d, 1000);
     bool stored = kit_one_in(d, 16); /* files of the client on the server */

@@ -156,10 +156,22 @@ static inline void kit_user(kit_writer *k, const kit_event *e)
     }
 }
 
+/* Responses: is this item of the model on the server? Then a reference stands in its place: "fc_7". */
+static inline bool kit_refers(kit_writer *k, const char *to, int number)
+{
+    if (!k->h->referred || k->w != KIT_RESPONSES || ((unsigned)number * 7u + k->h->ids + (unsigned)*to) % 3)
+        return false;
+    kit_comma(k);
+    buf_printf(k->b, "{\"type\":\"item_reference\",\"id\":\"%s_%d\"}", to, number);
+    return true;
+}
+
 static inline void kit_call(kit_writer *k, int number, bool seal)
 {
     const char *id = kit_id(k, number);
     char name[16];
+    if (kit_refers(k, "fc", number))
+        return;
     kit_comma(k);
     snprintf(name, sizeof name, "tool_%d", number % 7);
     switch (k->w) {
@@ -199,7 +211,7 @@ static inline void kit_thinking(kit_writer *k, const kit_event *e)
     char text[16];
     snprintf(text, sizeof text, "T%d", e->number);
     daruma_str seal = kit_sign(k, text);
-    if (e->thinking < 2)
+    if (e->thinking < 2 || kit_refers(k, "rs", e->number))
         return;
     kit_comma(k);
     if (k->w == KIT_RESPONSES)
@@ -212,6 +224,17 @@ static inline void kit_thinking(kit_writer *k, const kit_event *e)
     else
         buf_printf(k->b, "{\"type\":\"thinking\",\"thinking\":\"%s\",\"signature\":\"" STR_FMT "\"}", text,
                    STR_ARG(seal));
+}
+
+/* Responses: the words of the model. */
+static inline void kit_words(kit_writer *k, const kit_event *e)
+{
+    if (kit_refers(k, "msg", e->number))
+        return;
+    kit_comma(k);
+    BUF_LIT(k->b, "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":");
+    kit_text(k->b, e, "M");
+    BUF_LIT(k->b, "}]}");
 }
 
 static inline void kit_model(kit_writer *k, const kit_event *e)
@@ -253,13 +276,8 @@ static inline void kit_model(kit_writer *k, const kit_event *e)
         return;
     case KIT_RESPONSES:
         kit_thinking(k, e);
-        if (!e->empty || !e->ncalls) {
-            kit_comma(k);
-            BUF_LIT(k->b,
-                    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":");
-            kit_text(k->b, e, "M");
-            BUF_LIT(k->b, "}]}");
-        }
+        if (!e->empty || !e->ncalls)
+            kit_words(k, e);
         for (int i = 0; i < e->ncalls; i++)
             kit_call(k, e->calls[i], k->h->thinks && i == 0);
         return;

@@ -92,6 +92,49 @@ static inline convo bench_copy(bench *x)
     return c;
 }
 
+/* ---- what the server has ---- */
+
+/* The item that a reference stands for, out of the history that was written: "msg_3", "rs_3", "fc_7". */
+static inline void bench_stored(kit_writer *k, daruma_str id)
+{
+    int64_t number = 0;
+    str_scan_int(str_from(id, str_findch(id, '_') + 1), &number);
+    if (str_starts(id, S("fc_")))
+        kit_call(k, (int)number, false);
+    for (int i = 0; i < k->h->n; i++)
+        if (k->h->e[i].kind == KIT_MODEL && k->h->e[i].number == number && !str_starts(id, S("fc_")))
+            str_starts(id, S("rs_")) ? kit_thinking(k, &k->h->e[i]) : kit_words(k, &k->h->e[i]);
+}
+
+/* What the provider sees: the items that references stand for in their place. `ret_ids`: those that were referred to,
+ * in order. */
+static inline daruma_str bench_seen(bench *x, daruma_str body, daruma_str *ret_ids)
+{
+    daruma_str list = kit_get(body, S("input")), m;
+    daruma_buf b = buf_in(&x->a), ids = buf_in(&x->a);
+    if (!x->h.referred || !json_is_array(list))
+        return body;
+    kit_history whole = x->h;
+    whole.referred = false;
+    kit_writer k = {.b = &b, .w = x->w, .d = &x->dice, .h = &whole};
+    buf_put(&b, str_sub(body, 0, (size_t)(list.p - body.p) + 1));
+    for (json_iter it = kit_walk(list); json_next(&it, NULL, &m);) {
+        daruma_str id = kit_field(m, "id");
+        if (kit_type(m, "item_reference")) {
+            bench_stored(&k, id);
+            buf_put(&ids, id);
+            continue;
+        }
+        kit_comma(&k);
+        buf_put(&b, m);
+    }
+    buf_put(&b, str_from(body, (size_t)(list.p - body.p) + list.n - 1));
+    assert_false(b.full || ids.full);
+    if (ret_ids)
+        *ret_ids = buf_str(&ids);
+    return buf_str(&b);
+}
+
 /* ---- what has to stay ---- */
 
 static inline daruma_str kit_list(kit_wire w, daruma_str body)
@@ -186,9 +229,13 @@ static inline bool kit_within(daruma_str s, daruma_str part)
 /* Is what a surgery wrote what it may be? `from`: what it began with. */
 static inline void bench_look_asked(bench *x, daruma_str from, daruma_str out, int may, ask *ret_asked)
 {
-    const char *wrong = x->h.elsewhere ? NULL : kit_check(x->w, out);
+    daruma_str referred = {0}, still = {0}, seen = bench_seen(x, out, &still);
+    bench_seen(x, x->sent, &referred);
+    const char *wrong = x->h.elsewhere ? NULL : kit_check(x->w, seen);
     model_limits limits = kit_limits(x->w, x->h.thinks && !(may & MAY_DROP_THINKING));
-    ask q = kit_ask(x->w, out, &x->a);
+    ask q = kit_ask(x->w, seen, &x->a);
+    if (!str_eq(referred, still))
+        wrong = "a reference is gone, or elsewhere";
     refusal r = validate(&q, &limits, &x->a);
     if (!wrong && r.status)
         wrong = arena_copy(&x->a, r.message).p;
@@ -233,11 +280,14 @@ static inline void bench_begin(bench *x, kit_wire w, uint64_t seed)
     f.kind = DARUMA_INVALID_MESSAGE;
     r = mending_begin(&m, DARUMA_REMEDY_MEND_MESSAGES, &f, -1);
     x->sent = bench_write(x, &m.c);
+    if (x->h.referred && !str_eq(paired, x->in))
+        bench_shout(x, "pairs that references complete were mended", x->in, paired);
     if (r == MENDING_UNFIT && !str_eq(paired, x->sent))
         bench_shout(x, "nothing was done, and other bytes", paired, x->sent);
-    const char *wrong = x->h.elsewhere ? NULL : kit_check(w, x->sent);
+    daruma_str seen = bench_seen(x, x->sent, NULL);
+    const char *wrong = x->h.elsewhere ? NULL : kit_check(w, seen);
     model_limits limits = kit_limits(w, x->h.thinks);
-    x->asked = kit_ask(w, x->sent, &x->a);
+    x->asked = kit_ask(w, seen, &x->a);
     refusal no = validate(&x->asked, &limits, &x->a);
     if (wrong || no.status)
         bench_shout(x, wrong ? wrong : arena_copy(&x->a, no.message).p, x->in, x->sent);

@@ -4,6 +4,8 @@
 #include "base/date.h"
 #include "base/buf.h"
 #include "base/arena.h"
+#include "engine/watch/same_bits.h"
+#include <stdlib.h>
 
 static void a_member_is_found_verbatim(void **state)
 {
@@ -44,6 +46,22 @@ static void durations_and_dates_are_read(void **state)
     assert_string_equal(out, "1994-11-06T08:49:37Z");
 }
 
+static void a_duration_is_told_however_long_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        daruma_ms ms;
+        const char *says;
+    } rows[] = {{999, "999 ms"},     {1500, "1.5 s"},       {119000, "119 s"},
+                {129600000, "36 h"}, {216000000, "3 days"}, {INT64_MAX, "106751991167 days"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char mem[64];
+        daruma_buf b = buf_over(mem, sizeof mem);
+        buf_duration(&b, rows[i].ms);
+        assert_str(buf_str(&b), rows[i].says);
+    }
+}
+
 static void broken_json_is_refused_and_every_prefix_too(void **state)
 {
     (void)state;
@@ -68,6 +86,78 @@ static void a_buffer_writes_json_strings(void **state)
     assert_false(b.full);
 }
 
+/* ---- bits of texts ---- */
+
+static bool byte_is(char c, bool digit)
+{
+    return digit ? ch_digit(c) : ch_word(c);
+}
+
+/* What the bits say of `text` from `at` on is what its bytes say. */
+static void check_bits_at(daruma_str text, const uint64_t *bits, size_t at, bool digit)
+{
+    size_t row = 0, next = at;
+    while (at + row < text.n && byte_is(text.p[at + row], digit))
+        row++;
+    while (next < text.n && !byte_is(text.p[next], digit))
+        next++;
+    assert_int_equal(bits_in_row(bits, at), row);
+    assert_int_equal(bits_from(bits, at) & 1, row > 0);
+    for (size_t n = 0; n <= text.n - at; n++)
+        if (bits_any(bits, at, n) != (n > next - at))
+            fail_msg("%zu bytes from %zu of %zu", n, at, text.n);
+}
+
+static void check_bits(daruma_str text)
+{
+    same_bits bits;
+    memset(&bits, 0xa5, sizeof bits); /* what an earlier text left behind */
+    bits_of(text, &bits);
+    for (size_t at = 0; at <= text.n; at++) {
+        check_bits_at(text, bits.word, at, false);
+        check_bits_at(text, bits.digit, at, true);
+    }
+}
+
+static void bits_say_what_bytes_say(void **state)
+{
+    static const size_t rows[] = {0, 1, 7, 8, 9, 56, 57, 58, 63, 64, 65, 113, 114, 115, 128, 171};
+    static const char of[] = {'7', 'k', '_', '\xff'};
+    char every[256], text[80 + 171 + 80];
+    (void)state;
+    for (int i = 0; i < 256; i++) /* the signs beside digits and letters, too */
+        every[i] = (char)i;
+    check_bits((daruma_str){every, sizeof every});
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (size_t before = 0; before < 80; before++) {
+            size_t behind = before % 3 ? before : 0; /* some rows end with the text */
+            memset(text, '-', sizeof text);
+            memset(text + before, of[(r + before) % sizeof of], rows[r]);
+            check_bits((daruma_str){text, before + rows[r] + behind});
+        }
+}
+
+static void bits_of_the_longest_text_are_all_there(void **state)
+{
+    enum { LONGEST = SAME_FAILURE_BYTES_MAX };
+    char *text = malloc(LONGEST); /* a byte read behind it is seen */
+    same_bits bits;
+    (void)state;
+    assert_non_null(text);
+    memset(text, '3', LONGEST);
+    for (size_t from = 0; from <= 130; from++) {
+        daruma_str s = {text + from, LONGEST - from};
+        memset(&bits, 0xff, sizeof bits);
+        bits_of(s, &bits);
+        for (size_t at = 0; at <= s.n; at += at + 70 < s.n ? 61 : 1) {
+            assert_int_equal(bits_in_row(bits.word, at), s.n - at);
+            assert_int_equal(bits_in_row(bits.digit, at), s.n - at);
+            assert_int_equal(bits_any(bits.digit, at, s.n - at), at < s.n);
+        }
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,8 +165,11 @@ int main(void)
         cmocka_unit_test(the_last_of_duplicate_keys_wins_whatever_its_spelling),
         cmocka_unit_test(escapes_become_utf8),
         cmocka_unit_test(durations_and_dates_are_read),
+        cmocka_unit_test(a_duration_is_told_however_long_it_is),
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),
         cmocka_unit_test(a_buffer_writes_json_strings),
+        cmocka_unit_test(bits_say_what_bytes_say),
+        cmocka_unit_test(bits_of_the_longest_text_are_all_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

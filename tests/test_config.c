@@ -102,7 +102,7 @@ static const struct {
     {"recovery: { kinds: { timeout: 3 } }\n", 1, 31, "recovery.kinds.timeout: expected a mapping"},
     {"recovery: { kinds: { timeout: { factor: 0.5 } } }\n", 1, 41, "recovery.kinds.timeout.factor: expected a number like 1.5 from 1 to 100"},
     {"recovery: { kinds: { timeout: { jitter: 2 } } }\n", 1, 41, "from 0 to 1"},
-    {"recovery: { kinds: { timeout: { delay: 10s, max_delay: 1s } } }\n", 1, 40, "longer than the longest"},
+    {"recovery: { kinds: { timeout: { delay: 10s, max_delay: 1s } } }\n", 1, 40, "the first delay (10 s) is longer than the longest (1 s)"},
     {"recovery: { kinds: { timeout: { max_delay: 1ms, delay: 1s } } }\n", 1, 56, "longer than the longest"},
     {"recovery: { kinds: { timeout: {}, timeout: {} } }\n", 1, 35, "stands here twice"},
     {"events: { stderr: sometimes }\n", 1, 19, "expected true, false or auto"},
@@ -127,7 +127,14 @@ static const struct {
     {"providers:\n- { dialect: openai, url: http://h }\n", 2, 3, "`name` is missing"},
     {"providers:\n- { name: a, dialect: openai }\n", 2, 3, "`url` is missing"},
     {"providers:\n- { name: a/b, dialect: openai, url: http://h }\n", 2, 11, "expected a name of letters"},
-    {"providers:\n- { name: a, dialect: opnai, url: http://h }\n", 2, 23, "expected one of openai, openai-responses, anthropic, gemini, found \"opnai\""},
+    {"providers:\n- { name: a, dialect: opnai, url: http://h }\n", 2, 23, "expected one of openai, openai-responses, anthropic, gemini, found \"opnai\"; did you mean openai?"},
+    {"providers:\n- { name: a, dialect: OpenAI, url: http://h }\n", 2, 23, "did you mean openai?"},
+    {"providers:\n- { name: a, dialect: cohere, url: http://h }\n", 2, 23, "take the one whose SDK your program uses"},
+    {"providers:\n- { name: a, dialect: openai, url: \"http://h/v1/chat/completions\" }\n", 2, 36, "it ends with what clients add to it"},
+    {"providers:\n- { name: a, dialect: anthropic, url: \"http://h/anthropic/v1/messages\" }\n", 2, 39, "it ends with what clients add to it"},
+    {"listen: http://127.0.0.1:4141\n", 1, 9, "it is no URL"},
+    {"listen: \"[::1]\"\n", 1, 9, "add the port"},
+    {"recovery: { profile: zebra }\n", 1, 22, "there are default, penguiflow, penguiflow-client, penguiflow-native, swarm, compact, adaptive, adaptive-head"},
     {"providers:\n- { name: a, dialect: openai, url: ftp://h }\n", 2, 36, "expected a URL like https://api.openai.com, found \"ftp://h\""},
     {"providers:\n- { name: a, dialect: openai, url: \"http://u:pw@h\" }\n", 2, 36, "holds no user or password"},
     {P "- { name: a, dialect: openai, url: http://h }\n", 3, 11, "another provider has the name \"a\""},
@@ -574,6 +581,42 @@ static void the_document_has_the_table_as_it_is_printed(void **state)
         fail_msg("doc/config.md: put in what `daruma check --options` prints");
 }
 
+static void a_provider_at_our_own_address_is_seen(void **state)
+{
+    static const struct {
+        const char *listen, *url;
+        bool self;
+    } rows[] = {
+        {"127.0.0.1:4141", "http://127.0.0.1:4141/v1", true},
+        {"127.0.0.1:4141", "http://localhost:4141", true},
+        {"127.0.0.1:4141", "http://api.localhost:4141", true},
+        {"10.0.0.1:4141", "http://localhost:4141", false},
+        {"0.0.0.0:4141", "http://127.0.0.1:4141", true},
+        {"[::]:4141", "http://[::1]:4141", true},
+        {"[::1]:80", "http://[::1]", true},
+        {"127.0.0.1:4141", "http://127.0.0.1:4142", false},
+        {"127.0.0.1:4141", "http://h:4141", false},
+        {"127.0.0.1:4141", "https://127.0.0.1:4141", false},
+        {"127.0.0.1:4141", "http://127.0.0.2:4141", false},
+        {"127.0.0.1:0", "http://127.0.0.1:4141", false},
+        {"10.0.0.1:4141", "http://127.0.0.1:4141", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static char room[1 << 16];
+        char text[256];
+        daruma_arena a = arena_over(room, sizeof room);
+        config c;
+        config_error e;
+        int n =
+            snprintf(text, sizeof text, "listen: \"%s\"\nproviders: [ { name: a, dialect: openai, url: \"%s\" } ]\n",
+                     rows[i].listen, rows[i].url);
+        assert_true(config_read((daruma_str){text, (size_t)n}, NULL, NULL, &a, &c, &e));
+        if (config_is_self(&c, &c.providers[0]) != rows[i].self)
+            fail_msg("%s and %s", rows[i].listen, rows[i].url);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -595,6 +638,7 @@ int main(void)
         cmocka_unit_test(warnings_name_what_is_hardly_meant),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
+        cmocka_unit_test(a_provider_at_our_own_address_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

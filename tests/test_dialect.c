@@ -179,6 +179,30 @@ static void what_lives_on_the_server_pins_the_account(void **state)
     assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL).stateful);
     assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL).stateful);
     assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL).stateful);
+    request_scan kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"create\"}}"), NULL);
+    assert_true(kept.keeps && !kept.stateful && !kept.state);
+    kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"continue\",\"previous_message_id\":\"msg_1\"}}"), NULL);
+    assert_true(kept.keeps && kept.stateful && kept.state);
+    kept = dialect_anthropic.scan(S("{\"thread\":null}"), NULL);
+    assert_false(kept.keeps || kept.stateful);
+}
+
+static void what_a_request_goes_on_from_is_told_by_its_id(void **state)
+{
+    (void)state;
+    request_scan a = dialect_openai_responses.scan(
+        S("{\"prompt\":{\"id\":\"pmpt_1\"},\"previous_response_id\":\"resp_1\",\"input\":\"x\"}"), NULL);
+    request_scan b = dialect_openai_responses.scan(
+        S("{\"store\":false,\"previous_response_id\":\"resp_1\",\"prompt\":{\"id\":\"pmpt_1\"}}"), NULL);
+    request_scan c = dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"resp_1\"},\"store\":null}"), NULL);
+    request_scan d = dialect_openai_responses.scan(S("{\"prompt\":{\"id\":\"pmpt_1\"},\"input\":\"x\"}"), NULL);
+    assert_true(a.before && a.before == b.before && a.before == c.before);
+    assert_true(a.state == a.before && b.state == b.before); /* not the template's */
+    assert_true(c.conversing && !a.conversing);
+    assert_true(b.unstored && !a.unstored && !c.unstored);
+    assert_true(!d.before && d.state && d.stateful);
+    assert_true(dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"\"}}"), NULL).before == 0);
+    assert_true(dialect_gemini.scan(S("{\"cachedContent\":\"cachedContents/1\"}"), NULL).before == 0);
 }
 
 static void a_format_is_asked_for_in_three_ways(void **state)
@@ -585,7 +609,7 @@ static void every_error_is_read_by_its_own_dialect(void **state)
             assert_int_equal((d->check)(body, &a).flaw, DARUMA_FLAW_ERROR_EVENT);
 
             b = buf_in(&a);
-            d->write_stream_error(&b, &f, 0, S("no"), S(""));
+            d->write_stream_error(&b, &f, 0, S("no"), S(""), NULL);
             assert_int_equal(str_find(buf_str(&b), S("[DONE]")), STR_NONE);
             daruma_str rest = buf_str(&b);
             sse_event e;
@@ -812,9 +836,36 @@ static void white_space_at_the_ends_does_not_change_the_hash(void **state)
     assert_true(dialect_notice_hash(S("")) == 0);
 }
 
+static void messages_that_bring_results_are_told_by_what_they_are(void **state)
+{
+    (void)state;
+    static const char *const brings[] = {
+        "{\"role\":\"tool\",\"content\":\"x\",\"tool_call_id\":\"c1\"}",
+        "{\"role\":\"function\",\"name\":\"f\",\"content\":\"x\"}",
+        "{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"x\"}",
+        "{\"call_id\":\"c1\",\"output\":\"x\",\"type\":\"custom_tool_call_output\"}",
+        "{\"role\":\"user\",\"content\":[{\"text\":\"y\"},{\"tool_use_id\":\"t\",\"type\":\"tool_result\"}]}",
+        "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"f\",\"response\":{}}}]}",
+        "{\"parts\":[{\"text\":\"y\"},{\"function_response\":{\"name\":\"f\",\"response\":{}}}]}",
+    };
+    static const char *const brings_none[] = {
+        "",
+        "\"tool\"",
+        "[]",
+        "{\"role\":\"user\",\"content\":\"my \\\"tool_call_id\\\" and \\\"tool_result\\\"\"}",
+        "{\"role\":\"user\",\"content\":[\"tool_result\",{\"type\":\"text\",\"text\":\"functionResponse\"}]}",
+        "{\"role\":\"assistant\",\"tool_calls\":[{\"type\":\"function\",\"id\":\"c1\"}]}",
+    };
+    for (size_t i = 0; i < sizeof brings / sizeof *brings; i++)
+        assert_true(dialect_message_results(str_of(brings[i])));
+    for (size_t i = 0; i < sizeof brings_none / sizeof *brings_none; i++)
+        assert_false(dialect_message_results(str_of(brings_none[i])));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_that_bring_results_are_told_by_what_they_are),
         cmocka_unit_test(a_path_tells_its_dialect),
         cmocka_unit_test(a_dialect_is_found_by_its_name),
         cmocka_unit_test(a_chat_request_is_scanned),
@@ -823,6 +874,7 @@ int main(void)
         cmocka_unit_test(what_is_not_one_object_is_not_ok),
         cmocka_unit_test(a_conversation_keeps_its_hash_as_it_grows),
         cmocka_unit_test(what_lives_on_the_server_pins_the_account),
+        cmocka_unit_test(what_a_request_goes_on_from_is_told_by_its_id),
         cmocka_unit_test(a_format_is_asked_for_in_three_ways),
         cmocka_unit_test(chat_answers_are_checked),
         cmocka_unit_test(anthropic_answers_are_checked),

@@ -269,6 +269,25 @@ static void pruning_breaks_no_seal(void **state)
     assert_str(out, "{\"input\":[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"user\",\"content\":\"v\"}]}");
 }
 
+/* What the reference stands for may be the reasoning that led to the call. */
+static void pruning_leaves_no_reference_without_what_follows_it(void **state)
+{
+    (void)state;
+    daruma_arena a = fresh();
+    mend_report r;
+#define REFERRED(type)                                                                                                 \
+    "{\"input\":[{\"role\":\"user\",\"content\":\"hi\"},{" type                                                        \
+    "\"id\":\"rs_1\"},{\"type\":\"function_call\",\"call_id\":"                                                        \
+    "\"a\",\"name\":\"f\",\"arguments\":\"{}\"},{\"role\":\"user\",\"content\":\"v\"}]}"
+    static const char *const forms[] = {REFERRED("\"type\":\"item_reference\","), REFERRED("")};
+    for (size_t i = 0; i < 2; i++) {
+        daruma_str out = mended(&dialect_openai_responses, forms[i], MEND_PRUNE, &r, &a);
+        assert_int_equal(r.calls_dropped, 0);
+        assert_int_equal(r.calls_answered, 1);
+        assert_true(has(out, "\"rs_1\"}"));
+    }
+}
+
 static void the_reminder_is_worded_as_swarm_words_it(void **state)
 {
     (void)state;
@@ -678,6 +697,7 @@ int main(void)
         cmocka_unit_test(results_come_before_the_users_text_and_system_entries_do_not_part_them),
         cmocka_unit_test(pruning_removes_the_call_and_keeps_the_text),
         cmocka_unit_test(pruning_breaks_no_seal),
+        cmocka_unit_test(pruning_leaves_no_reference_without_what_follows_it),
         cmocka_unit_test(the_reminder_is_worded_as_swarm_words_it),
         cmocka_unit_test(empty_content_goes_or_is_said_minimally),
         cmocka_unit_test(neighbours_of_one_role_are_joined_where_turns_are_taken),

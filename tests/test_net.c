@@ -231,14 +231,14 @@ static void a_client_that_leaves_is_noticed_at_once(void **state)
         until(t.held);
         call_head(t.held, 200, NULL, 0, -1);
         call_write(t.held, S("x"));
-        daruma_ms left = sys_moment().now;
         if (hard)
             peer_reset(&p);
         else
             close(p.fd);
         p.fd = -1;
-        until(t.gone == hard + 1);
-        assert_true(sys_moment().now - left < 100);
+        for (int turns = 0; turns < 20; turns++) /* no clock is waited for: it is an event of the loop */
+            pump_once();
+        assert_int_equal(t.gone, hard + 1);
         peer_done(&p);
     }
     until(server_connections(t.s) == 0);
@@ -367,8 +367,9 @@ static void a_body_that_never_falls_silent_must_still_come(void **state)
 static void limits_are_told_to_the_client(void **state)
 {
     (void)state;
-    site t;
-    site_start(&t, (server_limits){.body_bytes = 10, .connections = 1, .head_ms = 40, .body_idle_ms = 40});
+    site patient, hurried; /* on a busy machine long heads take longer than short clocks */
+    site_start(&patient, (server_limits){.body_bytes = 10, .connections = 1});
+    site_start(&hurried, (server_limits){.body_bytes = 10, .connections = 1, .head_ms = 40, .body_idle_ms = 40});
     static char many[40000], longer[70000];
     size_t n = (size_t)snprintf(many, sizeof many, HEAD("GET", "/x"));
     for (int i = 0; i < 200; i++)
@@ -376,32 +377,35 @@ static void limits_are_told_to_the_client(void **state)
     n = (size_t)snprintf(longer, sizeof longer, HEAD("GET", "/x") "X: ");
     memset(longer + n, 'a', sizeof longer - n - 1);
     const struct {
+        site *at;
         const char *say, *answer;
     } rows[] = {
-        {HEAD("POST", "/x") "Content-Length: 11\r\n\r\n", "HTTP/1.1 413 "},
-        {HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n", "HTTP/1.1 413 "},
-        {many, "HTTP/1.1 431 "},
-        {longer, "HTTP/1.1 431 "},
-        {HEAD("GET", "/x"), "HTTP/1.1 408 "},
-        {HEAD("POST", "/x") "Content-Length: 5\r\n\r\nab", "HTTP/1.1 408 "},
+        {&patient, HEAD("POST", "/x") "Content-Length: 11\r\n\r\n", "HTTP/1.1 413 "},
+        {&patient, HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n", "HTTP/1.1 413 "},
+        {&patient, many, "HTTP/1.1 431 "},
+        {&patient, longer, "HTTP/1.1 431 "},
+        {&hurried, HEAD("GET", "/x"), "HTTP/1.1 408 "},
+        {&hurried, HEAD("POST", "/x") "Content-Length: 5\r\n\r\nab", "HTTP/1.1 408 "},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        peer p = peer_connect(t.port);
+        peer p = peer_connect(rows[i].at->port);
         peer_say(&p, rows[i].say);
         until(heard(&p, "\r\n\r\n"));
         assert_true(heard(&p, rows[i].answer));
         until(heard(&p, "}\n") && heard_end(&p));
         peer_done(&p);
-        until(server_connections(t.s) == 0);
+        until(server_connections(rows[i].at->s) == 0);
     }
-    peer first = peer_connect(t.port), second = peer_connect(t.port);
+    peer first = peer_connect(patient.port), second = peer_connect(patient.port);
     until(heard(&second, "HTTP/1.1 503 "));
     peer_say(&first, HEAD("GET", "/x") "\r\n");
     until(heard(&first, "HTTP/1.1 200 "));
     peer_done(&first);
     peer_done(&second);
-    assert_int_equal(t.requests, 1);
-    server_close(t.s);
+    assert_int_equal(patient.requests, 1);
+    assert_int_equal(hurried.requests, 0);
+    server_close(patient.s);
+    server_close(hurried.s);
 }
 
 static void an_idle_connection_is_closed_in_the_end(void **state)
@@ -754,6 +758,24 @@ static void a_fresh_connection_is_not_tried_twice(void **state)
     net_stop(&n);
 }
 
+/* A fetch whose provider says that much and no more, and how it fails. A busy machine may take longer than the clock to
+ * bring as much of the answer as it is about: then it gets more time. */
+static got fails_by_the_clock(net *n, fetch_clocks clocks, const char *say, bool head)
+{
+    got g;
+    do {
+        g = (got){0};
+        go(n, &g, "GET", NULL, clocks);
+        peer p = peer_accept(n->listener);
+        until(g.fails || heard(&p, "\r\n\r\n"));
+        peer_say(&p, say);
+        until(g.fails);
+        peer_done(&p);
+        clocks.total *= 4;
+    } while (head && !g.heads && clocks.total < 60000);
+    return g;
+}
+
 static void each_clock_has_its_name(void **state)
 {
     (void)state;
@@ -771,15 +793,9 @@ static void each_clock_has_its_name(void **state)
     net n;
     net_start(&n, (upstream_settings){0});
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        got g = {0};
-        go(&n, &g, "GET", NULL, rows[i].clocks);
-        peer p = peer_accept(n.listener);
-        until(heard(&p, "\r\n\r\n"));
-        peer_say(&p, rows[i].say);
-        until(g.fails);
+        got g = fails_by_the_clock(&n, rows[i].clocks, rows[i].say, rows[i].phase == DARUMA_AT_STREAM);
         assert_int_equal(g.net, rows[i].net);
         assert_int_equal(g.phase, rows[i].phase);
-        peer_done(&p);
     }
     net_stop(&n);
 }
@@ -875,7 +891,7 @@ static void a_paused_answer_waits_in_the_kernel(void **state)
     net n;
     net_start(&n, (upstream_settings){0});
     got g = {.pause = true};
-    go(&n, &g, "GET", NULL, (fetch_clocks){5000, 5000, 20, 0});
+    go(&n, &g, "GET", NULL, (fetch_clocks){5000, 5000, 300, 0});
     peer p = peer_accept(n.listener);
     until(heard(&p, "\r\n\r\n"));
     peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 67108864\r\n\r\n");
@@ -886,8 +902,9 @@ static void a_paused_answer_waits_in_the_kernel(void **state)
         ssize_t k = send(p.fd, block, sizeof block, MSG_NOSIGNAL);
         sent += k > 0 ? (size_t)k : 0;
         quiet = k > 0 ? 0 : quiet + 1;
-        pump_ms(2); /* the idle clock stands still, though this takes longer */
+        pump_once();
     }
+    pump_ms(400); /* the idle clock stands still, though this is longer */
     assert_true(sent < 60u << 20);
     assert_true(g.bytes <= 65536);
     assert_int_equal(g.fails, 0);
@@ -1024,6 +1041,36 @@ static void urls_are_taken_apart(void **state)
     }
 }
 
+/* Also where no hosts file and no resolver knows the name, as in a bare container. */
+static void localhost_is_this_machine(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        bool local, loopback;
+    } hosts[] = {
+        {"localhost", true, true},    {"LocalHost", true, true},      {"api.localhost", true, true},
+        {"127.0.0.1", false, true},   {"::1", false, true},           {"127.evil.example", false, false},
+        {".localhost", false, false}, {"notlocalhost", false, false}, {"localhost.example", false, false},
+    };
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        assert_int_equal(host_is_localhost(str_of(hosts[i].host)), hosts[i].local);
+        assert_int_equal(host_is_loopback(str_of(hosts[i].host)), hosts[i].loopback);
+    }
+    net n;
+    net_start(&n, (upstream_settings){0});
+    char text[64];
+    snprintf(text, sizeof text, "http://no-such-name.localhost:%d", n.to.port);
+    assert_true(url_parse(arena_copy(&n.a, str_of(text)), &n.a, &n.to, NULL));
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_done(&p);
+    until(g.fails);
+    net_stop(&n);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, kit_setup, kit_teardown)
@@ -1063,6 +1110,7 @@ int main(void)
         T(a_refused_tunnel_is_the_proxys_fault),
         T(no_proxy_is_read_as_curl_reads_it),
         T(urls_are_taken_apart),
+        T(localhost_is_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ static void what_lives_on_the_server_is_seen(void **state)
         {"{\"input\":\"x\",\"conversation\":\"conv_1\"}", true, true},
         {"{\"input\":\"x\",\"conversation\":{\"id\":\"conv_1\"}}", true, true},
         {"{\"input\":\"x\",\"prompt\":{\"id\":\"pmpt_1\"}}", true, false},
-        {"{\"input\":[{\"type\":\"item_reference\",\"id\":\"fc_1\"}]}", true, true},
+        {"{\"input\":[{\"type\":\"item_reference\",\"id\":\"fc_1\"}]}", true, false},
         {"{\"input\":[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}]}", true, false},
         {"{\"store\":false,\"input\":[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}]}", false, false},
         {"{\"input\":[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"x\"}]}", false,

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "dialect/dialect.h"
-#include "engine/mend/mend.h"
+#include "engine/mend/remedy.h"
 #include "engine/mend/words.h"
 
 static char mem[48u << 20];
@@ -364,6 +364,15 @@ static void output_limit_is_lowered_to_what_the_provider_names(void **state)
             fail_msg("row %zu: %lld", i, (long long)c.set.max_output);
         r = (mend_report){0};
         assert_false(mend_clamp_output(&c, &f, -1, &r)); /* twice is as once */
+        mend_lesson l;
+        char want[32];
+        snprintf(want, sizeof want, "..%lld", (long long)rows[i].cap);
+        bool named = mend_output_lesson(&c, &f, &l);
+        assert_int_equal(named, i + 1 < sizeof rows / sizeof *rows); /* the last one names no number */
+        if (named) {
+            assert_string_equal(l.path, "max_tokens");
+            assert_string_equal(l.value, want);
+        }
     }
 }
 
@@ -848,6 +857,161 @@ static void compaction_knows_when_it_is_no_use(void **state)
     assert_true(cut.to <= cut.from);
 }
 
+/* ---- history on the server ---- */
+
+static convo items_of(daruma_arena *a, daruma_buf *b, const char *head)
+{
+    convo c = {0};
+    daruma_buf body = buf_in(a);
+    buf_printf(&body, "{\"model\":\"m\",%s\"input\":[", head);
+    buf_put(&body, str_sub(buf_str(b), 0, b->n - 1)); /* without the last comma */
+    BUF_LIT(&body, "]}");
+    assert_false(body.full);
+    assert_int_equal(dialect_openai_responses.read(buf_str(&body), a, &c), DARUMA_OK);
+    return c;
+}
+
+static void output(daruma_buf *b, unsigned id, daruma_str text)
+{
+    buf_printf(b, "{\"type\":\"function_call_output\",\"call_id\":\"c%u\",\"output\":", id);
+    buf_json(b, text);
+    BUF_LIT(b, "},");
+}
+
+static void words(daruma_buf *b, const char *role, daruma_str text)
+{
+    buf_printf(b, "{\"role\":\"%s\",\"content\":", role);
+    buf_json(b, text);
+    BUF_LIT(b, "},");
+}
+
+#define REFERENCE(id) "{\"type\":\"item_reference\",\"id\":\"" id "\"},"
+
+/* What the provider counted beyond what is here does not become less: all that is too much goes from what is here. */
+static void what_is_on_the_server_has_its_share_of_the_window(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"\"max_output_tokens\":500,\"previous_response_id\":\"resp_1\",",
+                                        "\"max_output_tokens\":500,\"conversation\":\"conv_1\",",
+                                        "\"max_output_tokens\":500,"};
+    static const daruma_mend_policy plain = {.enabled = true};
+    for (size_t i = 0; i < 3; i++) {
+        daruma_arena a = arena();
+        daruma_buf b = buf_in(&a);
+        if (i == 2)
+            BUF_LIT(&b, REFERENCE("fc_0") REFERENCE("fc_1") REFERENCE("fc_2") REFERENCE("fc_3"));
+        for (unsigned k = 0; k < 4; k++)
+            output(&b, k, noise(&a, 6000, k));
+        convo c = items_of(&a, &b, heads[i]);
+        int64_t estimate = convo_tokens(&c), over = 18000 - (16000 * 95 / 100 - 500);
+        daruma_failure f = judged(400,
+                                  "This model's maximum context length is 16000 tokens. However, your messages "
+                                  "resulted in 18000 tokens. Please reduce the length of the messages.",
+                                  &a);
+        assert_int_equal(f.kind, DARUMA_CONTEXT_LENGTH);
+        assert_int_equal(mend_target(&c, &f, -1), estimate - over);
+        mending m = {.c = c, .policy = &plain};
+        assert_int_equal(mending_begin(&m, DARUMA_REMEDY_MASK_TOOL_OUTPUT, &f, -1), MENDING_DONE);
+        assert_true(convo_tokens(&m.c) <= estimate - over);
+        assert_int_equal(m.report.calls_answered + m.report.results_to_text + m.report.results_dropped, 0);
+        daruma_buf out = buf_in(&a);
+        dialect_openai_responses.write(&m.c, &out);
+        convo again = {0};
+        assert_int_equal(dialect_openai_responses.read(buf_str(&out), &a, &again), DARUMA_OK);
+        assert_int_equal(again.nmessages, c.nmessages);
+        for (size_t k = 0; k < c.nmessages; k++) {
+            const convo_message *was = &c.messages[k], *is = &again.messages[k];
+            assert_int_equal(is->parts[0].kind, was->parts[0].kind);
+            if (was->parts[0].kind == PART_RESULT)
+                assert_true(str_eq(is->parts[0].id, was->parts[0].id));
+            else
+                assert_true(str_eq(is->raw, was->raw));
+        }
+        assert_int_equal(again.whole_on_server, i < 2);
+    }
+}
+
+static size_t place_of(const convo *c, const char *what)
+{
+    for (size_t i = 0; i < c->nmessages; i++)
+        if (str_find(c->messages[i].raw, str_of(what)) != STR_NONE)
+            return i;
+    return STR_NONE;
+}
+
+/* Neither a reference nor a result of a call that is behind one goes for a summary. */
+static void compaction_stays_on_one_side_of_what_is_on_the_server(void **state)
+{
+    (void)state;
+    for (int before = 0; before < 2; before++) {
+        daruma_arena a = arena();
+        daruma_buf b = buf_in(&a);
+        if (before)
+            BUF_LIT(&b, REFERENCE("fc_1") REFERENCE("fc_2"));
+        words(&b, "user", S("the task"));
+        for (unsigned i = 0; i < 6; i++) {
+            if (before && i < 2)
+                output(&b, i + 1, noise(&a, 3000, i));
+            words(&b, "assistant", noise(&a, 3000, i));
+            words(&b, "user", S("and then?"));
+        }
+        if (!before) {
+            BUF_LIT(&b, REFERENCE("fc_1"));
+            output(&b, 1, noise(&a, 3000, 9));
+            words(&b, "user", S("go on"));
+        }
+        for (unsigned i = 0; i < 3; i++) {
+            words(&b, "assistant", noise(&a, 3000, i + 20));
+            words(&b, "user", S("now?"));
+        }
+        convo c = items_of(&a, &b, "");
+        mend_cut cut = mend_compact_plan(&c, 10);
+        assert_true(cut.to > cut.from + 2);
+        if (before)
+            assert_true(cut.from > place_of(&c, "\"c2\""));
+        else
+            assert_true(cut.to <= place_of(&c, "\"fc_1\""));
+        if (before) { /* a known compaction that goes further is not put there */
+            mend_report r = {0};
+            size_t from = place_of(&c, "the task") + 1;
+            assert_false(mend_compact_put(&c, (mend_cut){from, cut.to}, S("in short"), &r));
+        }
+    }
+}
+
+/* What went for a summary while its turn was the newest one does so a turn later, too, though a reference of before
+ * stands between it and the task. */
+static void a_loop_behind_a_reference_is_compacted_the_next_turn_too(void **state)
+{
+    (void)state;
+    for (int later = 0; later < 2; later++) {
+        daruma_arena a = arena();
+        daruma_buf b = buf_in(&a);
+        words(&b, "user", S("the task"));
+        BUF_LIT(&b, REFERENCE("msg_1"));
+        words(&b, "user", S("go on"));
+        size_t from = 3, rounds = COMPACT_ROUNDS_MIN + 4;
+        for (unsigned i = 0; i < rounds; i++) {
+            buf_printf(&b, "{\"type\":\"function_call\",\"call_id\":\"c%u\",\"name\":\"f\",\"arguments\":\"{}\"},", i);
+            output(&b, i, noise(&a, 3000, i));
+        }
+        if (later) {
+            words(&b, "assistant", S("So."));
+            words(&b, "user", S("And now?"));
+        }
+        convo c = items_of(&a, &b, "");
+        mend_cut cut = {from, from + 4 * 2};
+        if (!later) {
+            mend_cut plan = mend_compact_plan(&c, 0);
+            assert_int_equal(plan.from, cut.from);
+            assert_int_equal(plan.to, cut.to);
+        }
+        assert_false(
+            mend_compact_put(&c, (mend_cut){1, cut.to}, S("in short"), &(mend_report){0})); /* not the reference */
+        assert_true(mend_compact_put(&c, cut, S("in short"), &(mend_report){0}));
+    }
+}
+
 static void a_loop_in_progress_gives_only_old_rounds_without_thinking(void **state)
 {
     (void)state;
@@ -1215,6 +1379,9 @@ int main(void)
         cmocka_unit_test(the_older_part_becomes_one_message),
         cmocka_unit_test(an_earlier_summary_is_brought_up_to_date),
         cmocka_unit_test(compaction_knows_when_it_is_no_use),
+        cmocka_unit_test(what_is_on_the_server_has_its_share_of_the_window),
+        cmocka_unit_test(compaction_stays_on_one_side_of_what_is_on_the_server),
+        cmocka_unit_test(a_loop_behind_a_reference_is_compacted_the_next_turn_too),
         cmocka_unit_test(a_loop_in_progress_gives_only_old_rounds_without_thinking),
         cmocka_unit_test(what_was_masked_is_masked_again_at_once),
         cmocka_unit_test(a_tool_called_again_is_seen_in_full_again),

@@ -221,13 +221,44 @@ static void only_the_newest_messages_are_read(void **state)
         kit_begin();
         request_scan s = runs[i].d->scan(str_of(runs[i].body), newest);
         convo c;
-        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages - 1, &kit_arena, &c), DARUMA_OK);
+        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages - 1, S(""), &kit_arena, &c), DARUMA_OK);
         size_t on = 0;
         for (size_t m = 0; m < c.nmessages; m++)
             on += !c.messages[m].dropped;
         assert_int_equal(on, 1);
         assert_str(convo_text(&c, &c.messages[c.nmessages - 1].parts[0]), "go on");
-        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages, &kit_arena, &c), DARUMA_EINPUT);
+        assert_false(dialect_message_results(dialect_message(&s, newest, s.nmessages - 1)));
+        bool results = false;
+        for (size_t m = 0; m < s.nmessages; m++)
+            results |= dialect_message_results(dialect_message(&s, newest, m));
+        assert_true(results);
+        assert_int_equal(dialect_read_newest(runs[i].d, &s, newest, s.nmessages, S(""), &kit_arena, &c), DARUMA_EINPUT);
+    }
+}
+
+/* Calls that the provider keeps stand in front of the results that a request brings; its input may be bare words. */
+static void calls_that_stand_elsewhere_are_put_in_front(void **state)
+{
+    (void)state;
+    static const daruma_str call = {
+        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}", 70};
+    static const char *const bodies[] = {
+        "{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"3 pipes\"}]}",
+        "{\"input\":\"go on\"}"};
+    for (size_t i = 0; i < 2; i++) {
+        kit_begin();
+        request_scan s = dialect_openai_responses.scan(str_of(bodies[i]), newest);
+        convo c;
+        steps_item item;
+        assert_int_equal(dialect_read_newest(&dialect_openai_responses, &s, newest, 0, call, &kit_arena, &c),
+                         DARUMA_OK);
+        steps_iter it = {.c = &c};
+        assert_true(steps_next(&it, &item));
+        assert_true(item.what == STEPS_STEP && item.step.lost == (i == 1));
+        assert_str(item.step.tool, "look");
+        assert_int_equal(steps_next(&it, &item), i == 1);
+        if (i == 1)
+            assert_str(item.text, "go on");
     }
 }
 
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(results_without_ids_answer_in_the_order_of_their_calls),
         cmocka_unit_test(a_message_is_known_again_in_other_dress),
         cmocka_unit_test(only_the_newest_messages_are_read),
+        cmocka_unit_test(calls_that_stand_elsewhere_are_put_in_front),
         cmocka_unit_test(of_a_long_history_the_newest_places_are_kept),
         cmocka_unit_test(a_notice_stands_at_the_end_and_before_it_nothing_changes),
         cmocka_unit_test(failed_results_are_shown_compactly_and_resolved_ones_hidden),

@@ -94,9 +94,8 @@ static void what_an_event_does_not_know_it_leaves_out(void **state)
     e.outcome = DARUMA_OUTCOME_RECOVERED;
     e.attempts = 2;
     e.took = 15;
-    assert_str(written(&e),
-               "{\"event\":\"error_recovery_success\",\"case\":\"0000000000000000\",\"outcome\":\"recovered\","
-               "\"attempts\":2,\"took_ms\":15}\n");
+    assert_str(written(&e), "{\"event\":\"error_recovery_success\",\"outcome\":\"recovered\","
+                            "\"attempts\":2,\"took_ms\":15}\n");
 }
 
 static void no_text_breaks_the_line_or_shows_a_secret(void **state)
@@ -248,6 +247,17 @@ static void an_explanation_of_what_passes_through_names_its_provider_alone(void 
     assert_true(str_starts(explained(&f, &c), S("The call to main failed: ")));
 }
 
+static void an_explanation_says_who_said_it(void **state)
+{
+    (void)state;
+    daruma_failure tool = failure(DARUMA_TOOL_ERROR, "the file is not there");
+    assert_true(str_find(explained(&tool, NULL), S(". It says: \"the file is not there\".")) != STR_NONE);
+    daruma_failure own = failure(DARUMA_AUTH, "The command failed: it printed nothing.");
+    own.code = S("key_command_failed");
+    assert_true(str_find(explained(&own, NULL),
+                         S(". The command failed: it printed nothing. Run the command by hand")) != STR_NONE);
+}
+
 static void an_explanation_is_honest_when_nothing_was_sent(void **state)
 {
     (void)state;
@@ -294,6 +304,7 @@ int main(void)
         cmocka_unit_test(an_explanation_says_what_happened_what_was_tried_and_the_next_step),
         cmocka_unit_test(an_explanation_without_a_case_says_nothing_of_tries),
         cmocka_unit_test(an_explanation_of_what_passes_through_names_its_provider_alone),
+        cmocka_unit_test(an_explanation_says_who_said_it),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
         cmocka_unit_test(an_explanation_shows_no_secret),
     };

@@ -128,70 +128,72 @@
 #define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */
 #define TALK_BYTES_MAX        (32u << 20) /* all that is kept of a stream: its text twice, calls that are held */
 #define TALK_SAID_BYTES_MAX                                                                                            \
-    (1u << 20)                      /* text of a streamed answer that is kept for joining; models stop long before     \
-                                     */
-#define SIDE_PARALLEL_MAX         4 /* questions of our own under way for one request */
-#define SIDE_ANSWER_BYTES_MAX     (1u << 20) /* of an answer to one */
-#define SIDE_MS_MAX               60000      /* and the time it may take */
-#define SUMMARIES_MAX             64         /* observations summarised at one time */
-#define SUMMARY_TOKENS            400        /* output cap of a summary that shall have 500 characters */
-#define COMPACT_TOKENS            4000       /* output cap of the summary of a conversation */
-#define COMPACT_PROMPT_TOKENS_MAX 100000     /* of the conversation, as the summariser is shown it */
-#define APOLOGY_TOKENS            300        /* output cap of an explanation by a model: fewer than 100 words */
-#define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
-#define LESSON_MODELS             1024       /* models about which is remembered what they refuse */
-#define MODELS_MAX                1024       /* models whose window or habits are remembered */
-#define OWNERS_MAX                16384      /* stored answers (previous_response_id) whose account is remembered */
+    (1u << 20)                          /* text of a streamed answer that is kept for joining; models stop long before \
+                                         */
+#define SIDE_PARALLEL_MAX             4 /* questions of our own under way for one request */
+#define SIDE_ANSWER_BYTES_MAX         (1u << 20) /* of an answer to one */
+#define SIDE_MS_MAX                   60000      /* and the time it may take */
+#define SUMMARIES_MAX                 64         /* observations summarised at one time */
+#define SUMMARY_TOKENS                400        /* output cap of a summary that shall have 500 characters */
+#define COMPACT_TOKENS                4000       /* output cap of the summary of a conversation */
+#define COMPACT_PROMPT_TOKENS_MAX     100000     /* of the conversation, as the summariser is shown it */
+#define APOLOGY_TOKENS                300        /* output cap of an explanation by a model: fewer than 100 words */
+#define KNOWN_TEXT_BYTES              (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
+#define LESSON_MODELS                 1024       /* models about which is remembered what they refuse */
+#define MODELS_MAX                    1024       /* models whose window or habits are remembered */
+#define OWNERS_MAX                    16384      /* stored answers (previous_response_id) whose account is remembered */
 
-#define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
-#define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */
-#define RATE_MAX                  8000
-#define RATE_TOKENS_MIN           1000       /* of shorter requests the frame is too large a part */
-#define ESTIMATE_RATE             3500       /* the same as the estimate of requests that were read has it */
-#define WINDOW_LEARNED_MIN        1000       /* tokens: a limit that a provider names below this is none of a window, */
-#define WINDOW_LEARNED_MAX        1000000000 /* ... nor is one above; as configured windows */
-#define WINDOW_NEAR_PERCENT       97         /* of a window: what is estimated longer is not sent */
-#define REFUSED_NEAR_PERCENT      90         /* of a request that was refused without numbers: likewise */
-#define SHRINK_FREE_PERCENT       5  /* of a window that stay free: providers count a little differently each time */
-#define SHRINK_BLIND_PERCENT      70 /* of the window, else of our estimate, where the provider names no numbers */
-#define SHRINK_LOW_PERCENT        75 /* of the target: so far down old output is masked, for several turns to have room */
-#define SHRINK_ROOMY_PERCENT      90   /* of the target: what leaves less room is due again next turn */
-#define SHRINK_TOKENS_MIN         1024 /* a smaller request says too little to be worth sending */
-#define OUTPUT_RESERVE_TOKENS     4096 /* room for an answer whose cap nobody names */
-#define OUTPUT_CAP_TOKENS_MIN     1024 /* a lower cap cuts most answers; or a quarter of what was asked for */
-#define MASK_OVER_BYTES           1000 /* shorter tool output stays */
-#define MASK_HEAD_BYTES           400  /* what stays of a masked one in front: what it is */
-#define MASK_TAIL_BYTES           200  /* and at its end: how it came out */
-#define MASK_KEEP_NEWEST          3    /* newest results that the model still works with */
-#define MASK_KEPT_BYTES_MAX       600  /* identifiers and error lines out of what was left out */
-#define MASK_KEPT_BYTES_MIN       160  /* ... of a short one; between them an eighth of what was left out */
-#define MASK_TOKEN_BYTES_MAX      200  /* longer words are data, no identifiers */
-#define MASK_TOKENS_MAX           1024 /* candidates that are weighed against each other in one text */
-#define MASK_WORDS_TOKENS         400  /* what a mask says beside head and tail, at most */
-#define MASK_FAILED_OVER_BYTES    4000 /* error reports are shortened from here on, when nothing else helps */
-#define MASKED_BYTES_MAX          4096 /* what is longer is not taken for a text that was masked before */
-#define SUMMARY_INPUT_CHARS_MAX   8000 /* of an observation shown to the summariser (P-F19) */
-#define SUMMARY_FALLBACK_CHARS    400  /* of it that stay when the summariser fails (P-F21) */
-#define COMPACT_SAVES_PERCENT     10   /* less is no progress */
-#define COMPACT_ROUNDS_MIN        2    /* newest rounds of a tool loop that stay in any case */
-#define CALL_LOOK_MESSAGES        64  /* before a result that are searched for its call, to tell the name of the tool */
-#define KNOWN_MEAN_BYTES          256 /* of a replacement: decides how many are remembered beside each other */
-#define KNOWN_LOOK_BYTES_MIN      512 /* shorter tool output was never compressed, so it is not looked up */
+#define REQUEST_RATE                  4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
+#define RATE_MIN                      1000 /* what is counted otherwise is not text alone: images, Base64 */
+#define RATE_MAX                      8000
+#define RATE_TOKENS_MIN               1000 /* of shorter requests the frame is too large a part */
+#define ESTIMATE_RATE                 3500 /* the same as the estimate of requests that were read has it */
+#define WINDOW_LEARNED_MIN            1000 /* tokens: a limit that a provider names below this is none of a window, */
+#define WINDOW_LEARNED_MAX            1000000000 /* ... nor is one above; as configured windows */
+#define WINDOW_NEAR_PERCENT           97         /* of a window: what is estimated longer is not sent */
+#define REFUSED_NEAR_PERCENT          90         /* of a request that was refused without numbers: likewise */
+#define SHRINK_FREE_PERCENT           5 /* of a window that stay free: providers count a little differently each time */
+#define SHRINK_BLIND_PERCENT          70 /* of the window, else of our estimate, where the provider names no numbers */
+#define SHRINK_LOW_PERCENT            75 /* of the target: so far down old output is masked, for several turns to have room */
+#define SHRINK_ROOMY_PERCENT          90   /* of the target: what leaves less room is due again next turn */
+#define SHRINK_TOKENS_MIN             1024 /* a smaller request says too little to be worth sending */
+#define OUTPUT_RESERVE_TOKENS         4096 /* room for an answer whose cap nobody names */
+#define OUTPUT_CAP_TOKENS_MIN         1024 /* a lower cap cuts most answers; or a quarter of what was asked for */
+#define MASK_OVER_BYTES               1000 /* shorter tool output stays */
+#define MASK_HEAD_BYTES               400  /* what stays of a masked one in front: what it is */
+#define MASK_TAIL_BYTES               200  /* and at its end: how it came out */
+#define MASK_KEEP_NEWEST              3    /* newest results that the model still works with */
+#define MASK_KEPT_BYTES_MAX           600  /* identifiers and error lines out of what was left out */
+#define MASK_KEPT_BYTES_MIN           160  /* ... of a short one; between them an eighth of what was left out */
+#define MASK_TOKEN_BYTES_MAX          200  /* longer words are data, no identifiers */
+#define MASK_TOKENS_MAX               1024 /* candidates that are weighed against each other in one text */
+#define MASK_WORDS_TOKENS             400  /* what a mask says beside head and tail, at most */
+#define MASK_FAILED_OVER_BYTES        4000 /* error reports are shortened from here on, when nothing else helps */
+#define MASKED_BYTES_MAX              4096 /* what is longer is not taken for a text that was masked before */
+#define SUMMARY_INPUT_CHARS_MAX       8000 /* of an observation shown to the summariser (P-F19) */
+#define SUMMARY_FALLBACK_CHARS        400  /* of it that stay when the summariser fails (P-F21) */
+#define COMPACT_SAVES_PERCENT         10   /* less is no progress */
+#define COMPACT_ROUNDS_MIN            2    /* newest rounds of a tool loop that stay in any case */
+#define CALL_LOOK_MESSAGES            64 /* before a result that are searched for its call, to tell the name of the tool */
+#define KNOWN_MEAN_BYTES              256 /* of a replacement: decides how many are remembered beside each other */
+#define KNOWN_LOOK_BYTES_MIN          512 /* shorter tool output was never compressed, so it is not looked up */
 
-#define PAIRS_LOOK_BACK           256 /* calls or turns that are looked at to find that of one result */
-#define REMINDER_CHARS_MAX        50  /* of a string argument in a reminder; longer ones are cut (S-F13) */
-#define REMINDER_DEPTH_MAX        8   /* levels of an argument that are shown as Ruby shows them */
+#define PAIRS_LOOK_BACK               256 /* calls or turns that are looked at to find that of one result */
+#define REMINDER_CHARS_MAX            50  /* of a string argument in a reminder; longer ones are cut (S-F13) */
+#define REMINDER_DEPTH_MAX            8   /* levels of an argument that are shown as Ruby shows them */
 
-#define MEND_ID_BYTES_MAX         256  /* of a call's id in Messages; OpenAI's wires take 64 and less */
-#define MEND_ID_BYTES_MIN         16   /* a shorter maximum was read wrongly out of a message */
-#define MEND_NAME_BYTES_MAX       64   /* of a tool's name, and of a call's id at OpenAI */
-#define SHED_BYTES_MIN            1024 /* shorter tool output is not worth shortening for the size of a body */
-#define SHED_WRITTEN_BYTES        96   /* brackets, names and ids around a part that we write */
+#define MEND_ID_BYTES_MAX             256  /* of a call's id in Messages; OpenAI's wires take 64 and less */
+#define MEND_ID_BYTES_MIN             16   /* a shorter maximum was read wrongly out of a message */
+#define MEND_NAME_BYTES_MAX           64   /* of a tool's name, and of a call's id at OpenAI */
+#define SHED_BYTES_MIN                1024 /* shorter tool output is not worth shortening for the size of a body */
+#define SHED_WRITTEN_BYTES            96   /* brackets, names and ids around a part that we write */
 
-#define CALL_ID_BYTES_MAX         64  /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
-#define CHAT_CALL_ID_BYTES_MAX    40  /* the same in Chat Completions */
-#define OPENAI_USER_BYTES_MAX     64  /* of `user`: OpenAI refuses longer ones */
-#define ANTHROPIC_USER_BYTES_MAX  256 /* of `metadata.user_id` */
+#define CALL_ID_BYTES_MAX             64  /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define CHAT_CALL_ID_BYTES_MAX        40  /* the same in Chat Completions */
+#define TOOL_NAME_BYTES_MAX           64  /* of a tool's name: OpenAI and Gemini refuse longer ones */
+#define ANTHROPIC_TOOL_NAME_BYTES_MAX 128 /* the same at Anthropic */
+#define OPENAI_USER_BYTES_MAX         64  /* of `user`: OpenAI refuses longer ones */
+#define ANTHROPIC_USER_BYTES_MAX      256 /* of `metadata.user_id` */
 #define ANTHROPIC_MAX_TOKENS                                                                                           \
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */
@@ -204,12 +206,16 @@
 #define TOOL_RECOVERIES_MAX       2    /* attempts at recovery per tool (K-F6) */
 #define NOTICE_BYTES_MAX          1200 /* of a notice to the model: it is paid for at every step */
 
-#define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
-#define WATCH_AGENTS_MAX          512  /* agents that are watched at a time; the one seen longest ago is forgotten */
-#define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
-#define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
-#define WATCH_STEPS_MAX           1024 /* new steps of one request that are looked at; a turn has a few */
-#define WATCH_LAST_BYTES          1024 /* of the newest arguments and result that are kept for a notice */
+#define MESSAGE_HASH_DEPTH        16      /* levels of a message that are looked into to know it again */
+#define WATCH_AGENTS_MAX          512     /* agents that are watched at a time; the one seen longest ago is forgotten */
+#define WATCH_CHAIN               4       /* newest messages that a conversation is known again by */
+#define WATCH_USERS_KEPT          8       /* newest things a user said: what is said again is no new task */
+#define WATCH_STEPS_MAX           1024    /* new steps of one request that are looked at; a turn has a few */
+#define WATCH_LAST_BYTES          1024    /* of the newest arguments and result that are kept for a notice */
+#define WATCH_FIRST_WORDS_BYTES   4096    /* of a history's first words, where it says that it is a summary */
+#define STORED_ANSWERS_MAX        1024    /* newest answers (previous_response_id) whose calls are remembered */
+#define STORED_ANSWER_BYTES_MAX   65536   /* of the calls of one; of one that calls with more nothing is */
+#define STORED_BYTES_MAX          4194304 /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */

@@ -14,6 +14,7 @@ static const scan_key keys[] = {
     {LIT("output_format"), SCAN_FORMAT}, /* its name while it was beta */
     {LIT("max_tokens"),    SCAN_MAX},
     {LIT("container"),      SCAN_STATE_ID}, /* of code execution */
+    {LIT("thread"),         SCAN_THREAD},
 };
 
 // clang-format on
@@ -182,13 +183,19 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
     put_cstr(out, error_words_of(f->kind, status).anthropic);
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
+    if (str_starts(f->code, S("thread_"))) { /* clients act on it */
+        BUF_LIT(out, ",\"details\":{\"error_code\":");
+        buf_json(out, f->code);
+        buf_putc(out, '}');
+    }
     error_note(out, f, note);
     BUF_LIT(out, "}}");
 }
 
 static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note)
+                               daruma_str note, const turn_reader *r)
 {
+    (void)r;
     BUF_LIT(out, "event: error\ndata: ");
     write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");

@@ -1,6 +1,7 @@
 /* bridge.c - answers of one dialect for clients of another, whole and in flight; and questions of our own. */
 #include "dialect/convert.h"
 #include "base/arena.h"
+#include "dialect/turn_kit.h"
 
 /* A client hands thinking back with the next request. Anthropic and Responses check what they are handed, so theirs is
  * theirs alone; Chat and Gemini take it as words. */
@@ -24,11 +25,12 @@ static void carry_part(const dialect *to, const turn *t, convo_part *p, size_t n
         p->sealed = false;
     } else if (p->kind == PART_CALL) {
         p->dropped |= cut && !is_json_object(p->text); /* nobody must carry out half a call */
-        if (!convert_id_fits(to, p->id)) {             /* it comes back with the next request */
+        if (!p->id.n && !convert_id_fits(to, p->id)) { /* it comes back with the next request */
             daruma_buf id = buf_in(a);
-            convert_put_id(&id, p->id.n ? convert_hash(p->id, 0) : convert_hash(p->text, x->id + nth));
+            convert_put_id(&id, convert_hash(p->text, x->id + nth));
             p->id = buf_str(&id);
         }
+        p->id = dialect_call_id(to, p->id, a);
     } else if (p->kind != PART_TEXT) {
         p->dropped = true;
     }
@@ -84,12 +86,9 @@ void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, cons
 static void write_call(stream_bridge *b, const turn_delta *d, daruma_buf *out)
 {
     char room[64];
-    daruma_buf id = buf_over(room, sizeof room);
+    daruma_arena a = arena_over(room, sizeof room);
     turn_delta call = *d;
-    if (d->id.n && !convert_id_fits(b->to, d->id)) {
-        convert_put_id(&id, convert_hash(d->id, 0));
-        call.id = buf_str(&id);
-    }
+    call.id = dialect_call_id(b->to, d->id, &a);
     b->to->write_delta(&b->w, &call, out);
 }
 
@@ -98,6 +97,9 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
 {
     turn_delta deltas[TURN_DELTAS_MAX];
     size_t n = b->from->read_delta(&b->r, e, deltas, a);
+    for (size_t i = 0; i < n; i++)
+        if (deltas[i].kind == DELTA_USAGE) /* the beginning may have to say it */
+            writer_finish(&b->w, &deltas[i]);
     for (size_t i = 0; i < n; i++) {
         const turn_delta *d = &deltas[i];
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;

@@ -214,6 +214,52 @@ bool convert_id_fits(const dialect *to, daruma_str id)
     return true;
 }
 
+/* Bytes that a tool's name may have, and which. OpenAI and Anthropic: ^[a-zA-Z0-9_-]+$; Gemini has dots and colons as
+ * well, and begins with a letter or underscore. */
+static size_t name_bytes_max(const dialect *to)
+{
+    return to == &dialect_anthropic ? ANTHROPIC_TOOL_NAME_BYTES_MAX : TOOL_NAME_BYTES_MAX;
+}
+
+static bool name_takes(const dialect *to, char c, bool first)
+{
+    if (to == &dialect_gemini && first)
+        return ch_alpha(c) || c == '_';
+    return ch_alpha(c) || ch_digit(c) || c == '_' || c == '-' || (to == &dialect_gemini && (c == '.' || c == ':'));
+}
+
+static bool name_fits(const dialect *to, daruma_str name)
+{
+    bool fits = name.n <= name_bytes_max(to);
+    for (size_t i = 0; i < name.n && fits; i++)
+        fits = name_takes(to, name.p[i], i == 0);
+    return fits;
+}
+
+daruma_str convert_name(const dialect *to, daruma_str name, daruma_arena *a)
+{
+    if (name_fits(to, name))
+        return name;
+    daruma_buf b = buf_in(a);
+    size_t room = name_bytes_max(to) - sizeof "__0123456789abcdef" + 1;
+    if (!name_takes(to, name.p[0], true))
+        buf_putc(&b, '_');
+    for (size_t i = 0; i < name.n && i < room; i++)
+        buf_putc(&b, name_takes(to, name.p[i], false) ? name.p[i] : '_');
+    buf_putc(&b, '_');
+    buf_hex64(&b, convert_hash(name, 0));
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a)
+{
+    if (!id.n || convert_id_fits(to, id))
+        return id;
+    daruma_buf b = buf_in(a);
+    convert_put_id(&b, convert_hash(id, 0));
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
 void convert_put_id(daruma_buf *out, uint64_t hash)
 {
     BUF_LIT(out, "call_");
@@ -261,9 +307,9 @@ static void carry_call(conversion *c, const convo_part *p)
         return;
     c->calls = calls;
     to->id = id_for(c, p, arguments);
-    to->name = p->name;
+    to->name = convert_name(c->to, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
-    calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = to->name};
+    calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = p->name};
 }
 
 /* The call a result belongs to: by id the newest, else in order, by name if the wire says it. NULL when there is none.
@@ -334,7 +380,7 @@ static void carry_result(conversion *c, const convo_part *p)
              : convert_id_fits(c->to, p->id) ? p->id
              : p->id.n                       ? made_id(c, convert_hash(p->id, 0))
                                              : (daruma_str){0};
-    to->name = p->name.n ? p->name : call ? call->name : (daruma_str){0};
+    to->name = convert_name(c->to, p->name.n || !call ? p->name : call->name, c->out->arena);
     to->text = convo_part_text(&c->src, p);
     to->failed = p->failed;
     if (call)

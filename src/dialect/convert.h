@@ -10,5 +10,9 @@ void convert_settings(const convo *from, const dialect *to, convo *out, dialect_
 /* Does the target take that id of a call? Another one is made of it by convert_put_id, the same each time. */
 bool convert_id_fits(const dialect *to, daruma_str id);
 void convert_put_id(daruma_buf *out, uint64_t hash);
+/* The name of a tool as the target takes it: itself, or what can stay of it and a hash of it, the same each time. In
+ * `a`.
+ */
+daruma_str convert_name(const dialect *to, daruma_str name, daruma_arena *a);
 uint64_t convert_hash(daruma_str s, uint64_t seed);
 #endif

@@ -17,9 +17,25 @@ static convo_tool *more_tools(convo *out, size_t n)
     return tools;
 }
 
+/* What it is called there. Who reads the answer has to know what it was called here. */
+static daruma_str carry_name(convo *out, const dialect *to, size_t most, daruma_str name)
+{
+    daruma_str is = convert_name(to, name, out->arena);
+    if (str_eq(is, name))
+        return name;
+    if (!out->renames)
+        out->renames = ARENA_NEW(out->arena, convo_rename, most);
+    if (!out->renames || !is.n) {
+        out->full = true;
+        return name;
+    }
+    out->renames[out->nrenames++] = (convo_rename){.was = name, .is = is};
+    return is;
+}
+
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
-static void carry_tools(const convo *from, convo *out, dialect_losses *lost)
+static void carry_tools(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
 {
     out->tools = more_tools(out, from->ntools);
     for (size_t i = 0; out->tools && i < from->ntools; i++) {
@@ -30,7 +46,7 @@ static void carry_tools(const convo *from, convo *out, dialect_losses *lost)
             dialect_lose(lost, "typed_tools");
         } else {
             out->tools[out->ntools++] = (convo_tool){
-                .name = t->name,
+                .name = carry_name(out, to, from->ntools, t->name),
                 .description = t->description,
                 .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
             };
@@ -71,6 +87,7 @@ static void convert_choice(convo *out, const dialect *to, dialect_losses *lost)
         s->choice = CHOICE_UNSAID;
         s->parallel = -1;
     }
+    s->choice_name = convert_name(to, s->choice_name, out->arena);
     if (s->choice == CHOICE_ONE && !convo_tool_find(out, s->choice_name)) {
         dialect_lose(lost, "tool_choice");
         s->choice = CHOICE_AUTO;
@@ -296,7 +313,7 @@ void convert_settings(const convo *from, const dialect *to, convo *out, dialect_
                                : to == &dialect_gemini           ? S("generationConfig.maxOutputTokens")
                                                                  : S("max_tokens");
     out->set.format_edited = false;
-    carry_tools(from, out, lost);
+    carry_tools(from, out, to, lost);
     convert_choice(out, to, lost);
     if (to == &dialect_anthropic && !out->ntools && has_calls(out))
         declare_called(out);

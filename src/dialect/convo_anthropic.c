@@ -279,6 +279,7 @@ enum {
     B_FORMAT,
     B_METADATA,
     B_CONTAINER,
+    B_THREAD,
     B_N
 };
 
@@ -334,6 +335,8 @@ static void read_settings(convo *c, const field *f)
     read_output(c, f[B_OUTPUT].value, f[B_FORMAT].value);
     c->remote |= json_is_string(f[B_CONTAINER].value) ? value_given(f[B_CONTAINER].value)
                                                       : value_given(json_get(f[B_CONTAINER].value, S("id")));
+    c->whole_on_server = value_given(json_get(f[B_THREAD].value, S("previous_message_id")));
+    c->remote |= c->whole_on_server;
 }
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
@@ -347,6 +350,7 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
         [B_CHOICE] = {.key = LIT("tool_choice")},   [B_THINKING] = {.key = LIT("thinking")},
         [B_OUTPUT] = {.key = LIT("output_config")}, [B_FORMAT] = {.key = LIT("output_format")},
         [B_METADATA] = {.key = LIT("metadata")},    [B_CONTAINER] = {.key = LIT("container")},
+        [B_THREAD] = {.key = LIT("thread")},
     };
     field f[B_N];
     memcpy(f, names, sizeof names);

@@ -219,7 +219,7 @@ static void read_item(convo *c, daruma_str raw, bool stored)
         read_reasoning(c, p, f, stored);
         break;
     case ITEM_REFERENCE: /* it may be the call of a result that is here */
-        p->remote = c->remote = c->whole_on_server = true;
+        p->remote = c->remote = true;
         break;
     case ITEM_MESSAGE:
     case ITEM_OTHER:

@@ -22,6 +22,11 @@ const dialect *dialect_find(daruma_str name)
     return NULL;
 }
 
+const char *dialect_name(size_t index)
+{
+    return index < NDIALECTS ? dialects[index].d->name : NULL;
+}
+
 static bool is_base(daruma_str prefix)
 {
     if (str_ends(prefix, S("/v1")))

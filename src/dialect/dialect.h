@@ -16,11 +16,15 @@ typedef struct request_scan {
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;            /* offers at least one tool */
-    bool schema;           /* asks for a response format (JSON) */
-    uint64_t state;        /* hash of the id of what it refers to on the server, 0 none */
-    bool stateful;         /* refers to what lives on the server (previous_response_id, ...): pins the account */
-    bool has_user;         /* at least one user message */
+    bool tools;      /* offers at least one tool */
+    bool schema;     /* asks for a response format (JSON) */
+    uint64_t state;  /* hash of the id of what it refers to on the server, 0 none */
+    uint64_t before; /* hash of the id of the answer or conversation that it goes on from; 0: it is whole */
+    bool conversing; /* ... of a conversation: the next request names the same */
+    bool unstored;   /* its answer is kept nowhere: nobody can go on from it by its id */
+    bool keeps;      /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
+    bool stateful;   /* refers to what lives on the server (previous_response_id, ...): pins the account */
+    bool has_user;   /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
@@ -44,6 +48,7 @@ typedef struct stream_view {
     bool finished;                       /* a stop reason came */
     bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */
+    bool spoilt;                         /* a stop reason that says that the model called in a broken way */
     bool error;                          /* an error event came; it is in error_body */
     bool ping;                           /* the newest event was only a ping or comment: not progress */
     daruma_str error_body;               /* data of the error event, in the bytes that were fed */
@@ -81,9 +86,10 @@ typedef struct dialect {
     /* An error body. `message` as clients show it; `note` (may be empty) is daruma's explanation, put
      * beside it in error.daruma so that nobody's parsing of the message breaks. */
     void (*write_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
-    /* The same as the last event(s) of a stream that has begun. */
+    /* The same as the last event(s) of a stream that has begun. `r`: what the client has of it, for dialects whose
+     * events are numbered and name their answer; NULL: nothing. */
     void (*write_stream_error)(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note);
+                               daruma_str note, const turn_reader *r);
     /* A whole assistant message with that text and zero usage; as a body, or as a complete stream. */
     void (*write_message)(daruma_buf *out, const write_ctx *x, daruma_str text);
     void (*write_message_stream)(daruma_buf *out, const write_ctx *x, daruma_str text);
@@ -106,6 +112,7 @@ typedef struct dialect {
 
 extern const dialect dialect_openai, dialect_openai_responses, dialect_anthropic, dialect_gemini;
 const dialect *dialect_find(daruma_str name); /* NULL: unknown */
+const char *dialect_name(size_t index);       /* all there are; NULL behind the last */
 /* Which dialect a path speaks: "/v1/chat/completions", "/v1/messages", "/v1/responses" (any prefix before
  * /v1, a missing /v1 as well), ".../models/M:generateContent"; NULL for every other path (count_tokens, batches,
  * models, ...). */
@@ -144,9 +151,12 @@ daruma_str dialect_message(const request_scan *s, const uint32_t *newest, size_t
  * `*id` (may be NULL): hash of the newest id of a call that it names, where that looks as if no other conversation had
  * it; 0 none. */
 uint64_t dialect_message_hash(daruma_str message, uint64_t *id);
-/* Only the messages from `i` on. Statuses as of dialect.read. */
+/* Does it bring what a tool gave? */
+bool dialect_message_results(daruma_str message);
+/* Only the messages from `i` on, behind those that `before` has, raw, with commas between them. Statuses as of
+ * dialect.read. */
 daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const uint32_t *newest, size_t i,
-                                  daruma_arena *a, convo *ret);
+                                  daruma_str before, daruma_arena *a, convo *ret);
 
 /* ---- convert.c: from one dialect to another ---- */
 
@@ -156,10 +166,13 @@ typedef struct dialect_losses {
     size_t n;
 } dialect_losses;
 /* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
- * none. The model is still the source's: set ret->set.model to the one that is asked before to->write(); and from
- * Gemini, whose bodies do not say it, set.stream. EINPUT: it refers to what lives on the server, or has nothing that
- * `to` could carry. EFULL. What is carried and what is lost: doc/dialects.md. */
+ * none; tools whose names the target does not take get others, see ret->renames. The model is still the source's: set
+ * ret->set.model to the one that is asked before to->write(); and from Gemini, whose bodies do not say it, set.stream.
+ * EINPUT: it refers to what lives on the server, or has nothing that `to` could carry. EFULL. What is carried and what
+ * is lost: doc/dialects.md. */
 daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena *a, convo *ret, dialect_losses *lost);
+/* The id of a call as clients of `to` can hand it back: itself, or one made of it, the same each time. In `a`. */
+daruma_str dialect_call_id(const dialect *to, daruma_str id, daruma_arena *a);
 /* Makes of an answer that was read from another dialect one that `to` can write and its clients can hand back: ids of
  * calls, thinking, halves of calls. What is new is in `a`. */
 void dialect_carry_answer(turn *t, const dialect *to, const write_ctx *x, daruma_arena *a);

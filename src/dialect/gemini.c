@@ -267,7 +267,8 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     v->ping = !content && !finish.n && a.in < 0;
     v->began |= !v->ping;
     v->content |= content;
-    v->broken = a.odd || meaning(a.finish) == REASON_BROKEN;
+    v->spoilt = meaning(a.finish) == REASON_BROKEN;
+    v->broken = a.odd || v->spoilt;
     v->told |= a.blocked.n > 0 || meaning(a.finish) == REASON_TOLD;
     v->done |= finish.n > 0;
     watch_finish(v, finish);
@@ -312,8 +313,9 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
 }
 
 static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note)
+                               daruma_str note, const turn_reader *r)
 {
+    (void)r;
     BUF_LIT(out, "data: ");
     write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");

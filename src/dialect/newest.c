@@ -73,6 +73,41 @@ uint64_t dialect_message_hash(daruma_str message, uint64_t *id)
     return h ? h : 1;
 }
 
+/* Anthropic's blocks and Gemini's parts. */
+static bool any_result(daruma_str list)
+{
+    daruma_str block, key, v;
+    json_iter it = json_open(list);
+    it.quick = true;
+    while (json_next(&it, NULL, &block)) {
+        json_iter members = json_open(block);
+        members.quick = true;
+        while (json_is_object(block) && json_next(&members, &key, &v))
+            if (key_is(key, S("functionResponse")) || key_is(key, S("function_response")) ||
+                (key_is(key, S("type")) && str_eq(v, S("\"tool_result\""))))
+                return true;
+    }
+    return false;
+}
+
+/* How each dialect says that a message brings what a tool gave. Asked of every request without tools: a text is only
+ * passed over. */
+bool dialect_message_results(daruma_str message)
+{
+    daruma_str key, v;
+    json_iter it = json_open(message);
+    it.quick = true;
+    while (json_is_object(message) && json_next(&it, &key, &v)) {
+        if (key_is(key, S("role")) && (str_eq(v, S("\"tool\"")) || str_eq(v, S("\"function\""))))
+            return true;
+        if (key_is(key, S("type")) && str_ends(v, S("_call_output\"")))
+            return true;
+        if (json_is_array(v) && any_result(v))
+            return true;
+    }
+    return false;
+}
+
 daruma_str dialect_message(const request_scan *s, const uint32_t *newest, size_t i)
 {
     if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
@@ -85,15 +120,21 @@ daruma_str dialect_message(const request_scan *s, const uint32_t *newest, size_t
 }
 
 daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const uint32_t *newest, size_t i,
-                                  daruma_arena *a, convo *ret)
+                                  daruma_str before, daruma_arena *a, convo *ret)
 {
     daruma_buf b = buf_in(a);
-    if (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST)
+    bool alone = json_is_string(s->messages); /* Responses: the words of the user, and nothing else */
+    if (!alone && (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST))
         return DARUMA_EINPUT;
     BUF_LIT(&b, "{\"");
     buf_put(&b, d->messages);
     BUF_LIT(&b, "\":[");
-    buf_put(&b, str_from(s->messages, newest[i % SCAN_NEWEST]));
-    buf_putc(&b, '}');
+    buf_put(&b, before);
+    if (before.n)
+        buf_putc(&b, ',');
+    if (alone)
+        BUF_LIT(&b, "{\"role\":\"user\",\"content\":");
+    buf_put(&b, alone ? s->messages : str_from(s->messages, newest[i % SCAN_NEWEST]));
+    buf_putz(&b, alone ? "}]}" : "}");
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
 }

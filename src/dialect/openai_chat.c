@@ -181,8 +181,9 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
 
 /* No [DONE] behind it: clients take that for success. */
 static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note)
+                               daruma_str note, const turn_reader *r)
 {
+    (void)r;
     BUF_LIT(out, "data: ");
     write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");

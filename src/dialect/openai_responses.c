@@ -2,6 +2,7 @@
  * and .../responses-streaming. */
 #include "dialect/parts.h"
 #include "dialect/shapes.h"
+#include "dialect/turn_kit.h"
 
 // clang-format off
 static const scan_key keys[] = {
@@ -12,8 +13,9 @@ static const scan_key keys[] = {
     {LIT("tools"),                SCAN_TOOLS},
     {LIT("text"),                 SCAN_FORMAT_IN},
     {LIT("max_output_tokens"),    SCAN_MAX},
-    {LIT("previous_response_id"), SCAN_STATE},
-    {LIT("conversation"),         SCAN_STATE_ID},
+    {LIT("previous_response_id"), SCAN_BEFORE},
+    {LIT("conversation"),         SCAN_BEFORE_ID},
+    {LIT("store"),                SCAN_STORE},
     {LIT("prompt"),               SCAN_STATE_ID}, /* a template that the account keeps */
 };
 // clang-format on
@@ -259,12 +261,12 @@ static void put_item(daruma_buf *out, const write_ctx *x, const daruma_str *text
     BUF_LIT(out, "]}");
 }
 
-/* A response object up to its error, which is JSON, its output and its usage. */
-static void put_response_head(daruma_buf *out, const write_ctx *x, const char *status)
+/* A response object up to its error, which is JSON, its output and its usage. Without `id` it gets one of ours. */
+static void put_response_head(daruma_buf *out, const write_ctx *x, daruma_str id, const char *status)
 {
-    BUF_LIT(out, "{\"id\":\"resp_daruma");
-    buf_hex64(out, x->id);
-    BUF_LIT(out, "\",\"object\":\"response\",\"created_at\":");
+    BUF_LIT(out, "{\"id\":");
+    put_id(out, id, "resp_", x->id, 0);
+    BUF_LIT(out, ",\"object\":\"response\",\"created_at\":");
     buf_int(out, x->wall);
     BUF_LIT(out, ",\"status\":");
     put_cstr(out, status);
@@ -278,7 +280,7 @@ static void put_response_head(daruma_buf *out, const write_ctx *x, const char *s
 
 static void put_response(daruma_buf *out, const write_ctx *x, const daruma_str *text)
 {
-    put_response_head(out, x, text ? "completed" : "in_progress");
+    put_response_head(out, x, S(""), text ? "completed" : "in_progress");
     BUF_LIT(out, ",\"error\":null,\"output\":[");
     if (text)
         put_item(out, x, text);
@@ -293,7 +295,7 @@ static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 }
 
 /* An event up to its own members. */
-static void event(daruma_buf *out, const char *type, int nth)
+static void event(daruma_buf *out, const char *type, int64_t nth)
 {
     event_open(out, type);
     BUF_LIT(out, ",\"sequence_number\":");
@@ -354,10 +356,12 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
  * error stands flat and nested, for both spellings are in use. */
 static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note)
+                               daruma_str note, const turn_reader *r)
 {
     error_words w = error_words_of(f->kind, status);
-    event(out, "error", 0);
+    bool begun = r && r->began;
+    int64_t next = begun ? r->sequence + 1 : 0;
+    event(out, "error", next);
     BUF_LIT(out, ",\"code\":");
     put_cstr(out, w.code);
     BUF_LIT(out, ",\"message\":");
@@ -366,9 +370,10 @@ static void write_stream_error(daruma_buf *out, const daruma_failure *f, int sta
     error_object(out, f, status, message, note);
     event_end(out);
 
-    event(out, "response.failed", 1);
+    event(out, "response.failed", next + 1);
     BUF_LIT(out, ",\"response\":");
-    put_response_head(out, &(write_ctx){0}, "failed");
+    put_response_head(out, &(write_ctx){.model = begun ? str_of(r->model) : S(""), .wall = begun ? r->created : 0},
+                      begun ? str_of(r->id) : S(""), "failed");
     BUF_LIT(out, ",\"error\":{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
     BUF_LIT(out, ",\"message\":");

@@ -23,11 +23,15 @@ typedef enum scan_what {
     SCAN_FORMAT,    /* an object whose type is json_object or json_schema */
     SCAN_FORMAT_IN, /* an object with such a format in its member "format" */
     SCAN_MESSAGES,
-    SCAN_SYSTEM,   /* the system prompt outside the messages */
-    SCAN_MAX,      /* the output cap */
-    SCAN_STATE,    /* anything but null and "" lives on the server */
-    SCAN_STATE_ID, /* a string, or an object with an id, does */
-    SCAN_CONFIG,   /* Gemini's generationConfig: output cap and format */
+    SCAN_SYSTEM,    /* the system prompt outside the messages */
+    SCAN_MAX,       /* the output cap */
+    SCAN_STATE,     /* anything but null and "" lives on the server */
+    SCAN_STATE_ID,  /* a string, or an object with an id, does */
+    SCAN_BEFORE,    /* likewise, and it is what this one goes on from: an answer ... */
+    SCAN_BEFORE_ID, /* ... or a conversation, which is the same for all its requests */
+    SCAN_STORE,     /* false: the answer is kept nowhere */
+    SCAN_THREAD,    /* Anthropic: the conversation is to be kept on the server, or one that is kept there goes on */
+    SCAN_CONFIG,    /* Gemini's generationConfig: output cap and format */
 } scan_what;
 
 typedef struct scan_key {

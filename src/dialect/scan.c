@@ -196,11 +196,21 @@ static void take_config(request_scan *r, daruma_str config)
             r->schema |= json_is_object(value);
 }
 
-static void take_state(request_scan *r, daruma_str id)
+static uint64_t hash_id(daruma_str id)
 {
-    daruma_str raw = value_raw(id);
-    if (raw.n && !r->state)
-        r->state = XXH3_64bits(raw.p, raw.n);
+    daruma_str raw = value_raw(json_is_string(id) ? id : json_get(id, S("id")));
+    return raw.n ? XXH3_64bits(raw.p, raw.n) : 0;
+}
+
+/* What it goes on from says more of where it belongs than anything else that it names. */
+static void take_before(request_scan *r, daruma_str id, bool conversing)
+{
+    uint64_t h = hash_id(id);
+    r->stateful |= h || (!conversing && value_given(id));
+    if (!h)
+        return;
+    r->state = r->before = h;
+    r->conversing = conversing;
 }
 
 static void take(request_scan *r, scan_what what, daruma_str value)
@@ -230,11 +240,24 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         return;
     case SCAN_STATE:
         r->stateful |= value_given(value);
-        take_state(r, value);
+        if (!r->state)
+            r->state = hash_id(value);
         return;
     case SCAN_STATE_ID:
         r->stateful |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
-        take_state(r, json_is_string(value) ? value : json_get(value, S("id")));
+        if (!r->state)
+            r->state = hash_id(value);
+        return;
+    case SCAN_BEFORE:
+    case SCAN_BEFORE_ID:
+        take_before(r, value, what == SCAN_BEFORE_ID);
+        return;
+    case SCAN_STORE:
+        r->unstored = str_eq(value, S("false"));
+        return;
+    case SCAN_THREAD:
+        r->keeps = json_is_object(value);
+        take_before(r, json_get(value, S("previous_message_id")), false);
         return;
     case SCAN_CONFIG:
         take_config(r, value);

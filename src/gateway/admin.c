@@ -100,6 +100,34 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
     close_object(b);
 }
 
+/* What was learned of models, whether the file names them or not. */
+static void put_learned(daruma_buf *b, const gateway *g)
+{
+    static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
+    memory_model m;
+    bool first = true;
+    BUF_LIT(b, "\"models_learned\":[");
+    for (size_t i = 0; i < MODELS_MAX; i++) {
+        if (!memory_model_at(g->mem, i, &m))
+            continue;
+        buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
+        buf_json(b, m.provider);
+        BUF_LIT(b, ",\"model\":");
+        buf_json(b, m.model);
+        if (m.window > 0)
+            buf_printf(b, ",\"window\":%lld", (long long)m.window);
+        if (m.format)
+            buf_printf(b, ",\"response_format\":\"%s\"", formats[m.format]);
+        if (m.no_prefill)
+            BUF_LIT(b, ",\"prefill\":false");
+        BUF_LIT(b, ",\"parameters\":");
+        mended_lessons(g, m.id, b);
+        buf_putc(b, '}');
+        first = false;
+    }
+    BUF_LIT(b, "],");
+}
+
 static void put_pair(daruma_buf *b, daruma_str x, daruma_str y)
 {
     char text[512];
@@ -164,9 +192,11 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
         buf_hex64(b, p->id);
         BUF_LIT(b, "\",");
         put_place_name(b, g->now, p->id);
-        buf_printf(b, "\"who\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},",
-                   daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in, p->calls,
-                   p->bad);
+        buf_printf(b, "\"who\":\"%s\",", daruma_scope_name(p->scope));
+        if (p->cool_in || p->bad) /* of what was always well there is nothing to tell */
+            buf_printf(b, "\"why\":\"%s\",", daruma_kind_name(p->why));
+        buf_printf(b, "\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},", p->breaker,
+                   (long long)p->cool_in, p->calls, p->bad);
     }
     if (shown)
         b->n--;
@@ -185,6 +215,7 @@ void admin_status(gateway *g, daruma_buf *b)
     put_counts(b, &g->counts);
     put_providers(b, &g->now->cfg);
     put_targets(b, g, now);
+    put_learned(b, g);
     put_places(b, g, now);
     watch_status(g, b);
     mended_status(g, b);
@@ -193,8 +224,8 @@ void admin_status(gateway *g, daruma_buf *b)
 
 static void answer(call *c, int status, daruma_str type, daruma_str body)
 {
-    daruma_header h[] = {{S("content-type"), type}, {S("cache-control"), S("no-store")}};
-    call_head(c, status, h, 2, (int64_t)body.n);
+    daruma_header h[] = {{S("content-type"), type}, {S("cache-control"), S("no-store")}, {S("allow"), S("GET, HEAD")}};
+    call_head(c, status, h, status == 405 ? 3 : 2, (int64_t)body.n);
     call_write(c, body);
     call_end(c);
 }
@@ -216,8 +247,9 @@ bool admin_handles(gateway *g, call *c)
     daruma_str path = c->head.path;
     if (!str_starts(path, S("/daruma/")) && !str_eq(path, S("/daruma")))
         return false;
-    c->user = NULL; /* not an exchange */
-    if (!str_eq(c->head.method, S("GET"))) {
+    c->user = NULL;                                /* not an exchange */
+    bool head = str_eq(c->head.method, S("HEAD")); /* monitors ask so; the server leaves the body out */
+    if (!head && !str_eq(c->head.method, S("GET"))) {
         answer(c, 405, S("text/plain"), S("Only GET is answered here.\n"));
     } else if (str_eq(path, S("/daruma/health"))) {
         answer(c, g->draining ? 503 : 200, S("application/json"),
@@ -226,7 +258,7 @@ bool admin_handles(gateway *g, call *c)
         daruma_buf b = buf_in(c->arena);
         admin_status(g, &b);
         answer(c, b.full ? 500 : 200, S("application/json"), buf_str(&b));
-    } else if (str_eq(path, S("/daruma/events"))) {
+    } else if (str_eq(path, S("/daruma/events")) && !head) {
         answer_events(g, c);
     } else {
         answer(c, 404, S("text/plain"), S("There are /daruma/health, /daruma/status and /daruma/events.\n"));

@@ -85,6 +85,7 @@ daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
     for (size_t i = 0; i < t.message.nparts; i++) { /* the arguments as text, whatever the wire makes of them */
         convo owner = {.arena = a};
         convo_text(&owner, &t.message.parts[i]);
+        t.message.parts[i].name = exchange_tool_name(x, t.message.parts[i].name);
     }
     if (calls && !answer_check(x, &t, a))
         return DARUMA_FLAW_BROKEN;

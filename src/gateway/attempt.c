@@ -95,6 +95,42 @@ static void tell_losses(exchange *x, const dialect_losses *lost)
     exchange_event(x, &e);
 }
 
+/* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
+static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
+{
+    m->renames = to->nrenames ? ARENA_NEW(a, convo_rename, to->nrenames) : NULL;
+    for (; m->renames && m->nrenames < to->nrenames; m->nrenames++) {
+        const convo_rename *r = &to->renames[m->nrenames];
+        m->renames[m->nrenames] = (convo_rename){.was = arena_copy(a, r->was), .is = arena_copy(a, r->is)};
+    }
+}
+
+daruma_str exchange_tool_name(const exchange *x, daruma_str name)
+{
+    return x->p != x->d && x->moved ? convo_name_was(x->moved->renames, x->moved->nrenames, name) : name;
+}
+
+static daruma_str with_name_was(daruma_str text, const convo_rename *r, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    size_t at = str_find(text, r->is);
+    if (at == STR_NONE)
+        return text;
+    for (daruma_str rest = text; rest.n; at = str_find(rest, r->is)) {
+        buf_put(&b, str_sub(rest, 0, at == STR_NONE ? rest.n : at));
+        buf_put(&b, at == STR_NONE ? S("") : r->was);
+        rest = at == STR_NONE ? S("") : str_from(rest, at + r->is.n);
+    }
+    return b.full ? text : buf_str(&b);
+}
+
+daruma_str exchange_tool_words(const exchange *x, daruma_str text)
+{
+    for (size_t i = 0; x->p != x->d && x->moved && i < x->moved->nrenames; i++)
+        text = with_name_was(text, &x->moved->renames[i], x->c->arena);
+    return text;
+}
+
 /* The request as a provider of another dialect takes it; empty when it cannot be carried over. */
 static daruma_str converted(exchange *x, int target)
 {
@@ -108,12 +144,16 @@ static daruma_str converted(exchange *x, int target)
         to.set.model = x->targets[target].model;
     to.set.stream = x->streaming;
     x->p->write(&to, &b);
-    if (b.full || to.full)
+    moved_request *m = ARENA_NEW(a, moved_request, 1);
+    if (b.full || to.full || !m)
         return (daruma_str){0};
     tell_losses(x, &lost);
-    x->moved_body = buf_str(&b);
-    mended_moved(x, target, &x->moved_body);
-    return x->moved_body;
+    m->body = buf_str(&b);
+    m->tokens = convo_tokens(&to);
+    keep_renames(m, &to, a);
+    mended_moved(x, target, &m->body);
+    x->moved = m;
+    return m->body;
 }
 
 /* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */
@@ -282,8 +322,7 @@ void exchange_attempt(exchange *x)
         return;
     }
     if (a.wait > 0) {
-        x->act_at = at.now + a.wait;
-        exchange_timer(x);
+        exchange_wait(x, a.wait);
         return;
     }
     if (exchange_stay(x, a.target)) {
@@ -306,10 +345,15 @@ void exchange_attempt(exchange *x)
 /* The command gave no key. Nobody is called without one: it would be refused, in words that help nobody. */
 static void no_key(exchange *x)
 {
-    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT,
-                          .status = 401,
-                          .body = S("{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\","
-                                    "\"message\":\"The command that prints the API key of this provider failed.\"}}")};
+    const key_state *k = exchange_key(x, x->kase.target);
+    daruma_buf b = buf_in(x->c->arena);
+    BUF_LIT(&b, "{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\",\"message\":"
+                "\"The command that prints the key ");
+    buf_put(&b, k->key->name); /* a name of letters, digits and the like */
+    BUF_LIT(&b, " of this provider failed: ");
+    buf_putz(&b, k->why[0] ? k->why : "it could not be run");
+    BUF_LIT(&b, ".\"}}");
+    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .status = 401, .body = buf_str(&b)};
     x->attempt_started = gateway_now(x->g).now;
     x->sent = true;              /* as far as anybody can tell */
     x->kase.can_refresh = false; /* it was run just now */

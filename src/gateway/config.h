@@ -95,8 +95,11 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
 
-/* Is it a name or address that only this machine reaches? */
-bool config_is_loopback(daruma_str host);
+/* Is the provider where `c` listens? Then each request would come back as a new one, without end. */
+bool config_is_self(const config *c, const config_provider *p);
+
+/* Can the files that it names be used? Nothing is written. False: `why` says which cannot. */
+bool config_files(const config *c, char why[512]);
 
 /* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
  * nothing when all is well. Returns the number of warnings. */

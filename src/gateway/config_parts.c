@@ -212,11 +212,15 @@ static bool kind_fits(config_reader *r, void *base, void *item, size_t index)
     }
     if (b->base <= b->cap)
         return true;
+    char first[32], longest[32];
+    daruma_buf b1 = buf_over(first, sizeof first - 1), b2 = buf_over(longest, sizeof longest - 1);
+    buf_duration(&b1, b->base);
+    buf_duration(&b2, b->cap);
+    first[b1.n] = longest[b2.n] = 0;
     daruma_str has = config_member(r, r->node, S("delay")) ? S("delay") : S("max_delay");
-    return config_fail_at(
-        r, config_member(r, r->node, has),
-        "the first delay (%lld ms) is longer than the longest (%lld ms); change `delay` or `max_delay`",
-        (long long)b->base, (long long)b->cap);
+    return config_fail_at(r, config_member(r, r->node, has),
+                          "the first delay (%s) is longer than the longest (%s); change `delay` or `max_delay`", first,
+                          longest);
 }
 
 const option_list config_list_kinds = {

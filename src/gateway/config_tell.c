@@ -3,13 +3,14 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-bool config_is_loopback(daruma_str host)
+bool config_is_self(const config *c, const config_provider *p)
 {
-    bool number = host.n > 0; /* 127.evil.example is none */
-    for (size_t i = 0; i < host.n; i++)
-        number &= ch_digit(host.p[i]) || host.p[i] == '.';
-    return (number && str_starts(host, S("127."))) || str_eq(host, S("::1")) || str_ieq(host, S("localhost")) ||
-           (host.n > 10 && str_ieq(str_from(host, host.n - 10), S(".localhost"))); /* RFC 6761 6.3 */
+    daruma_str here = c->listen_host, there = p->to.host;
+    if (p->to.tls || c->listen_port == 0 || c->listen_port != p->to.port)
+        return false;
+    bool any = str_eq(here, S("0.0.0.0")) || str_eq(here, S("::"));
+    bool same = str_ieq(here, there) || (host_is_localhost(there) && host_is_loopback(here));
+    return same || (any && (host_is_loopback(there) || str_eq(there, S("0.0.0.0")) || str_eq(there, S("::"))));
 }
 
 static void put_many(daruma_buf *out, size_t n, const char *one, const char *many)
@@ -75,6 +76,23 @@ static void put_model(const config *c, const config_model *m, daruma_buf *out)
     BUF_LIT(out, "\n");
 }
 
+/* Of daruma_watch_mode, as the file says them. */
+static const char *const watch_words[] = {
+    [DARUMA_WATCH_OFF] = "off",
+    [DARUMA_WATCH_OBSERVE] = "observe",
+    [DARUMA_WATCH_GUIDE] = "guide",
+    [DARUMA_WATCH_ENFORCE] = "enforce",
+};
+
+static void put_watch(const config *c, daruma_buf *out)
+{
+    buf_printf(out, "  watch      %s", watch_words[c->watch]);
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (c->models[i].watch && c->models[i].watch - 1 != (int)c->watch)
+            buf_printf(out, ", " STR_FMT " %s", STR_ARG(c->models[i].name), watch_words[c->models[i].watch - 1]);
+    BUF_LIT(out, "\n");
+}
+
 void config_summary(const config *c, daruma_buf *out)
 {
     put_listen(c, out);
@@ -88,8 +106,10 @@ void config_summary(const config *c, daruma_buf *out)
         put_clock(out, ", not streamed", c->plain_first_byte);
     put_clock(out, ", idle", c->clocks.idle);
     put_clock(out, ", total", c->clocks.total);
-    buf_printf(out, "\n  recovery   %s, profile %s, %u calls to one target\n", c->policy.enabled ? "on" : "off",
-               c->policy.profile, c->policy.max_attempts);
+    buf_printf(out, "\n  recovery   %s, profile %s%s%s, %u calls to one target\n", c->policy.enabled ? "on" : "off",
+               c->policy.profile, c->policy.variant ? "/" : "", c->policy.variant ? c->policy.variant : "",
+               c->policy.max_attempts);
+    put_watch(c, out);
     BUF_LIT(out, "  events     ");
     buf_put(out, c->events_file.n ? c->events_file : S("to no file"));
     BUF_LIT(out, "\n");
@@ -100,7 +120,7 @@ void config_summary(const config *c, daruma_buf *out)
 static size_t warn_provider(const config *c, const config_provider *p, daruma_buf *out)
 {
     size_t n = 0;
-    if (p->nkeys && !p->to.tls && !config_is_loopback(p->to.host)) {
+    if (p->nkeys && !p->to.tls && !host_is_loopback(p->to.host)) {
         n++;
         buf_printf(out, "provider " STR_FMT ": its keys travel unencrypted; use https\n", STR_ARG(p->name));
     }
@@ -111,7 +131,13 @@ static size_t warn_provider(const config *c, const config_provider *p, daruma_bu
                 buf_printf(out, "provider " STR_FMT ": " STR_FMT " and " STR_FMT " are the same key\n",
                            STR_ARG(p->name), STR_ARG(p->keys[k].name), STR_ARG(p->keys[i].name));
         }
-    (void)c;
+    for (size_t i = 0; i < p->nkeys; i++)
+        if (p->keys[i].value.n > 1 && p->keys[i].value.p[0] == '$' && ++n)
+            buf_printf(out, "provider " STR_FMT ": " STR_FMT " begins with $: a variable is written ${NAME}\n",
+                       STR_ARG(p->name), STR_ARG(p->keys[i].name));
+    if (config_is_self(c, p) && ++n)
+        buf_printf(out, "provider " STR_FMT ": its url is where daruma itself listens; serve refuses that\n",
+                   STR_ARG(p->name));
     return n;
 }
 
@@ -138,7 +164,7 @@ size_t config_warnings(const config *c, daruma_buf *out)
     }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
-    if (!config_is_loopback(c->listen_host)) {
+    if (!host_is_loopback(c->listen_host)) {
         n++;
         buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen_host),
                    keys ? "; whoever does uses your keys" : "");

@@ -209,7 +209,9 @@ static bool read_listen(config_reader *r, const option *o, daruma_str s, void *a
     while (colon && s.p[colon - 1] != ':')
         colon--;
     int64_t port;
-    if (!colon)
+    if (str_find(s, S("://")) != STR_NONE)
+        return expected(r, o, "it is no URL: leave out what stands before the host");
+    if (!colon || (s.n && s.p[s.n - 1] == ']'))
         return expected(r, o, is_number(s) ? "put a colon before the port" : "add the port, e.g. :4141");
     if (!str_int(str_from(s, colon), &port) || port > 65535)
         return expected(r, o, "the port is a number up to 65535");
@@ -243,6 +245,9 @@ static bool read_url(config_reader *r, const option *o, daruma_str s, void *at)
     }
     if (u.userinfo.n)
         return config_fail(r, "a provider's URL holds no user or password; put the key under `keys`");
+    if (dialect_of_path(u.prefix))
+        return expected(r, o,
+                        "it ends with what clients add to it (/chat/completions, /messages, ...): leave that out");
     *(url *)at = u;
     return true;
 }
@@ -273,7 +278,19 @@ static bool read_dialect(config_reader *r, const option *o, daruma_str s, void *
     }
     if (str_ieq(s, S("google")))
         return expected(r, o, "it is called gemini");
-    return expected(r, o, "take the one whose SDK your program uses");
+    char remedy[80] = "take the one whose SDK your program uses";
+    nearest near = nearest_to(s);
+    const char *known;
+    for (size_t i = 0; (known = dialect_name(i)); i++) {
+        nearest_try(&near, str_of(known));
+        if (str_ieq(s, str_of(known))) { /* OpenAI */
+            near.best = str_of(known);
+            break;
+        }
+    }
+    if (near.best.n)
+        snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
+    return expected(r, o, remedy);
 }
 
 static bool read_profile(config_reader *r, const option *o, daruma_str s, void *at)
@@ -287,10 +304,14 @@ static bool read_profile(config_reader *r, const option *o, daruma_str s, void *
     if (!p && near.best.n)
         return config_fail(r, "there is no profile \"" STR_FMT "\"; did you mean \"" STR_FMT "\"?", STR_ARG(s),
                            STR_ARG(near.best));
-    if (!p)
-        return expected(r, o,
-                        "default, penguiflow, penguiflow-client, penguiflow-native or swarm; `/doc` or `/code` behind "
-                        "it names a variant");
+    if (!p) {
+        char names[200];
+        daruma_buf list = buf_over(names, sizeof names - 1);
+        for (size_t i = 0; (known = daruma_policy_name(i)); i++)
+            buf_printf(&list, "%s%s", i ? ", " : "there are ", known);
+        names[list.n] = 0;
+        return expected(r, o, names);
+    }
     *(daruma_policy *)at = *p;
     return true;
 }

@@ -18,6 +18,7 @@
 /* ---- taking and giving back ---- */
 
 static void timer_fired(uv_timer_t *t);
+static void waits_no_more(exchange *x);
 
 exchange *exchange_take(gateway *g)
 {
@@ -50,6 +51,7 @@ static void timer_closed(uv_handle_t *h)
 static void exchange_give_back(exchange *x)
 {
     gateway *g = x->g;
+    waits_no_more(x);
     if (x->timer_on)
         uv_timer_stop(&x->timer);
     exchange_scratch_reset(x);
@@ -100,6 +102,41 @@ void exchange_timer(exchange *x)
     x->timer_on = true;
 }
 
+void exchange_wait(exchange *x, daruma_ms wait)
+{
+    x->act_at = add_sat(gateway_now(x->g).now, wait);
+    if (!x->patient) {
+        x->patient = true;
+        x->next_patient = x->g->patient;
+        x->g->patient = x;
+    }
+    exchange_timer(x);
+}
+
+static void waits_no_more(exchange *x)
+{
+    exchange **link = &x->g->patient;
+    if (!x->patient)
+        return;
+    while (*link != x)
+        link = &(*link)->next_patient;
+    *link = x->next_patient;
+    x->patient = false;
+}
+
+/* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
+void exchange_wake(gateway *g)
+{
+    uint32_t healed = daruma_ward_healed(g->ward);
+    if (healed == g->healed)
+        return;
+    g->healed = healed;
+    for (exchange *x = g->patient; x; x = x->next_patient) {
+        x->act_at = gateway_now(g).now;
+        exchange_timer(x);
+    }
+}
+
 /* A streaming client that waits hears from us, and so does every box between us that cuts silent
  * connections. From here on the status is 200, whatever comes. */
 static void heartbeat(exchange *x, daruma_ms now)
@@ -127,6 +164,7 @@ static void timer_fired(uv_timer_t *t)
         heartbeat(x, now);
     if (x->act_at >= 0 && now >= x->act_at) {
         x->act_at = -1;
+        waits_no_more(x);
         exchange_attempt(x);
         return;
     }
@@ -156,6 +194,7 @@ void exchange_end(exchange *x, daruma_outcome o)
     gateway_counts *n = &x->g->counts;
     heal_gone(x);
     daruma_case_close(&x->kase, o, gateway_now(x->g));
+    exchange_wake(x->g);
     n->waited_ms += (uint64_t)x->kase.waited;
     if (!x->d) {
         n->passed++;
@@ -198,7 +237,7 @@ void exchange_done(exchange *x, int64_t input_tokens)
     watch_answered(x);
     if (k)
         k->refreshed = false;
-    if (x->d == &dialect_openai_responses && x->kase.ntargets > 1)
+    if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)
         remember_owner(x, t);
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->g->mem, exchange_session(x), t->key_id);
@@ -252,7 +291,7 @@ void exchange_tell_begin(exchange *x)
     exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
 }
 
-static void obey(exchange *x, daruma_remedy r, daruma_moment at)
+static void obey(exchange *x, daruma_remedy r)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     exchange_tell_begin(x);
@@ -271,16 +310,14 @@ static void obey(exchange *x, daruma_remedy r, daruma_moment at)
         k->refreshed = true;
         x->refreshing = true;
         daruma_ward_refreshed(x->g->ward, &x->targets[x->kase.target]);
+        exchange_wake(x->g);
         key_fetch(x->s, k, x);
         return;
     }
-    x->act_at = at.now + r.wait;
-    if (r.wait == 0) {
-        x->act_at = -1;
+    if (r.wait == 0)
         exchange_attempt(x);
-        return;
-    }
-    exchange_timer(x);
+    else
+        exchange_wait(x, r.wait);
 }
 
 /* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
@@ -294,7 +331,7 @@ static void settle(exchange *x)
 {
     switch (x->remedy.act) {
     case DARUMA_SEND:
-        obey(x, x->remedy, gateway_now(x->g));
+        obey(x, x->remedy);
         break;
     case DARUMA_KEEP:
         finish_interrupted(x);
@@ -348,6 +385,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
         x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
     seen.took = at.now - x->attempt_started;
     seen.forwarded = gone_out(x);
+    x->went_on |= seen.forwarded > 0;
     seen.provider = S("");
     if (x->d)
         seen.provider = x->p->provider;
@@ -356,6 +394,8 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     x->failure = daruma_classify(&seen, at, x->c->arena);
     x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
+    x->failure.message = exchange_tool_words(x, x->failure.message);
+    x->failure.subject = exchange_tool_words(x, x->failure.subject);
     heal_reconsider(x, &x->failure);
     if (f)
         fetch_cancel(f);
@@ -371,6 +411,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     exchange_stay(x, -1);
     x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
+    exchange_wake(x->g);
     exchange_scratch_reset(x);
     carry_out(x);
 }

@@ -43,6 +43,8 @@ static bool as_message(const exchange *x)
     case ON_FAILURE_AUTO:
         break;
     }
+    if (x->scan.keeps || x->scan.stateful)
+        return false; /* its client would go on from an answer that the server does not have */
     return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
 
@@ -200,6 +202,20 @@ static daruma_str error_message(exchange *x, daruma_str note)
     return x->failure.message.n ? x->failure.message : note;
 }
 
+/* Clients that leave a conversation on Anthropic's server send all of it again, or go on without one that is kept, when
+ * they are told so by these codes; whoever else answers has no words for it, and knows of no thread. */
+static daruma_str thread_code(const exchange *x, daruma_str body)
+{
+    const daruma_failure *f = &x->failure;
+    if (!x->scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
+        return (daruma_str){0};
+    bool elsewhere = f->kind == DARUMA_INVALID_MESSAGE && !x->sent; /* nobody who may be asked has it */
+    if (x->scan.stateful && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
+        return S("thread_not_found");
+    bool named = str_find(f->message, S("thread")) != STR_NONE || str_eq(f->subject, S("thread"));
+    return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
+}
+
 static void write_error(exchange *x)
 {
     if (exchange_passes(x) && x->status >= 400) {
@@ -209,20 +225,24 @@ static void write_error(exchange *x)
     const dialect *d = x->d ? x->d : &dialect_openai;
     daruma_str note = explanation(x);
     daruma_buf out = buf_in(x->c->arena);
-    int status = status_of(&x->failure);
+    daruma_failure f = x->failure;
+    daruma_str thread = thread_code(x, x->failed_body);
+    if (thread.n)
+        f.code = thread;
+    int status = status_of(&f);
     if (call_started(x->c)) {
-        d->write_stream_error(&out, &x->failure, status, error_message(x, note), note);
+        d->write_stream_error(&out, &f, status, error_message(x, note), note, talk_reached(x));
         call_write(x->c, buf_str(&out));
         finish_comment(x, DARUMA_OUTCOME_FAILED);
         return;
     }
-    bool theirs = x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
+    bool theirs = !thread.n && x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
     bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
     if (theirs && (bare || !dialect_add_note(&out, x->failed_body, note))) {
         out = buf_in(x->c->arena);
         buf_put(&out, x->failed_body);
     } else if (!theirs) {
-        d->write_error(&out, &x->failure, status, error_message(x, note), note);
+        d->write_error(&out, &f, status, error_message(x, note), note);
     }
     answer(x, status, S("application/json"), exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
 }
@@ -298,12 +318,13 @@ void finish_interrupted(exchange *x)
         call_abort(c);
         return;
     }
-    if (x->failed_event.n && x->p == x->d) { /* the provider's own words */
+    if (x->failed_event.n && (!x->t || talk_is_plain(x))) { /* the provider's own words, in its own stream */
         call_write(c, x->failed_event);
     } else {
         daruma_buf out = buf_in(c->arena);
         daruma_str note = explanation(x);
-        x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note);
+        x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note,
+                                 talk_reached(x));
         call_write(c, buf_str(&out));
     }
     finish_comment(x, DARUMA_OUTCOME_DEGRADED);

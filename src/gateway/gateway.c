@@ -49,6 +49,21 @@ static bool listen_where(gateway *g, char why[512])
     return false;
 }
 
+/* A provider at our own address would get each request back, as a new one, until nothing is left of the machine. */
+static bool asks_itself(const gateway *g, char why[512])
+{
+    const config *cfg = &g->now->cfg;
+    for (size_t i = 0; i < cfg->nproviders; i++)
+        if (config_is_self(cfg, &cfg->providers[i])) {
+            snprintf(why, 512,
+                     "provider " STR_FMT ": its address (" STR_FMT ") is where daruma itself listens; give it the "
+                     "provider's own",
+                     STR_ARG(cfg->providers[i].name), STR_ARG(cfg->providers[i].to.authority));
+            return true;
+        }
+    return false;
+}
+
 static bool open_events(gateway *g, char why[512])
 {
     const config *cfg = &g->now->cfg;
@@ -71,7 +86,7 @@ static bool start(gateway *g, char why[512])
     g->ward = daruma_ward_new(&a, WARD_PLACES);
     if (!g->ward || !(g->now = setup_new(g, &g->options, why)))
         return false;
-    if (!listen_where(g, why) || !open_events(g, why))
+    if (!listen_where(g, why) || asks_itself(g, why) || !open_events(g, why))
         return false;
     snprintf(host, sizeof host, STR_FMT, STR_ARG(g->now->cfg.listen_host));
     int port = g->now->cfg.listen_port;
@@ -124,20 +139,38 @@ const config *gateway_config(const gateway *g)
     return &g->now->cfg;
 }
 
+/* The socket and its limits were made at the start and stay in force. True when the file says something else now, which
+ * then waits for the next start. */
+static bool keep_socket(setup *now, const config *was, bool listen_given)
+{
+    config *c = &now->cfg;
+    bool other = was->body_bytes_max != c->body_bytes_max || was->connections_max != c->connections_max;
+    if (!listen_given)
+        other |= !str_eq(was->listen_host, c->listen_host) || was->listen_port != c->listen_port;
+    c->listen_host = arena_copy(&now->arena, was->listen_host);
+    c->listen_port = was->listen_port;
+    c->body_bytes_max = was->body_bytes_max;
+    c->connections_max = was->connections_max;
+    return other;
+}
+
 bool gateway_reload(gateway *g, char why[512])
 {
     setup *s = setup_new(g, &g->options, why);
     if (!s)
         return false;
     setup *was = g->now;
+    bool waits = keep_socket(s, &was->cfg, g->listen != NULL);
     g->now = s;
-    if (!open_events(g, why)) {
+    if (asks_itself(g, why) || !open_events(g, why)) {
         g->now = was;
         setup_drop(s);
         return false;
     }
+    snprintf(why, 512, "%s", waits ? "`listen` and `limits` hold from the next start on" : "");
     setup_drop(was);
     daruma_ward_reconsider(g->ward);
+    exchange_wake(g);
     return true;
 }
 

@@ -19,7 +19,8 @@ typedef struct gateway_options {
 gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512]);
 int gateway_port(const gateway *g);
 const config *gateway_config(const gateway *g); /* the one in force */
-/* Reads the file again; what is under way ends under the old configuration. False: it stays, `why` says so. */
+/* Reads the file again; what is under way ends under the old configuration. False: it stays, `why` says so. True: `why`
+ * says what has to wait for the next start, or is empty. */
 bool gateway_reload(gateway *g, char why[512]);
 /* Stops accepting, lets requests end, then calls done. A second call stops at once. */
 void gateway_drain(gateway *g, void (*done)(void *user), void *user);

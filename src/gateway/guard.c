@@ -21,16 +21,16 @@ static bool is_foreign(daruma_str origin)
     size_t scheme = str_find(origin, S("://"));
     if (scheme == STR_NONE || !str_istarts(origin, S("http")))
         return false;
-    return !config_is_loopback(host_of(str_from(origin, scheme + 3)));
+    return !host_is_loopback(host_of(str_from(origin, scheme + 3)));
 }
 
 bool guard_refuses(const gateway *g, call *c)
 {
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
     bool tells = str_starts(c->head.path, S("/daruma/")) && !str_eq(c->head.path, S("/daruma/health"));
-    if (!config_is_loopback(g->now->cfg.listen_host))
+    if (!host_is_loopback(g->now->cfg.listen_host))
         return false; /* whoever opened it to a network has other guards, and other names */
-    if (!(origin.n && is_foreign(origin)) && !(tells && !config_is_loopback(host_of(host))))
+    if (!(origin.n && is_foreign(origin)) && !(tells && !host_is_loopback(host_of(host))))
         return false;
     daruma_header h[] = {{S("content-type"), S("application/json")}};
     daruma_str body =

@@ -93,6 +93,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     const http_head *in = &x->c->head;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 4);
     daruma_str connection = http_header(in, S("connection"));
+    bool plain = x->d || p->nkeys; /* read, or to be searched for our key: not encoded */
     *n = 0;
     if (!out)
         return NULL;
@@ -102,12 +103,11 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
             continue;
         if (d != x->d && (is_of_dialect(name) || head_is_credential(name)))
             continue;
-        if (is_ours(name) &&
-            !(!x->d && str_ieq(name, S("accept-encoding")))) /* others' answers are not read: any coding */
+        if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
             continue;
         out[(*n)++] = in->headers[i];
     }
-    if (x->d)
+    if (plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d != x->d && d == &dialect_anthropic)
         out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};

@@ -92,6 +92,22 @@ static int64_t window_of(const exchange *x)
     return t->window > 0 ? t->window : memory_window(x->g->mem, t->model_id);
 }
 
+/* Google's windows are of the input alone. */
+static bool shares_none(const exchange *x)
+{
+    return exchange_dialect(x, x->kase.target)->quirks & WIRE_NO_IDS;
+}
+
+/* What is added to a request that filled its window is taken off the output cap. */
+static void keep_room(exchange *x, convo *c, mend_report *rep)
+{
+    int64_t window = window_of(x);
+    if (window <= 0 || shares_none(x) || x->kase.policy->mend.sends_any)
+        return;
+    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
+    mend_cap_beside(c, (mend_share){window, ESTIMATE_RATE * 1000 / rate}, rep);
+}
+
 /* ---- what the provider did not say ---- */
 
 /* An estimate that needs no reading: bytes by 3.5 to a token. */
@@ -128,12 +144,15 @@ void heal_reconsider(exchange *x, daruma_failure *f)
     bool refused = f->status == 400 || f->status == 422;
     if (x->h && x->h->prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
         memory_prefill_refused(x->g->mem, t->model_id);
+        memory_model_name(x->g->mem, t);
         becomes(f, DARUMA_INTERRUPTED);
     }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
-    if (too_long && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX)
+    if (too_long && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX) {
         memory_window_put(x->g->mem, t->model_id, f->limit);
-    if (too_long && x->p == x->d && f->used > f->limit)
+        memory_model_name(x->g->mem, t);
+    }
+    if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
         memory_rate_put(x->g->mem, t->model_id, x->body.n, f->used);
     if (too_long && f->limit <= 0 && window_of(x) <= 0)
         mended_refuse(x, x->body.n);
@@ -213,6 +232,7 @@ static bool resume(exchange *x, mend_report *rep)
                        memory_prefills(x->g->mem, x->targets[to].model_id);
         if (!mend_continue(&c, so_far, h->prefilled ? GOING_PREFILLED : h->going, rep) || c.full)
             return false;
+        keep_room(x, &c, rep);
         x->d->write(&c, &b);
     } else {
         buf_put(&b, h->resume_of);
@@ -243,6 +263,8 @@ static bool mended_so(exchange *x)
 {
     heal *h = x->h;
     mending *m = &h->m;
+    if (m->doing == DARUMA_REMEDY_ASK_AGAIN)
+        keep_room(x, &m->c, &m->report);
     if (!heal_write(x))
         return false;
     if (m->taught || m->doing == DARUMA_REMEDY_LOWER_FORMAT)
@@ -271,6 +293,10 @@ void heal_gave_up(exchange *x)
 static heal_result mend_so(exchange *x, daruma_remedy_kind r, const daruma_failure *f)
 {
     heal *h = x->h;
+    if (r == DARUMA_REMEDY_SUMMARISE && h->policy.summarize_on_compress && !h->policy.side_calls) {
+        tell(x, DARUMA_WHEN_BROKE, r, &h->m.report); /* nobody may be asked */
+        return HEAL_UNFIT;
+    }
     mending_result did = mending_begin(&h->m, r, f, window_of(x));
     if (did == MENDING_ASKS) {
         if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
@@ -303,19 +329,24 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
 
 /* ---- before it goes out ---- */
 
+/* Tokens of the window that the output cap takes. */
+static int64_t beside(const exchange *x, int64_t cap)
+{
+    int64_t half = window_of(x) / 2;
+    return cap < 0 ? 0 : shares_none(x) && cap > half ? half : cap;
+}
+
 /* Is the request known to be too long for the target at hand? In bytes, which cost nothing; `f` says it as the provider
  * would. */
 static bool too_long(const exchange *x, daruma_failure *f)
 {
     int64_t window = window_of(x), rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
     int64_t used = mul_sat((int64_t)x->body.n, 1000) / rate, refused = (int64_t)mended_refused(x);
-    int64_t output = x->scan.max_output > 0 ? x->scan.max_output : 0;
     *f = (daruma_failure){.kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     if (window > 0) {
         f->limit = window;
         f->used = used;
-        output = output < window / 2 ? output : window / 2;
-        return used > window * WINDOW_NEAR_PERCENT / 100 - output;
+        return used > window * WINDOW_NEAR_PERCENT / 100 - beside(x, x->scan.max_output);
     }
     return refused && (int64_t)x->body.n > refused * REFUSED_NEAR_PERCENT / 100;
 }
@@ -325,10 +356,22 @@ static bool too_long_indeed(exchange *x, daruma_failure *f)
 {
     if (f->limit < 0)
         return true;
-    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id), output = x->h->m.c.set.max_output;
+    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
     f->used = mul_sat(convo_tokens(&x->h->m.c), ESTIMATE_RATE) / rate;
-    output = output < 0 ? 0 : output < f->limit / 2 ? output : f->limit / 2;
-    return f->used > f->limit * WINDOW_NEAR_PERCENT / 100 - output;
+    return f->used > f->limit * WINDOW_NEAR_PERCENT / 100 - beside(x, x->h->m.c.set.max_output);
+}
+
+/* Is it the output cap alone that is too much? Then it is lowered to what the window leaves, where that is enough. */
+static heal_result lower_cap(exchange *x, const daruma_failure *f)
+{
+    daruma_failure g = *f;
+    if (f->limit < 0 || shares_none(x))
+        return HEAL_UNFIT;
+    g.used = mul_sat(f->used, 100) / WINDOW_NEAR_PERCENT;
+    x->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_CLAMP_OUTPUT, .act = DARUMA_SEND, .target = x->kase.target};
+    heal_result h = mend_so(x, DARUMA_REMEDY_CLAMP_OUTPUT, &g);
+    x->g->counts.remedies[DARUMA_REMEDY_CLAMP_OUTPUT] += h != HEAL_UNFIT;
+    return h;
 }
 
 /* Another target with more room is worth more than a summary: it is found when this one has refused. */
@@ -351,9 +394,12 @@ bool heal_fits(exchange *x)
     if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any ||
         !too_long(x, &f) || !heal_open(x) || !too_long_indeed(x, &f))
         return true;
-    static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_MASK_TOOL_OUTPUT, DARUMA_REMEDY_COMPACT};
+    if (lower_cap(x, &f) == HEAL_SEND)
+        return true;
+    static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_MASK_TOOL_OUTPUT, DARUMA_REMEDY_COMPACT,
+                                               DARUMA_REMEDY_SUMMARISE};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-        if (steps[i] == DARUMA_REMEDY_COMPACT && (!p->mend.side_calls || wider_elsewhere(x)))
+        if (i && (!p->mend.side_calls || wider_elsewhere(x))) /* the others ask a model */
             break;
         x->remedy = (daruma_remedy){.remedy = steps[i], .act = DARUMA_SEND, .target = x->kase.target};
         heal_result h = mend_so(x, steps[i], &f);

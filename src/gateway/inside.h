@@ -36,6 +36,8 @@ typedef struct key_state {
     bool refreshed;    /* fetched anew since the last success */
     exchange *waiting; /* exchanges that go on when it ends, linked by next_waiting */
     const config_key *key;
+    const config_provider *provider; /* whose it is */
+    char why[96];                    /* the command gave no key; empty: it did */
 } key_state;
 
 /* The secret of a provider's key if it is at hand. */
@@ -52,8 +54,9 @@ void keys_stop(gateway *g);                 /* ends every command under way */
 
 typedef struct route {
     daruma_str model;
-    daruma_target *targets;
+    daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
+    bool clients; /* some of its providers have none: they get the client's */
 } route;
 
 struct setup {
@@ -112,6 +115,16 @@ bool memory_prefills(const memory *m, uint64_t model_id);
 convo_format memory_format(const memory *m, uint64_t model_id);
 void memory_format_put(memory *m, uint64_t model_id, convo_format most);
 void memory_prefill_refused(memory *m, uint64_t model_id);
+/* What was learned of a model, for the status page: its name is kept when the first thing is. */
+typedef struct memory_model {
+    uint64_t id;
+    daruma_str provider, model; /* live as long as nothing else is learned */
+    int64_t window;             /* -1 unknown */
+    convo_format format;        /* the best response format that it takes; FORMAT_UNSAID: none was refused */
+    bool no_prefill;
+} memory_model;
+void memory_model_name(memory *m, const daruma_target *t);
+bool memory_model_at(const memory *m, size_t index, memory_model *ret); /* false: nothing there; up to MODELS_MAX */
 
 /* ---- events.c: the event log ---- */
 
@@ -140,6 +153,8 @@ struct gateway {
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */
     size_t nidle;
+    exchange *patient; /* those who wait for a time, perhaps for somebody to become well */
+    uint32_t healed;   /* as the ward counted when they were last woken */
     uint32_t active;   /* exchanges under way */
     key_run *key_runs; /* commands under way */
     uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
@@ -162,7 +177,16 @@ typedef enum answer_mode {
     ANSWER_HELD,    /* a stream before its commit point */
     ANSWER_RELAYED, /* a stream behind it */
     ANSWER_PASSED,  /* bytes go through as they come */
+    ANSWER_REFUSED, /* ... all at once, without what they may repeat of credentials: an error that nobody judges */
 } answer_mode;
+
+/* The request as a provider of another dialect got it. */
+typedef struct moved_request {
+    daruma_str body;
+    int64_t tokens;        /* estimate of all of it */
+    convo_rename *renames; /* tools that are called something else there */
+    size_t nrenames;
+} moved_request;
 
 struct exchange {
     gateway *g;
@@ -175,6 +199,7 @@ struct exchange {
     bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
     bool safe;           /* sending it twice does no harm */
     uint64_t credential; /* hash of what the client showed */
+    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet: exchange_tenant() */
     const daruma_target *targets;
     daruma_case kase;
@@ -189,6 +214,7 @@ struct exchange {
     bool array;     /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
     bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
+    bool went_on;    /* an attempt failed behind its first bytes: likewise */
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
     bool refreshing; /* waits for a key command */
@@ -210,7 +236,7 @@ struct exchange {
     daruma_remedy remedy;    /* what is done about it */
     daruma_str failed_body;  /* the provider's error body, whole, when it is one */
     daruma_str secret;       /* key that the attempt under way was made with; empty: the client's own. Call's arena */
-    daruma_str moved_body;   /* the request as it went to a provider of another dialect */
+    moved_request *moved;    /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
     daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
     daruma_header *failed_headers;
     size_t nfailed_headers;
@@ -219,6 +245,8 @@ struct exchange {
     talk *t;
     steer *steer; /* NULL: its agent is not in circles. In the call's arena */
     exchange *next_waiting, *next_idle;
+    exchange *next_patient; /* in the list of those who wait for a time */
+    bool patient;           /* it is in there */
 };
 
 /* Nobody's dialect, or a body that cannot be read: bytes go through as they come, both ways. */
@@ -244,8 +272,12 @@ void exchange_tell_begin(exchange *x);
 void exchange_mended(exchange *x, bool fit);
 /* Frees what the attempt held. */
 void exchange_scratch_reset(exchange *x);
+void exchange_wait(exchange *x, daruma_ms wait);  /* asks the engine again after that, or when something became well */
 void exchange_timer(exchange *x);                 /* arms it for the earliest of the three */
 void exchange_end(exchange *x, daruma_outcome o); /* counts, lets go of everything; the call was ended before */
+
+/* Something may have become well: those who wait ask again. */
+void exchange_wake(gateway *g);
 
 static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 {
@@ -264,6 +296,10 @@ uint64_t exchange_session(const exchange *x);      /* one client's conversation 
 bool exchange_stay(exchange *x, int target);
 
 /* ---- attempt.c: one call to a provider ---- */
+
+/* What the client calls a tool that the provider at hand calls so. */
+daruma_str exchange_tool_name(const exchange *x, daruma_str name);
+daruma_str exchange_tool_words(const exchange *x, daruma_str text); /* what it says with such names in it */
 
 void exchange_attempt(exchange *x); /* asks the engine and sends, waits or ends */
 void exchange_fitted(exchange *x);  /* what heal_fits() waited for is over: it goes out */
@@ -317,10 +353,13 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch);
 bool talk_end(exchange *x);
 /* Is an answer under way that was begun by another attempt? */
 bool talk_goes_on(const exchange *x);
-bool talk_unsure(const exchange *x);     /* a continuation that cannot be joined with certainty */
-bool talk_is_plain(const exchange *x);   /* the provider's bytes go out as they are */
-bool talk_was_cut(const exchange *x);    /* there is something that another attempt could go on from */
-daruma_str talk_id(const exchange *x);   /* id of the answer under way */
+bool talk_unsure(const exchange *x);   /* a continuation that cannot be joined with certainty */
+bool talk_is_plain(const exchange *x); /* the provider's bytes go out as they are */
+bool talk_was_cut(const exchange *x);  /* there is something that another attempt could go on from */
+turn talk_turn(exchange *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
+daruma_str talk_id(const exchange *x); /* id of the answer under way */
+/* How far the stream is that the client has; NULL: it has none, or nobody read it. */
+const turn_reader *talk_reached(const exchange *x);
 daruma_str talk_said(const exchange *x); /* the text that the client has */
 /* Ends an answer under way with words of ours, as if the model had said them. False: it cannot. */
 bool talk_close(exchange *x, daruma_str words);
@@ -397,7 +436,7 @@ void watch_free(watch *w);
 /* Looks at what is new in the history of a request; `newest` as its scan gave it. False: nothing is to be done. Else
  * the newest verdict and what is to be done about it stand in x->steer. */
 bool watch_request(exchange *x, const uint32_t *newest);
-void watch_answered(exchange *x);                     /* the answer to an agent in circles was delivered whole */
+void watch_answered(exchange *x);                     /* the answer was delivered whole */
 void watch_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: agents and their circles */
 
 /* ---- steer.c: setting an agent right ---- */

@@ -88,7 +88,7 @@ static void pin_account(exchange *x)
         return;
     uint64_t key = x->scan.state ? memory_owner(x->g->mem, x->scan.state ^ x->credential) : 0;
     size_t owner = 0;
-    for (size_t i = 0; key && i < x->kase.ntargets; i++)
+    for (size_t i = x->kase.ntargets; key && i--;) /* its other models have the same key: the preferred one is first */
         if (x->targets[i].key_id == key)
             owner = i;
     if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */

@@ -41,12 +41,26 @@ static bool is_printable(daruma_str s)
     return s.n > 0;
 }
 
+/* In words of ours: what the command printed is a secret, or half of one. */
+static void tell_failed(gateway *g, const key_state *k)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_target t = {.provider = k->provider->name, .account = k->key->account, .key = k->key->name};
+    e.name = "key_command_failed";
+    e.at = gateway_now(g);
+    e.target = &t;
+    e.reason = str_of(k->why);
+    events_emit(g->events, &e);
+}
+
 static void ran(int exit_code, daruma_str out, const char *why, void *user)
 {
     key_run *r = user;
     key_state *k = r->k;
-    bool failed =
-        exit_code != 0 || why || !is_printable(out); /* `why` is not told: it may quote what the command said */
+    bool failed = exit_code != 0 || why || !is_printable(out);
+    if (failed && !why)
+        why = "what it printed cannot stand in a header";
+    snprintf(k->why, sizeof k->why, "%s", failed ? why : "");
     if (k->secret)
         explicit_bzero(k->secret, k->secret_n);
     free(k->secret);
@@ -56,13 +70,8 @@ static void ran(int exit_code, daruma_str out, const char *why, void *user)
         memcpy(k->secret, out.p, out.n);
         k->secret_n = out.n;
     }
-    if (failed) {
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.name = "key_command_failed";
-        e.at = gateway_now(r->s->g);
-        e.reason = k->key->name;
-        events_emit(r->s->g->events, &e);
-    }
+    if (failed)
+        tell_failed(r->s->g, k);
     k->running = false;
     exchange *x = k->waiting;
     k->waiting = NULL;

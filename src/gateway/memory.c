@@ -26,7 +26,8 @@ typedef struct model_fact {
     int64_t window;
     int64_t rate; /* bytes of a request to 1,000 of its tokens; 0 unknown */
     bool no_prefill;
-    convo_format format; /* FORMAT_UNSAID: none was refused */
+    convo_format format;         /* FORMAT_UNSAID: none was refused */
+    char provider[40], name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
 } model_fact;
 
 typedef struct owner {
@@ -228,6 +229,24 @@ void memory_format_put(memory *m, uint64_t model_id, convo_format most)
     model_fact *f = fact_make(m, model_id);
     if (f)
         f->format = most;
+}
+
+void memory_model_name(memory *m, const daruma_target *t)
+{
+    model_fact *f = fact_make(m, t->model_id);
+    if (!f || f->name[0])
+        return;
+    snprintf(f->provider, sizeof f->provider, STR_FMT, STR_ARG(t->provider));
+    snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
+}
+
+bool memory_model_at(const memory *m, size_t index, memory_model *ret)
+{
+    const model_fact *f = m->models && index < MODELS_MAX ? &m->models[index] : NULL;
+    if (!f || !f->name[0])
+        return false;
+    *ret = (memory_model){f->model, str_of(f->provider), str_of(f->name), f->window, f->format, f->no_prefill};
+    return true;
 }
 
 uint64_t memory_owner(const memory *m, uint64_t answer)

@@ -116,12 +116,24 @@ void heal_known(exchange *x)
     exchange_event(x, &e);
 }
 
+/* Who looks at the status reads names. */
+static void name_model(exchange *x, uint64_t model_id)
+{
+    for (size_t i = 0; i < x->kase.ntargets; i++)
+        if (x->targets[i].model_id == model_id) {
+            memory_model_name(x->g->mem, &x->targets[i]);
+            return;
+        }
+}
+
 void heal_worked(exchange *x, int64_t input_tokens)
 {
     heal *h = x->h;
     mark *at = mark_of(x->g->mended, x, false);
     if (h && h->format)
         memory_format_put(x->g->mem, h->lesson_model, h->format);
+    if (h && (h->format || h->nlessons))
+        name_model(x, h->lesson_model);
     if (x->p == x->d)
         memory_rate_put(x->g->mem, x->targets[x->kase.target].model_id, x->body.n, input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
@@ -173,8 +185,8 @@ bool mended_moved_learn(exchange *x)
     convo c;
     mend_lesson l;
     mend_report rep = {0};
-    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved_body.n ||
-        x->p->read(x->moved_body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
+    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n ||
+        x->p->read(x->moved->body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
         return false;
     heal_learns_of(h, x->targets[x->kase.target].model_id);
     h->lessons[h->nlessons++] = l;

@@ -8,6 +8,7 @@
  *          +-- event stream ------> ANSWER_HELD     --content--> ANSWER_RELAYED
  *          +-- plain answer ------> ANSWER_WHOLE    collect, check, deliver
  *          +-- not our dialect ---> ANSWER_PASSED   bytes as they come
+ *                  +-- 4xx -------> ANSWER_REFUSED  collect, take credentials out, deliver
  */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -65,10 +66,21 @@ void relay_forward(exchange *x, daruma_str bytes)
     }
 }
 
+/* Coded though nobody asked for it: nobody here can read it. */
+static bool is_coded(const daruma_header *h, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(h[i].name, S("content-encoding")) && h[i].value.n && !str_ieq(h[i].value, S("identity")))
+            return true;
+    return false;
+}
+
 static daruma_evidence evidence_of(const exchange *x, daruma_phase phase)
 {
+    bool readable = exchange_passes(x) || !is_coded(x->headers, x->nheaders);
+    daruma_str body = readable ? buf_str(&x->held) : (daruma_str){0};
     return (daruma_evidence){
-        .phase = phase, .status = x->status, .body = buf_str(&x->held), .headers = x->headers, .nheaders = x->nheaders};
+        .phase = phase, .status = x->status, .body = body, .headers = x->headers, .nheaders = x->nheaders};
 }
 
 static void fail_answer(exchange *x, daruma_flaw flaw, daruma_str body)
@@ -119,10 +131,10 @@ static void progress(exchange *x)
 static bool relay(exchange *x, daruma_str bytes);
 
 /* Is the answer read on its way? Only when something could be mended in it, it has to be written anew, or its id is to
- * be remembered. */
+ * be remembered and its events are numbered. */
 static bool talks(const exchange *x)
 {
-    return x->kase.can_mend || x->p != x->d || x->t || (x->d == &dialect_openai_responses && x->kase.ntargets > 1);
+    return x->kase.can_mend || x->p != x->d || x->t || x->d == &dialect_openai_responses;
 }
 
 /* The request is kept while another attempt may have to go on with it. */
@@ -162,6 +174,7 @@ static bool commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
     daruma_case_begun(&x->kase, gateway_now(x->g));
+    exchange_wake(x->g);
     send_head(x, -1);
     x->beat_at = -1;
     progress(x);
@@ -237,6 +250,12 @@ static void keep_tail(exchange *x, daruma_str rest)
     x->held.n = rest.n;
 }
 
+/* What the newest event says was called is not there: it can be asked to go on. */
+static bool is_spoilt(const exchange *x)
+{
+    return x->view.spoilt && talk_was_cut(x);
+}
+
 /* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. An event that says that
  * something is wrong does not go out: the answer may still go on. False: the attempt is over, and perhaps the exchange.
  */
@@ -250,7 +269,7 @@ static bool relay(exchange *x, daruma_str bytes)
         bytes = buf_str(&x->held);
     }
     daruma_str rest = bytes, from = bytes;
-    bool broken = false;
+    bool broken = false, spoilt = false;
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
@@ -262,7 +281,8 @@ static bool relay(exchange *x, daruma_str bytes)
             progress(x);
         broken = x->view.broken && !json_valid(e.data);
         x->view.broken = false; /* what is only unknown to us goes through */
-        if (x->view.error || broken) {
+        spoilt = is_spoilt(x);
+        if (x->view.error || broken || spoilt) {
             x->failed_event = x->view.error ? arena_copy(x->c->arena, exchange_veil(x, e.raw)) : (daruma_str){0};
             x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
             rest = here;
@@ -276,6 +296,8 @@ static bool relay(exchange *x, daruma_str bytes)
     relay_forward(x, str_sub(from, 0, from.n - rest.n));
     if (x->view.error) {
         fail_answer(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+    } else if (spoilt) {
+        fail_answer(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
     } else if (broken || (x->t && talk_unsure(x))) { /* no client can read that event: the answer ends before it */
         fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
     } else {
@@ -289,21 +311,25 @@ static bool relay(exchange *x, daruma_str bytes)
     return false;
 }
 
-/* A last event that lacks its blank line goes out if it is whole otherwise. */
-static void last_event(exchange *x)
+/* A last event that lacks its blank line goes out if it is whole otherwise. False: it spoils the answer. */
+static bool last_event(exchange *x)
 {
     char small[4096];
     daruma_arena scratch = arena_over(small, sizeof small);
     sse_event e;
     if (!x->held.n)
-        return;
+        return true;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = buf_str(&x->held);
     if (!sse_next(&rest, &e, &scratch))
-        return;
+        return true;
     x->p->watch(&x->view, &e, &scratch);
-    if (e.data.n && !x->view.broken && !x->view.error && (!x->t || talk_event(x, &e, &scratch)))
+    if (is_spoilt(x))
+        return false;
+    bool broken = x->view.broken && !json_valid(e.data);
+    if (e.data.n && !broken && !x->view.error && (!x->t || talk_event(x, &e, &scratch)))
         relay_forward(x, e.raw);
+    return true;
 }
 
 static void stream_ended(exchange *x)
@@ -320,7 +346,10 @@ static void stream_ended(exchange *x)
         fail_answer(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
         return;
     }
-    last_event(x);
+    if (!last_event(x)) {
+        fail_answer(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+        return;
+    }
     if ((!x->view.done && !x->view.finished) || (x->t && talk_unsure(x))) {
         fail_answer(x, DARUMA_FLAW_CUT, (daruma_str){0});
         return;
@@ -329,7 +358,7 @@ static void stream_ended(exchange *x)
         return;
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
-    if (x->pending &&
+    if ((x->pending || x->went_on) &&             /* the head could not say it */
         !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
         finish_comment(x, outcome_now(x));
     call *c = x->c;
@@ -399,6 +428,34 @@ static size_t held_bytes(const exchange *x, const http_head *h)
     return h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX && !exchange_passes(x) ? (size_t)h->length : 0;
 }
 
+static void veil_headers(exchange *x)
+{
+    for (size_t i = 0; i < x->nheaders; i++)
+        x->headers[i].value = exchange_veil(x, x->headers[i].value);
+}
+
+/* What passes through and says no. */
+static void deliver_refusal(exchange *x)
+{
+    daruma_str body = exchange_veil(x, buf_str(&x->held));
+    call *c = x->c;
+    send_head(x, (int64_t)body.n);
+    call_write(c, body);
+    exchange_done(x, -1);
+    call_end(c);
+}
+
+/* The client may be able to read it. */
+static void pass_coded(exchange *x, const http_head *h)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "answer_not_readable";
+    e.reason = S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended");
+    exchange_event(x, &e);
+    x->mode = ANSWER_PASSED;
+    send_head(x, announced(x, h));
+}
+
 static void on_head(fetch *f, const http_head *h, void *user)
 {
     exchange *x = user;
@@ -412,8 +469,13 @@ static void on_head(fetch *f, const http_head *h, void *user)
             exchange_timer(x);
         }
     } else if (exchange_passes(x)) {
-        x->mode = ANSWER_PASSED;
-        send_head(x, announced(x, h));
+        if (h->status >= 300)
+            veil_headers(x);
+        x->mode = h->status >= 400 && !str_eq(x->c->head.method, S("HEAD")) ? ANSWER_REFUSED : ANSWER_PASSED;
+        if (x->mode == ANSWER_PASSED)
+            send_head(x, announced(x, h));
+    } else if (is_coded(h->headers, h->nheaders) && x->p == x->d && !call_started(x->c)) {
+        pass_coded(x, h);
     } else if (is_event_stream(h)) {
         x->mode = ANSWER_HELD;
         progress(x);
@@ -465,6 +527,7 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     case ANSWER_NONE:
         break;
     case ANSWER_ERROR:
+    case ANSWER_REFUSED:
         if (x->held.n < error_room(x))
             buf_put(&x->held, str_sub(bytes, 0, error_room(x) - x->held.n));
         break;
@@ -517,6 +580,9 @@ static void on_end(fetch *f, void *user)
     case ANSWER_RELAYED:
         stream_ended(x);
         break;
+    case ANSWER_REFUSED:
+        deliver_refusal(x);
+        break;
     case ANSWER_PASSED: {
         call *c = x->c;
         exchange_done(x, -1);
@@ -536,8 +602,12 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
         stream_ended(x); /* the answer was whole; only the connection died after it */
         return;
     }
+    if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */
+        deliver_refusal(x);
+        return;
+    }
     daruma_evidence ev = evidence_of(x, phase);
-    if (x->mode == ANSWER_ERROR) /* a status came: it says more than the broken rest of its body */
+    if (x->mode == ANSWER_ERROR) /* likewise */
         net = DARUMA_NET_NONE;
     else
         ev.body = (daruma_str){0};

@@ -75,7 +75,7 @@ static bool build_keys(setup *s)
         size_t n = s->cfg.providers[p].nkeys;
         s->keys[p] = ARENA_NEW(&s->arena, key_state, n ? n : 1);
         for (size_t k = 0; s->keys[p] && k < n; k++)
-            s->keys[p][k].key = &s->cfg.providers[p].keys[k];
+            s->keys[p][k] = (key_state){.key = &s->cfg.providers[p].keys[k], .provider = &s->cfg.providers[p]};
     }
     return !s->arena.full;
 }
@@ -97,8 +97,11 @@ static bool build_routes(setup *s)
         route *r = &s->routes[s->nroutes++];
         size_t total = 0;
         r->model = model->name;
-        for (size_t i = 0; i < model->ntargets; i++)
-            total += s->cfg.providers[model->targets[i].provider].nkeys;
+        for (size_t i = 0; i < model->ntargets; i++) {
+            size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
+            total += nkeys;
+            r->clients |= nkeys == 0;
+        }
         r->targets = ARENA_NEW(&s->arena, daruma_target, total ? total : 1);
         for (size_t i = 0; r->targets && i < model->ntargets; i++) {
             int p = model->targets[i].provider;
@@ -131,7 +134,7 @@ setup *setup_new(gateway *g, const gateway_options *o, char why[512])
     if (!build_keys(s) || !build_routes(s)) {
         snprintf(why, 512, "the configuration is too large");
     } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
-        snprintf(why, 512, "%s", cause);
+        snprintf(why, 512, "%s%s", ca ? "tls.ca_file: " : "", cause);
     } else {
         return s;
     }
@@ -201,19 +204,22 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
     return t;
 }
 
-/* A configured model whose providers have no keys of their own: the client's, per target. */
-static const daruma_target *keyless_targets(const setup *s, const config_model *m, uint64_t credential, daruma_arena *a,
-                                            size_t *n)
+/* A configured model some of whose providers have no keys of their own: those get the client's, each in its place. */
+static const daruma_target *targets_with_clients(const setup *s, const config_model *m, uint64_t credential,
+                                                 daruma_arena *a, size_t *n)
 {
-    daruma_target *t = ARENA_NEW(a, daruma_target, m->ntargets);
+    size_t total = 0, one;
+    for (size_t i = 0; i < m->ntargets; i++)
+        total += s->cfg.providers[m->targets[i].provider].nkeys + 1;
+    daruma_target *t = ARENA_NEW(a, daruma_target, total);
     *n = 0;
     for (size_t i = 0; t && i < m->ntargets; i++) {
-        size_t one;
-        const daruma_target *c = client_target(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
-        if (!c)
-            continue;
-        t[*n] = *c;
-        size_up(&t[(*n)++], m, i);
+        const daruma_target *way =
+            setup_provider_targets(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
+        for (size_t k = 0; way && k < one; k++) {
+            t[*n] = way[k];
+            size_up(&t[(*n)++], m, i);
+        }
     }
     return t;
 }
@@ -226,8 +232,8 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
         const config_model *m = &s->cfg.models[i];
         if (!str_eq(s->routes[i].model, model) || !m->ntargets)
             continue;
-        if (!s->routes[i].ntargets)
-            return keyless_targets(s, m, credential, a, n);
+        if (s->routes[i].clients)
+            return targets_with_clients(s, m, credential, a, n);
         *n = s->routes[i].ntargets;
         return s->routes[i].targets;
     }

@@ -68,6 +68,8 @@ static daruma_str notice(exchange *x, const char *more)
 static void forbid_calls(exchange *x)
 {
     heal *h = x->h;
+    if (!x->scan.tools) /* there is nothing to forbid, and who says so all the same is refused */
+        return;
     convo_patch_add(&h->m.c, PATCH_SET, dialect_choice_path(h->d, h->from), h->d->choice_none);
 }
 
@@ -93,7 +95,8 @@ static bool steer_view(exchange *x)
         return true;
     case DARUMA_REMEDY_BLOCK_CALL:
         s->armed = true;
-        return add_notice(x, notice(x, "This call is refused from now on."));
+        return add_notice(x, notice(x, s->verdict.ncalls > 1 ? "These calls are refused from now on."
+                                                             : "This call is refused from now on."));
     case DARUMA_REMEDY_FORCE_FINISH:
         s->armed = s->no_calls = true;
         return force_finish(x);

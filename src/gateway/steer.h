@@ -21,8 +21,7 @@ struct steer {
     bool armed;    /* calls of the circle are refused */
     bool no_calls; /* the model was to answer without calling anything: every call is refused */
     bool refused;  /* the newest answer was */
-    int agent;     /* its place in the table of watch.c, and what it is known by there */
-    uint64_t chain;
+    int agent;     /* its place in the table of agents.c */
     /* another way to go on */
     bool looked;          /* one was looked for */
     bool asking, waiting; /* a model is asked for one; the request waits for it before it goes out */

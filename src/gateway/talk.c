@@ -231,8 +231,8 @@ static void collect_call(exchange *x, const turn_delta *d)
     held_call *c = ARENA_NEW(&t->arena, held_call, 1);
     if (!c)
         return;
-    c->id = arena_copy(&t->arena, d->id);
-    c->name = arena_copy(&t->arena, d->name);
+    c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
+    c->name = arena_copy(&t->arena, exchange_tool_name(x, d->name));
     c->args = buf_in(&t->arena);
     *(t->last ? &t->last->next : &t->calls) = c;
     t->last = c;
@@ -336,6 +336,9 @@ static bool rewrite(exchange *x, const turn_delta *d)
         if (t->mode == TALK_BRIDGE) {
             turn_delta start = *d;
             start.model = x->scan.model;
+            start.usage = t->usage;
+            if (start.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
+                start.usage.input = x->moved->tokens;
             write_delta(x, &start);
         }
         return true;
@@ -387,6 +390,7 @@ static void give_up_hold(exchange *x)
     talk *t = x->t;
     relay_forward(x, buf_str(&t->hold));
     t->holding = false;
+    t->at_hold = NULL;
     t->begun = t->lost = true;
     t->calls = t->last = NULL;
 }
@@ -450,7 +454,7 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
 }
 
 /* The answer as it was collected. */
-static turn collected(exchange *x)
+turn talk_turn(exchange *x)
 {
     talk *t = x->t;
     daruma_arena *a = x->c->arena;
@@ -516,7 +520,7 @@ bool talk_end(exchange *x)
         t->lost = true;
         return fail_cut(x);
     }
-    turn got = collected(x);
+    turn got = talk_turn(x);
     if (t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->c->arena))
         return fail_calls(x);
     if (t->mode == TALK_PLAIN) {
@@ -547,6 +551,14 @@ bool talk_was_cut(const exchange *x)
 daruma_str talk_id(const exchange *x)
 {
     return str_of(x->t->in.id);
+}
+
+const turn_reader *talk_reached(const exchange *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->begun)
+        return NULL;
+    return t->writing ? &t->out->r : t->holding ? t->at_hold : &t->in;
 }
 
 daruma_str talk_said(const exchange *x)

@@ -7,7 +7,7 @@
 #include "gateway/inside.h"
 
 enum {
-    SECRETS_MAX = 16,      /* credentials in one request */
+    SECRETS_MAX = 64,      /* of a client, each looked for in the whole text; ours all are */
     SECRET_BYTES_MIN = 6,  /* what is shorter is a word: "EMPTY", "none" */
     SECRET_BYTES_SURE = 16 /* and what is as long is none, even in letters alone */
 };
@@ -31,42 +31,6 @@ static bool gives_away(daruma_str name, const char *between, daruma_str value)
     buf_put(&line, str_sub(value, 0, 512));
     daruma_str clean = daruma_redact(buf_str(&line), &a);
     return !line.full && !a.full && !str_eq(clean, buf_str(&line));
-}
-
-static void add(daruma_str secrets[SECRETS_MAX], size_t *n, daruma_str value)
-{
-    if (*n < SECRETS_MAX && is_secret(value))
-        secrets[(*n)++] = value;
-}
-
-static void add_fields(daruma_str secrets[SECRETS_MAX], size_t *n, const daruma_header *h, size_t nh)
-{
-    for (size_t i = 0; i < nh; i++) {
-        if (!head_is_credential(h[i].name) && !gives_away(h[i].name, ": ", h[i].value))
-            continue;
-        size_t space = str_findch(h[i].value, ' '); /* "Bearer ..." */
-        add(secrets, n, space == STR_NONE ? h[i].value : str_trim(str_from(h[i].value, space)));
-    }
-}
-
-/* The credentials of the attempt at hand: its key, those in the fields that the provider's configuration adds, and in
- * fields and query of the client. */
-static size_t secrets_of(const exchange *x, daruma_str secrets[SECRETS_MAX])
-{
-    size_t n = 0;
-    add(secrets, &n, x->secret);
-    if (x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets) {
-        const config_provider *p = exchange_provider(x, x->kase.target);
-        add_fields(secrets, &n, p->headers, p->nheaders);
-    }
-    add_fields(secrets, &n, x->c->head.headers, x->c->head.nheaders);
-    daruma_str rest = x->c->head.query;
-    while (rest.n) {
-        daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');
-        if (str_eq(name, S("key")) || gives_away(name, "=", value))
-            add(secrets, &n, value);
-    }
-    return n;
 }
 
 static int hex_digit(char c)
@@ -118,16 +82,89 @@ static daruma_str without(daruma_str text, reading r, daruma_str secret, daruma_
     return out.full ? (daruma_str){0} : buf_str(&out);
 }
 
+/* A text out of which credentials are taken, one after the other. */
+typedef struct veiling {
+    daruma_str text;
+    daruma_str read; /* the text that `plain` is of: it is read anew only when something was taken out */
+    reading plain;
+    size_t theirs; /* credentials of the client so far */
+    daruma_arena *arena;
+} veiling;
+
+static void hide(veiling *v, daruma_str secret)
+{
+    if (!is_secret(secret))
+        return;
+    v->text = without(v->text, (reading){.plain = v->text}, secret, v->arena);
+    bool escapes = str_findch(v->text, '\\') != STR_NONE || str_findch(v->text, '%') != STR_NONE;
+    if (!escapes || v->text.n > CLASSIFY_BODY_BYTES_MAX)
+        return;
+    if (v->text.p != v->read.p || v->text.n != v->read.n) {
+        v->plain = read_plain(v->text, v->arena);
+        v->read = v->text;
+    }
+    v->text = without(v->text, v->plain, secret, v->arena);
+}
+
+static void hide_theirs(veiling *v, daruma_str secret)
+{
+    if (v->theirs++ < SECRETS_MAX)
+        hide(v, secret);
+}
+
+/* "Bearer ..." */
+static daruma_str secret_of(daruma_str value)
+{
+    size_t space = str_findch(value, ' ');
+    return space == STR_NONE ? value : str_trim(str_from(value, space));
+}
+
+/* Of the attempt at hand: its key, and the fields that the provider's configuration adds, whatever they are called (who
+ * writes them there is promised that nobody sees them). */
+static void hide_own(veiling *v, const exchange *x)
+{
+    hide(v, x->secret);
+    if (x->kase.target < 0 || (size_t)x->kase.target >= x->kase.ntargets)
+        return;
+    const config_provider *p = exchange_provider(x, x->kase.target);
+    for (size_t i = 0; i < p->nheaders; i++)
+        hide(v, secret_of(p->headers[i].value));
+}
+
+/* All keys that we have: a provider that is a gateway itself may name one that an earlier call was made with. */
+static void hide_keys(veiling *v, const setup *s)
+{
+    for (size_t p = 0; p < s->cfg.nproviders; p++)
+        for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
+            const key_state *key = &s->keys[p][k];
+            hide(v, key->secret ? (daruma_str){key->secret, key->secret_n} : key->key->value);
+        }
+}
+
+/* Those in fields and query of the client. */
+static void hide_clients(veiling *v, const http_head *head)
+{
+    for (size_t i = 0; i < head->nheaders; i++) {
+        daruma_header h = head->headers[i];
+        if (head_is_credential(h.name) || gives_away(h.name, ": ", h.value))
+            hide_theirs(v, secret_of(h.value));
+    }
+    daruma_str rest = head->query;
+    while (rest.n && v->theirs < SECRETS_MAX) {
+        daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');
+        if (str_eq(name, S("key")) || gives_away(name, "=", value))
+            hide_theirs(v, value);
+    }
+}
+
 daruma_str exchange_veil(exchange *x, daruma_str text)
 {
-    daruma_str secrets[SECRETS_MAX];
-    daruma_arena *a = x->c->arena;
-    size_t n = text.n ? secrets_of(x, secrets) : 0;
-    for (size_t i = 0; i < n; i++) {
-        bool escapes = str_findch(text, '\\') != STR_NONE || str_findch(text, '%') != STR_NONE;
-        text = without(text, (reading){.plain = text}, secrets[i], a);
-        if (escapes && text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
-            text = without(text, read_plain(text, a), secrets[i], a);
-    }
-    return text;
+    veiling v = {.text = text, .arena = x->c->arena};
+    if (!text.n)
+        return text;
+    hide_own(&v, x);
+    if (text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
+        hide_keys(&v, x->s);
+    hide_clients(&v, &x->c->head);
+    return v.text;
 }

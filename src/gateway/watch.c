@@ -1,16 +1,15 @@
-/* watch.c - agents, seen by the histories they send. An agent is known again by the newest messages of its last
- * request, which stand in the next one; only what stands behind them is read.
+/* watch.c - agents, seen by the histories they send. Whose request it is agents.c knows; only what is new in it is
+ * read.
  *
  *   request -- newest messages --> agent -- new steps --> stall, tracker --> verdict --> guide: what to do
  *                                    ^                                                     |
- *                                    +---- counters stay with the agent ----   steer.c does it
- *
- * Tenants share nothing: every identity is keyed by the client's credential. */
+ *                                    +---- counters stay with the agent ----   steer.c does it */
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "engine/watch/steps.h"
-#include "gateway/steer.h"
+#include "gateway/watch.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <xxhash.h>
@@ -20,77 +19,14 @@ enum {
     SEEN_BYTES = 1 << 20, /* beyond it what was needed for steps is given back before the next */
 };
 
-/* What an agent is known by: all of a conversation up to its newest message; that message alone, where it names a call
- * by an id, so that a history that was shortened in front is still known; the name that the client gave it. */
-typedef struct agent_keys {
-    uint64_t chain, tip, named; /* 0: none */
-} agent_keys;
-
-/* What is known of an agent's failures; most have none for long. */
-typedef struct trouble {
-    daruma_learner learner;
-    daruma_tracker *tracker; /* behind it */
-} trouble;
-
-typedef struct agent {
-    int place; /* in the table */
-    daruma_ms used;
-    size_t at;              /* index of the newest message of its last request */
-    uint32_t failed;        /* steps */
-    daruma_verdict verdict; /* after the newest step */
-    daruma_guide guide;
-    bool answered;                    /* what it was told in its last request, and the model's answer, reached it */
-    uint64_t told;                    /* the circle that was told of */
-    uint64_t users[WATCH_USERS_KEPT]; /* what the user said, as hashes, newest at nusers - 1 */
-    uint32_t nusers;
-    watch_last last;
-    trouble *trouble;    /* NULL: nothing has failed */
-    daruma_tries *tries; /* NULL: no other way was looked for */
-    daruma_stall *stall;
-    char *room; /* of it */
-} agent;
-
-struct watch {
-    agent_keys keys[WATCH_AGENTS_MAX];
-    agent *agents[WATCH_AGENTS_MAX];
-    uint32_t n;
-    uint64_t circles[DARUMA_CIRCLES], failures[DARUMA_TOOL_KINDS], steps, escalations, forgotten;
-    daruma_lessons *lessons; /* NULL: nothing was learned yet */
-    void *lessons_room;
-};
-
-/* ---- the table ---- */
-
-static void free_agent(agent *a)
-{
-    if (!a)
-        return;
-    free(a->trouble);
-    free(a->tries);
-    free(a->room);
-    free(a);
-}
-
 void watch_free(watch *w)
 {
-    for (uint32_t i = 0; w && i < w->n; i++)
-        free_agent(w->agents[i]);
-    if (w)
-        free(w->lessons_room);
+    if (!w)
+        return;
+    agents_free(w);
+    past_free(w->past);
+    free(w->lessons_room);
     free(w);
-}
-
-static bool begin_agent(agent *a)
-{
-    size_t bytes = daruma_stall_bytes() + 2 * _Alignof(max_align_t);
-    char *room = a->room ? a->room : malloc(bytes);
-    if (!room)
-        return false;
-    free(a->trouble);
-    free(a->tries);
-    daruma_arena arena = arena_over(room, bytes);
-    *a = (agent){.room = room, .stall = daruma_stall_new(&arena)};
-    return a->stall != NULL;
 }
 
 /* Counters of failures begin with the first; without memory there are none. */
@@ -103,139 +39,6 @@ static void begin_trouble(agent *a, const daruma_policy *p)
     daruma_arena arena = arena_over((char *)(t + 1), bytes);
     t->tracker = daruma_tracker_new(&arena, p);
     a->trouble = t;
-}
-
-/* A fresh one; the one seen longest ago makes room. -1 without memory. */
-static int new_agent(gateway *g)
-{
-    watch *w = g->watch;
-    int at = -1;
-    if (w->n < WATCH_AGENTS_MAX) {
-        agent *a = calloc(1, sizeof *a);
-        if (!a || !begin_agent(a)) {
-            free_agent(a);
-            return -1;
-        }
-        at = (int)w->n++;
-        w->agents[at] = a;
-    } else {
-        for (uint32_t i = 0; i < w->n; i++)
-            if (at < 0 || w->agents[i]->used < w->agents[at]->used)
-                at = (int)i;
-        w->forgotten++;
-        begin_agent(w->agents[at]);
-    }
-    w->keys[at] = (agent_keys){0};
-    return at;
-}
-
-/* ---- who is it ---- */
-
-static uint64_t keyed(uint64_t tenant, uint64_t a, uint64_t b, uint64_t c)
-{
-    uint64_t all[4] = {tenant, a, b, c}, h = XXH3_64bits(all, sizeof all);
-    return h ? h : 1;
-}
-
-/* Identities of the newest messages, made as far back as they are asked for. */
-typedef struct newest {
-    const exchange *x;
-    const uint32_t *at;    /* where they begin */
-    size_t n, first, made; /* messages; the oldest there is; the oldest made */
-    uint64_t tenant, hash[SCAN_NEWEST], id[SCAN_NEWEST];
-} newest;
-
-static uint64_t hash_at(newest *v, size_t i)
-{
-    while (v->made > i) {
-        size_t at = --v->made % SCAN_NEWEST;
-        v->hash[at] = dialect_message_hash(dialect_message(&v->x->scan, v->at, v->made), &v->id[at]);
-    }
-    return v->hash[i % SCAN_NEWEST];
-}
-
-/* Programs that give every turn the same ids: they tell nothing apart. The call itself bears it once. */
-static bool id_repeats(newest *v, size_t i)
-{
-    size_t n = 0;
-    for (size_t k = 1; k <= WATCH_CHAIN && i >= v->first + k && n < 2; k++) {
-        hash_at(v, i - k);
-        n += v->id[(i - k) % SCAN_NEWEST] == v->id[i % SCAN_NEWEST];
-    }
-    return n > 1;
-}
-
-static agent_keys keys_at(newest *v, size_t i)
-{
-    uint64_t chain = 0;
-    for (size_t k = 0; k < WATCH_CHAIN && i >= v->first + k; k++)
-        chain = keyed(v->tenant, chain, hash_at(v, i - k), k);
-    hash_at(v, i);
-    bool tip = v->id[i % SCAN_NEWEST] && !id_repeats(v, i);
-    return (agent_keys){.chain = keyed(v->tenant, v->x->scan.conversation, i, chain),
-                        .tip = tip ? keyed(v->tenant, 1, hash_at(v, i), 0) : 0};
-}
-
-/* A history that was shortened in front has its messages further in front: the tip alone says nothing of one that
- * stands further behind. */
-static int find(const watch *w, const agent_keys *k, size_t i)
-{
-    for (uint32_t a = 0; a < w->n; a++)
-        if (w->keys[a].chain == k->chain || (k->tip && w->keys[a].tip == k->tip && i <= w->agents[a]->at))
-            return (int)a;
-    return -1;
-}
-
-static int find_named(const watch *w, uint64_t named)
-{
-    for (uint32_t i = 0; named && i < w->n; i++)
-        if (w->keys[i].named == named)
-            return (int)i;
-    return -1;
-}
-
-/* What of a request is new, and to whom. */
-typedef struct news {
-    int agent;   /* -1: nobody was seen before */
-    size_t from; /* the first message that is new */
-    bool lost;   /* the client named it, and its history is another one: what the user says there is a summary */
-    size_t tip;  /* where the newest message of the last request is now; STR_NONE: it is not */
-} news;
-
-/* The name that the client gave its agent; 0: none. */
-static uint64_t named_by(const exchange *x, uint64_t tenant)
-{
-    daruma_str name = http_header(&x->c->head, S("x-daruma-session"));
-    return name.n ? keyed(tenant, 2, XXH3_64bits(name.p, name.n), 0) : 0;
-}
-
-static news agent_of(exchange *x, newest *v)
-{
-    const watch *w = x->g->watch;
-    uint64_t named = named_by(x, v->tenant);
-    news ret = {.agent = find_named(w, named), .from = v->n, .tip = STR_NONE};
-    ret.lost = ret.agent >= 0;
-    for (size_t i = v->n; i-- > v->first;) {
-        agent_keys k = keys_at(v, i);
-        int known = find(w, &k, i);
-        bool mine = known >= 0 && w->keys[known].named == named;
-        if (mine || (known >= 0 && !w->keys[known].named && ret.agent < 0)) {
-            ret = (news){.agent = known, .from = i + 1, .tip = i};
-            break;
-        }
-        ret.from = i;
-        if (ret.agent >= 0 && v->n - i >= WATCH_CHAIN)
-            break; /* it said who it is; of what it says its newest turn is new */
-    }
-    return ret;
-}
-
-/* The next request is known by what this one ends with. */
-static void keep_keys(exchange *x, newest *v, int place)
-{
-    agent_keys *k = &x->g->watch->keys[place];
-    *k = keys_at(v, v->n - 1);
-    k->named = named_by(x, v->tenant);
 }
 
 /* ---- what is new ---- */
@@ -274,10 +77,11 @@ static void user_spoke(agent *a, daruma_str text)
             return;
     agent was = *a;
     if (a->nusers)
-        begin_agent(a);
+        agent_begin(a);
     a->place = was.place;
     a->used = was.used;
     a->at = was.at;
+    a->input = was.input;
     a->failed = was.failed; /* they are still in the history, and shown as before */
     memcpy(a->users, was.users, sizeof a->users);
     a->users[was.nusers % WATCH_USERS_KEPT] = h;
@@ -384,12 +188,12 @@ static bool was_shortened(const agent *a, const news *n)
     return n->lost || (n->tip != STR_NONE && n->tip < a->at / 2);
 }
 
-/* A request of few messages in which nothing was done yet, or of which the server keeps the rest: until something is
- * done nobody needs to be remembered, and nobody else forgotten for it. */
+/* A request of few messages in which nothing was done yet: until something is done nobody needs to be remembered, and
+ * nobody else forgotten for it. */
 static bool is_idle(const newest *v, convo *c)
 {
     steps_item item;
-    if (v->n > WATCH_CHAIN)
+    if (v->n > WATCH_CHAIN && !v->x->scan.before)
         return false;
     for (steps_iter it = {.c = c}; steps_next(&it, &item);)
         if (item.what == STEPS_STEP)
@@ -422,23 +226,29 @@ static void see_all(exchange *x, agent *a, const news *n, convo *c)
     sys_arena_done(&scratch);
 }
 
+/* The new messages of a request. */
+static void read_messages(newest *v, const news *n, daruma_arena *own, convo *c)
+{
+    bool any = n->from < v->n || (n->from != STR_NONE && json_is_string(v->x->scan.messages));
+    if (any && (!sys_arena_init(own, READ_BYTES, CALL_ARENA_BYTES_MAX) ||
+                dialect_read_newest(v->x->d, &v->x->scan, v->at, n->from, n->before, own, c) != DARUMA_OK))
+        *c = (convo){.arena = own};
+}
+
 /* The agent of the request, after what it did since the last one; NULL: none is remembered. What is read is given back
  * at once: memory of the call is for mending. */
 static agent *read_new(exchange *x, newest *v)
 {
     watch *w = x->g->watch;
-    news n = agent_of(x, v);
+    news n = agent_of(v);
     daruma_arena own = {0};
     convo c = {.arena = &own};
-    bool any = n.from < v->n;
-    if (any && (!sys_arena_init(&own, READ_BYTES, CALL_ARENA_BYTES_MAX) ||
-                dialect_read_newest(x->d, &x->scan, v->at, n.from, &own, &c) != DARUMA_OK))
-        c = (convo){.arena = &own};
+    read_messages(v, &n, &own, &c);
     if (n.agent < 0 && !is_idle(v, &c))
-        n.agent = new_agent(x->g);
+        n.agent = agent_new(x->g);
     agent *a = n.agent < 0 ? NULL : w->agents[n.agent];
     if (a) {
-        keep_keys(x, v, n.agent);
+        agent_keep_keys(v, n.agent);
         a->place = n.agent;
         a->used = gateway_now(x->g).now;
         /* The very same request behind an answer: of a history that is kept short and names no calls by ids nothing
@@ -447,7 +257,7 @@ static agent *read_new(exchange *x, newest *v)
             a->guide.spoke = 0;
         a->answered = false;
         see_all(x, a, &n, &c);
-        a->at = v->n - 1;
+        a->at = v->n - (v->n > 0);
     }
     sys_arena_done(&own);
     return a;
@@ -485,14 +295,29 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
     exchange_event(x, &e);
 }
 
+/* Nobody can go in circles who may call nothing and has called nothing. */
+static bool may_act(const newest *v)
+{
+    const request_scan *s = &v->x->scan;
+    if (!s->nmessages && !(s->before && json_is_string(s->messages)))
+        return false;
+    return s->tools || (s->nmessages && dialect_message_results(dialect_message(s, v->at, v->n - 1)));
+}
+
+/* Does the provider keep a notice that says the same? Then the model reads it again without us. */
+static bool is_kept(const exchange *x, const agent *a, daruma_remedy_kind r)
+{
+    return x->scan.before && r == DARUMA_REMEDY_NOTICE && a->guide.about == a->kept_about &&
+           a->guide.level <= a->kept_level && a->verdict.step != a->kept_at;
+}
+
 bool watch_request(exchange *x, const uint32_t *places)
 {
     daruma_watch_mode mode = mode_of(x);
-    if (mode == DARUMA_WATCH_OFF || !x->scan.tools || !x->scan.nmessages ||
-        (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch))))
+    newest v = {.x = x, .at = places, .n = x->scan.nmessages};
+    if (mode == DARUMA_WATCH_OFF || !may_act(&v) || (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch))))
         return false;
-    newest v = {.x = x, .at = places, .n = x->scan.nmessages, .made = x->scan.nmessages, .tenant = exchange_tenant(x)};
-    v.first = v.n > SCAN_NEWEST ? v.n - SCAN_NEWEST : 0;
+    v = newest_of(x, places);
     agent *a = read_new(x, &v);
     if (!a)
         return false;
@@ -511,8 +336,9 @@ bool watch_request(exchange *x, const uint32_t *places)
     }
     uint32_t have = x->kase.policy->mend.side_calls ? DARUMA_NEED_SIDE : 0;
     s->remedy = daruma_guide_next(&a->guide, x->kase.policy, &a->verdict, mode, have);
+    if (is_kept(x, a, s->remedy))
+        s->remedy = DARUMA_REMEDY_NONE;
     s->agent = a->place;
-    s->chain = x->g->watch->keys[a->place].chain;
     s->verdict = a->verdict;
     s->guide = a->guide;
     s->last = a->last;
@@ -522,16 +348,54 @@ bool watch_request(exchange *x, const uint32_t *places)
 /* The agent of a request, if it is still the one that sent it. */
 static agent *agent_at_hand(const exchange *x)
 {
-    const steer *s = x->steer;
     const watch *w = x->g->watch;
-    return s && w && w->keys[s->agent].chain == s->chain ? w->agents[s->agent] : NULL;
+    return x->steer && w && w->keys[x->steer->agent].chain == x->agent ? w->agents[x->steer->agent] : NULL;
+}
+
+/* May the next request name the answer instead of sending it back? */
+static bool reads_answer(const exchange *x)
+{
+    return x->d == &dialect_openai_responses && x->p == x->d && !x->scan.unstored &&
+           (x->scan.tools || x->scan.before) && mode_asked(x) != DARUMA_WATCH_OFF;
+}
+
+/* The next request may go on from this answer, and name it alone. */
+static void keep_answer(exchange *x)
+{
+    watch *w = x->g->watch;
+    agent_keys *keys;
+    daruma_str id = x->t ? talk_id(x) : json_text(json_get(buf_str(&x->held), S("id")), x->c->arena);
+    uint64_t key = past_key(x, id);
+    daruma_arena own;
+    turn t;
+    if (!key || !sys_arena_init(&own, READ_BYTES, CALL_ARENA_BYTES_MAX))
+        return;
+    if (x->t)
+        t = talk_turn(x);
+    if (x->t || x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK)
+        past_put(w, key, &t, &own);
+    if (agent_of_chain(w, x->agent, &keys))
+        keys->stored = key;
+    sys_arena_done(&own);
+}
+
+static void keep_notice(agent *a, const steer *s)
+{
+    a->kept_about = s->guide.about;
+    a->kept_level = s->guide.level;
+    a->kept_at = s->verdict.step;
 }
 
 void watch_answered(exchange *x)
 {
     agent *a = agent_at_hand(x);
-    if (a)
+    if (a) {
         a->answered = true;
+        if (x->scan.before && x->steer->remedy == DARUMA_REMEDY_NOTICE)
+            keep_notice(a, x->steer);
+    }
+    if (reads_answer(x) && (x->g->watch || (x->g->watch = calloc(1, sizeof *x->g->watch))))
+        keep_answer(x);
 }
 
 daruma_tries *watch_tries(exchange *x)

@@ -166,12 +166,36 @@ size_t convo_loop_begin(const convo *c)
     return at;
 }
 
+bool convo_reference(const convo_message *m)
+{
+    for (size_t i = 0; i < m->nparts && !m->dropped; i++)
+        if (m->parts[i].kind == PART_OTHER && m->parts[i].remote && !m->parts[i].dropped)
+            return true;
+    return false;
+}
+
+bool convo_elsewhere(const convo *c)
+{
+    bool found = c->whole_on_server;
+    for (size_t i = 0; c->remote && c->quirks & WIRE_FLAT && i < c->nmessages && !found; i++)
+        found = convo_reference(&c->messages[i]);
+    return found;
+}
+
 const convo_tool *convo_tool_find(const convo *c, daruma_str name)
 {
     for (size_t i = 0; name.n && i < c->ntools; i++)
         if (str_eq(c->tools[i].name, name))
             return &c->tools[i];
     return NULL;
+}
+
+daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(renames[i].is, is))
+            return renames[i].was;
+    return is;
 }
 
 /* ---- editing ---- */

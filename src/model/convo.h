@@ -75,6 +75,11 @@ typedef struct convo_tool {
     bool hosted;            /* runs at the provider */
 } convo_tool;
 
+/* A tool that is called something else on this wire than where it came from. */
+typedef struct convo_rename {
+    daruma_str was, is;
+} convo_rename;
+
 typedef enum convo_choice { CHOICE_UNSAID, CHOICE_AUTO, CHOICE_NONE, CHOICE_ANY, CHOICE_ONE } convo_choice;
 typedef enum convo_format { FORMAT_UNSAID, FORMAT_TEXT, FORMAT_JSON, FORMAT_SCHEMA } convo_format;
 
@@ -131,14 +136,16 @@ typedef struct convo {
     size_t nmessages, cap;
     convo_tool *tools;
     size_t ntools;
+    convo_rename *renames; /* of tools that got another name when it was converted */
+    size_t nrenames;
     convo_settings set;
     convo_patch *patches;
     size_t npatches, patch_cap;
-    bool edited; /* anything was edited: else write gives `body` */
-    bool remote; /* refers to what lives on the server (previous_response_id, conversation, file ids, ...) */
-    bool
-        whole_on_server; /* ... and so the history that is here is not all of it (previous_response_id, conversation) */
-    bool full;           /* memory ran out while editing: do not use it */
+    bool edited;          /* anything was edited: else write gives `body` */
+    bool remote;          /* refers to what lives on the server (previous_response_id, conversation, file ids, ...) */
+    bool whole_on_server; /* ... and so the history begins there (previous_response_id, conversation): what is here
+                             goes on from it. References within the history are parts of their own: convo_elsewhere() */
+    bool full;            /* memory ran out while editing: do not use it */
 } convo;
 
 /* What daruma.h calls a conversation: one that knows how it is written. */
@@ -163,7 +170,14 @@ size_t convo_loop_begin(const convo *c);
 int64_t convo_tokens(const convo *c);
 int64_t convo_message_tokens(const convo_message *m);
 int64_t text_tokens(daruma_str text); /* of a plain text: by 3.5 bytes a token; of CJK 1.5 a character */
+/* Of a flat wire: is it a reference to an item of the history that is on the server, and not here? */
+bool convo_reference(const convo_message *m);
+/* Is part of the history on the server and not here: what comes before it, or what references stand for? Then calls
+ * may have been made that are not seen, and there are tokens that nobody here can count. */
+bool convo_elsewhere(const convo *c);
 const convo_tool *convo_tool_find(const convo *c, daruma_str name);
+/* The name that a tool had before it got this one; the same when it always had it. */
+daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is);
 
 /* ---- editing it: all mark what they touch; without memory c->full ---- */
 

@@ -255,6 +255,7 @@ holds("heal edge: a client of another dialect hears from us while a long call is
   config: (f) => {
     f.models.find((m) => m.name === d.own).targets = [target.anthropic];
     f.timeouts.idle = "5s";
+    f.timeouts.total = "60s"; // it takes twelve, and more where much runs beside it
   },
   async run(pair) {
     pair.own.answer = (q, res) => {

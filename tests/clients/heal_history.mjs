@@ -65,6 +65,28 @@ every((name, d, w) => {
     },
   });
 
+  // Coding agents ask for 32,000 tokens whatever the window: each turn would overflow.
+  if (name !== "gemini") // whose windows are of the input alone
+    both(name, `a cap that the window does not leave is lowered before the next turn goes out, down to what an answer needs`, {
+      config: (c) => name === "responses" && (c.models.find((m) => m.name === d.own).window = 8192),
+      async run(pair, ask) {
+        const used = (q) => Math.ceil(q.body.length / 5), fits = (q) => used(q) + w.cap(body(q)) <= 8192;
+        const says = w.overflowCap.replace("1096", "USED").replace("9096", "ALL");
+        const refuse = (q, res) => w.refuse(res, says.replace("USED", used(q)).replace("ALL", used(q) + 8000), { code: "context_length_exceeded" });
+        pair.own.answer = (q, res) => (fits(q) ? reply(w, q, res, "fits") : refuse(q, res));
+        const turns = [{ user: "find it" }];
+        for (let i = 0; i < 5; i++) {
+          turns.push({ call: `call_${i}` }, { result: `call_${i}`, text: long(i).slice(0, 4000) });
+          const r = await ask(own(d, w, turns, w.capped(8000)));
+          assert.equal(r.said, "fits", r.text);
+          assert.ok(i === 0 || r.outcome === "ok", `turn ${i} overflowed`);
+        }
+        assert.ok(pair.own.seen.length <= 6, `${pair.own.seen.length} calls for 5 turns`);
+        const caps = pair.own.seen.slice(-4).map((q) => w.cap(body(q)));
+        assert.ok(caps.every((cap) => cap >= 1024 && cap < 8000), `the caps are ${caps}`);
+      },
+    });
+
   both(name, `large observations are summarised by a model when masking is not enough`, {
     async run(pair, ask) {
       const few = [{ user: "find it" }, { call: "c1" }, { result: "c1", text: long(1).repeat(6) }];
@@ -127,12 +149,18 @@ every((name, d, w) => {
     },
   });
 
-  both(name, `an output cap beyond the model's is clamped`, {
+  both(name, `an output cap beyond the model's is clamped, and known the next time`, {
     async run(pair, ask) {
       pair.own.answer = (q, res) => (w.cap(body(q)) > w.most ? w.refuse(res, w.overCap, { param: "max_tokens", code: "invalid_value" }) : reply(w, q, res, "ok"));
       const r = await ask(own(d, w, [{ user: "hello" }], w.capped(100000)));
       assert.equal(r.said, "ok", r.text);
       assert.equal(w.cap(body(pair.own.seen[1])), w.most);
+      const again = await ask(own(d, w, [{ user: "and now?" }], w.capped(100000)));
+      assert.equal(again.outcome, "ok", again.text);
+      assert.equal(w.cap(body(pair.own.seen[2])), w.most);
+      const less = await ask(own(d, w, [{ user: "a little" }], w.capped(1000)));
+      assert.equal(less.said, "ok", less.text);
+      assert.deepEqual(pair.own.seen.slice(3).map((q) => w.cap(body(q))), [1000]);
     },
   });
 });

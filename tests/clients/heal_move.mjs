@@ -1,6 +1,6 @@
 // A conversation moves between all dialects: whoever fails, a provider of any other dialect goes on with it.
 import assert from "node:assert/strict";
-import { question } from "./net.mjs";
+import { dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
 import { body, every, json, object, paired, parsed, sse, target, whole, wires } from "./wires.mjs";
 
@@ -43,6 +43,108 @@ every((name, d, w) => {
       });
   }
 });
+
+// Names of tools and ids of calls that are longer than elsewhere allowed, and hold what is not allowed there.
+const long = (n) => "mcp__the server of the office/" + "x".repeat(n);
+const renamed = (o, from, to) => JSON.parse(JSON.stringify(o).replaceAll(`"${from}"`, `"${to}"`));
+every((name, d, w) => {
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    const tool = long(70), twin = long(71), takes = other === "gemini" ? /^[a-zA-Z_][\w.:-]{0,63}$/ : other === "anthropic" ? /^[\w-]{1,128}$/ : /^[\w-]{1,64}$/;
+    const back = name === "gemini" ? /^.+$/ : name === "anthropic" ? /^[\w-]{1,64}$/ : name === "openai" ? /^.{1,40}$/ : /^.{1,64}$/;
+    const history = renamed(w.history([{ user: "go" }, { call: "call_1" }, { result: "call_1", text: "seen" }, { user: "and now?" }]), "look", tool);
+    const tools = [...renamed(w.tools(object), "look", tool), ...renamed(w.tools(object), "look", twin)];
+    const choice = { openai: { tool_choice: { type: "function", function: { name: twin } } }, responses: { tool_choice: { type: "function", name: twin } }, anthropic: { tool_choice: { type: "tool", name: twin } }, gemini: { toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: [twin] } } } }[name];
+    for (const stream of [false, true])
+      holds(`heal ${name}${stream ? " stream" : ""}: names and ids that ${other} does not take are others there, and the same here`, {
+        config: (c) => (c.models.find((m) => m.name === d.own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+        async run(pair) {
+          const id = "call/of " + "y".repeat(80);
+          let sent = null;
+          pair.own.answer = (q, res) => {
+            const b = JSON.stringify(body(q)), found = [...b.matchAll(/"(mcp_[^"]*)"/g)].map((m) => m[1]);
+            const names = new Set(found.filter((f) => takes.test(f)));
+            if (found.some((f) => !takes.test(f)) || names.size !== 2) return v.refuse(res, `these are no names: ${found}`);
+            if (sent && b !== sent) return v.refuse(res, "it changes from turn to turn");
+            sent = b;
+            const chosen = JSON.stringify({ ...body(q).tool_choice, ...body(q).toolConfig }).match(/"(mcp_[^"]*)"/)?.[1];
+            if (!names.has(chosen)) return v.refuse(res, "nothing was chosen");
+            const calls = [[id, chosen, '{"city": "Oslo"}']];
+            if (stream) sse(res, v.opening(), v.piece("so"), v.called(0, ...calls[0]), v.closingCalls()).end();
+            else v.answer(res, "so", calls.map(([i, n, a]) => [i, n, v.toolArgs(JSON.parse(a))]));
+          };
+          for (let turn = 0; turn < 2; turn++) {
+            const r = await question(pair, d, { model: d.own, stream, more: { [w.key]: history, tools, ...choice } });
+            assert.equal(r.status, 200, r.text);
+            const [[got, called, args]] = w.calls(r);
+            assert.deepEqual([called, JSON.parse(args)], [twin, { city: "Oslo" }], r.text);
+            assert.match(got, back);
+            if (name === "gemini") assert.equal(got, id);
+          }
+        },
+      });
+  }
+});
+
+every((name, d, w) => {
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    holds(`heal ${name}: when ${other} refuses a tool that is called otherwise there, it is said by its name here`, {
+      config: (c) => (c.models.find((m) => m.name === d.own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+      async run(pair) {
+        const tool = long(120), names = new Set();
+        pair.own.answer = (q, res) => {
+          const [, there] = JSON.stringify(body(q)).match(/"(mcp_[^"]*)"/);
+          names.add(there);
+          v.refuse(res, `The tool '${there}' is not permitted for this key, nor will ${there} ever be.`);
+        };
+        const r = await question(pair, d, { model: d.own, more: { tools: renamed(w.tools(object), "look", tool) } });
+        names.delete(tool); // of a target that takes it
+        assert.ok(r.status >= 400 && names.size === 1, r.text);
+        assert.ok(d.error(r.json).message.includes(`The tool '${tool}' is not permitted for this key, nor will ${tool} ever be`), r.text);
+        for (const there of names) assert.ok(!(r.text + pair.eventsText()).includes(there), r.text);
+      },
+    });
+  }
+});
+
+for (const [what, refusal] of Object.entries({
+  "the array is too long": { message: "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 129 instead.", type: "invalid_request_error", param: "tools", code: "array_above_max_length" },
+  "there are too many": { message: "Too many tools: 129. At most 128 are supported.", type: "invalid_request_error", code: null, param: null },
+}))
+  holds(`more tools than a provider takes are not sent again when it says that ${what}, and it is said what to do`, {
+    async run(pair) {
+      const d = dialects.openai, tools = Array.from({ length: 129 }, (_, i) => renamed(wires.openai.tools(object), "look", `look_${i}`)[0]);
+      pair.own.answer = (q, res) => json(res, 400, { error: refusal });
+      const r = await question(pair, d, { model: d.own, more: { tools } });
+      assert.match(r.said, /Offer the model fewer tools/);
+      assert.equal(pair.own.seen.length, 1);
+    },
+  });
+
+for (const [other, v] of Object.entries(wires))
+  if (other !== "anthropic")
+    for (const says of [true, false])
+      holds(`heal anthropic stream: an answer of ${other} that ${says ? "says" : "does not say"} what it used begins with the tokens of the request`, {
+        config: (c) => (c.models.find((m) => m.name === "c-own").targets = [target[other].replace(/\/.*/, "/there")]),
+        async run(pair) {
+          const strip = (s) => (says ? s : s.replace(/"usage(Metadata)?":\{/g, '"unsaid":{'));
+          pair.own.answer = (q, res) => {
+            if (other === "openai") assert.equal(body(q).stream_options?.include_usage, true);
+            const used = says && other === "openai" ? v.closingLength(77) : v.closing();
+            sse(res, ...[v.opening(), v.piece("it is "), v.piece("42"), used].map(strip)).end();
+          };
+          const text = "word ".repeat(400), d = dialects.anthropic;
+          const r = await question(pair, d, { model: "c-own", stream: true, text });
+          assert.equal(r.said, "it is 42", r.text);
+          const of = (type) => r.events.find((e) => e.json?.type === type).json, first = of("message_start").message.usage.input_tokens, last = of("message_delta").usage.input_tokens;
+          const estimate = (n) => n > 400 && n < 1200;
+          if (says && other === "gemini") assert.equal(first, 5); // who said it at once
+          else assert.ok(estimate(first), r.text);
+          if (says) assert.equal(last, other === "openai" ? 77 : 5, r.text);
+          else assert.ok(estimate(last), r.text);
+        },
+      });
 
 every((name, d, w) => {
   if (name === "gemini") return;

@@ -1,6 +1,9 @@
 // What only its own provider understands stays with it and as it is: files, stored answers and conversations, cached
 // content, thinking. Thinking of the tool loop at hand goes through every surgery untouched; others' models get none.
 import assert from "node:assert/strict";
+import Anthropic from "@anthropic-ai/sdk";
+import { holds } from "./wire.mjs";
+import { dialects, question } from "./net.mjs";
 import { both, body, every, json, object, own, paired, reply, target, tokens, wires } from "./wires.mjs";
 
 const NEWEST = "what is the newest order?";
@@ -60,15 +63,20 @@ every((name, d, w) => {
   }
 
   for (const ref of stored[name] ?? [])
-    both(name, `with ${Object.keys(ref)[0]} the history is not ours to shorten`, {
-      config: (c) => ((model(c).targets = [mine]), (c.recovery.on_failure = "error")),
+    both(name, `with ${Object.keys(ref)[0]} the tool output that is here is masked, and all else stays as it is`, {
+      config: (c) => ((model(c).targets = [mine]), (c.recovery.side_calls = false), (c.recovery.on_failure = "error")),
       async run(pair, ask) {
-        pair.own.answer = (q, res) => w.overflow(res, 1500, tokens(q));
+        const used = (q) => tokens(q) + 1000; // with what is on the server
+        pair.own.answer = (q, res) => (used(q) > 3600 ? w.overflow(res, 3600, used(q)) : reply(w, q, res, "done"));
         const turns = [{ user: "find it" }, { call: "call_1" }, { result: "call_1", text: lorem(1).repeat(3) }, { text: "found" }, { user: NEWEST }];
         const r = await ask(own(d, w, turns, ref));
-        assert.equal(r.status, 400, r.text);
-        for (const q of pair.own.seen) assert.deepEqual(w.messages(body(q)), w.history(turns));
-        assert.equal(pair.own.seen.length, 1);
+        assert.equal(r.said, "done", r.text);
+        assert.equal(pair.own.seen.length, 2);
+        const sent = body(pair.own.seen[1]), was = w.history(turns);
+        assert.deepEqual(sent[Object.keys(ref)[0]], Object.values(ref)[0]);
+        paired(w, sent);
+        assert.equal(w.messages(sent).length, was.length);
+        w.messages(sent).forEach((m, i) => (i === 2 ? assert.match(JSON.stringify(m), /HEAD-1.*daruma left out.*TAIL-1/) : assert.deepEqual(m, was[i])));
       },
     });
 
@@ -92,3 +100,133 @@ every((name, d, w) => {
         },
       });
 });
+
+/* ---- a conversation that Anthropic's server keeps: its SDK's tool runner sends what is new alone ---- */
+
+{
+  const w = wires.anthropic;
+  const has = (b, type) => b.messages.some((m) => Array.isArray(m.content) && m.content.some((p) => p.type === type));
+  const refuse = (res, status, type, message, code) => json(res, status, { type: "error", error: { type, message, ...(code && { details: { error_code: code } }) }, request_id: "req_1" });
+  const names = { forgets: "forgets threads", refuses: "does not know threads", keeps: "keeps threads", loses: "has lost a thread" };
+  for (const [how, what] of Object.entries(names))
+    for (const stream of [false, true])
+      holds(`heal anthropic${stream ? " stream" : ""}: the tool runner of the SDK finishes with a server that ${what}`, {
+        config: (c) => c.models.find((m) => m.name === "c-own").targets.push("own-claude/c-other"), // may not be asked for what the first one keeps
+        async run(pair) {
+          const threads = new Map(); // the calls of each answer, by its id
+          let lost = how === "loses";
+          pair.own.answer = (q, res) => {
+            const b = body(q), before = b.thread?.previous_message_id, id = `msg_${q.n}`;
+            if (b.model !== "c-own") return refuse(res, 404, "not_found_error", "model: c-other");
+            if (how === "refuses" && b.thread) return refuse(res, 400, "invalid_request_error", "thread: Extra inputs are not permitted");
+            const kept = how === "keeps" || how === "loses";
+            if (kept && before && lost) lost = false, threads.clear();
+            if (kept && before && !threads.has(before)) return refuse(res, 404, "not_found_error", "No usable Thread state was found for `previous_message_id`.", "thread_not_found");
+            if (has(b, "tool_result") && !has(b, "tool_use") && !(kept && before)) return refuse(res, 400, "invalid_request_error", "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.");
+            const turn = (before && kept ? threads.get(before) : b.messages.filter((m) => has({ messages: [m] }, "tool_use")).length) + 1;
+            if (b.thread && kept) threads.set(id, turn);
+            const call = [`toolu_${turn}`, "look", { city: `city ${turn}` }], last = turn > 3;
+            const named = (s) => s.replace('"msg_1"', JSON.stringify(id));
+            if (stream) return res.writeHead(200, { "content-type": "text/event-stream" }), res.end(named(last ? w.opening() + w.piece("all is well") + w.closing() : w.opening() + w.called(0, call[0], call[1], JSON.stringify(call[2])) + w.closingCalls()));
+            json(res, 200, { id, type: "message", role: "assistant", model: "c-own", content: last ? [{ type: "text", text: "all is well" }] : [{ type: "tool_use", id: call[0], name: call[1], input: call[2] }], stop_reason: last ? "end_turn" : "tool_use", stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } });
+          };
+          const seen = [], client = new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });
+          const runner = client.beta.messages.toolRunner({ model: "c-own", max_tokens: 100, max_iterations: 9, stream, messages: [{ role: "user", content: "go" }], tools: [{ name: "look", description: "looks", input_schema: object, run: ({ city }) => (seen.push(city), "sunny"), parse: (x) => x }] });
+          let m;
+          if (stream) for await (const s of runner) m = await s.finalMessage();
+          else m = await runner;
+          assert.equal(m.content.map((p) => p.text).join(""), "all is well");
+          assert.deepEqual(seen, ["city 1", "city 2", "city 3"]);
+          const continued = pair.own.seen.map(body).filter((b) => b.thread?.type === "continue");
+          if (how === "keeps") assert.equal(continued.length, 3);
+          assert.ok(continued.every((b) => b.messages.length === 1 && has(b, "tool_result")), "what is new was changed");
+          if (how === "keeps") assert.ok(!pair.own.seen.some((q) => body(q).model !== "c-own"), "another model was asked");
+          assert.ok(how === "refuses" || !pair.own.seen.some((q) => body(q).thread?.type === "continue" && q.headers["x-api-key"] !== "sk-one"), "another account was asked for what one keeps");
+        },
+      });
+
+  for (const stream of [false, true])
+    holds(`heal anthropic${stream ? " stream" : ""}: the tool runner of the SDK finishes when another dialect answers, which keeps nothing`, {
+      config: (c) => ((c.models.find((m) => m.name === "c-own").targets = ["own-claude/c-own", "own/there"]), (c.recovery.max_attempts = 1)),
+      async run(pair) {
+        const v = wires.openai;
+        pair.own.answer = (q, res) => {
+          const b = body(q);
+          if (b.model !== "there") return refuse(res, 529, "overloaded_error", "Overloaded");
+          const results = b.messages.filter((m) => m.role === "tool").length;
+          assert.ok(b.messages.some((m) => m.role === "user"), "the conversation is lost");
+          reply(v, q, res, results > 1 ? "all is well" : "", results > 1 ? [] : [[`call_${results}`, "look", { city: `city ${results + 1}` }]]);
+        };
+        const seen = [], client = new Anthropic({ apiKey: "sk-client", baseURL: pair.base, maxRetries: 0 });
+        const runner = client.beta.messages.toolRunner({ model: "c-own", max_tokens: 100, max_iterations: 9, stream, messages: [{ role: "user", content: "go" }], tools: [{ name: "look", description: "looks", input_schema: object, run: ({ city }) => (seen.push(city), "sunny"), parse: (x) => x }] });
+        let m;
+        if (stream) for await (const s of runner) m = await s.finalMessage();
+        else m = await runner;
+        assert.equal(m.content.map((p) => p.text).join(""), "all is well");
+        assert.deepEqual(seen, ["city 1", "city 2"]);
+      },
+    });
+}
+
+/* ---- an agent whose answers are stored: its SDK sends references to them, and the output of its tools ---- */
+
+for (const stream of [false, true]) {
+  const w = wires.responses, d = dialects.responses, LIMIT = 20000, TURNS = 20;
+  holds(`heal responses${stream ? " stream" : ""}: an agent outlives its window by far though its calls, three at a time, are on the server`, {
+    config: (c) => ((c.models.find((m) => m.name === d.own).targets = [target.responses]), (c.recovery.side_calls = false)),
+    async run(pair) {
+      const items = new Map(), input = [w.user("go")];
+      const whole = (list) => list.map((i) => (i.type === "item_reference" ? items.get(i.id) : i));
+      const size = (list) => Math.ceil(JSON.stringify(whole(list)).length / 4);
+      let overflows = 0;
+      pair.own.answer = (q, res) => {
+        const all = body(q), seen = { input: whole(all.input) };
+        if (seen.input.some((i) => !i)) return w.refuse(res, "Item with id 'msg_x' not found.");
+        if (JSON.stringify(w.callIds(seen)) !== JSON.stringify(w.resultIds(seen))) return w.refuse(res, w.stray);
+        if (size(all.input) > LIMIT) return overflows++, w.overflow(res);
+        reply(w, q, res, "going on");
+      };
+      for (let t = 0; t < TURNS; t++) {
+        const r = await question(pair, d, { model: d.own, stream, more: { input, tools: w.tools(object) } });
+        assert.equal(r.said, "going on", `turn ${t}: ${r.text}`);
+        const sent = body(pair.own.seen.at(-1)).input;
+        assert.deepEqual(sent.map((i) => i.id ?? i.call_id ?? i.role), input.map((i) => i.id ?? i.call_id ?? i.role), "an item is gone, or elsewhere");
+        for (const i of input) if (i.type !== "function_call_output") assert.deepEqual(sent[input.indexOf(i)], i);
+        const calls = [0, 1, 2].map((k) => `call_${t}_${k}`);
+        const kept = [w.assistant(`turn ${t}`), ...calls.map((id) => ({ type: "function_call", call_id: id, name: "look", arguments: "{}" }))];
+        kept.forEach((item, k) => (items.set(`item_${t}_${k}`, item), input.push({ type: "item_reference", id: `item_${t}_${k}` })));
+        for (const id of calls) input.push({ type: "function_call_output", call_id: id, output: `${lorem(id)} ${lorem(id)}` });
+      }
+      assert.ok(size(input) > 4 * LIMIT, "the window was not left");
+      assert.ok(overflows > 0 && overflows <= 2, `${overflows} overflows`);
+    },
+  });
+}
+
+/* ---- what goes on from a stored answer goes to the model that gave it, and names it to the end ---- */
+
+for (const stream of [false, true]) {
+  const w = wires.responses, more = { previous_response_id: "resp_1", input: "and now?" };
+  holds(`heal responses${stream ? " stream" : ""}: a stored answer is asked of the model that gave it, though others have the same key`, {
+    config: (c) => (c.models.find((m) => m.name === "m-own").targets = ["own-responses/m-own", "own-responses/m-other"]),
+    async run(pair) {
+      pair.own.answer = (q, res) => reply(w, q, res, "done");
+      const d = dialects.responses;
+      await question(pair, d, { model: d.own, stream, more: { input: "go" } });
+      const r = await question(pair, d, { model: d.own, stream, more });
+      assert.equal(r.said, "done", r.text);
+      assert.deepEqual(pair.own.seen.map((q) => body(q).model), ["m-own", "m-own"]);
+    },
+  });
+  holds(`heal responses${stream ? " stream" : ""}: a server that keeps no answers is told which one is meant, and its refusal comes through`, {
+    config: (c) => c.models.find((m) => m.name === "m-own").targets.splice(0, 1, "own-responses/m-own"),
+    async run(pair) {
+      pair.own.answer = (q, res) => (body(q).previous_response_id ? w.refuse(res, "Unsupported parameter: 'previous_response_id' is not supported with this model.", { param: "previous_response_id", code: "unsupported_parameter" }) : reply(w, q, res, "to nothing"));
+      const d = dialects.responses;
+      const r = await question(pair, d, { model: d.own, stream, more: { ...more, tools: w.tools(object) } });
+      assert.equal(r.status, 400, r.text);
+      assert.match(r.text, /previous_response_id/);
+      assert.ok(pair.own.seen.every((q) => body(q).previous_response_id === "resp_1"), "it was asked without what went before");
+    },
+  });
+}

@@ -110,6 +110,22 @@ every((name, d, w) => {
 
   /* ---- sizes ---- */
 
+  both(name, `bodies that are too large are made so small that the next turns have room`, {
+    async run(pair, ask) {
+      const most = 60000;
+      pair.own.answer = (q, res) => (q.body.length > most ? json(res, 413, { error: { message: `Request payload size exceeds the limit: ${most} bytes.`, type: "request_too_large", code: 413, status: "INVALID_ARGUMENT" } }) : reply(w, q, res, "ok"));
+      const turns = [{ user: "find it" }];
+      for (let i = 0; i < 24; i++) {
+        turns.push({ call: `call_${i}` }, { result: `call_${i}`, text: `HEAD-${i} ${"lorem ipsum ".repeat(420)} TAIL-${i}` });
+        const r = await ask({ model: d.own, more: { [w.key]: w.history(turns) } });
+        assert.equal(r.said, "ok", r.text);
+      }
+      const refused = pair.own.seen.filter((q) => q.body.length > most).length;
+      assert.ok(refused <= 4, `${refused} of 24 turns were too large`);
+      assert.ok(pair.own.seen.at(-1).body.includes("lorem ipsum ".repeat(400)), "the newest output was shortened");
+    },
+  });
+
   both(name, `a body that is too large loses its oldest images first`, {
     async run(pair, ask) {
       const png = (n) => Buffer.from(String(n).repeat(30000)).toString("base64");

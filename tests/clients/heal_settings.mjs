@@ -112,6 +112,7 @@ every((name, d, w) => {
       assert.equal(pair.own.seen.length, 1);
       assert.equal(r.outcome, "explained");
       assert.match(r.said, /\nI'm sorry, but I encountered an issue while processing your request: /);
+      assert.deepEqual(pair.events().filter((e) => e.event === "error_recovery_failed").map((e) => [e.reason, e.compression_error]), [["compression_failed", "No LLM client available for compression"]]);
     },
   });
 

@@ -33,6 +33,7 @@ every((name, d, w) => {
           assert.equal(r.said, text, r.text);
           assert.ok(d.ended(r.events), r.text);
           assert.ok(!d.failed(r.events), r.text);
+          if (name !== "gemini") assert.match(r.events.at(-1).raw, /^: daruma outcome=recovered attempts=[23] kind=\w+ case=[0-9a-f]{16}$/); // what the head could not say
           assert.equal(pair.own.seen.length, name === "anthropic" && how !== "exactly" ? 3 : 2);
         },
       });
@@ -45,6 +46,42 @@ every((name, d, w) => {
         const s = await until("it was counted", async () => { const now = await pair.status(); return now.active === 0 && now.requests.all ? now : null; });
         assert.equal(s.requests.recovered, 1, JSON.stringify(s.requests));
         assert.equal(s.requests.cancelled, 0);
+      },
+    });
+
+  if (name === "gemini") // which says so itself
+    for (const [times, how, end] of [[1, "is made again", "\n\n"], [1, "is made again, also where the stream ends without a blank line", "\n"], [9, "again and again ends with an error", "\n\n"]])
+      holds(`heal ${name}: a call that the model made badly behind its text ${how}`, {
+        async run(pair) {
+          const bad = data({ candidates: [{ content: { parts: [], role: "model" }, finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed function call: look{,}", index: 0 }] }).trimEnd() + end;
+          pair.own.answer = (q, res) => sse(res, w.opening(), q.n === 1 ? w.piece("Let me look.") : "", q.n <= times ? bad : w.called(0, "call_1", "look", '{"city": "Oslo"}') + w.closingCalls()).end();
+          const r = await question(pair, d, { ...withTool(), stream: true });
+          assert.equal(r.said, "Let me look.", r.text);
+          assert.doesNotMatch(r.text, /MALFORMED/);
+          if (times > 1) return assert.ok(d.failed(r.events), r.text);
+          assert.deepEqual(w.calls(r).map(([, n, a]) => [n, JSON.parse(a)]), [["look", { city: "Oslo" }]], r.text);
+          assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+          assert.equal(pair.own.seen.length, 2);
+        },
+      });
+
+  if (name === "openai" || name === "anthropic") // the others do not name what was counted, or count the input alone
+    holds(`heal ${name}: a stream that is cut goes on in a window that its output cap filled`, {
+      async run(pair) {
+        const used = (q) => Math.ceil(q.body.length / 5);
+        const says = w.overflowCap.replace("1096", "USED").replace("9096", "ALL");
+        let cut = false;
+        pair.own.answer = (q, res) => {
+          const b = body(q), cap = w.cap(b);
+          if (used(q) + cap > 8192) return w.refuse(res, says.replace("USED", used(q)).replace("ALL", used(q) + cap).replace("8000", cap), { code: "context_length_exceeded" });
+          if (!cut) return (cut = true), sse(res, w.opening(), w.piece(text.slice(0, 26))).end();
+          const begun = ["assistant", "model"].includes(w.messages(b).at(-1).role);
+          return sse(res, w.opening(), w.piece(text.slice(begun ? 26 : 0)), w.closing()).end();
+        };
+        const r = await question(pair, d, { model: d.own, stream: true, more: { ...w.capped(8000), [w.key]: w.history([{ user: `say it ${"lorem ipsum ".repeat(800)}` }]) } });
+        assert.equal(r.said, text, r.text);
+        assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+        assert.equal(pair.own.seen.length, 3);
       },
     });
 
@@ -192,6 +229,31 @@ holds("heal responses: a cut stream goes on with the ids and numbers of its begi
   },
 });
 
+for (const [what, fault] of Object.entries({
+  "is cut": (w, res) => res.end(),
+  "is cut by a reset": (w, res) => setTimeout(() => res.destroy(), 40),
+  "ends with an error": (w, res) => res.end(w.broken()),
+}))
+  for (const [how, goesOn] of Object.entries({ "and is not gone on with": null, "and cannot be joined": "I am sorry, what would you like to know? Let me start over.", "again where it was joined": ". Then the third" }))
+    for (const mends of [true, false])
+      if (mends || !goesOn)
+        holds(`heal responses: the error of a stream that ${what} ${how}${mends ? "" : ", without mending,"} continues its numbers and names its answer`, {
+          config: (c) => { if (!mends) c.recovery.mend = false; },
+          async run(pair) {
+            const d = dialects.responses, w = wires.responses, first = "The first sentence is done. The second";
+            pair.own.answer = (q, res) => {
+              if (q.n === 1) return fault(w, sse(res, w.opening(), w.piece(first)));
+              if (!goesOn || q.n > 2) return json(res, 400, { error: { message: "no", type: "invalid_request_error" } });
+              return sse(res, w.opening(), w.piece(goesOn)).end(goesOn[0] === "." ? w.broken() : w.closing());
+            };
+            const r = await question(pair, d, { model: d.own, stream: true });
+            const list = r.events.map((e) => e.json).filter(Boolean), numbers = list.map((e) => e.sequence_number);
+            assert.ok(d.failed(r.events) && !d.ended(r.events), r.text);
+            assert.ok(numbers.every((n, i) => n === i), `the numbers have a gap: ${numbers}\n${r.text}`);
+            for (const e of list) if (e.type === "response.failed") assert.equal(e.response.id, "resp_1");
+          },
+        });
+
 // A provider's stream with these items, cut within the text of the last one.
 const itemsCut = (items, cut) => {
   let n = 0;
@@ -250,7 +312,7 @@ holds("heal responses: a call of an answer that was cut behind its reasoning com
     const item = { id: "fc_9", type: "function_call", status: "completed", call_id: "call_1", name: "look", arguments: '{"city":"Oslo"}' };
     pair.own.answer = (q, res) => (q.n === 1 ? sse(res, itemsCut([thoughts, spoken("msg_0", "let me look"), item], 0)).end() : sse(res, w.opening(), w.called(0, "call_2", "look", '{"city":"Oslo"}'), w.closingCalls()).end());
     const r = await question(pair, d, { model: d.own, stream: true, more: { tools: w.tools(object) } });
-    const end = r.events.at(-1).json;
+    const end = r.events.findLast((e) => e.json).json;
     assert.equal(end.type, "response.completed", r.text);
     assert.deepEqual(end.response.output.map((o) => o.type), ["reasoning", "message", "function_call"]);
     assert.deepEqual(end.response.output.slice(0, 2), [thoughts, spoken("msg_0", "let me look")]);

@@ -7,6 +7,9 @@ import { sleep } from "./pair.mjs";
 export const SECRETS = /sk-(one|two|client|cmd|leak)/;
 
 // The dialects that the faulty provider speaks: how one asks, where the text of an answer is, what an error looks like.
+// The last event; what daruma says of itself in a comment behind it is none.
+const last = (events) => events.findLast((e) => !e.raw.startsWith(": daruma outcome="));
+
 export const dialects = {
   openai: {
     path: "/v1/chat/completions",
@@ -21,7 +24,7 @@ export const dialects = {
     piece: (e) => e.json?.choices?.[0]?.delta?.content ?? "",
     usage: (j) => [j.usage.prompt_tokens, j.usage.completion_tokens],
     error: (j) => j.error,
-    ended: (events) => events.at(-1)?.data === "[DONE]",
+    ended: (events) => last(events)?.data === "[DONE]",
     failed: (events) => events.some((e) => e.json?.error),
     history: (list) => ({ messages: list.map(([role, content]) => ({ role, content })) }),
   },
@@ -38,7 +41,7 @@ export const dialects = {
     piece: (e) => e.json?.delta?.text ?? "",
     usage: (j) => [j.usage.input_tokens, j.usage.output_tokens],
     error: (j) => j.error,
-    ended: (events) => events.at(-1)?.json?.type === "message_stop",
+    ended: (events) => last(events)?.json?.type === "message_stop",
     failed: (events) => events.some((e) => e.json?.type === "error"),
     history: (list) => ({ messages: list.map(([role, content]) => ({ role, content })) }),
   },
@@ -55,8 +58,14 @@ export const dialects = {
     piece: (e) => (e.json?.type === "response.output_text.delta" ? e.json.delta : ""),
     usage: (j) => [j.usage.input_tokens, j.usage.output_tokens],
     error: (j) => j.error,
-    ended: (events) => events.at(-1)?.json?.type === "response.completed",
+    ended: (events) => last(events)?.json?.type === "response.completed",
     failed: (events) => events.some((e) => e.json?.type === "error" || e.json?.type === "response.failed"),
+    // Clients sort by the numbers, and know an answer by its id: whoever wrote the events, they are those of one stream.
+    one: (events) => {
+      const list = events.map((e) => e.json).filter(Boolean), numbers = list.map((e) => e.sequence_number).filter((n) => n !== undefined);
+      assert.ok(numbers.every((n, i) => i === 0 || n > numbers[i - 1]), `its events are not in order: ${numbers}`);
+      assert.ok(new Set(list.map((e) => e.response?.id).filter(Boolean)).size <= 1, "it has several ids");
+    },
     history: (list) => ({ input: list.map(([role, content]) => ({ role, content })) }),
   },
   // Says in the path which model is asked and whether the answer shall be a stream.
@@ -73,7 +82,7 @@ export const dialects = {
     piece: (e) => (e.json?.candidates?.[0]?.content?.parts ?? []).map((p) => (p.thought ? "" : p.text ?? "")).join(""),
     usage: (j) => [j.usageMetadata.promptTokenCount, j.usageMetadata.candidatesTokenCount],
     error: (j) => j.error,
-    ended: (events) => Boolean(events.at(-1)?.json?.candidates?.[0]?.finishReason),
+    ended: (events) => Boolean(last(events)?.json?.candidates?.[0]?.finishReason),
     failed: (events) => events.some((e) => e.json?.error),
     history: (list) => ({ contents: list.map(([role, text]) => ({ role: role === "assistant" ? "model" : role, parts: [{ text }] })) }),
   },
@@ -113,6 +122,7 @@ export async function question(pair, d, { model = d.model, text = "say seven eig
   const r = await ask(pair, pathOf(d, model, stream), { method: "POST", headers: { ...d.headers, "content-type": "application/json", ...headers }, body, ...rest });
   if (/^text\/event-stream/.test(r.headers["content-type"])) r.events = events(r.text);
   else if (/json/.test(r.headers["content-type"])) r.json = JSON.parse(r.text);
+  if (r.events) d.one?.(r.events);
   r.said = r.events ? r.events.map(d.piece).join("") : r.json && !r.json.error ? d.text(r.json) : "";
   r.outcome = r.headers["x-daruma-outcome"];
   return r;

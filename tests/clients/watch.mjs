@@ -8,15 +8,15 @@ import { holds } from "./wire.mjs";
 /* ---- circles: what the model does, and what its tools say to it ---- */
 
 // Words by which somebody tells a model that it repeats itself. No tool here says any of them.
-const HEARS = "circles|again and again|same (call|result|failure|error)|repeat|refused from now";
+export const HEARS = "circles|again and again|same (call|result|failure|error)|repeat|refused from now";
 const IN_CIRCLES = { text: HEARS };
-const TASK = "Find out why the shop has been slow since Monday.";
+export const TASK = "Find out why the shop has been slow since Monday.";
 const file = "cache_size = 40\nworkers = 2\n";
 const listing = "conf\nlogs\nREADME.md";
 const elsewhere = { list_files: () => listing };
 
 // `most`: answers of the lap until it must have been told, at the latest.
-const circles = {
+export const circles = {
   "A-A-A": { most: 6, period: 1, lap: [{ call: "read_file", arguments: { path: "conf/shop.ini" } }], tools: { read_file: () => file } },
   "A-B-A-B": {
     most: 10,
@@ -43,7 +43,7 @@ const circles = {
     tools: { bash: (a, n) => `!fatal: could not read Username for 'https://git.example.com': terminal prompts disabled (pid ${3000 + 17 * n})` },
   },
 };
-const THEN = [{ call: "list_files", arguments: { path: "." } }, { text: "It is the cache: it is too small." }];
+export const THEN = [{ call: "list_files", arguments: { path: "." } }, { text: "It is the cache: it is too small." }];
 
 const named = (d) => `${d.letter}-loop`;
 const at = (d) => ({ m: "main", c: "claude", g: "google" })[d.letter];
@@ -233,17 +233,17 @@ each((how, d, stream) => {
 
 const each_turn = (does, i) => (Array.isArray(does(i)[0]) ? does(i) : [does(i)]);
 
-for (const [name, d] of Object.entries(dialects))
+each((how, d, stream) => {
   for (const mode of ["guide", "enforce"])
-    run(`${mode}: ${work.length} long runs of honest work go through untouched: ${name}`, mode, async (pair) => {
+    run(`${mode}: ${work.length} long runs of honest work go through untouched: ${how}`, mode, async (pair) => {
       const flaws = [];
-      for (const [k, [what, turns, does]] of work.entries()) {
+      for (const [what, turns, does] of work) {
         const answers = Array.from({ length: turns }, (_, i) => ({ calls: each_turn(does, i).map(([call, args]) => ({ call, arguments: JSON.stringify(args) })) }));
         const said = Array.from({ length: turns }, (_, i) => each_turn(does, i)).flat();
         const tools = Object.fromEntries(said.map(([tool]) => [tool, (_, n) => said[n][2]]));
         await script(pair, { [named(d)]: { answers: [...answers, { text: `Done with ${what}.` }] } });
         const before = detected(pair).length;
-        const r = await runAgent({ base: pair.base }, d, { model: named(d), task: `Please do this: ${what}.`, tools, stream: (k + (mode === "guide")) % 2 === 0 });
+        const r = await runAgent({ base: pair.base }, d, { model: named(d), task: `Please do this: ${what}.`, tools, stream });
         const changed = await touched(pair, r.sent), e = detected(pair)[before];
         if (e) flaws.push(`${what}: ${e.circle} at step ${e.step}`);
         else if (changed.length) flaws.push(`${what}: requests ${changed} were changed`);
@@ -251,6 +251,7 @@ for (const [name, d] of Object.entries(dialects))
       }
       assert.deepEqual(flaws, []);
     }, { limit: 120000 });
+});
 
 /* ---- who is who ---- */
 

@@ -219,6 +219,50 @@ holds("two agents at work under one name are not told that they go in circles", 
   },
 });
 
+// A run of the same steps, under a name; whether its last request was changed.
+async function run_named(pair, { task, turns, session = "night-shift", tag, system = "You mend pipes." }) {
+  const messages = [{ role: "system", content: system }, user(task)];
+  let changed = false;
+  for (let i = 0; i < turns; i++) {
+    messages.push(call(`call_${tag}${i}Qx9z`), result(`call_${tag}${i}Qx9z`, "3 pipes"));
+    changed = (await post(pair, { model: "m-own", messages, tools }, { headers: { "x-daruma-session": session } })).changed;
+    if (changed) break;
+  }
+  return changed;
+}
+
+holds("a new conversation under an old name begins anew, unless it or its client says that it goes on", {
+  config: mode("guide"),
+  async run(pair) {
+    talks(pair);
+    for (let i = 0; i < 6; i++) assert.equal(await run_named(pair, { task: `Task ${i}: look around.`, turns: 2, tag: `n${i}` }), false, `told in conversation ${i}`);
+    const before = { session: "day-shift", turns: 2 };
+    await run_named(pair, { ...before, task: "Find the leak.", tag: "a" });
+    assert.equal(await run_named(pair, { ...before, task: "This session is being continued from a previous conversation that ran out of context. Find the leak.", tag: "b" }), true, "a summary was taken for a new task");
+    await run_named(pair, { ...before, session: "third-shift", task: "Find the leak.", tag: "c" });
+    assert.equal(await run_named(pair, { ...before, session: "third-shift; continued", task: "Go on with the leak.", tag: "d" }), true, "the client was not believed");
+  },
+});
+
+holds("calls in a history are seen where no tools are offered any more, and none is forbidden there", {
+  limit: 60000,
+  config: mode("enforce"),
+  async run(pair) {
+    talks(pair);
+    const turn = await told_in(pair, (i) => `call_${i}Qx9z`, { tools: undefined });
+    assert.ok(turn >= 3 && turn <= 6, `told in turn ${turn}`);
+    assert.ok((await told_in(pair, (i) => `call_2${i}Qx9z`, { tools: undefined, task: "Go on.", turns: 4 })) > 0);
+    const messages = [user("Mend it.")];
+    for (let i = 0; i < 12; i++) {
+      messages.push(call(`call_3${i}Qx9z`), result(`call_3${i}Qx9z`, "3 pipes"));
+      if ((await post(pair, { model: "m-own", messages })).text.includes("[daruma]")) break;
+    }
+    for (const q of pair.own.seen) assert.ok(!("tool_choice" in JSON.parse(q.body)), "a choice of tools, where there are none");
+    // Who only talks is not looked at.
+    for (let i = 0; i < 8; i++) assert.equal((await post(pair, { model: "m-own", messages: Array.from({ length: 2 * i + 1 }, (_, k) => ({ role: k % 2 ? "assistant" : "user", content: "Well." })) })).changed, false);
+  },
+});
+
 holds("names of any length, bodies that hold odd things, and clients that leave end nobody", {
   config: mode("enforce"),
   async run(pair) {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import OpenAI from "openai";
 import { ask, count, dialects, events, pathOf, question, raw, until } from "./net.mjs";
 import { daruma, sleep } from "./pair.mjs";
-import { each, fault, good, holds, send } from "./wire.mjs";
+import { each, fault, good, holds, oneKey, send } from "./wire.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 
@@ -114,6 +114,49 @@ holds("a second signal stops at once, whatever is under way", {
     assert.ok(Date.now() - began < 2500, `it took ${Date.now() - began} ms`);
     assert.equal(g.exitCode, 0, g.said);
     await Promise.all(lost);
+  },
+});
+
+/* ---- how often it is tried ---- */
+
+for (const [what, status, error, calls] of [
+  ["that fails inside", 500, { message: "The server had an error while processing your request", type: "server_error" }, 2 * 4],
+  ["that is overloaded", 529, { message: "Overloaded", type: "overloaded_error" }, 2 * 4],
+  ["that refuses every key", 401, { message: "Incorrect API key provided", type: "invalid_request_error", code: "invalid_api_key" }, 4],
+])
+  each((name, d) =>
+    holds(`${name}: a provider ${what} gets ${calls} calls, with four keys and two models`, {
+      config: (c) => {
+        c.providers.filter((p) => p.name.startsWith("own")).forEach((p) => (p.keys = ["sk-one", "sk-two", "sk-one3", "sk-two4"]));
+        const own = { openai: "own", anthropic: "own-claude", responses: "own-responses", gemini: "own-gemini" }[name];
+        c.models = [{ name: d.own, targets: [`${own}/first`, `${own}/second`] }];
+        c.recovery.on_failure = "error";
+      },
+      async run(pair) {
+        pair.own.answer = (q, res) => send(res, status, { error });
+        const r = await question(pair, d, { model: d.own });
+        assert.equal(r.status, status);
+        assert.equal(pair.own.seen.length, calls);
+        assert.equal(r.headers["x-daruma-attempts"], String(calls));
+      },
+    }),
+  );
+
+holds("who waits for a provider goes when somebody else finds it well", {
+  config: (c) => (oneKey(c), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    const d = dialects.openai, ask_ = (text) => question(pair, d, { model: d.own, text });
+    let ill = true;
+    pair.own.answer = (q, res) => (ill ? send(res, 500, { error: { message: "The server had an error", type: "server_error" } }) : send(res, 200, good.openai));
+    const waiting = Array.from({ length: 6 }, (_, i) => ask_(`say ${i}`)); // until the breaker shuts, for five seconds
+    const shut = async () => (await pair.status()).places.some((p) => p.who === "provider" && p.breaker === "open");
+    await until("the provider is left alone", shut);
+    const calls = pair.own.seen.length, began = Date.now();
+    ill = false;
+    assert.equal((await ask_("say hello")).said, "fine"); // a first call is tried all the same
+    for (const r of await Promise.all(waiting)) if (r.status === 200) assert.equal(r.said, "fine");
+    assert.ok(pair.own.seen.length > calls + 1, "nobody had waited");
+    assert.ok(Date.now() - began < 2500, `they waited ${Date.now() - began} ms more`);
   },
 });
 

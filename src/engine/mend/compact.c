@@ -101,10 +101,12 @@ typedef struct call_place {
     size_t at;
 } call_place;
 
-/* across[i] > 0: some result at or behind i answers a call before it. NULL without memory. */
+/* across[i] > 0: some result at or behind i answers a call before it. A call that is not here is what the nearest
+ * reference before its result stands for, or stands before all that is here. NULL without memory. */
 static int32_t *pairs_across(const convo *c, daruma_arena *a)
 {
-    size_t ncalls = 0, slots = 16;
+    size_t ncalls = 0, slots = 16, referred = 0;
+    bool elsewhere = convo_elsewhere(c);
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++)
             ncalls += c->messages[i].parts[j].kind == PART_CALL;
@@ -114,7 +116,8 @@ static int32_t *pairs_across(const convo *c, daruma_arena *a)
     int32_t *steps = ARENA_NEW(a, int32_t, c->nmessages + 2);
     if (!table || !steps)
         return NULL;
-    for (size_t i = 0; i < c->nmessages; i++)
+    for (size_t i = 0; i < c->nmessages; i++) {
+        referred = convo_reference(&c->messages[i]) ? i : referred;
         for (size_t j = 0; !c->messages[i].dropped && j < c->messages[i].nparts; j++) {
             const convo_part *p = &c->messages[i].parts[j];
             if (p->dropped || !p->id.n || (p->kind != PART_CALL && p->kind != PART_RESULT))
@@ -125,11 +128,12 @@ static int32_t *pairs_across(const convo *c, daruma_arena *a)
                 k = (k + 1) & (slots - 1);
             if (p->kind == PART_CALL) {
                 table[k] = (call_place){hash, i};
-            } else if (table[k].hash && table[k].at < i) { /* cuts behind the call, up to this message, split it */
-                steps[table[k].at + 1]++;
-                steps[i + 1]--;
+            } else if (table[k].hash ? table[k].at < i : elsewhere && referred < i) {
+                steps[(table[k].hash ? table[k].at : referred) + 1]++; /* cuts behind the call, */
+                steps[i + 1]--;                                        /* up to this message, split it */
             }
         }
+    }
     for (size_t i = 1; i <= c->nmessages; i++)
         steps[i] += steps[i - 1];
     return steps;
@@ -231,7 +235,7 @@ bool compact_fits(const convo *c, mend_cut cut)
         return false;
     bool old = bounds(c, &from, &last) && cut.from >= from && cut.to <= last;
     bool loop = !old && loop_bounds(c, &from, &last) && cut.from >= from && cut.to <= last;
-    if ((!old && !loop) || before_remote(c, from, cut.to) != cut.to)
+    if ((!old && !loop) || before_remote(c, cut.from, cut.to) != cut.to)
         return false;
     const int32_t *across = pairs_across(c, &scratch);
     return across && !across[cut.from] && !across[cut.to];

@@ -77,13 +77,24 @@ bool mend_strange_thinking(convo *c);
 /* ---- target.c ---- */
 
 /* How many tokens, as we estimate, the request may have so that the provider takes it: from its own numbers (limit,
- * used, requested), scaled by its count against our estimate; 5 % stay free and room for the output; without numbers 70
- * % of `window` or, when that is unknown too, of our estimate. */
+ * used, requested), scaled by its count against our estimate, or less what is on the server and not here; 5 % stay free
+ * and room for the output; without numbers 70 % of `window` or, when that is unknown too, of our estimate. */
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window);
 /* When input and output cap together are too much and the input alone is not: the cap that fits, else -1. */
 int64_t mend_output_cap(const convo *c, const daruma_failure *f, int64_t window);
 /* Lowers it (also for output_limit: to the number the provider names). False when that is not what is wrong. */
 bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_report *ret);
+
+/* The window that input and output share, in the provider's tokens, -1 unknown; and its tokens for a thousand of ours.
+ */
+typedef struct mend_share {
+    int64_t limit, scale;
+} mend_share;
+
+mend_share mend_share_of(const convo *c, const daruma_failure *f, int64_t window);
+/* A conversation that was made shorter leaves so much to the answer: a cap beyond that is lowered at once, for the
+ * provider would refuse it next. */
+void mend_cap_beside(convo *c, mend_share room, mend_report *ret);
 
 /* ---- mask.c ---- */
 
@@ -164,6 +175,8 @@ daruma_str mend_apology_prompt(const daruma_failure *f, daruma_arena *a);
 /* Oldest images first, then the largest tool output, until the body is at most `bytes`. What is dropped is said in its
  * place. */
 mend_report mend_shed(convo *c, size_t bytes);
+/* The same to the older tool output alone, so that the next turns are not refused again. */
+mend_report mend_shed_old(convo *c, size_t bytes);
 
 /* ---- known.c: compressions of earlier turns, a fixed-capacity table in memory the host gives ---- */
 
@@ -209,6 +222,8 @@ mend_report mend_arguments(convo *c);
 /* Does it again, if the path is there. True when it changed something. */
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep);
 
+/* After mend_clamp_output(): the cap, where the provider named it as the most that the model writes (target.c). */
+bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *ret);
 typedef struct mend_lessons mend_lessons; /* fixed-capacity table: model id -> lessons */
 size_t mend_lessons_bytes(uint32_t models);
 mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t models);

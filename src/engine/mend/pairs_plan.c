@@ -293,18 +293,6 @@ static void tie_names(pairs_plan *p)
 
 /* ---- what has to be done ---- */
 
-/* May calls that are not here have been made? Then a result without call is none of our business. */
-static bool calls_elsewhere(const convo *c)
-{
-    if (c->whole_on_server)
-        return true;
-    for (size_t i = 0; c->remote && i < c->nmessages; i++)
-        for (size_t j = 0; j < c->messages[i].nparts; j++)
-            if (c->messages[i].parts[j].kind == PART_OTHER && c->messages[i].parts[j].remote)
-                return true;
-    return false;
-}
-
 /* Made of what the call is and where it stands among the calls, so that it is the same each time. */
 static daruma_str fresh_id(const pairs_plan *p, const knot *k)
 {
@@ -362,13 +350,21 @@ static void judge_ids(pairs_plan *p)
 
 static void judge_results(pairs_plan *p)
 {
-    bool elsewhere = calls_elsewhere(p->c);
+    bool elsewhere = convo_elsewhere(p->c); /* its call may be there: it is none of our business */
     for (size_t r = 0; r < p->nresults; r++) {
         knot *k = &p->results[r];
         if (k->mate == STR_NONE && k->fate == STAYS && !elsewhere)
             k->fate = str_trim(convo_text(p->c, plan_part(p, k))).n ? SPEAKS : GOES;
         p->wrong |= k->fate != STAYS;
     }
+}
+
+/* Does a reference stand right before the calls? What it stands for may be the reasoning that led to them: the server
+ * does not take it without them. */
+static bool turn_referred(const pairs_plan *p, const called_turn *t)
+{
+    size_t before = plan_wire(p, WIRE_FLAT) ? history_before(p->c, p->calls[t->first].message) : STR_NONE;
+    return before != STR_NONE && convo_reference(&p->c->messages[before]);
 }
 
 /* Does something in the messages of this turn have to stay as it is? */
@@ -392,7 +388,7 @@ static void judge_calls(pairs_plan *p, mend_orphans how)
             open += p->calls[i].fate != GOES && p->calls[i].mate == STR_NONE;
             p->wrong |= p->calls[i].fate == GOES;
         }
-        bool prune = open && how == MEND_PRUNE && (open == left || !turn_sealed(p, t));
+        bool prune = open && how == MEND_PRUNE && !turn_referred(p, t) && (open == left || !turn_sealed(p, t));
         for (size_t i = t->first; i < t->first + t->n && open; i++)
             if (p->calls[i].fate != GOES && p->calls[i].mate == STR_NONE) {
                 p->calls[i].fate = prune ? GOES : ANSWERED;

@@ -38,20 +38,21 @@ static mending_result shorter(mending *m)
     }
     m->unsent = false;
     m->shortened = true;
+    if (!m->policy->sends_any)
+        mend_cap_beside(&m->c, m->room, &m->report);
     return MENDING_DONE;
 }
 
 /* Pairs are whole before any surgery of ours. The provider's numbers are about what it was sent: when a stage before
  * this one has shortened that, its target holds. */
-static bool aim(mending *m, const daruma_failure *f, int64_t window)
+static void aim(mending *m, const daruma_failure *f, int64_t window)
 {
-    if (m->c.whole_on_server)
-        return false;
-    if (!m->unsent)
+    if (!m->unsent) {
         m->target = mend_target(&m->c, f, window);
+        m->room = mend_share_of(&m->c, f, window);
+    }
     if (!m->policy->sends_any)
         mend_pairs(&m->c, m->policy->prune_orphans ? MEND_PRUNE : MEND_SYNTHESISE);
-    return true;
 }
 
 static int64_t of_target(const mending *m, int64_t percent)
@@ -105,8 +106,7 @@ static bool can_summarise(mending *m)
  * large output or the older part of the conversation, before the newest output goes. */
 static mending_result mask(mending *m, const daruma_failure *f, int64_t window)
 {
-    if (!aim(m, f, window))
-        return MENDING_UNFIT;
+    aim(m, f, window);
     mask_old(m);
     bool roomy = convo_tokens(&m->c) <= of_target(m, SHRINK_ROOMY_PERCENT);
     if (!roomy && f->kind == DARUMA_CONTEXT_LENGTH && (can_compact(m) || can_summarise(m))) {
@@ -124,7 +124,8 @@ static bool room_for_questions(mending *m, size_t n)
     return m->questions != NULL;
 }
 
-/* Asks about the large results; as many of the oldest as it takes, if each became as short as it shall. */
+/* Asks about the large results; as many of the oldest as it takes for several turns to have room, if each became as
+ * short as it shall. What was masked before may be enough where nothing large is left. */
 static mending_result ask_summaries(mending *m)
 {
     const daruma_mend_policy *p = m->policy;
@@ -135,7 +136,7 @@ static mending_result ask_summaries(mending *m)
                                   m->large, SUMMARIES_MAX);
     int64_t left = convo_tokens(&m->c);
     size_t take = 0;
-    while (take < n && (p->sends_any || left > m->target)) {
+    while (take < n && (p->sends_any || left > of_target(m, SHRINK_ROOMY_PERCENT))) {
         convo_part *r = &m->c.messages[m->large[take].message].parts[m->large[take].part];
         left -= text_tokens(convo_text(&m->c, r)) - SUMMARY_TOKENS / 2;
         take++;
@@ -144,7 +145,9 @@ static mending_result ask_summaries(mending *m)
         mend_summary_put(&m->c, m->large[i], (daruma_str){0}, style_of(m), &m->report);
     if (!p->summarize_on_compress)
         return shorter(m);
-    if (!take || !room_for_questions(m, take))
+    if (!take)
+        return p->sends_any || can_compact(m) ? MENDING_UNFIT : shorter(m);
+    if (!room_for_questions(m, take))
         return MENDING_UNFIT;
     for (size_t i = 0; i < take; i++)
         m->questions[i] = (mend_question){.system = mend_summary_system(),
@@ -157,8 +160,7 @@ static mending_result ask_summaries(mending *m)
 static mending_result summarise(mending *m, const daruma_failure *f, int64_t window)
 {
     m->newest = false;
-    if (!aim(m, f, window))
-        return MENDING_UNFIT;
+    aim(m, f, window);
     mending_result r = ask_summaries(m);
     if (r != MENDING_UNFIT || m->policy->sends_any || can_compact(m))
         return r;
@@ -180,8 +182,7 @@ static mending_result summarised(mending *m)
 
 static mending_result compact(mending *m, const daruma_failure *f, int64_t window)
 {
-    if (!aim(m, f, window))
-        return MENDING_UNFIT;
+    aim(m, f, window);
     m->cut = mend_compact_plan(&m->c, keeps(m));
     if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
         return MENDING_UNFIT;
@@ -259,7 +260,10 @@ static mending_result pairs(mending *m, const daruma_failure *f, int64_t window)
 
 static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
 {
-    return mend_clamp_output(&m->c, f, window, &m->report) ? MENDING_DONE : MENDING_UNFIT;
+    if (!mend_clamp_output(&m->c, f, window, &m->report))
+        return MENDING_UNFIT;
+    m->taught = mend_output_lesson(&m->c, f, &m->lesson); /* what changed is said already */
+    return MENDING_DONE;
 }
 
 static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
@@ -304,6 +308,10 @@ static mending_result shed(mending *m, const daruma_failure *f, int64_t window)
     size_t bytes = m->c.body.n;
     bool told = f->limit > (int64_t)(bytes / 16) && f->limit < (int64_t)bytes;
     m->report = mend_shed(&m->c, told ? (size_t)f->limit : bytes / 10 * 7);
+    if (told && mend_did(&m->report)) {
+        mend_report r = mend_shed_old(&m->c, (size_t)f->limit / 100 * SHRINK_LOW_PERCENT);
+        mend_merge(&m->report, &r);
+    }
     m->shortened |= mend_did(&m->report);
     return mend_did(&m->report) ? MENDING_DONE : MENDING_UNFIT;
 }

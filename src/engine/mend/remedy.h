@@ -43,7 +43,8 @@ typedef struct mending {
     int64_t answer_tokens; /* output cap of each */
 
     /* inside */
-    int64_t target; /* tokens to get down to */
+    int64_t target;  /* tokens to get down to */
+    mend_share room; /* of input and output together */
     mend_large *large;
     mend_cut cut;
     bool newest; /* the newest results had to be summarised as well */

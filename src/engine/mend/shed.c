@@ -176,3 +176,14 @@ mend_report mend_shed(convo *c, size_t bytes)
     history_tell(&s.r, s.outputs, "tool output was shortened", "tool outputs were shortened");
     return s.r;
 }
+
+mend_report mend_shed_old(convo *c, size_t bytes)
+{
+    shedding s = {.c = c, .have = c->full ? 0 : body_bytes(c), .want = bytes, .newest = convo_last_user(c)};
+    if (!light_enough(&s))
+        shed_outputs(&s, 0, newest_results(c));
+    c->full |= c->arena->full;
+    history_tell(&s.r, s.outputs, "older tool output was shortened for several turns to have room",
+                 "older tool outputs were shortened for several turns to have room");
+    return s.r;
+}

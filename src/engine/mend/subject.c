@@ -19,9 +19,25 @@ static bool is_one_of(daruma_str name, const char *const *names)
 
 /* ---- what stays ---- */
 
-/* At the top of a body. */
-static const char *const needed[] = {"model",  "messages", "input",        "contents",           "prompt",    "tools",
-                                     "system", "stream",   "instructions", "system_instruction", "functions", NULL};
+/* At the top of a body. The last ones name what is kept on the server: without them the model would answer to a
+ * conversation that it does not see. */
+static const char *const needed[] = {"model",
+                                     "messages",
+                                     "input",
+                                     "contents",
+                                     "prompt",
+                                     "tools",
+                                     "system",
+                                     "stream",
+                                     "instructions",
+                                     "system_instruction",
+                                     "functions",
+                                     "container",
+                                     "thread",
+                                     "conversation",
+                                     "cached_content",
+                                     "previous_response_id",
+                                     NULL};
 /* In a tool, in a message and its parts. */
 static const char *const needed_below[] = {"name",
                                            "type",

@@ -4,8 +4,10 @@
  *     window  |<-------------- limit -------------->|
  *             | prompt                | output | 5 % |     all three in the provider's tokens,
  *             |<------ target ------->|                    the target in ours: x (our estimate / its count)
- */
-#include "engine/mend/mend.h"
+ *
+ * Where part of the history is on the server and not here, no such ratio is known: what it counted beyond our estimate
+ * is there, and all that is too much goes from what is here. */
+#include "engine/mend/lesson.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -217,29 +219,54 @@ static int64_t percent(int64_t n, int64_t of)
     return mul_sat(n, of) / 100;
 }
 
-/* Room for the answer: at most half of the window, for a cap can be lowered as well. */
-static int64_t reserve(const convo *c, const counted *n, int64_t window)
+/* What no surgery makes less: the system prompt and the tools. */
+static int64_t standing(const convo *c)
+{
+    convo bare = *c;
+    bare.nmessages = 0;
+    int64_t n = convo_tokens(&bare);
+    for (size_t i = 0; i < c->nmessages; i++)
+        n += c->messages[i].role == CONVO_SYSTEM ? convo_message_tokens(&c->messages[i]) : 0;
+    return n;
+}
+
+/* Its tokens for a thousand of ours; 0: its count says nothing. */
+static int64_t scale_of(const counted *n, int64_t estimate)
+{
+    bool counts =
+        n->prompt > 0 && !n->at_least && n->prompt / RATIO_SANE <= estimate && estimate / RATIO_SANE <= n->prompt;
+    return counts ? mul_sat(n->prompt, 1000) / most(estimate, 1) : 0;
+}
+
+/* What of its count is not here, but on the server: no scale is to be had then, and ours errs high. */
+static int64_t hidden(const convo *c, const counted *n, int64_t estimate)
+{
+    return n->prompt > estimate && !n->at_least && convo_elsewhere(c) ? n->prompt - estimate : 0;
+}
+
+/* Room for the answer: at most half of what system prompt and tools leave, for a cap can be lowered as well. */
+static int64_t reserve(const convo *c, const counted *n, int64_t window, int64_t scale)
 {
     int64_t asked = n->output >= 0 ? n->output : c->set.max_output;
+    int64_t stands = mul_sat(standing(c), scale ? scale : 1000) / 1000;
     if (asked < 0)
         asked = least(OUTPUT_RESERVE_TOKENS, window / 8);
-    return least(asked, window / 2);
+    return least(asked, most(window - stands, 0) / 2);
 }
 
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window)
 {
     int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = percent(estimate, SHRINK_BLIND_PERCENT);
     counted n = count(c, f);
-    int64_t target = blind;
+    int64_t target = blind, there = hidden(c, &n, estimate), scale = there ? 0 : scale_of(&n, estimate);
     if (n.limit >= WINDOW_SANE) {
-        target = percent(n.limit, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, n.limit);
-        bool counts =
-            n.prompt > 0 && !n.at_least && n.prompt / RATIO_SANE <= estimate && estimate / RATIO_SANE <= n.prompt;
-        if (counts)
+        target = percent(n.limit, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, most(n.limit - there, 0), scale);
+        if (scale)
             target = mul_sat(target, estimate) / n.prompt;
+        target -= there;
     } else if (window >= WINDOW_SANE && window < TOKENS_SANE) {
         target = least(percent(window, SHRINK_BLIND_PERCENT),
-                       percent(window, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, window));
+                       percent(window, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, window, scale));
     }
     if (target >= estimate) /* the numbers do not say why it was refused: it must go down all the same */
         target = blind;
@@ -349,4 +376,37 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
     clamp(c, cap, &rep);
     mend_merge(ret, &rep);
     return !c->full;
+}
+
+bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *ret)
+{
+    counted n = count(c, f);
+    char room[32];
+    daruma_buf b = buf_over(room, sizeof room);
+    bool named = f->kind == DARUMA_OUTPUT_LIMIT && n.prompt <= 0 && named_cap(f, -1) > 0;
+    BUF_LIT(&b, "..");
+    buf_int(&b, c->set.max_output);
+    return named && lesson_make(ret, PATCH_SET, c->set.max_output_path, buf_str(&b));
+}
+
+mend_share mend_share_of(const convo *c, const daruma_failure *f, int64_t window)
+{
+    counted n = count(c, f);
+    int64_t estimate = least(convo_tokens(c), TOKENS_SANE), there = hidden(c, &n, estimate);
+    int64_t scale = there ? 0 : scale_of(&n, estimate);
+    int64_t limit = n.limit >= WINDOW_SANE ? n.limit : window < TOKENS_SANE ? window : -1;
+    bool both = !(c->quirks & WIRE_NO_IDS); /* Google's windows are of the input alone */
+    limit -= limit > there ? there : 0;
+    return (mend_share){both && limit >= WINDOW_SANE ? limit : -1, scale ? scale : 1000};
+}
+
+void mend_cap_beside(convo *c, mend_share room, mend_report *ret)
+{
+    int64_t prompt = mul_sat(convo_tokens(c), room.scale) / 1000;
+    int64_t cap = percent(room.limit, 100 - SHRINK_FREE_PERCENT) - prompt;
+    mend_report rep = {0};
+    if (room.limit < 0 || c->set.max_output <= cap || !useful(c, cap, c->set.max_output))
+        return;
+    clamp(c, cap, &rep);
+    mend_merge(ret, &rep);
 }
