@@ -401,7 +401,7 @@ static void ask_for_text(size_t shape, size_t bytes)
     daruma_buf b = buf_over(room, sizeof room);
     size_t text = bytes / 2 < TURN_BYTES ? bytes / 2 : TURN_BYTES;
     buf_printf(&b, "{\"model\":\"%s\",\"stream\":%s,\"messages\":[", soak.model, shape % 2 ? "true" : "false");
-    for (int turn = 0; bytes > text + 200 && b.n < bytes - text - 200; turn++) {
+    while (bytes > text + 200 && b.n < bytes - text - 200) {
         size_t left = bytes - text - 200 - b.n;
         BUF_LIT(&b, "{\"role\":\"user\",\"content\":\"");
         put_sentences(&b, left / 2 < TURN_BYTES ? left / 2 : TURN_BYTES);

@@ -28,14 +28,23 @@ static bool read_headers(reader *r, const yaml_node_t *v, void *into)
     return true;
 }
 
-static bool add_kind(reader *r, const yaml_node_t *v, fault *f)
+/* The kind of fault of that name; NULL after saying which there are. */
+static const fault_kind *named_kind(reader *r, const yaml_node_t *v)
 {
     const char *names[64];
     const fault_kind *k = fault_find(scalar_text(v));
     for (size_t i = 0; i < nfault_kinds; i++)
         names[i] = fault_kinds[i].name;
     if (!k)
-        return unknown(r, v, "kind", names, nfault_kinds);
+        unknown(r, v, "kind", names, nfault_kinds);
+    return k;
+}
+
+static bool add_kind(reader *r, const yaml_node_t *v, fault *f)
+{
+    const fault_kind *k = named_kind(r, v);
+    if (!k)
+        return false;
     if (f->nkinds == COUNT(f->kinds))
         return wrong(r, v, "at most %zu kinds in one list", COUNT(f->kinds));
     f->kinds[f->nkinds++] = k;
@@ -247,6 +256,49 @@ static bool read_expect(reader *r, const yaml_node_t *v, size_t row, daruma_str 
     return true;
 }
 
+/* What validate*.c calls the reasons for which it refuses. */
+static const char *const refusals[] = {"orphan_tool_call",
+                                       "orphan_tool_result",
+                                       "invalid_message",
+                                       "invalid_tool_schema",
+                                       "invalid_parameter",
+                                       "not_stored",
+                                       "auth",
+                                       "model_not_found",
+                                       "invalid_request",
+                                       "context_length",
+                                       "output_limit",
+                                       "request_too_large"};
+
+static bool one_of(daruma_str word, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(word, str_of(names[i])))
+            return true;
+    return false;
+}
+
+/* A count of what cannot happen is always 0, and an expectation of at most so many would always hold. Models are not
+ * looked up: requests may name any. */
+static bool known_subject(reader *r, const yaml_node_t *at, expect_what what)
+{
+    daruma_str word = scalar_text(at);
+    int64_t status;
+    switch (what) {
+    case EXPECT_FAULTS:
+        return named_kind(r, at) != NULL;
+    case EXPECT_REFUSED:
+        return one_of(word, refusals, COUNT(refusals)) || unknown(r, at, "refusal", refusals, COUNT(refusals));
+    case EXPECT_ASKS:
+        return one_of(word, purposes, COUNT(purposes) - 1) || unknown(r, at, "purpose", purposes, COUNT(purposes) - 1);
+    case EXPECT_STATUSES:
+        return (str_int(word, &status) && status >= 100 && status <= 599) ||
+               wrong(r, at, "`" STR_FMT "` is no HTTP status", STR_ARG(str_sub(word, 0, 40)));
+    default:
+        return true;
+    }
+}
+
 static bool read_expects(reader *r, const yaml_node_t *v, script *s)
 {
     yaml_node_t *key, *value, *subject, *each;
@@ -278,7 +330,8 @@ static bool read_expects(reader *r, const yaml_node_t *v, script *s)
             return wrong(r, value, "`%s` is not counted one by one", names[row]);
         for (size_t j = 0; j < pairs_of(value); j++) {
             pair(r, value, j, &subject, &each);
-            if (!read_expect(r, each, row, scalar_text(subject), s))
+            if (!known_subject(r, subject, expect_rows[row].what) ||
+                !read_expect(r, each, row, scalar_text(subject), s))
                 return false;
         }
     }

@@ -67,11 +67,12 @@ bool unknown(reader *r, const yaml_node_t *at, const char *what, const char *con
         return wrong(r, at, "unknown %s `" STR_FMT "`; did you mean `%s`?", what, STR_ARG(str_sub(word, 0, 60)),
                      names[best]);
     daruma_buf list = buf_in(r->a);
-    for (size_t i = 0; i < n && list.n < 120; i++) {
-        buf_putz(&list, i ? ", " : "");
-        buf_putz(&list, names[i]);
+    size_t told = 0;
+    for (; told < n && list.n < 120; told++) {
+        buf_putz(&list, told ? ", " : "");
+        buf_putz(&list, names[told]);
     }
-    buf_putz(&list, list.n >= 120 ? ", ..." : "");
+    buf_putz(&list, told < n ? ", ..." : "");
     return wrong(r, at, "unknown %s `" STR_FMT "`; known are " STR_FMT, what, STR_ARG(str_sub(word, 0, 60)),
                  STR_ARG(buf_str(&list)));
 }

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
+#include <arpa/inet.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -54,22 +55,26 @@ static void list(void)
     }
 }
 
-static bool is_fault_key(daruma_str key)
+/* "--after-events" of the key after_events. */
+static void flag_of_key(const char *key, char flag[72])
 {
-    const char *name;
-    for (size_t i = 0; (name = script_fault_key(i, NULL)); i++)
-        if (str_eq(key, str_of(name)))
-            return true;
-    return false;
+    snprintf(flag, 72, "--%s", key);
+    for (char *p = flag; *p; p++)
+        if (*p == '_')
+            *p = '-';
 }
 
-/* "--after-events" is the key after_events. */
-static daruma_str key_of_flag(const char *flag, char key[64])
+/* The key that such a flag is of, NULL when there is none. */
+static const char *fault_key(daruma_str flag)
 {
-    size_t n = 0;
-    for (const char *p = flag + 2; *p && n < 63; p++)
-        key[n++] = *p == '-' ? '_' : *p;
-    return (daruma_str){key, n};
+    char one[72];
+    const char *key;
+    for (size_t i = 0; (key = script_fault_key(i, NULL)); i++) {
+        flag_of_key(key, one);
+        if (str_eq(flag, str_of(one)))
+            return key;
+    }
+    return NULL;
 }
 
 static void put_pair(daruma_buf *b, daruma_str key, const char *value)
@@ -92,53 +97,95 @@ static void put_fault(daruma_buf *b, daruma_str text)
     put_pair(b, bare ? S("kind") : str_sub(text, 0, equals), value);
 }
 
-static bool read_flag(arguments *a, const char *flag, const char *value)
+/* ---- what was asked ---- */
+
+static bool tell_unknown(daruma_str flag)
 {
-    char room[64];
-    daruma_str key = key_of_flag(flag, room);
-    if (strcmp(flag, "--fault") == 0) {
+    static const char *const ours[] = {"--listen", "--script", "--fault", "--for", "--quiet", "--list", "--help"};
+    cli_nearest near = cli_nearest_to(flag);
+    char one[72];
+    const char *key;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        cli_nearest_try(&near, ours[i]);
+    for (size_t i = 0; (key = script_fault_key(i, NULL)); i++) {
+        flag_of_key(key, one);
+        cli_nearest_try(&near, one);
+    }
+    fprintf(stderr, "daruma chaos: there is no option " STR_FMT, STR_ARG(flag));
+    if (near.best[0])
+        fprintf(stderr, "; did you mean %s?\n", near.best);
+    else
+        fprintf(stderr, "; daruma chaos --help lists them\n");
+    return false;
+}
+
+/* `value` NULL: none was given. */
+static bool read_flag(arguments *a, daruma_str flag, const char *value)
+{
+    const char **plain = str_eq(flag, S("--script")) ? &a->script : str_eq(flag, S("--listen")) ? &a->listen : NULL;
+    const char *key = fault_key(flag);
+    bool one = str_eq(flag, S("--fault")), length = str_eq(flag, S("--for")); /* always the run's: a fault's is
+                                                                                    --fault KIND=TIME */
+    if (!plain && !one && !length && !key)
+        return tell_unknown(flag);
+    if (!value || !*value) {
+        fprintf(stderr, "daruma chaos: " STR_FMT " needs a value\n", STR_ARG(flag));
+        return false;
+    }
+    if (plain) {
+        *plain = value;
+        return true;
+    }
+    if (length) {
+        a->length = date_duration(str_of(value), NULL);
+        if (a->length < 0)
+            fprintf(stderr, "daruma chaos: --for takes a time like 60s or 10m, not `%s`\n", value);
+        return a->length >= 0;
+    }
+    if (one) {
         buf_putz(&a->yaml, a->faults ? " }\n- { " : "faults:\n- { ");
         put_fault(&a->yaml, str_of(value));
         return a->faults = true;
     }
-    if (strcmp(flag, "--for") == 0) /* always the run's: a fault's is --fault KIND=TIME */
-        return (a->length = date_duration(str_of(value), NULL)) >= 0;
-    if (strcmp(flag, "--script") == 0)
-        return (a->script = value) != NULL;
-    if (strcmp(flag, "--listen") == 0)
-        return (a->listen = value) != NULL;
-    if (!a->faults || !is_fault_key(key))
+    if (!a->faults) {
+        fprintf(stderr, "daruma chaos: " STR_FMT " is about a fault: name it before, --fault KIND\n", STR_ARG(flag));
         return false;
+    }
     BUF_LIT(&a->yaml, ", ");
-    put_pair(&a->yaml, key, value);
+    put_pair(&a->yaml, str_of(key), value);
     return true;
+}
+
+static bool *switch_of(arguments *a, daruma_str arg)
+{
+    return str_eq(arg, S("--quiet"))                          ? &a->quiet
+           : str_eq(arg, S("--list"))                         ? &a->list
+           : str_eq(arg, S("--help")) || str_eq(arg, S("-h")) ? &a->help
+                                                              : NULL;
 }
 
 static bool read_arguments(int argc, char **argv, arguments *a)
 {
     for (int i = 1; i < argc; i++) {
-        bool *on = strcmp(argv[i], "--quiet") == 0  ? &a->quiet
-                   : strcmp(argv[i], "--list") == 0 ? &a->list
-                   : strcmp(argv[i], "--help") == 0 ? &a->help
-                                                    : NULL;
+        daruma_str arg = str_of(argv[i]), rest = arg, flag = str_cut(&rest, '=');
+        bool *on = switch_of(a, arg);
         if (on) {
             *on = true;
-            continue;
-        }
-        if (strncmp(argv[i], "--", 2) != 0 && !a->script) {
-            a->script = argv[i];
-            continue;
-        }
-        if (strncmp(argv[i], "--", 2) != 0 || i + 1 == argc || !read_flag(a, argv[i], argv[i + 1])) {
-            fprintf(stderr, "daruma chaos: cannot use `%s%s%s`; see daruma chaos --help\n", argv[i],
-                    i + 1 < argc ? " " : "", i + 1 < argc ? argv[i + 1] : "");
+        } else if (arg.n > 1 && arg.p[0] == '-') {
+            bool joined = flag.n < arg.n; /* --listen=:9100 */
+            if (!read_flag(a, flag, joined ? argv[i] + flag.n + 1 : i + 1 < argc ? argv[i + 1] : NULL))
+                return false;
+            i += !joined;
+        } else if (a->script) {
+            fprintf(stderr, "daruma chaos: one script only, not also %s\n", argv[i]);
             return false;
+        } else {
+            a->script = argv[i];
         }
-        i++;
     }
     buf_putz(&a->yaml, a->faults ? " }\n" : "{}\n");
     if (a->script && a->faults) {
-        fprintf(stderr, "daruma chaos: --script and --fault exclude each other: put the fault into the script\n");
+        fprintf(stderr, "daruma chaos: a script and --fault exclude each other: put the fault into the script\n");
         return false;
     }
     return true;
@@ -174,11 +221,12 @@ static bool read_listen(daruma_str s, char host[64], int *port)
         return false;
     if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']')
         name = str_sub(name, 1, name.n - 2);
-    if (name.n == 0)
+    if (name.n == 0 || str_ieq(name, S("localhost")))
         name = S("127.0.0.1");
+    struct in6_addr address;
     *port = (int)number;
-    snprintf(host, 64, STR_FMT, STR_ARG(str_eq(name, S("localhost")) ? S("127.0.0.1") : name));
-    return true;
+    snprintf(host, 64, STR_FMT, STR_ARG(name));
+    return name.n < 64 && (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1);
 }
 
 static void on_line(daruma_str line, void *user)
@@ -233,7 +281,10 @@ static int serve(const arguments *a, script *s)
     int port;
     daruma_str listen = a->listen ? str_of(a->listen) : s->listen.n ? s->listen : S("127.0.0.1:9100");
     if (!read_listen(listen, host, &port)) {
-        fprintf(stderr, "daruma chaos: cannot listen on `" STR_FMT "`: want HOST:PORT\n", STR_ARG(listen));
+        fprintf(stderr,
+                "daruma chaos: cannot listen on `" STR_FMT "`: it takes HOST:PORT, and the host is an IP address or "
+                "localhost\n",
+                STR_ARG(listen));
         script_drop(s);
         return 2;
     }
@@ -247,8 +298,9 @@ static int serve(const arguments *a, script *s)
         end_run(&r);
         return 1;
     }
-    printf("chaos listens on http://%s:%d with %zu fault%s; Ctrl-C ends it\n", host, chaos_port(k), nfaults,
-           nfaults == 1 ? "" : "s");
+    bool six = strchr(host, ':') != NULL;
+    printf("chaos listens on http://%s%s%s:%d with %zu fault%s; Ctrl-C ends it\n", six ? "[" : "", host, six ? "]" : "",
+           chaos_port(k), nfaults, nfaults == 1 ? "" : "s");
     fflush(stdout);
     uv_run(&r.loop, UV_RUN_DEFAULT);
     daruma_buf b = buf_over(text, sizeof text);

@@ -11,13 +11,14 @@
 
 #define CHECK_BYTES_MAX (64u << 20) /* of memory: far more than the largest file (CONFIG_BYTES_MAX) can ask for */
 
-static const char help[] =
-    "daruma check FILE        reads a configuration file and says what it means, or what is wrong and where\n"
-    "daruma check --options   every option: type, bounds, default, what it does (the tables of doc/config.md)\n"
+static const char about[] =
+    "Reads a configuration and says what it means, or what is wrong, where, and what was expected.\n"
+    "Keys are never shown. ${NAME} in the file stands for a variable of the environment, so check\n"
+    "where daruma will run.\n"
     "\n"
     "Exit code: 0 the file is fine, 1 it cannot be read, 2 something in it is wrong.\n"
-    "Keys are never shown. ${NAME} in the file stands for a variable of the environment, so check\n"
-    "where daruma will run. A file to begin with:\n"
+    "\n"
+    "A file to begin with; start it with daruma serve --config daruma.yaml\n"
     "\n"
     "  providers:\n"
     "    - name: main\n"
@@ -25,9 +26,7 @@ static const char help[] =
     "      url: https://api.openai.com/v1\n"
     "      keys: [\"${OPENAI_API_KEY}\"]\n"
     "  models:\n"
-    "    - { name: best, targets: [main/gpt-5, main/gpt-5-mini] }\n"
-    "\n"
-    "Start it with: daruma serve --config daruma.yaml\n";
+    "    - { name: best, targets: [main/gpt-5, main/gpt-5-mini] }";
 
 static daruma_str from_environment(daruma_str name, bool *found, void *user)
 {
@@ -59,7 +58,7 @@ static int check_file(const char *file, daruma_arena *a)
     daruma_str text;
     char why[256];
     if (!sys_read_file(file, CONFIG_BYTES_MAX, a, &text, why)) {
-        fprintf(stderr, "%s\n", why);
+        fprintf(stderr, "daruma check: %s\n", why);
         return 1;
     }
     config c;
@@ -68,12 +67,19 @@ static int check_file(const char *file, daruma_arena *a)
         print_error(stderr, file, &e);
         return 2;
     }
+    char missing[512];
+    if (!config_files(&c, missing)) {
+        fprintf(stderr, "%s: %s\n", file, missing);
+        return 2;
+    }
     daruma_buf summary = buf_in(a), warnings = buf_in(a);
     config_summary(&c, &summary);
     printf("%s is fine\n" STR_FMT, file, STR_ARG(buf_str(&summary)));
     config_warnings(&c, &warnings);
-    for (daruma_str rest = buf_str(&warnings); rest.n;)
-        printf("warning: " STR_FMT "\n", STR_ARG(str_cut(&rest, '\n')));
+    for (daruma_str rest = buf_str(&warnings); rest.n;) {
+        daruma_str one = str_cut(&rest, '\n');
+        printf("warning: " STR_FMT "\n", STR_ARG(one));
+    }
     return 0;
 }
 
@@ -86,22 +92,26 @@ static int print_options(daruma_arena *a)
 
 int cli_check(int argc, char **argv)
 {
-    const char *what = argc == 2 ? argv[1] : "-";
-    if (strcmp(what, "--help") == 0 || strcmp(what, "-h") == 0) {
-        fputs(help, stdout);
-        return 0;
-    }
-    bool options = strcmp(what, "--options") == 0;
-    if (what[0] == '-' && !options) {
-        fputs("usage: daruma check FILE | --options | --help\n", stderr);
+    bool all = false;
+    const cli_option options[] = {
+        {"--options", NULL, NULL, &all, "every option: type, bounds, default, what it does (as in doc/config.md)"},
+        {0}};
+    int at = cli_options(argc, argv, options, "check FILE", about);
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    if (!all && at == argc) {
+        fputs("daruma check: which file? daruma check FILE, or - for standard input\n", stderr);
         return 2;
     }
+    const char *file = cli_one_file(argc, argv, at);
+    if (!file || (all && !cli_no_more(argc, argv, at)))
+        return 2;
     daruma_arena a;
     if (!sys_arena_init(&a, 64u << 10, CHECK_BYTES_MAX)) {
         fputs("daruma check: no memory\n", stderr);
         return 1;
     }
-    int code = options ? print_options(&a) : check_file(what, &a);
+    int code = all ? print_options(&a) : check_file(file, &a);
     sys_arena_done(&a);
     return code;
 }

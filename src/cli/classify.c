@@ -4,31 +4,17 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "sys/sys.h"
 #include <stdlib.h>
 #include <time.h>
 
-#define CLASSIFY_MEMORY_BYTES (4u << 20) /* arena for one record; bodies beyond 256 KiB are not read to their end */
-#define CLASSIFY_HEADERS_MAX  64
+#define CLASSIFY_MEMORY_BYTES    (4u << 20) /* arena for one record; bodies beyond 256 KiB are not read to their end */
+#define CLASSIFY_HEADERS_MAX     64
+#define CLASSIFY_INPUT_BYTES_MAX (1u << 30) /* of records in all */
 
 static daruma_moment moment(void)
 {
     return (daruma_moment){.wall = (int64_t)time(NULL)};
-}
-
-static char *read_all(FILE *f, size_t *n)
-{
-    size_t cap = 1u << 16;
-    char *p = malloc(cap);
-    for (*n = 0; p;) {
-        *n += fread(p + *n, 1, cap - *n, f);
-        if (*n < cap)
-            return p;
-        char *more = realloc(p, cap *= 2);
-        if (!more)
-            free(p);
-        p = more;
-    }
-    return p;
 }
 
 /* ---- for programs ------------------------------------------------------------------------ */
@@ -127,13 +113,13 @@ static int judge_lines(daruma_str all, char *mem)
         if (!line.n)
             continue;
         if (!json_whole(line, &record) || !json_is_object(record)) {
-            fprintf(stderr, "classify: line %zu is not a JSON object\n", number);
+            fprintf(stderr, "daruma classify: line %zu is not a JSON object\n", number);
             bad = 1;
             continue;
         }
         judge_record(record, &a, &out);
         if (out.full || a.full) {
-            fprintf(stderr, "classify: line %zu is too large\n", number);
+            fprintf(stderr, "daruma classify: line %zu is too large\n", number);
             bad = 1;
             continue;
         }
@@ -190,88 +176,86 @@ static bool add_header(daruma_str text, daruma_header *h, size_t *n)
     return true;
 }
 
-static void help(void)
+static bool read_headers_given(const char *const *given, daruma_evidence *ev, daruma_header *headers)
 {
-    fputs("usage: daruma classify [--jsonl] [--status N] [--header 'NAME: VALUE'] [--provider NAME] [--rule] [FILE]\n"
-          "\n"
-          "Says what an error means, from FILE or standard input.\n"
-          "\n"
-          "  --status N         the HTTP status it came with\n"
-          "  --header 'N: V'    a header it came with; may be given again\n"
-          "  --provider NAME    who said it, when known: openai, anthropic, github-mcp, ...\n"
-          "  --rule             show which row of the phrase table decided\n"
-          "  --jsonl            FILE has one JSON object a line (id, status, headers, body, provider);\n"
-          "                     answers with one a line (id, kind, tool_kind, severity, retryable,\n"
-          "                     retry_after_s, rule, message)\n"
-          "\n"
-          "Try:  echo 'prompt is too long: 213462 tokens > 200000 maximum' | daruma classify --rule\n"
-          "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'\n",
-          stdout);
+    for (ev->headers = headers; *given; given++)
+        if (!add_header(str_of(*given), headers, &ev->nheaders)) {
+            fprintf(stderr, "daruma classify: --header takes 'NAME: VALUE', not `%s`\n", *given);
+            return false;
+        }
+    return true;
 }
 
-static int wrong(const char *what, const char *arg)
+static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev)
 {
-    fprintf(stderr, "classify: %s%s; see daruma classify --help\n", what, arg);
-    return 2;
+    char *mem = malloc(CLASSIFY_MEMORY_BYTES);
+    if (!mem) {
+        fputs("daruma classify: no memory\n", stderr);
+        return 1;
+    }
+    daruma_arena a = {.beg = mem, .end = mem + CLASSIFY_MEMORY_BYTES};
+    int code = 0;
+    ev->body = all;
+    if (jsonl) {
+        code = judge_lines(all, mem);
+    } else if (!str_trim(all).n && !ev->status && !ev->nheaders) {
+        fputs("daruma classify: nothing came: give it an error text, or at least its --status\n", stderr);
+        code = 2;
+    } else {
+        judge_text(ev, rule, &a);
+    }
+    free(mem);
+    return code;
 }
 
 int cli_classify(int argc, char **argv)
 {
+    const char *headers_given[CLI_AGAIN_MAX + 1] = {NULL}, *status = NULL, *provider = NULL;
     daruma_header headers[CLASSIFY_HEADERS_MAX];
-    daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .headers = headers, .took = -1};
+    daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .took = -1};
     bool jsonl = false, rule = false;
-    const char *file = NULL;
-    for (int i = 1; i < argc; i++) {
-        daruma_str arg = str_of(argv[i]);
-        bool takes = str_eq(arg, S("--status")) || str_eq(arg, S("--header")) || str_eq(arg, S("--provider"));
-        int64_t status;
-        if (takes && i + 1 == argc)
-            return wrong("a value must follow ", argv[i]);
-        if (str_eq(arg, S("--help")) || str_eq(arg, S("-h"))) {
-            help();
-            return 0;
-        } else if (str_eq(arg, S("--jsonl"))) {
-            jsonl = true;
-        } else if (str_eq(arg, S("--rule"))) {
-            rule = true;
-        } else if (str_eq(arg, S("--status"))) {
-            if (!str_int(str_of(argv[++i]), &status) || status > 999)
-                return wrong("not an HTTP status: ", argv[i]);
-            ev.status = (int)status;
-        } else if (str_eq(arg, S("--header"))) {
-            if (!add_header(str_of(argv[++i]), headers, &ev.nheaders))
-                return wrong("not a header of the form 'Name: value': ", argv[i]);
-        } else if (str_eq(arg, S("--provider"))) {
-            ev.provider = str_of(argv[++i]);
-        } else if (arg.n > 1 && arg.p[0] == '-') {
-            return wrong("unknown option ", argv[i]);
-        } else if (file) {
-            return wrong("one file only, not also ", argv[i]);
-        } else {
-            file = argv[i];
-        }
+    const cli_option options[] = {
+        {"--status", "N", &status, NULL, "the HTTP status it came with"},
+        {"--header", "'NAME: VALUE'...", headers_given, NULL, "a header it came with; may be given again"},
+        {"--provider", "NAME", &provider, NULL, "who said it, when known: openai, anthropic, github-mcp, ..."},
+        {"--rule", NULL, NULL, &rule, "which row of the phrase table decided"},
+        {"--jsonl", NULL, NULL, &jsonl, "a JSON object a line, and one a line as the answer"},
+        {0}};
+    int at = cli_options(argc, argv, options,
+                         "classify [--status N] [--header 'NAME: VALUE']... [--provider NAME] [--rule] [--jsonl] "
+                         "[FILE]",
+                         "Says what an error means, from a file or standard input.\n"
+                         "\n"
+                         "With --jsonl each line is one error (id, status, headers, body, provider), and so is each\n"
+                         "of the answer (id, kind, tool_kind, severity, retryable, retry_after_s, rule, message).\n"
+                         "The exit status is 1 when a line could not be read; the others are answered.\n"
+                         "\n"
+                         "Try:  echo 'prompt is too long: 213462 tokens > 200000 maximum' | daruma classify --rule\n"
+                         "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'");
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    int64_t code = 0;
+    if (status && (!str_int(str_of(status), &code) || code < 100 || code > 999)) {
+        fprintf(stderr, "daruma classify: --status %s is no HTTP status\n", status);
+        return 2;
     }
-    FILE *f = file && strcmp(file, "-") != 0 ? fopen(file, "rb") : stdin;
-    if (!f) {
-        perror(file);
+    const char *file = cli_one_file(argc, argv, at);
+    if (!file || !read_headers_given(headers_given, &ev, headers))
+        return 2;
+    ev.status = (int)code;
+    ev.provider = str_of(provider);
+    daruma_arena a;
+    daruma_str all;
+    char why[256];
+    int result = 1;
+    if (!sys_arena_init(&a, 1 << 16, CLASSIFY_INPUT_BYTES_MAX * (size_t)2)) {
+        fputs("daruma classify: no memory\n", stderr);
         return 1;
     }
-    size_t n;
-    char *all = read_all(f, &n), *mem = malloc(CLASSIFY_MEMORY_BYTES);
-    int code = 0;
-    if (f != stdin)
-        fclose(f);
-    if (!all || !mem) {
-        fputs("classify: no memory\n", stderr);
-        code = 1;
-    } else if (jsonl) {
-        code = judge_lines((daruma_str){all, n}, mem);
-    } else {
-        daruma_arena a = {.beg = mem, .end = mem + CLASSIFY_MEMORY_BYTES};
-        ev.body = (daruma_str){all, n};
-        judge_text(&ev, rule, &a);
-    }
-    free(all);
-    free(mem);
-    return code;
+    if (sys_read_file(file, CLASSIFY_INPUT_BYTES_MAX, &a, &all, why))
+        result = judge(cli_unmarked(all), jsonl, rule, &ev);
+    else
+        fprintf(stderr, "daruma classify: %s\n", why);
+    sys_arena_done(&a);
+    return result;
 }

@@ -26,7 +26,9 @@ int cli_loops(int argc, char **argv);
 int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
-/* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. */
+/* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. A value whose name
+ * ends in "..." may be given again: `text` has room for CLI_AGAIN_MAX of them and a NULL. */
+enum { CLI_AGAIN_MAX = 64 };
 typedef struct cli_option {
     const char *name;  /* "--listen" */
     const char *value; /* "HOST:PORT" in the help; NULL: it is a switch */
@@ -42,10 +44,28 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
 /* The same, but options behind the first other argument are not ours. */
 int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
 
+/* True when nothing stands at argv[at] any more; else that was told (exit 2). */
+bool cli_no_more(int argc, char **argv, int at);
+
+/* The name that is meant by a misspelt one: feed it all there are. `best` is empty when none is near. */
+typedef struct cli_nearest {
+    daruma_str given;
+    size_t distance; /* of the best; before there is one, what is too far */
+    char best[40];
+} cli_nearest;
+cli_nearest cli_nearest_to(daruma_str given);
+void cli_nearest_try(cli_nearest *n, const char *name);
+
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */
 const char *cli_one_file(int argc, char **argv, int at);
+
+/* Tells why a request could not be read as one of that dialect: nothing there, no JSON (and where it breaks), another
+ * dialect. Returns 0 for DARUMA_OK, else 2. */
+int cli_unread(const char *command, daruma_status s, const struct dialect *d, daruma_str body, daruma_arena *a);
+/* ... nothing, or no JSON object; false when it is one. */
+bool cli_no_object(const char *command, const char *what, daruma_str body);
 
 /* A place in a text, for people. */
 typedef struct cli_place {

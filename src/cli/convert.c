@@ -10,13 +10,14 @@
 
 #define CONVERT_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
 
-static int told(daruma_status s, const dialect *from, const char *what)
+static int told(daruma_status s, const dialect *from, daruma_str body)
 {
     switch (s) {
     case DARUMA_OK:
         return 0;
     case DARUMA_EINPUT:
-        fprintf(stderr, "daruma convert: this is no %s of the dialect %s\n", what, from->name);
+        if (!cli_no_object("convert", "an answer", body))
+            fprintf(stderr, "daruma convert: this is no answer of the dialect %s\n", from->name);
         break;
     case DARUMA_EDEEP:
         fprintf(stderr, "daruma convert: its JSON is nested deeper than %d levels\n", JSON_DEPTH_MAX);
@@ -28,6 +29,12 @@ static int told(daruma_status s, const dialect *from, const char *what)
     return 1;
 }
 
+/* A request that could not be read. */
+static int unread(daruma_status s, const dialect *from, daruma_str body, daruma_arena *a)
+{
+    return cli_unread("convert", s, from, body, a) ? 1 : 0;
+}
+
 static int convert_request(const dialect *from, const dialect *to, const char *model, daruma_str body, daruma_buf *out,
                            daruma_arena *a)
 {
@@ -35,7 +42,7 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
     dialect_losses lost = {0};
     daruma_status s = from->read(body, a, &c);
     if (s != DARUMA_OK)
-        return told(s, from, "request");
+        return unread(s, from, body, a);
     s = dialect_convert(&c, to, a, &made, &lost);
     if (s == DARUMA_EINPUT) {
         fprintf(stderr, "daruma convert: %s\n",
@@ -46,7 +53,7 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
         return 1;
     }
     if (s != DARUMA_OK)
-        return told(s, from, "request");
+        return unread(s, from, body, a);
     if (model)
         made.set.model = str_of(model);
     to->write(&made, out);
@@ -54,7 +61,7 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
         fprintf(stderr, "lost: %s\n", lost.what[i]);
     if (to == &dialect_gemini)
         fprintf(stderr, "path: " STR_FMT "\n", STR_ARG(dialect_path(to, made.set.model, made.set.stream == 1, a)));
-    return told(out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, "request");
+    return unread(out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, body, a);
 }
 
 /* A stream that was recorded, as the bytes came. */
@@ -64,13 +71,17 @@ static int convert_stream(const dialect *from, const dialect *to, daruma_str bod
     stream_bridge b;
     stream_view v = {0};
     sse_event e;
+    daruma_str whole = body;
+    bool any = false;
     bridge_begin(&b, from, to, x, a);
-    while (sse_next(&body, &e, a)) {
+    for (; sse_next(&body, &e, a); any = true) {
         from->watch(&v, &e, a);
         bridge_event(&b, &e, out, a);
     }
     if (out->full || a->full)
-        return told(DARUMA_EFULL, from, "stream");
+        return told(DARUMA_EFULL, from, body);
+    if (!any)
+        return told(DARUMA_EINPUT, from, whole);
     if (v.error)
         fprintf(stderr, "daruma convert: it ends with an error: " STR_FMT "\n", STR_ARG(v.error_body));
     else if (!bridge_end(&b, out))
@@ -87,7 +98,7 @@ static int convert_answer(const dialect *from, const dialect *to, const char *mo
     daruma_str start = str_trim(body);
     if (start.n && start.p[0] != '{' && start.p[0] != '[')
         return convert_stream(from, to, body, &x, out, a);
-    return told(dialect_convert_answer(from, to, body, &x, out, a), from, "answer");
+    return told(dialect_convert_answer(from, to, body, &x, out, a), from, body);
 }
 
 int cli_convert(int argc, char **argv)
@@ -127,6 +138,7 @@ int cli_convert(int argc, char **argv)
         fprintf(stderr, "daruma convert: %s\n", why);
     } else {
         daruma_buf out = buf_in(&a);
+        body = cli_unmarked(body);
         code =
             answer ? convert_answer(from, to, model, body, &out, &a) : convert_request(from, to, model, body, &out, &a);
         if (!out.full && (code == 0 || answer))

@@ -89,7 +89,7 @@ static void stop(uv_signal_t *h, int signum)
 
 static void greet(int port)
 {
-    bool colour = isatty(STDOUT_FILENO);
+    bool colour = isatty(STDOUT_FILENO) && !sys_env("NO_COLOR").n;
     const char *bold = colour ? "\033[1m" : "", *plain = colour ? "\033[0m" : "";
     printf("%sdaruma%s listens on http://127.0.0.1:%d; behind it a provider misbehaves on purpose.\n"
            "Try these in another terminal, and watch here what is done about it:\n\n",
@@ -155,6 +155,8 @@ int cli_demo(int argc, char **argv)
         "or ANTHROPIC_API_KEY set it starts the gateway alone, in front of the real providers.");
     if (rest < 0)
         return rest == -2 ? 0 : 2;
+    if (!cli_no_more(argc, argv, rest))
+        return 2;
     if (has_key() && !chaotic) {
         char *serve[] = {argv[0], (char[]){"--listen"}, (char *)(uintptr_t)listen, NULL};
         return cli_serve(listen ? 3 : 1, serve);

@@ -8,7 +8,11 @@
 #include "sys/sys.h"
 #include <stdlib.h>
 
-enum { EVENTS_FILE_BYTES_MAX = 256 << 20 };
+enum {
+    EVENTS_FILE_BYTES_MAX = 256 << 20,
+    CASE_DIGITS = 16,
+    CASE_DIGITS_MIN = 4 /* fewer are hardly ever one case alone */
+};
 
 static daruma_str read_all(FILE *in, daruma_arena *a)
 {
@@ -25,7 +29,7 @@ static daruma_str read_all(FILE *in, daruma_arena *a)
 static int explain_text(int status, daruma_arena *a)
 {
     daruma_evidence ev = {
-        .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(read_all(stdin, a)), .took = -1};
+        .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(cli_unmarked(read_all(stdin, a))), .took = -1};
     if (!ev.body.n && !status) {
         fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
         return 2;
@@ -125,11 +129,43 @@ static void tell_end(daruma_str line, daruma_arena *a)
     fwrite(b.p, 1, b.n, stdout);
 }
 
+/* The whole number of the case that begins so, as lines on a terminal show it. Empty when there is none, or `*many`. */
+static daruma_str whole_id(daruma_str text, daruma_str begin, bool *many, daruma_arena *a)
+{
+    daruma_str id = {0};
+    *many = false;
+    while (text.n) {
+        daruma_str line = str_cut(&text, '\n'), raw = json_get(line, S("case")), one;
+        if (raw.n < begin.n + 2 || !str_starts(str_from(raw, 1), begin)) /* behind its quote */
+            continue;
+        one = json_text(raw, a);
+        *many |= id.n && !str_eq(id, one);
+        id = one;
+    }
+    return id;
+}
+
+static bool is_case_number(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!ch_digit(s.p[i]) && (s.p[i] < 'a' || s.p[i] > 'f'))
+            return false;
+    return s.n >= CASE_DIGITS_MIN && s.n <= CASE_DIGITS;
+}
+
 static int explain_case(const char *id, const char *file, daruma_arena *a)
 {
     daruma_str text, last = {0};
     char why[256];
-    size_t calls = 0, found = 0;
+    size_t calls = 0;
+    bool many;
+    if (!is_case_number(str_of(id))) {
+        fprintf(stderr,
+                "daruma explain: `%s` is no case: that is %d hexadecimal digits, or the first of them\n"
+                "(x-daruma-case). A text is explained from standard input: daruma explain < FILE\n",
+                id, CASE_DIGITS);
+        return 2;
+    }
     if (!sys_read_file(file, EVENTS_FILE_BYTES_MAX, a, &text, why)) {
         fprintf(stderr,
                 "daruma explain: %s\nName the event file with --events FILE (`events: { file: ... }` in the "
@@ -137,17 +173,20 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
                 why);
         return 2;
     }
+    daruma_str whole = whole_id(text, str_of(id), &many, a);
+    if (!whole.n || many) {
+        fprintf(stderr,
+                many ? "daruma explain: %s has several cases that begin with %s\n"
+                     : "daruma explain: %s has no case %s (their numbers stand in x-daruma-case)\n",
+                file, id);
+        return 1;
+    }
     while (text.n) {
         daruma_str line = str_cut(&text, '\n');
-        if (!str_eq(json_text(json_get(line, S("case")), a), str_of(id)))
+        if (!str_eq(json_text(json_get(line, S("case")), a), whole))
             continue;
-        found++;
         tell_event(line, &calls, a);
         last = line;
-    }
-    if (!found) {
-        fprintf(stderr, "daruma explain: %s has no case %s (ids stand in x-daruma-case)\n", file, id);
-        return 1;
     }
     if (json_get(last, S("kind")).n && str_eq(json_text(json_get(last, S("event")), a), S("error_recovery_failed")))
         tell_end(last, a);
@@ -156,9 +195,11 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
 
 int cli_explain(int argc, char **argv)
 {
-    static const char about[] = "Says in plain words what an error means and what to do about it.\n\n"
-                                "  daruma explain < error.json           an error text, JSON, HTML or a log line\n"
-                                "  daruma explain CASE                   a case from the event file (x-daruma-case)";
+    static const char about[] =
+        "Says in plain words what an error means and what to do about it.\n\n"
+        "  daruma explain < error.json           an error text, JSON, HTML or a log line\n"
+        "  daruma explain CASE                   a case from the event file: its number (x-daruma-case),\n"
+        "                                        or the digits a line on the terminal shows";
     const char *file = "daruma.events.jsonl", *status = NULL;
     const cli_option options[] = {{"--events", "FILE", &file, NULL, "the event file; default: daruma.events.jsonl"},
                                   {"--status", "N", &status, NULL, "the HTTP status that came with the error on stdin"},

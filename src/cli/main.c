@@ -1,6 +1,7 @@
 /* main.c - the daruma program: a table of subcommands. */
 #include "base/str.h"
 #include "cli/cli.h"
+#include <errno.h>
 #include <stdlib.h>
 
 static const cli_command commands[] = {
@@ -33,29 +34,23 @@ static void help(FILE *to)
 
 static int unknown(const char *name)
 {
-    const char *near = NULL;
-    size_t best = 3;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        size_t d = str_distance(str_of(name), str_of(commands[i].name), 3);
-        if (d < best) {
-            best = d;
-            near = commands[i].name;
-        }
-    }
+    cli_nearest near = cli_nearest_to(str_of(name));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        cli_nearest_try(&near, commands[i].name);
+    cli_nearest_try(&near, "--help");
+    cli_nearest_try(&near, "--version");
     fprintf(stderr, "daruma: there is no command `%s`", name);
-    if (near)
-        fprintf(stderr, "; did you mean `%s`?", near);
+    if (near.best[0])
+        fprintf(stderr, "; did you mean `%s`?", near.best);
     fprintf(stderr, "\nSee daruma --help.\n");
     return 2;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-    if (argc < 2) {
-        help(stderr);
-        return 2;
-    }
     daruma_str name = str_of(argv[1]);
+    if (str_eq(name, S("help")) && argc == 3) /* `daruma help serve` */
+        return run(3, (char *[]){argv[0], argv[2], (char[]){"--help"}, NULL});
     if (str_eq(name, S("--help")) || str_eq(name, S("-h")) || str_eq(name, S("help"))) {
         help(stdout);
         return 0;
@@ -68,10 +63,34 @@ int main(int argc, char **argv)
     return unknown(argv[1]);
 }
 
+/* What was printed must have arrived: a full disk makes half an answer, which a script would take for all of it. */
+static bool printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    fprintf(stderr, "daruma: standard output could not be written: %s\n", errno ? strerror(errno) : "lost before");
+    return false;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return 2;
+    }
+    int code = run(argc, argv);
+    errno = 0;
+    return printed() || code ? code : 1;
+}
+
 int cli_version(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    const cli_option options[] = {{0}};
+    int rest = cli_options(argc, argv, options, "version", "Prints the version.");
+    if (rest < 0)
+        return rest == -2 ? 0 : 2;
+    if (!cli_no_more(argc, argv, rest))
+        return 2;
     printf("daruma " DARUMA_VERSION "\n");
     return 0;
 }

@@ -2,7 +2,6 @@
  * output, what was done to standard error, one thing a line. */
 #include "engine/mend/mend.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -10,62 +9,6 @@
 #include "sys/sys.h"
 
 #define MEND_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
-
-static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
-
-/* ---- why it could not be read ---- */
-
-static void tell_broken(daruma_str body)
-{
-    daruma_str text = str_trim(body);
-    if (!text.n) {
-        fprintf(stderr, "daruma mend: there is nothing on standard input: give it a request as JSON\n");
-        return;
-    }
-    if (json_valid(text)) {
-        fprintf(stderr, "daruma mend: this is JSON, and no object: a request is one\n");
-        return;
-    }
-    cli_place at = cli_json_breaks(body);
-    if (at.rest.n)
-        fprintf(stderr, "daruma mend: line %zu, column %zu: this is no JSON: " STR_FMT "\n", at.line, at.column,
-                STR_ARG(at.rest));
-    else
-        fprintf(stderr, "daruma mend: line %zu, column %zu: the JSON ends here, and it should go on\n", at.line,
-                at.column);
-}
-
-static int tell_unread(daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)
-{
-    daruma_str whole;
-    convo c;
-    switch (s) {
-    case DARUMA_OK:
-        return 0;
-    case DARUMA_EDEEP:
-        fprintf(stderr, "daruma mend: its JSON is nested deeper than %d levels\n", JSON_DEPTH_MAX);
-        break;
-    case DARUMA_EFULL:
-        fprintf(stderr, "daruma mend: it is too large\n");
-        break;
-    case DARUMA_EINPUT:
-        if (!json_whole(body, &whole) || !json_is_object(whole)) {
-            tell_broken(body);
-            break;
-        }
-        fprintf(stderr, "daruma mend: this is no request of the dialect %s: there is no list %s in it", d->name,
-                d == &dialect_gemini             ? "`contents`"
-                : d == &dialect_openai_responses ? "`input`"
-                                                 : "`messages`");
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
-                fprintf(stderr, "; is it one of %s?", known[i]->name);
-                break;
-            }
-        fprintf(stderr, "\n");
-    }
-    return 2;
-}
 
 /* ---- doing it ---- */
 
@@ -100,7 +43,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     convo c;
     daruma_status s = d->read(body, a, &c);
     if (s != DARUMA_OK)
-        return tell_unread(s, d, body, a);
+        return cli_unread("mend", s, d, body, a);
     mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE), messages = mend_messages(&c, NULL);
     tell(&pairs);
     tell(&messages);
@@ -110,7 +53,7 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     daruma_buf out = buf_in(a);
     d->write(&c, &out);
     if (c.full || out.full)
-        return tell_unread(DARUMA_EFULL, d, body, a);
+        return cli_unread("mend", DARUMA_EFULL, d, body, a);
     fwrite(out.p, 1, out.n, stdout);
     return met ? 0 : 1;
 }
@@ -156,7 +99,7 @@ int cli_mend(int argc, char **argv)
         return 1;
     }
     if (sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
-        code = mend_body(d, body, prune, target, &a);
+        code = mend_body(d, cli_unmarked(body), prune, target, &a);
     else
         fprintf(stderr, "daruma mend: %s\n", why);
     sys_arena_done(&a);

@@ -16,30 +16,73 @@ static void help(const cli_option *options, const char *usage, const char *about
     }
 }
 
-/* One argument that begins with "--". Returns how many it used, 0 after an error was told. */
-static int take(int left, char **argv, const cli_option *options)
+cli_nearest cli_nearest_to(daruma_str given)
+{
+    return (cli_nearest){.given = given, .distance = given.n < 4 ? 2 : 3 + given.n / 8};
+}
+
+void cli_nearest_try(cli_nearest *n, const char *name)
+{
+    size_t d = str_distance(n->given, str_of(name), n->distance);
+    bool begins = n->given.n >= 4 && str_starts(str_of(name), n->given); /* --shrink, of --shrink-to */
+    if (d >= n->distance && !(begins && !n->best[0]))
+        return;
+    snprintf(n->best, sizeof n->best, "%s", name);
+    n->distance = d < n->distance ? d : n->distance;
+}
+
+/* Returns 0, as take() does. */
+static int unknown(const char *command, daruma_str name, const cli_option *options)
+{
+    cli_nearest near = cli_nearest_to(name);
+    for (const cli_option *o = options; o->name; o++)
+        cli_nearest_try(&near, o->name);
+    cli_nearest_try(&near, "--help");
+    fprintf(stderr, "daruma %s: there is no option " STR_FMT, command, STR_ARG(name));
+    if (near.best[0])
+        fprintf(stderr, "; did you mean %s?\n", near.best);
+    else
+        fprintf(stderr, "; daruma %s --help lists them\n", command);
+    return 0;
+}
+
+static bool store(const char *command, const cli_option *o, const char *value)
+{
+    if (!*value) {
+        fprintf(stderr, "daruma %s: %s needs a value: %s %s\n", command, o->name, o->name, o->value);
+        return false;
+    }
+    const char **at = o->text;
+    if (str_ends(str_of(o->value), S("...")))
+        while (*at)
+            at++;
+    if (at == o->text + CLI_AGAIN_MAX) {
+        fprintf(stderr, "daruma %s: %s at most %d times\n", command, o->name, CLI_AGAIN_MAX);
+        return false;
+    }
+    *at = value;
+    return true;
+}
+
+/* One argument that begins with "-". Returns how many it used, 0 after an error was told. */
+static int take(const char *command, int left, char **argv, const cli_option *options)
 {
     daruma_str given = str_of(argv[0]), rest = given, name = str_cut(&rest, '=');
+    bool joined = name.n < given.n; /* --listen=:4141 */
     for (const cli_option *o = options; o->name; o++) {
         if (!str_eq(name, str_of(o->name)))
             continue;
         if (!o->value) {
-            *o->on = true;
-            return 1;
-        }
-        if (name.n < given.n) {
-            *o->text = argv[0] + name.n + 1;
-            return 1;
-        }
-        if (left < 2) {
-            fprintf(stderr, "daruma: %s needs a value: %s %s\n", o->name, o->name, o->value);
+            if (!joined)
+                return *o->on = true;
+            fprintf(stderr, "daruma %s: %s takes no value\n", command, o->name);
             return 0;
         }
-        *o->text = argv[1];
-        return 2;
+        if (joined)
+            return store(command, o, argv[0] + name.n + 1);
+        return store(command, o, left < 2 ? "" : argv[1]) ? 2 : 0;
     }
-    fprintf(stderr, "daruma: there is no option %s here; --help lists them\n", argv[0]);
-    return 0;
+    return unknown(command, name, options);
 }
 
 /* Moves `n` arguments from argv[at] on in front of argv[first]. */
@@ -69,7 +112,7 @@ static int read_options(int argc, char **argv, const cli_option *options, const 
             return -2;
         }
         bool last = str_eq(arg, S("--"));
-        int used = last ? 1 : take(argc - i, argv + i, options);
+        int used = last ? 1 : take(argv[0], argc - i, argv + i, options);
         if (!used)
             return -1;
         move_before(argv, words, i, used);
@@ -89,6 +132,14 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
 int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
 {
     return read_options(argc, argv, options, usage, about, false);
+}
+
+bool cli_no_more(int argc, char **argv, int at)
+{
+    if (at >= argc)
+        return true;
+    fprintf(stderr, "daruma %s: what is `%s`? daruma %s --help says what it takes\n", argv[0], argv[at], argv[0]);
+    return false;
 }
 
 const dialect *cli_dialect(const char *command, const char *option, const char *name)

@@ -22,18 +22,47 @@ cli_place cli_place_of(daruma_str text, const char *at)
     return place;
 }
 
+static const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && ch_space(*p))
+        p++;
+    return p;
+}
+
+/* Behind the last member that was whole: where comma, name or colon is not what it should be. */
+static const char *breaks_before(const json_iter *it)
+{
+    const char *p = skip_space(it->p, it->end);
+    daruma_str name;
+    if (p < it->end && !it->first) {
+        if (*p != ',')
+            return p;
+        p = skip_space(p + 1, it->end);
+    }
+    if (it->close != '}' || p == it->end || *p != '"')
+        return p;
+    size_t n = json_skip((daruma_str){p, (size_t)(it->end - p)}, 0, &name);
+    if (n == STR_NONE)
+        return p;
+    p = skip_space(p + n, it->end);
+    return p < it->end && *p == ':' ? skip_space(p + 1, it->end) : p;
+}
+
 /* Where the innermost value that is broken breaks. */
 static const char *breaks_in(json_iter it)
 {
+    json_iter before = it;
     while (json_step(&it, NULL)) {
         json_iter at = it;
-        if (json_pass(&it, NULL))
+        if (json_pass(&it, NULL)) {
+            before = it;
             continue;
+        }
         if (at.p < at.end && (*at.p == '{' || *at.p == '['))
             return breaks_in(json_enter(&at));
         return at.p;
     }
-    return it.p;
+    return it.bad ? breaks_before(&before) : it.p;
 }
 
 cli_place cli_json_breaks(daruma_str text)

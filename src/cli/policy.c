@@ -4,12 +4,40 @@
 #include "cli/cli.h"
 #include "sys/sys.h"
 
+/* "swarm" and "code", or "swarm/code" as a configuration has it. NULL after saying what there is. */
+static const daruma_policy *find(const char *profile, const char *variant)
+{
+    daruma_str rest = str_of(profile), name = str_cut(&rest, '/');
+    daruma_str which = *variant ? str_of(variant) : rest;
+    const daruma_policy *p = daruma_policy_variant(name, which);
+    if (p)
+        return p;
+    if (daruma_policy_variant(name, S(""))) {
+        fprintf(stderr, "daruma policy: there is no variant `" STR_FMT "`; there are `doc` and `code`\n",
+                STR_ARG(which));
+        return NULL;
+    }
+    cli_nearest near = cli_nearest_to(name);
+    const char *known;
+    for (size_t i = 0; (known = daruma_policy_name(i)); i++)
+        cli_nearest_try(&near, known);
+    fprintf(stderr, "daruma policy: there is no profile `" STR_FMT "`", STR_ARG(name));
+    if (near.best[0])
+        fprintf(stderr, "; did you mean `%s`?", near.best);
+    fprintf(stderr, "%s", near.best[0] ? " There are" : "; there are");
+    for (size_t i = 0; (known = daruma_policy_name(i)); i++)
+        fprintf(stderr, "%s `%s`", i ? "," : "", known);
+    fprintf(stderr, "\n");
+    return NULL;
+}
+
 int cli_policy(int argc, char **argv)
 {
     const char *profile = "default", *variant = "";
     const cli_option options[] = {
         {"--profile", "NAME", &profile, NULL, "whose ladders; default: default"},
-        {"--variant", "NAME", &variant, NULL, "doc or code, where a seed's document and its code differ; default: doc"},
+        {"--variant", "NAME", &variant, NULL,
+         "doc or code, where a system's document and its code differ; default: doc"},
         {0},
     };
     int rest =
@@ -22,15 +50,9 @@ int cli_policy(int argc, char **argv)
         fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
         return 2;
     }
-    const daruma_policy *p = daruma_policy_variant(str_of(profile), str_of(variant));
-    if (!p) {
-        fprintf(stderr, "daruma policy: there is no profile `%s`%s%s; there is", profile, *variant ? " " : "", variant);
-        const char *name;
-        for (size_t i = 0; (name = daruma_policy_name(i)); i++)
-            fprintf(stderr, "%s `%s`", i ? "," : "", name);
-        fprintf(stderr, "\n");
+    const daruma_policy *p = find(profile, variant);
+    if (!p)
         return 2;
-    }
     daruma_arena a;
     sys_arena_init(&a, 16384, 1 << 20);
     daruma_buf b = buf_in(&a);

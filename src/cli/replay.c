@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include <errno.h>
 #include <stdlib.h>
 
 typedef struct tally {
@@ -16,15 +17,17 @@ static char *read_file(const char *file, size_t *n)
 {
     FILE *f = fopen(file, "rb");
     char *text = f ? malloc(REPLAY_FILE_BYTES_MAX) : NULL;
-    if (!text) {
-        fprintf(stderr, "daruma replay: %s cannot be read\n", file);
-    } else {
+    const char *why = f ? NULL : strerror(errno);
+    if (text)
         *n = fread(text, 1, REPLAY_FILE_BYTES_MAX, f);
-        if (*n == REPLAY_FILE_BYTES_MAX) {
-            fprintf(stderr, "daruma replay: %s is larger than 1 MiB\n", file);
-            free(text);
-            text = NULL;
-        }
+    if (text && ferror(f))
+        why = strerror(errno);
+    else if (text && *n == REPLAY_FILE_BYTES_MAX)
+        why = "it is larger than 1 MiB";
+    if (!text || why) {
+        fprintf(stderr, "daruma replay: %s: %s\n", file, why ? why : "no memory");
+        free(text);
+        text = NULL;
     }
     if (f)
         fclose(f);
@@ -102,6 +105,7 @@ static void run_text(tally *t, const char *file, daruma_str text, char *room, ch
     replay_scene *s = malloc(sizeof *s);
     daruma_buf fixed = buf_over(fixed_room, REPLAY_LOG_BYTES_MAX * 2);
     const char *copied = text.p;
+    int before = t->passed + t->failed;
     while (s && replay_next(&r, s)) {
         daruma_buf log = buf_over(room, REPLAY_LOG_BYTES_MAX);
         bool ran = run_scene(t, s, &log);
@@ -113,6 +117,9 @@ static void run_text(tally *t, const char *file, daruma_str text, char *room, ch
     if (r.why[0]) {
         t->wrong++;
         fprintf(stderr, "%s\n", r.why);
+    } else if (t->passed + t->failed == before) { /* what tests nothing must not pass for tested */
+        t->wrong++;
+        fprintf(stderr, "daruma replay: %s: there is no scene in it; doc/cases.md tells the format\n", file);
     } else if (t->update && !fixed.full && !str_eq(buf_str(&fixed), text)) {
         write_file(t, file, buf_str(&fixed));
     }

@@ -39,6 +39,14 @@ static replay_adapt *adapt_of(replay_agent *g)
 
 /* ---- steps ---- */
 
+static void show_nudge(replay_agent *g, unsigned level)
+{
+    daruma_buf b = buf_in(&g->scratch);
+    daruma_progress_notice(&g->adapt->progress, level, &b);
+    if (g->s->notices)
+        replay_steps_show(g, buf_str(&b));
+}
+
 bool replay_adapt_begin(replay_agent *g)
 {
     replay_adapt *x = adapt_of(g);
@@ -51,10 +59,11 @@ bool replay_adapt_begin(replay_agent *g)
         buf_printf(g->log, "stuck idle=%u\n", x->progress.idle);
     if (level) {
         buf_printf(g->log, "nudge level=%u\n", level);
-        daruma_buf b = buf_in(&g->scratch);
-        daruma_progress_notice(&x->progress, level, &b);
-        if (g->s->notices)
-            replay_steps_show(g, buf_str(&b));
+        show_nudge(g, level);
+    }
+    if (daruma_progress_laps(&x->progress, &g->s->policy)) {
+        BUF_LIT(g->log, "nudge loop\n");
+        show_nudge(g, 0);
     }
     return true;
 }

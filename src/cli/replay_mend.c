@@ -242,7 +242,7 @@ static replay_mended carry_out(replay_mend *m, mending *g, const daruma_remedy *
         return MENDED_NOT;
     if (r->remedy == DARUMA_REMEDY_ASK_AGAIN && !set_bad(m, g, &bad, ev))
         return MENDED_UNFIT;
-    if (asks_for_summaries(m, r) && m->s->no_summariser) {
+    if (asks_for_summaries(m, r) && (m->s->no_summariser || !m->policy->mend.side_calls)) {
         e->mend_error = S("No LLM client available for compression");
         return MENDED_BROKE;
     }

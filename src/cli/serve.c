@@ -62,7 +62,7 @@ static void on_hup(uv_signal_t *h, int signum)
     if (!s->g)
         return;
     if (gateway_reload(s->g, why))
-        fprintf(stderr, "daruma: the configuration was read again\n");
+        fprintf(stderr, "daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
     else
         fprintf(stderr, "daruma: the configuration stays as it was: %s\n", why);
 }

@@ -12,15 +12,17 @@
 static const struct {
     const char *name, *path, *upstream; /* upstream: what a value that is set already becomes */
 } variables[] = {
-    {"OPENAI_BASE_URL", "/v1", "OPENAI_UPSTREAM_URL"},     {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
-    {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},  {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"},
-    {"GOOGLE_GEMINI_BASE_URL", "", "GEMINI_UPSTREAM_URL"},
+    {"OPENAI_BASE_URL", "/v1", "OPENAI_UPSTREAM_URL"},   {"OPENAI_API_BASE", "/v1", "OPENAI_UPSTREAM_URL"},
+    {"OPENAI_HOST", "", "OPENAI_UPSTREAM_URL"},          {"ANTHROPIC_BASE_URL", "", "ANTHROPIC_UPSTREAM_URL"},
+    {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"}, {"ANTHROPIC_API_BASE", "", "ANTHROPIC_UPSTREAM_URL"},
+    {"ANTHROPIC_HOST", "", "ANTHROPIC_UPSTREAM_URL"},    {"GOOGLE_GEMINI_BASE_URL", "", "GEMINI_UPSTREAM_URL"},
 };
+enum { VARIABLES = sizeof variables / sizeof *variables };
 
 typedef struct running {
     gateway *g;
     uv_process_t child;
-    uv_signal_t term, quit;
+    uv_signal_t term, hup, quit, core;
     int code;
     bool gone;
 } running;
@@ -40,17 +42,20 @@ static void child_gone(uv_process_t *p, int64_t status, int signum)
                 "not from the environment (`daruma with --help` says which variables are set).\n");
     uv_close((uv_handle_t *)p, NULL);
     uv_close((uv_handle_t *)&r->term, NULL);
+    uv_close((uv_handle_t *)&r->hup, NULL);
     uv_close((uv_handle_t *)&r->quit, NULL);
+    uv_close((uv_handle_t *)&r->core, NULL);
     gateway_close(r->g);
 }
 
-/* Ctrl-C reaches the command by itself: we only must not die before it. */
+/* Ctrl-C and Ctrl-\\ reach the command by themselves: we only must not die before it. */
 static void on_interrupt(uv_signal_t *h, int signum)
 {
     (void)h;
     (void)signum;
 }
 
+/* What ends us alone (a terminal that is closed ends both) is meant for the command. */
 static void on_term(uv_signal_t *h, int signum)
 {
     running *r = h->data;
@@ -58,14 +63,24 @@ static void on_term(uv_signal_t *h, int signum)
         uv_process_kill(&r->child, signum);
 }
 
-/* What pointed at a provider before becomes where the gateway forwards to. */
-static void keep_upstreams(void)
+/* What pointed at a provider before becomes where the gateway forwards to. Says which it took. */
+static void keep_upstreams(bool taken[VARIABLES])
 {
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < VARIABLES; i++) {
         const char *was = getenv(variables[i].name);
-        if (was && *was)
+        taken[i] = was && *was && !getenv(variables[i].upstream);
+        if (taken[i])
             setenv(variables[i].upstream, was, 0);
     }
+}
+
+/* Why there is no gateway: in the words of a variable that the user has set, not of the one that it became. */
+static void tell_unstarted(const char *why, const bool taken[VARIABLES])
+{
+    fprintf(stderr, "daruma with: %s\n", why);
+    for (size_t i = 0; i < VARIABLES; i++)
+        if (taken[i] && strstr(why, variables[i].upstream))
+            fprintf(stderr, "daruma with: it has the value that %s was set to\n", variables[i].name);
 }
 
 /* The way to the gateway leads through no proxy, whatever else does. Some programs read one of the two, some the other;
@@ -83,7 +98,7 @@ static void keep_off_proxies(void)
 
 static void point_here(int port)
 {
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+    for (size_t i = 0; i < VARIABLES; i++) {
         char here[64];
         snprintf(here, sizeof here, "http://127.0.0.1:%d%s", port, variables[i].path);
         setenv(variables[i].name, here, 1);
@@ -103,18 +118,44 @@ static int spawn(running *r, uv_loop_t *loop, char **command)
     return uv_spawn(loop, &r->child, &o);
 }
 
+/* The variables, some a line. */
+static void put_variables(daruma_buf *out)
+{
+    for (size_t i = 0; i < VARIABLES; i++)
+        buf_printf(out, "%s%s", i % 4 == 0 ? "\n  " : "  ", variables[i].name);
+}
+
+static void watch_signals(running *r, uv_loop_t *loop)
+{
+    uv_signal_init(loop, &r->term);
+    uv_signal_init(loop, &r->hup);
+    uv_signal_init(loop, &r->quit);
+    uv_signal_init(loop, &r->core);
+    r->term.data = r->hup.data = r;
+    uv_signal_start(&r->term, on_term, SIGTERM);
+    uv_signal_start(&r->hup, on_term, SIGHUP);
+    uv_signal_start(&r->quit, on_interrupt, SIGINT);
+    uv_signal_start(&r->core, on_interrupt, SIGQUIT);
+}
+
 int cli_with(int argc, char **argv)
 {
-    static const char about[] =
-        "Starts a gateway for one command on a free port, sets OPENAI_BASE_URL, OPENAI_API_BASE, "
-        "ANTHROPIC_BASE_URL,\n"
-        "ANTHROPIC_API_URL and GOOGLE_GEMINI_BASE_URL for it, runs it, and says on stderr what was recovered. The exit "
-        "code is the command's.\n"
-        "Base URLs that were set before are where the gateway forwards to.\n\n"
-        "  daruma with -- python my_agent.py";
+    char about[1024];
+    daruma_buf b = buf_over(about, sizeof about - 1);
+    BUF_LIT(&b, "Starts a gateway for one command on a free port, points these variables at it, runs the command,\n"
+                "and says on stderr what was recovered:\n");
+    put_variables(&b);
+    BUF_LIT(
+        &b,
+        "\n\nWithout --config the command's own keys are used, and what such a variable was set to before is where\n"
+        "the gateway sends requests. The exit code is the command's; 127 when there is no such command, 126\n"
+        "when it cannot be run, 2 when the gateway does not start.\n\n"
+        "  daruma with -- python my_agent.py");
+    about[b.n] = 0;
     const char *file = NULL;
     bool verbose = false;
     running r = {0};
+    bool taken[VARIABLES];
     char why[512];
     const cli_option options[] = {{"--config", "FILE", &file, NULL, "YAML file; default: the clients' own keys"},
                                   {"--verbose", NULL, NULL, &verbose, "every step as a line on stderr"},
@@ -129,20 +170,16 @@ int cli_with(int argc, char **argv)
     }
     uv_loop_t *loop = uv_default_loop();
     sys_ignore_sigpipe();
-    keep_upstreams();
+    keep_upstreams(taken);
     r.g = gateway_start(
         loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose, .loud = verbose},
         why);
     if (!r.g) {
-        fprintf(stderr, "daruma with: %s\n", why);
+        tell_unstarted(why, taken);
         return 2;
     }
     point_here(gateway_port(r.g));
-    uv_signal_init(loop, &r.term);
-    uv_signal_init(loop, &r.quit);
-    r.term.data = r.quit.data = &r;
-    uv_signal_start(&r.term, on_term, SIGTERM);
-    uv_signal_start(&r.quit, on_interrupt, SIGINT);
+    watch_signals(&r, loop);
     int error = spawn(&r, loop, argv + rest);
     if (error) {
         fprintf(stderr, "daruma with: cannot run %s: %s\n", argv[rest], uv_strerror(error));

@@ -27,10 +27,12 @@ await import("./gemini.mjs");
 await import("./heal.mjs");
 await import("./heal_edges.mjs");
 await import("./cli.mjs");
+await import("./commands.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");
+await import("./watch_past.mjs");
 const { sleep, startPair } = await import("./pair.mjs");
 
 const PAIRS = 3; // scenarios wait more than they compute

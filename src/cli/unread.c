@@ -1,0 +1,63 @@
+/* unread.c - why a request or an answer could not be read, for people. */
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "dialect/dialect.h"
+
+static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+
+bool cli_no_object(const char *command, const char *what, daruma_str body)
+{
+    daruma_str text = str_trim(body);
+    if (json_valid(text) && json_is_object(text))
+        return false;
+    if (!text.n) {
+        fprintf(stderr, "daruma %s: nothing came: give it %s as JSON\n", command, what);
+        return true;
+    }
+    if (json_valid(text)) {
+        fprintf(stderr, "daruma %s: this is JSON, and no object: %s is one\n", command, what);
+        return true;
+    }
+    cli_place at = cli_json_breaks(body);
+    if (at.rest.n)
+        fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: " STR_FMT "\n", command, at.line, at.column,
+                STR_ARG(at.rest));
+    else
+        fprintf(stderr, "daruma %s: line %zu, column %zu: the JSON ends here, and it should go on\n", command, at.line,
+                at.column);
+    return true;
+}
+
+static const char *list_of(const dialect *d)
+{
+    return d == &dialect_gemini ? "`contents`" : d == &dialect_openai_responses ? "`input`" : "`messages`";
+}
+
+int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_str body, daruma_arena *a)
+{
+    convo c;
+    switch (s) {
+    case DARUMA_OK:
+        return 0;
+    case DARUMA_EDEEP:
+        fprintf(stderr, "daruma %s: its JSON is nested deeper than %d levels\n", command, JSON_DEPTH_MAX);
+        break;
+    case DARUMA_EFULL:
+        fprintf(stderr, "daruma %s: it is too large\n", command);
+        break;
+    case DARUMA_EINPUT:
+        if (cli_no_object(command, "a request", body))
+            break;
+        fprintf(stderr, "daruma %s: this is no request of the dialect %s: there is no list %s in it", command, d->name,
+                list_of(d));
+        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+            if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
+                fprintf(stderr, "; is it one of %s?", known[i]->name);
+                break;
+            }
+        fprintf(stderr, "\n");
+    }
+    return 2;
+}

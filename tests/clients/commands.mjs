@@ -1,0 +1,361 @@
+// What a person meets: options, messages, exit codes, files, and the examples of the documents.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ask, dialects, pathOf, question, until } from "./net.mjs";
+import { daruma } from "./pair.mjs";
+import { holds as wired, wire } from "./wire.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const env = { ...process.env, KEY_1: "sk-one", KEY_2: "sk-two" };
+const run = (args, input = "", more = {}) => {
+  const r = spawnSync(daruma, args, { input, encoding: "utf8", env, timeout: 15000, ...more });
+  return { code: r.status, out: r.stdout, err: r.stderr };
+};
+const holds = (name, run) => wire.push({ name: `commands: ${name}`, chaos: "faults: []\n", run });
+const provider = "providers: [ { name: main, dialect: openai, url: http://127.0.0.1:9100/v1, keys: [ abc-one ] } ]\n";
+
+/* ---- what is typed ---- */
+
+const names = ["serve", "with", "demo", "chaos", "check", "policy", "classify", "explain", "replay", "loops", "review", "mend", "convert", "version"];
+
+holds("every command has a help of its own, and `help` finds it", async () => {
+  for (const name of names) {
+    const r = run([name, "--help"]);
+    assert.equal(r.code, 0, name);
+    assert.match(r.out.split("\n")[0], new RegExp(`^usage: daruma ${name}\\b`, "i"));
+    for (const l of r.out.split("\n")) assert.ok(l.length <= 120, `${name}: ${l}`);
+    assert.equal(run(["help", name]).out, r.out);
+    assert.equal(run([name, "-h"]).out, r.out);
+  }
+});
+
+holds("a misspelt option or command is answered with the nearest one, and the command that was meant", async () => {
+  for (const [args, words] of [
+    [["sreve"], /did you mean `serve`/], [["--hepl"], /did you mean `--help`/], [["help", "sreve"], /did you mean `serve`/],
+    [["serve", "--lisen", ":1"], /^daruma serve: .*did you mean --listen\?/], [["mend", "--shrink", "5"], /^daruma mend: .*--shrink-to\?/],
+    [["classify", "--heder", "a: b"], /^daruma classify: .*--header\?/], [["check", "--option"], /^daruma check: .*--options\?/],
+    [["chaos", "--fault", "cut", "--tmes", "2"], /^daruma chaos: .*--times\?/], [["policy", "--profile", "swrm"], /did you mean `swarm`/],
+    [["policy", "--profile", "swarm/both"], /no variant `both`; there are `doc` and `code`/]]) {
+    const r = run(args);
+    assert.equal(r.code, 2, args.join(" "));
+    assert.match(r.err, words);
+  }
+  assert.match(run(["policy", "--profile", "swarm/code"]).out, /profile `swarm`/);
+});
+
+holds("what nobody asked for is refused, not ignored", async () => {
+  for (const args of [["version", "x"], ["demo", "x"], ["serve", "--quiet=yes"], ["serve", "--config="], ["serve", "--listen"], ["serve", "a", "b"], ["check"], ["check", "a", "b"],
+    ["check", "--options", "x"], ["chaos", "a", "b"], ["chaos", "--times", "2"], ["chaos", "--for", "5"], ["chaos", "--fault"], ["chaos", "--listen", "nosuch:1"],
+    ["explain", "error.json"], ["explain", "abc"], ["classify"], ["classify", "--status", "42"], ["classify", "--header", "x"], ["replay"]]) {
+    const r = run(args);
+    assert.equal(r.code, 2, `${args.join(" ")}: ${r.code} ${r.err}`);
+    assert.match(r.err, new RegExp(`^daruma ${args[0]}: `), args.join(" "));
+    assert.equal(r.out, "");
+  }
+});
+
+holds("what is not there is not read as something empty", async ({ dir }) => {
+  for (const args of [["classify", dir], ["classify", "/no/such"], ["replay", dir], ["replay", "/no/such"], ["check", "/no/such"], ["check", dir], ["convert", "--from", "openai", "--to", "gemini", dir]]) {
+    const r = run(args);
+    assert.equal(r.code, 1, args.join(" "));
+    assert.match(r.err, /No such file|Is a directory/);
+  }
+  writeFileSync(join(dir, "empty.md"), "# Nothing is tested here\n");
+  const none = run(["replay", join(dir, "empty.md")]);
+  assert.equal(none.code, 1);
+  assert.match(none.err, /no scene/);
+  for (const args of [["mend", "--dialect", "openai"], ["convert", "--from", "openai", "--to", "gemini"], ["convert", "--from", "openai", "--to", "gemini", "--answer"], ["classify"], ["explain"]]) assert.match(run(args).err, /nothing came/);
+  assert.match(run(["convert", "--from", "openai", "--to", "gemini"], '{"contents":[]}').err, /no list `messages` in it; is it one of gemini/);
+  assert.match(run(["convert", "--from", "openai", "--to", "gemini", "--answer"], "hello").err, /line 1, column 1: this is no JSON/);
+});
+
+holds("JSON that breaks is shown where it breaks", async () => {
+  for (const [text, column, rest] of [
+    ['{"a": "x" b}', 11, "b}"], ['{"a": 1 "b": 2}', 9, '"b": 2}'], ['{"a": [{} {}]}', 11, "{}]}"], ['{"a": {"b" 1}}', 12, "1}}"], ['{"a":1,}', 8, "}"],
+    ['{"a": tru}', 7, "tru}"], ["{x:1}", 2, "x:1}"], ['{"a": "b" } }', 13, "}"], ['{"a":[1,{"b":[2,}]}', 17, "}]}"],
+  ])
+    assert.equal(run(["mend", "--dialect", "openai"], text).err, `daruma mend: line 1, column ${column}: this is no JSON: ${rest}\n`, text);
+  for (const text of ["{", '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a":[1,']) assert.equal(run(["mend", "--dialect", "openai"], text).err, `daruma mend: line 1, column ${text.length + 1}: the JSON ends here, and it should go on\n`);
+});
+
+holds("a byte order mark before a text is none of it", async () => {
+  const request = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
+  assert.equal(run(["mend", "--dialect", "openai"], `\ufeff${request}`).out.trim(), request);
+  assert.equal(run(["convert", "--from", "openai", "--to", "gemini"], `\ufeff${request}`).code, 0);
+  assert.match(run(["classify", "--rule"], '\ufeff{"error":{"code":"invalid_api_key","message":"no"}}').out, /code\.invalid_api_key/);
+});
+
+holds("what cannot be printed is told, and is no success", async () => {
+  const request = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
+  for (const [args, input] of [[["policy"]], [["version"]], [["check", "--options"]], [["chaos", "--list"]], [["mend", "--dialect", "openai"], request], [["convert", "--from", "openai", "--to", "gemini"], request], [["classify"], "boom"], [["explain"], "boom"]]) {
+    const full = openSync("/dev/full", "w");
+    const r = run(args, input, { stdio: ["pipe", full, "pipe"] });
+    closeSync(full);
+    assert.equal(r.code, 1, args.join(" "));
+    assert.match(r.err, /could not be written/);
+  }
+});
+
+holds("classify takes a header again and again, and says where a line is wrong", async () => {
+  const r = run(["classify", "--status", "429", "--header", "x-a: 1", "--header=retry-after: 20", "-"], "slow down");
+  assert.match(r.out, /wait +20 s/);
+  const lines = run(["classify", "--jsonl"], '{"id":1,"status":429}\nnonsense\n{"id":2,"status":401}\n');
+  assert.deepEqual([lines.code, lines.out.trim().split("\n").map((l) => JSON.parse(l).kind)], [1, ["rate_limit", "auth"]]);
+  assert.match(lines.err, /line 2/);
+});
+
+holds("colours are for terminals that want them", async () => {
+  for (const more of [{}, { NO_COLOR: "1" }]) assert.doesNotMatch(spawnSync(daruma, ["demo", "--chaos", "--listen", "x"], { encoding: "utf8", env: { ...env, ...more } }).stdout, /\x1b/);
+  if (spawnSync("script", ["--version"]).status !== 0) return; // a terminal, where there is a way to have one
+  const tty = (more) => spawnSync("script", ["-qec", `timeout -s INT 1 ${daruma} demo --chaos --listen 127.0.0.1:0`, "/dev/null"], { encoding: "utf8", env: { ...env, ...more } }).stdout;
+  assert.match(tty({ TERM: "xterm" }), /\x1b\[1m/);
+  assert.doesNotMatch(tty({ TERM: "xterm", NO_COLOR: "1" }), /\x1b\[1m/);
+});
+
+/* ---- check ---- */
+
+const check = (text) => run(["check", "-"], text);
+
+holds("check warns in words", async () => {
+  for (const [text, words] of [
+    [provider.replace("abc-one", "abc-one, abc-one"), /^warning: provider main: key1 and key2 are the same key$/m],
+    [`listen: 0.0.0.0:4141\n${provider}`, /^warning: listen: other machines can reach 0\.0\.0\.0; whoever does uses your keys$/m],
+    [provider.replace("abc-one", "$OPENAI_API_KEY"), /^warning: provider main: key1 begins with \$: a variable is written \$\{NAME\}$/m],
+    [`listen: 127.0.0.1:9100\n${provider}`, /^warning: provider main: its url is where daruma itself listens/m]]) {
+    const r = check(text);
+    assert.equal(r.code, 0, r.err);
+    assert.match(r.out, words);
+  }
+  assert.doesNotMatch(check(provider).out, /warning/);
+});
+
+holds("check says no where serve would", async ({ dir }) => {
+  for (const [text, words] of [
+    [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/],
+    [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/],
+    [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/]]) {
+    const r = check(text);
+    assert.equal(r.code, 2, text);
+    assert.match(r.err, words);
+    writeFileSync(join(dir, "bad.yaml"), text);
+    const served = run(["serve", "--listen", "127.0.0.1:0", join(dir, "bad.yaml")]);
+    assert.equal(served.code, 2);
+    assert.match(served.err, /tls\.ca_file|events\.file/);
+  }
+  assert.equal(check(`${provider}events: { file: ${join(dir, "new.jsonl")} }\n`).code, 0);
+  assert.equal(readdirSync(dir).includes("new.jsonl"), false, "looking leaves nothing behind");
+});
+
+holds("check shows what is watched, and which variant of a profile", async () => {
+  const r = check(`${provider}watch: observe\nmodels: [ { name: m, targets: [main/m], watch: enforce } ]\nrecovery: { profile: swarm/code }\n`);
+  assert.match(r.out, /^  watch      observe, m enforce$/m);
+  assert.match(r.out, /profile swarm\/code,/);
+});
+
+/* ---- with ---- */
+
+holds("with names the variable that was set, not the one that it became", async () => {
+  const r = run(["with", "--", "true"], "", { env: { ...env, OPENAI_BASE_URL: "ftp://x" } });
+  assert.equal(r.code, 2);
+  assert.match(r.err, /OPENAI_BASE_URL/);
+});
+
+holds("with points every variable of its help at itself", async () => {
+  const listed = run(["with", "--help"]).out.match(/\b[A-Z]+_[A-Z_]*(URL|BASE|HOST)\b/g);
+  assert.ok(listed.length >= 8, listed.join(" "));
+  const manual = readFileSync(join(root, "doc/daruma.1"), "utf8");
+  const set = run(["with", "--", "env"]).out;
+  for (const name of listed) {
+    assert.match(set, new RegExp(`^${name}=http://127\\.0\\.0\\.1:\\d+(/v1)?$`, "m"));
+    assert.ok(manual.includes(name), `the manual does not know ${name}`);
+  }
+});
+
+for (const signal of ["SIGTERM", "SIGHUP"])
+  holds(`with hands ${signal} on, and its status is the command's`, async () => {
+    const child = spawn(daruma, ["with", "--", "sh", "-c", "trap 'echo told; exit 9' TERM HUP; echo ready; while :; do sleep 0.05; done"], { env, stdio: ["ignore", "pipe", "ignore"] });
+    let said = "";
+    child.stdout.on("data", (d) => (said += d));
+    const gone = new Promise((ok) => child.once("exit", ok));
+    await until("the command", () => said.includes("ready"));
+    child.kill(signal);
+    assert.equal(await gone, 9);
+    assert.match(said, /told/);
+  });
+
+/* ---- the gateway, seen by who runs it ---- */
+
+wired("a provider at daruma's own address is refused at once, whoever said where it listens", {
+  async run(pair) {
+    const own = `providers: [ { name: main, dialect: openai, url: "http://localhost:4987/v1" } ]\n`;
+    writeFileSync(join(pair.dir, "own.yaml"), own);
+    for (const listen of ["127.0.0.1:4987", "0.0.0.0:4987"]) {
+      const r = run(["serve", "--listen", listen, join(pair.dir, "own.yaml")], "", { timeout: 3000 });
+      assert.equal(r.code, 2, r.err);
+      assert.match(r.err, /provider main: .*where daruma itself listens/);
+    }
+    const zero = run(["serve", "--listen", "127.0.0.1:4987"], "", { timeout: 3000, env: { ...env, OPENAI_UPSTREAM_URL: "http://127.0.0.1:4987/v1" } });
+    assert.equal(zero.code, 2, zero.err);
+    pair.write((c) => (c.providers[0].url = `${pair.base}/v1`)); // and a file that is read again changes nothing
+    pair.gateway().kill("SIGHUP");
+    await until("the refusal", () => /stays as it was: .*itself listens/.test(pair.gateway().said));
+    assert.equal((await question(pair, dialects.openai)).status, 200);
+  },
+});
+
+wired("targets with keys of ours and targets with the client's own stand in one model", {
+  config: (c) => {
+    delete c.providers.find((p) => p.name === "own").keys;
+    c.models.push({ name: "m-both", targets: ["main/m-dead", "own/m-alive", "main/m-last"] });
+  },
+  chaos: "faults:\n  - { model: m-dead, kind: model_not_found }\n",
+  async run(pair) {
+    pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json" }).end('{"id":"x","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"mine"},"finish_reason":"stop"}]}');
+    const r = await question(pair, dialects.openai, { model: "m-both", headers: { authorization: "Bearer sk-client" } });
+    assert.equal(r.status, 200, r.text);
+    assert.equal(r.headers["x-daruma-target"], "own/m-alive");
+    assert.equal(pair.own.seen[0].headers.authorization, "Bearer sk-client");
+  },
+});
+
+wired("no key of ours is shown, whichever call a provider names it in; nor a header that the file adds", {
+  config: (c) => (c.providers[0].headers = { "x-team": "sk-leak-header" }),
+  chaos: 'faults:\n  - { times: 8, kind: permission, message: "sk-one, sk-two and sk-leak-header may not do this" }\n',
+  async run(pair) {
+    const r = await question(pair, dialects.openai);
+    pair.heard.push(Buffer.from(r.text + JSON.stringify(r.headers)));
+    assert.match(r.text, /\[redacted\]/);
+  },
+});
+
+wired("what was learned of a model is in the status, also of one that no file names", {
+  zero: true,
+  chaos: "models: { m-main: { renamed: { max_tokens: max_completion_tokens }, window: 3000 }, m-other: {} }\nfaults: [ { model: m-other, times: 1, kind: server_error } ]\n",
+  async run(pair) {
+    const d = dialects.openai, body = { ...d.body("m-main", "say hi"), max_tokens: 50 };
+    const send = (more) => ask(pair, pathOf(d, "m-main"), { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body: JSON.stringify({ ...body, ...more }) });
+    assert.equal((await question(pair, d, { model: "m-other" })).status, 200);
+    assert.equal((await send()).status, 200);
+    const [m, ...others] = (await pair.status()).models_learned;
+    assert.deepEqual([m.provider, m.model, others.length], ["openai", "m-main", 0]);
+    assert.deepEqual(m.parameters, [{ do: "rename", path: "max_tokens", value: "max_completion_tokens" }]);
+    const call = (i) => [{ role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: "look", arguments: "{}" } }] }, { role: "tool", tool_call_id: `c${i}`, content: `${i} ${"many words ".repeat(400)}` }];
+    assert.equal((await send({ messages: [...[1, 2, 3, 4, 5].flatMap(call), { role: "user", content: "say hi" }] })).status, 200);
+    assert.equal((await pair.status()).models_learned[0].window, 3000);
+  },
+});
+
+wired("monitors may ask with HEAD; other methods are told what there is", {
+  async run(pair) {
+    for (const path of ["/daruma/health", "/daruma/status"]) {
+      const r = await fetch(pair.base + path, { method: "HEAD" });
+      assert.deepEqual([r.status, await r.text()], [200, ""]);
+    }
+    const odd = await fetch(`${pair.base}/daruma/health`, { method: "DELETE" });
+    assert.deepEqual([odd.status, odd.headers.get("allow")], [405, "GET, HEAD"]);
+  },
+});
+
+wired("a reload says what has to wait for the next start", {
+  async run(pair) {
+    const g = pair.gateway();
+    pair.write((c) => ((c.listen = "127.0.0.1:4999"), (c.watch = "off")));
+    for (let i = 1; i <= 2; i++) {
+      g.kill("SIGHUP");
+      await until("the word", () => g.said.split("hold from the next start on").length > i);
+    }
+    assert.equal((await question(pair, dialects.openai)).status, 200);
+  },
+});
+
+wired("explain finds a case by the digits that a line on the terminal shows", {
+  chaos: "faults:\n  - { times: 1, kind: overloaded }\n",
+  async run(pair) {
+    const r = await question(pair, dialects.openai), id = r.headers["x-daruma-case"];
+    await until("its end", () => pair.eventsText().includes("error_recovery_success"));
+    const whole = run(["explain", "--events", pair.eventsFile, id]);
+    assert.match(whole.out, /it worked/);
+    assert.equal(run(["explain", "--events", pair.eventsFile, id.slice(0, 8)]).out, whole.out);
+    const none = run(["explain", "--events", pair.eventsFile, id.startsWith("0000") ? "ffff" : "0000"]);
+    assert.equal(none.code, 1);
+    assert.match(none.err, /no case/);
+  },
+});
+
+/* ---- the documents ---- */
+
+// Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
+// names no provider) is read behind the providers of the page's first example.
+const pages = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(root, "doc")).filter((f) => f.endsWith(".md")).map((f) => `doc/${f}`)];
+const examples = pages.flatMap((page) => {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map((m) => ({ page, line: text.slice(0, m.index).split("\n").length + 1, text: m[1] }));
+});
+
+holds("every example of the documents loads", async () => {
+  const scripts = examples.filter((e) => e.page === "doc/chaos.md"), configs = examples.filter((e) => e.page !== "doc/chaos.md");
+  assert.ok(scripts.length >= 3 && configs.length >= 3);
+  for (const e of configs) {
+    const first = configs.find((c) => c.page === e.page && /^providers:/m.test(c.text))?.text ?? provider;
+    const text = /^providers:/m.test(e.text) ? e.text : first.match(/^providers:.*?^(?=\w)/ms)[0] + e.text;
+    const r = check(text);
+    assert.equal(r.code, 0, `${e.page}:${e.line}: ${r.err}`);
+    assert.doesNotMatch(r.out, /warning/, `${e.page}:${e.line}`);
+  }
+  for (const e of scripts) assert.notEqual(run(["chaos", "-", "--listen", "127.0.0.1:0", "--for", "10ms"], e.text).code, 2, `${e.page}:${e.line}`);
+  for (const f of readdirSync(join(root, "examples")).filter((f) => f.endsWith(".yaml"))) {
+    const r = f.startsWith("chaos") ? run(["chaos", join(root, "examples", f), "--listen", "127.0.0.1:0", "--for", "10ms"]) : run(["check", join(root, "examples", f)]);
+    assert.notEqual(r.code, 2, `${f}: ${r.err}`);
+  }
+});
+
+holds("the manual page has every command and every option that the program has", async () => {
+  const manual = readFileSync(join(root, "doc/daruma.1"), "utf8").replaceAll("\\-", "-"), readme = readFileSync(join(root, "README.md"), "utf8");
+  for (const name of names) {
+    assert.match(manual, new RegExp(`^\\.SS "?${name}\\b`, "m"));
+    assert.match(readme, new RegExp(`\`daruma ${name}\\b`));
+    const [, rows] = run([name, "--help"]).out.match(/\nOptions\n(.*)$/s) ?? [];
+    const part = manual.split(/^\.S[SH] /m).find((p) => new RegExp(`^"?${name}\\b`).test(p));
+    for (const [, option] of (rows ?? "").matchAll(/^  (--[\w-]+)/gm)) assert.ok(part.includes(option), `${name} ${option} is not in the manual`);
+  }
+});
+
+holds("a number that stands beside the name of a limit is that limit", async () => {
+  const header = readFileSync(join(root, "src/base/limits.h"), "utf8").replace(/\\\n/g, " ").replace(/\/\*.*?\*\//gs, "");
+  const limits = new Map([...header.matchAll(/^#define (\w+) +(\S.*)$/gm)].map(([, name, value]) => [name, Number(Function(`return ${value.replace(/(\d)u\b/g, "$1")}`)())]));
+  assert.ok(limits.size > 100);
+  const forms = (name, n) => {
+    const all = [String(n), n.toLocaleString("en-US")];
+    for (const [unit, size] of [["KiB", 1024], ["MiB", 1 << 20]]) if (n % size === 0) all.push(`${n / size} ${unit}`);
+    if (/_MS\b|_MS_/.test(name)) for (const [unit, size] of [["s", 1000], ["min", 60000], ["h", 3600000]]) if (n % size === 0) all.push(`${n / size} ${unit}`);
+    return all;
+  };
+  let seen = 0;
+  for (const page of pages) {
+    const parts = readFileSync(join(root, page), "utf8").split(/\n\n|\n(?=\|)/);
+    for (const part of parts)
+      for (const [, name] of part.matchAll(/`([A-Z][A-Z_]+[A-Z])`/g)) {
+        if (!limits.has(name)) continue;
+        seen++;
+        assert.ok(forms(name, limits.get(name)).some((f) => new RegExp(`(?<![\\d.,])${f}(?!\\d|,\\d)`).test(part)), `${page}: ${name} is ${limits.get(name)}: ${part}`);
+      }
+  }
+  assert.ok(seen >= 14, `${seen} limits are named`);
+});
+
+holds("every file and every function that the documents name is there", async () => {
+  const listed = (dir) => readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && !e.parentPath.includes("node_modules")).map((e) => join(e.parentPath, e.name).slice(root.length));
+  const files = ["src", "include", "tests", "fuzz", "bench", "examples", "doc", "tools"].flatMap(listed);
+  const code = files.filter((f) => /^(src|include)\/.*\.[ch]$/.test(f)).map((f) => readFileSync(join(root, f), "utf8")).join("\n");
+  for (const page of pages) {
+    const text = readFileSync(join(root, page), "utf8");
+    for (const [, name] of text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:c|h|def|mjs|md|yaml))`/g))
+      assert.ok(/NAME|daruma\.yaml/.test(name) || files.some((f) => f === name || f.endsWith(`/${name}`)) || readdirSync(root).includes(name), `${page}: there is no ${name}`);
+    for (const [, name] of text.matchAll(/`([a-z_]\w+)\(\)`/g)) assert.match(code, new RegExp(`\\b${name}\\(`), `${page}: there is no ${name}()`);
+    for (const [, place] of text.matchAll(/\]\(([\w/.-]+\.md)(?:#[\w-]+)?\)/g)) assert.ok(files.includes(join(page.includes("/") ? "doc" : "", place)) || readdirSync(root).includes(place), `${page}: ${place}`);
+    for (const [, name, file] of text.matchAll(/`(\w+)\(\)`\s+(?:in|\()\s*`(src\/[\w/]+\.[ch])`/g)) assert.match(readFileSync(join(root, file), "utf8"), new RegExp(`^[\\w *]*\\b${name}\\(`, "m"), `${page}: ${name}() is not in ${file}`);
+  }
+});
