@@ -312,8 +312,12 @@ key_state *exchange_key(const exchange *x, int target);         /* NULL: the cli
 
 extern const fetch_ops relay_ops;
 bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
+void relay_forward(exchange *x, daruma_str bytes);    /* bytes of an answer for the client */
+
+/* ---- stream.c: those that come in events ---- */
+
 /* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
-void relay_room(exchange *x);
+void stream_room(exchange *x);
 
 /* ---- head.c: header fields, both ways ---- */
 
@@ -333,8 +337,6 @@ void head_credentials(const http_head *h, daruma_buf *out); /* the values themse
 daruma_str head_query_key(const http_head *h);
 bool head_is_credential(daruma_str name);                       /* of a field where clients put credentials */
 uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
-
-void relay_forward(exchange *x, daruma_str bytes); /* bytes of an answer for the client */
 
 /* ---- veil.c: credentials in the words of others ---- */
 

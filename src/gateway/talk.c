@@ -509,7 +509,7 @@ bool talk_end(exchange *x)
     talk *t = x->t;
     if (t->mode == TALK_PLAIN && !t->holding)
         return true;
-    relay_room(x);
+    stream_room(x);
     t->room = &x->scratch;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {

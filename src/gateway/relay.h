@@ -1,0 +1,34 @@
+/* relay.h - what the files share that handle an answer on its way to the client: relay.c tells answers apart, stream.c
+ * has those that come in events, pass.c those that nobody here reads.
+ */
+#ifndef GATEWAY_RELAY_H
+#define GATEWAY_RELAY_H
+#include "gateway/inside.h"
+
+/* ---- relay.c ---- */
+
+/* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
+void relay_head(exchange *x, int64_t length);
+/* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */
+daruma_evidence relay_evidence(const exchange *x, daruma_phase phase);
+/* The attempt is over: its answer is not what it should be, which `body` shows. */
+void relay_fail(exchange *x, daruma_flaw flaw, daruma_str body);
+/* Something came that is no ping. The timer looks later how long ago. */
+void relay_progress(exchange *x);
+daruma_outcome relay_outcome(const exchange *x); /* were it delivered now */
+
+/* ---- stream.c ---- */
+
+void stream_begin(exchange *x);
+void stream_bytes(exchange *x, daruma_str bytes); /* the attempt may be over afterwards, and the exchange */
+void stream_ended(exchange *x);
+
+/* ---- pass.c ---- */
+
+void pass_begin(exchange *x, const http_head *h);
+/* An answer in a dialect of ours, but encoded: the client may be able to read it. */
+void pass_coded(exchange *x, const http_head *h);
+void pass_unread(exchange *x);  /* what is held goes out, and what follows: it is too large to be checked */
+void pass_refused(exchange *x); /* what says no was collected: it goes out */
+void pass_ended(exchange *x);
+#endif

@@ -1,0 +1,266 @@
+/* stream.c - answers that come as a stream of events. It is held until its commit point: the first event that carries
+ * content, or an end that says why there is none. Behind it only whole events go out, so that an answer that breaks off
+ * can still be ended in the client's dialect.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "gateway/relay.h"
+#include "sys/sys.h"
+
+static bool relay(exchange *x, daruma_str bytes);
+
+/* Is the answer read on its way? Only when something could be mended in it, it has to be written anew, or its id is to
+ * be remembered and its events are numbered. */
+static bool talks(const exchange *x)
+{
+    return x->kase.can_mend || x->p != x->d || x->t || x->d == &dialect_openai_responses;
+}
+
+/* The request is kept while another attempt may have to go on with it. */
+static void drop_request(exchange *x)
+{
+    bool needed = x->kase.can_mend && x->c->body.n <= RESUME_BODY_BYTES_MAX;
+    if (needed || x->h || (x->f && !fetch_is_sent(x->f)))
+        return;
+    call_drop_body(x->c);
+    x->body = (daruma_str){0};
+    x->scan.model_raw = x->scan.messages = x->scan.tools_raw = (daruma_str){0};
+}
+
+/* Whole events go to the client, as they are or as talk makes them. */
+static void deliver(exchange *x, daruma_str events)
+{
+    char small[4096];
+    daruma_str rest = events, from = events;
+    while (x->c) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        if (talk_event(x, &e, &scratch))
+            continue;
+        relay_forward(x, str_sub(from, 0, from.n - here.n));
+        from = rest;
+    }
+    relay_forward(x, from);
+}
+
+/* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. What was
+ * held is not needed again: thousands of streams stand open at once, its memory goes back. False: the attempt is over.
+ */
+static bool commit(exchange *x)
+{
+    x->mode = ANSWER_RELAYED;
+    daruma_case_begun(&x->kase, gateway_now(x->g));
+    exchange_wake(x->g);
+    relay_head(x, -1);
+    x->beat_at = -1;
+    relay_progress(x);
+    exchange_timer(x);
+    daruma_arena was = x->scratch;
+    daruma_str held = buf_str(&x->held);
+    size_t parsed = x->parsed;
+    x->scratch = (daruma_arena){0};
+    exchange_scratch_reset(x);
+    x->held = buf_in(&x->scratch);
+    drop_request(x);
+    if (talks(x) && talk_begin(x))
+        deliver(x, str_sub(held, 0, parsed));
+    else
+        relay_forward(x, str_sub(held, 0, parsed));
+    bool goes_on = !x->t || !talk_unsure(x);
+    if (!goes_on)
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    else if (parsed < held.n)
+        goes_on = relay(x, str_from(held, parsed));
+    sys_arena_done(&was);
+    return goes_on;
+}
+
+/* Can an event end in these bytes? A long one that comes in pieces is not read again for each of them. */
+static bool ends_a_line(daruma_str bytes)
+{
+    return str_findch(bytes, '\n') != STR_NONE || str_findch(bytes, '\r') != STR_NONE;
+}
+
+/* Reads what is new in a held stream. False: the attempt is over, and perhaps the exchange. */
+static bool read_held(exchange *x)
+{
+    char small[2048];
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str rest = str_from(buf_str(&x->held), x->parsed);
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        x->parsed = x->held.n - rest.n;
+        x->p->watch(&x->view, &e, &x->scratch);
+        if (x->view.error) {
+            relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+            return false;
+        }
+        if (x->view.broken) {
+            relay_fail(x, DARUMA_FLAW_BROKEN, buf_str(&x->held));
+            return false;
+        }
+        if (x->view.content)
+            return commit(x);
+    }
+    return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
+}
+
+void stream_room(exchange *x)
+{
+    if (!x->scratch.host)
+        sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
+}
+
+/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. */
+static void keep_tail(exchange *x, daruma_str rest)
+{
+    if (!x->held.n) {
+        if (rest.n)
+            stream_room(x);
+        buf_put(&x->held, rest);
+        return;
+    }
+    memmove(x->held.p, rest.p, rest.n);
+    x->held.n = rest.n;
+}
+
+/* What the newest event says was called is not there: it can be asked to go on. */
+static bool is_spoilt(const exchange *x)
+{
+    return x->view.spoilt && talk_was_cut(x);
+}
+
+/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. An event that says that
+ * something is wrong does not go out: the answer may still go on. False: the attempt is over, and perhaps the exchange.
+ */
+static bool relay(exchange *x, daruma_str bytes)
+{
+    char small[4096];
+    if (x->held.n) {
+        buf_put(&x->held, bytes);
+        if (!x->held.full && !ends_a_line(bytes))
+            return true;
+        bytes = buf_str(&x->held);
+    }
+    daruma_str rest = bytes, from = bytes;
+    bool broken = false, spoilt = false;
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            break;
+        x->p->watch(&x->view, &e, &scratch);
+        if (!x->view.ping)
+            relay_progress(x);
+        broken = x->view.broken && !json_valid(e.data);
+        x->view.broken = false; /* what is only unknown to us goes through */
+        spoilt = is_spoilt(x);
+        if (x->view.error || broken || spoilt) {
+            x->failed_event = x->view.error ? arena_copy(x->c->arena, exchange_veil(x, e.raw)) : (daruma_str){0};
+            x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
+            rest = here;
+            break;
+        }
+        if (x->t && !talk_event(x, &e, &scratch)) {
+            relay_forward(x, str_sub(from, 0, from.n - here.n));
+            from = rest;
+        }
+    }
+    relay_forward(x, str_sub(from, 0, from.n - rest.n));
+    if (x->view.error) {
+        relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+    } else if (spoilt) {
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+    } else if (broken || (x->t && talk_unsure(x))) { /* no client can read that event: the answer ends before it */
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    } else {
+        keep_tail(x, rest);
+        if (!x->held.full)
+            return true;
+        daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
+        ev.net = DARUMA_NET_PROTOCOL;
+        exchange_failed(x, &ev);
+    }
+    return false;
+}
+
+/* A last event that lacks its blank line goes out if it is whole otherwise. False: it spoils the answer. */
+static bool last_event(exchange *x)
+{
+    char small[4096];
+    daruma_arena scratch = arena_over(small, sizeof small);
+    sse_event e;
+    if (!x->held.n)
+        return true;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = buf_str(&x->held);
+    if (!sse_next(&rest, &e, &scratch))
+        return true;
+    x->p->watch(&x->view, &e, &scratch);
+    if (is_spoilt(x))
+        return false;
+    bool broken = x->view.broken && !json_valid(e.data);
+    if (e.data.n && !broken && !x->view.error && (!x->t || talk_event(x, &e, &scratch)))
+        relay_forward(x, e.raw);
+    return true;
+}
+
+void stream_begin(exchange *x)
+{
+    x->mode = ANSWER_HELD;
+    relay_progress(x);
+    exchange_timer(x);
+}
+
+void stream_bytes(exchange *x, daruma_str bytes)
+{
+    if (x->mode == ANSWER_RELAYED) {
+        relay(x, bytes);
+        return;
+    }
+    buf_put(&x->held, bytes);
+    if (ends_a_line(bytes) || x->held.n > STREAM_HELD_BYTES_MAX)
+        read_held(x);
+}
+
+void stream_ended(exchange *x)
+{
+    if (x->mode == ANSWER_HELD && heal_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
+        memcpy(x->view.finish, "model_context_window_exceeded", sizeof "model_context_window_exceeded");
+        relay_fail(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
+        return;
+    }
+    if (x->mode == ANSWER_HELD && x->view.told && !commit(x))
+        return;
+    if (x->mode == ANSWER_HELD) {
+        bool empty = x->view.done || x->view.finished || !x->view.began;
+        relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
+        return;
+    }
+    if (!last_event(x)) {
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+        return;
+    }
+    if ((!x->view.done && !x->view.finished) || (x->t && talk_unsure(x))) {
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+        return;
+    }
+    if (x->t && !talk_end(x))
+        return;
+    if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
+        relay_forward(x, x->d->terminal);
+    if ((x->pending || x->went_on) &&             /* the head could not say it */
+        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
+        finish_comment(x, relay_outcome(x));
+    call *c = x->c;
+    exchange_done(x, x->view.input_tokens);
+    call_end(c);
+}
