@@ -1,5 +1,5 @@
-/* convo_gemini.h - what reader and writer of Gemini's requests share. Names come in camelCase or in snake_case, and
- * what is one of many may stand without its array. */
+/* convo_gemini.h - what the files share that read and write Gemini's requests. Names come in camelCase or in
+ * snake_case, and what is one of many may stand without its array. */
 #ifndef DIALECT_CONVO_GEMINI_H
 #define DIALECT_CONVO_GEMINI_H
 #include "dialect/convo_write.h"
@@ -12,4 +12,11 @@ typedef struct named {
 named gemini_named(daruma_str object, daruma_str camel);
 daruma_str gemini_get(daruma_str object, daruma_str camel); /* its value */
 convo_role gemini_role(daruma_str word);                    /* "user", "model", "function"; empty: the user */
+
+/* ---- convo_gemini_settings.c ---- */
+
+/* A writer of a member: the configuration, with another response format. */
+bool gemini_put_config(const convo *c, daruma_str old, daruma_buf *out);
+/* All members of a new body but its prompt and its contents. */
+void gemini_put_settings(const convo *c, daruma_buf *out);
 #endif
