@@ -1,0 +1,518 @@
+/* test_server.c - the server on real sockets: what clients do to it, and how they are answered. */
+#include "net_kit.h"
+#include "base/arena.h"
+#include "net/http.h"
+#include <malloc.h>
+#include <sys/resource.h>
+
+/* ---- a server that does what the path says ---- */
+
+typedef struct site {
+    server *s;
+    int port;
+    call *held; /* the last call that was not answered at once */
+    int requests, gone, drained;
+    size_t body; /* bytes of the last body */
+    bool drain_done;
+} site;
+
+static void on_request(call *c, void *user)
+{
+    site *t = user;
+    t->requests++;
+    t->body = c->body.n;
+    if (str_eq(c->head.path, S("/hold"))) {
+        t->held = c;
+    } else if (str_eq(c->head.path, S("/stream"))) {
+        call_head(c, 200, NULL, 0, -1);
+        call_write(c, S("one"));
+        call_write(c, S("two"));
+        call_end(c);
+    } else if (str_eq(c->head.path, S("/short"))) {
+        call_head(c, 200, NULL, 0, 10);
+        call_write(c, S("abc"));
+        call_end(c);
+    } else if (str_eq(c->head.path, S("/abort"))) {
+        call_head(c, 200, NULL, 0, -1);
+        call_write(c, S("abc"));
+        call_abort(c);
+    } else {
+        call_head(c, str_eq(c->head.path, S("/204")) ? 204 : 200, (daruma_header[]){{S("x-path"), c->head.path}}, 1,
+                  str_eq(c->head.path, S("/204")) ? 0 : (int64_t)c->body.n);
+        call_write(c, c->body);
+        call_end(c);
+    }
+}
+
+static void on_gone(call *c, void *user)
+{
+    site *t = user;
+    t->gone++;
+    if (t->held == c)
+        t->held = NULL;
+}
+
+static void on_drained(call *c, void *user)
+{
+    (void)c;
+    ((site *)user)->drained++;
+}
+
+static void on_drain_done(void *user)
+{
+    ((site *)user)->drain_done = true;
+}
+
+static void site_start(site *t, server_limits limits)
+{
+    char why[256];
+    server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
+    *t = (site){0};
+    t->s = server_listen(loop, "127.0.0.1", 0, &limits, &ops, t, why);
+    assert_non_null(t->s);
+    t->port = server_port(t->s);
+}
+
+static const server_limits usual = {.body_bytes = 1 << 20, .connections = 16};
+#define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: a\r\n"
+
+static void a_body_comes_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x?q=1") "Content-Length: 5\r\n\r\nhello");
+    until(heard(&p, "hello"));
+    assert_true(heard(&p, "HTTP/1.1 200 OK\r\nx-path: /x\r\ncontent-length: 5\r\n\r\nhello"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_large_body_is_read_whole_in_any_pieces(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    size_t n = 300000;
+    char *body = malloc(n);
+    for (size_t i = 0; i < n; i++)
+        body[i] = (char)('a' + i % 23);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x") "Content-Length: 300000\r\n\r\n");
+    peer_say_n(&p, body, 7);
+    pump_once();
+    peer_say_n(&p, body + 7, n - 7);
+    until((peer_hear(&p), p.n > n));
+    assert_memory_equal(p.got + p.n - n, body, n);
+    /* The next request begins in the same segment as the end of this one's body. */
+    static const char both[] = "z" HEAD("GET", "/next") "\r\n";
+    peer_say(&p, HEAD("POST", "/y") "Content-Length: 2\r\n\r\nz");
+    pump_ms(2);
+    peer_say(&p, both);
+    until(heard(&p, "\r\n\r\nzz") && heard(&p, "/next"));
+    free(body);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void chunks_are_decoded_in_every_split(void **state)
+{
+    (void)state;
+    static const char raw[] =
+        HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: 1\r\n\r\n";
+    site t;
+    site_start(&t, usual);
+    for (size_t cut = 1; cut < sizeof raw - 1; cut++) {
+        peer p = peer_connect(t.port);
+        peer_say_n(&p, raw, cut);
+        pump_once();
+        peer_say_n(&p, raw + cut, sizeof raw - 1 - cut);
+        until(heard(&p, "\r\n\r\nabcde"));
+        peer_done(&p);
+    }
+    server_close(t.s);
+}
+
+static void pipelined_requests_are_answered_in_order(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n" HEAD("POST", "/b") "Content-Length: 2\r\n\r\nbb" HEAD("GET", "/c") "\r\n");
+    until(t.held);
+    pump_ms(5);
+    assert_int_equal(t.requests, 1);
+    call_head(t.held, 200, NULL, 0, 1);
+    call_write(t.held, S("a"));
+    call_end(t.held);
+    until(heard(&p, "/c"));
+    const char *a = strstr(p.got, "\r\n\r\na"), *b = strstr(p.got, "/b"), *c = strstr(p.got, "/c");
+    assert_true(a && a < b && b < c);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_head_alone_goes_out_on_the_next_turn(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    call_head(t.held, 200, NULL, 0, -1);
+    until(heard(&p, "transfer-encoding: chunked\r\n\r\n"));
+    call_end(t.held);
+    until(heard(&p, "0\r\n\r\n"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void answers_are_framed_as_the_client_can_read(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    static const struct {
+        const char *ask, *start, *end;
+        bool closes;
+    } rows[] = {
+        {HEAD("GET", "/stream") "\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+         "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n", false},
+        {"GET /stream HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n", "\r\n\r\nonetwo", true},
+        {HEAD("HEAD", "/stream") "\r\n", "HTTP/1.1 200 OK\r\n\r\n", "OK\r\n\r\n", false},
+        {HEAD("GET", "/204") "\r\n", "HTTP/1.1 204 No Content\r\n", "/204\r\n\r\n", false},
+        {HEAD("GET", "/x") "Connection: close\r\n\r\n", "HTTP/1.1 200 OK\r\n", "connection: close\r\n\r\n", true},
+        {HEAD("GET", "/short") "\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n", "\r\n\r\nabc", true},
+        {HEAD("GET", "/abort") "\r\n", "HTTP/1.1 200 OK\r\n", "3\r\nabc\r\n", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, rows[i].ask);
+        until(heard(&p, rows[i].end));
+        if (rows[i].closes)
+            until(heard_end(&p));
+        else
+            pump_ms(3);
+        peer_hear(&p);
+        assert_true(strncmp(p.got, rows[i].start, strlen(rows[i].start)) == 0);
+        assert_true(str_ends(str_of(p.got), str_of(rows[i].end)));
+        assert_int_equal(p.eof, rows[i].closes);
+        peer_done(&p);
+    }
+    server_close(t.s);
+}
+
+static void permission_to_send_is_given(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("POST", "/x") "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    until(heard(&p, "HTTP/1.1 100 Continue\r\n\r\n"));
+    peer_say(&p, "ab");
+    until(heard(&p, "\r\n\r\nab"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_client_that_leaves_is_noticed_at_once(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    for (int hard = 0; hard < 2; hard++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        until(t.held);
+        call_head(t.held, 200, NULL, 0, -1);
+        call_write(t.held, S("x"));
+        if (hard)
+            peer_reset(&p);
+        else
+            close(p.fd);
+        p.fd = -1;
+        for (int turns = 0; turns < 20; turns++) /* no clock is waited for: it is an event of the loop */
+            pump_once();
+        assert_int_equal(t.gone, hard + 1);
+        peer_done(&p);
+    }
+    until(server_connections(t.s) == 0);
+    server_close(t.s);
+}
+
+static void a_slow_reader_holds_the_handler_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    static char block[65536];
+    call_head(t.held, 200, NULL, 0, -1);
+    size_t sent = 0;
+    while (call_write(t.held, (daruma_str){block, sizeof block})) {
+        sent += sizeof block;
+        assert_true(sent < 64u << 20);
+        pump_once();
+    }
+    assert_int_equal(t.drained, 0);
+    until((peer_hear(&p), t.drained == 1));
+    assert_true(call_write(t.held, S("more")));
+    call_end(t.held);
+    until(heard(&p, "0\r\n\r\n"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+/* More than the sockets between a client and us hold. */
+static size_t put_long_answer(site *t)
+{
+    enum { LONG_BYTES = 16 << 20 };
+    char *bytes = calloc(1, LONG_BYTES);
+    until(t->held);
+    call_head(t->held, 200, NULL, 0, LONG_BYTES);
+    call_write(t->held, (daruma_str){bytes, LONG_BYTES});
+    call_end(t->held);
+    free(bytes);
+    return LONG_BYTES;
+}
+
+static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *ask;
+        daruma_ms keepalive_ms, idle; /* after idle ms the client begins to read */
+        bool drain;
+    } rows[] = {
+        {HEAD("GET", "/hold") "\r\n", 30, 100, false},
+        {HEAD("GET", "/hold") "\r\n", 0, 0, true},
+        {HEAD("GET", "/hold") "Connection: close\r\n\r\n", 0, LINGER_MS + 600, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        site t;
+        site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .keepalive_ms = rows[i].keepalive_ms});
+        peer p = peer_connect(t.port);
+        peer_say(&p, rows[i].ask);
+        size_t n = put_long_answer(&t);
+        if (rows[i].drain)
+            server_drain(t.s, on_drain_done, &t);
+        pump_ms(rows[i].idle);
+        until((peer_hear(&p), p.n > n));
+        peer_done(&p);
+        server_close(t.s);
+    }
+}
+
+static void a_reader_that_has_stopped_is_let_go(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .reader_ms = 30});
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "Connection: close\r\n\r\n");
+    size_t n = put_long_answer(&t);
+    until(server_connections(t.s) == 0);
+    peer_hear(&p);
+    assert_true(p.n < n);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void answers_that_nobody_reads_hold_the_next_requests_back(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/hold") "\r\n");
+    until(t.held);
+    peer_say(&p, HEAD("GET", "/a") "\r\n" HEAD("GET", "/b") "\r\n");
+    pump_ms(3);
+    put_long_answer(&t);
+    pump_ms(10);
+    assert_int_equal(t.requests, 1);
+    until(heard(&p, "/a") && heard(&p, "/b"));
+    assert_int_equal(t.requests, 3);
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void a_body_that_never_falls_silent_must_still_come(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 1 << 20, .connections = 9, .body_idle_ms = 5000, .body_ms = 40});
+    static const char *const heads[] = {HEAD("POST", "/x") "Content-Length: 1000000\r\n\r\n",
+                                        HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\n"};
+    static const char *const drops[] = {"a", "1\r\na\r\n"};
+    for (size_t i = 0; i < 2; i++) {
+        peer p = peer_connect(t.port);
+        peer_say(&p, heads[i]);
+        until((pump_ms(2), peer_say(&p, drops[i]), heard(&p, "}\n")));
+        assert_true(heard(&p, "HTTP/1.1 408 "));
+        peer_done(&p);
+        until(server_connections(t.s) == 0);
+    }
+    assert_int_equal(t.requests, 0);
+    server_close(t.s);
+}
+
+static void limits_are_told_to_the_client(void **state)
+{
+    (void)state;
+    site patient, hurried; /* on a busy machine long heads take longer than short clocks */
+    site_start(&patient, (server_limits){.body_bytes = 10, .connections = 1});
+    site_start(&hurried, (server_limits){.body_bytes = 10, .connections = 1, .head_ms = 40, .body_idle_ms = 40});
+    static char many[40000], longer[70000];
+    size_t n = (size_t)snprintf(many, sizeof many, HEAD("GET", "/x"));
+    for (int i = 0; i < 200; i++)
+        n += (size_t)snprintf(many + n, sizeof many - n, "X%d: 1\r\n", i);
+    n = (size_t)snprintf(longer, sizeof longer, HEAD("GET", "/x") "X: ");
+    memset(longer + n, 'a', sizeof longer - n - 1);
+    const struct {
+        site *at;
+        const char *say, *answer;
+    } rows[] = {
+        {&patient, HEAD("POST", "/x") "Content-Length: 11\r\n\r\n", "HTTP/1.1 413 "},
+        {&patient, HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n", "HTTP/1.1 413 "},
+        {&patient, many, "HTTP/1.1 431 "},
+        {&patient, longer, "HTTP/1.1 431 "},
+        {&hurried, HEAD("GET", "/x"), "HTTP/1.1 408 "},
+        {&hurried, HEAD("POST", "/x") "Content-Length: 5\r\n\r\nab", "HTTP/1.1 408 "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        peer p = peer_connect(rows[i].at->port);
+        peer_say(&p, rows[i].say);
+        until(heard(&p, "\r\n\r\n"));
+        assert_true(heard(&p, rows[i].answer));
+        until(heard(&p, "}\n") && heard_end(&p));
+        peer_done(&p);
+        until(server_connections(rows[i].at->s) == 0);
+    }
+    peer first = peer_connect(patient.port), second = peer_connect(patient.port);
+    until(heard(&second, "HTTP/1.1 503 "));
+    peer_say(&first, HEAD("GET", "/x") "\r\n");
+    until(heard(&first, "HTTP/1.1 200 "));
+    peer_done(&first);
+    peer_done(&second);
+    assert_int_equal(patient.requests, 1);
+    assert_int_equal(hurried.requests, 0);
+    server_close(patient.s);
+    server_close(hurried.s);
+}
+
+static void an_idle_connection_is_closed_in_the_end(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .keepalive_ms = 30});
+    peer p = peer_connect(t.port);
+    peer_say(&p, HEAD("GET", "/x") "\r\n");
+    until(heard_end(&p));
+    assert_true(heard(&p, "HTTP/1.1 200 ") && !heard(&p, "408"));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+static void draining_lets_calls_end(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    peer idle = peer_connect(t.port), busy = peer_connect(t.port);
+    peer_say(&busy, HEAD("GET", "/hold") "\r\n");
+    until(t.held && server_connections(t.s) == 2);
+    server_drain(t.s, on_drain_done, &t);
+    until(heard_end(&idle));
+    assert_false(t.drain_done);
+    call_head(t.held, 200, NULL, 0, 2);
+    call_write(t.held, S("ok"));
+    call_end(t.held);
+    until(heard(&busy, "connection: close\r\n\r\nok") && heard_end(&busy));
+    peer_done(&busy);
+    until(t.drain_done);
+    peer_done(&idle);
+    server_close(t.s);
+}
+
+static void running_out_of_descriptors_is_survived(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    struct rlimit usually, none;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t.port)};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    peer p, q;
+    getrlimit(RLIMIT_NOFILE, &usually);
+    none = (struct rlimit){(rlim_t)fd + 1, usually.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    connect(fd, (struct sockaddr *)&at, sizeof at);
+    peer_own(&p, fd);
+    until(heard_end(&p)); /* turned away, not left hanging */
+    setrlimit(RLIMIT_NOFILE, &usually);
+    q = peer_connect(t.port);
+    peer_say(&q, HEAD("GET", "/x") "\r\n");
+    until(heard(&q, "HTTP/1.1 200 "));
+    peer_done(&p);
+    peer_done(&q);
+    server_close(t.s);
+}
+
+static void a_thousand_requests_leave_nothing_behind(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, usual);
+    static const char ask[] = HEAD("POST", "/x") "Content-Length: 3000\r\n\r\n";
+    char body[3000];
+    memset(body, 'b', sizeof body);
+    size_t before = 0;
+    peer p = peer_connect(t.port);
+    for (int i = 0; i < 1000; i++) {
+        peer_say(&p, ask);
+        peer_say_n(&p, body, sizeof body);
+        until((peer_hear(&p), p.n > sizeof body));
+        until(p.got[p.n - 1] == 'b' && t.requests == i + 1);
+        p.n = 0;
+        if (i == 100)
+            before = mallinfo2().uordblks;
+    }
+    /* A KiB a request would be 900 KiB. */
+    assert_true(mallinfo2().uordblks < before + (64u << 10));
+    peer_done(&p);
+    server_close(t.s);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, kit_setup, kit_teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_body_comes_back),
+        T(a_large_body_is_read_whole_in_any_pieces),
+        T(chunks_are_decoded_in_every_split),
+        T(pipelined_requests_are_answered_in_order),
+        T(a_head_alone_goes_out_on_the_next_turn),
+        T(answers_are_framed_as_the_client_can_read),
+        T(permission_to_send_is_given),
+        T(a_client_that_leaves_is_noticed_at_once),
+        T(a_slow_reader_holds_the_handler_back),
+        T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
+        T(a_reader_that_has_stopped_is_let_go),
+        T(answers_that_nobody_reads_hold_the_next_requests_back),
+        T(limits_are_told_to_the_client),
+        T(a_body_that_never_falls_silent_must_still_come),
+        T(an_idle_connection_is_closed_in_the_end),
+        T(draining_lets_calls_end),
+        T(running_out_of_descriptors_is_survived),
+        T(a_thousand_requests_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
