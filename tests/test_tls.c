@@ -1,5 +1,6 @@
 /* TLS towards providers: whom we believe, and what breaks how. The authorities are made here. */
 #include "net_kit.h"
+#include "net/trust.h"
 #include "base/arena.h"
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -413,6 +414,172 @@ static void a_bundle_that_cannot_be_read_is_told_at_once(void **state)
     assert_non_null(strstr(why, "/no/such/bundle.pem"));
 }
 
+/* ---- bundles ---- */
+
+/* How many of a store's authorities are unpacked. */
+static int unpacked(X509_STORE *store)
+{
+    return sk_X509_OBJECT_num(X509_STORE_get0_objects(store));
+}
+
+static int judged(X509_STORE *store, identity *who)
+{
+    X509_STORE_CTX *c = X509_STORE_CTX_new();
+    assert_int_equal(X509_STORE_CTX_init(c, store, who->cert, NULL), 1);
+    X509_verify_cert(c);
+    int verdict = X509_STORE_CTX_get_error(c);
+    X509_STORE_CTX_free(c);
+    return verdict;
+}
+
+typedef struct believer {
+    X509_STORE *store;
+    trust *trust;
+} believer;
+
+static believer believer_new(void)
+{
+    X509_STORE *store = X509_STORE_new();
+    trust *t = trust_new(store);
+    assert_non_null(t);
+    return (believer){store, t};
+}
+
+static void believer_done(believer *b)
+{
+    X509_STORE_free(b->store);
+    trust_free(b->trust);
+}
+
+/* Whether a file with these `n` texts behind each other is trusted. */
+static bool trusts(believer *b, int n, const char *const *texts)
+{
+    char path[] = "/tmp/daruma-test-bundle-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fdopen(fd, "w");
+    for (int i = 0; i < n; i++)
+        fputs(texts[i], f);
+    fclose(f);
+    ERR_clear_error();
+    bool fine = trust_file(b->trust, path);
+    unlink(path);
+    return fine;
+}
+
+/* malloc; with what it is trusted for if it is said */
+static char *pem_of(X509 *x, bool with_trust)
+{
+    char *at, *text = NULL;
+    BIO *b = BIO_new(BIO_s_mem());
+    assert_int_equal(with_trust ? PEM_write_bio_X509_AUX(b, x) : PEM_write_bio_X509(b, x), 1);
+    long n = BIO_get_mem_data(b, &at);
+    text = strndup(at, (size_t)n);
+    BIO_free(b);
+    return text;
+}
+
+static void an_authority_is_unpacked_when_a_chain_ends_in_it(void **state)
+{
+    (void)state;
+    identity other = issue(NULL, NULL, 3600), by_it = issue(&other, "DNS:other", 3600),
+             me = issue(&authority, "DNS:localhost", 3600), lost = issue(&stranger, "DNS:localhost", 3600);
+    char *one = pem_of(authority.cert, false), *two = pem_of(other.cert, false);
+    believer b = believer_new();
+    assert_true(trusts(&b, 3, (const char *[]){"words before it\n", one, two}));
+    assert_true(trusts(&b, 1, (const char *[]){one})); /* twice is once */
+    assert_int_equal(unpacked(b.store), 0);
+    assert_int_equal(judged(b.store, &lost), X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY);
+    assert_int_equal(unpacked(b.store), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(judged(b.store, &me), X509_V_OK);
+        assert_int_equal(unpacked(b.store), 1);
+    }
+    assert_int_equal(judged(b.store, &by_it), X509_V_OK);
+    assert_int_equal(unpacked(b.store), 2);
+    assert_int_equal(judged(b.store, &authority), X509_V_OK); /* itself */
+    believer_done(&b);
+    free(one);
+    free(two);
+    forget(&other);
+    forget(&by_it);
+    forget(&me);
+    forget(&lost);
+}
+
+/* Names its key, or the one that signed it, and is signed anew. */
+static void name_key(identity *who, identity *by, int nid, const char *value)
+{
+    extend(who->cert, by->cert, nid, value);
+    X509_sign(who->cert, by->key, EVP_sha256());
+}
+
+/* Two authorities may have one name, say with an old key and a new one: the one that signed is taken, whichever stands
+ * first. */
+static void of_two_with_one_name_the_one_that_signed_is_found(void **state)
+{
+    (void)state;
+    identity by[2], leaf[2];
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        by[i] = issue(NULL, NULL, 3600);
+        X509_set_subject_name(by[i].cert, X509_get_subject_name(authority.cert));
+        X509_set_issuer_name(by[i].cert, X509_get_subject_name(authority.cert));
+        name_key(&by[i], &by[i], NID_subject_key_identifier, "hash");
+        text[i] = pem_of(by[i].cert, false);
+        leaf[i] = issue(&by[i], "DNS:localhost", 3600);
+        name_key(&leaf[i], &by[i], NID_authority_key_identifier, "keyid");
+    }
+    for (int i = 0; i < 2; i++) {
+        believer b = believer_new();
+        assert_true(trusts(&b, 2, (const char *[]){text[i], text[!i]}));
+        assert_int_equal(judged(b.store, &leaf[0]), X509_V_OK);
+        assert_int_equal(judged(b.store, &leaf[1]), X509_V_OK);
+        believer_done(&b);
+    }
+    for (int i = 0; i < 2; i++) {
+        free(text[i]);
+        forget(&by[i]);
+        forget(&leaf[i]);
+    }
+}
+
+static void what_an_authority_is_not_trusted_for_holds(void **state)
+{
+    (void)state;
+    identity me = issue(&authority, "DNS:localhost", 3600);
+    X509 *limited = X509_dup(authority.cert);
+    X509_add1_reject_object(limited, OBJ_nid2obj(NID_server_auth));
+    char *text = pem_of(limited, true);
+    believer b = believer_new();
+    X509_STORE_set_trust(b.store, X509_TRUST_SSL_SERVER);
+    assert_true(trusts(&b, 1, (const char *[]){text}));
+    assert_int_equal(judged(b.store, &me), X509_V_ERR_CERT_REJECTED);
+    believer_done(&b);
+    X509_free(limited);
+    free(text);
+    forget(&me);
+}
+
+static void a_bundle_with_anything_broken_is_refused(void **state)
+{
+    (void)state;
+    char *whole = pem_of(authority.cert, false), *cut = strdup(whole), *changed = strdup(whole);
+    cut[strlen(cut) / 2] = 0;
+    char *line = strchr(changed, '\n') + 1;
+    memcpy(line, "AAAA", 4); /* no longer a sequence */
+    believer b = believer_new();
+    assert_true(trusts(&b, 1, (const char *[]){whole}));
+    assert_false(trusts(&b, 2, (const char *[]){whole, cut}));
+    assert_false(trusts(&b, 2, (const char *[]){whole, changed}));
+    assert_false(trusts(&b, 1, (const char *[]){"nothing of that kind\n"}));
+    assert_int_equal(ERR_GET_REASON(ERR_peek_last_error()), X509_R_NO_CERTIFICATE_OR_CRL_FOUND);
+    assert_false(trust_file(b.trust, "/no/such/bundle.pem"));
+    believer_done(&b);
+    free(whole);
+    free(cut);
+    free(changed);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, kit_setup, kit_teardown)
@@ -424,6 +591,10 @@ int main(void)
         T(large_bodies_go_both_ways),
         T(a_tunnel_carries_tls),
         T(a_bundle_that_cannot_be_read_is_told_at_once),
+        T(an_authority_is_unpacked_when_a_chain_ends_in_it),
+        T(of_two_with_one_name_the_one_that_signed_is_found),
+        T(what_an_authority_is_not_trusted_for_holds),
+        T(a_bundle_with_anything_broken_is_refused),
     };
     return cmocka_run_group_tests(tests, make_authorities, drop_authorities);
 }

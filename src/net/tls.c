@@ -1,4 +1,5 @@
 #include "net/tls.h"
+#include "net/trust.h"
 #include "base/str.h"
 #include "sys/sys.h"
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 
 struct tls_context {
     SSL_CTX *ssl;
+    trust *trust;     /* in whom */
     BIO_METHOD *wire; /* reads what tls_put() gave, writes to `out` */
     char *out;        /* bytes for the wire, of the connection that wrote last; malloc */
     size_t nout, out_cap;
@@ -85,19 +87,19 @@ static bool hashed(const char *folder)
     return found;
 }
 
-static bool trust_system(SSL_CTX *ssl)
+static bool trust_system(tls_context *c)
 {
     daruma_str file = sys_env(X509_get_default_cert_file_env()), folder = sys_env(X509_get_default_cert_dir_env());
     if (file.n)
-        return SSL_CTX_load_verify_file(ssl, file.p) == 1;
+        return trust_file(c->trust, file.p);
     const char *at = folder.n ? folder.p : X509_get_default_cert_dir();
     if (hashed(at))
-        return SSL_CTX_load_verify_dir(ssl, at) == 1;
+        return SSL_CTX_load_verify_dir(c->ssl, at) == 1;
     /* Where Debian, Fedora and others keep all in one. */
     const char *files[] = {X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt",
                            "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
-        if (SSL_CTX_load_verify_file(ssl, files[i]) == 1)
+        if (trust_file(c->trust, files[i]))
             return true;
     return false;
 }
@@ -124,9 +126,10 @@ tls_context *tls_context_new(const char *ca_file, char why[256])
     tls_context *c = calloc(1, sizeof *c);
     if (c) {
         c->ssl = SSL_CTX_new(TLS_client_method());
+        c->trust = c->ssl ? trust_new(SSL_CTX_get_cert_store(c->ssl)) : NULL;
         c->wire = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "daruma");
     }
-    if (!c || !c->ssl || !c->wire) {
+    if (!c || !c->ssl || !c->trust || !c->wire) {
         snprintf(why, 256, "out of memory");
         tls_context_free(c);
         return NULL;
@@ -141,8 +144,8 @@ tls_context *tls_context_new(const char *ca_file, char why[256])
     SSL_CTX_sess_set_new_cb(c->ssl, on_session);
     SSL_CTX_set_alpn_protos(c->ssl, (const unsigned char *)"\x08http/1.1", 9);
     ERR_clear_error();
-    bool system = trust_system(c->ssl);
-    if (ca_file ? SSL_CTX_load_verify_file(c->ssl, ca_file) != 1 : !system) {
+    bool system = trust_system(c);
+    if (ca_file ? !trust_file(c->trust, ca_file) : !system) {
         snprintf(why, 256, "%.150s: no certificates: %s", ca_file ? ca_file : "the system", reason());
         tls_context_free(c);
         return NULL;
@@ -155,6 +158,7 @@ void tls_context_free(tls_context *c)
     if (!c)
         return;
     SSL_CTX_free(c->ssl);
+    trust_free(c->trust);
     BIO_meth_free(c->wire);
     free(c->out);
     free(c);
