@@ -1,0 +1,404 @@
+/* same_text.c - the texts in a call, as hashes. Nothing is rewritten: each word is hashed where it stands, and what
+ * makes no difference is left out: spacing of commands and paths, spelling of numbers and paths, what only defeats
+ * caches, the order of words to look for.
+ */
+#include "engine/watch/same_text.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "engine/watch/words.h"
+#include <xxhash.h>
+
+enum { PARTS_MAX = 24, PROSE_UNSPACED = 12 /* bytes */ };
+
+/* Scripts without blanks between words: there each character counts as one. */
+static bool is_unspaced(daruma_str word)
+{
+    return (unsigned char)word.p[0] >= 0xe3 && (unsigned char)word.p[0] < 0xf0 && word.n >= 3;
+}
+
+static void bag_characters(same_call *c, daruma_str word)
+{
+    for (size_t from = 0, i = 1; i <= word.n; i++)
+        if (i == word.n || ((unsigned char)word.p[i] & 0xc0) != 0x80) {
+            bag_put(c->words, end(word_hash(word.p + from, i - from, 0)));
+            from = i;
+        }
+}
+
+void text_learn(same_call *c, daruma_str word)
+{
+    if (!word.n) /* an address without a host */
+        return;
+    uint64_t h = word_hash(word.p, word.n, FOLD_CASE);
+    h ^= h >> 32;
+    if (is_unspaced(word))
+        bag_characters(c, word);
+    else
+        bag_put(c->words, h);
+    c->sum += end(h);
+    c->length++;
+    if ((word.n >= 3 || ch_digit(word.p[0])) && c->necho < SAME_ECHO)
+        c->echo[c->necho++] = (uint32_t)h;
+}
+
+/* Words, numbers and signs of a text, white space between them left out. Numbers have no shape. */
+static pair hash_words(same_call *c, daruma_str s, pair h)
+{
+    for (size_t i = 0; i < s.n;) {
+        char ch = s.p[i];
+        if (ch_word(ch)) {
+            size_t from = i, digits = 0;
+            while (i < s.n && ch_word(s.p[i])) {
+                digits += ch_digit(s.p[i]);
+                i++;
+            }
+            daruma_str word = str_sub(s, from, i - from);
+            uint64_t w = word_hash(word.p, word.n, 0);
+            text_learn(c, word);
+            pair_mix(&h, (pair){w, digits ? '#' : w});
+            continue;
+        }
+        if (!ch_space(ch))
+            pair_mix(&h, pair_of((unsigned char)ch));
+        i++;
+    }
+    return h;
+}
+
+static bool is_drive(daruma_str path) /* "C:\\x": there the other stroke separates, too */
+{
+    return path.n > 2 && ch_alpha(path.p[0]) && path.p[1] == ':' && (path.p[2] == '\\' || path.p[2] == '/');
+}
+
+static size_t next_stroke(daruma_str path, bool drive)
+{
+    for (size_t i = 0; i < path.n; i++)
+        if (path.p[i] == '/' || (drive && path.p[i] == '\\'))
+            return i;
+    return STR_NONE;
+}
+
+/* "./a//b/../c/" as "a/c". */
+static pair hash_path(same_call *c, daruma_str path)
+{
+    bool drive = is_drive(path);
+    pair parts[PARTS_MAX], h = pair_of(path.n && path.p[0] == '/' ? 7 : 3);
+    size_t n = 0, up = 0;
+    daruma_str rest = path;
+    for (bool more = true; more;) {
+        size_t slash = next_stroke(rest, drive);
+        daruma_str part = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash);
+        more = slash != STR_NONE;
+        rest = str_from(rest, part.n + more);
+        if (!part.n || str_eq(part, S(".")))
+            continue;
+        if (str_eq(part, S(".."))) {
+            if (n > 0)
+                n--;
+            else
+                up++;
+            continue;
+        }
+        if (n == PARTS_MAX) {
+            pair_mix(&h, parts[0]);
+            memmove(parts, parts + 1, (--n) * sizeof *parts);
+        }
+        parts[n++] = hash_words(c, part, pair_of(11));
+    }
+    pair_mix(&h, pair_of(up));
+    for (size_t i = 0; i < n; i++)
+        pair_mix(&h, parts[i]);
+    return h;
+}
+
+bool text_is_moment(daruma_str v)
+{
+    size_t digits = 0;
+    while (digits < v.n && ch_digit(v.p[digits]))
+        digits++;
+    if (digits == v.n || (digits < v.n && v.p[digits] == '.'))
+        return digits >= 10 && digits <= 19 && v.p[0] != '0';
+    return digits == 4 && v.n >= 10 && v.p[4] == '-' && ch_digit(v.p[5]) && v.p[7] == '-';
+}
+
+static bool is_buster(daruma_str name, daruma_str value)
+{
+    unsigned means = str_istarts(name, S("utm_")) ? NAME_NONCE : words_of_name(name);
+    return (means & NAME_NONCE) || ((means & NAME_TIME) && (text_is_moment(value) || str_eq(name, S("_"))));
+}
+
+static pair hash_url(same_call *c, daruma_str url)
+{
+    daruma_str rest = url, query;
+    size_t scheme = str_find(rest, S("://"));
+    daruma_str fragment = str_cut(&rest, '#');
+    query = fragment;
+    daruma_str place = str_cut(&query, '?');
+    rest = str_from(place, scheme + 3);
+    size_t slash = str_findch(rest, '/');
+    daruma_str host = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash), path = str_from(rest, host.n);
+    if (str_istarts(host, S("www.")))
+        host = str_from(host, 4);
+    pair h = pair_of(word_hash(host.p, host.n, FOLD_CASE)), sum = {0, 0};
+    text_learn(c, host);
+    pair_mix(&h, hash_path(c, path));
+    for (int i = 0; query.n && i < 64; i++) {
+        daruma_str value = str_cut(&query, '&'), name = str_cut(&value, '=');
+        if (is_buster(name, value))
+            continue;
+        c->names |= words_of_name(name);
+        pair one = hash_words(c, name, pair_of(13));
+        one = hash_words(c, value, one);
+        sum.exact += end(one.exact);
+        sum.shape += end(one.shape);
+    }
+    pair_mix(&h, sum);
+    return h;
+}
+
+static daruma_str unquoted(daruma_str chunk)
+{
+    while (chunk.n && (chunk.p[0] == '\'' || chunk.p[0] == '"' || chunk.p[0] == '`'))
+        chunk = str_from(chunk, 1);
+    while (chunk.n && (chunk.p[chunk.n - 1] == '\'' || chunk.p[chunk.n - 1] == '"' || chunk.p[chunk.n - 1] == '`'))
+        chunk.n--;
+    return chunk;
+}
+
+static pair hash_chunk(same_call *c, daruma_str chunk)
+{
+    size_t colon;
+    chunk = unquoted(chunk);
+    colon = str_find(chunk, S("://"));
+    if (colon != STR_NONE && colon > 0 && colon < 12)
+        return hash_url(c, chunk);
+    return hash_path(c, chunk);
+}
+
+/* Words to look for: "a b" is "b a". Not so where the signs between them mean something. */
+static bool is_loose(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (memchr("(){}[]<>=;*|\\/^$&@#", s.p[i], 19))
+            return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_word(s.p[i]))
+            return true;
+    return false;
+}
+
+/* Words with blanks between, and nothing that looks like a path, an address or code. */
+static bool is_prose(daruma_str s)
+{
+    size_t blanks = 0;
+    for (size_t i = 1; i + 1 < s.n; i++)
+        blanks += s.p[i] == ' ' && s.p[i - 1] != ' ';
+    if (!blanks && s.n >= PROSE_UNSPACED && is_unspaced(s))
+        return is_loose(s);
+    return blanks > 0 && is_loose(s);
+}
+
+static pair hash_loose(same_call *c, daruma_str s)
+{
+    pair sum = {5, 5};
+    for (size_t i = 0; i < s.n;) {
+        size_t from = i;
+        while (i < s.n && ch_word(s.p[i]))
+            i++;
+        if (i > from) {
+            uint64_t w = end(word_hash(s.p + from, i - from, FOLD_CASE));
+            text_learn(c, str_sub(s, from, i - from));
+            sum.exact += w;
+            sum.shape += ch_digit(s.p[from]) ? '#' : w;
+        } else {
+            i++;
+        }
+    }
+    return sum;
+}
+
+/* "X-Request-Id:" or "--request-id" in a command: what follows makes calls differ and nothing else. */
+static bool names_nonce(daruma_str chunk)
+{
+    daruma_str name = unquoted(chunk);
+    bool option = str_starts(name, S("--")), header = name.n > 1 && name.p[name.n - 1] == ':';
+    if (!option && !header)
+        return false;
+    name = option ? str_from(name, 2) : str_sub(name, 0, name.n - 1);
+    return (words_of_name(name) & NAME_NONCE) != 0;
+}
+
+/* "--request-id=7f3a": the name alone. */
+static daruma_str without_nonce(daruma_str chunk)
+{
+    size_t eq = str_starts(chunk, S("--")) ? str_findch(chunk, '=') : STR_NONE;
+    return eq != STR_NONE && names_nonce(str_sub(chunk, 0, eq)) ? str_sub(chunk, 0, eq) : chunk;
+}
+
+pair text_spaced(same_call *c, daruma_str s, bool json)
+{
+    pair h = pair_of(17);
+    bool nonce = false;
+    for (size_t i = 0; i < s.n;) {
+        bool gap = ch_space(s.p[i]) || (json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3));
+        if (gap) {
+            i += ch_space(s.p[i]) ? 1 : 2;
+            continue;
+        }
+        size_t from = i;
+        while (i < s.n && !ch_space(s.p[i]) && !(json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3)))
+            i++;
+        daruma_str chunk = str_sub(s, from, i - from);
+        if (json && chunk.n > 1 && chunk.p[chunk.n - 1] == '\\' && i < s.n)
+            i++;
+        if (!nonce)
+            pair_mix(&h, hash_chunk(c, without_nonce(chunk)));
+        nonce = !nonce && names_nonce(chunk);
+    }
+    return h;
+}
+
+/* A statement of SQL, by how it begins and what must follow. */
+static bool is_sql(daruma_str s)
+{
+    static const struct {
+        daruma_str begins, follows;
+    } rows[] = {
+        {{"select ", 7}, {"from", 4}},  {{"with ", 5}, {"select", 6}},  {{"insert ", 7}, {"into", 4}},
+        {{"update ", 7}, {"set ", 4}},  {{"delete ", 7}, {"from", 4}},  {{"explain ", 8}, {"select", 6}},
+        {{"create ", 7}, {"table", 5}}, {{"create ", 7}, {"index", 5}}, {{"create ", 7}, {"view", 4}},
+        {{"alter ", 6}, {"table", 5}},  {{"drop ", 5}, {"table", 5}},   {{"merge ", 6}, {"into", 4}},
+    };
+    enum { SHORTEST = 12, NEAR = 2000 };
+    s = str_sub(str_trim(s), 0, NEAR);
+    for (size_t i = 0; s.n >= SHORTEST && i < sizeof rows / sizeof *rows; i++)
+        if (ch_lower(s.p[0]) == rows[i].begins.p[0] && str_istarts(s, rows[i].begins) &&
+            str_ifind(s, rows[i].follows) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* Behind a remark, "-- why" or or between strokes and stars; `i` where there is none. */
+static size_t behind_remark(daruma_str s, size_t i)
+{
+    daruma_str rest = str_from(s, i);
+    size_t ends = STR_NONE;
+    if (str_starts(rest, S("/*")) && (ends = str_find(rest, S("*/"))) != STR_NONE)
+        return i + ends + 2;
+    if (!str_starts(rest, S("--")))
+        return i;
+    ends = str_findch(rest, '\n');
+    if (ends == STR_NONE)
+        ends = str_find(rest, S("\\n"));
+    return ends == STR_NONE ? s.n : i + ends;
+}
+
+/* Neither spacing, nor capitals, nor remarks, nor what ends it makes a difference; what is quoted is kept. */
+static pair hash_sql(same_call *c, daruma_str s)
+{
+    pair h = pair_of(41);
+    s = str_trim(s);
+    while (s.n && (s.p[s.n - 1] == ';' || ch_space(s.p[s.n - 1])))
+        s.n--;
+    for (size_t i = 0; i < s.n;) {
+        size_t from = i;
+        bool escape = s.p[i] == '\\' && i + 1 < s.n;
+        if (ch_space(s.p[i]) || (escape && memchr("nrt", s.p[i + 1], 3))) {
+            i += escape ? 2 : 1;
+        } else if ((i = behind_remark(s, from)) > from) {
+            continue;
+        } else if (s.p[i] == '\'') {
+            size_t close = str_findch(str_from(s, i + 1), '\'');
+            i = close == STR_NONE ? s.n : i + close + 2;
+            h = hash_words(c, str_sub(s, from, i - from), h);
+        } else if (ch_word(s.p[i])) {
+            while (i < s.n && ch_word(s.p[i]))
+                i++;
+            daruma_str word = str_sub(s, from, i - from);
+            uint64_t w = word_hash(word.p, word.n, FOLD_CASE);
+            text_learn(c, word);
+            pair_mix(&h, (pair){w, ch_digit(word.p[0]) ? '#' : w});
+        } else {
+            pair_mix(&h, pair_of((unsigned char)s.p[i++]));
+        }
+    }
+    return h;
+}
+
+pair text_bytes(same_call *c, daruma_str s)
+{
+    pair h = pair_of(XXH3_64bits(s.p, s.n));
+    hash_words(c, str_sub(s, 0, SAME_STRING_BYTES_MAX), h);
+    return h;
+}
+
+/* A text that is kept as it is, white space too; its shape does without numbers. */
+static pair hash_text(same_call *c, daruma_str s)
+{
+    pair h = hash_words(c, s, pair_of(19));
+    h.exact = XXH3_64bits(s.p, s.n);
+    return h;
+}
+
+/* Its digits without zeros at either end, and where the point stands. */
+bool text_number(daruma_str s, pair *ret)
+{
+    uint64_t h = 23;
+    int64_t point = 0, exponent = 0, zeros = 0, digits = 0;
+    bool frac = false, any = false;
+    size_t i = 0;
+    if (i < s.n && s.p[i] == '-')
+        i++;
+    for (; i < s.n && (ch_digit(s.p[i]) || (s.p[i] == '.' && !frac)); i++) {
+        if (s.p[i] == '.') {
+            frac = true;
+            continue;
+        }
+        any = true;
+        point += frac ? 0 : digits > 0 || s.p[i] != '0';
+        if (s.p[i] == '0') {
+            zeros += digits > 0;
+            point -= frac && digits == 0;
+            continue;
+        }
+        for (; zeros > 0; zeros--, digits++)
+            h = mix(h, '0');
+        h = mix(h, (unsigned char)s.p[i]);
+        digits++;
+    }
+    if (any && i < s.n && (s.p[i] == 'e' || s.p[i] == 'E')) {
+        bool less = i + 1 < s.n && s.p[i + 1] == '-';
+        i += 1 + (i + 1 < s.n && (s.p[i + 1] == '-' || s.p[i + 1] == '+'));
+        for (; i < s.n && ch_digit(s.p[i]) && exponent < 100000; i++)
+            exponent = exponent * 10 + (s.p[i] - '0');
+        exponent = less ? -exponent : exponent;
+    }
+    if (!any || i != s.n)
+        return false;
+    h = mix(h, digits ? (uint64_t)(point + exponent) : 0);
+    *ret = (pair){mix(h, digits && s.p[0] == '-'), '#'};
+    return true;
+}
+
+pair text_hash(same_call *c, daruma_str s, unsigned name)
+{
+    pair number;
+    if (s.n > SAME_STRING_BYTES_MAX)
+        return text_bytes(c, s);
+    if (text_number(s, &number)) {
+        text_learn(c, s);
+        return number;
+    }
+    if ((name & (NAME_COMMAND | NAME_QUERY)) && is_sql(s))
+        return hash_sql(c, s);
+    if (is_prose(s))
+        c->names |= NAME_PROSE;
+    if ((name & NAME_QUERY) && is_loose(s))
+        return hash_loose(c, s);
+    if (name & (NAME_SPACED | NAME_COMMAND))
+        return text_spaced(c, s, true);
+    bool gaps = false;
+    for (size_t i = 0; i < s.n && !gaps; i++)
+        gaps = ch_space(s.p[i]) || s.p[i] == '\\';
+    return gaps ? hash_text(c, s) : hash_chunk(c, s);
+}
