@@ -7,6 +7,7 @@
  * shapes are counted, "row-0" with its letters and "a-0" without, so that an order number stands out among rows, and
  * also among paths that all differ in their letters. */
 #include "engine/mend/salient.h"
+#include "engine/mend/salient_words.h"
 #include "engine/mend/words.h"
 #include "base/arena.h"
 #include "base/limits.h"
@@ -81,9 +82,8 @@ static size_t slot_of(const salient *s, uint32_t *table, uint32_t hash, bool *fr
 
 typedef struct shapes {
     uint32_t exact, literal, shaped;
-    int runs;       /* of letters, digits or both; */
+    int runs;       /* of letters, digits or both */
     size_t longest; /* bytes of the longest */
-    bool mixed;     /* one of both */
 } shapes;
 
 static shapes shape_of(const salient *s, daruma_str w)
@@ -114,81 +114,13 @@ static shapes shape_of(const salient *s, daruma_str w)
         r.exact = mix(r.exact, run);
         r.literal = mix(r.literal, kind == 'a' ? run : kind);
         r.shaped = mix(r.shaped, kind);
-        r.mixed |= (kinds & (LETTER | DIGIT)) == (LETTER | DIGIT);
         r.longest = n > r.longest ? n : r.longest;
         r.runs++;
     }
     return r;
 }
 
-/* ---- what is salient ---- */
-
-/* Small letters as one number. */
-#define PACK(a, b, c, d, e, f, g)                                                                                      \
-    ((uint64_t)(a) | (uint64_t)(b) << 8 | (uint64_t)(c) << 16 | (uint64_t)(d) << 24 | (uint64_t)(e) << 32 |            \
-     (uint64_t)(f) << 40 | (uint64_t)(g) << 48)
-
-// clang-format off
-static const uint64_t units[] = {
-    PACK('%', 0, 0, 0, 0, 0, 0),             PACK('m', 's', 0, 0, 0, 0, 0),         PACK('s', 0, 0, 0, 0, 0, 0),
-    PACK('u', 's', 0, 0, 0, 0, 0),           PACK('n', 's', 0, 0, 0, 0, 0),         PACK('k', 'b', 0, 0, 0, 0, 0),
-    PACK('m', 'b', 0, 0, 0, 0, 0),           PACK('g', 'b', 0, 0, 0, 0, 0),         PACK('t', 'b', 0, 0, 0, 0, 0),
-    PACK('k', 'i', 'b', 0, 0, 0, 0),         PACK('m', 'i', 'b', 0, 0, 0, 0),       PACK('g', 'i', 'b', 0, 0, 0, 0),
-    PACK('b', 0, 0, 0, 0, 0, 0),             PACK('b', 'y', 't', 'e', 's', 0, 0),   PACK('u', 's', 'd', 0, 0, 0, 0),
-    PACK('e', 'u', 'r', 0, 0, 0, 0),         PACK('g', 'b', 'p', 0, 0, 0, 0),       PACK('r', 'o', 'w', 's', 0, 0, 0),
-    PACK('t', 'o', 'k', 'e', 'n', 's', 0),   PACK('s', 'e', 'c', 'o', 'n', 'd', 's'),
-    PACK('m', 'i', 'n', 'u', 't', 'e', 's'), PACK('h', 'o', 'u', 'r', 's', 0, 0)};
-// clang-format on
-
-/* "42.5 ms": the unit behind a number, with the gap; 0 none. */
-static size_t unit_behind(const salient *s, size_t at)
-{
-    if (at + 1 >= s->text.n || s->text.p[at] != ' ' || !(ch_alpha(s->text.p[at + 1]) || s->text.p[at + 1] == '%'))
-        return 0;
-    size_t n = 1;
-    uint64_t word = 0;
-    bool found = false;
-    for (; at + n < s->text.n && n < 9 && (ch_alpha(s->text.p[at + n]) || s->text.p[at + n] == '%'); n++)
-        word |= (uint64_t)(unsigned char)ch_lower(s->text.p[at + n]) << 8 * (n - 1);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) /* all of them: a jump out costs more */
-        found |= word == units[i];
-    return found ? n : 0;
-}
-
-/* How much a word looks like something that has to be quoted exactly; 0: not at all. */
-static uint8_t score_of(daruma_str w, uint8_t kinds, const shapes *h)
-{
-    bool both = (kinds & (LETTER | DIGIT)) == (LETTER | DIGIT);
-    if ((kinds & (MARK | SLASH)) == (MARK | SLASH) && str_find(w, S("://")) != STR_NONE)
-        return 6;
-    if (kinds & AT && kinds & LETTER)
-        return 5;
-    if (kinds & SLASH && kinds & LETTER)
-        return w.p[0] == '/' || h->runs > 2 || both ? 5 : 0;
-    if (both && (h->runs > 1 || h->longest >= 16))
-        return 5; /* ORD-7731, req_01h9, v2.3.1, main.c:14; a long hash */
-    if (both)
-        return h->longest >= 7 ? 4 : 3; /* a short hash, "3.2GB", "utf8" */
-    if (kinds & DIGIT)
-        return h->runs > 2 ? 4 : h->longest >= 5 ? 3 : kinds & MARK && h->runs > 1 ? 2 : 0;
-    return 0;
-}
-
-static bool keyed(daruma_str w)
-{
-    static const daruma_str ends[] = {{"id", 2},     {"key", 3},  {"hash", 4}, {"sha", 3},     {"ref", 3},
-                                      {"number", 6}, {"code", 4}, {"uuid", 4}, {"version", 7}, {"email", 5},
-                                      {"token", 5},  {"path", 4}, {"url", 3}};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        daruma_str e = ends[i];
-        if (w.n < e.n || !str_ieq(str_from(w, w.n - e.n), e))
-            continue;
-        char before = w.n > e.n ? w.p[w.n - e.n - 1] : '_';
-        if (!ch_alpha(before) || (before >= 'a' && w.p[w.n - e.n] < 'a')) /* "id", "user_id", "userId", no "paid" */
-            return true;
-    }
-    return false;
-}
+/* ---- candidates ---- */
 
 static void add(salient *s, size_t from, size_t n, size_t key, size_t nkey, uint8_t score, bool named, const shapes *h)
 {
@@ -224,41 +156,6 @@ static daruma_str tidy(const salient *s, daruma_str w) /* without the dots and c
 }
 
 /* ---- errors ---- */
-
-/* Do these four letters end a word that may tell of an error? Nearly none does. */
-static inline bool ends_like_error(const char *four)
-{
-#define END(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
-    static const uint32_t ends[16] = {/* each at the place that the product below has for it */
-                                      END('t', 'i', 'o', 'n'), END('r', 'o', 'r', 's'),
-                                      END('r', 't', 'e', 'd'), END('a', 'n', 'i', 'c'),
-                                      END('n', 'i', 'e', 'd'), END('l', 'u', 'r', 'e'),
-                                      END('n', 'n', 'o', 't'), END('i', 'c', 'a', 'l'),
-                                      END('u', 's', 'e', 'd'), 0,
-                                      END('e', 'o', 'u', 't'), END('r', 'r', 'o', 'r'),
-                                      END('a', 't', 'a', 'l'), END('b', 'a', 'c', 'k'),
-                                      END('i', 'l', 'e', 'd'), 0};
-    const unsigned char *p = (const unsigned char *)four;
-    uint32_t end = END(p[0], p[1], p[2], p[3]) | 0x20202020u;
-#undef END
-    return ends[end * 0x6decde8du >> 28] == end;
-}
-
-static bool says_error(daruma_str w)
-{
-    static const daruma_str words[] = {{"error", 5},   {"errors", 6},    {"exception", 9}, {"failed", 6},
-                                       {"failure", 7}, {"fatal", 5},     {"panic", 5},     {"denied", 6},
-                                       {"refused", 7}, {"traceback", 9}, {"critical", 8},  {"aborted", 7},
-                                       {"cannot", 6},  {"timeout", 7},   {"violation", 9}};
-    if (w.n < 5 || !ends_like_error(w.p + w.n - 4))
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        daruma_str x = words[i];
-        if (w.n >= x.n && str_ieq(str_from(w, w.n - x.n), x))
-            return true;
-    }
-    return false;
-}
 
 /* The line around text[at], once for all lines that differ in numbers only. Returns where it ends. */
 static size_t add_error(salient *s, size_t at)
@@ -390,10 +287,10 @@ static bool is_length(size_t n)
 /* Does the word that ends at `end` tell of an error? */
 static inline void look_at_end(salient *s, size_t at, size_t end)
 {
-    if (end < 4 || !ends_like_error(s->text.p + end - 4))
+    if (end < 4 || !salient_error_end(s->text.p + end - 4))
         return;
     size_t from = word_begin(s, at, end);
-    if (is_length(end - from) && from >= s->errors_end && says_error(str_sub(s->text, from, end - from)))
+    if (is_length(end - from) && from >= s->errors_end && salient_error(str_sub(s->text, from, end - from)))
         s->errors_end = add_error(s, from);
 }
 
@@ -427,7 +324,7 @@ static size_t pass_plain(salient *s, size_t at)
 static size_t take_value(salient *s, daruma_str w, size_t at)
 {
     size_t value = gap_behind(s->text, (size_t)(w.p - s->text.p) + w.n), end;
-    return value && keyed(w) && (end = add_keyed(s, w, value)) > at ? end : at;
+    return value && salient_names(w) && (end = add_keyed(s, w, value)) > at ? end : at;
 }
 
 /* `"order_id": 4711`: the colon at `colon`, or what else may stand between, is a word of its own; the name before it is
@@ -448,11 +345,11 @@ static void take_odd(salient *s, daruma_str w, uint8_t all)
 {
     if (w.n < 3 && !(all & MARK))
         return;
-    size_t from = (size_t)(w.p - s->text.p), unit = all & LETTER ? 0 : unit_behind(s, from + w.n);
+    size_t from = (size_t)(w.p - s->text.p), unit = all & LETTER ? 0 : salient_unit(s->text, from + w.n);
     if (all == DIGIT && w.n < 5 && !unit)
         return;
     shapes h = shape_of(s, w);
-    uint8_t score = score_of(w, all, &h);
+    uint8_t score = salient_score(w, all, h.runs, h.longest);
     if (unit || score)
         add(s, from, w.n + unit, 0, 0, unit ? 4 : score, (all & LETTER) != 0, &h);
 }
@@ -496,7 +393,7 @@ static size_t take_word(salient *s, size_t from, size_t end)
         take_odd(s, w, all);
         return end;
     }
-    if (from >= s->errors_end && says_error(w))
+    if (from >= s->errors_end && salient_error(w))
         s->errors_end = add_error(s, from);
     return take_value(s, w, end);
 }
