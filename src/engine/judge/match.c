@@ -253,7 +253,11 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
 
 uint16_t match_first(const seen *s)
 {
-    uint16_t row = first_marked(s), first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
+    uint16_t row = first_marked(s);
+    if (row && s->guessed &&
+        phrases[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
+        return row;
+    uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     return row && row <= first ? row : first_by_sentence(s, row);
 }
 

@@ -52,6 +52,7 @@ static const struct {
     K("httpstatus", IS_STATUS),
     K("httpstatuscode", IS_STATUS),
     K("httpcode", IS_STATUS),
+    K("apierrorstatus", IS_STATUS),
     K("innererror", IS_NEST),
     K("cause", IS_NEST),
     K("baseresp", IS_NEST),
@@ -206,6 +207,15 @@ static void read_string(reader *r, daruma_str text, int level)
     r->strings--;
 }
 
+/* Scripts without spaces: no code is written so. */
+static bool is_foreign(daruma_str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.p[i] >= 0x80)
+            return true;
+    return false;
+}
+
 /* One member of an error object, already as text. `level` is how deep the object stands. */
 void reader_member(reader *r, enum role role, daruma_str text, int level)
 {
@@ -226,7 +236,7 @@ void reader_member(reader *r, enum role role, daruma_str text, int level)
         break;
     case IS_CODE:
     case IS_TYPE:
-        if (str_findch(text, ' ') != STR_NONE)
+        if (str_findch(text, ' ') != STR_NONE || is_foreign(text))
             reader_text(r, text, level); /* a "reason" in words */
         else
             reader_code(r, text, level, role == IS_TYPE);
@@ -323,6 +333,8 @@ static void read_object(reader *r, daruma_str object, int level)
                 words = v;
             continue;
         }
+        if (role == IS_IS_ERROR && json_get(object, S("api_error_status")).n)
+            continue; /* what an agent says of its whole run */
         if (role == IS_IS_ERROR && json_is_true(v)) {
             r->s->shape |= SAID_RPC;
             read_tool_result(r, object, level);
