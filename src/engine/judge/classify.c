@@ -17,27 +17,28 @@ static const struct {
     uint8_t tool_kind; /* daruma_tool_kind */
     bool ambiguous;    /* tools say it as well as models: the name of the speaker decides */
     bool retryable;
+    bool shared; /* its words are also those of tools, its codes and phrases are not */
 } means[DARUMA_KINDS] = {
     [DARUMA_UNKNOWN] = {DARUMA_TOOL_UNKNOWN_KIND, true, false},
     [DARUMA_CONTEXT_LENGTH] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
-    [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
     [DARUMA_REQUEST_TOO_LARGE] = {DARUMA_TOOL_VALIDATION_KIND, true, false},
     [DARUMA_RATE_LIMIT] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, true},
     [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, false},
-    [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true},
+    [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true, true},
     [DARUMA_SERVER_ERROR] = {DARUMA_TOOL_UNKNOWN_KIND, true, true},
     [DARUMA_TIMEOUT] = {DARUMA_TOOL_TIMEOUT_KIND, true, true},
     [DARUMA_NETWORK] = {DARUMA_TOOL_NETWORK_KIND, true, true},
     [DARUMA_INTERRUPTED] = {DARUMA_TOOL_NETWORK_KIND, false, true},
     [DARUMA_AUTH] = {DARUMA_TOOL_AUTH_KIND, true, false},
     [DARUMA_PERMISSION] = {DARUMA_TOOL_PERMISSION_KIND, true, false},
-    [DARUMA_MODEL_NOT_FOUND] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false},
-    [DARUMA_ORPHAN_TOOL_CALL] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
-    [DARUMA_INVALID_MESSAGE] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
-    [DARUMA_INVALID_TOOL_SCHEMA] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
+    [DARUMA_MODEL_NOT_FOUND] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false, true},
+    [DARUMA_ORPHAN_TOOL_CALL] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
+    [DARUMA_INVALID_MESSAGE] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
+    [DARUMA_INVALID_TOOL_SCHEMA] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
     [DARUMA_INVALID_PARAMETER] = {DARUMA_TOOL_VALIDATION_KIND, true, false},
-    [DARUMA_CONTENT_FILTER] = {DARUMA_TOOL_PERMISSION_KIND, false, false},
-    [DARUMA_MALFORMED_OUTPUT] = {DARUMA_TOOL_UNKNOWN_KIND, false, true},
+    [DARUMA_CONTENT_FILTER] = {DARUMA_TOOL_PERMISSION_KIND, false, false, true},
+    [DARUMA_MALFORMED_OUTPUT] = {DARUMA_TOOL_UNKNOWN_KIND, false, true, true},
     [DARUMA_TOOL_UNKNOWN] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false},
     [DARUMA_TOOL_ARGUMENTS] = {DARUMA_TOOL_VALIDATION_KIND, false, false},
 };
@@ -123,8 +124,8 @@ static daruma_str subject_of(const said *s, daruma_str message)
 
 /* ---- tool or model? -------------------------------------------------------------------------- */
 
-/* Does the hint hold a family of model providers, gateways, servers or SDKs? They stand by their
- * first letter, '/' between. */
+/* Does a word of the hint begin with a family of model providers, gateways, servers or SDKs? They stand by
+ * their first letter, '/' between. */
 static bool is_model_provider(daruma_str provider)
 {
     static const char *const families[26] = {
@@ -159,6 +160,8 @@ static bool is_model_provider(daruma_str provider)
     for (size_t i = 0; i < provider.n; i++) {
         char c = ch_lower(provider.p[i]);
         const char *names = c >= 'a' && c <= 'z' ? families[c - 'a'] : NULL;
+        if (i && ch_alpha(provider.p[i - 1])) /* "chatgpt"; but "mongoose" is no "goose" */
+            names = "openai/anthropic/gemini/claude/llama/llm/gpt/glm/router";
         if (names && match_begins(str_from(provider, i), names))
             return true;
     }
@@ -195,25 +198,29 @@ static bool is_tool_name(daruma_str provider, bool model)
 {
     static const daruma_str of_any[] = {
         /* even behind the name of a model's provider */
-        {"mcp", 3},    {"tool", 4}, {"tools", 5},    {"shell", 5}, {"bash", 4},
-        {"sheets", 6}, {"docs", 4}, {"calendar", 8}, {"gmail", 5}, {"drive", 5},
+        {"mcp", 3},      {"tool", 4},  {"tools", 5}, {"shell", 5},  {"bash", 4}, {"sheets", 6}, {"docs", 4},
+        {"calendar", 8}, {"gmail", 5}, {"drive", 5}, {"plugin", 6}, {"s3", 2},   {"ec2", 3},    {"iam", 3},
     };
     static const daruma_str of_others[] = {
-        {"cli", 3},         {"api", 3},         {"sql", 3},      {"git", 3},     {"github", 6},
-        {"terminal", 8},    {"filesystem", 10}, {"npm", 3},      {"docker", 6},  {"browser", 7},
-        {"search", 6},      {"playwright", 10}, {"postgres", 8}, {"mysql", 5},   {"sqlite", 6},
-        {"slack", 5},       {"jira", 4},        {"notion", 6},   {"python", 6},  {"node", 4},
-        {"redis", 5},       {"fetch", 5},       {"kubectl", 7},  {"pip", 3},     {"yarn", 4},
-        {"pnpm", 4},        {"cargo", 5},       {"gradle", 6},   {"edit", 4},    {"editor", 6},
-        {"files", 5},       {"powershell", 10}, {"ssh", 3},      {"curl", 4},    {"wget", 4},
-        {"webfetch", 8},    {"puppeteer", 9},   {"selenium", 8}, {"chrome", 6},  {"mongodb", 7},
-        {"mongo", 5},       {"sandbox", 7},     {"jupyter", 7},  {"gitlab", 6},  {"linear", 6},
-        {"sentry", 6},      {"supabase", 8},    {"figma", 5},    {"stripe", 6},  {"twilio", 6},
-        {"hubspot", 7},     {"salesforce", 10}, {"asana", 5},    {"trello", 6},  {"discord", 7},
-        {"telegram", 8},    {"atlassian", 9},   {"tavily", 6},   {"exa", 3},     {"serper", 6},
-        {"firecrawl", 9},   {"confluence", 10}, {"brave", 5},    {"serpapi", 7}, {"airtable", 8},
-        {"kubernetes", 10}, {"terraform", 9},
+        // clang-format off
+        {"cli", 3}, {"api", 3}, {"sql", 3}, {"git", 3}, {"github", 6}, {"terminal", 8}, {"filesystem", 10},
+        {"npm", 3}, {"docker", 6}, {"browser", 7}, {"search", 6}, {"playwright", 10}, {"postgres", 8}, {"mysql", 5},
+        {"sqlite", 6}, {"slack", 5}, {"jira", 4}, {"notion", 6}, {"python", 6}, {"node", 4}, {"redis", 5},
+        {"fetch", 5}, {"kubectl", 7}, {"pip", 3}, {"yarn", 4}, {"pnpm", 4}, {"cargo", 5}, {"gradle", 6}, {"edit", 4},
+        {"editor", 6}, {"files", 5}, {"powershell", 10}, {"ssh", 3}, {"curl", 4}, {"wget", 4}, {"webfetch", 8},
+        {"puppeteer", 9}, {"selenium", 8}, {"chrome", 6}, {"mongodb", 7}, {"mongo", 5}, {"sandbox", 7},
+        {"jupyter", 7}, {"gitlab", 6}, {"linear", 6}, {"sentry", 6}, {"supabase", 8}, {"figma", 5}, {"stripe", 6},
+        {"twilio", 6}, {"hubspot", 7}, {"salesforce", 10}, {"asana", 5}, {"trello", 6}, {"discord", 7},
+        {"telegram", 8}, {"atlassian", 9}, {"tavily", 6}, {"exa", 3}, {"serper", 6}, {"firecrawl", 9},
+        {"confluence", 10}, {"brave", 5}, {"serpapi", 7}, {"airtable", 8}, {"kubernetes", 10}, {"terraform", 9},
+        {"web", 3}, {"http", 4}, {"file", 4}, {"db", 2}, {"database", 8}, {"elasticsearch", 13}, {"bigquery", 8},
+        // clang-format on
     };
+    static const daruma_str cli[] = {{"cli", 3}};
+    static const daruma_str clouds[] = {{"aws", 3},    {"azure", 5}, {"google", 6},     {"cloudflare", 10},
+                                        {"vercel", 6}, {"modal", 5}, {"databricks", 10}}; /* models are a part of it */
+    if (has_word(provider, cli, 1) && has_word(provider, clouds, sizeof clouds / sizeof *clouds))
+        return true;
     return has_word(provider, of_any, sizeof of_any / sizeof *of_any) ||
            (!model && has_word(provider, of_others, sizeof of_others / sizeof *of_others));
 }
@@ -331,6 +338,20 @@ static uint8_t sure_of(const phrase *p)
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
+/* Do tools say such things as well? Of what only models are told, a row that looks at no word of the message is no
+ * proof, and words that mean it are little. */
+static bool may_be_tools(const daruma_failure *f, const phrase *p)
+{
+    bool weak = !p || p->where == AT_STATUS || p->where >= AT_SENTENCE;
+    return means[f->kind].ambiguous || (weak && means[f->kind].shared);
+}
+
+/* Does the row know what is wrong, where nothing was known of a model's failure? */
+static bool says_more(uint16_t rule)
+{
+    return rule && phrases[rule - 1].kind != DARUMA_UNKNOWN && phrases[rule - 1].where != AT_STATUS;
+}
+
 static void decide(daruma_failure *f, seen *v, uint16_t rule)
 {
     const phrase *p = rule ? &phrases[rule - 1] : NULL;
@@ -345,11 +366,15 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         apply_sum(f, p->sum);
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_CANCELLED)
         return;
-    bool told = f->kind != DARUMA_UNKNOWN || !v->status;
-    if (v->tool == FOR_MAYBE && told && means[f->kind].ambiguous && !speaks_of_models(v)) {
-        v->tool = FOR_TOOL; /* nobody known spoke, and not of models: hear it as a tool */
-        decide(f, v, match_first(v));
-        return;
+    if (v->tool == FOR_MAYBE && may_be_tools(f, p) && !speaks_of_models(v)) {
+        uint16_t heard; /* nobody known spoke, and not of models: hear it as a tool */
+        v->tool = FOR_TOOL;
+        heard = match_first(v);
+        if (f->kind != DARUMA_UNKNOWN || !v->status || says_more(heard)) {
+            decide(f, v, heard);
+            return;
+        }
+        v->tool = FOR_MAYBE;
     }
     bool model = p && (p->only == FOR_MODEL || !means[f->kind].ambiguous);
     if (v->tool == FOR_TOOL && !(v->guessed && model)) {

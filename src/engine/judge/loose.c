@@ -137,6 +137,7 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
         {"error code", 10}, {"status code", 11}, {"statuscode", 10}, {"status_code", 11}, {"status", 6},
         {"http", 4},        {"http/1.1", 8},     {"code", 4},        {"http error", 10},  {"api error", 9},
         {"error", 5},       {"returned", 8},     {"response", 8},    {"with status", 11}, {"api", 3},
+        {"http/2", 6},      {"success", 7},      {"got", 3},         {"received", 8},
     };
     t = str_sub(t, 0, 300);
     for (size_t i = 0; i < t.n;) {
@@ -159,6 +160,8 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             for (size_t dot; (dot = str_findch(w, '.')) != STR_NONE;)
                 w = str_from(w, dot + 1);
             reader_code(r, w, -1, true);
+        } else if (i && t.p[i - 1] == '(' && str_starts(str_from(t, end), S(") when calling"))) { /* botocore */
+            reader_code(r, w, 0, false);
         } else if (i == 0 && str_ends(w, S("_error"))) { /* "invalid_request_error: ..." */
             reader_code(r, w, 0, true);
         } else if (w.n == 3 && str_int(w, &n) && reader_is_status(n) && !r->s->status) {

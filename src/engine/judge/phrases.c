@@ -104,6 +104,11 @@ const char *const phrases_of_tools[] = {
     "calling mcp tool",
     "mcp error",
     "exit code 1",
+    "mcp|",
+    "error response from daemon",
+    "error from server (",
+    "^fatal: ",
+    "npm err",
     NULL,
 };
 

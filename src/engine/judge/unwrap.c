@@ -35,6 +35,9 @@ static const struct {
     K("metadata", IS_NEST),
     K("raw", IS_NEST),
     K("errors", IS_NEST),
+    K("errormessages", IS_NEST),
+    K("fielderrors", IS_NEST),
+    K("nonfielderrors", IS_NEST),
     K("errormessage", IS_MESSAGE),
     K("errormsg", IS_MESSAGE),
     K("errorcode", IS_CODE),
@@ -319,6 +322,31 @@ static void read_choices(reader *r, daruma_str list, int level)
         read_value(r, json_get(item, S("error")), level + 1);
 }
 
+/* A sentence, or the first of a list of them; empty: none. */
+static daruma_str sentence_in(daruma_str v)
+{
+    daruma_str item;
+    json_iter it = json_open(v);
+    if (json_is_array(v) && json_next(&it, NULL, &item))
+        v = item;
+    return json_is_string(v) && memchr(v.p, ' ', v.n) ? v : (daruma_str){0};
+}
+
+/* {"email":["This field is required."]}: a sentence under the name of the field that it is about. */
+static void read_fields(reader *r, daruma_str object, int level)
+{
+    daruma_str key, v;
+    json_iter it = json_open(object);
+    while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
+        daruma_str words = reader_role(key) == IS_NOTHING ? sentence_in(v) : (daruma_str){0};
+        if (!words.n)
+            continue;
+        if (!r->s->param.n && key.n < PARAM_BYTES_MAX)
+            r->s->param = key;
+        read_string(r, json_text(words, r->a), level + 1);
+    }
+}
+
 static void read_object(reader *r, daruma_str object, int level)
 {
     daruma_str key, v, words = {0};
@@ -339,6 +367,8 @@ static void read_object(reader *r, daruma_str object, int level)
             r->s->shape |= SAID_RPC;
             read_tool_result(r, object, level);
         } else if (json_is_object(v) || json_is_array(v)) {
+            if (json_is_object(v) && str_eq(key, S("errors")))
+                read_fields(r, v, level + 1);
             if (role == IS_NEST || role == IS_MESSAGE || role == IS_CODE || role == IS_TYPE)
                 read_value(r, v, level + 1);
             else if (role == IS_PARAM)
@@ -351,6 +381,8 @@ static void read_object(reader *r, daruma_str object, int level)
     }
     if (level > 0 && r->s->ntexts == texts && r->s->ncodes) /* an error whose message has an unheard-of name */
         reader_text(r, json_text(words, r->a), level);
+    if (level == 0 && !r->s->ntexts && !r->s->ncodes)
+        read_fields(r, object, level);
 }
 
 static void read_value(reader *r, daruma_str v, int level)
