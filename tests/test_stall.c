@@ -4,6 +4,7 @@
 #include "stall_cases.h"
 #include "stall_kit.h"
 #include "stall_more.h"
+#include "stall_noise.h"
 #include "../src/engine/watch/words_call.c"
 #include "../src/engine/watch/words_result.c"
 
@@ -47,6 +48,13 @@ static void circles_that_look_like_work_are_seen_in_time(void **state)
 {
     (void)state;
     check_cases(stall_loops_more, sizeof stall_loops_more / sizeof *stall_loops_more);
+}
+
+static void circles_are_seen_through_noise(void **state)
+{
+    (void)state;
+    check_cases(stall_loops_noise, sizeof stall_loops_noise / sizeof *stall_loops_noise);
+    check_cases(stall_work_noise, sizeof stall_work_noise / sizeof *stall_work_noise);
 }
 
 static void circles_have_their_names(void **state)
@@ -240,6 +248,10 @@ static void results_are_the_same_but_for_what_changes_by_itself(void **state)
          "{\"rows\":[\"a\",\"b\"],\"durationMs\":99,\"pid\":5}"},
         {"found a and b, took 1.2s", "found a and b, took 3.4s"},
         {"{\"request_id\":\"abc\",\"name\":\"Ada Lovelace\"}", "{\"request_id\":\"xyz\",\"name\":\"Ada Lovelace\"}"},
+        {"{\"a\":\"x, {y}\",\"b\":{\"c\":[1,2],\"d\":\"e\"}}",
+         "{\"b\": {\"d\": \"e\", \"c\": [1,2]}, \"a\": \"x, {y}\"}"},
+        {"[{\"a\":\"q\\\"r\",\"b\":\"s\"},{\"c\":\"t\"}]", "[{\"b\":\"s\",\"a\":\"q\\\"r\"},{\"c\":\"t\"}]"},
+        {"2 rows (a and b, 12 ms)", "2 rows (a and b, 340 ms)"},
     };
     static const char *const other[][2] = {
         {"3 of 10 done", "4 of 10 done"},
@@ -250,6 +262,11 @@ static void results_are_the_same_but_for_what_changes_by_itself(void **state)
         {"{\"latency_ms\":12}", "{\"latency_ms\":13}"},
         {"", "a"},
         {"at line 3", "at line 4"},
+        {"{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}"},
+        {"{\"a\":{\"b\":1},\"c\":2}", "{\"a\":{\"c\":2},\"b\":1}"},
+        {"[{\"a\":1},{\"b\":2}]", "[{\"b\":2},{\"a\":1}]"},
+        {"{\"a\":\"x\",\"b\":\"y, z\"}", "{\"a\":\"x, z\",\"b\":\"y\"}"},
+        {"lasts 3d4h, load high", "lasts 5d6h, load high"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof failed / sizeof *failed; i++) {
@@ -554,6 +571,7 @@ int main(void)
         cmocka_unit_test(work_that_looks_like_a_circle_is_left_alone),
         cmocka_unit_test(circles_are_seen_in_time),
         cmocka_unit_test(circles_that_look_like_work_are_seen_in_time),
+        cmocka_unit_test(circles_are_seen_through_noise),
         cmocka_unit_test(circles_have_their_names),
         cmocka_unit_test(failures_are_told_from_answers),
         cmocka_unit_test(who_stops_is_not_spoken_of_any_more),

@@ -95,6 +95,28 @@ bool replay_adapt_end(replay_agent *g)
     return true;
 }
 
+/* What progress has counted so far. */
+static bool play_counted(replay_agent *g, daruma_str rest)
+{
+    replay_adapt *x = adapt_of(g);
+    (void)rest;
+    if (x)
+        buf_printf(g->log, "counted steps=%u idle=%u level=%u\n", x->progress.steps, x->progress.idle,
+                   (unsigned)x->progress.level);
+    return x != NULL;
+}
+
+/* Another run begins: of progress nothing is known. */
+static bool play_reset(replay_agent *g, daruma_str rest)
+{
+    replay_adapt *x = adapt_of(g);
+    (void)rest;
+    if (x)
+        x->progress = (daruma_progress){0};
+    BUF_LIT(g->log, "reset\n");
+    return x != NULL;
+}
+
 /* ---- what is known ---- */
 
 static bool keep(replay_agent *g, daruma_str *list, size_t *n, daruma_str text)
@@ -352,6 +374,6 @@ static bool play_lessons(replay_agent *g, daruma_str rest)
 const replay_directive replay_adapt_directives[] = {
     {"goal", play_goal},         {"fact", play_fact},         {"blocker", play_blocker},   {"tool", play_tool},
     {"due", play_due},           {"estimate", play_estimate}, {"strategy", play_strategy}, {"tried", play_tried},
-    {"question", play_question}, {"lessons", play_lessons},
+    {"question", play_question}, {"lessons", play_lessons},   {"counted", play_counted},   {"reset", play_reset},
 };
 const size_t nreplay_adapt_directives = sizeof replay_adapt_directives / sizeof *replay_adapt_directives;

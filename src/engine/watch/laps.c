@@ -3,6 +3,8 @@
 #include "base/str.h"
 #include "engine/watch/rules.h"
 
+enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
+
 /* The same but for times that it took. */
 static bool same_timed(const seen *a, const seen *b)
 {
@@ -49,7 +51,6 @@ static bool is_turned(const seen *const *calls, uint32_t p)
 
 void count_laps(daruma_stall *s, bool again)
 {
-    enum { LONG = 4 }; /* so many calls that come again in order are no measurement */
     const seen *calls[DARUMA_PERIOD_MAX + 1];
     if (!again) {
         memset(s->laps, 0, sizeof s->laps);
@@ -140,6 +141,18 @@ static bool tells_of_keys(const seen *const *calls, uint32_t p)
     return true;
 }
 
+/* Two or three programs in turn, and no result is what it was: how long each takes may be what is asked. */
+static bool compares_runs(const seen *const *calls, uint32_t n, uint32_t p)
+{
+    if (p >= LONG || n < 2 * p)
+        return false;
+    for (uint32_t i = 0; i < p; i++)
+        if (!has(calls[i]->means, WORDS_SHELL) || has(calls[i]->flags, SEEN_FAILED) ||
+            calls[i]->plain == calls[i + p]->plain)
+            return false;
+    return true;
+}
+
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *calls[DARUMA_PERIOD_MAX + 1], *e = window_at(s, 0);
@@ -149,7 +162,7 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
     bool known = !(e->flags & SEEN_NEW);
     if (total < 2 || !(known || s->laps[2] || s->laps[3] || timed_before(s)))
         return false;
-    newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
+    uint32_t compared = 0, newest = newest_calls(s, calls, DARUMA_PERIOD_MAX + 1);
     if (same_pair(calls[0], calls[1]) || same_fresh(calls[0], calls[1])) /* in a row it is no cycle */
         return false;
     for (uint32_t p = 2; p <= DARUMA_PERIOD_MAX && p < total; p++) {
@@ -160,7 +173,9 @@ bool rule_cycle(const daruma_stall *s, daruma_verdict *v)
             continue;
         if (!known && same_pair(calls[0], calls[p])) /* something changed meanwhile */
             continue;
-        if (m < 2 * p + 1 && tells_of_keys(calls, p))
+        if (compares_runs(calls, newest, p))
+            compared = p;
+        if ((m < 2 * p + 1 && tells_of_keys(calls, p)) || (compared && p % compared == 0))
             continue;
         worst = patience_of_lap(calls, p);
         if (worst > TIMES_MAYBE + 2 && m < p * (worst - 1))

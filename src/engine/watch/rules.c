@@ -33,6 +33,15 @@ static bool may_be_fresh(const seen *e)
     return has(e->means, WORDS_AGAIN) || (has(e->means, DARUMA_TOOL_READS) && (!acts || has(e->means, WORDS_WEAK)));
 }
 
+/* "Code sent", and nothing in the list yet: what was set going may take a while to be seen. */
+static bool may_arrive(const seen *e, const seen *before)
+{
+    if (!before || (before->flags & SEEN_FAILED) || !(before->flags & SEEN_NEW) || (e->flags & SEEN_FAILED))
+        return false;
+    return has(before->means, DARUMA_TOOL_ACTS) && !has(before->means, WORDS_INPUT) &&
+           has(e->means, DARUMA_TOOL_READS) && has(e->says, WORDS_EMPTY) && !has(e->says, WORDS_ABSENT);
+}
+
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
@@ -43,7 +52,7 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
         first = o->step;
         n++;
     }
-    if (n < TIMES_SURE || n < needed)
+    if (n < TIMES_SURE || n < needed || (n < TIMES_ASKS && may_arrive(e, o)))
         return false;
     v->circle = ends_poll(e) ? DARUMA_CIRCLE_DEAD_POLL : DARUMA_CIRCLE_REPEAT;
     if (e->compactions > 1 && window_at(s, at > n ? n - 1 : 0)->compactions + 1u < e->compactions)
@@ -210,7 +219,7 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *newer = e, *list[LIST_MAX];
     uint64_t gap = 0; /* between one place to look at and the next */
     bool even = true;
-    uint32_t at = 0, n = 0, exact = 0, plain = 0, tools = 0, calls = 0, places = 0, all = 0;
+    uint32_t at = 0, n = 0, exact = 0, plain = 0, lines = 0, tools = 0, calls = 0, places = 0, all = 0;
     uint32_t first = e->step;
     if (!(e->flags & SEEN_FAILED) || (e->flags & SEEN_NOTE) || e->patience > TIMES_RETRY)
         return false;
@@ -233,19 +242,21 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
         places += o->place == e->place;
         exact += o->result == e->result;
         plain += o->plain == e->plain;
+        lines += o->line && o->line == e->line;
         tools += o->tool != e->tool;
         first = o->step;
         if (n > 1 && n * 100 / all < 40)
             return false;
     }
-    bool same = exact == n;
+    bool same = exact == n || lines == n;
     uint32_t needed = same && !tools ? 5 : 6;
     if (has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
     /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
     bool creeps = even && places == n && has(e->means, DARUMA_TOOL_READS) && has(e->names, NAME_PAGE) &&
                   !has(e->names, NAME_SINCE) && !has(e->says, WORDS_ALIVE | WORDS_RETRY);
-    if (has(e->says, WORDS_LIMITED) || (!creeps && is_of_each(e, plain == n)))
+    bool of_one = lines == n && plain < n; /* each time it names the same thing, whatever else it repeats */
+    if (has(e->says, WORDS_LIMITED) || (!creeps && !of_one && is_of_each(e, plain == n)))
         needed = (e->flags & SEEN_ECHO) && has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed || calls < 3)
         return false;

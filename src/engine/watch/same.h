@@ -34,7 +34,8 @@ typedef struct same_result {
     uint64_t masked; /* ... without any number, nor words of the arguments */
     uint64_t fresh;  /* as `result`, without words that look drawn by lot */
     uint64_t timed;  /* as `fresh`, without numbers that have a unit of time */
-    uint64_t last;   /* of a failure, as `masked`, its last line, where that says what went wrong; else `masked` */
+    uint64_t last;   /* of a failure, as `masked`, the line that says what went wrong; else `masked` */
+    uint64_t line;   /* that line byte for byte, where words of the arguments stand in it; else 0 */
     uint64_t words[SAME_BAG];
     bool echoes; /* words of the arguments stand in it */
 } same_result;

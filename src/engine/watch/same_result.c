@@ -11,12 +11,21 @@
 #include "base/str.h"
 #include "engine/watch/same_bits.h"
 #include "engine/watch/same_hash.h"
+#include "engine/watch/same_lines.h"
+#include "engine/watch/same_number.h"
 #include "engine/watch/words.h"
 #include <xxhash.h>
 
 #define INLINE static inline __attribute__((always_inline)) /* what is done for each word */
 
-enum { NAMES_KEPT = 8 };
+enum { NAMES_KEPT = 8, JSON_DEPTH = 6 };
+
+/* What an object of JSON stands in, while its members are read: {"a":1,"b":2} is {"b":2,"a":1}. */
+typedef struct json_level {
+    uint64_t stays, masked;         /* before it */
+    uint64_t sum_stays, sum_masked; /* of its members, in any order */
+    bool object;                    /* no array: there the order counts */
+} json_level;
 
 typedef struct scan {
     daruma_str s;
@@ -35,8 +44,12 @@ typedef struct scan {
     uint32_t left_out, told; /* how much is noise; words that tell something */
     uint32_t said;           /* words that may tell nothing, but are no tokens */
     bool echoes;
+    bool unmasked;         /* `masked` is to keep words of the arguments */
     const same_bits *bits; /* of `s` */
-    uint64_t known_as;     /* hash of `before` */
+    bool json, quoted;     /* it is an object of JSON, and what comes is within quotes */
+    uint32_t depth;        /* levels that are open, more than JSON_DEPTH of them unknown */
+    json_level levels[JSON_DEPTH];
+    uint64_t known_as; /* hash of `before` */
     struct {
         uint64_t name;
         unsigned means;  /* bits of words_name */
@@ -44,27 +57,6 @@ typedef struct scan {
 } scan;
 
 enum { TOLD_ENOUGH = 8 }; /* words that tell something; counting on would change nothing */
-
-static bool is_hex(daruma_str word)
-{
-    for (size_t i = 0; i < word.n; i++)
-        if (!ch_digit(word.p[i]) && (ch_lower(word.p[i]) < 'a' || ch_lower(word.p[i]) > 'f'))
-            return false;
-    return true;
-}
-
-/* Bytes of a UUID at the beginning, 0 none. */
-static size_t uuid_at(daruma_str s)
-{
-    if (s.n < 36 || s.p[8] != '-' || s.p[13] != '-')
-        return 0;
-    for (size_t i = 0; i < 36; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        if (dash ? s.p[i] != '-' : !is_hex(str_sub(s, i, 1)))
-            return 0;
-    }
-    return s.n > 36 && ch_word(s.p[36]) ? 0 : 36;
-}
 
 /* Bytes of a number with all that belongs to it: "1.25", "10:00:11", "2026-06-01T10:00:11.5Z", "0m1.2s". */
 static size_t number_at(const scan *x, size_t i)
@@ -81,23 +73,6 @@ static size_t number_at(const scan *x, size_t i)
     if (n >= 10 && n < s.n && s.p[n] == 'Z')
         n++;
     return n;
-}
-
-/* Bytes of a unit of time that follows a number, white space before it with them; 0 none. */
-static size_t unit_at(daruma_str s)
-{
-    static const daruma_str units[] = {{"ms", 2},      {"s", 1},      {"us", 2},     {"ns", 2},    {"m", 1},
-                                       {"h", 1},       {"sec", 3},    {"secs", 4},   {"min", 3},   {"mins", 4},
-                                       {"seconds", 7}, {"second", 6}, {"minute", 6}, {"hours", 5}, {"minutes", 7}};
-    size_t gap = s.n && s.p[0] == ' ' ? 1 : 0, n = gap;
-    if (n == s.n || (s.p[n] != 'm' && s.p[n] != 's' && s.p[n] != 'u' && s.p[n] != 'n' && s.p[n] != 'h'))
-        return 0;
-    while (n < s.n && n < gap + 8 && ch_alpha(s.p[n]))
-        n++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (str_eq(str_sub(s, gap, n - gap), units[i]))
-            return n;
-    return 0;
 }
 
 static uint64_t take_signs(scan *x)
@@ -119,10 +94,16 @@ INLINE void keep(scan *x, uint64_t w, uint64_t masked)
     x->masked = mix(x->masked, masked ^ signs);
 }
 
+/* What may be left out is a chain as well, but for JSON, where it may come in any order. */
+INLINE void add_to(const scan *x, uint64_t *chain, uint64_t w)
+{
+    *chain = x->json ? *chain + end(w) : mix(*chain, w);
+}
+
 static void leave_out(scan *x, uint64_t w)
 {
     keep(x, '#', '#');
-    x->noise = mix(x->noise, w);
+    add_to(x, &x->noise, w);
     x->left_out++;
 }
 
@@ -161,6 +142,23 @@ static unsigned means_before(scan *x)
     return x->names[at].means;
 }
 
+/* "(0.12s)", "[12 ms]", "(3 rows, 12 ms)": how long it took, said last in a remark. */
+static bool is_aside(daruma_str s, size_t from, size_t behind)
+{
+    enum { LONGEST = 24 };
+    char close = behind < s.n ? s.p[behind] : 0;
+    if (close != ')' && close != ']')
+        return false;
+    for (size_t k = from; k > 0 && from - k < LONGEST; k--) {
+        char c = s.p[k - 1];
+        if (c == '(' || c == '[')
+            return k == from || s.p[k] != ' ';
+        if (c == ')' || c == ']' || c == '\n')
+            return false;
+    }
+    return false;
+}
+
 /* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at".
  * `unit`: bytes of one behind it. */
 static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
@@ -168,9 +166,7 @@ static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
     bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
     if (!unit && !moment)
         return process ? n : 0;
-    size_t behind = i + n + unit;
-    char open = i > 0 ? x->s.p[i - 1] : 0, close = behind < x->s.n ? x->s.p[behind] : 0;
-    if (unit && (open == '(' || open == '[') && (close == ')' || close == ']'))
+    if (unit && is_aside(x->s, i, i + n + unit))
         return n + unit;
     unsigned before = means_before(x);
     if (unit && (before & (NAME_UNIT | NAME_VOLATILE)))
@@ -265,14 +261,14 @@ static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo
         leave_out(x, w);
     } else if (token && !(means_before(x) & NAME_DIGEST)) {
         keep(x, '#', echo ? '@' : '#');
-        x->tokens = mix(x->tokens, w);
+        add_to(x, &x->tokens, w);
     } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
         for (size_t k = 0; k < word.n; k++)
             h = ch_digit(p[k]) ? h : mix(h, (unsigned char)p[k]);
         keep(x, h, echo ? '@' : '#');
-        x->noise = mix(x->noise, w);
+        add_to(x, &x->noise, w);
     } else {
         keep(x, w, echo ? '@' : '#');
     }
@@ -287,6 +283,7 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     bool echo = is_echo(x, known), tells = true;
     bag_put(x->words, known);
     x->echoes |= echo;
+    echo &= !x->unmasked;
     if (bits_any(x->bits->digit, i, n))
         tells = scan_mixed(x, i, word, h.plain, echo);
     else if (x->failed && is_temporary(x, word, i))
@@ -312,17 +309,6 @@ static bool echoes_part(const scan *x, daruma_str number)
         i += i < number.n;
     }
     return false;
-}
-
-/* "10:00:11", "2026-06-01", with all that belongs to it. */
-static bool is_moment(daruma_str number)
-{
-    unsigned colons = 0, dashes = 0;
-    for (size_t i = 0; i < number.n; i++) {
-        colons += number.p[i] == ':';
-        dashes += number.p[i] == '-';
-    }
-    return colons >= 2 || (dashes == 2 && number.n >= 10);
 }
 
 static size_t scan_number(scan *x, size_t i)
@@ -358,9 +344,11 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, more, 0));
         return more;
     }
-    if (unit) {
+    if (unit || is_clock(str_sub(rest, 0, n))) {
+        bool in_parts = bits_any(x->bits->digit, i + n, unit);
+        n += in_parts ? unit : 0; /* "12m31s" */
         keep(x, '#', '#');
-        x->times = mix(x->times, w);
+        add_to(x, &x->times, in_parts ? word_hash(rest.p, n, 0) : w);
     } else {
         keep(x, w, '#');
     }
@@ -411,6 +399,61 @@ static __attribute__((noinline, cold)) size_t question_at(scan *x, size_t i)
     return n;
 }
 
+/* The member that ends here is one of its object, wherever it stands. */
+static void end_member(scan *x, json_level *l)
+{
+    uint64_t signs = take_signs(x);
+    l->sum_stays += end(x->stays ^ signs);
+    l->sum_masked += end(x->masked ^ signs);
+    x->stays = x->masked = SAME_K1;
+}
+
+static void open_level(scan *x, bool object)
+{
+    json_level *l = &x->levels[x->depth - 1];
+    *l = (json_level){.object = object};
+    if (!object)
+        return;
+    uint64_t signs = take_signs(x);
+    l->stays = mix(x->stays, signs);
+    l->masked = mix(x->masked, signs);
+    x->stays = x->masked = SAME_K1;
+}
+
+static void close_level(scan *x, json_level *l)
+{
+    x->depth--;
+    if (!l || !l->object)
+        return;
+    end_member(x, l);
+    x->stays = mix(l->stays, end(l->sum_stays));
+    x->masked = mix(l->masked, end(l->sum_masked));
+}
+
+/* A sign of JSON at `i`, that is no part of a word. What holds an object together is in its levels, and no sign. */
+static __attribute__((noinline)) void json_sign(scan *x, size_t i)
+{
+    char c = x->s.p[i];
+    json_level *l = x->depth && x->depth <= JSON_DEPTH ? &x->levels[x->depth - 1] : NULL;
+    bool escaped = i > 0 && x->s.p[i - 1] == '\\' && !(i > 1 && x->s.p[i - 2] == '\\');
+    if (c == '"' && !escaped)
+        x->quoted = !x->quoted;
+    if (!x->quoted && c == ',' && l && l->object) {
+        end_member(x, l);
+    } else if (!x->quoted && (c == '}' || c == ']') && x->depth) {
+        if (c == ']')
+            x->signs = x->signs * 131 + (unsigned char)c;
+        close_level(x, l);
+    } else if (!x->quoted && (c == '{' || c == '[')) {
+        if (c == '[')
+            x->signs = x->signs * 131 + (unsigned char)c;
+        if (x->depth++ < JSON_DEPTH)
+            open_level(x, c == '{');
+    } else {
+        x->signs = x->signs * 131 + (unsigned char)c;
+    }
+}
+
 static void scan_text(scan *x)
 {
     same_bits bits;
@@ -424,7 +467,10 @@ static void scan_text(scan *x)
             continue;
         }
         if (!(bits_from(bits.word, i) & 1)) {
-            x->signs = x->signs * 131 + (unsigned char)c;
+            if (x->json)
+                json_sign(x, i);
+            else
+                x->signs = x->signs * 131 + (unsigned char)c;
             i++;
             continue;
         }
@@ -440,14 +486,20 @@ static void scan_text(scan *x)
         }
         i += scan_word(x, i, n);
         size_t gap = name_ends(s, i);
+        bool closes = gap && s.p[i] == '"';
         if (gap && (means_before(x) & NAME_VOLATILE) && i + gap < s.n && s.p[i + gap] != '\n') {
             x->told -= x->told > 0;
+            x->quoted &= !closes;
             i += gap;
             i += volatile_value(x, i);
         } else if (gap) {
-            x->told -= x->told > 0;                                      /* a name tells nothing by itself */
-            if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) /* means_before() has looked it up */
-                i += gap + question_at(x, i + gap);
+            x->told -= x->told > 0;                                        /* a name tells nothing by itself */
+            if ((x->names[x->known_as % NAMES_KEPT].means & NAME_SEEKS)) { /* means_before() has looked it up */
+                size_t asked = question_at(x, i + gap);
+                x->quoted &= !closes;
+                x->quoted |= asked && s.p[i + gap] == '"';
+                i += gap + asked;
+            }
         }
     }
     x->bits = NULL;
@@ -481,48 +533,6 @@ same_bytes same_of_bytes(const daruma_step *step, uint64_t tool)
     return (same_bytes){.step = end(mix(call, all)), .text = end(all), .middle = middle};
 }
 
-/* What is said of a process that ended, whatever was in its way. */
-static bool is_general(daruma_str line)
-{
-    static const daruma_str rows[] = {
-        {"*** [", 5},           {"exit code", 9},        {"exit status", 11},      {"error generated", 15},
-        {"aborting due", 12},   {"complete log", 12},    {"debug log", 9},         {"non-zero", 8},
-        {"command failed", 14}, {"build failed", 12},    {"tests failed", 12},     {"test failed", 11},
-        {"see above", 9},       {"errors occurred", 15}, {"errors generated", 16}, {"error occurred", 14},
-        {"for more info", 13},  {"full log", 8},         {"see the", 7},           {"try --help", 10},
-        {"terminated", 10},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (str_ifind(line, rows[i]) != STR_NONE)
-            return true;
-    return false;
-}
-
-static bool says_error(daruma_str text)
-{
-    static const daruma_str marks[] = {{"error", 5},  {"exception", 9}, {"fatal", 5},
-                                       {"denied", 6}, {"errno", 5},     {"cannot", 6}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (str_ifind(text, marks[i]) != STR_NONE)
-            return true;
-    return false;
-}
-
-/* The last line of a failure, where it alone says what went wrong, whatever was done before; else nothing. */
-static daruma_str last_words(daruma_str text)
-{
-    enum { SHORTEST = 20, LONGEST = 400, BEFORE = 2000 };
-    bool inside = text.n && (text.p[0] == '{' || text.p[0] == '"'); /* there "\\n" is a line break */
-    size_t from = text.n;
-    while (from > 0 && text.p[from - 1] != '\n' &&
-           !(inside && from > 1 && text.p[from - 1] == 'n' && text.p[from - 2] == '\\'))
-        from--;
-    daruma_str line = str_trim(str_from(text, from)), before = str_sub(text, 0, from);
-    if (from == 0 || from > BEFORE || line.n < SHORTEST || line.n > LONGEST)
-        return (daruma_str){0};
-    return says_error(line) && !says_error(before) && !is_general(line) ? line : (daruma_str){0};
-}
-
 static scan scan_of(daruma_str text, bool failed, const same_call *call)
 {
     scan x = {.s = text, .failed = failed, .call = call, .stays = SAME_K1, .masked = SAME_K1};
@@ -533,10 +543,11 @@ static scan scan_of(daruma_str text, bool failed, const same_call *call)
 
 same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes)
 {
-    scan x = scan_of(str_trim(result), failed, call);
-    daruma_str line = failed ? last_words(x.s) : (daruma_str){0};
+    scan x = scan_of(without_envelope(str_trim(result)), failed, call);
+    daruma_str line = failed ? line_of_failure(x.s) : (daruma_str){0};
     size_t most = failed ? SAME_FAILURE_BYTES_MAX : SAME_ANSWER_BYTES_MAX;
     bool json = x.s.n && x.s.p[0] == '{';
+    x.json = !failed && x.s.n <= most && (json || str_starts(x.s, S("[{")));
     if (x.s.n > most) {
         daruma_str tail = str_from(x.s, x.s.n - most / 2);
         uint64_t middle = failed ? 0 : bytes ? bytes->middle : hash_of(between(x.s, most)); /* of a report, its ends */
@@ -562,9 +573,11 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
                      .echoes = x.echoes};
     memcpy(r.words, x.words, sizeof r.words);
     if (line.n) {
-        scan l = scan_of(line, true, NULL);
+        scan l = scan_of(line, true, call);
+        l.unmasked = true;
         scan_text(&l);
         keep(&l, 0, 0);
+        r.line = l.echoes ? hash_of(line) : 0;
         r.last = end(l.masked);
     }
     return r;

@@ -370,6 +370,7 @@ static void read_call(const daruma_step *step, const same_call *c, const same_by
         .fresh = r.fresh,
         .timed = r.timed,
         .last = r.last,
+        .line = r.line,
         .tool = tool,
         .tool_means = name,
         .result = r.result,
@@ -385,7 +386,8 @@ static void read_call(const daruma_step *step, const same_call *c, const same_by
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
     if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
         ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
-    if (means & (WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_MOVES | WORDS_INPUT))
+    bool moves = (means & WORDS_MOVES) && !(means & DARUMA_TOOL_ACTS); /* what a click led to is no sensor */
+    if (moves || (means & (WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT)))
         ret->fresh = ret->plain;
 }
 

@@ -313,12 +313,32 @@ static bool next_word(daruma_str *rest, daruma_str *word)
     return word->n > 0;
 }
 
+/* "send_code", "verify_code": that one is no program, unless it is run. */
+static bool is_code(daruma_str word)
+{
+    return str_ieq(word, S("code"));
+}
+
+static bool runs_code(daruma_str word)
+{
+    return str_ieq(word, S("run")) || str_istarts(word, S("exec")) || str_istarts(word, S("interpret")) ||
+           str_istarts(word, S("eval"));
+}
+
 static unsigned words_in(daruma_str name)
 {
-    unsigned have = 0, weak = 0;
+    unsigned have = 0, weak = 0, verbs = 0;
+    bool code = false, runs = false;
     daruma_str word;
-    for (int i = 0; i < NAME_WORDS_MAX && next_word(&name, &word); i++)
-        have = add_word(have, words_find(ROWS(tool_rows), word), &weak);
+    for (int i = 0; i < NAME_WORDS_MAX && next_word(&name, &word); i++) {
+        unsigned means = words_find(ROWS(tool_rows), word);
+        code |= (means & W_SHELL) && is_code(word);
+        runs |= (means & W_SHELL) ? !is_code(word) : runs_code(word);
+        verbs |= means & CLASS;
+        have = add_word(have, means, &weak);
+    }
+    if (code && verbs && !runs)
+        have &= ~(unsigned)W_SHELL;
     if (have & W_SEEKS && have & T_READS) /* "search_code" runs none */
         have &= ~(unsigned)W_SHELL;
     if (!(have & CLASS) && weak)
@@ -332,8 +352,24 @@ static unsigned words_in(daruma_str name)
     return have;
 }
 
+/* "__message__": what a harness writes down of its model's words, as if it were a tool. */
+static bool is_speech(daruma_str name)
+{
+    static const daruma_str rows[] = {{"message", 7},  {"text", 4},   {"reply", 5},
+                                      {"response", 8}, {"answer", 6}, {"output", 6}};
+    if (name.n < 5 || !str_starts(name, S("__")) || !str_eq(str_from(name, name.n - 2), S("__")))
+        return false;
+    daruma_str word = str_sub(name, 2, name.n - 4);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (str_ieq(word, rows[i]))
+            return true;
+    return false;
+}
+
 unsigned words_of_tool(daruma_str name)
 {
+    if (is_speech(name))
+        return W_SPEAKS;
     size_t server = str_find(name, S("__")); /* mcp__server__tool: the server's name says nothing */
     if (str_starts(name, S("mcp__")) && server != STR_NONE) {
         size_t tool = str_find(str_from(name, 5), S("__"));

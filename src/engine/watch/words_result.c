@@ -91,7 +91,7 @@ static const words_row name_rows[] = {
     {"output", N_OUT}, {"outputdir", N_OUT}, {"outputfile", N_OUT}, {"outputname", N_OUT}, {"outputpath", N_OUT},
     {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
     {"pagesize", N_PAGE}, {"parent", N_DIGEST}, {"path", N_SPACED}, {"pattern", N_SPACED}, {"percent", N_STATE},
-    {"percentage", N_STATE}, {"perpage", N_PAGE}, {"phase", N_STATE}, {"phrase", N_QUERY}, {"pid", N_VOLATILE},
+    {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE}, {"phase", N_STATE}, {"phrase", N_QUERY}, {"pid", N_VOLATILE},
     {"pollevery", N_WAIT}, {"pollinterval", N_WAIT}, {"pollintervalms", N_WAIT}, {"pos", N_PAGE},
     {"position", N_PAGE}, {"ppid", N_VOLATILE}, {"preamble", N_REASON}, {"pregunta", N_QUERY | N_SPACED | N_SEEKS},
     {"printed", N_WHEN}, {"processingtime", N_VOLATILE}, {"processingtimems", N_VOLATILE}, {"program", N_COMMAND},
@@ -168,8 +168,10 @@ enum {
 static bool is_timed(daruma_str name)
 {
     static const char *const units[] = {"s", "sec", "secs", "seconds", "ms", "us", "ns", "min", "minutes", NULL};
-    size_t at = str_findch(name, '_');
-    if (at == STR_NONE || !at || at > WORDS_ROW_BYTES / 2)
+    size_t at = name.n;
+    while (at > 0 && name.p[at - 1] != '_')
+        at--;
+    if (at < 2 || --at > WORDS_ROW_BYTES / 2)
         return false;
     for (int i = 0; units[i]; i++)
         if (str_ieq(str_from(name, at + 1), str_of(units[i])))

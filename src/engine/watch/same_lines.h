@@ -1,0 +1,11 @@
+/* same_lines.h - which lines of a result count by themselves. All borrowed from `text`, which is trimmed. */
+#ifndef WATCH_SAME_LINES_H
+#define WATCH_SAME_LINES_H
+#include "daruma.h"
+
+/* The line of a failure that says what went wrong; nothing where all of it does. */
+daruma_str line_of_failure(daruma_str text);
+/* What a program wrote, without what its shell wrote before it: lines that each name something, and how it ended is one
+ * of them, down to "Output:". */
+daruma_str without_envelope(daruma_str text);
+#endif

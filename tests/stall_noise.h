@@ -1,0 +1,55 @@
+/* stall_noise.h - more runs: answers that differ though they are the same, and work that looks like that. */
+#ifndef STALL_NOISE_H
+#define STALL_NOISE_H
+#include "stall_cases.h"
+
+static const stall_case stall_work_noise[] = {
+    {"a list that is empty for a while after something was sent", 0,
+     "send_code {\"to\":\"a\"} => code sent\n7* list_messages {\"q\":\"code\"} => {\"messages\":[]}\n"
+     "list_messages {\"q\":\"code\"} => {\"messages\":[\"4711\"]}"},
+    {"two variants are measured in turn", 0, "5*(\nbash ./old => sorted in {n} ms\nbash ./new => sorted in 1{n} ms\n)"},
+    {"what is missing is another thing each time", 0,
+     "! 9* query {\"sql\":\"select a from {w}\"} => ERROR: relation \"{w}\" does not exist\\nLINE 1: select a from "
+     "{w}"},
+};
+
+static const stall_case stall_loops_noise[] = {
+    {"members of an answer in any order", 3,
+     "3*(\nget_plan {\"id\":1} => {\"plan\":\"basic\",\"seats\":[\"ada\",\"bob\"],\"took_ms\":{n}}\n"
+     "get_plan {\"id\":1} => {\"took_ms\":1{n},\"seats\":[\"ada\",\"bob\"],\"plan\":\"basic\"}\n)"},
+    {"five looks, and only how old all is moves", 11,
+     "4*(\nkube {\"x\":\"get svc\"} => NAME AGE\\ncart 1{n}m{n}s\nkube {\"x\":\"get ep\"} => NAME AGE\\nnone "
+     "1{n}m{n}s\n"
+     "kube {\"x\":\"describe\"} => Selector: app\nkube {\"x\":\"get in\"} => NAME HOSTS AGE\\nedge x 2d{n}h\n"
+     "bash curl -si x => HTTP/1.1 503 Unavailable\\nDate: Mon, 23 Nov 2026 10:1{i}:22 GMT\n)"},
+    {"how long it took stands in a remark", 5,
+     "5*(\nlist_tables {} => customers\\ninvoices\\n(2 rows, {n} ms)\n"
+     "describe {\"t\":\"a\"} => id bigint, due date\\n(1 table, 1{n} ms)\n)"},
+    {"a shell that writes what it did above what came of it", 3,
+     "6* exec {\"cmd\":\"tail -n 2 a.log\"} => Chunk ID: {h}\\nWall time: 0.{n} seconds\\nProcess exited with code 0\\n"
+     "Output:\\nshutting down\\nbye"},
+    {"one thing that is not there, and the question is repeated", 5,
+     "! query {\"sql\":\"select a from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select a from "
+     "orders\n"
+     "! query {\"sql\":\"select count(*) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
+     "count(*) from orders\n"
+     "! query {\"sql\":\"select max(b) from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select "
+     "max(b) "
+     "from orders\n"
+     "! query {\"sql\":\"select 1 from orders o\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select 1 "
+     "from "
+     "orders o\n"
+     "! query {\"sql\":\"select id, b from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select id, "
+     "b "
+     "from orders\n"
+     "! query {\"sql\":\"select * from orders\"} => ERROR: relation \"orders\" does not exist\\nLINE 1: select * from "
+     "orders"},
+    {"a page that is opened and left, and has another session each time", 5,
+     "6*(\nclick {\"ref\":\"r1\"} => title: Subscribe\\nurl: https://news.example/a?session={h}\n"
+     "leave_page {} => title: Search\\n10 results of this\n)"},
+    {"words that a harness writes down as a call", 3,
+     "6* __message__ {\"text\":\"I will begin with the parser now.\"} => "},
+    {"a run of which only the clock moves", 3,
+     "6* train {\"lr\":0.1,\"seed\":7} => {\"loss\":0.4312,\"acc\":0.91,\"wall_time_s\":{n}}"},
+};
+#endif
