@@ -275,6 +275,31 @@ static daruma_str in_words(daruma_str code, daruma_arena *a)
     return buf_str(&b);
 }
 
+/* A message of one word is a code: "Error: error.NoResponseContent". Empty when it is not. */
+static daruma_str lone_code(daruma_str message)
+{
+    if (str_istarts(message, S("error: ")))
+        message = str_from(message, 7);
+    if (message.n > SUBJECT_BYTES_MAX || str_findch(message, ' ') != STR_NONE)
+        return (daruma_str){0};
+    size_t from = 0;
+    bool joined = false; /* it has seams: a word like others has none */
+    for (size_t i = 0; i < message.n; i++) {
+        joined |= message.p[i] == '_' || (i > from && is_upper(message.p[i]) && !is_upper(message.p[i - 1]));
+        if (message.p[i] == '.')
+            from = i + 1;
+        else if (!char_is(message.p[i], CHAR_WORD))
+            return (daruma_str){0};
+    }
+    return joined ? str_from(message, from) : (daruma_str){0};
+}
+
+static void add_code(seen *v, daruma_str code, daruma_arena *a)
+{
+    seen_add(v, AT_CODE, lower(code, a));
+    seen_add(v, AT_CODE, in_words(code, a));
+}
+
 static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char number[4], daruma_arena *a)
 {
     static const struct {
@@ -297,7 +322,8 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
     bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT);
     if (empty || ev->flaw == DARUMA_FLAW_EMPTY)
         seen_add(v, AT_SHAPE, S("empty_answer"));
-    bool unfinished = (s->shape & SAID_STREAM) && !(s->shape & SAID_FINISHED) && !s->finish.n && !s->ntexts;
+    bool unfinished =
+        (s->shape & SAID_STREAM) && !(s->shape & SAID_FINISHED) && !s->finish.n && !s->ntexts && !s->code.n;
     if (ev->flaw == DARUMA_FLAW_CUT || unfinished)
         seen_add(v, AT_SHAPE, S("cut"));
     if ((s->shape & SAID_ANSWER) && s->ntexts && ev->status < 400)
@@ -306,10 +332,10 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         seen_add(v, AT_SHAPE, S("broken"));
     if (ev->flaw == DARUMA_FLAW_SILENT)
         seen_add(v, AT_SHAPE, S("silent"));
-    for (size_t i = 0; i < s->ncodes; i++) {
-        seen_add(v, AT_CODE, lower(s->codes[i], a));
-        seen_add(v, AT_CODE, in_words(s->codes[i], a));
-    }
+    for (size_t i = 0; i < s->ncodes; i++)
+        add_code(v, s->codes[i], a);
+    if (s->ntexts)
+        add_code(v, lone_code(str_trim(s->texts[0])), a);
     seen_add(v, AT_FINISH, lower(str_trim(ev->finish.n ? ev->finish : s->finish), a));
     if (ev->net != DARUMA_NET_NONE && ev->net < DARUMA_NETS)
         seen_add(v, AT_NET, str_of(daruma_net_name(ev->net)));

@@ -251,6 +251,30 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
     return first_sense(s, all, true, row);
 }
 
+/* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
+ * too few to tell a window from other limits. */
+static uint16_t first_by_code(const seen *s, uint16_t row)
+{
+    sentence read;
+    uint64_t means;
+    for (size_t i = 0; i < s->nfacts; i++) {
+        if (s->facts[i].where != AT_CODE)
+            continue;
+        sentence_open(&read, s->facts[i].says);
+        sentence_next(&read, &means);
+        uint16_t first = means ? first_sense(s, means, false, row) : row;
+        if (first && first <= PHRASE_SENSE_LAST + 1 && phrases[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+            return first;
+    }
+    return row;
+}
+
+/* Nothing that was said, but its status at most. */
+static bool says_little(uint16_t row)
+{
+    return !row || phrases[row - 1].where == AT_STATUS || phrases[row - 1].kind == DARUMA_UNKNOWN;
+}
+
 uint16_t match_first(const seen *s)
 {
     uint16_t row = first_marked(s);
@@ -258,7 +282,10 @@ uint16_t match_first(const seen *s)
         phrases[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
         return row;
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
-    return row && row <= first ? row : first_by_sentence(s, row);
+    if (row && row <= first)
+        return row;
+    row = first_by_sentence(s, row);
+    return says_little(row) ? first_by_code(s, row) : row;
 }
 
 static bool any_of(const seen *s, const char *const *says, const uint64_t *needs)
