@@ -39,7 +39,7 @@ typedef struct kit_history {
     bool rich, spaced;                                    /* white space between messages */
     bool thinks;                                          /* thinking is asked for: every answer has some, signed */
     bool formatted;                                       /* asks for an answer by a schema */
-    bool elsewhere;                                       /* Responses: goes on from an answer on the server */
+    bool before;                                          /* Responses: goes on from an answer on the server */
     bool referred;                                        /* Responses: some items are references to what is there */
     bool marked;                                          /* Anthropic: marks for the cache */
     unsigned ids;                                         /* salt of how ids look */
@@ -162,7 +162,7 @@ static inline void kit_make_rich(kit_history *h, kit_dice *d, uint32_t flaws, ki
     h->thinks = kit_one_in(d, 3);
     h->tools = (int)kit_roll(d, 4);
     h->formatted = kit_one_in(d, 4) && (w != KIT_GEMINI || !h->tools); /* Gemini takes not both */
-    h->elsewhere = w == KIT_RESPONSES && kit_one_in(d, 24);
+    h->before = w == KIT_RESPONSES && kit_one_in(d, 24);
     h->referred = w == KIT_RESPONSES && !flaws && kit_one_in(d, 2);
     h->marked = kit_one_in(d, 4);
     h->ids = kit_roll(d, 1000);

@@ -417,7 +417,7 @@ static inline void kit_head(const kit_history *h, kit_wire w, daruma_buf *b)
         BUF_LIT(b, "},");
     if (h->thinks && w == KIT_ANTHROPIC)
         BUF_LIT(b, "\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":2000},");
-    if (h->elsewhere)
+    if (h->before)
         BUF_LIT(b, "\"previous_response_id\":\"resp_1\",");
     if (h->tools) {
         buf_putz(b, w == KIT_GEMINI ? "\"tools\":[{\"functionDeclarations\":[" : "\"tools\":[");

@@ -231,7 +231,7 @@ static inline void bench_look_asked(bench *x, daruma_str from, daruma_str out, i
 {
     daruma_str referred = {0}, still = {0}, seen = bench_seen(x, out, &still);
     bench_seen(x, x->sent, &referred);
-    const char *wrong = x->h.elsewhere ? NULL : kit_check(x->w, seen);
+    const char *wrong = x->h.before ? NULL : kit_check(x->w, seen);
     model_limits limits = kit_limits(x->w, x->h.thinks && !(may & MAY_DROP_THINKING));
     ask q = kit_ask(x->w, seen, &x->a);
     if (!str_eq(referred, still))
@@ -285,7 +285,7 @@ static inline void bench_begin(bench *x, kit_wire w, uint64_t seed)
     if (r == MENDING_UNFIT && !str_eq(paired, x->sent))
         bench_shout(x, "nothing was done, and other bytes", paired, x->sent);
     daruma_str seen = bench_seen(x, x->sent, NULL);
-    const char *wrong = x->h.elsewhere ? NULL : kit_check(w, seen);
+    const char *wrong = x->h.before ? NULL : kit_check(w, seen);
     model_limits limits = kit_limits(w, x->h.thinks);
     x->asked = kit_ask(w, seen, &x->a);
     refusal no = validate(&x->asked, &limits, &x->a);

@@ -95,7 +95,7 @@ static void compaction_knows_when_it_is_no_use(void **state)
     assert_false(mend_compact_put(&c, (mend_cut){0, cut.to}, S("x"), &r));
     assert_false(mend_compact_put(&c, (mend_cut){cut.from, cut.from + 1}, S("x"), &r)); /* before a result */
     assert_false(c.edited || mend_did(&r));
-    c.whole_on_server = true;
+    c.before = true;
     cut = mend_compact_plan(&c, 100);
     assert_true(cut.to <= cut.from);
 }
@@ -170,7 +170,7 @@ static void what_is_on_the_server_has_its_share_of_the_window(void **state)
             else
                 assert_true(str_eq(is->raw, was->raw));
         }
-        assert_int_equal(again.whole_on_server, i < 2);
+        assert_int_equal(again.before, i < 2);
     }
 }
 

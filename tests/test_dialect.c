@@ -66,7 +66,7 @@ static void a_chat_request_is_scanned(void **state)
           "\"response_format\":{\"type\":\"json_schema\"},\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n"),
         NULL);
     assert_true(r.ok && r.stream && r.tools && r.schema && r.has_user);
-    assert_false(r.stateful);
+    assert_false(r.remote);
     assert_str(r.model, "gpt-5");
     assert_str(r.model_raw, "\"gpt-5\"");
     assert_str(r.messages, "[{\"role\":\"user\",\"content\":\"hi\"}]");
@@ -81,7 +81,7 @@ static void an_empty_request_says_nothing(void **state)
     {
         request_scan r = d->scan(S("{}"), NULL);
         assert_true(r.ok);
-        assert_false(r.stream || r.tools || r.schema || r.stateful || r.has_user);
+        assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
         assert_int_equal(r.max_output, -1);
         assert_int_equal(r.conversation, 0);
         assert_int_equal(r.model_raw.n, 0);
@@ -90,7 +90,7 @@ static void an_empty_request_says_nothing(void **state)
               "\"previous_response_id\":null,\"stream\":\"true\",\"messages\":[],\"input\":[]}"),
             NULL);
         assert_true(r.ok);
-        assert_false(r.stream || r.tools || r.schema || r.stateful || r.has_user);
+        assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
     }
 }
 
@@ -172,19 +172,19 @@ static void what_lives_on_the_server_pins_the_account(void **state)
         "{\"input\":[{\"id\":\"rs_1\",\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]}",
     };
     for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
-        if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL).stateful)
+        if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL).remote)
             fail_msg("%s", pinned[i]);
     assert_false(
-        dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}"), NULL).stateful);
-    assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL).stateful);
-    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL).stateful);
-    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL).stateful);
+        dialect_openai_responses.scan(S("{\"input\":[{\"type\":\"message\",\"role\":\"user\"}]}"), NULL).remote);
+    assert_false(dialect_openai_responses.scan(S("{\"previous_response_id\":null,\"reasoning\":{}}"), NULL).remote);
+    assert_true(dialect_anthropic.scan(S("{\"container\":\"c_1\"}"), NULL).remote);
+    assert_false(dialect_anthropic.scan(S("{\"container\":{\"skills\":[]}}"), NULL).remote);
     request_scan kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"create\"}}"), NULL);
-    assert_true(kept.keeps && !kept.stateful && !kept.state);
+    assert_true(kept.keeps && !kept.remote && !kept.remote_id);
     kept = dialect_anthropic.scan(S("{\"thread\":{\"type\":\"continue\",\"previous_message_id\":\"msg_1\"}}"), NULL);
-    assert_true(kept.keeps && kept.stateful && kept.state);
+    assert_true(kept.keeps && kept.remote && kept.remote_id);
     kept = dialect_anthropic.scan(S("{\"thread\":null}"), NULL);
-    assert_false(kept.keeps || kept.stateful);
+    assert_false(kept.keeps || kept.remote);
 }
 
 static void what_a_request_goes_on_from_is_told_by_its_id(void **state)
@@ -197,10 +197,10 @@ static void what_a_request_goes_on_from_is_told_by_its_id(void **state)
     request_scan c = dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"resp_1\"},\"store\":null}"), NULL);
     request_scan d = dialect_openai_responses.scan(S("{\"prompt\":{\"id\":\"pmpt_1\"},\"input\":\"x\"}"), NULL);
     assert_true(a.before && a.before == b.before && a.before == c.before);
-    assert_true(a.state == a.before && b.state == b.before); /* not the template's */
+    assert_true(a.remote_id == a.before && b.remote_id == b.before); /* not the template's */
     assert_true(c.conversing && !a.conversing);
     assert_true(b.unstored && !a.unstored && !c.unstored);
-    assert_true(!d.before && d.state && d.stateful);
+    assert_true(!d.before && d.remote_id && d.remote);
     assert_true(dialect_openai_responses.scan(S("{\"conversation\":{\"id\":\"\"}}"), NULL).before == 0);
     assert_true(dialect_gemini.scan(S("{\"cachedContent\":\"cachedContents/1\"}"), NULL).before == 0);
 }

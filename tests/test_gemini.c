@@ -64,7 +64,7 @@ static void a_request_is_scanned(void **state)
                                "\"application/json\"}}"),
                              NULL);
     assert_true(r.ok && r.tools && r.schema && r.has_user);
-    assert_false(r.stream || r.stateful);
+    assert_false(r.stream || r.remote);
     assert_int_equal(r.model_raw.n, 0);
     assert_int_equal(r.max_output, 77);
     assert_str(r.messages, "[{\"role\":\"user\",\"parts\":[{\"text\":\"hi\"}]}]");
@@ -72,12 +72,12 @@ static void a_request_is_scanned(void **state)
     r = g->scan(S("{\"contents\":[],\"tools\":[],\"generation_config\":{\"max_output_tokens\":5,"
                   "\"response_schema\":{\"type\":\"OBJECT\"}},\"cached_content\":\"cachedContents/1\"}"),
                 NULL);
-    assert_true(r.ok && r.schema && r.stateful);
+    assert_true(r.ok && r.schema && r.remote);
     assert_false(r.tools || r.has_user);
     assert_int_equal(r.max_output, 5);
     r = g->scan(S("{}"), NULL);
     assert_true(r.ok);
-    assert_false(r.stream || r.tools || r.schema || r.stateful || r.has_user);
+    assert_false(r.stream || r.tools || r.schema || r.remote || r.has_user);
     assert_int_equal(r.max_output, -1);
     assert_int_equal(r.conversation, 0);
     assert_false(g->scan(S("{\"contents\":[]"), NULL).ok);
@@ -111,11 +111,11 @@ static void uploaded_files_pin_the_account_others_do_not(void **state)
     "]}"
     assert_true(
         g->scan(S(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1")), NULL)
-            .stateful);
-    assert_true(g->scan(S(FILE_AT("file_data", "file_uri\":\"files/1")), NULL).stateful);
-    assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://www.youtube.com/watch?v=1")), NULL).stateful);
-    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x")), NULL).stateful);
-    assert_false(g->scan(S(FILE_AT("text", "x\":\"fileData files/1")), NULL).stateful);
+            .remote);
+    assert_true(g->scan(S(FILE_AT("file_data", "file_uri\":\"files/1")), NULL).remote);
+    assert_false(g->scan(S(FILE_AT("fileData", "fileUri\":\"https://www.youtube.com/watch?v=1")), NULL).remote);
+    assert_true(g->scan(S(FILE_AT("fileData", "fileUri\":\"gs://bucket/x")), NULL).remote);
+    assert_false(g->scan(S(FILE_AT("text", "x\":\"fileData files/1")), NULL).remote);
 }
 
 /* ---- answers ---- */
@@ -584,9 +584,9 @@ static void what_lives_on_the_server_is_seen(void **state)
     (void)state;
     daruma_arena a;
     convo c = read_it("{\"contents\":[],\"cachedContent\":\"cachedContents/1\"}", &a);
-    assert_true(c.remote && c.whole_on_server);
+    assert_true(c.remote && c.before);
     c = read_it(FILE_AT("fileData", "fileUri\":\"https://generativelanguage.googleapis.com/v1beta/files/1"), &a);
-    assert_true(c.remote && !c.whole_on_server && c.messages[0].parts[1].remote);
+    assert_true(c.remote && !c.before && c.messages[0].parts[1].remote);
     c = read_it(FILE_AT("fileData", "fileUri\":\"https://example.org/x.png"), &a);
     assert_false(c.remote || c.messages[0].parts[1].remote);
     assert_true(c.messages[0].parts[1].media_url);

@@ -134,7 +134,7 @@ static void a_request_is_read(void **state)
     assert_str(s->effort, "low");
     assert_int_equal(s->thinking, 1);
     assert_str(s->user, "u");
-    assert_false(c.remote || c.whole_on_server || c.edited || c.full);
+    assert_false(c.remote || c.before || c.edited || c.full);
     assert_true(written(&c).n == strlen(REQUEST));
     assert_str(written(&c), REQUEST);
 }
@@ -201,7 +201,7 @@ static void what_lives_on_the_server_is_seen(void **state)
     (void)state;
     static const struct {
         const char *body;
-        bool remote, whole;
+        bool remote, before;
     } rows[] = {
         {"{\"input\":\"x\",\"previous_response_id\":\"resp_1\"}", true, true},
         {"{\"input\":\"x\",\"conversation\":\"conv_1\"}", true, true},
@@ -224,8 +224,8 @@ static void what_lives_on_the_server_is_seen(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_arena a;
         convo c = read_it(rows[i].body, &a);
-        if (c.remote != rows[i].remote || c.whole_on_server != rows[i].whole)
-            fail_msg("remote %d, whole %d: %s", c.remote, c.whole_on_server, rows[i].body);
+        if (c.remote != rows[i].remote || c.before != rows[i].before)
+            fail_msg("remote %d, before %d: %s", c.remote, c.before, rows[i].body);
     }
 }
 

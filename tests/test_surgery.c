@@ -432,7 +432,7 @@ static void thinking_goes_whole(bench *x)
     if (out.n >= x->sent.n)
         bench_shout(x, "it did not become shorter", x->sent, out);
     daruma_str seen = bench_seen(x, out, NULL);
-    if (!x->h.elsewhere && kit_check(x->w, seen))
+    if (!x->h.before && kit_check(x->w, seen))
         bench_shout(x, kit_check(x->w, seen), x->sent, out);
     bench_look(x, x->sent, out, may);
     if (all && (kit_within(out, S("c2ln")) || kit_within(out, S("EqQBCgIYAhIM")) || kit_within(out, S("redacted_"))))

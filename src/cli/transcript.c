@@ -293,7 +293,7 @@ static bool read_request(reading *r, daruma_str body)
     r->t->d = d;
     switch (d->read(body, r->a, &c)) {
     case DARUMA_OK:
-        r->t->on_server = convo_elsewhere(&c);
+        r->t->on_server = convo_unseen(&c);
         return read_history(r, &c);
     case DARUMA_EDEEP:
         return wrong(r, NULL, "its JSON is nested too deep");

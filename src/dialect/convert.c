@@ -520,7 +520,7 @@ static void mend_ends(conversion *c)
 static bool is_stuck(const convo *from)
 {
     bool thinking = false;
-    if (from->whole_on_server)
+    if (from->before)
         return true;
     for (size_t i = 0; i < from->nmessages; i++) {
         const convo_message *m = &from->messages[i];

@@ -335,8 +335,8 @@ static void read_settings(convo *c, const field *f)
     read_output(c, f[B_OUTPUT].value, f[B_FORMAT].value);
     c->remote |= json_is_string(f[B_CONTAINER].value) ? value_given(f[B_CONTAINER].value)
                                                       : value_given(json_get(f[B_CONTAINER].value, S("id")));
-    c->whole_on_server = value_given(json_get(f[B_THREAD].value, S("previous_message_id")));
-    c->remote |= c->whole_on_server;
+    c->before = value_given(json_get(f[B_THREAD].value, S("previous_message_id")));
+    c->remote |= c->before;
 }
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)

@@ -495,7 +495,7 @@ daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
     read_choice(ret, f[B_CHOICE].value);
     read_config(ret, f[B_CONFIG]);
     if (value_given(f[B_CACHED].value))
-        ret->remote = ret->whole_on_server = true;
+        ret->remote = ret->before = true;
     ret->full |= a->full;
     return ret->full ? DARUMA_EFULL : DARUMA_OK;
 }

@@ -348,7 +348,7 @@ static void read_state(convo *c, const field *f)
     daruma_str talk = f[B_CONVERSATION].value;
     bool known = value_given(f[B_PREVIOUS].value) ||
                  (json_is_object(talk) ? value_given(json_get(talk, S("id"))) : value_given(talk));
-    c->whole_on_server |= known;
+    c->before |= known;
     c->remote |= known || value_given(json_get(f[B_PROMPT].value, S("id")));
 }
 

@@ -16,15 +16,16 @@ typedef struct request_scan {
     daruma_str model_raw; /* the model's value with its quotes; empty when there is none */
     daruma_str model;     /* without, escapes kept: PHP writes "a\/b"; json_text(model_raw) is the name */
     bool stream;
-    bool tools;      /* offers at least one tool */
-    bool schema;     /* asks for a response format (JSON) */
-    uint64_t state;  /* hash of the id of what it refers to on the server, 0 none */
-    uint64_t before; /* hash of the id of the answer or conversation that it goes on from; 0: it is whole */
-    bool conversing; /* ... of a conversation: the next request names the same */
-    bool unstored;   /* its answer is kept nowhere: nobody can go on from it by its id */
-    bool keeps;      /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
-    bool stateful;   /* refers to what lives on the server (previous_response_id, ...): pins the account */
-    bool has_user;   /* at least one user message */
+    bool tools;  /* offers at least one tool */
+    bool schema; /* asks for a response format (JSON) */
+    /* what lives on the server; the words are those of convo.h */
+    bool remote; /* names something that one account has; of files within messages, only Gemini's are looked for */
+    uint64_t remote_id; /* hash of its id, 0 none */
+    uint64_t before;    /* hash of the id of the answer or conversation that it goes on from, 0 none */
+    bool conversing;    /* ... of a conversation: the next request names the same */
+    bool unstored;      /* its answer is kept nowhere: nobody can go on from it by its id */
+    bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
+    bool has_user;      /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */

@@ -78,8 +78,8 @@ static bool names_uploads(daruma_str contents)
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
     request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, newest);
-    if (r.ok && !r.stateful)
-        r.stateful = names_uploads(r.messages);
+    if (r.ok && !r.remote)
+        r.remote = names_uploads(r.messages);
     return r;
 }
 

@@ -41,8 +41,8 @@ static bool names_server_items(daruma_str input)
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
     request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, newest);
-    if (r.ok && !r.stateful)
-        r.stateful = names_server_items(r.messages);
+    if (r.ok && !r.remote)
+        r.remote = names_server_items(r.messages);
     return r;
 }
 

@@ -206,10 +206,10 @@ static uint64_t hash_id(daruma_str id)
 static void take_before(request_scan *r, daruma_str id, bool conversing)
 {
     uint64_t h = hash_id(id);
-    r->stateful |= h || (!conversing && value_given(id));
+    r->remote |= h || (!conversing && value_given(id));
     if (!h)
         return;
-    r->state = r->before = h;
+    r->remote_id = r->before = h;
     r->conversing = conversing;
 }
 
@@ -239,14 +239,14 @@ static void take(request_scan *r, scan_what what, daruma_str value)
             r->max_output = json_int(value, -1);
         return;
     case SCAN_STATE:
-        r->stateful |= value_given(value);
-        if (!r->state)
-            r->state = hash_id(value);
+        r->remote |= value_given(value);
+        if (!r->remote_id)
+            r->remote_id = hash_id(value);
         return;
     case SCAN_STATE_ID:
-        r->stateful |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
-        if (!r->state)
-            r->state = hash_id(value);
+        r->remote |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
+        if (!r->remote_id)
+            r->remote_id = hash_id(value);
         return;
     case SCAN_BEFORE:
     case SCAN_BEFORE_ID:

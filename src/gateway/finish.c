@@ -43,7 +43,7 @@ static bool as_message(const exchange *x)
     case ON_FAILURE_AUTO:
         break;
     }
-    if (x->scan.keeps || x->scan.stateful)
+    if (x->scan.keeps || x->scan.remote)
         return false; /* its client would go on from an answer that the server does not have */
     return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
@@ -210,7 +210,7 @@ static daruma_str thread_code(const exchange *x, daruma_str body)
     if (!x->scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
         return (daruma_str){0};
     bool elsewhere = f->kind == DARUMA_INVALID_MESSAGE && !x->sent; /* nobody who may be asked has it */
-    if (x->scan.stateful && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
+    if (x->scan.remote && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
         return S("thread_not_found");
     bool named = str_find(f->message, S("thread")) != STR_NONE || str_eq(f->subject, S("thread"));
     return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};

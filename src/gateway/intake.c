@@ -84,9 +84,9 @@ static void keep_account(exchange *x, size_t owner)
 /* What a stored answer refers to is known to the account that made it, and to nobody else. */
 static void pin_account(exchange *x)
 {
-    if (!x->scan.stateful || x->kase.ntargets < 2)
+    if (!x->scan.remote || x->kase.ntargets < 2)
         return;
-    uint64_t key = x->scan.state ? memory_owner(x->g->mem, x->scan.state ^ x->credential) : 0;
+    uint64_t key = x->scan.remote_id ? memory_owner(x->g->mem, x->scan.remote_id ^ x->credential) : 0;
     size_t owner = 0;
     for (size_t i = x->kase.ntargets; key && i--;) /* its other models have the same key: the preferred one is first */
         if (x->targets[i].key_id == key)
@@ -99,7 +99,7 @@ static void pin_account(exchange *x)
 bool exchange_stay(exchange *x, int target)
 {
     bool marked = false;
-    if (x->stays || !x->d || x->opaque || !x->scan.ok || x->scan.stateful || x->kase.ntargets < 2)
+    if (x->stays || !x->d || x->opaque || !x->scan.ok || x->scan.remote || x->kase.ntargets < 2)
         return false;
     if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
         return false;

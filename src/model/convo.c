@@ -174,9 +174,9 @@ bool convo_reference(const convo_message *m)
     return false;
 }
 
-bool convo_elsewhere(const convo *c)
+bool convo_unseen(const convo *c)
 {
-    bool found = c->whole_on_server;
+    bool found = c->before;
     for (size_t i = 0; c->remote && c->quirks & WIRE_FLAT && i < c->nmessages && !found; i++)
         found = convo_reference(&c->messages[i]);
     return found;

@@ -128,6 +128,15 @@ enum convo_quirk {
     WIRE_OPAQUE_ARGS = 1 << 9,  /* arguments are a JSON text in a string, which may be broken (Chat, Responses) */
 };
 
+/* What lives on the server. Three facts, each called the same wherever it stands:
+ *
+ *   remote   something is named that one account has: a stored answer, an item, a file, a container, what is
+ *            cached. Nobody else can answer; what names it is not shortened, nor said in another dialect.
+ *   before   ... and what is named comes before all that is here: the history begins there.
+ *   unseen   part of the history is not here: there is a `before`, or references stand for items of it.
+ *
+ * A request_scan (dialect.h) has the first two, as far as they are seen without reading; of `before` only an answer or
+ * a conversation, which grow, and which one it is. */
 typedef struct convo {
     uint32_t quirks;         /* bits of convo_quirk: of the dialect that read it */
     daruma_str body;         /* what was read; empty: made by conversion, everything is written from fields */
@@ -141,11 +150,10 @@ typedef struct convo {
     convo_settings set;
     convo_patch *patches;
     size_t npatches, patch_cap;
-    bool edited;          /* anything was edited: else write gives `body` */
-    bool remote;          /* refers to what lives on the server (previous_response_id, conversation, file ids, ...) */
-    bool whole_on_server; /* ... and so the history begins there (previous_response_id, conversation): what is here
-                             goes on from it. References within the history are parts of their own: convo_elsewhere() */
-    bool full;            /* memory ran out while editing: do not use it */
+    bool edited; /* anything was edited: else write gives `body` */
+    bool remote; /* names what lives on the server, here or in a part: see above */
+    bool before; /* ... and its history begins there: what is here goes on from it */
+    bool full;   /* memory ran out while editing: do not use it */
 } convo;
 
 /* What daruma.h calls a conversation: one that knows how it is written. */
@@ -172,9 +180,9 @@ int64_t convo_message_tokens(const convo_message *m);
 int64_t text_tokens(daruma_str text); /* of a plain text: by 3.5 bytes a token; of CJK 1.5 a character */
 /* Of a flat wire: is it a reference to an item of the history that is on the server, and not here? */
 bool convo_reference(const convo_message *m);
-/* Is part of the history on the server and not here: what comes before it, or what references stand for? Then calls
- * may have been made that are not seen, and there are tokens that nobody here can count. */
-bool convo_elsewhere(const convo *c);
+/* Is part of its history unseen: on the server, and not here? Then calls may have been made that are not seen, and
+ * there are tokens that nobody here can count. */
+bool convo_unseen(const convo *c);
 const convo_tool *convo_tool_find(const convo *c, daruma_str name);
 /* The name that a tool had before it got this one; the same when it always had it. */
 daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is);

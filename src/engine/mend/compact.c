@@ -106,7 +106,7 @@ typedef struct call_place {
 static int32_t *pairs_across(const convo *c, daruma_arena *a)
 {
     size_t ncalls = 0, slots = 16, referred = 0;
-    bool elsewhere = convo_elsewhere(c);
+    bool unseen = convo_unseen(c);
     for (size_t i = 0; i < c->nmessages; i++)
         for (size_t j = 0; j < c->messages[i].nparts; j++)
             ncalls += c->messages[i].parts[j].kind == PART_CALL;
@@ -128,7 +128,7 @@ static int32_t *pairs_across(const convo *c, daruma_arena *a)
                 k = (k + 1) & (slots - 1);
             if (p->kind == PART_CALL) {
                 table[k] = (call_place){hash, i};
-            } else if (table[k].hash ? table[k].at < i : elsewhere && referred < i) {
+            } else if (table[k].hash ? table[k].at < i : unseen && referred < i) {
                 steps[(table[k].hash ? table[k].at : referred) + 1]++; /* cuts behind the call, */
                 steps[i + 1]--;                                        /* up to this message, split it */
             }
@@ -143,7 +143,7 @@ static int32_t *pairs_across(const convo *c, daruma_arena *a)
 static bool bounds(const convo *c, size_t *ret_from, size_t *ret_last)
 {
     size_t task = first_user(c), newest = newest_turn(c);
-    if (c->whole_on_server || task == STR_NONE || newest == STR_NONE)
+    if (c->before || task == STR_NONE || newest == STR_NONE)
         return false;
     *ret_from = task + 1;
     *ret_last = newest;
@@ -164,7 +164,7 @@ static bool has_weight(const convo *c, size_t from, size_t to)
 static bool loop_bounds(const convo *c, size_t *ret_from, size_t *ret_last)
 {
     size_t newest = newest_turn(c), words = newest_words(c), rounds = 0;
-    if (c->whole_on_server || newest == STR_NONE)
+    if (c->before || newest == STR_NONE)
         return false;
     for (size_t i = newest + 1; i < c->nmessages; i++)
         if (!c->messages[i].dropped && (has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))

@@ -327,7 +327,7 @@ mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c)
         c->full = true;
         return rep;
     }
-    if (!c->whole_on_server)
+    if (!c->before)
         apply_compactions(k, tenant, c, o, &rep);
     apply_results(k, tenant, c, &rep);
     if (rep.parts_shortened || rep.messages_mended) {

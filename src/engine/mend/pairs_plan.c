@@ -350,10 +350,10 @@ static void judge_ids(pairs_plan *p)
 
 static void judge_results(pairs_plan *p)
 {
-    bool elsewhere = convo_elsewhere(p->c); /* its call may be there: it is none of our business */
+    bool unseen = convo_unseen(p->c); /* its call may be there: it is none of our business */
     for (size_t r = 0; r < p->nresults; r++) {
         knot *k = &p->results[r];
-        if (k->mate == STR_NONE && k->fate == STAYS && !elsewhere)
+        if (k->mate == STR_NONE && k->fate == STAYS && !unseen)
             k->fate = str_trim(convo_text(p->c, plan_part(p, k))).n ? SPEAKS : GOES;
         p->wrong |= k->fate != STAYS;
     }

@@ -241,7 +241,7 @@ static int64_t scale_of(const counted *n, int64_t estimate)
 /* What of its count is not here, but on the server: no scale is to be had then, and ours errs high. */
 static int64_t hidden(const convo *c, const counted *n, int64_t estimate)
 {
-    return n->prompt > estimate && !n->at_least && convo_elsewhere(c) ? n->prompt - estimate : 0;
+    return n->prompt > estimate && !n->at_least && convo_unseen(c) ? n->prompt - estimate : 0;
 }
 
 /* Room for the answer: at most half of what system prompt and tools leave, for a cap can be lowered as well. */
