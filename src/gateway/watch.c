@@ -295,11 +295,12 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
     exchange_event(x, &e);
 }
 
-/* Nobody can go in circles who may call nothing and has called nothing. */
+/* Nobody can go in circles who may call nothing and has called nothing. Without a list of messages only who goes on
+ * from an answer that past.c knows is anybody. */
 static bool may_act(const newest *v)
 {
     const request_scan *s = &v->x->scan;
-    if (!s->nmessages && !(s->before && json_is_string(s->messages)))
+    if (!s->nmessages && !(json_is_string(s->messages) && past_before(v->x)))
         return false;
     return s->tools || (s->nmessages && dialect_message_results(dialect_message(s, v->at, v->n - 1)));
 }

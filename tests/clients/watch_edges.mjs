@@ -219,6 +219,20 @@ holds("two agents at work under one name are not told that they go in circles", 
   },
 });
 
+// Messages are a list on Anthropic's wire, also behind a kept answer: what the server refuses is nobody's history.
+holds("words in place of messages, behind an answer that Anthropic keeps, are no history that was shortened", {
+  config: mode("guide"),
+  async run(pair) {
+    const claude = wires.anthropic, to = { path: claude.path, headers: { "x-daruma-session": "crew; continued", "anthropic-version": "2023-06-01" } };
+    const asked = { model: "c-own", max_tokens: 100, tools: [{ name: "look", input_schema: { type: "object", properties: {} } }] };
+    pair.own.answer = (q, res) => (Array.isArray(JSON.parse(q.body).messages) ? claude.answer(res, "ok") : json(res, 400, { type: "error", error: { type: "invalid_request_error", message: "messages: Input should be a valid list" } }));
+    const look = { type: "tool_use", id: "toolu_1x7Gq", name: "look", input: {} }, pipes = { type: "tool_result", tool_use_id: look.id, content: "3 pipes" };
+    assert.equal((await post(pair, { ...asked, messages: [user("Find the leak."), { role: "assistant", content: [look] }, user([pipes])] }, to)).status, 200);
+    for (let i = 0; i < 8; i++) await post(pair, { ...asked, thread: { type: "continue", previous_message_id: "msg_1" }, messages: `go on ${i}` }, to);
+    assert.deepEqual(pair.events().filter((e) => e.event === "loop_detected"), []);
+  },
+});
+
 // A run of the same steps, under a name; whether its last request was changed.
 async function run_named(pair, { task, turns, session = "night-shift", tag, system = "You mend pipes." }) {
   const messages = [{ role: "system", content: system }, user(task)];
