@@ -38,11 +38,69 @@ static int hex_digit(char c)
     return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* A text as it reads without the escapes of JSON and URLs. */
+/* A text as it reads without the escapes of JSON, URLs and HTML. */
 typedef struct reading {
     daruma_str plain;
     const uint32_t *at; /* where each byte of it, and its end, stands in the text; NULL: in the same place */
 } reading;
+
+/* What is written with digits: of these, so many at most, in this base. Their number, or -1 when there are none. */
+static int number_of(daruma_str digits, size_t most, int base, size_t *used)
+{
+    int value = 0;
+    size_t n = 0;
+    for (; n < digits.n && n < most && hex_digit(digits.p[n]) >= 0 && hex_digit(digits.p[n]) < base; n++)
+        value = value * base + hex_digit(digits.p[n]);
+    *used = n;
+    return n ? value : -1;
+}
+
+/* "&#107;" and "&#x6b;": 0 when it is neither. */
+static size_t read_entity(daruma_str t, int *is)
+{
+    bool hex = t.n > 2 && (t.p[2] | 0x20) == 'x';
+    size_t begin = hex ? 3 : 2, digits;
+    if (t.n < 4 || t.p[1] != '#')
+        return 0;
+    *is = number_of(str_from(t, begin), 6, hex ? 16 : 10, &digits);
+    size_t end = begin + digits;
+    return *is >= 0 && end < t.n && t.p[end] == ';' ? end + 1 : 0;
+}
+
+/* "\u006b", behind as many backslashes as there are texts around it; else what is behind one of them. */
+static size_t read_escape(daruma_str t, int *is)
+{
+    size_t run = 1, digits;
+    while (run < t.n && t.p[run] == '\\')
+        run++;
+    if (run < t.n && t.p[run] == 'u') {
+        *is = number_of(str_from(t, run + 1), 4, 16, &digits);
+        if (digits == 4)
+            return run + 5;
+    }
+    *is = (unsigned char)t.p[1];
+    return 2;
+}
+
+/* How many bytes of the text say its next one, and which that is; what is none in ASCII is nothing that a secret has.
+ */
+static size_t read_one(daruma_str t, int *is)
+{
+    size_t used = 0;
+    if (t.p[0] == '&')
+        used = read_entity(t, is);
+    else if (t.p[0] == '\\' && t.n > 1)
+        used = read_escape(t, is);
+    else if (t.p[0] == '%' && t.n > 2) {
+        *is = number_of(str_from(t, 1), 2, 16, &used);
+        used = used == 2 ? 3 : 0;
+    }
+    if (!used) {
+        *is = (unsigned char)t.p[0];
+        used = 1;
+    }
+    return used;
+}
 
 static reading read_plain(daruma_str text, daruma_arena *a)
 {
@@ -51,15 +109,11 @@ static reading read_plain(daruma_str text, daruma_arena *a)
     size_t n = 0;
     if (!plain || !at)
         return (reading){0};
-    for (size_t i = 0, used; i < text.n; i += used) {
-        char c = text.p[i];
-        bool coded = c == '%' && i + 2 < text.n && hex_digit(text.p[i + 1]) >= 0 && hex_digit(text.p[i + 2]) >= 0;
-        bool escaped = c == '\\' && i + 1 < text.n;
-        used = coded ? 3 : escaped ? 2 : 1;
+    for (size_t i = 0; i < text.n; n++) {
+        int is;
         at[n] = (uint32_t)i;
-        plain[n++] = coded     ? (char)(hex_digit(text.p[i + 1]) * 16 + hex_digit(text.p[i + 2]))
-                     : escaped ? text.p[i + 1]
-                               : c;
+        i += read_one(str_from(text, i), &is);
+        plain[n] = (char)(is < 256 ? is : 0);
     }
     at[n] = (uint32_t)text.n;
     return (reading){{plain, n}, at};
@@ -96,7 +150,8 @@ static void hide(veiling *v, daruma_str secret)
     if (!is_secret(secret))
         return;
     v->text = without(v->text, (reading){.plain = v->text}, secret, v->arena);
-    bool escapes = str_findch(v->text, '\\') != STR_NONE || str_findch(v->text, '%') != STR_NONE;
+    bool escapes = str_findch(v->text, '\\') != STR_NONE || str_findch(v->text, '%') != STR_NONE ||
+                   str_find(v->text, S("&#")) != STR_NONE;
     if (!escapes || v->text.n > CLASSIFY_BODY_BYTES_MAX)
         return;
     if (v->text.p != v->read.p || v->text.n != v->read.n) {

@@ -303,7 +303,9 @@ each((name, d) =>
       await pair.again(config);
       const escaped = key.replaceAll("/", "\\/"), quoted = encodeURIComponent(key);
       const words = `Incorrect key: ${key}, ${quoted} or ${token}; ordinary`;
-      const error = `{"type":"error","error":{"message":"${words} ${escaped}","type":"invalid_request_error","code":"${escaped}","status":"INVALID_ARGUMENT"}}`;
+      const code = (lead, base, tail) => [...token].map((c) => lead + c.charCodeAt(0).toString(base).padStart(base === 16 ? 4 : 0, "0") + tail).join("");
+      const spelt = [code("\\u", 16, ""), code("\\\\u", 16, ""), code("&#", 10, ";"), code("&#x", 16, ";")]; // as JSON, JSON in JSON and HTML may
+      const error = `{"type":"error","error":{"message":"${words} ${escaped} ${spelt.join(" ")}","type":"invalid_request_error","code":"${escaped}","status":"INVALID_ARGUMENT"}}`;
       const says = {
         "as an error": (q, res) => send(res, 401, error, { "www-authenticate": `Bearer realm="${key}"` }),
         "in a page": (q, res) => send(res, 500, `<html><body><p>${words}</p></body></html>`, { "content-type": "text/html" }),
@@ -318,7 +320,7 @@ each((name, d) =>
         pair.own.answer = answer;
         const r = await question(pair, d, { model: d.own, stream: /stream|content/.test(how) });
         const heard = JSON.stringify(r.raw) + r.text + pair.eventsText() + JSON.stringify(await pair.status());
-        for (const secret of [key, escaped, quoted, token]) assert.ok(!heard.includes(secret) && !heard.includes(JSON.stringify(secret).slice(1, -1)), `${how}: ${secret} in ${heard}`);
+        for (const secret of [key, escaped, quoted, token, ...spelt]) assert.ok(!heard.includes(secret) && !heard.includes(JSON.stringify(secret).slice(1, -1)), `${how}: ${secret} in ${heard}`);
         if (how === "as an error") assert.match(d.error(r.json).message, /^Incorrect key: \[redacted\], \[redacted\] or \[redacted\]; ordinary/);
       }
       if (name === "openai") { // whatever the client sends that looks like a credential, ours are taken out first
@@ -338,7 +340,7 @@ each((name, d) =>
         const r = await ask(pair, "/v1/models", { method, headers: { ...d.headers, "accept-encoding": "gzip" }, body: method === "POST" ? "{}" : undefined });
         assert.equal(r.status, status);
         const heard = JSON.stringify(r.raw) + r.text + pair.eventsText();
-        for (const secret of [key, escaped, quoted, token]) assert.ok(!heard.includes(secret), `${status}: ${secret} in ${heard}`);
+        for (const secret of [key, escaped, quoted, token, ...spelt]) assert.ok(!heard.includes(secret), `${status}: ${secret} in ${heard}`);
         if (status !== 302) assert.match(r.text, /^\{"type":"error".*Incorrect key: \[redacted\], \[redacted\] or \[redacted\]; ordinary/);
       }
     },
