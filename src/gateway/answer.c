@@ -38,6 +38,19 @@ static bool refused(exchange *x, turn *t, daruma_arena *a)
     return true;
 }
 
+/* What we would have made of a call that is not ours to change. */
+static void say_anew(daruma_buf *why, const convo_part *p, const args_check *c, daruma_str args)
+{
+    if (why->n)
+        buf_putc(why, '\n');
+    BUF_LIT(why, "The call to ");
+    buf_put(why, str_sub(p->name, 0, 64));
+    BUF_LIT(why, " cannot be carried out as it is written. If this is what is meant, call ");
+    buf_put(why, str_sub(c->name, 0, 64));
+    BUF_LIT(why, " with: ");
+    buf_put(why, c->verdict == ARGS_REPAIRED ? c->fixed : args);
+}
+
 bool answer_check(exchange *x, turn *t, daruma_arena *a)
 {
     if (refused(x, t, a))
@@ -55,8 +68,11 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
-            if (p->sealed) /* its bytes are signed: as it came or not at all */
+            if (p->sealed) { /* its bytes are signed: as it came, or written anew by the model */
+                if (!json_is_object(args))
+                    say_anew(&why, p, &c, args);
                 continue;
+            }
             p->name = c.name;
             p->text = c.verdict == ARGS_REPAIRED ? c.fixed : args;
             p->ready = p->edited = t->message.edited = true;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { body, dialects, every, json, object, paired, parsed, sse, wires } from "./wires.mjs";
+import { body, data, dialects, every, json, object, paired, parsed, sse, wires } from "./wires.mjs";
 
 every((name, d, w) => {
   /* ---- the answer ---- */
@@ -169,6 +169,23 @@ every((name, d, w) => {
     },
   });
 });
+
+for (const stream of [false, true])
+  holds(`heal gemini${stream ? " stream" : ""}: a signed call that is no object is not changed, and not passed on either`, {
+    async run(pair) {
+      const d = dialects.gemini, w = wires.gemini;
+      pair.own.answer = (q, res) => {
+        const again = pair.own.seen.length > 1, call = { functionCall: { name: "look", args: again ? { city: "Oslo", days: 3 } : '{"city": "Oslo", "days": 3,}' }, thoughtSignature: again ? "bmV3" : "b2xk" };
+        const answer = { candidates: [{ content: { role: "model", parts: [call] }, finishReason: "STOP" }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 } };
+        if (again) assert.match(String(q.body), /call look with: \{.*\\"days\\": ?3\}/);
+        stream ? sse(res, data(answer)).end() : json(res, 200, answer);
+      };
+      const r = await question(pair, d, { model: d.own, more: { tools: w.tools(object) }, stream });
+      assert.deepEqual(parsed(w.calls(r)).map(([, n, a]) => [n, a]), [["look", { city: "Oslo", days: 3 }]], r.text);
+      assert.ok(r.text.includes("bmV3") && !r.text.includes("b2xk"), r.text);
+      assert.equal(pair.own.seen.length, 2);
+    },
+  });
 
 holds("heal stream: while calls are held the client hears that it waits, in every dialect", {
   limit: 30000,
