@@ -95,6 +95,79 @@ static void a_mask_is_the_same_each_time_and_never_masked(void **state)
     assert_true(mend_masked(noise(&a, 1400, 9), NULL, &a).n > 0);
 }
 
+static void a_mask_is_masked_again_where_the_rules_say_so(void **state)
+{
+    (void)state;
+    static const mend_mask_rules bare = MEND_MASK_BARE;
+    daruma_arena a = arena();
+    daruma_buf b = buf_in(&a);
+    buf_put(&b, noise(&a, 9000, 1));
+    BUF_LIT(&b, "\n12:00:01 ERROR cannot open /var/lib/db/main.ldb: Permission denied\n");
+    buf_put(&b, noise(&a, 9000, 2));
+    daruma_str one = mend_masked(buf_str(&b), NULL, &a), two = mend_masked(one, &bare, &a);
+    char whole[40];
+    snprintf(whole, sizeof whole, " of %zu bytes of this tool output]", b.n);
+    assert_true(two.n > 0 && two.n + 300 < one.n);
+    assert_true(str_eq(mend_mask_kept(one), mend_mask_kept(two)) && mend_mask_kept(two).n > 0);
+    assert_true(str_find(two, str_of(whole)) != STR_NONE);
+    assert_memory_equal(two.p, one.p, 50);
+    assert_memory_equal(two.p + two.n - 40, one.p + one.n - 40, 40);
+    assert_int_equal(mend_masked(two, &bare, &a).n, 0);
+    assert_true(str_eq(two, mend_masked(one, &bare, &a)));
+}
+
+/* A tool loop whose thinking is signed can be no summary: its old output goes to the bone before its newest is touched.
+ */
+static void what_cannot_be_summed_up_is_masked_to_the_bone(void **state)
+{
+    (void)state;
+    static const daruma_mend_policy asks = {.enabled = true,
+                                            .side_calls = true,
+                                            .summarize_on_compress = true,
+                                            .compression_threshold_chars = 2000,
+                                            .max_compress_retries = 2};
+    daruma_arena a = arena();
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"model\":\"c\",\"max_tokens\":500,\"messages\":[{\"role\":\"user\",\"content\":\"the task\"}");
+    for (unsigned i = 0; i < 40; i++) {
+        buf_printf(&b,
+                   ",{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"so\",\"signature\":"
+                   "\"s%u\"},{\"type\":\"tool_use\",\"id\":\"c%u\",\"name\":\"read\",\"input\":{}}]},"
+                   "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c%u\",\"content\":",
+                   i, i, i);
+        buf_json(&b, noise(&a, 4000, i));
+        BUF_LIT(&b, "}]}");
+    }
+    BUF_LIT(&b, "]}");
+    convo c = read_of(true, buf_str(&b), &a);
+    daruma_failure f = judged(400, "prompt is too long: 45000 tokens > 12000 maximum", &a);
+    mending m = {.c = c, .policy = &asks};
+    assert_int_equal(mending_begin(&m, DARUMA_REMEDY_MASK_TOOL_OUTPUT, &f, -1), MENDING_DONE);
+    for (size_t i = c.nmessages - 6; i < c.nmessages; i++)
+        assert_false(m.c.messages[i].edited);
+}
+
+/* Our estimate errs: what became a good deal shorter is worth a call where nothing else is left. */
+static void the_provider_has_the_last_word(void **state)
+{
+    (void)state;
+    static const daruma_mend_policy plain = {.enabled = true};
+    for (int last = 0; last < 2; last++) {
+        daruma_arena a = arena();
+        convo c = read_of(false, rounds_of(false, &a, 10, 7000, false), &a);
+        convo_message *task = &c.messages[0];
+        daruma_buf b = buf_in(&a);
+        for (unsigned i = 0; i < 8; i++)
+            buf_put(&b, noise(&a, 4000, i));
+        assert_true(task->nparts > 0);
+        convo_set_text(&c, task, &task->parts[0], buf_str(&b));
+        daruma_failure f = judged(400, "prompt is too long: 33000 tokens > 8000 maximum", &a);
+        mending m = {.c = c, .policy = &plain, .last = last};
+        assert_int_equal(mending_begin(&m, DARUMA_REMEDY_MASK_TOOL_OUTPUT, &f, -1),
+                         last ? MENDING_DONE : MENDING_UNFIT);
+    }
+}
+
 static void masking_begins_with_the_oldest_and_stops_at_the_target(void **state)
 {
     (void)state;
@@ -251,6 +324,9 @@ int main(void)
         cmocka_unit_test(where_a_word_lies_does_not_matter),
         cmocka_unit_test(a_mask_has_head_tail_and_whole_characters),
         cmocka_unit_test(a_mask_is_the_same_each_time_and_never_masked),
+        cmocka_unit_test(a_mask_is_masked_again_where_the_rules_say_so),
+        cmocka_unit_test(what_cannot_be_summed_up_is_masked_to_the_bone),
+        cmocka_unit_test(the_provider_has_the_last_word),
         cmocka_unit_test(masking_begins_with_the_oldest_and_stops_at_the_target),
         cmocka_unit_test(newest_results_stay_when_old_ones_suffice),
         cmocka_unit_test(error_results_stay_until_nothing_else_helps),

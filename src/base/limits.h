@@ -146,6 +146,8 @@
 #define REQUEST_RATE                  4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
 #define RATE_MIN                      1000 /* what is counted otherwise is not text alone: images, Base64 */
 #define RATE_MAX                      8000
+#define SCALE_MIN                     300  /* a count that differs so from our estimate is not of the same text: */
+#define SCALE_MAX                     3000 /* history on the server, media */
 #define RATE_TOKENS_MIN               1000 /* of shorter requests the frame is too large a part */
 #define ESTIMATE_RATE                 3500 /* the same as the estimate of requests that were read has it */
 #define WINDOW_LEARNED_MIN            1000 /* tokens: a limit that a provider names below this is none of a window, */
@@ -155,13 +157,17 @@
 #define SHRINK_FREE_PERCENT           5 /* of a window that stay free: providers count a little differently each time */
 #define SHRINK_BLIND_PERCENT          70 /* of the window, else of our estimate, where the provider names no numbers */
 #define SHRINK_LOW_PERCENT            75 /* of the target: so far down old output is masked, for several turns to have room */
-#define SHRINK_ROOMY_PERCENT          90   /* of the target: what leaves less room is due again next turn */
+#define SHRINK_ROOMY_PERCENT          90 /* of the target: what leaves less room is due again next turn */
+#define SHRINK_WORTH_PERCENT          90 /* of what was refused: what is no longer may be sent, whatever the estimate says */
 #define SHRINK_TOKENS_MIN             1024 /* a smaller request says too little to be worth sending */
 #define OUTPUT_RESERVE_TOKENS         4096 /* room for an answer whose cap nobody names */
 #define OUTPUT_CAP_TOKENS_MIN         1024 /* a lower cap cuts most answers; or a quarter of what was asked for */
 #define MASK_OVER_BYTES               1000 /* shorter tool output stays */
 #define MASK_HEAD_BYTES               400  /* what stays of a masked one in front: what it is */
 #define MASK_TAIL_BYTES               200  /* and at its end: how it came out */
+#define MASK_BARE_OVER_BYTES          320  /* the same to the bone, where nothing else makes a conversation fit */
+#define MASK_BARE_HEAD_BYTES          100
+#define MASK_BARE_TAIL_BYTES          60
 #define MASK_KEEP_NEWEST              3    /* newest results that the model still works with */
 #define MASK_KEPT_BYTES_MAX           600  /* identifiers and error lines out of what was left out */
 #define MASK_KEPT_BYTES_MIN           160  /* ... of a short one; between them an eighth of what was left out */

@@ -324,6 +324,7 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
     }
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
+    h->m.last = r == DARUMA_REMEDY_COMPACT || !h->policy.side_calls;
     return mend_so(x, r, &x->failure);
 }
 
@@ -357,7 +358,9 @@ static bool too_long_indeed(exchange *x, daruma_failure *f)
     if (f->limit < 0)
         return true;
     int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
-    f->used = mul_sat(convo_tokens(&x->h->m.c), ESTIMATE_RATE) / rate;
+    int64_t scale = memory_scale(x->g->mem, x->targets[x->kase.target].model_id);
+    int64_t tokens = convo_tokens(&x->h->m.c);
+    f->used = scale ? mul_sat(tokens, scale) / 1000 : mul_sat(tokens, ESTIMATE_RATE) / rate;
     return f->used > f->limit * WINDOW_NEAR_PERCENT / 100 - beside(x, x->h->m.c.set.max_output);
 }
 
@@ -394,6 +397,7 @@ bool heal_fits(exchange *x)
     if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any ||
         !too_long(x, &f) || !heal_open(x) || !too_long_indeed(x, &f))
         return true;
+    x->h->m.last = false;
     if (lower_cap(x, &f) == HEAL_SEND)
         return true;
     static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_MASK_TOOL_OUTPUT, DARUMA_REMEDY_COMPACT,

@@ -110,6 +110,9 @@ void memory_window_put(memory *m, uint64_t model_id, int64_t tokens);
  * short ones and of what is no text (images) say nothing and are not taken. */
 int64_t memory_rate(const memory *m, uint64_t model_id);
 void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens);
+/* Its tokens to 1,000 of our estimate of a request that was read; 0 unknown. */
+int64_t memory_scale(const memory *m, uint64_t model_id);
+void memory_scale_put(memory *m, uint64_t model_id, int64_t estimate, int64_t tokens);
 bool memory_prefills(const memory *m, uint64_t model_id);
 /* The most of a response format that it is known to take: until it refused one, a schema. */
 convo_format memory_format(const memory *m, uint64_t model_id);

@@ -24,7 +24,8 @@ typedef struct kept_case {
 typedef struct model_fact {
     uint64_t model; /* 0 empty */
     int64_t window;
-    int64_t rate; /* bytes of a request to 1,000 of its tokens; 0 unknown */
+    int64_t rate;  /* bytes of a request to 1,000 of its tokens; 0 unknown */
+    int64_t scale; /* its tokens to 1,000 of our estimate; 0 unknown */
     bool no_prefill;
     convo_format format;         /* FORMAT_UNSAID: none was refused */
     char provider[40], name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
@@ -204,6 +205,19 @@ void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens)
     model_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? fact_make(m, model_id) : NULL;
     if (f)
         f->rate = rate;
+}
+
+int64_t memory_scale(const memory *m, uint64_t model_id)
+{
+    return m->models && fact_of(m, model_id)->model == model_id ? fact_of(m, model_id)->scale : 0;
+}
+
+void memory_scale_put(memory *m, uint64_t model_id, int64_t estimate, int64_t tokens)
+{
+    int64_t scale = tokens >= RATE_TOKENS_MIN && estimate > 0 ? mul_sat(tokens, 1000) / estimate : 0;
+    model_fact *f = scale >= SCALE_MIN && scale <= SCALE_MAX ? fact_make(m, model_id) : NULL;
+    if (f)
+        f->scale = scale;
 }
 
 bool memory_prefills(const memory *m, uint64_t model_id)

@@ -136,6 +136,8 @@ void heal_worked(exchange *x, int64_t input_tokens)
         name_model(x, h->lesson_model);
     if (x->p == x->d)
         memory_rate_put(x->g->mem, x->targets[x->kase.target].model_id, x->body.n, input_tokens);
+    if (h && h->read && x->p == x->d && !h->m.c.before)
+        memory_scale_put(x->g->mem, x->targets[x->kase.target].model_id, convo_tokens(&h->m.c), input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
         at->refused = 0; /* it was not its length */
     if (!h || (!h->m.shortened && !h->known && !h->nlessons))

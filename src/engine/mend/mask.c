@@ -7,7 +7,8 @@
  *     [end of what was left out]
  *     last 200 bytes
  *
- * The same text becomes the same bytes each time, so that providers' caches of prompts hold. */
+ * Where that is not enough, it is done again with less of head and tail; what was kept stays. The same text becomes the
+ * same bytes each time, so that providers' caches of prompts hold. */
 #include "engine/mend/mend.h"
 #include "engine/mend/salient.h"
 #include "engine/mend/utf8.h"
@@ -66,12 +67,57 @@ static size_t tail_begin(daruma_str t, size_t at)
     return at;
 }
 
+/* Head, what was kept of the middle, tail; empty when it would not be smaller than the text was. */
+static daruma_str put_mask(daruma_str head, daruma_str kept, daruma_str tail, uint64_t all, size_t was, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    if (!buf_room(&b, head.n + kept.n + tail.n + 160))
+        return (daruma_str){0};
+    buf_put(&b, head);
+    if (!head.n || head.p[head.n - 1] != '\n')
+        buf_putc(&b, '\n');
+    BUF_LIT(&b, MARK);
+    buf_int(&b, (int64_t)(all - head.n - tail.n));
+    BUF_LIT(&b, " of ");
+    buf_int(&b, (int64_t)all);
+    BUF_LIT(&b, MARK_TAIL);
+    buf_put(&b, kept);
+    BUF_LIT(&b, MARK_END);
+    buf_put(&b, str_from(tail, tail.n && tail.p[0] == '\n'));
+    if (b.full || b.n + SAVES_MIN > was)
+        return (daruma_str){0};
+    return buf_str(&b);
+}
+
+/* A masked text once more: less of its head and tail, the same kept between. */
+static daruma_str masked_again(daruma_str t, const mend_mask_rules *r, daruma_arena *a)
+{
+    size_t mark = str_find(t, S(MARK)), end = str_find(t, S(MARK_END));
+    if (mark == STR_NONE || end == STR_NONE || end < mark)
+        return (daruma_str){0};
+    daruma_str line = str_sub(t, mark, end - mark), head = str_sub(t, 0, mark);
+    daruma_str tail = str_from(t, end + sizeof MARK_END - 1);
+    size_t of = str_find(line, S(" of ")), close = str_find(line, S(MARK_TAIL));
+    int64_t all;
+    if (of == STR_NONE || close == STR_NONE || close < of || !str_scan_int(str_from(line, of + 4), &all) ||
+        all < (int64_t)(head.n + tail.n))
+        return (daruma_str){0};
+    daruma_str kept = str_from(line, close + sizeof MARK_TAIL - 1);
+    if (head.n > r->head_bytes)
+        head = str_sub(head, 0, head_end(head, r->head_bytes));
+    if (tail.n > r->tail_bytes)
+        tail = str_from(tail, tail_begin(tail, tail.n - r->tail_bytes));
+    return put_mask(head, kept, tail, (uint64_t)all, t.n, a);
+}
+
 /* Its masked form; empty when it would not be smaller. */
 static daruma_str masked(daruma_str t, const mend_mask_rules *r, salient *s, daruma_arena *a)
 {
     char kept[MASK_KEPT_BYTES_MAX];
-    if (t.n <= r->over_bytes || r->head_bytes >= t.n || r->tail_bytes >= t.n - r->head_bytes || is_masked(t))
+    if (t.n <= r->over_bytes || r->head_bytes >= t.n || r->tail_bytes >= t.n - r->head_bytes)
         return (daruma_str){0};
+    if (is_masked(t))
+        return r->again ? masked_again(t, r, a) : (daruma_str){0};
     size_t head = head_end(t, r->head_bytes), tail = tail_begin(t, t.n - r->tail_bytes);
     if (tail < head + SAVES_MIN)
         return (daruma_str){0};
@@ -79,24 +125,7 @@ static daruma_str masked(daruma_str t, const mend_mask_rules *r, salient *s, dar
     size_t room = middle.n / 8;
     room = room < MASK_KEPT_BYTES_MIN ? MASK_KEPT_BYTES_MIN : room > sizeof kept ? sizeof kept : room;
     size_t n = salient_pick(s, middle, kept, room);
-    daruma_buf b = buf_in(a);
-    bool line = head && t.p[head - 1] == '\n';
-    if (!buf_room(&b, head + n + (t.n - tail) + 160))
-        return (daruma_str){0};
-    buf_put(&b, str_sub(t, 0, head));
-    if (!line)
-        buf_putc(&b, '\n');
-    BUF_LIT(&b, MARK);
-    buf_int(&b, (int64_t)middle.n);
-    BUF_LIT(&b, " of ");
-    buf_int(&b, (int64_t)t.n);
-    BUF_LIT(&b, MARK_TAIL);
-    buf_put(&b, (daruma_str){kept, n});
-    BUF_LIT(&b, MARK_END);
-    buf_put(&b, str_from(t, tail + (tail < t.n && t.p[tail] == '\n')));
-    if (b.full || b.n + SAVES_MIN > t.n)
-        return (daruma_str){0};
-    return buf_str(&b);
+    return put_mask(str_sub(t, 0, head), (daruma_str){kept, n}, str_from(t, tail), t.n, t.n, a);
 }
 
 daruma_str mend_masked(daruma_str text, const mend_mask_rules *rules, daruma_arena *a)
@@ -293,7 +322,7 @@ static void run(masking *k)
         if (!k->list[i].failed)
             shorten(k, &k->list[i], &k->rules);
     for (size_t i = 0; i < k->old && !met(k); i++)
-        if (k->list[i].failed && k->list[i].bytes > MASK_FAILED_OVER_BYTES)
+        if (k->list[i].failed && (k->rules.again || k->list[i].bytes > MASK_FAILED_OVER_BYTES))
             shorten(k, &k->list[i], &k->rules);
     for (place *at; !k->rules.old_only && !k->c->full && !met(k) && (at = largest(k, k->old));) {
         if (at->images || (at->failed && at->bytes <= MASK_FAILED_OVER_BYTES))

@@ -105,10 +105,18 @@ typedef struct mend_mask_rules {
                                       model has not answered to yet are always among them */
     int64_t keep_tokens;           /* ... and others as long as all together are no more; 0 does not bound them */
     bool old_only;                 /* the newest are not touched, whatever is missing */
+    bool again;                    /* what was masked before is masked once more, to these sizes; what was kept of its
+                                      middle stays */
 } mend_mask_rules;
+/* To the bone: of a result little more stays than what was kept of its middle. */
+#define MEND_MASK_BARE                                                                                                 \
+    {                                                                                                                  \
+        .over_bytes = MASK_BARE_OVER_BYTES, .head_bytes = MASK_BARE_HEAD_BYTES, .tail_bytes = MASK_BARE_TAIL_BYTES,    \
+        .old_only = true, .again = true                                                                                \
+    }
 /* Masks old tool output, oldest first, until convo_tokens() is at most `tokens`; then of the newest ones, the largest
  * first, only what must go. Error lines and identifiers in the head and tail stay. A masked text says how much is gone
- * and is recognised, so that it is never masked again. */
+ * and is recognised, so that it is masked again only where the rules say so. */
 mend_report mend_mask(convo *c, int64_t tokens, const mend_mask_rules *rules);
 /* Of a masked text what was kept of its middle, lines with their ends; empty when it is not masked or nothing was. */
 daruma_str mend_mask_kept(daruma_str text);

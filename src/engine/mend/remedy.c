@@ -30,9 +30,16 @@ static bool enough(const mending *m)
     return did && !m->c.full && (m->policy->sends_any || convo_tokens(&m->c) <= m->target);
 }
 
+/* Where nothing else is left, the provider has the last word on what became a good deal shorter than it refused. */
+static bool worth_a_call(const mending *m)
+{
+    bool did = mend_did(&m->report) || m->unsent;
+    return m->last && did && !m->c.full && convo_tokens(&m->c) <= mul_sat(m->refused, SHRINK_WORTH_PERCENT) / 100;
+}
+
 static mending_result shorter(mending *m)
 {
-    if (!enough(m)) {
+    if (!enough(m) && !worth_a_call(m)) {
         m->unsent |= mend_did(&m->report);
         return MENDING_UNFIT;
     }
@@ -48,6 +55,7 @@ static mending_result shorter(mending *m)
 static void aim(mending *m, const daruma_failure *f, int64_t window)
 {
     if (!m->unsent) {
+        m->refused = convo_tokens(&m->c);
         m->target = mend_target(&m->c, f, window);
         m->room = mend_share_of(&m->c, f, window);
     }
@@ -74,10 +82,21 @@ static void mask_old(mending *m)
     mend_merge(&m->report, &r);
 }
 
+/* Old output to the bone: before what the model is working with goes, and where no older part could go for a summary.
+ */
+static void mask_bare(mending *m)
+{
+    mend_mask_rules rules = MEND_MASK_BARE;
+    mend_report r = mend_mask(&m->c, of_target(m, SHRINK_LOW_PERCENT), &rules);
+    mend_merge(&m->report, &r);
+}
+
 /* What the model is working with: only what must go. */
 static void mask_on(mending *m)
 {
     mask_old(m);
+    if (convo_tokens(&m->c) > m->target)
+        mask_bare(m);
     mend_report r = mend_mask(&m->c, m->target, NULL);
     mend_merge(&m->report, &r);
 }
@@ -108,6 +127,8 @@ static mending_result mask(mending *m, const daruma_failure *f, int64_t window)
 {
     aim(m, f, window);
     mask_old(m);
+    if (convo_tokens(&m->c) > of_target(m, SHRINK_ROOMY_PERCENT) && !can_compact(m))
+        mask_bare(m);
     bool roomy = convo_tokens(&m->c) <= of_target(m, SHRINK_ROOMY_PERCENT);
     if (!roomy && f->kind == DARUMA_CONTEXT_LENGTH && (can_compact(m) || can_summarise(m))) {
         m->unsent |= mend_did(&m->report);
@@ -185,7 +206,7 @@ static mending_result compact(mending *m, const daruma_failure *f, int64_t windo
     aim(m, f, window);
     m->cut = mend_compact_plan(&m->c, keeps(m));
     if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
-        return MENDING_UNFIT;
+        return shorter(m);
     int64_t room = m->target / 2;
     room = room > m->target - COMPACT_TOKENS ? room : m->target - COMPACT_TOKENS;
     room = room < COMPACT_PROMPT_TOKENS_MAX ? room : COMPACT_PROMPT_TOKENS_MAX;

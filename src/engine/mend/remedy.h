@@ -6,7 +6,7 @@
  *                   \-- ASKS: m->questions[] -> mending_answer() each -> mending_end: DONE or UNFIT
  *
  * Stages add up: what was masked stays masked when a summary has to help as well, but nothing is called DONE that does
- * not fit by our own estimate. */
+ * not fit by our own estimate, until no stage is left: estimates err. */
 #ifndef ENGINE_MEND_REMEDY_H
 #define ENGINE_MEND_REMEDY_H
 #include "engine/mend/mend.h"
@@ -25,6 +25,7 @@ typedef struct mending {
     const daruma_mend_policy *policy; /* (set) */
     const turn *bad;                  /* (set) ASK_AGAIN: the answer to ask again for, and */
     daruma_str bad_why;               /* (set) what is wrong with it; empty: it was empty */
+    bool last;                        /* (set) nothing comes after this remedy: a good deal shorter will do */
 
     /* what the remedy under way did */
     daruma_remedy_kind doing;
@@ -44,6 +45,7 @@ typedef struct mending {
 
     /* inside */
     int64_t target;  /* tokens to get down to */
+    int64_t refused; /* tokens of what was too long */
     mend_share room; /* of input and output together */
     mend_large *large;
     mend_cut cut;
