@@ -61,7 +61,7 @@ static char arena_room[1 << 20];
 static daruma_str answer_to(const char *path, const char *body, answer_twist twist, daruma_arena *a)
 {
     ask q = read_ask(path, body, a);
-    speech s = answer_speech(&q, twist, a);
+    speech s = answer_say(&q, NULL, twist, a);
     answer x = answer_write(&q, &s, a);
     assert_false(a->full);
     if (!x.stream)

@@ -216,7 +216,7 @@ static void gemini_answers_whole_as_events_and_as_an_array(void **state)
     http_head head = {.path = S(STREAM_G)};
     ask q = ask_read(&head, S(SAY_G), &a);
     assert_true(q.stream && q.array);
-    speech s = answer_speech(&q, ANSWER_GOOD, &a);
+    speech s = answer_say(&q, NULL, ANSWER_GOOD, &a);
     answer x = answer_write(&q, &s, &a);
     assert_true(json_valid(x.body));
     assert_str(json_path(x.body, "1.candidates.0.content.parts.0.text"), "\"two \"");
@@ -232,7 +232,7 @@ static void gemini_calls_functions_and_says_when_a_call_is_malformed(void **stat
     static const char *const forms[] = {"unclosed", "trailing_comma", "single_quotes", "empty"};
     daruma_arena a = arena_over(room, sizeof room);
     ask q = read_ask(G, TOOLS_G, &a);
-    speech s = answer_speech(&q, ANSWER_GOOD, &a);
+    speech s = answer_say(&q, NULL, ANSWER_GOOD, &a);
     answer x = answer_write(&q, &s, &a);
     assert_str(json_path(x.body, "candidates.0.content.parts.0.functionCall.args"), "{\"n\":1}");
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {

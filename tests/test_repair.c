@@ -302,12 +302,12 @@ static void schemas_are_lowered(void **state)
     // clang-format on
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         daruma_arena a = fresh();
-        daruma_str low = schema_lower(str_of(cases[i].in), str_of(cases[i].keyword), &a);
+        daruma_str low = schema_lower(str_of(cases[i].in), str_of(cases[i].keyword), false, &a);
         assert_str(low, cases[i].out);
-        daruma_str again = schema_lower(low, str_of(cases[i].keyword), &a);
+        daruma_str again = schema_lower(low, str_of(cases[i].keyword), false, &a);
         assert_true(again.p == low.p);
-        daruma_str all = schema_lower(low, S(""), &a);
-        assert_true(schema_lower(all, S(""), &a).p == all.p);
+        daruma_str all = schema_lower(low, S(""), false, &a);
+        assert_true(schema_lower(all, S(""), false, &a).p == all.p);
     }
 }
 

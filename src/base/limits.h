@@ -204,13 +204,12 @@
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */
 
-#define TOOL_SAME_FAILURES_MAX    3    /* in a row with one signature: it does not get better by itself */
-#define TOOL_FAILURES_MAX         5    /* of one tool without a success between: another tool may do better */
-#define TOOL_FAILURES_ALL_MAX     10   /* in all (E-F4); each success gives one back, so long healthy runs go on */
-#define TOOL_FAILURES_SHOWN       3    /* to the model (E-F4): the newest, older ones are counted */
-#define TOOL_MESSAGE_CHARS_MAX    200  /* of a tool's failure (E-F2) */
-#define TOOL_RECOVERIES_MAX       2    /* attempts at recovery per tool (K-F6) */
-#define NOTICE_BYTES_MAX          1200 /* of a notice to the model: it is paid for at every step */
+#define TOOL_SAME_FAILURES_MAX    3   /* in a row with one signature: it does not get better by itself */
+#define TOOL_FAILURES_MAX         5   /* of one tool without a success between: another tool may do better */
+#define TOOL_FAILURES_ALL_MAX     10  /* in all (E-F4); each success gives one back, so long healthy runs go on */
+#define TOOL_FAILURES_SHOWN       3   /* to the model (E-F4): the newest, older ones are counted */
+#define TOOL_MESSAGE_CHARS_MAX    200 /* of a tool's failure (E-F2) */
+#define TOOL_RECOVERIES_MAX       2   /* attempts at recovery per tool (K-F6) */
 
 #define MESSAGE_HASH_DEPTH        16      /* levels of a message that are looked into to know it again */
 #define WATCH_AGENTS_MAX          512     /* agents that are watched at a time; the one seen longest ago is forgotten */

@@ -92,10 +92,6 @@ typedef struct manner {
 
 /* A pure function of the request, the manner and the twist. `m` NULL: all zero. */
 speech answer_say(const ask *q, const manner *m, answer_twist twist, daruma_arena *a);
-static inline speech answer_speech(const ask *q, answer_twist twist, daruma_arena *a)
-{
-    return answer_say(q, NULL, twist, a);
-}
 /* The whole answer in the wire of the request. Lives in `a`. */
 answer answer_write(const ask *q, const speech *s, daruma_arena *a);
 /* Answers to the questions beside the four wires: /v1/models, /v1/embeddings, count_tokens. */

@@ -244,7 +244,8 @@ static steps steps_of(patching *x, const convo_patch *p, size_t n)
     return s;
 }
 
-void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out)
+/* One JSON value with patches by paths from its top; `scratch` holds what is changed twice. */
+static void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out)
 {
     patching x = {.scratch = scratch, .out = out};
     steps s = steps_of(&x, p, n);

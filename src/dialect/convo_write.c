@@ -179,14 +179,6 @@ void settings_tidy(convo_settings *s)
             *raws[i] = (daruma_str){0};
 }
 
-size_t parts_live(const convo_message *m, part_kind kind)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->nparts; i++)
-        n += part_lives(&m->parts[i], kind);
-    return n;
-}
-
 /* ---- walking and replacing ---- */
 
 splice splice_open(daruma_buf *out, daruma_str value)

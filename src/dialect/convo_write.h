@@ -100,8 +100,6 @@ enum { BODY_MEMBERS_MAX = 8 };
  * written by `compose`. */
 void body_write(const convo *c, const body_member *m, size_t n, void (*compose)(const convo *c, daruma_buf *out),
                 daruma_buf *out);
-/* One JSON value with patches by paths from its top; `scratch` holds what is changed twice. */
-void patches_apply(daruma_str value, const convo_patch *p, size_t n, daruma_arena *scratch, daruma_buf *out);
 
 /* ---- composing: commas come by themselves ---- */
 
@@ -140,5 +138,4 @@ static inline bool lies_in(daruma_str inner, daruma_str outer)
 {
     return inner.n && outer.n && inner.p >= outer.p && inner.p + inner.n <= outer.p + outer.n;
 }
-size_t parts_live(const convo_message *m, part_kind kind); /* how many of a kind are written */
 #endif

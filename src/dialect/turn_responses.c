@@ -4,7 +4,7 @@
 #include "dialect/turn_responses.h"
 #include <xxhash.h>
 
-turn_finish responses_finish(daruma_str status, daruma_str reason, bool calls)
+static turn_finish finish_of_status(daruma_str status, daruma_str reason, bool calls)
 {
     if (str_eq(reason, S("content_filter")))
         return FINISH_FILTER;
@@ -19,10 +19,10 @@ turn_finish responses_finish(daruma_str status, daruma_str reason, bool calls)
 turn_finish responses_finish_of(daruma_str raw)
 {
     bool reason = str_eq(raw, S("max_output_tokens")) || str_eq(raw, S("content_filter"));
-    return responses_finish(reason ? S("incomplete") : raw, raw, false);
+    return finish_of_status(reason ? S("incomplete") : raw, raw, false);
 }
 
-turn_usage responses_usage(daruma_str usage)
+static turn_usage read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &u.input, &u.output);
@@ -99,13 +99,13 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.message.raw = whole;
     t.id = json_text(json_get(whole, S("id")), a);
     t.model = json_text(json_get(whole, S("model")), a);
-    t.usage = responses_usage(json_get(whole, S("usage")));
+    t.usage = read_usage(json_get(whole, S("usage")));
     for (json_iter it = json_open(output); json_next(&it, NULL, &item);)
         read_item(&t, item, a);
     daruma_str status = json_text(json_get(whole, S("status")), a);
     daruma_str reason = json_text(json_get(json_get(whole, S("incomplete_details")), S("reason")), a);
     t.finish_raw = reason.n ? reason : status;
-    t.finish = responses_finish(status, reason, answer_has_calls(&t));
+    t.finish = finish_of_status(status, reason, answer_has_calls(&t));
     if (a->full)
         return DARUMA_EFULL;
     *ret = t;
@@ -437,10 +437,10 @@ static void read_end(delta_list *l, turn_reader *r, const event_view *v, daruma_
     daruma_str reason = json_text(json_get(json_get(v->response, S("incomplete_details")), S("reason")), a);
     daruma_str usage = json_get(v->response, S("usage"));
     if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = responses_usage(usage);
+        delta_add(l, DELTA_USAGE)->usage = read_usage(usage);
     turn_delta *d = delta_add(l, DELTA_FINISH);
     d->finish_raw = reason.n ? reason : status;
-    d->finish = responses_finish(status, reason, r->calls > 0);
+    d->finish = finish_of_status(status, reason, r->calls > 0);
     delta_add(l, DELTA_END);
     r->finished = r->ended = true;
 }

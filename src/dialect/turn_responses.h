@@ -18,6 +18,4 @@ void responses_put_head(daruma_buf *out, daruma_str id, int64_t created, daruma_
                         const char *reason);
 void responses_put_tail(daruma_buf *out, const turn_usage *u);
 const char *responses_reason(turn_finish finish); /* why it is incomplete; NULL when it is not */
-turn_finish responses_finish(daruma_str status, daruma_str reason, bool calls);
-turn_usage responses_usage(daruma_str usage);
 #endif

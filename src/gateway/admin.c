@@ -203,7 +203,7 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
     BUF_LIT(b, "],");
 }
 
-void admin_status(gateway *g, daruma_buf *b)
+static void put_status(gateway *g, daruma_buf *b)
 {
     daruma_ms now = gateway_now(g).now;
     buf_printf(b,
@@ -256,7 +256,7 @@ bool admin_handles(gateway *g, call *c)
                g->draining ? S("{\"status\":\"draining\"}\n") : S("{\"status\":\"ok\"}\n"));
     } else if (str_eq(path, S("/daruma/status"))) {
         daruma_buf b = buf_in(c->arena);
-        admin_status(g, &b);
+        put_status(g, &b);
         answer(c, b.full ? 500 : 200, S("application/json"), buf_str(&b));
     } else if (str_eq(path, S("/daruma/events")) && !head) {
         answer_events(g, c);

@@ -356,8 +356,6 @@ bool talk_begin(exchange *x);
 bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch);
 /* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
 bool talk_end(exchange *x);
-/* Is an answer under way that was begun by another attempt? */
-bool talk_goes_on(const exchange *x);
 bool talk_unsure(const exchange *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const exchange *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const exchange *x);  /* there is something that another attempt could go on from */
@@ -497,5 +495,4 @@ bool upgrade_refuses(call *c);
 /* ---- admin.c ---- */
 
 bool admin_handles(gateway *g, call *c); /* /daruma/...: answers and returns true */
-void admin_status(gateway *g, daruma_buf *out);
 #endif

@@ -94,7 +94,7 @@ void talk_free(talk *t)
 
 bool talk_begin(exchange *x)
 {
-    bool goes_on = talk_goes_on(x);
+    bool goes_on = x->t && x->t->begun; /* by another attempt */
     if (!x->t && !(x->t = talk_new()))
         return false;
     talk *t = x->t;
@@ -119,11 +119,6 @@ bool talk_begin(exchange *x)
     t->finish_raw = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
     return t->mode == TALK_PLAIN || writer(x);
-}
-
-bool talk_goes_on(const exchange *x)
-{
-    return x->t && x->t->begun;
 }
 
 bool talk_unsure(const exchange *x)

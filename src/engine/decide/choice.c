@@ -3,7 +3,8 @@
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 
-uint32_t choice_tries(const daruma_case *c, daruma_kind k)
+/* Calls that one target may get for this kind of failure, together with those that would meet the same. */
+static uint32_t tries_of(const daruma_case *c, daruma_kind k)
 {
     uint32_t n = c->policy->kinds[k].max_attempts;
     return n ? n : c->policy->max_attempts;
@@ -74,7 +75,7 @@ static uint32_t spent(const daruma_case *c, int i, daruma_kind k)
 
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k)
 {
-    return !c->spoiled[i] && spent(c, i, k) < choice_tries(c, k);
+    return !c->spoiled[i] && spent(c, i, k) < tries_of(c, k);
 }
 
 /* Of no use any more in this case, or called as often as it may be. */
@@ -85,7 +86,7 @@ static bool out_of_play(const daruma_case *c, int i)
 
 void choice_resume(daruma_case *c, const daruma_case *was)
 {
-    uint32_t least = choice_tries(c, was->last) - 1;
+    uint32_t least = tries_of(c, was->last) - 1;
     for (int i = 0; i < choice_count(c); i++) {
         uint32_t all = 0;
         for (int j = 0; j < i; j++)

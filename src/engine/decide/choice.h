@@ -14,8 +14,7 @@ static inline int choice_count(const daruma_case *c)
 typedef enum choice_share { SHARE_NOTHING, SHARE_KEY, SHARE_ACCOUNT, SHARE_LANE, SHARE_MODEL } choice_share;
 choice_share choice_shared(daruma_kind k);
 
-/* Calls that one target may get for this kind of failure, together with those that would meet the same. */
-uint32_t choice_tries(const daruma_case *c, daruma_kind k);
+/* May that target be called once more for this kind of failure? Calls of those that would meet the same count. */
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
 bool choice_well(const daruma_case *c, int i, daruma_ms now);
 /* Is it but a breaker that keeps us off? */

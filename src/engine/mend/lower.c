@@ -525,7 +525,7 @@ static void write_node(lowering *l, daruma_str schema, bool top)
     l->depth--;
 }
 
-daruma_str schema_lower_as(daruma_str schema, daruma_str keyword, bool strict, daruma_arena *a)
+daruma_str schema_lower(daruma_str schema, daruma_str keyword, bool strict, daruma_arena *a)
 {
     lowering l = {.keyword = keyword, .strict = strict, .a = a, .out = buf_in(a)};
     daruma_str value = {0};
@@ -534,9 +534,4 @@ daruma_str schema_lower_as(daruma_str schema, daruma_str keyword, bool strict, d
     l.root = value;
     write_node(&l, value, true);
     return l.changed && !l.out.full && !a->full ? buf_str(&l.out) : schema;
-}
-
-daruma_str schema_lower(daruma_str schema, daruma_str keyword, daruma_arena *a)
-{
-    return schema_lower_as(schema, keyword, false, a);
 }

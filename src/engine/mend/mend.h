@@ -251,9 +251,9 @@ bool mend_format_meant(const convo *c, const daruma_failure *f);
 /* The response format one step down: schema to JSON to text (P-F28); the schema goes along as words in the system
  * prompt. */
 bool mend_format(convo *c, mend_report *rep);
-/* The lowered form of one schema; `keyword` empty: all troublesome ones. In `a`; the schema itself when nothing
- * changes. */
-daruma_str schema_lower(daruma_str schema, daruma_str keyword, daruma_arena *a);
+/* The lowered form of one schema; `keyword` empty: all troublesome ones. `strict`: also to OpenAI's strict mode, where
+ * everything is required and nothing more allowed. In `a`; the schema itself when nothing changes. */
+daruma_str schema_lower(daruma_str schema, daruma_str keyword, bool strict, daruma_arena *a);
 /* Does a JSON value fit a schema? On failure `why` (path, expected, got) is written for the model. Unknown keywords
  * pass. */
 bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);

@@ -218,7 +218,7 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
         t->schema = (daruma_str){0};
         return true;
     }
-    daruma_str low = schema_lower_as(t->schema, what.keyword, what.strict, c->arena);
+    daruma_str low = schema_lower(t->schema, what.keyword, what.strict, c->arena);
     if (low.p == t->schema.p || c->arena->full)
         return false;
     t->schema = low;

@@ -56,7 +56,8 @@ int number_compare(daruma_str a, daruma_str b)
     return x.minus ? -c : c;
 }
 
-bool number_whole(daruma_str v)
+/* A number without a fraction: 3, 3.0. */
+static bool is_whole(daruma_str v)
 {
     decimal d = decimal_of(v);
     return json_is_number(v) && !d.odd && !d.part.n;
@@ -79,7 +80,7 @@ const char *value_type(daruma_str v)
     case 'n':
         return "null";
     default:
-        return number_whole(v) ? "integer" : "number";
+        return is_whole(v) ? "integer" : "number";
     }
 }
 

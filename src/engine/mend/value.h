@@ -5,8 +5,6 @@
 
 /* Is a <, =, > b (-1, 0, 1)? Both are JSON numbers; 2 when one has an exponent, which nobody writes. */
 int number_compare(daruma_str a, daruma_str b);
-/* A number without a fraction: 3, 3.0. */
-bool number_whole(daruma_str v);
 /* The same value? Order of members and spelling of strings do not matter. */
 bool value_same(daruma_str a, daruma_str b);
 /* "object", "array", "string", "integer", "number", "boolean", "null"; static. */
@@ -25,9 +23,6 @@ bool schema_takes(daruma_str schema, const char *type);
 bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why);
 /* The same for one of several questions, which have SCHEMA_STEPS_MAX together: adds to `steps` what it took. */
 bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value);
-
-/* schema_lower, also to OpenAI's strict mode: everything required, nothing more allowed. */
-daruma_str schema_lower_as(daruma_str schema, daruma_str keyword, bool strict, daruma_arena *a);
 
 /* One line more for people in rep->what. */
 __attribute__((format(printf, 2, 3))) void mend_say(mend_report *rep, const char *fmt, ...);

@@ -32,9 +32,7 @@ void facts_add_code(facts *f, daruma_str code);
 /* "TypeError: ...", "ENOENT: ...", "FILE_NOT_FOUND: ...": the name of a failure that a line begins with; empty: none.
  */
 daruma_str facts_leading(daruma_str line);
-/* The number in "Exit code 1", "(exit status 2)"; 0 none. */
-int facts_exit_in(daruma_str line);
-/* Does the line say that and no more? */
+/* "Exit code 1", "(exit status 2)": does the line say that and no more? */
 bool facts_exit_alone(daruma_str line);
 
 /* Does it end with the report of a run that failed, of tests or of a build? A hash of what it counts; 0: it does not.

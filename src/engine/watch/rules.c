@@ -139,8 +139,9 @@ static bool nothing_new(const uint64_t now[SAME_BAG], const uint64_t before[SAME
     return more == 0;
 }
 
-/* Words that not all have. `core`: those that most of the calls have; else those that a call before had. */
-bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
+/* Do these calls put one question in other words? `core`: of the words that not all have, those count that most of the
+ * calls have; else those that a call before had. */
+static bool is_paraphrase(const seen *const *list, uint32_t n, bool core)
 {
     unsigned shared = 0, all = 0;
     bool even = true; /* all of as many words: names put together, member by member */

@@ -99,7 +99,8 @@ static int exit_at(daruma_str line, size_t *before, size_t *behind)
     return 0;
 }
 
-int facts_exit_in(daruma_str line)
+/* The number in "Exit code 1", "(exit status 2)"; 0 none. */
+static int exit_in(daruma_str line)
 {
     size_t before, behind;
     return exit_at(line, &before, &behind);
@@ -444,9 +445,9 @@ void facts_plain(facts *f, daruma_str text)
     daruma_str first = first_line(text), last = last_line(text);
     bool shown = first.n && (first.p[0] == '[' || first.p[0] == '(' || str_istarts(first, S("exit")) ||
                              str_istarts(first, S("command")) || str_istarts(first, S("process")));
-    int code = shown || first.n == text.n ? facts_exit_in(first) : 0;
+    int code = shown || first.n == text.n ? exit_in(first) : 0;
     if (!code && last.n <= TOOL_COMPLAINT_BYTES_MAX)
-        code = facts_exit_in(last);
+        code = exit_in(last);
     f->exit = code;
     f->failed |= code != 0;
     facts_add_code(f, facts_leading(first));

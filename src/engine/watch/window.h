@@ -131,6 +131,4 @@ bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
 void count_laps(daruma_stall *s, bool again);
 /* How often the same call with the same result may be seen before it is a circle. */
 unsigned patience_of(const seen *e);
-/* Do the newest `n` calls of that result put one question in other words? */
-bool is_paraphrase(const seen *const *list, uint32_t n, bool core);
 #endif
