@@ -7,65 +7,6 @@
 #include "base/str.h"
 #include "exact.h"
 #include "net/http.h"
-#include <llhttp.h>
-
-/* ---- what another reader makes of it ---- */
-
-typedef struct other {
-    daruma_header fields[HTTP_HEADERS_MAX];
-    size_t n;
-    daruma_str target;
-} other;
-
-static inline int other_target(llhttp_t *l, const char *at, size_t n)
-{
-    ((other *)l->data)->target = (daruma_str){at, n};
-    return 0;
-}
-
-static inline int other_field(llhttp_t *l, const char *at, size_t n)
-{
-    other *o = l->data;
-    check(o->n < HTTP_HEADERS_MAX);
-    o->fields[o->n++].name = (daruma_str){at, n};
-    return 0;
-}
-
-static inline int other_value(llhttp_t *l, const char *at, size_t n)
-{
-    other *o = l->data;
-    o->fields[o->n - 1].value = str_trim((daruma_str){at, n});
-    return 0;
-}
-
-static inline int other_stop(llhttp_t *l)
-{
-    (void)l;
-    return HPE_PAUSED;
-}
-
-/* Whatever we accept llhttp accepts, too, and reads as we do: who stands before or behind us sees the same message. */
-static inline void check_other(daruma_str raw, llhttp_type_t type, const http_head *h)
-{
-    static const llhttp_settings_t settings = {.on_url = other_target,
-                                               .on_header_field = other_field,
-                                               .on_header_value = other_value,
-                                               .on_headers_complete = other_stop};
-    static other o;
-    llhttp_t l;
-    o = (other){0};
-    llhttp_init(&l, type, &settings);
-    l.data = &o;
-    check(llhttp_execute(&l, raw.p, raw.n) == HPE_PAUSED);
-    check(l.http_major == 1 && l.http_minor == !h->http10);
-    check(str_eq(o.target, h->target) && l.status_code == h->status);
-    check(type == HTTP_RESPONSE || str_eq(str_of(llhttp_method_name((llhttp_method_t)l.method)), h->method));
-    check(o.n == h->nheaders);
-    for (size_t i = 0; i < o.n; i++)
-        check(str_eq(o.fields[i].name, h->headers[i].name) && str_eq(o.fields[i].value, h->headers[i].value));
-}
-
-/* ---- what must hold ---- */
 
 static inline void check_fields(daruma_str raw, const http_head *h)
 {

@@ -123,7 +123,7 @@ static const struct { const char *name, *raw; size_t n; int status; const char *
     {"a tunnel to a path", BYTES("CONNECT / HTTP/1.1\r\n" H "\r\n"), 501, ""},
     {"no target", BYTES("GET HTTP/1.1\r\n" H "\r\n"), 400, ""},
     {"HTTP/2.0", BYTES("GET / HTTP/2.0\r\n" H "\r\n"), 505, ""},
-    {"a version in two digits", BYTES("GET / HTTP/1.10\r\n" H "\r\n"), 400, ""},
+    {"a version in two digits", BYTES("GET / HTTP/1.10\r\n" H "\r\n"), 505, ""},
     {"no version", BYTES("GET /HTTP/1.1 x\r\n" H "\r\n"), 400, ""},
     {"TLS hello", BYTES("\x16\x03\x01\x02\x00\x01"), 400, ""},
     {"two empty lines before", BYTES("\r\n\r\nGET / HTTP/1.1\r\n" H "\r\n"), 400, ""},

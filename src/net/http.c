@@ -2,6 +2,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include <llhttp.h>
 #include <stdlib.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -200,39 +201,67 @@ http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *
 
 /* ---- heads ---- */
 
-/* What http_scan_head() found, taken apart: it is text, each line ends with CR LF, none is folded. */
+/* What llhttp tells about one head. It gets the whole head at once, so a span comes in one piece. */
 typedef struct reading {
-    daruma_str first;    /* the first line, without its end */
     daruma_header *room; /* for HTTP_HEADERS_MAX fields */
-    size_t n;            /* fields */
+    size_t n;            /* fields so far */
+    daruma_str target;
+    bool too_many;
 } reading;
 
-static bool read_fields(daruma_str raw, reading *r, http_fault *fault)
+static int on_url(llhttp_t *l, const char *at, size_t n)
 {
-    const char *lf = memchr(raw.p, '\n', raw.n), *last = raw.p + raw.n - 2; /* the empty line */
-    check(lf && lf < last);
-    r->first = (daruma_str){raw.p, (size_t)(lf - raw.p) - 1};
-    for (const char *at = lf + 1; at < last; at = lf + 1) {
-        lf = memchr(at, '\n', (size_t)(last - at));
-        check(lf && r->n < HTTP_HEADERS_MAX);
-        const char *colon = memchr(at, ':', (size_t)(lf - at));
-        daruma_str name = {at, colon ? (size_t)(colon - at) : 0};
-        if (!is_token(name)) /* no blank before the colon either (RFC 9112 5.1) */
-            return refuse(fault, 400, "a field name is empty or odd");
-        r->room[r->n++] = (daruma_header){name, str_trim((daruma_str){colon + 1, (size_t)(lf - colon) - 2})};
-    }
-    return true;
+    reading *r = l->data;
+    r->target = (daruma_str){at, n};
+    return 0;
 }
 
-/* HTTP-version (RFC 9112 2.3), of which the two of HTTP/1 are spoken. */
-static bool read_version(daruma_str version, bool *ret_http10, http_fault *fault)
+static int on_field(llhttp_t *l, const char *at, size_t n)
 {
-    if (version.n != 8 || !str_starts(version, S("HTTP/")) || !ch_digit(version.p[5]) || version.p[6] != '.' ||
-        !ch_digit(version.p[7]))
-        return refuse(fault, 400, "the first line names no version");
-    if (version.p[5] != '1' || version.p[7] > '1')
+    reading *r = l->data;
+    if (r->n == HTTP_HEADERS_MAX) {
+        r->too_many = true;
+        return HPE_USER;
+    }
+    r->room[r->n++] = (daruma_header){.name = {at, n}};
+    return 0;
+}
+
+static int on_value(llhttp_t *l, const char *at, size_t n)
+{
+    reading *r = l->data;
+    if (r->n)
+        r->room[r->n - 1].value = str_trim((daruma_str){at, n});
+    return 0;
+}
+
+/* Bodies are framed by us, see http_chunks_read(): llhttp stops behind the head. */
+static int on_complete(llhttp_t *l)
+{
+    (void)l;
+    return HPE_PAUSED;
+}
+
+static bool parse(llhttp_t *l, llhttp_type_t type, daruma_str raw, reading *r, http_fault *fault)
+{
+    static const llhttp_settings_t settings = {
+        .on_url = on_url, .on_header_field = on_field, .on_header_value = on_value, .on_headers_complete = on_complete};
+    llhttp_init(l, type, &settings);
+    l->data = r;
+    llhttp_errno_t e = llhttp_execute(l, raw.p, raw.n);
+    if (r->too_many)
+        return refuse(fault, 431, "too many fields");
+    if (e == HPE_INVALID_VERSION)
         return refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
-    *ret_http10 = version.p[7] == '0';
+    if (e == HPE_INVALID_METHOD)
+        return refuse(fault, 501, "the method is not known");
+    if (e != HPE_PAUSED || llhttp_get_error_pos(l) < raw.p + raw.n - 1)
+        return refuse(fault, 400, "the head is not valid HTTP");
+    if (l->http_major != 1 || l->http_minor > 1)
+        return refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
+    for (size_t i = 0; i < r->n; i++)
+        if (!is_token(r->room[i].name) || r->room[i].name.p[r->room[i].name.n] != ':')
+            return refuse(fault, 400, "a field name is empty or odd");
     return true;
 }
 
@@ -296,7 +325,7 @@ static bool host_ok(daruma_str host)
     return host.n > 0;
 }
 
-static bool target_ok(daruma_str target, http_fault *fault)
+static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
 {
     if (target.n > HTTP_URL_BYTES_MAX)
         return refuse(fault, 414, "the target is too long");
@@ -306,83 +335,67 @@ static bool target_ok(daruma_str target, http_fault *fault)
     for (size_t i = 0; !QUICK(target, odd_in_target) && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
             return refuse(fault, 400, "the target holds a byte that must be escaped");
-    return true;
-}
-
-/* The methods that are registered for HTTP/1.1 or in use. Not CONNECT: it has no target that begins with a slash. */
-static bool method_known(daruma_str method)
-{
-    static const char names[][12] = {
-        "POST",   "GET",      "HEAD",      "OPTIONS",     "PUT",      "PATCH",  "DELETE",    "TRACE",
-        "COPY",   "LOCK",     "MKCOL",     "MOVE",        "PROPFIND", "SEARCH", "PROPPATCH", "UNLOCK",
-        "BIND",   "REBIND",   "UNBIND",    "ACL",         "REPORT",   "MERGE",  "CHECKOUT",  "MKACTIVITY",
-        "NOTIFY", "M-SEARCH", "SUBSCRIBE", "UNSUBSCRIBE", "PURGE",    "LINK",   "UNLINK",    "MKCALENDAR"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (method.n <= sizeof *names && memcmp(names[i], method.p, method.n) == 0 &&
-            (method.n == sizeof *names || names[i][method.n] == 0))
-            return true;
-    return false;
-}
-
-/* METHOD SP target SP HTTP/1.x and nothing else. */
-static bool read_request_line(daruma_str line, http_head *ret, http_fault *fault)
-{
-    daruma_str method = str_cut(&line, ' ');
-    size_t behind = line.n < 9 || line.p[line.n - 9] != ' ' ? 0 : line.n - 9;
-    if (!behind)
+    /* METHOD SP target SP HTTP/1.x CRLF and nothing else. */
+    const char *end = memchr(raw.p, '\r', raw.n);
+    if (target.p[-1] != ' ' || target.p - raw.p < 2 || target.p[-2] == ' ' || end - (target.p + target.n) != 9)
         return refuse(fault, 400, "the request line is odd");
-    ret->method = method;
-    ret->target = str_sub(line, 0, behind);
-    if (!read_version(str_from(line, behind + 1), &ret->http10, fault) || !target_ok(ret->target, fault))
-        return false;
-    return method_known(method) || refuse(fault, 501, "the method is not known");
+    return true;
 }
 
 bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http_fault *fault)
 {
+    llhttp_t l;
     reading r = {.room = room};
-    http_head h = {.headers = room};
-    if (!read_fields(raw, &r, fault) || !read_request_line(r.first, &h, fault))
+    if (!parse(&l, HTTP_REQUEST, raw, &r, fault) || !target_ok(raw, r.target, fault))
         return false;
+    if (l.method == HTTP_CONNECT)
+        return refuse(fault, 501, "this is no tunnel");
     framing f = framing_of(&r);
-    if (f.hosts > 1 || (f.hosts == 0 && !h.http10) || (f.hosts && !host_ok(f.host)))
+    bool http10 = l.http_minor == 0;
+    if (f.hosts > 1 || (f.hosts == 0 && !http10) || (f.hosts && !host_ok(f.host)))
         return refuse(fault, 400, "exactly one Host is needed");
-    if (!length_of(&f, h.http10, &h.length, fault))
+    int64_t length;
+    if (!length_of(&f, http10, &length, fault))
         return false;
-    h.nheaders = r.n;
-    h.query = h.target;
-    h.path = str_cut(&h.query, '?');
-    h.keep_alive = !f.close && !h.http10;
-    *ret = h;
+    daruma_str query = r.target, path = str_cut(&query, '?');
+    *ret = (http_head){.method = {raw.p, (size_t)(r.target.p - 1 - raw.p)},
+                       .target = r.target,
+                       .path = path,
+                       .query = query,
+                       .headers = room,
+                       .nheaders = r.n,
+                       .length = length,
+                       .keep_alive = !f.close && !http10,
+                       .http10 = http10};
     return true;
-}
-
-/* HTTP-version SP 3DIGIT, and then a space and a reason, or the end. */
-static bool read_status_line(daruma_str line, http_head *ret, http_fault *fault)
-{
-    if (line.n < 12 || line.p[8] != ' ' || (line.n > 12 && line.p[12] != ' ') || line.p[9] == '0' ||
-        !ch_digit(line.p[9]) || !ch_digit(line.p[10]) || !ch_digit(line.p[11]))
-        return refuse(fault, 400, "the status line is odd");
-    ret->status = (line.p[9] - '0') * 100 + (line.p[10] - '0') * 10 + line.p[11] - '0';
-    return read_version(str_sub(line, 0, 8), &ret->http10, fault);
 }
 
 bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_head *ret, bool *until_close,
                       http_fault *fault)
 {
+    llhttp_t l;
     reading r = {.room = room};
-    http_head h = {.headers = room};
-    if (!read_fields(raw, &r, fault) || !read_status_line(r.first, &h, fault))
+    /* "HTTP/1.x NNN" and then a space or the end: llhttp is kinder. */
+    if (raw.n < 15 || raw.p[8] != ' ' || (raw.p[12] != ' ' && raw.p[12] != '\r') || raw.p[9] == '0' ||
+        !ch_digit(raw.p[9]) || !ch_digit(raw.p[10]) || !ch_digit(raw.p[11]))
+        return refuse(fault, 400, "the status line is odd");
+    if (!parse(&l, HTTP_RESPONSE, raw, &r, fault))
         return false;
     framing f = framing_of(&r);
-    bool empty = to_head || h.status < 200 || h.status == 204 || h.status == 304;
-    if (!length_of(&f, h.http10, &h.length, fault))
+    bool http10 = l.http_minor == 0,
+         empty = to_head || l.status_code < 200 || l.status_code == 204 || l.status_code == 304;
+    int64_t length;
+    if (!length_of(&f, http10, &length, fault))
         return false;
     *until_close = !empty && f.lengths + f.codings == 0;
-    h.nheaders = r.n;
-    h.length = empty ? 0 : *until_close ? -1 : h.length;
-    h.keep_alive = !f.close && (!h.http10 || f.keep_alive) && !*until_close;
-    *ret = h;
+    *ret = (http_head){.status = l.status_code,
+                       .headers = room,
+                       .nheaders = r.n,
+                       .length = empty          ? 0
+                                 : *until_close ? -1
+                                                : length,
+                       .keep_alive = !f.close && (!http10 || f.keep_alive) && !*until_close,
+                       .http10 = http10};
     return true;
 }
 
@@ -426,7 +439,8 @@ static int hex(char c)
     return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* One byte outside of the data of a chunk; false when it may not stand there. */
+/* One byte outside of the data of a chunk; false when it may not stand there. llhttp is not asked: it lets
+ * sizes, extensions and trailers grow without bound, and older ones take a bare LF. */
 static bool chunk_byte(http_chunks *c, char ch)
 {
     switch (c->state) {

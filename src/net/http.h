@@ -1,7 +1,8 @@
-/* http.h - HTTP/1.1 as daruma speaks it: strict, both ways, without I/O. What another reader could understand in
- * another way is refused (RFC 9112; doc/decisions.md says why): obs-fold, bare CR, several or missing Hosts, empty or
- * odd field names, Content-Length with Transfer-Encoding, duplicate or conflicting Content-Length, codings other than a
- * final single chunked, versions but 1.0 and 1.1, absurd chunk sizes, too many or too long fields. */
+/* http.h - HTTP/1.1 as daruma speaks it: strict, both ways, without I/O. Sits on llhttp and
+ * refuses what that accepts (RFC 9112; doc/decisions.md says why each):
+ * obs-fold, bare CR, several or missing Hosts, empty or odd field names, Content-Length with
+ * Transfer-Encoding, duplicate or conflicting Content-Length, codings other than a final single
+ * chunked, versions but 1.0 and 1.1, absurd chunk sizes, too many or too long fields. */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 #include "daruma.h"
