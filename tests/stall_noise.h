@@ -8,6 +8,13 @@ static const stall_case stall_work_noise[] = {
      "send_code {\"to\":\"a\"} => code sent\n7* list_messages {\"q\":\"code\"} => {\"messages\":[]}\n"
      "list_messages {\"q\":\"code\"} => {\"messages\":[\"4711\"]}"},
     {"two variants are measured in turn", 0, "5*(\nbash ./old => sorted in {n} ms\nbash ./new => sorted in 1{n} ms\n)"},
+    {"a database that starts", 0,
+     "bash docker compose up -d db => Started\n! 7* bash pg_isready -p 5433 => localhost:5433 - no response\n"
+     "bash pg_isready -p 5433 => localhost:5433 - accepting connections"},
+    {"a build of each day, named by its date", 0, "8* get_newest_build {} => build_2026110{i} is the newest of main"},
+    {"the last line counts what is there", 0, "8* next_page {} => row {w} of them\n[page {i} of 9]"},
+    {"a page is scrolled, and moves", 0,
+     "9* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":{n},\"at_bottom\":false}"},
     {"what is missing is another thing each time", 0,
      "! 9* query {\"sql\":\"select a from {w}\"} => ERROR: relation \"{w}\" does not exist\\nLINE 1: select a from "
      "{w}"},
@@ -49,6 +56,26 @@ static const stall_case stall_loops_noise[] = {
      "leave_page {} => title: Search\\n10 results of this\n)"},
     {"words that a harness writes down as a call", 3,
      "6* __message__ {\"text\":\"I will begin with the parser now.\"} => "},
+    {"a number of its own behind a word", 3,
+     "! 6* request_approval {\"of\":\"a\"} => {\"id\":\"apr_{h}\",\"status\":\"expired\",\"message\":\"No one "
+     "answered\"}"},
+    {"a page that is at its end", 3,
+     "7* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":4212,\"at_bottom\":true,\"screenshot\":\"shot_{h}.png\"}"},
+    {"clicks beside it", 5, "8* left_click {\"x\":51{i},\"y\":300} => clicked; screen unchanged"},
+    {"a service that is restarted, and never comes up", 5,
+     "6*(\nbash kubectl rollout restart deploy/api => deployment.apps/api restarted\n"
+     "bash kubectl get pods => api-{h}-x{i}k2z   0/1   CrashLoopBackOff   3 ({n}s ago)   7{i}s\n)"},
+    {"a harness that counts below the answer", 3,
+     "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n[this is call {n}; 5{i} calls left]"},
+    {"a harness that reminds below the answer", 3,
+     "6* read_file {\"p\":\"a.md\"} => # A\\nabout this and that\\n<system-reminder>\\n{w} is not "
+     "done\\n</system-reminder>"},
+    {"strokes of either kind", 3,
+     "read_file {\"path\":\"C:\\\\repo\\\\src\\\\App.cs\"} => class App and what is in it\n"
+     "read_file {\"path\":\"c:/repo/src/App.cs\"} => class App and what is in it\n"
+     "read_file {\"path\":\"C:\\\\repo\\\\.\\\\old\\\\..\\\\src\\\\App.cs\"} => class App and what is in it"},
+    {"a picture of the same screen, taken anew", 3,
+     "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
     {"a run of which only the clock moves", 3,
      "6* train {\"lr\":0.1,\"seed\":7} => {\"loss\":0.4312,\"acc\":0.91,\"wall_time_s\":{n}}"},
 };

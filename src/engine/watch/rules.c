@@ -292,6 +292,28 @@ static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* A click here, a click there, and each time it is told that nothing came of it. */
+static bool pokes_in_vain(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { NEEDED = 5 };
+    const seen *e = window_at(s, 0), *o, *oldest = e;
+    uint32_t at = 1, n = 1;
+    if (!has(e->means, DARUMA_TOOL_ACTS) || !has(e->means, WORDS_INPUT | WORDS_MOVES) || !has(e->says, WORDS_SAME))
+        return false;
+    while ((o = next_call(s, &at, false)) && o->shape == e->shape && o->result == e->result) {
+        oldest = o;
+        n++;
+    }
+    if (n < NEEDED)
+        return false;
+    v->circle = DARUMA_CIRCLE_STAGNATION;
+    v->times = n;
+    v->sure = sure_of(n, NEEDED, 75);
+    v->first = oldest->step;
+    v->about = e->tool ^ e->result;
+    return true;
+}
+
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
@@ -299,7 +321,7 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
     if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || has(e->means, WORDS_RANDOM | WORDS_ASKS))
         return false;
-    if (creeps_on(s, v))
+    if (creeps_on(s, v) || pokes_in_vain(s, v))
         return true;
     if (has(e->means, WORDS_INPUT))
         return false;

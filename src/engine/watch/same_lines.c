@@ -61,7 +61,49 @@ daruma_str line_of_failure(daruma_str text)
     return last.n ? last : first_words(text);
 }
 
-daruma_str without_envelope(daruma_str text)
+static bool has_any(daruma_str text, const daruma_str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ifind(text, words[i]) != STR_NONE)
+            return true;
+    return false;
+}
+
+/* "[call 3 of read_file, 57 calls left]": what a harness counts, on a line of its own. */
+static bool is_count(daruma_str line)
+{
+    enum { LONGEST = 200 };
+    static const daruma_str words[] = {{" call", 5}, {"calls ", 6}, {"token", 5}, {"budget", 6}, {"context", 7}};
+    bool digits = false;
+    if (line.n < 4 || line.n > LONGEST || (line.p[0] != '[' && line.p[0] != '(' && line.p[0] != '<'))
+        return false;
+    for (size_t i = 0; i < line.n; i++)
+        digits |= ch_digit(line.p[i]);
+    return digits && has_any(line, words, sizeof words / sizeof *words);
+}
+
+/* What is left above what the harness wrote below the answer: a reminder, or how often it was asked. */
+static daruma_str without_footer(daruma_str text)
+{
+    static const daruma_str opens[] = {{"<system-reminder>", 17}, {"<system_reminder>", 17}, {"<system_warning>", 16}},
+                            closes[] = {
+                                {"</system-reminder>", 18}, {"</system_reminder>", 18}, {"</system_warning>", 17}};
+    char last = text.n ? text.p[text.n - 1] : 0;
+    if (last != ']' && last != ')' && last != '>')
+        return text;
+    for (size_t i = 0; last == '>' && i < 3; i++) {
+        size_t at = str_ends(text, closes[i]) ? str_find(text, opens[i]) : STR_NONE;
+        if (at != STR_NONE && at > 0)
+            return str_trim(str_sub(text, 0, at));
+    }
+    size_t from = text.n;
+    while (from > 0 && text.p[from - 1] != '\n')
+        from--;
+    return from > 0 && is_count(str_from(text, from)) ? str_trim(str_sub(text, 0, from)) : text;
+}
+
+/* Lines that each name something, and how it ended is one of them, down to "Output:". */
+static daruma_str without_header(daruma_str text)
 {
     enum { LONGEST = 240 };
     if (!text.n || (text.p[0] != 'C' && text.p[0] != 'W' && text.p[0] != 'E')) /* Chunk, Wall, Exit */
@@ -72,4 +114,9 @@ daruma_str without_envelope(daruma_str text)
         str_ifind(str_sub(head, 0, at), S("exit")) == STR_NONE)
         return text;
     return str_trim(str_from(text, at + 9));
+}
+
+daruma_str without_envelope(daruma_str text)
+{
+    return without_footer(without_header(text));
 }

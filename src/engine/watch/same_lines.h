@@ -5,7 +5,6 @@
 
 /* The line of a failure that says what went wrong; nothing where all of it does. */
 daruma_str line_of_failure(daruma_str text);
-/* What a program wrote, without what its shell wrote before it: lines that each name something, and how it ended is one
- * of them, down to "Output:". */
+/* What a tool gave, without what its shell wrote above it and what its harness wrote below. */
 daruma_str without_envelope(daruma_str text);
 #endif

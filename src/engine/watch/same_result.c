@@ -41,6 +41,7 @@ typedef struct scan {
     uint64_t words[SAME_BAG];
     uint64_t echo[SAME_BAG]; /* a bit for each word of the arguments */
     uint64_t signs;          /* what stood between the word before and this place */
+    size_t token_end;        /* behind the newest of those, 0 none */
     uint32_t left_out, told; /* how much is noise; words that tell something */
     uint32_t said;           /* words that may tell nothing, but are no tokens */
     bool echoes;
@@ -251,17 +252,30 @@ static bool is_temporary(const scan *x, daruma_str word, size_t i)
     return below && i > 0 && memchr("/\\.-", x->s.p[i - 1], 4);
 }
 
+/* "req_3f2a91bc": behind a word and a stroke below, one that looks drawn by lot. Of a success it has letters, too: a
+ * date is none. */
+static bool ends_in_token(daruma_str word, bool failed)
+{
+    size_t at = word.n, letters = 0;
+    while (at > 0 && word.p[at - 1] != '_')
+        letters += ch_alpha(word.p[--at]);
+    daruma_str tail = str_from(word, at);
+    return at > 1 && (letters || failed) && is_token(tail, is_hex(tail), failed);
+}
+
 /* A word with digits in it, `w`. Returns whether it tells something. */
 static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo)
 {
     const char *p = word.p;
     bool address = word.n > 4 && p[0] == '0' && ch_lower(p[1]) == 'x', hex = is_hex(word);
     bool id = (hex || address) && word.n >= 6, token = !address && is_token(word, hex, x->failed);
+    token |= !address && !token && ends_in_token(word, x->failed);
     if (address || (x->failed && (id || token || is_temporary(x, word, i)))) {
         leave_out(x, w);
     } else if (token && !(means_before(x) & NAME_DIGEST)) {
         keep(x, '#', echo ? '@' : '#');
         add_to(x, &x->tokens, w);
+        x->token_end = i + word.n;
     } else if (x->failed) {
         /* "line12": the number is left out, the word stays */
         uint64_t h = 37;
@@ -275,6 +289,14 @@ static bool scan_mixed(scan *x, size_t i, daruma_str word, uint64_t w, bool echo
     return !address && !token;
 }
 
+/* What hangs on a word that is drawn by lot, is as well. */
+static bool scan_joined(scan *x, uint64_t w)
+{
+    keep(x, '#', '#');
+    add_to(x, &x->tokens, w);
+    return false;
+}
+
 INLINE size_t scan_word(scan *x, size_t i, size_t n)
 {
     daruma_str word = {x->s.p + i, n};
@@ -284,7 +306,9 @@ INLINE size_t scan_word(scan *x, size_t i, size_t n)
     bag_put(x->words, known);
     x->echoes |= echo;
     echo &= !x->unmasked;
-    if (bits_any(x->bits->digit, i, n))
+    if (x->token_end && x->token_end + 1 == i && x->s.p[i - 1] == '-') /* "api-6d4b8c7f9d-x2x9q" */
+        tells = scan_joined(x, h.plain);
+    else if (bits_any(x->bits->digit, i, n))
         tells = scan_mixed(x, i, word, h.plain, echo);
     else if (x->failed && is_temporary(x, word, i))
         leave_out(x, h.plain);
@@ -319,7 +343,7 @@ static size_t scan_number(scan *x, size_t i)
         leave_out(x, word_hash(rest.p, uuid, 0));
         return uuid;
     }
-    size_t unit = unit_at(str_from(rest, n));
+    size_t unit = x->token_end && x->token_end + 1 == i ? 0 : unit_at(str_from(rest, n));
     if (n < rest.n && ch_word(rest.p[n]) && !unit) { /* "0x7f", "99e0", "3rd" */
         if (!memchr(rest.p, ':', n))
             return scan_word(x, i, bits_in_row(x->bits->word, i));

@@ -65,15 +65,16 @@ static pair hash_words(same_call *c, daruma_str s, pair h)
     return h;
 }
 
-static bool is_drive(daruma_str path) /* "C:\\x": there the other stroke separates, too */
+static bool is_drive(daruma_str path) /* "C:\\x" */
 {
     return path.n > 2 && ch_alpha(path.p[0]) && path.p[1] == ':' && (path.p[2] == '\\' || path.p[2] == '/');
 }
 
-static size_t next_stroke(daruma_str path, bool drive)
+/* `both`: the other stroke separates, too. */
+static size_t next_stroke(daruma_str path, bool both)
 {
     for (size_t i = 0; i < path.n; i++)
-        if (path.p[i] == '/' || (drive && path.p[i] == '\\'))
+        if (path.p[i] == '/' || (both && path.p[i] == '\\'))
             return i;
     return STR_NONE;
 }
@@ -81,12 +82,12 @@ static size_t next_stroke(daruma_str path, bool drive)
 /* "./a//b/../c/" as "a/c". */
 static pair hash_path(same_call *c, daruma_str path)
 {
-    bool drive = is_drive(path);
+    bool drive = is_drive(path), both = drive || str_find(path, S("\\\\")) != STR_NONE; /* as JSON has one */
     pair parts[PARTS_MAX], h = pair_of(path.n && path.p[0] == '/' ? 7 : 3);
     size_t n = 0, up = 0;
     daruma_str rest = path;
     for (bool more = true; more;) {
-        size_t slash = next_stroke(rest, drive);
+        size_t slash = next_stroke(rest, both);
         daruma_str part = str_sub(rest, 0, slash == STR_NONE ? rest.n : slash);
         more = slash != STR_NONE;
         rest = str_from(rest, part.n + more);
@@ -103,7 +104,9 @@ static pair hash_path(same_call *c, daruma_str path)
             pair_mix(&h, parts[0]);
             memmove(parts, parts + 1, (--n) * sizeof *parts);
         }
-        parts[n++] = hash_words(c, part, pair_of(11));
+        parts[n] = drive ? pair_of((unsigned char)ch_lower(path.p[0])) : hash_words(c, part, pair_of(11));
+        n++;
+        drive = false;
     }
     pair_mix(&h, pair_of(up));
     for (size_t i = 0; i < n; i++)
@@ -235,22 +238,27 @@ static daruma_str without_nonce(daruma_str chunk)
     return eq != STR_NONE && names_nonce(str_sub(chunk, 0, eq)) ? str_sub(chunk, 0, eq) : chunk;
 }
 
+/* Bytes of white space at `i`, which JSON may have escaped; 0 none. */
+static size_t gap_at(daruma_str s, size_t i, bool json)
+{
+    if (ch_space(s.p[i]))
+        return 1;
+    return json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3) ? 2 : 0;
+}
+
 pair text_spaced(same_call *c, daruma_str s, bool json)
 {
     pair h = pair_of(17);
     bool nonce = false;
-    for (size_t i = 0; i < s.n;) {
-        bool gap = ch_space(s.p[i]) || (json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3));
-        if (gap) {
-            i += ch_space(s.p[i]) ? 1 : 2;
+    for (size_t i = 0, gap; i < s.n;) {
+        if ((gap = gap_at(s, i, json)) != 0) {
+            i += gap;
             continue;
         }
         size_t from = i;
-        while (i < s.n && !ch_space(s.p[i]) && !(json && s.p[i] == '\\' && i + 1 < s.n && memchr("nrt", s.p[i + 1], 3)))
-            i++;
+        while (i < s.n && !gap_at(s, i, json))
+            i += json && s.p[i] == '\\' && i + 1 < s.n ? 2 : 1; /* an escaped stroke is one, whatever follows it */
         daruma_str chunk = str_sub(s, from, i - from);
-        if (json && chunk.n > 1 && chunk.p[chunk.n - 1] == '\\' && i < s.n)
-            i++;
         if (!nonce)
             pair_mix(&h, hash_chunk(c, without_nonce(chunk)));
         nonce = !nonce && names_nonce(chunk);

@@ -76,27 +76,29 @@ static const words_row name_rows[] = {
     {"invocationid", N_NONCE | N_VOLATILE}, {"issuedat", N_TIME}, {"jobstate", N_STATE}, {"jobstatus", N_STATE},
     {"jti", N_NONCE}, {"justification", N_REASON}, {"k", N_PAGE}, {"keyword", N_QUERY | N_SEEKS},
     {"keywords", N_QUERY | N_SPACED | N_SEEKS}, {"label", N_TITLE}, {"last", N_PAGE}, {"lastchecked", N_SINCE},
-    {"lasted", N_UNIT}, {"lastseen", N_SINCE}, {"latency", N_VOLATILE}, {"latencyms", N_VOLATILE}, {"length", N_PAGE},
-    {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE}, {"lineend", N_PAGE}, {"linerange", N_PAGE},
-    {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadtime", N_VOLATILE}, {"loadtimems", N_VOLATILE},
-    {"logfile", N_OUT}, {"logid", N_VOLATILE}, {"longpoll", N_WAIT}, {"max", N_PAGE}, {"maxresults", N_PAGE},
-    {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT}, {"maxwaitms", N_WAIT}, {"md5", N_DIGEST}, {"mergedat", N_ENDS},
+    {"lasted", N_UNIT}, {"lastfetched", N_VOLATILE}, {"lastseen", N_SINCE}, {"latency", N_VOLATILE},
+    {"latencyms", N_VOLATILE}, {"length", N_PAGE}, {"level", N_PAGE}, {"limit", N_PAGE}, {"line", N_PAGE},
+    {"lineend", N_PAGE}, {"linerange", N_PAGE}, {"lines", N_PAGE}, {"linestart", N_PAGE}, {"loadedat", N_VOLATILE},
+    {"loadtime", N_VOLATILE}, {"loadtimems", N_VOLATILE}, {"logfile", N_OUT}, {"logid", N_VOLATILE},
+    {"longpoll", N_WAIT}, {"max", N_PAGE}, {"maxresults", N_PAGE}, {"maxseconds", N_LIMIT}, {"maxwait", N_WAIT},
+    {"maxwaitms", N_WAIT}, {"md5", N_DIGEST}, {"measuredat", N_VOLATILE}, {"mergedat", N_ENDS},
     {"mergestate", N_STATE}, {"message", N_SPACED}, {"messagededuplicationid", N_NONCE},
     {"messageid", N_NONCE | N_VOLATILE}, {"method", N_ACTION}, {"millis", N_LIMIT}, {"minutes", N_LIMIT},
     {"modifiedsince", N_SINCE}, {"ms", N_LIMIT | N_VOLATILE}, {"name", N_TITLE}, {"newerthan", N_SINCE},
     {"nocache", N_NONCE}, {"nonce", N_NONCE | N_VOLATILE}, {"now", N_TIME | N_VOLATILE | N_WHEN},
-    {"numlines", N_PAGE}, {"numresults", N_PAGE}, {"offset", N_PAGE}, {"op", N_ACTION}, {"operation", N_ACTION},
-    {"operationtype", N_ACTION}, {"orderstate", N_STATE}, {"orderstatus", N_STATE}, {"out", N_OUT},
-    {"outcome", N_STATE}, {"outdir", N_OUT}, {"outfile", N_OUT}, {"outname", N_OUT}, {"outpath", N_OUT},
-    {"output", N_OUT}, {"outputdir", N_OUT}, {"outputfile", N_OUT}, {"outputname", N_OUT}, {"outputpath", N_OUT},
-    {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE}, {"pagenumber", N_PAGE},
-    {"pagesize", N_PAGE}, {"parent", N_DIGEST}, {"path", N_SPACED}, {"pattern", N_SPACED}, {"percent", N_STATE},
-    {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE}, {"phase", N_STATE}, {"phrase", N_QUERY}, {"pid", N_VOLATILE},
-    {"pollevery", N_WAIT}, {"pollinterval", N_WAIT}, {"pollintervalms", N_WAIT}, {"pos", N_PAGE},
-    {"position", N_PAGE}, {"ppid", N_VOLATILE}, {"preamble", N_REASON}, {"pregunta", N_QUERY | N_SPACED | N_SEEKS},
-    {"printed", N_WHEN}, {"processingtime", N_VOLATILE}, {"processingtimems", N_VOLATILE}, {"program", N_COMMAND},
-    {"progress", N_STATE}, {"prompt", N_SPACED}, {"purpose", N_REASON}, {"q", N_QUERY | N_SPACED | N_SEEKS},
-    {"queried", N_WHEN}, {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SPACED | N_SEEKS}, {"queryid", N_VOLATILE},
+    {"numlines", N_PAGE}, {"numresults", N_PAGE}, {"observedat", N_VOLATILE}, {"offset", N_PAGE}, {"op", N_ACTION},
+    {"operation", N_ACTION}, {"operationtype", N_ACTION}, {"orderstate", N_STATE}, {"orderstatus", N_STATE},
+    {"out", N_OUT}, {"outcome", N_STATE}, {"outdir", N_OUT}, {"outfile", N_OUT}, {"outname", N_OUT},
+    {"outpath", N_OUT}, {"output", N_OUT}, {"outputdir", N_OUT}, {"outputfile", N_OUT}, {"outputname", N_OUT},
+    {"outputpath", N_OUT}, {"page", N_PAGE}, {"pageindex", N_PAGE}, {"pageno", N_PAGE}, {"pagenum", N_PAGE},
+    {"pagenumber", N_PAGE}, {"pagesize", N_PAGE}, {"parent", N_DIGEST}, {"path", N_SPACED}, {"pattern", N_SPACED},
+    {"percent", N_STATE}, {"percentage", N_STATE}, {"perpage", N_PAGE}, {"pgid", N_VOLATILE}, {"phase", N_STATE},
+    {"phrase", N_QUERY}, {"pid", N_VOLATILE}, {"polledat", N_VOLATILE}, {"pollevery", N_WAIT},
+    {"pollinterval", N_WAIT}, {"pollintervalms", N_WAIT}, {"pos", N_PAGE}, {"position", N_PAGE}, {"ppid", N_VOLATILE},
+    {"preamble", N_REASON}, {"pregunta", N_QUERY | N_SPACED | N_SEEKS}, {"printed", N_WHEN},
+    {"processingtime", N_VOLATILE}, {"processingtimems", N_VOLATILE}, {"program", N_COMMAND}, {"progress", N_STATE},
+    {"prompt", N_SPACED}, {"purpose", N_REASON}, {"q", N_QUERY | N_SPACED | N_SEEKS}, {"queried", N_WHEN},
+    {"queriedat", N_VOLATILE}, {"query", N_QUERY | N_SPACED | N_SEEKS}, {"queryid", N_VOLATILE},
     {"queryms", N_VOLATILE}, {"querytime", N_VOLATILE}, {"querytimems", N_VOLATILE},
     {"question", N_QUERY | N_SPACED | N_SEEKS}, {"radius", N_PAGE}, {"ran", N_UNIT}, {"rand", N_NONCE},
     {"random", N_NONCE}, {"randomid", N_NONCE}, {"range", N_PAGE}, {"rationale", N_REASON}, {"reason", N_REASON},
@@ -109,11 +111,12 @@ static const words_row name_rows[] = {
     {"retrycount", N_NONCE}, {"rev", N_DIGEST}, {"revision", N_DIGEST}, {"rnd", N_NONCE},
     {"roundtrip", N_VOLATILE | N_UNIT}, {"rtt", N_VOLATILE | N_UNIT}, {"runid", N_NONCE | N_VOLATILE},
     {"runstatus", N_STATE}, {"runtime", N_VOLATILE | N_UNIT}, {"runtimems", N_VOLATILE}, {"salt", N_NONCE},
-    {"saveas", N_OUT}, {"savepath", N_OUT}, {"saveto", N_OUT}, {"scale", N_PAGE}, {"script", N_COMMAND},
-    {"search", N_QUERY | N_SPACED | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS}, {"searchterm", N_QUERY | N_SEEKS},
-    {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT}, {"sentat", N_TIME},
-    {"served", N_WHEN}, {"servedat", N_VOLATILE}, {"servertime", N_VOLATILE}, {"sessionuptime", N_VOLATILE},
-    {"settledat", N_ENDS}, {"sha", N_DIGEST}, {"sha1", N_DIGEST}, {"sha256", N_DIGEST},
+    {"saveas", N_OUT}, {"savepath", N_OUT}, {"saveto", N_OUT}, {"scale", N_PAGE}, {"screenshot", N_VOLATILE},
+    {"screenshotfile", N_VOLATILE}, {"screenshotpath", N_VOLATILE}, {"screenshoturl", N_VOLATILE},
+    {"script", N_COMMAND}, {"search", N_QUERY | N_SPACED | N_SEEKS}, {"searchquery", N_QUERY | N_SEEKS},
+    {"searchterm", N_QUERY | N_SEEKS}, {"searchterms", N_QUERY | N_SEEKS}, {"seconds", N_LIMIT | N_VOLATILE | N_UNIT},
+    {"sentat", N_TIME}, {"served", N_WHEN}, {"servedat", N_VOLATILE}, {"servertime", N_VOLATILE},
+    {"sessionuptime", N_VOLATILE}, {"settledat", N_ENDS}, {"sha", N_DIGEST}, {"sha1", N_DIGEST}, {"sha256", N_DIGEST},
     {"shell", N_COMMAND | N_SPACED}, {"since", N_SINCE}, {"sincetime", N_SINCE}, {"sincets", N_SINCE},
     {"situação", N_STATE}, {"size", N_PAGE}, {"skip", N_PAGE}, {"sleep", N_WAIT}, {"sleepms", N_WAIT},
     {"sleepseconds", N_WAIT}, {"snapshot", N_WHEN}, {"source", N_COMMAND}, {"spanid", N_NONCE | N_VOLATILE},
@@ -122,13 +125,14 @@ static const words_row name_rows[] = {
     {"startts", N_VOLATILE}, {"state", N_STATE}, {"statement", N_COMMAND | N_SPACED}, {"stato", N_STATE},
     {"status", N_STATE}, {"statut", N_STATE}, {"stav", N_STATE}, {"step", N_STATE}, {"stoppedat", N_ENDS},
     {"subcommand", N_ACTION}, {"suchbegriff", N_QUERY | N_SPACED | N_SEEKS}, {"summary", N_TITLE}, {"t", N_TIME},
-    {"tail", N_PAGE}, {"targetfile", N_OUT}, {"targetpath", N_OUT}, {"task", N_SPACED}, {"terminatedat", N_ENDS},
-    {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON}, {"thoughts", N_REASON},
-    {"tid", N_VOLATILE}, {"tila", N_STATE}, {"time", N_TIME | N_UNIT}, {"timems", N_VOLATILE}, {"timeout", N_LIMIT},
-    {"timeoutms", N_LIMIT}, {"timeouts", N_LIMIT}, {"timeoutsec", N_LIMIT}, {"timeoutseconds", N_LIMIT},
-    {"timestamp", N_TIME | N_VOLATILE | N_WHEN}, {"timetaken", N_VOLATILE}, {"title", N_TITLE}, {"to", N_PAGE},
-    {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"tookms", N_VOLATILE}, {"toolaction", N_REASON},
-    {"toolcallid", N_NONCE}, {"toolsummary", N_REASON}, {"top", N_PAGE}, {"topic", N_QUERY},
+    {"tail", N_PAGE}, {"takenat", N_VOLATILE}, {"targetfile", N_OUT}, {"targetpath", N_OUT}, {"task", N_SPACED},
+    {"terminatedat", N_ENDS}, {"terms", N_QUERY | N_SEEKS}, {"text", N_QUERY}, {"thought", N_REASON},
+    {"thoughts", N_REASON}, {"tid", N_VOLATILE}, {"tila", N_STATE}, {"time", N_TIME | N_UNIT}, {"timems", N_VOLATILE},
+    {"timeout", N_LIMIT}, {"timeoutms", N_LIMIT}, {"timeouts", N_LIMIT}, {"timeoutsec", N_LIMIT},
+    {"timeoutseconds", N_LIMIT}, {"timestamp", N_TIME | N_VOLATILE | N_WHEN}, {"timetaken", N_VOLATILE},
+    {"title", N_TITLE}, {"to", N_PAGE}, {"toline", N_PAGE}, {"took", N_VOLATILE | N_UNIT}, {"tookms", N_VOLATILE},
+    {"toolaction", N_REASON}, {"toolcallid", N_NONCE}, {"toolsummary", N_REASON}, {"top", N_PAGE}, {"topic", N_QUERY},
+    {"totalduration", N_VOLATILE}, {"totaltime", N_VOLATILE}, {"totaltimems", N_VOLATILE},
     {"traceid", N_NONCE | N_VOLATILE}, {"traceparent", N_NONCE}, {"tracestate", N_NONCE}, {"tree", N_DIGEST},
     {"tryno", N_NONCE}, {"ts", N_TIME | N_VOLATILE}, {"uniqueid", N_NONCE}, {"until", N_SINCE}, {"up", N_UNIT},
     {"updated", N_WHEN}, {"updatedsince", N_SINCE}, {"uptime", N_VOLATILE}, {"uptimems", N_VOLATILE},
@@ -347,6 +351,8 @@ static bool is_dead(const text_words *w, size_t i, unsigned means, daruma_str te
 {
     if (!(means & WORDS_OVER) || ((means & WORDS_ACK) && !str_istarts(w->at[i], S("cancel"))))
         return false;
+    if (str_ieq(w->at[i], S("crashloopbackoff"))) /* wherever a table has it */
+        return true;
     if (i && ((words_of_name(w->at[i - 1]) & NAME_STATE) || is_under_state(w->at[i], text)))
         return true;
     if (text.p[0] == '{' || i >= EMPTY_AT_MAX || w->n > BEGINS_WORDS_MAX || (i && ch_digit(w->at[i - 1].p[0])))
@@ -445,6 +451,19 @@ static bool tells_state(const text_words *w, size_t i, daruma_str text)
            i + 1 < w->n && !phrase_at(w, i + 1, &used);
 }
 
+/* {"scroll_y":4212,"at_bottom":true}: where a page stands. */
+static bool tells_place(const text_words *w, size_t i)
+{
+    static const daruma_str rows[] = {{"atbottom", 8}, {"atend", 5}, {"atedge", 6}, {"attop", 5}};
+    daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
+    if (!next.n || !(ch_digit(next.p[0]) || str_ieq(next, S("true")) || str_ieq(next, S("false"))))
+        return false;
+    bool place = (str_istarts(word, S("scroll")) && word.n > 6) || str_istarts(word, S("at_"));
+    for (size_t k = 0; k < sizeof rows / sizeof *rows && !place; k++)
+        place = str_ieq(word, rows[k]);
+    return place;
+}
+
 /* "let timeout = 5": a line of code that has a name, not what happened. */
 static bool is_assigned(daruma_str word, daruma_str text)
 {
@@ -492,7 +511,7 @@ unsigned words_of_result(daruma_str result, bool failed)
             means |= WORDS_ENDED;
         if (tells_end(&w, i))
             means |= WORDS_OVER | WORDS_ENDED;
-        if ((got & WORDS_ACK) && !means && tells_state(&w, i, result))
+        if (((got & WORDS_ACK) && !means && tells_state(&w, i, result)) || tells_place(&w, i))
             means |= WORDS_TELLS;
         if (!str_ieq(w.at[i], S("no")))
             alive |= means;

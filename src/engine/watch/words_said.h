@@ -177,7 +177,7 @@ static const words_row result_rows[] = {
     {"no modifications", W_EMPTY | W_SAME}, {"no new", W_ALIVE}, {"no occurrences", W_EMPTY | W_SAME},
     {"no output", W_ALIVE}, {"no permission", W_REFUSED}, {"no permitido", W_REFUSED},
     {"no problems", W_EMPTY | W_ACK}, {"no process", W_ABSENT}, {"no records", W_EMPTY},
-    {"no replacement", W_EMPTY | W_SAME}, {"no replacements", W_EMPTY | W_SAME}, {"no response", W_UNCLEAR},
+    {"no replacement", W_EMPTY | W_SAME}, {"no replacements", W_EMPTY | W_SAME}, {"no response", W_UNCLEAR | W_RETRY},
     {"no response yet", W_ALIVE}, {"no results", W_EMPTY}, {"no results for", W_ABSENT}, {"no route", W_RETRY},
     {"no rows", W_EMPTY}, {"no rule", W_REFUSED}, {"no se encontraron", W_ABSENT}, {"no se encontró", W_ABSENT},
     {"no session", W_ABSENT}, {"no space", W_REFUSED}, {"no such", W_ABSENT}, {"no update", W_ALIVE},
