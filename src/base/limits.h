@@ -5,6 +5,7 @@
 #define JSON_DEPTH_MAX             512 /* levels; deeper than any API answers, shallow enough for a bit stack */
 #define JSON_UNWRAP_LEVELS_MAX     8   /* JSON inside JSON strings; seen in the wild: 3 */
 #define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
+#define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */

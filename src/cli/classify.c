@@ -186,7 +186,7 @@ static bool read_headers_given(const char *const *given, daruma_evidence *ev, da
     return true;
 }
 
-static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev)
+static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev, daruma_header *headers)
 {
     char *mem = malloc(CLASSIFY_MEMORY_BYTES);
     if (!mem) {
@@ -202,6 +202,7 @@ static int judge(daruma_str all, bool jsonl, bool rule, daruma_evidence *ev)
         fputs("daruma classify: nothing came: give it an error text, or at least its --status\n", stderr);
         code = 2;
     } else {
+        cli_pasted(all, ev, headers, CLASSIFY_HEADERS_MAX, &a);
         judge_text(ev, rule, &a);
     }
     free(mem);
@@ -221,17 +222,20 @@ int cli_classify(int argc, char **argv)
         {"--rule", NULL, NULL, &rule, "which row of the phrase table decided"},
         {"--jsonl", NULL, NULL, &jsonl, "a JSON object a line, and one a line as the answer"},
         {0}};
-    int at = cli_options(argc, argv, options,
-                         "classify [--status N] [--header 'NAME: VALUE']... [--provider NAME] [--rule] [--jsonl] "
-                         "[FILE]",
-                         "Says what an error means, from a file or standard input.\n"
-                         "\n"
-                         "With --jsonl each line is one error (id, status, headers, body, provider), and so is each\n"
-                         "of the answer (id, kind, tool_kind, severity, retryable, retry_after_s, rule, message).\n"
-                         "The exit status is 1 when a line could not be read; the others are answered.\n"
-                         "\n"
-                         "Try:  echo 'prompt is too long: 213462 tokens > 200000 maximum' | daruma classify --rule\n"
-                         "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'");
+    int at =
+        cli_options(argc, argv, options,
+                    "classify [--status N] [--header 'NAME: VALUE']... [--provider NAME] [--rule] [--jsonl] "
+                    "[FILE]",
+                    "Says what an error means, from a file or standard input. Of a whole HTTP answer, as curl -i and\n"
+                    "curl -v print it, status and headers are read, too; what is said with options comes first.\n"
+                    "\n"
+                    "With --jsonl each line is one error (id, status, headers, body, provider), and so is each\n"
+                    "of the answer (id, kind, tool_kind, severity, retryable, retry_after_s, rule, message).\n"
+                    "The exit status is 1 when a line could not be read; the others are answered.\n"
+                    "\n"
+                    "Try:  echo 'prompt is too long: 213462 tokens > 200000 maximum' | daruma classify --rule\n"
+                    "      curl -si URL | daruma classify\n"
+                    "      curl -s URL | daruma classify --status 429 --header 'retry-after: 20'");
     if (at < 0)
         return at == -2 ? 0 : 2;
     int64_t code = 0;
@@ -253,7 +257,7 @@ int cli_classify(int argc, char **argv)
         return 1;
     }
     if (sys_read_file(file, CLASSIFY_INPUT_BYTES_MAX, &a, &all, why))
-        result = judge(cli_unmarked(all), jsonl, rule, &ev);
+        result = judge(cli_unmarked(all), jsonl, rule, &ev, headers);
     else
         fprintf(stderr, "daruma classify: %s\n", why);
     sys_arena_done(&a);

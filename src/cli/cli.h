@@ -67,6 +67,10 @@ int cli_unread(const char *command, daruma_status s, const struct dialect *d, da
 /* ... nothing, or no JSON object; false when it is one. */
 bool cli_no_object(const char *command, const char *what, daruma_str body);
 
+/* Reads a whole HTTP answer, head and body, as `curl -i` and `curl -v` print it: its status, unless `ev` has one, its
+ * fields, behind the ev->nheaders that stand in `headers` (room for `max`), and its body, in `a`. False: it is none. */
+bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, size_t max, daruma_arena *a);
+
 /* A place in a text, for people. */
 typedef struct cli_place {
     size_t line, column; /* counted from 1; columns are bytes */

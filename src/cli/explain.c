@@ -10,6 +10,7 @@
 
 enum {
     EVENTS_FILE_BYTES_MAX = 256 << 20,
+    HEADERS_MAX = 64,
     CASE_DIGITS = 16,
     CASE_DIGITS_MIN = 4 /* fewer are hardly ever one case alone */
 };
@@ -28,12 +29,14 @@ static daruma_str read_all(FILE *in, daruma_arena *a)
 
 static int explain_text(int status, daruma_arena *a)
 {
+    daruma_header headers[HEADERS_MAX];
     daruma_evidence ev = {
         .phase = DARUMA_AT_ANSWER, .status = status, .body = str_trim(cli_unmarked(read_all(stdin, a))), .took = -1};
     if (!ev.body.n && !status) {
         fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
         return 2;
     }
+    cli_pasted(ev.body, &ev, headers, sizeof headers / sizeof *headers, a);
     daruma_failure f = daruma_classify(&ev, sys_moment(), a);
     daruma_buf b = buf_in(a);
     daruma_explain(&f, NULL, &b);
@@ -197,7 +200,8 @@ int cli_explain(int argc, char **argv)
 {
     static const char about[] =
         "Says in plain words what an error means and what to do about it.\n\n"
-        "  daruma explain < error.json           an error text, JSON, HTML or a log line\n"
+        "  daruma explain < error.json           an error text, JSON, HTML, a log line, or a\n"
+        "                                        whole HTTP answer (curl -i, curl -v)\n"
         "  daruma explain CASE                   a case from the event file: its number (x-daruma-case),\n"
         "                                        or the digits a line on the terminal shows";
     const char *file = "daruma.events.jsonl", *status = NULL;

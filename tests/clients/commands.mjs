@@ -107,6 +107,22 @@ holds("classify takes a header again and again, and says where a line is wrong",
   assert.match(lines.err, /line 2/);
 });
 
+holds("a pasted HTTP answer is read with its head", async () => {
+  const head = "HTTP/1.1 429 Too Many Requests\r\nDate: Mon, 1 Jan 2026 00:00:00 GMT\r\nRetry-After: 20\r\n\r\n";
+  const slow = '{"error":{"message":"slow down"}}';
+  const verbose = "* Connected to a\n> POST / HTTP/2\n> Host: a\n>\n< HTTP/2 429 \n< retry-after: 20\n<\n{ [5 bytes data]\n" + slow + "* Connection #0 to host a left intact\n";
+  for (const text of [head + slow, head.replaceAll("\r", "") + slow, `$ curl -i http://a\n${head}${slow}`, verbose, "HTTP/2 429\nretry-after: 20\n" + slow,
+    "HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n" + head + slow, "  HTTP/1.1 429 Too Many Requests\n  Retry-After: 20\n\n" + slow]) {
+    const r = run(["classify"], text);
+    for (const line of [/^kind +rate_limit$/m, /^status +429$/m, /^wait +20 s$/m, /^message +slow down$/m]) assert.match(r.out, line, text);
+    assert.match(run(["explain"], text).out, /20 s/, text);
+  }
+  assert.match(run(["classify", "--status", "402", "--header", "retry-after: 9"], head + slow).out, /status +402\n.*\n.*\nwait +9 s/); // what is said counts
+  assert.match(run(["classify"], "HTTP/1.1 503 Service Unavailable\r\nserver: x\r\n\r\n").out, /kind +server_error\n/); // no body: the reason
+  for (const text of ["prompt is too long\nHTTP/1.1 429 Too Many Requests\nretry-after: 20\n", "HTTP/1.1 4291 x\nretry-after: 20\n\nboom", "HTTP/1.1 is old\nretry-after: 20\n\nboom"])
+    assert.match(run(["classify"], text).out, /^message +.*HTTP\/1\.1/m, text); // no head: all of it is the message
+});
+
 holds("colours are for terminals that want them", async () => {
   for (const more of [{}, { NO_COLOR: "1" }]) assert.doesNotMatch(spawnSync(daruma, ["demo", "--chaos", "--listen", "x"], { encoding: "utf8", env: { ...env, ...more } }).stdout, /\x1b/);
   if (spawnSync("script", ["--version"]).status !== 0) return; // a terminal, where there is a way to have one
