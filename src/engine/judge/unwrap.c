@@ -149,14 +149,14 @@ void reader_code(reader *r, daruma_str code, int level, bool is_type)
 {
     said *s = r->s;
     code = str_trim(code);
-    /* "com.amazon.coral.service#ThrottlingException:http://..." names its last part */
+    /* "com.amazon.coral.service#ThrottlingException:http://..." names its last part; "channel:invalid_key" is whole */
     size_t hash = str_findch(code, '#');
     if (hash != STR_NONE)
         code = str_from(code, hash + 1);
     if (!code.n || code.n > 80 || str_findch(code, ' ') != STR_NONE)
         return;
     size_t colon = str_findch(code, ':');
-    if (colon != STR_NONE && colon)
+    if (colon != STR_NONE && colon && (str_starts(str_from(code, colon), S(":http")) || colon + 1 == code.n))
         code = str_sub(code, 0, colon);
     int64_t n;
     if (str_int(code, &n) && reader_is_status(n)) {
