@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <stdnoreturn.h>
 
-#define SLOTS   4096 /* power of two, more than twice the rows */
-#define ROW_MAX 2304
+#define SLOTS   4096 /* power of two, more than twice the words that rows stand under */
+#define ROW_MAX 2432
 
 static daruma_str key_of[ROW_MAX];
 

@@ -24,7 +24,7 @@ static const struct {
     [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
     [DARUMA_REQUEST_TOO_LARGE] = {DARUMA_TOOL_VALIDATION_KIND, true, false},
     [DARUMA_RATE_LIMIT] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, true},
-    [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, false},
+    [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, false},
     [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true, true},
     [DARUMA_SERVER_ERROR] = {DARUMA_TOOL_UNKNOWN_KIND, true, true},
     [DARUMA_TIMEOUT] = {DARUMA_TOOL_TIMEOUT_KIND, true, true},
@@ -134,10 +134,10 @@ static bool is_model_provider(daruma_str provider)
         ['b' - 'a'] = "bedrock/bigmodel/bailian/baidu/baichuan/baseten/bifrost",
         ['c' - 'a'] = "claude/cohere/cerebras/copilot/codex/cloudflare/chutes/coreweave/cursor/cline/continue/crew/cherry/clarifai/comfyui",
         ['d' - 'a'] = "deepseek/dashscope/doubao/databricks/deepinfra/dify/deepchat",
-        ['e' - 'a'] = "ernie/exo",
+        ['e' - 'a'] = "ernie/exo/envoy",
         ['f' - 'a'] = "fireworks/friendli/featherless/flowise/forgecode",
         ['g' - 'a'] = "google/gemini/groq/grok/glm/github-models/github_models/gpt/gateway/gpustack/goose",
-        ['h' - 'a'] = "huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
+        ['h' - 'a'] = "haproxy/huggingface/hugging/hunyuan/hyperbolic/helicone/haystack/hermes/httpx",
         ['i' - 'a'] = "ibm/iflow/inference/instructor",
         ['j' - 'a'] = "jan",
         ['k' - 'a'] = "kimi/kong/kobold/kilo",
@@ -148,8 +148,8 @@ static bool is_model_provider(daruma_str provider)
         ['p' - 'a'] = "perplexity/portkey/proxy/pydantic-ai/parasail/pollinations/ppio",
         ['q' - 'a'] = "qwen/qianfan",
         ['r' - 'a'] = "replicate/reka/requesty/router/runpod/reqwest/roo-code/routstr",
-        ['s' - 'a'] = "sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
-        ['t' - 'a'] = "tgi/triton/tencent/together/tabby/targon",
+        ['s' - 'a'] = "squid/sglang/siliconflow/stepfun/snowflake/sambanova/scaleway/semantic-kernel/spring-ai",
+        ['t' - 'a'] = "traefik/tgi/triton/tencent/together/tabby/targon",
         ['u' - 'a'] = "upstage/unknown/undici/uni-api/urllib3",
         ['v' - 'a'] = "vertex/volc/vercel/venice/vscode",
         ['w' - 'a'] = "watsonx/writer/windsurf",
@@ -198,8 +198,9 @@ static bool is_tool_name(daruma_str provider, bool model)
 {
     static const daruma_str of_any[] = {
         /* even behind the name of a model's provider */
-        {"mcp", 3},      {"tool", 4},  {"tools", 5}, {"shell", 5},  {"bash", 4}, {"sheets", 6}, {"docs", 4},
-        {"calendar", 8}, {"gmail", 5}, {"drive", 5}, {"plugin", 6}, {"s3", 2},   {"ec2", 3},    {"iam", 3},
+        {"mcp", 3},    {"tool", 4}, {"tools", 5},    {"shell", 5}, {"bash", 4},
+        {"sheets", 6}, {"docs", 4}, {"calendar", 8}, {"gmail", 5}, {"drive", 5},
+        {"plugin", 6}, {"s3", 2},   {"ec2", 3},      {"iam", 3},   {"maps", 4},
     };
     static const daruma_str of_others[] = {
         // clang-format off
@@ -214,6 +215,14 @@ static bool is_tool_name(daruma_str provider, bool model)
         {"telegram", 8}, {"atlassian", 9}, {"tavily", 6}, {"exa", 3}, {"serper", 6}, {"firecrawl", 9},
         {"confluence", 10}, {"brave", 5}, {"serpapi", 7}, {"airtable", 8}, {"kubernetes", 10}, {"terraform", 9},
         {"web", 3}, {"http", 4}, {"file", 4}, {"db", 2}, {"database", 8}, {"elasticsearch", 13}, {"bigquery", 8},
+        {"gcloud", 6}, {"heroku", 6}, {"helm", 4}, {"ansible", 7}, {"maven", 5}, {"homebrew", 8}, {"brew", 4},
+        {"apt", 3}, {"uv", 2}, {"poetry", 6}, {"conda", 5}, {"neo4j", 5}, {"clickhouse", 10}, {"duckdb", 6},
+        {"oracle", 6}, {"mssql", 5}, {"kafka", 5}, {"rabbitmq", 8}, {"shopify", 7}, {"zendesk", 7}, {"pagerduty", 9},
+        {"grafana", 7}, {"prometheus", 10}, {"youtube", 7}, {"arxiv", 5}, {"wikipedia", 9}, {"ffmpeg", 6},
+        {"pandas", 6}, {"pytest", 6}, {"eslint", 6}, {"tsc", 3}, {"vite", 4}, {"jest", 4}, {"adb", 3}, {"make", 4},
+        {"cmake", 5}, {"java", 4}, {"rust", 4}, {"ruby", 4}, {"php", 3}, {"xcodebuild", 10},
+        {"sendgrid", 8}, {"dropbox", 7}, {"outlook", 7}, {"teams", 5}, {"spotify", 7}, {"bitbucket", 9},
+        {"jenkins", 7}, {"datadog", 7}, {"snowsql", 7}, {"dynamodb", 8},
         // clang-format on
     };
     static const daruma_str cli[] = {{"cli", 3}};
@@ -298,6 +307,18 @@ static void add_code(seen *v, daruma_str code, daruma_arena *a)
 {
     seen_add(v, AT_CODE, lower(code, a));
     seen_add(v, AT_CODE, in_words(code, a));
+}
+
+/* "TesseractNotFoundError" as "tesseract not found error". */
+static daruma_str spelt_out(daruma_str name, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < name.n; i++) {
+        if (i && is_upper(name.p[i]) && ch_alpha(name.p[i - 1]) && !is_upper(name.p[i - 1]))
+            buf_putc(&b, ' ');
+        buf_putc(&b, ch_lower(name.p[i]));
+    }
+    return buf_str(&b);
 }
 
 static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char number[4], daruma_arena *a)
@@ -409,6 +430,17 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     }
 }
 
+/* A tool whose words say nothing: the names of its exceptions are read as words. */
+static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
+{
+    if (f->kind != DARUMA_TOOL_ERROR || f->rule || !s->ncodes)
+        return;
+    v->tool = FOR_TOOL;
+    for (size_t i = 0; i < s->ncodes; i++)
+        seen_text(v, spelt_out(s->codes[i], a));
+    decide(f, v, match_first(v));
+}
+
 /* In words of other kinds "try again" is said in passing. */
 static bool waits(daruma_kind k)
 {
@@ -442,6 +474,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.used = s.used;
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
+    read_classes(&f, &v, &s, a);
     if (ev->forwarded && (f.kind == DARUMA_NETWORK || f.kind == DARUMA_TIMEOUT))
         f.kind = DARUMA_INTERRUPTED;
     f.severity = daruma_kind_severity(f.kind);

@@ -91,7 +91,6 @@ const char *const phrases_of_tools[] = {
     "tool execution failed",
     "error calling tool",
     "^tool execution",
-    "curl: (",
     "failed to execute tool",
     "^error: tool ",
     "exit code: ",
@@ -109,6 +108,10 @@ const char *const phrases_of_tools[] = {
     "error from server (",
     "^fatal: ",
     "npm err",
+    "sqlalchemy.exc",
+    "psycopg2",
+    "asyncpg",
+    "pymysql",
     NULL,
 };
 

@@ -338,7 +338,7 @@ static void read_fields(reader *r, daruma_str object, int level)
     daruma_str key, v;
     json_iter it = json_open(object);
     while (r->values++ < UNWRAP_VALUES_MAX && json_next(&it, &key, &v)) {
-        daruma_str words = reader_role(key) == IS_NOTHING ? sentence_in(v) : (daruma_str){0};
+        daruma_str words = reader_role(key) == IS_NOTHING || json_is_array(v) ? sentence_in(v) : (daruma_str){0};
         if (!words.n)
             continue;
         if (!r->s->param.n && key.n < PARAM_BYTES_MAX)
