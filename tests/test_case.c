@@ -331,14 +331,14 @@ static void what_may_not_be_mended_moves_or_ends(void **state)
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
 }
 
-static void a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains(void **state)
+static void a_refused_parameter_is_mended_up_to_eight_times_then_the_model_explains(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
     daruma_case c = mending(&p, &t, 1);
     daruma_failure f = failure(DARUMA_INVALID_PARAMETER, 400);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MEND_PARAMETER, 0, 0);
         out(&c, 0);
     }
@@ -767,7 +767,7 @@ int main(void)
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
         cmocka_unit_test(a_long_conversation_is_shortened_at_most_so_often_and_then_moved),
         cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
-        cmocka_unit_test(a_refused_parameter_is_mended_up_to_four_times_then_the_model_explains),
+        cmocka_unit_test(a_refused_parameter_is_mended_up_to_eight_times_then_the_model_explains),
         cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
         cmocka_unit_test(what_was_begun_goes_on_however_often_it_was_tried_before),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),

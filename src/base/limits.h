@@ -118,8 +118,10 @@
 #define JOIN_OPENER_BYTES_MAX     160         /* "Sure, here is the rest:" */
 #define JOIN_TAIL_BYTES           80          /* last words that a model is asked to begin with, at least */
 #define JOIN_ANCHOR_BYTES_MAX     300         /* ... and at most, where the last ones repeat what stands before them */
-#define JOIN_KEPT_BYTES           24  /* of a cut answer that are not shown when it is asked for in other words */
-#define LESSONS_PER_MODEL         4   /* parameters that one model does not take, on average */
+#define JOIN_KEPT_BYTES           24 /* of a cut answer that are not shown when it is asked for in other words */
+#define LESSONS_PER_MODEL         4  /* parameters that one model does not take, on average */
+#define LESSONS_SHOWN             16 /* of one model on the status page */
+#define REFUSALS_MENDED_MAX       8 /* parameters, or keywords of schemas, refused one after the other, for one request */
 #define PARAMETER_DEPTH_MAX       4   /* levels of settings that are searched for a parameter's name */
 #define PARAMETER_PLACES_MAX      512 /* of one member in all messages that are edited for one lesson */
 

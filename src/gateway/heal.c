@@ -258,6 +258,16 @@ void heal_learns_of(heal *h, uint64_t model)
     h->format = FORMAT_UNSAID;
 }
 
+void heal_lesson(exchange *x, const mend_lesson *l)
+{
+    heal *h = x->h;
+    heal_learns_of(h, x->targets[x->kase.target].model_id);
+    if (h->nlessons && strcmp(h->lessons[h->nlessons - 1].path, l->path) != 0)
+        mended_learn(x);
+    if (h->nlessons < HEAL_LESSONS_MAX)
+        h->lessons[h->nlessons++] = *l;
+}
+
 /* The conversation is mended: it is what is sent from here on. */
 static bool mended_so(exchange *x)
 {
@@ -267,12 +277,12 @@ static bool mended_so(exchange *x)
         keep_room(x, &m->c, &m->report);
     if (!heal_write(x))
         return false;
-    if (m->taught || m->doing == DARUMA_REMEDY_LOWER_FORMAT)
+    if (m->taught)
+        heal_lesson(x, &m->lesson);
+    if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         heal_learns_of(h, x->targets[x->kase.target].model_id);
-    if (m->taught && h->nlessons < HEAL_LESSONS_MAX)
-        h->lessons[h->nlessons++] = m->lesson;
-    if (m->doing == DARUMA_REMEDY_LOWER_FORMAT)
         h->format = m->c.set.format;
+    }
     tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
     return true;
 }
@@ -285,6 +295,10 @@ static bool is_stuck(exchange *x)
 
 void heal_gave_up(exchange *x)
 {
+    const heal *h = x->h;
+    if (h && h->nlessons && h->read && x->p == x->d &&
+        mend_lesson_held(&h->m.c, &h->lessons[h->nlessons - 1], &x->failure))
+        mended_learn(x); /* it ran out of what it may mend, the next request begins further on */
     bool worked_on = x->kase.shrinks || (x->h && x->h->m.shortened);
     if (x->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), memory_stuck(x->g->mem, exchange_session(x)) + 1);

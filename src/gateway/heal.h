@@ -1,12 +1,13 @@
 /* heal.h - the mending of one request, as heal.c and side.c share it. */
 #ifndef GATEWAY_HEAL_H
 #define GATEWAY_HEAL_H
+#include "base/limits.h"
 #include "engine/mend/remedy.h"
 #include "gateway/inside.h"
 
 typedef struct side side;
 
-enum { HEAL_LESSONS_MAX = 8 }; /* parameters mended in one request */
+enum { HEAL_LESSONS_MAX = 2 * REFUSALS_MENDED_MAX }; /* parameters and keywords of schemas mended in one request */
 
 struct heal {
     mending m;                 /* m.c is the request, mended so far; its raw bytes stand in `from` */
@@ -20,7 +21,7 @@ struct heal {
     mend_going going;                      /* how it is asked to, where it is not begun for the model */
     bool known;                            /* what earlier turns taught was done to it */
     bool prefilled;                        /* the last attempt was asked to go on from a begun answer */
-    mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when the request succeeds */
+    mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when it goes on */
     size_t nlessons;
     uint64_t lesson_model;
     convo_format format; /* the response format came down to this: learned likewise; FORMAT_UNSAID: it did not */
@@ -34,8 +35,11 @@ struct heal {
     int64_t ask_tokens;
 };
 
-void heal_learns_of(heal *h, uint64_t model); /* what is learned from here on is learned of that model */
-bool heal_open(exchange *x);                  /* reads the request into x->h->c; false: it cannot be read */
+void heal_learns_of(heal *h, uint64_t model);        /* what is learned from here on is learned of that model */
+void heal_lesson(exchange *x, const mend_lesson *l); /* that was mended: it is learned if the provider goes on */
+bool heal_open(exchange *x);                         /* reads the request into x->h->c; false: it cannot be read */
+/* The provider goes on, or refuses something else: what was mended of the request by now is learned of the model. */
+void mended_learn(exchange *x);
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */
 size_t mended_refused(const exchange *x);
 void mended_refuse(exchange *x, size_t bytes);

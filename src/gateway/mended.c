@@ -126,30 +126,37 @@ static void name_model(exchange *x, uint64_t model_id)
         }
 }
 
-void heal_worked(exchange *x, int64_t input_tokens)
+void mended_learn(exchange *x)
 {
-    heal *h = x->h;
-    mark *at = mark_of(x->g->mended, x, false);
+    const heal *h = x->h;
+    mended *m = h && h->nlessons ? mended_of(x->g) : NULL;
     if (h && h->format)
         memory_format_put(x->g->mem, h->lesson_model, h->format);
     if (h && (h->format || h->nlessons))
         name_model(x, h->lesson_model);
+    for (size_t i = 0; m && i < h->nlessons; i++)
+        mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
+}
+
+void heal_worked(exchange *x, int64_t input_tokens)
+{
+    heal *h = x->h;
+    mark *at = mark_of(x->g->mended, x, false);
+    mended_learn(x);
     if (x->p == x->d)
         memory_rate_put(x->g->mem, x->targets[x->kase.target].model_id, x->body.n, input_tokens);
     if (h && h->read && x->p == x->d && !h->m.c.before)
         memory_scale_put(x->g->mem, x->targets[x->kase.target].model_id, convo_tokens(&h->m.c), input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
         at->refused = 0; /* it was not its length */
-    if (!h || (!h->m.shortened && !h->known && !h->nlessons))
+    if (!h || (!h->m.shortened && !h->known))
         return;
     if (h->m.shortened && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), 0);
     mended *m = mended_of(x->g);
     if (!m)
         return;
-    for (size_t i = 0; i < h->nlessons; i++)
-        mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
-    if ((h->m.shortened || h->known) && h->read && x->scan.conversation) {
+    if (h->read && x->scan.conversation) {
         convo before;
         if (h->d->read(h->from, x->c->arena, &before) == DARUMA_OK) {
             mend_known_learn(m->known, exchange_tenant(x), &before, &h->m.c);
@@ -190,8 +197,7 @@ bool mended_moved_learn(exchange *x)
     if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n ||
         x->p->read(x->moved->body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
         return false;
-    heal_learns_of(h, x->targets[x->kase.target].model_id);
-    h->lessons[h->nlessons++] = l;
+    heal_lesson(x, &l);
     return true;
 }
 
@@ -210,10 +216,10 @@ void mended_status(const gateway *g, daruma_buf *out)
 void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out)
 {
     static const char *const ops[] = {[PATCH_SET] = "set", [PATCH_DROP] = "drop", [PATCH_RENAME] = "rename"};
-    mend_lesson l[8];
-    size_t n = g->mended ? mend_lessons_list(g->mended->lessons, model_id, l, 8) : 0;
+    mend_lesson l[LESSONS_SHOWN];
+    size_t n = g->mended ? mend_lessons_list(g->mended->lessons, model_id, l, LESSONS_SHOWN) : 0;
     buf_putc(out, '[');
-    for (size_t i = 0; i < n && i < 8; i++) {
+    for (size_t i = 0; i < n && i < LESSONS_SHOWN; i++) {
         buf_printf(out, "%s{\"do\":\"%s\",\"path\":", i ? "," : "", ops[l[i].op]);
         buf_json(out, str_of(l[i].path));
         if (l[i].op != PATCH_DROP) {

@@ -58,6 +58,50 @@ every((name, d, w) => {
     },
   });
 
+  both(name, "more parameters are refused than one request may mend: the next one begins further on", {
+    config: (c) => (c.recovery.on_failure = "error"),
+    async run(pair, ask) {
+      const knobs = [..."abcdefghijkl"].map((c) => `knob_${c}`);
+      const words = (knob) => JSON.parse(JSON.stringify(drop).replaceAll("frobnicate", knob));
+      pair.own.answer = (q, res) => {
+        const bad = knobs.find((k) => k in set(body(q)));
+        if (bad) w.refuse(res, ...words(bad));
+        else reply(w, q, res, "ok");
+      };
+      const question = hello(settings(Object.fromEntries(knobs.map((k) => [k, 7]))));
+      const first = await ask(question);
+      assert.equal(first.status, 400, first.text);
+      assert.equal(pair.own.seen.length, 9);
+      assert.ok(d.error(first.json).message.includes("knob_i"), first.text);
+      const second = await ask(question);
+      assert.equal(second.said, "ok", second.text);
+      assert.equal(pair.own.seen.length, 14, "what was mended before the end was not learned");
+      const third = await ask(question);
+      assert.equal(third.said, "ok", third.text);
+      assert.equal(pair.own.seen.length, 15);
+    },
+  });
+
+  both(name, "keywords of a schema are refused one after the other, and learned", {
+    async run(pair, ask) {
+      const keywords = { pattern: "^a", minLength: 1, maxLength: 9, multipleOf: 2, uniqueItems: true };
+      pair.own.answer = (q, res) => {
+        const bad = Object.keys(keywords).find((k) => JSON.stringify(w.schemaOf(body(q))).includes(`"${k}"`));
+        if (bad) w.refuse(res, w.refuseSchema(bad), { param: "tools[0].function.parameters", code: "invalid_function_parameters" });
+        else reply(w, q, res, "ok");
+      };
+      const properties = Object.fromEntries(Object.entries(keywords).map(([k, v], i) => [`p${i}`, { type: ["string", "string", "string", "integer", "array"][i], ...(i === 4 && { items: { type: "string" } }), [k]: v, description: `number ${i}` }]));
+      const question = hello({ tools: w.tools({ type: "object", properties }) });
+      const r = await ask(question);
+      assert.equal(r.said, "ok", r.text);
+      assert.equal(pair.own.seen.length, 6);
+      for (const i of [0, 1, 2, 3, 4]) assert.ok(pair.own.seen[5].body.includes(`number ${i}`), "more than the keyword went");
+      const again = await ask(question);
+      assert.equal(again.said, "ok", again.text);
+      assert.equal(pair.own.seen.length, 7, "it was not learned");
+    },
+  });
+
   both(name, "a parameter that is refused again and again ends, and the error is told", {
     config: (c) => (c.recovery.on_failure = "error"),
     async run(pair, ask) {

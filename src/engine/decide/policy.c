@@ -29,6 +29,7 @@
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, the purse and the time */
     EACH = DARUMA_CASE_TRIED - 1, /* every other target once */
+    MANY = REFUSALS_MENDED_MAX,   /* each names something else: that is progress, and learned of the model */
 };
 
 /* Sending again what failed for a passing reason. */
@@ -138,11 +139,11 @@ static const daruma_rung standard[] = {
     R(INVALID_MESSAGE,    APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_MESSAGE,    EXPLAIN,             1,     0,                                     NOW),
 
-    R(INVALID_TOOL_SCHEMA,LOWER_SCHEMA,        2,     MEND,                                  NOW),
+    R(INVALID_TOOL_SCHEMA,LOWER_SCHEMA,        MANY,    MEND,                                  NOW),
     R(INVALID_TOOL_SCHEMA,LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_TOOL_SCHEMA,EXPLAIN,             1,     0,                                     NOW),
 
-    R(INVALID_PARAMETER,  MEND_PARAMETER,      4,     MEND,                                  NOW),
+    R(INVALID_PARAMETER,  MEND_PARAMETER,      MANY,    MEND,                                  NOW),
     R(INVALID_PARAMETER,  LOWER_FORMAT,        2,     MEND,                                  NOW),
     R(INVALID_PARAMETER,  APOLOGISE,           1,     TIME | CLEAN | SIDE,                   NOW),
     R(INVALID_PARAMETER,  EXPLAIN,             1,     0,                                     NOW),

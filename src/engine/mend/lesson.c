@@ -279,6 +279,14 @@ static uint32_t apply_below(convo *c, const mend_lesson *l, place at, daruma_str
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
 {
     place top = {0};
+    daruma_str keyword = lesson_keyword(l);
+    if (keyword.n) {
+        uint32_t tools = schema_lower_all(c, keyword);
+        rep->patches += tools;
+        if (tools)
+            mend_say(rep, "%s was lowered", l->path);
+        return tools > 0;
+    }
     uint32_t n = apply_below(c, l, top, str_trim(c->body), str_of(l->path), 0);
     if (!n)
         return false;

@@ -1,7 +1,8 @@
 /* lesson.h - how a lesson says what is to be done, and where. lesson.c carries it out, parameter.c finds it.
  *
- *     path    "generationConfig.topK", "tools.*.function.strict" (every element of a list)
- *     value   DROP nothing; RENAME the new name; SET one of
+ *     path    "generationConfig.topK", "tools.*.function.strict" (every element of a list);
+ *             "tools.*.schema.pattern" is that keyword wherever it stands in the schemas of tools
+ *     value   DROP nothing, of a keyword "lower"; RENAME the new name; SET one of
  *             "=false"  "0..1" (either end may be missing)  "in:low,medium,high"  "len:64"  "count:4" */
 #ifndef ENGINE_MEND_LESSON_H
 #define ENGINE_MEND_LESSON_H
@@ -26,6 +27,15 @@ daruma_str path_last(daruma_str path);
 daruma_str lesson_value(daruma_str rule, daruma_str value, daruma_arena *a);
 /* Puts words into a lesson; false: they are too long. */
 bool lesson_make(mend_lesson *l, patch_op op, daruma_str path, daruma_str value);
+
+/* ---- schema.c ---- */
+
+/* The keyword that a lesson is about; empty: it is about a parameter. */
+daruma_str lesson_keyword(const mend_lesson *l);
+/* The keyword that `f` complains about; empty: none alone. */
+daruma_str schema_complaint(const daruma_failure *f);
+/* Lowers it in all tools; how many changed. */
+uint32_t schema_lower_all(convo *c, daruma_str keyword);
 
 /* ---- subject.c ---- */
 

@@ -227,6 +227,8 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
+/* `f` refuses something else than what `l` mended in `c`: that was taken. */
+bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f);
 /* Does it again, if the path is there. True when it changed something. */
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep);
 
@@ -246,6 +248,9 @@ size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out
  * else the known troublesome ones (anyOf/oneOf/allOf at the top, $ref with $defs inlined, format, pattern, const, ...).
  * Keeps types, properties, required, enum, items, description. Each tool whose schema changed becomes a patch. */
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep);
+/* The keyword that `f` says is not taken in any schema, to be learned. False: it names none, or finds fault with how
+ * this one was used. */
+bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret);
 /* Is what `f` says about the response format that `c` asks for, and not about its tools? Then mend_format. */
 bool mend_format_meant(const convo *c, const daruma_failure *f);
 /* The response format one step down: schema to JSON to text (P-F28); the schema goes along as words in the system

@@ -372,6 +372,19 @@ bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_repor
     return true;
 }
 
+bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f)
+{
+    place p;
+    if (f->kind == DARUMA_INVALID_TOOL_SCHEMA) {
+        daruma_str keyword = schema_complaint(f);
+        return keyword.n && !name_same(keyword, lesson_keyword(l));
+    }
+    if (!parameter_find(c, f, &p))
+        return false;
+    daruma_str one = place_path(&p), other = str_of(l->path);
+    return !str_starts(one, other) && !str_starts(other, one);
+}
+
 bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
 {
     mend_lesson l;

@@ -303,8 +303,12 @@ static mending_result schemas(mending *m, const daruma_failure *f, int64_t windo
         taught(m);
         return MENDING_DONE;
     }
-    bool did = mend_double_tools(&m->c, f, &m->report) || mend_tool_schemas(&m->c, f, &m->report);
-    return did ? MENDING_DONE : MENDING_UNFIT;
+    if (mend_double_tools(&m->c, f, &m->report))
+        return MENDING_DONE;
+    if (!mend_tool_schemas(&m->c, f, &m->report))
+        return MENDING_UNFIT;
+    m->taught = mend_schema_lesson(f, &m->lesson);
+    return MENDING_DONE;
 }
 
 static daruma_str format_name(convo_format f)

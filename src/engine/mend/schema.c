@@ -229,14 +229,61 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
     return true;
 }
 
-static bool was_lowered(const convo *c)
+/* How often the schema of one tool was lowered, at most. */
+static size_t times_lowered(const convo *c)
 {
-    for (size_t i = 0; i < c->npatches; i++)
-        for (size_t k = 0; k < c->ntools; k++)
-            if (c->tools[k].schema_path.n && str_eq(c->patches[i].path, c->tools[k].schema_path))
-                return true;
-    return false;
+    size_t most = 0;
+    for (size_t k = 0; k < c->ntools; k++) {
+        size_t n = 0;
+        for (size_t i = 0; i < c->npatches; i++)
+            n += c->tools[k].schema_path.n && str_eq(c->patches[i].path, c->tools[k].schema_path);
+        most = n > most ? n : most;
+    }
+    return most;
 }
+
+uint32_t schema_lower_all(convo *c, daruma_str keyword)
+{
+    uint32_t n = 0;
+    keyword = arena_copy(c->arena, keyword);
+    for (size_t i = 0; i < c->ntools; i++)
+        n += lower_tool(c, &c->tools[i], (complaint){.keyword = keyword});
+    return n;
+}
+
+/* ---- what is learned ---- */
+
+static const char lesson_path[] = "tools.*.schema.";
+
+daruma_str lesson_keyword(const mend_lesson *l)
+{
+    bool about = l->op == PATCH_DROP && l->value[0];
+    return about ? str_from(str_of(l->path), sizeof lesson_path - 1) : (daruma_str){0};
+}
+
+daruma_str schema_complaint(const daruma_failure *f)
+{
+    return complaint_of(f).keyword;
+}
+
+bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret)
+{
+    static const char *const never[] = {"not supported", "unsupported",       "not permitted",    "not allowed",
+                                        "only allowed",  "not valid keyword", "unrecognized",     "unknown name",
+                                        "unknown key",   "does not support",  "cannot find field"};
+    complaint what = complaint_of(f);
+    char path[sizeof ret->path];
+    daruma_buf b = buf_over(path, sizeof path);
+    bool as_such = false;
+    for (size_t i = 0; f && i < sizeof never / sizeof *never; i++)
+        as_such |= says(f->message, never[i]);
+    buf_putz(&b, lesson_path);
+    buf_put(&b, what.keyword);
+    return as_such && what.keyword.n && !what.strict && !b.full &&
+           lesson_make(ret, PATCH_DROP, buf_str(&b), S("lower"));
+}
+
+/* ---- on a provider's word ---- */
 
 /* "tools.3.function.parameters": the tool itself. */
 static daruma_str tool_path(const convo_tool *t)
@@ -271,7 +318,8 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
 {
     complaint what = complaint_of(f);
-    bool again = was_lowered(c), any_named = false;
+    size_t times = times_lowered(c);
+    bool again = times > 0, late = times + 1 >= REFUSALS_MENDED_MAX, any_named = false;
     uint32_t n = 0;
     daruma_str first = {0};
     if (f && mend_format_meant(c, f))
@@ -279,8 +327,8 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
     for (size_t i = 0; f && i < c->ntools; i++)
         any_named |= is_named(f, &c->tools[i]);
     /* First what was named, where it was named; a keyword that is not taken is not taken in any tool. Then all of the
-     * named one, then all of all. */
-    for (int step = what.keyword.n ? 0 : 1; step < 3 && !n; step++)
+     * named one, then all of all. Who has named so many has more. */
+    for (int step = what.keyword.n && !late ? 0 : 1; step < 3 && !n; step++)
         for (size_t i = 0; i < c->ntools; i++) {
             if (step == 1 && any_named && !again && !is_named(f, &c->tools[i]))
                 continue;
