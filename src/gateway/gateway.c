@@ -120,6 +120,7 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
     g->loop = loop;
     g->started = (daruma_ms)uv_now(loop);
     g->secret = at.dice;
+    snprintf(g->via, sizeof g->via, "1.1 daruma-%08x", (unsigned)(sys_moment().dice & 0xffffffff));
     g->config_file = o->config_file ? strdup(o->config_file) : NULL;
     g->listen = o->listen ? strdup(o->listen) : NULL;
     g->options = (gateway_options){g->config_file, o->config_text, g->listen, o->quiet, o->loud};

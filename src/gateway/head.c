@@ -39,13 +39,18 @@ daruma_str head_query_key(const http_head *h)
     return (daruma_str){0};
 }
 
-uint64_t head_credential(const gateway *g, const http_head *h)
+uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours)
 {
     uint64_t sum = g->secret;
-    daruma_str key = head_query_key(h);
-    for (size_t i = 0; i < h->nheaders; i++)
-        if (head_is_credential(h->headers[i].name))
-            sum = XXH3_64bits_withSeed(h->headers[i].value.p, h->headers[i].value.n, sum);
+    daruma_str key = head_query_key(h), we = str_from(str_of(g->via), sizeof "1.1 " - 1);
+    *ret_ours = false;
+    for (size_t i = 0; i < h->nheaders; i++) {
+        const daruma_header *f = &h->headers[i];
+        if (head_is_credential(f->name))
+            sum = XXH3_64bits_withSeed(f->value.p, f->value.n, sum);
+        else if (str_ieq(f->name, S("via")))
+            *ret_ours |= str_find(f->value, we) != STR_NONE;
+    }
     return key.n ? XXH3_64bits_withSeed(key.p, key.n, sum) : sum;
 }
 
@@ -74,9 +79,11 @@ static bool is_of_dialect(daruma_str name)
     return str_istarts(name, S("anthropic-")) || str_istarts(name, S("openai-")) || str_istarts(name, S("x-goog-"));
 }
 
-/* What we say ourselves: the key, and what is configured. */
-static void put_ours(const config_provider *p, daruma_str secret, daruma_arena *a, daruma_header *out, size_t *n)
+/* What we say ourselves: who we are, the key, and what is configured. */
+static void put_ours(const exchange *x, const config_provider *p, daruma_str secret, daruma_arena *a,
+                     daruma_header *out, size_t *n)
 {
+    out[(*n)++] = (daruma_header){S("via"), str_of(x->g->via)};
     if (secret.n) {
         daruma_buf v = buf_in(a);
         buf_putz(&v, p->dialect->key_prefix);
@@ -91,7 +98,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
                                  daruma_arena *a)
 {
     const http_head *in = &x->c->head;
-    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 4);
+    daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 5);
     daruma_str connection = http_header(in, S("connection"));
     bool plain = x->d || p->nkeys; /* read, or to be searched for our key: not encoded */
     *n = 0;
@@ -111,7 +118,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d != x->d && d == &dialect_anthropic)
         out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
-    put_ours(p, secret, a, out, n);
+    put_ours(x, p, secret, a, out, n);
     return out;
 }
 
@@ -129,14 +136,14 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
         return out;
     }
     *n = 0;
-    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 4);
+    out = ARENA_NEW(x->c->arena, daruma_header, p->nheaders + 5);
     if (!out)
         return NULL;
     out[(*n)++] = (daruma_header){S("content-type"), S("application/json")};
     out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
     if (d == &dialect_anthropic)
         out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
-    put_ours(p, secret, x->c->arena, out, n);
+    put_ours(x, p, secret, x->c->arena, out, n);
     return out;
 }
 

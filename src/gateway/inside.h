@@ -156,11 +156,12 @@ struct gateway {
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */
     size_t nidle;
-    exchange *patient; /* those who wait for a time, perhaps for somebody to become well */
-    uint32_t healed;   /* as the ward counted when they were last woken */
-    uint32_t active;   /* exchanges under way */
-    key_run *key_runs; /* commands under way */
-    uint64_t secret;   /* process secret: hashes of tenants mean nothing outside */
+    exchange *patient;                      /* those who wait for a time, perhaps for somebody to become well */
+    uint32_t healed;                        /* as the ward counted when they were last woken */
+    uint32_t active;                        /* exchanges under way */
+    key_run *key_runs;                      /* commands under way */
+    uint64_t secret;                        /* process secret: hashes of tenants mean nothing outside */
+    char via[sizeof "1.1 daruma-01234567"]; /* what it is called in Via: RFC 9110, section 7.6.3 */
     unsigned char tenant_key[TENANT_KEY_BYTES];
     bool tenant_keyed; /* it was made */
     mended *mended;    /* what was mended before; NULL until something was */
@@ -338,8 +339,9 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
 void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */
 /* The key in the query, where Google's clients may put it; else empty. */
 daruma_str head_query_key(const http_head *h);
-bool head_is_credential(daruma_str name);                       /* of a field where clients put credentials */
-uint64_t head_credential(const gateway *g, const http_head *h); /* hash of the client's credentials */
+bool head_is_credential(daruma_str name); /* of a field where clients put credentials */
+/* Hash of the client's credentials. `ret_ours`: this very daruma sent the request, it came back. */
+uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 
 /* ---- veil.c: credentials in the words of others ---- */
 
@@ -360,7 +362,7 @@ bool talk_unsure(const exchange *x);   /* a continuation that cannot be joined w
 bool talk_is_plain(const exchange *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const exchange *x);  /* there is something that another attempt could go on from */
 turn talk_turn(exchange *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
-daruma_str talk_id(const exchange *x); /* id of the answer under way */
+daruma_str talk_id(const exchange *x);                     /* id of the answer under way */
 /* How far the stream is that the client has; NULL: it has none, or nobody read it. */
 const turn_reader *talk_reached(const exchange *x);
 daruma_str talk_said(const exchange *x); /* the text that the client has */

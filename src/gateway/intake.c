@@ -161,9 +161,12 @@ static void read_path(exchange *x)
     x->array = !x->scan.stream && str_ends(x->c->head.path, S("streamGenerateContent"));
 }
 
+/* Before anybody was asked. */
 static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
 {
+    daruma_case_open(&x->kase, x->g->ward, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
     x->failure = (daruma_failure){.kind = kind,
+                                  .code = x->failure.code,
                                   .status = status,
                                   .wait = -1,
                                   .limit = -1,
@@ -189,8 +192,17 @@ void exchange_begin(gateway *g, call *c)
     x->s = setup_hold(g->now);
     x->started = gateway_now(x->g).now;
     x->body = c->body;
-    x->credential = head_credential(g, &c->head);
-    x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    bool ours;
+    x->credential = head_credential(g, &c->head, &ours);
+    x->d = x->p = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    if (ours) { /* told as an error: who sent it here is this program, and acts on it */
+        x->failure.code = S("loop_detected");
+        refuse(
+            x, DARUMA_NETWORK, 508,
+            S("This request came back to the daruma that sent it: the address of a provider leads back to it, perhaps "
+              "through a proxy or another gateway. Set the `url` of that provider to the provider's own address."));
+        return;
+    }
     daruma_str encoding = http_header(&c->head, S("content-encoding"));
     x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
     if (x->d && !x->opaque) {
@@ -202,7 +214,6 @@ void exchange_begin(gateway *g, call *c)
         if (x->scan.model_raw.n)
             x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
     }
-    x->p = x->d;
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || method_is_safe(c->head.method) || path_is_pure(c->head.path);
     if (x->d) {
@@ -213,7 +224,6 @@ void exchange_begin(gateway *g, call *c)
             x->targets = setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, c->arena, &ntargets);
     }
     if (!ntargets) {
-        daruma_case_open(&x->kase, g->ward, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
         refuse(x, DARUMA_MODEL_NOT_FOUND, 404,
                S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
                  "model."));

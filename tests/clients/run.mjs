@@ -22,7 +22,7 @@ if (Number(process.versions.node.split(".")[0]) < 22) {
 
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
-for (const part of ["streams", "pass", "life"]) await import(`./wire_${part}.mjs`);
+for (const part of ["streams", "pass", "life", "chain"]) await import(`./wire_${part}.mjs`);
 await import("./gemini.mjs");
 await import("./heal.mjs");
 await import("./heal_edges.mjs");
