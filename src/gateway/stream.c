@@ -192,24 +192,53 @@ static bool relay(exchange *x, daruma_str bytes)
     return false;
 }
 
-/* A last event that lacks its blank line goes out if it is whole otherwise. False: it spoils the answer. */
-static bool last_event(exchange *x)
+/* Is it whole but for its blank line? What was cut in the midst of its JSON is not. */
+static bool is_whole(const sse_event *e)
+{
+    bool json = str_starts(str_trim(e->data), S("{")) || str_starts(str_trim(e->data), S("["));
+    return e->data.n && (!json || str_eq(e->data, S("[DONE]")) || json_valid(e->data));
+}
+
+/* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
+static daruma_flaw last_event(exchange *x)
 {
     char small[4096];
     daruma_arena scratch = arena_over(small, sizeof small);
     sse_event e;
     if (!x->held.n)
-        return true;
+        return DARUMA_FLAW_NONE;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = buf_str(&x->held);
-    if (!sse_next(&rest, &e, &scratch))
-        return true;
+    if (!sse_next(&rest, &e, &scratch) || !is_whole(&e))
+        return DARUMA_FLAW_NONE;
     x->p->watch(&x->view, &e, &scratch);
     if (is_spoilt(x))
-        return false;
+        return DARUMA_FLAW_BROKEN;
+    if (x->view.error) {
+        x->failed_event = arena_copy(x->c->arena, exchange_veil(x, e.raw));
+        x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
+        return DARUMA_FLAW_ERROR_EVENT;
+    }
     bool broken = x->view.broken && !json_valid(e.data);
-    if (e.data.n && !broken && !x->view.error && (!x->t || talk_event(x, &e, &scratch)))
+    if (!broken && (!x->t || talk_event(x, &e, &scratch)))
         relay_forward(x, e.raw);
+    return DARUMA_FLAW_NONE;
+}
+
+/* The same of a stream that is held. False: the attempt is over, and perhaps the exchange. */
+static bool last_held(exchange *x)
+{
+    char small[2048];
+    daruma_arena scratch = arena_over(small, sizeof small);
+    size_t held = x->held.n;
+    sse_event e;
+    if (x->mode != ANSWER_HELD || held == x->parsed)
+        return true;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = str_from(buf_str(&x->held), x->parsed);
+    if (!x->held.full && sse_next(&rest, &e, &scratch) && is_whole(&e))
+        return read_held(x);
+    x->held.n = held;
     return true;
 }
 
@@ -233,6 +262,8 @@ void stream_bytes(exchange *x, daruma_str bytes)
 
 void stream_ended(exchange *x)
 {
+    if (!last_held(x))
+        return;
     if (x->mode == ANSWER_HELD && heal_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
         memcpy(x->view.finish, "model_context_window_exceeded", sizeof "model_context_window_exceeded");
         relay_fail(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
@@ -245,8 +276,9 @@ void stream_ended(exchange *x)
         relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
         return;
     }
-    if (!last_event(x)) {
-        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+    daruma_flaw last = last_event(x);
+    if (last != DARUMA_FLAW_NONE) {
+        relay_fail(x, last, last == DARUMA_FLAW_ERROR_EVENT ? x->view.error_body : (daruma_str){0});
         return;
     }
     if ((!x->view.done && !x->view.finished) || (x->t && talk_unsure(x))) {

@@ -161,6 +161,21 @@ Object.entries(dialects).forEach(([name, d]) => {
       },
     });
 
+  holds(`${name}: an error that ends a stream without a blank line is the error that it says`, {
+    config: (c) => (c.recovery.mend = false),
+    async run(pair) {
+      for (const begun of [true, false]) {
+        pair.own.seen = [];
+        pair.own.answer = (q, res) => (q.n === 1 || begun ? open(res).end(p.opening + (begun ? p.content("a") : "") + event({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }).trimEnd()) : open(res).end(whole(p)));
+        const r = await question(pair, d, own);
+        if (begun) assert.match(r.events.at(-1).raw, /^: daruma outcome=degraded attempts=1 kind=overloaded case=/, r.text);
+        else assert.equal(r.said, "ab", r.text);
+        const failed = pair.events().filter((e) => e.kind);
+        assert.ok(failed.length && failed.every((e) => e.kind === "overloaded"), JSON.stringify(failed));
+      }
+    },
+  });
+
   holds(`${name}: a stream under another type is one all the same`, {
     async run(pair) {
       for (const type of ["application/json", "text/plain", undefined])
