@@ -38,6 +38,55 @@ responses_item_kind responses_item_of(daruma_str item)
     return kind_of(f[0].value, f[1].value, f[2].value);
 }
 
+/* Tools of the provider's that run at the client: https://platform.openai.com/docs/guides/tools-shell,
+ * .../tools-local-shell, .../tools-apply-patch. The result is called as the call, and "_output". */
+static const struct {
+    daruma_str type, name, given; /* given: the member that says what is to be done */
+} shells[] = {
+    {LIT("local_shell_call"), LIT("local_shell"), LIT("action")},
+    {LIT("shell_call"), LIT("shell"), LIT("action")},
+    {LIT("apply_patch_call"), LIT("apply_patch"), LIT("operation")},
+};
+
+static void read_shell(convo *c, convo_part *p)
+{
+    daruma_str type = value_raw(json_get(p->raw, S("type"))), call = type, text = {0};
+    bool result = str_ends(type, S("_output"));
+    call.n -= result ? sizeof "_output" - 1 : 0;
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (!str_eq(call, shells[i].type))
+            continue;
+        daruma_str id = json_get(p->raw, S("call_id"));
+        p->kind = result ? PART_RESULT : PART_CALL;
+        p->id = json_text(id.n ? id : json_get(p->raw, S("id")), c->arena);
+        p->name = result ? (daruma_str){0} : shells[i].name;
+        p->failed = result && value_is(json_get(p->raw, S("status")), S("failed"));
+        text = json_get(p->raw, result ? S("output") : shells[i].given);
+        if (!text.n)
+            text = json_get(p->raw, S("status")); /* a patch that was made has nothing else to say */
+        p->text = json_is_string(text) ? json_text(text, c->arena) : text;
+        p->ready = true;
+        return;
+    }
+}
+
+void responses_read_shells(convo *c)
+{
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t k = 0; k < c->messages[i].nparts; k++)
+            if (c->messages[i].parts[k].kind == PART_OTHER)
+                read_shell(c, &c->messages[i].parts[k]);
+}
+
+bool dialect_client_call(daruma_str item)
+{
+    daruma_str type = value_raw(json_get(item, S("type")));
+    bool runs = str_eq(type, S("custom_tool_call"));
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        runs |= str_eq(type, shells[i].type);
+    return runs;
+}
+
 /* ---- reading: content ---- */
 
 static void read_image(convo *c, convo_part *p, daruma_str url, daruma_str file)

@@ -15,4 +15,7 @@ typedef enum responses_item_kind {
     ITEM_REFERENCE,
 } responses_item_kind;
 responses_item_kind responses_item_of(daruma_str item);
+/* Shells and patches have items of their own. They stay as they are; who only reads what was done sees calls and
+ * results in them. */
+void responses_read_shells(convo *c);
 #endif

@@ -184,6 +184,9 @@ daruma_status dialect_convert_answer(const dialect *from, const dialect *to, dar
 /* Responses says everything once more at the end of a stream: the finished output item that an event hands over, as it
  * came, for turn_writer.items; empty: none. A slice of the event. */
 daruma_str dialect_done_item(const dialect *d, const sse_event *e);
+/* An item of a Responses answer that the client carries out and that is no function's: a custom tool, a shell, a patch.
+ */
+bool dialect_client_call(daruma_str item);
 
 /* A stream of `from` as one of `to`, in flight. */
 typedef struct stream_bridge {

@@ -1,5 +1,6 @@
 /* newest.c - agents send their whole history each time. What of it is new is found from its end: messages are known
  * again by what they say, however they are dressed, and only the new ones are read. */
+#include "dialect/convo_responses.h"
 #include "dialect/parts.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -136,5 +137,10 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
         BUF_LIT(&b, "{\"role\":\"user\",\"content\":");
     buf_put(&b, alone ? s->messages : str_from(s->messages, newest[i % SCAN_NEWEST]));
     buf_putz(&b, alone ? "}]}" : "}");
-    return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
+    if (b.full)
+        return DARUMA_EFULL;
+    daruma_status did = d->read(buf_str(&b), a, ret);
+    if (did == DARUMA_OK && d == &dialect_openai_responses)
+        responses_read_shells(ret);
+    return did;
 }

@@ -362,6 +362,7 @@ bool talk_unsure(const exchange *x);   /* a continuation that cannot be joined w
 bool talk_is_plain(const exchange *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const exchange *x);  /* there is something that another attempt could go on from */
 turn talk_turn(exchange *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
+daruma_str talk_items(const exchange *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
 daruma_str talk_id(const exchange *x);                     /* id of the answer under way */
 /* How far the stream is that the client has; NULL: it has none, or nobody read it. */
 const turn_reader *talk_reached(const exchange *x);

@@ -2,6 +2,7 @@
  * that stand in that answer and nowhere in the request, so what answers called is remembered by their ids. The oldest
  * make room. */
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "gateway/watch.h"
 #include <stdlib.h>
@@ -59,15 +60,29 @@ static void forget_oldest(past *s)
     *k = (kept){0};
 }
 
-/* Calls; or, where nothing was called, the words, since an agent may go in circles with words alone. */
-static daruma_str items_of(const turn *t, daruma_arena *scratch)
+/* Custom tools and shells: as they came. */
+static void put_raw(daruma_buf *b, daruma_str item)
 {
+    if (!dialect_client_call(item))
+        return;
+    if (b->n)
+        buf_putc(b, ',');
+    buf_put(b, item);
+}
+
+/* Calls; or, where nothing was called, the words, since an agent may go in circles with words alone. `items`: those of
+ * a stream, as they came. */
+static daruma_str items_of(const turn *t, daruma_str items, daruma_arena *scratch)
+{
+    daruma_str item;
     convo owner = {.arena = scratch};
     daruma_buf b = buf_in(scratch), words = buf_in(scratch);
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind == PART_TEXT)
             buf_put(&words, convo_text(&owner, p));
+        if (p->kind == PART_OTHER)
+            put_raw(&b, p->raw);
         if (p->kind != PART_CALL || p->dropped)
             continue;
         buf_putz(&b, b.n ? ",{\"type\":\"function_call\",\"call_id\":" : "{\"type\":\"function_call\",\"call_id\":");
@@ -78,6 +93,8 @@ static daruma_str items_of(const turn *t, daruma_arena *scratch)
         buf_json(&b, convo_text(&owner, p));
         buf_putc(&b, '}');
     }
+    for (json_iter it = json_open(items); json_next(&it, NULL, &item);)
+        put_raw(&b, item);
     if (!b.n && words.n) {
         BUF_LIT(&b, "{\"role\":\"assistant\",\"content\":");
         buf_json(&b, buf_str(&words));
@@ -86,9 +103,9 @@ static daruma_str items_of(const turn *t, daruma_arena *scratch)
     return b.full || words.full ? (daruma_str){0} : buf_str(&b);
 }
 
-void past_put(watch *w, uint64_t key, const turn *t, daruma_arena *scratch)
+void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch)
 {
-    daruma_str items = items_of(t, scratch);
+    daruma_str items = items_of(t, of_stream, scratch);
     if (!key || !items.n || items.n > STORED_ANSWER_BYTES_MAX || (!w->past && !(w->past = calloc(1, sizeof *w->past))))
         return;
     past *s = w->past;

@@ -448,6 +448,24 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
     return raw;
 }
 
+daruma_str talk_items(const exchange *x, daruma_arena *a)
+{
+    const talk *t = x->t;
+    daruma_buf b = buf_in(a);
+    daruma_str rest = buf_str(&t->hold);
+    sse_event e;
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->items));
+    while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
+        daruma_str item = dialect_done_item(x->d, &e);
+        if (item.n && b.n > 1)
+            buf_putc(&b, ',');
+        buf_put(&b, item);
+    }
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
 /* The answer as it was collected. */
 turn talk_turn(exchange *x)
 {

@@ -367,14 +367,17 @@ static void keep_answer(exchange *x)
     agent_keys *keys;
     daruma_str id = x->t ? talk_id(x) : json_text(json_get(buf_str(&x->held), S("id")), x->c->arena);
     uint64_t key = past_key(x, id);
+    daruma_str items = {0};
     daruma_arena own;
     turn t;
     if (!key || !sys_arena_init(&own, READ_BYTES, CALL_ARENA_BYTES_MAX))
         return;
-    if (x->t)
+    if (x->t) {
         t = talk_turn(x);
+        items = talk_items(x, &own);
+    }
     if (x->t || x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK)
-        past_put(w, key, &t, &own);
+        past_put(w, key, &t, items, &own);
     if (agent_of_chain(w, x->agent, &keys))
         keys->stored = key;
     sys_arena_done(&own);

@@ -88,6 +88,7 @@ uint64_t past_key(exchange *x, daruma_str id);
 uint64_t past_before(exchange *x); /* what this request goes on from; 0: it is whole */
 /* What was called by it, as items of a conversation with commas between them; empty: unknown, or nothing. */
 daruma_str past_calls(const watch *w, uint64_t key);
-void past_put(watch *w, uint64_t key, const turn *t, daruma_arena *scratch);
+/* `of_stream`: the items of a streamed answer, a JSON list; empty: it came whole. */
+void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, daruma_arena *scratch);
 void past_free(past *s);
 #endif

@@ -125,6 +125,42 @@ async function told_in(pair, last, body = (id) => ({ previous_response_id: id })
   return 0;
 }
 
+const shapes = {
+  custom_tool_call: [{ name: "look", input: "pipes" }, (call_id) => ({ type: "custom_tool_call_output", call_id, output: "3 pipes" })],
+  local_shell_call: [{ action: { type: "exec", command: ["ls", "pipes"], env: {} } }, (id) => ({ type: "local_shell_call_output", id, output: "3 pipes" })],
+  shell_call: [{ action: { commands: ["ls pipes"], timeout_ms: 1000, max_output_length: 4096 } }, (call_id) => ({ type: "shell_call_output", call_id, output: [{ stdout: "3 pipes", stderr: "", outcome: { type: "exit", exit_code: 0 } }] })],
+  apply_patch_call: [{ operation: { type: "update_file", path: "pipes.md", diff: "@@\n-2\n+3\n" } }, (call_id) => ({ type: "apply_patch_call_output", call_id, status: "failed", output: "no such line" })],
+};
+const named = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`;
+// One call in each answer, whole or as a stream.
+function calls_other(pair, type, stream) {
+  const last = {};
+  pair.own.answer = (q, res) => {
+    Object.assign(last, { id: `resp_${++made}`, call: `call_${made}Qx9z` });
+    const item = { type, id: `x_${made}`, call_id: last.call, status: "completed", ...shapes[type][0] };
+    const whole = { id: last.id, object: "response", created_at: 1, status: "completed", model: "m-own", output: [item], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+    if (!stream) return json(res, 200, whole);
+    let n = 0;
+    const ev = (t, o) => named({ type: t, sequence_number: n++, ...o });
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    res.write(ev("response.created", { response: { ...whole, status: "in_progress", output: [] } }));
+    res.write(ev("response.output_item.added", { output_index: 0, item: { ...item, ...(item.input && { input: "" }), status: "in_progress" } }));
+    res.write(ev("response.output_item.done", { output_index: 0, item }));
+    res.end(ev("response.completed", { response: whole }));
+  };
+  return last;
+}
+
+for (const type of Object.keys(shapes))
+  for (const stream of [false, true])
+    raw(`an agent in circles with ${type} is told, though the provider keeps its history: ${stream ? "streams" : "plain"}`, async (pair) => {
+      const last = calls_other(pair, type, stream), more = stream && { stream };
+      await post(pair, { input: "Find the leak.", ...more });
+      let turn = 0;
+      for (let i = 1; i <= 8 && !turn; i++) if (await post(pair, { previous_response_id: last.id, input: [shapes[type][1](last.call)], ...more })) turn = i;
+      assert.ok(turn >= 3 && turn <= 7, `told in turn ${turn}`);
+    });
+
 raw("an agent that goes on in a conversation of the provider's is watched", async (pair) => {
   const last = calls_look(pair), conversation = { id: "conv_1" };
   await post(pair, { conversation, input: "Find the leak." });
