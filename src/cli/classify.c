@@ -132,8 +132,11 @@ static int judge_lines(daruma_str all, char *mem)
 
 static void say(const char *what, daruma_str value)
 {
-    if (value.n)
-        printf("%-10s " STR_FMT "\n", what, STR_ARG(value));
+    if (!value.n)
+        return;
+    printf("%-10s ", what);
+    cli_put(stdout, value);
+    putchar('\n');
 }
 
 static void say_number(const char *what, int64_t n)

@@ -71,10 +71,17 @@ bool cli_no_object(const char *command, const char *what, daruma_str body);
  * fields, behind the ev->nheaders that stand in `headers` (room for `max`), and its body, in `a`. False: it is none. */
 bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, size_t max, daruma_arena *a);
 
+/* Words of others, for a terminal: control characters, which would be obeyed there, become '?'. In `room`, as much as
+ * it has room for. */
+daruma_str cli_plain(daruma_str text, char *room, size_t n);
+/* Prints them so. */
+void cli_put(FILE *to, daruma_str text);
+
 /* A place in a text, for people. */
+enum { CLI_REST_BYTES = 40 };
 typedef struct cli_place {
-    size_t line, column; /* counted from 1; columns are bytes */
-    daruma_str rest;     /* what stands there, at most 40 bytes; empty: the text ends */
+    size_t line, column;           /* counted from 1; columns are bytes */
+    char rest[CLI_REST_BYTES + 1]; /* what stands there, as cli_plain() has it; empty: the text ends */
 } cli_place;
 cli_place cli_place_of(daruma_str text, const char *at);
 /* Where a text that is not one JSON value breaks. */

@@ -64,6 +64,13 @@ static int convert_request(const dialect *from, const dialect *to, const char *m
     return unread(out->full || made.full ? DARUMA_EFULL : DARUMA_OK, from, body, a);
 }
 
+static void tell_error(daruma_str body)
+{
+    fputs("daruma convert: it ends with an error: ", stderr);
+    cli_put(stderr, body);
+    fputc('\n', stderr);
+}
+
 /* A stream that was recorded, as the bytes came. */
 static int convert_stream(const dialect *from, const dialect *to, daruma_str body, const write_ctx *x, daruma_buf *out,
                           daruma_arena *a)
@@ -83,7 +90,7 @@ static int convert_stream(const dialect *from, const dialect *to, daruma_str bod
     if (!any)
         return told(DARUMA_EINPUT, from, whole);
     if (v.error)
-        fprintf(stderr, "daruma convert: it ends with an error: " STR_FMT "\n", STR_ARG(v.error_body));
+        tell_error(v.error_body);
     else if (!bridge_end(&b, out))
         fprintf(stderr, "daruma convert: it is cut off: no end was written\n");
     else

@@ -16,7 +16,8 @@ static void tell(const mend_report *r)
 {
     for (daruma_str rest = str_of(r->what); rest.n;) {
         daruma_str one = str_trim(str_cut(&rest, ';'));
-        fprintf(stderr, STR_FMT "\n", STR_ARG(one));
+        cli_put(stderr, one);
+        fputc('\n', stderr);
     }
 }
 

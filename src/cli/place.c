@@ -3,7 +3,32 @@
 #include "base/str.h"
 #include "cli/cli.h"
 
-enum { SHOWN_BYTES = 40 };
+daruma_str cli_plain(daruma_str text, char *room, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < text.n && at < n; i++) {
+        unsigned char c = (unsigned char)text.p[i], next = i + 1 < text.n ? (unsigned char)text.p[i + 1] : 0;
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0) { /* U+0080 to U+009F: controls as well (ISO 6429) */
+            room[at++] = '?';
+            i++;
+            continue;
+        }
+        room[at++] = c < 0x20 || c == 0x7f ? '?' : text.p[i];
+    }
+    return (daruma_str){room, at};
+}
+
+void cli_put(FILE *to, daruma_str text)
+{
+    char room[256];
+    for (size_t i = 0; i < text.n;) {
+        size_t n = text.n - i < sizeof room ? text.n - i : sizeof room;
+        n -= n > 1 && n < text.n - i && (unsigned char)text.p[i + n - 1] == 0xc2; /* with what follows it */
+        daruma_str some = cli_plain(str_sub(text, i, n), room, sizeof room);
+        fwrite(some.p, 1, some.n, to);
+        i += n;
+    }
+}
 
 cli_place cli_place_of(daruma_str text, const char *at)
 {
@@ -16,9 +41,8 @@ cli_place cli_place_of(daruma_str text, const char *at)
             place.line++;
             place.column = 0;
         }
-    place.rest = str_sub((daruma_str){at, (size_t)(end - at)}, 0, SHOWN_BYTES);
-    daruma_str one = place.rest;
-    place.rest = str_trim(str_cut(&one, '\n'));
+    daruma_str rest = str_sub((daruma_str){at, (size_t)(end - at)}, 0, CLI_REST_BYTES);
+    cli_plain(str_trim(str_cut(&rest, '\n')), place.rest, CLI_REST_BYTES);
     return place;
 }
 

@@ -47,8 +47,8 @@ static bool broken(reading *r, daruma_str part)
     cli_place in = cli_json_breaks(part);
     cli_place begin = cli_place_of(r->text, part.p);
     size_t line = begin.line + in.line - 1, column = in.line == 1 ? begin.column + in.column - 1 : in.column;
-    if (in.rest.n)
-        snprintf(r->why, 512, "%s:%zu:%zu: this is no JSON: " STR_FMT, r->file, line, column, STR_ARG(in.rest));
+    if (in.rest[0])
+        snprintf(r->why, 512, "%s:%zu:%zu: this is no JSON: %s", r->file, line, column, in.rest);
     else
         snprintf(r->why, 512, "%s:%zu:%zu: the JSON ends here, and it should go on: is the file whole?", r->file, line,
                  column);

@@ -21,9 +21,8 @@ bool cli_no_object(const char *command, const char *what, daruma_str body)
         return true;
     }
     cli_place at = cli_json_breaks(body);
-    if (at.rest.n)
-        fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: " STR_FMT "\n", command, at.line, at.column,
-                STR_ARG(at.rest));
+    if (at.rest[0])
+        fprintf(stderr, "daruma %s: line %zu, column %zu: this is no JSON: %s\n", command, at.line, at.column, at.rest);
     else
         fprintf(stderr, "daruma %s: line %zu, column %zu: the JSON ends here, and it should go on\n", command, at.line,
                 at.column);

@@ -18,6 +18,16 @@ const lost = {
   gemini: { contents: [{ role: "user", parts: [{ text: "go" }] }, { role: "model", parts: [{ functionCall: { name: "look", args: {} } }] }, { role: "user", parts: [{ text: "well?" }] }] },
 };
 
+holds("control characters of others never reach the terminal", () => {
+  const bad = "\u001b]0;owned\u0007\u009b31m\u007f red";
+  const error = JSON.stringify({ error: { message: `Rate limit ${bad}`, code: "rate_limit_exceeded" } });
+  const broken = run(["mend", "--dialect", "openai"], `{"model": ${bad}}`);
+  const cut = run(["convert", "--answer", "--from", "openai", "--to", "anthropic"], `data: {"error":{"message":"no ${"\\u001b"} ${bad.slice(-6)}"}}\n\n`);
+  const judged = run(["classify", "--status", "429"], error);
+  for (const r of [broken, cut, judged]) assert.doesNotMatch(r.out + r.err, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/, JSON.stringify(r));
+  assert.match(broken.err, /this is no JSON: \?\]0;owned/);
+});
+
 for (const [name, request] of Object.entries(lost)) {
   holds(`mend gives a lost call its result, once: ${name}`, () => {
     const r = run(["mend", "--dialect", name], request);
