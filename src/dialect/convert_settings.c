@@ -33,10 +33,40 @@ static daruma_str carry_name(convo *out, const dialect *to, size_t most, daruma_
     return is;
 }
 
+static size_t count_calls(const convo *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t k = 0; k < c->messages[i].nparts; k++)
+            n += c->messages[i].parts[k].kind == PART_CALL;
+    return n;
+}
+
+static bool is_renamed(const convo *out, daruma_str was)
+{
+    for (size_t i = 0; i < out->nrenames; i++)
+        if (str_eq(out->renames[i].was, was))
+            return true;
+    return false;
+}
+
+/* Tools that are not declared there stand in the history all the same, and the model may call one by the name that it
+ * saw. */
+static void carry_called(const convo *from, convo *out, const dialect *to, size_t most)
+{
+    for (size_t i = 0; i < from->nmessages; i++)
+        for (size_t k = 0; k < from->messages[i].nparts; k++) {
+            const convo_part *p = &from->messages[i].parts[k];
+            if (p->kind == PART_CALL && p->name.n && out->nrenames < most && !is_renamed(out, p->name))
+                carry_name(out, to, most, p->name);
+        }
+}
+
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
 static void carry_tools(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
 {
+    size_t most = from->ntools + count_calls(from);
     out->tools = more_tools(out, from->ntools);
     for (size_t i = 0; out->tools && i < from->ntools; i++) {
         const convo_tool *t = &from->tools[i];
@@ -46,12 +76,13 @@ static void carry_tools(const convo *from, convo *out, const dialect *to, dialec
             dialect_lose(lost, "typed_tools");
         } else {
             out->tools[out->ntools++] = (convo_tool){
-                .name = carry_name(out, to, from->ntools, t->name),
+                .name = carry_name(out, to, most, t->name),
                 .description = t->description,
                 .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
             };
         }
     }
+    carry_called(from, out, to, most);
 }
 
 static bool has_calls(const convo *c)

@@ -162,3 +162,24 @@ every((name, d, w) => {
       },
     });
 });
+
+// A custom tool is not declared where there are none, but its calls stand in the history, and the model learns from it.
+const odd = "the editor of the office ".repeat(6).trim();
+for (const [other, v] of Object.entries({ anthropic: wires.anthropic, gemini: wires.gemini }))
+  for (const stream of [false, true])
+    holds(`heal responses${stream ? " stream" : ""}: a custom tool that ${other} sees in the history alone keeps its name here`, {
+      config: (c) => (c.models.find((m) => m.name === "m-own").targets = [target[other].replace(/\/.*/, "/there"), "own-responses/spare"]),
+      async run(pair) {
+        pair.own.answer = (q, res) => {
+          const [, there] = JSON.stringify(body(q)).match(/"(the_editor[^"]*)"/);
+          if (stream) sse(res, v.opening(), v.piece("so"), v.called(0, "call_9", there, '{"input": "a"}'), v.closingCalls()).end();
+          else v.answer(res, "so", [["call_9", there, v.toolArgs({ input: "a" })]]);
+        };
+        const input = [{ role: "user", content: "go" }, { type: "custom_tool_call", call_id: "call_1", name: odd, input: "a" }, { type: "custom_tool_call_output", call_id: "call_1", output: "seen" }, { role: "user", content: "and now?" }];
+        const tools = [{ type: "custom", name: odd, description: "edits" }, ...wires.responses.tools(object)];
+        const r = await question(pair, dialects.responses, { model: "m-own", stream, more: { input, tools } });
+        assert.equal(r.status, 200, r.text);
+        assert.deepEqual(wires.responses.calls(r).map(([, n]) => n), [odd], r.text);
+        assert.doesNotMatch(r.text, /the_editor/);
+      },
+    });
