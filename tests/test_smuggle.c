@@ -107,6 +107,7 @@ static const struct { const char *name, *raw; size_t n; int status; const char *
     {"lower-case version", BYTES("GET / http/1.1\r\n" H "\r\n"), 400, ""},
     {"absolute-form", BYTES("GET http://b/ HTTP/1.1\r\n" H "\r\n"), 400, ""},
     {"authority-form", BYTES("CONNECT b:443 HTTP/1.1\r\n" H "\r\n"), 400, ""},
+    {"TRACE", BYTES("TRACE / HTTP/1.1\r\n" H "\r\n"), 501, ""},
     {"asterisk-form", BYTES("OPTIONS * HTTP/1.1\r\n" H "\r\n"), 400, ""},
     {"two spaces", BYTES("GET  / HTTP/1.1\r\n" H "\r\n"), 400, ""},
     {"space behind the target", BYTES("GET /  HTTP/1.1\r\n" H "\r\n"), 400, ""},

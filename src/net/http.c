@@ -350,6 +350,8 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
         return false;
     if (l.method == HTTP_CONNECT)
         return refuse(fault, 501, "this is no tunnel");
+    if (l.method == HTTP_TRACE) /* whoever answers it says what it got, our keys with it: RFC 9110, section 9.3.8 */
+        return refuse(fault, 501, "requests are not traced");
     framing f = framing_of(&r);
     bool http10 = l.http_minor == 0;
     if (f.hosts > 1 || (f.hosts == 0 && !http10) || (f.hosts && !host_ok(f.host)))
