@@ -242,6 +242,23 @@ static const stall_case stall_work_more[] = {
 };
 
 static const stall_case stall_loops_more[] = {
+    {"one call that fails in words that were heard before", 9,
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => missing required parameter: author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"
+     "! create_note {\"title\":\"t\"} => create failed because author was empty\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => missing required parameter: author\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => author field is required\n"
+     "! create_note {\"title\":\"t\"} => you must give an author\n"
+     "! create_note {\"title\":\"t\"} => validation error: author: field required\n"},
     /* runs whose report says that they failed as before */
     {"edits between the same report, and the tool calls it fine", 12,
      "9*(\nedit_file {\"path\":\"a.py\",\"old\":\"{w}\",\"new\":\"{w}1\"} => edited\n"

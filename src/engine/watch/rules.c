@@ -65,13 +65,14 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
-/* The same again and again, with others between. Not when those others changed something, or are most of what is done:
- * who reads a plan between two pieces of work is not stuck. A failure is not made better by looking elsewhere. */
+/* The same again and again, with others between, or in failures that were all heard before. Not when those others
+ * changed something, or are most of what is done: who reads a plan between two pieces of work is not stuck. A failure
+ * is not made better by looking elsewhere. */
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 0, n = 0, seen_calls = 0, old = 0, known = 0, total = 0;
-    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false;
+    bool failed = (e->flags & SEEN_FAILED) != 0, maybe = false, other = false;
     if (e->flags & (SEEN_NEW | SEEN_NOTE))
         return false;
     while ((o = next_call(s, &at, false)) && (failed ? o->hard == e->hard : o->epoch == e->epoch)) {
@@ -80,8 +81,10 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         old += !(o->flags & SEEN_NEW);
         if (o->call != e->call)
             continue;
-        if (o->result != e->result)
+        bool worded = o->result != e->result; /* the same failure in words that were heard before */
+        if (worded && !(failed && (o->flags & SEEN_FAILED) && !(o->flags & SEEN_NEW)))
             break;
+        other |= worded;
         n++;
         if (o->flags & SEEN_NEW) { /* the first of them: what came before the second does not count */
             oldest = o;
@@ -91,10 +94,12 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
         total = seen_calls;
         oldest = o;
     }
-    if (total && window_at(s, 0)->step - oldest->step + 1 == n)
-        return false; /* nothing between: a repeat, or none yet */
+    bool alone = window_at(s, 0)->step - oldest->step + 1 == n; /* nothing between: a repeat, or none yet */
+    if (total && alone && !other)
+        return false;
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
-    if (failed && has(e->says, WORDS_RETRY) && needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
+    if (failed && !alone && has(e->says, WORDS_RETRY) &&
+        needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
         needed = TIMES_MAYBE;
     else if (!failed && has(e->says, WORDS_DEAD))
         needed = TIMES_SURE;
@@ -115,10 +120,11 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     unsigned most = has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
     if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little ? 80 : most))
         return false;
-    v->circle = compacted                           ? DARUMA_CIRCLE_COMPACTION
-                : ends_poll(e)                      ? DARUMA_CIRCLE_DEAD_POLL
-                : has(e->means, DARUMA_TOOL_WRITES) ? DARUMA_CIRCLE_EDIT_REVERT
-                                                    : DARUMA_CIRCLE_INTERLEAVED;
+    v->circle = compacted                                     ? DARUMA_CIRCLE_COMPACTION
+                : ends_poll(e)                                ? DARUMA_CIRCLE_DEAD_POLL
+                : has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
+                : alone                                       ? DARUMA_CIRCLE_REPEAT
+                                                              : DARUMA_CIRCLE_INTERLEAVED;
     v->times = n;
     v->sure = sure_of(n, e->patience, 70);
     v->first = oldest->step;
