@@ -318,13 +318,16 @@ static const daruma_adapt_policy head_adapts = {
         .rules = penguiflow_rules, .nrules = COUNT(penguiflow_rules), .events = penguiflow_events,                     \
         .nevents = COUNT(penguiflow_events), .text = PENGUIFLOW_TEXT                                                   \
     }
+#define SWARM_MENDS                                                                                                    \
+    {                                                                                                                  \
+        .enabled = true, .prune_orphans = true, .prunes_only = true                                                    \
+    }
 #define SWARM(which, calls)                                                                                            \
     {                                                                                                                  \
         .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
-        .max_wait = RETRY_ADVICE_MS_MAX, .enabled = true, .mend = {.enabled = true, .prune_orphans = true},            \
-        .deaf = true, .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events,                      \
-        .nevents = COUNT(swarm_events), .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice),    \
-        .kinds = {                                                                                                     \
+        .max_wait = RETRY_ADVICE_MS_MAX, .enabled = true, .mend = SWARM_MENDS, .deaf = true, .rules = swarm_rules,     \
+        .nrules = COUNT(swarm_rules), .events = swarm_events, .nevents = COUNT(swarm_events), .text = SWARM_TEXT,      \
+        .advice = swarm_advice, .nadvice = COUNT(swarm_advice), .kinds = {                                             \
             [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
             [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
             [DARUMA_OVERLOADED] = FIXED,                                                                               \

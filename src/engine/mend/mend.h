@@ -56,6 +56,8 @@ typedef enum mend_orphans { MEND_SYNTHESISE, MEND_PRUNE } mend_orphans;
 mend_report mend_pairs(convo *c, mend_orphans how);
 /* Is there anything that mend_pairs would do? */
 bool mend_pairs_broken(const convo *c);
+/* Where a provider found an item twice: the second of those that have an id and are the same byte for byte goes. */
+void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep);
 /* Swarm's reminder (S-F13) for calls that MEND_PRUNE removed from `before`; empty when none. In c's arena. */
 daruma_str mend_prune_reminder(convo *before);
 

@@ -1,8 +1,10 @@
 /* pairs.c - each call with its result, where the wire wants it. A plan is made first (pairs_plan.c), then it is carried
  * out: a history without a flaw gets an empty plan and keeps its bytes. */
 #include "engine/mend/pairs_plan.h"
+#include "engine/mend/value.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/str.h"
 
 static void give_id(convo *c, convo_message *m, convo_part *part, daruma_str id)
@@ -295,6 +297,27 @@ static void close_gaps(convo *c)
     size_t last = history_before(c, c->nmessages);
     if (last == STR_NONE || c->messages[last].role == CONVO_ASSISTANT)
         history_say(c, c->nmessages, S(HISTORY_GO_ON));
+}
+
+void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)
+{
+    uint32_t n = 0;
+    if (!f || !(c->quirks & WIRE_FLAT) || str_ifind(f->message, S("duplicate item")) == STR_NONE)
+        return;
+    for (size_t i = 1; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        if (m->dropped || m->apart || !m->hash || !json_get(m->raw, S("id")).n)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (c->messages[k].hash == m->hash && !c->messages[k].dropped && str_eq(c->messages[k].raw, m->raw)) {
+                convo_drop_message(c, m);
+                n++;
+                break;
+            }
+    }
+    rep->messages_mended += n;
+    if (n)
+        mend_say(rep, "%u items that stood there twice were left out", n);
 }
 
 mend_report mend_pairs(convo *c, mend_orphans how)

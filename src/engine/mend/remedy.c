@@ -263,15 +263,19 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
 /* What the words complain about may be no pair: the order of turns around calls, an item without its companion. */
 static bool no_pairs(mending *m, const daruma_failure *f)
 {
-    return f->kind == DARUMA_ORPHAN_TOOL_CALL && !m->policy->prune_orphans && mend_messages_known(f, m->c.arena);
+    return f->kind == DARUMA_ORPHAN_TOOL_CALL && !m->policy->prunes_only && mend_messages_known(f, m->c.arena);
 }
 
 static mending_result pairs(mending *m, const daruma_failure *f, int64_t window)
 {
     bool prune = m->policy->prune_orphans;
     daruma_str reminder = prune ? mend_prune_reminder(&m->c) : (daruma_str){0};
+    mend_report doubles = {0};
+    if (!m->policy->prunes_only)
+        mend_double_items(&m->c, f, &doubles);
     m->report = mend_pairs(&m->c, prune ? MEND_PRUNE : MEND_SYNTHESISE);
-    if (prune ? !m->report.calls_dropped : !mend_did(&m->report))
+    mend_merge(&m->report, &doubles);
+    if (m->policy->prunes_only ? !m->report.calls_dropped : !mend_did(&m->report))
         return no_pairs(m, f) ? messages(m, f, window) : MENDING_UNFIT;
     remind(m, reminder);
     return MENDING_DONE;
