@@ -15,6 +15,10 @@ static const stall_case stall_work_noise[] = {
     {"the last line counts what is there", 0, "8* next_page {} => row {w} of them\n[page {i} of 9]"},
     {"a page is scrolled, and moves", 0,
      "9* scroll {\"dy\":600} => {\"ok\":true,\"scroll_y\":{n},\"at_bottom\":false}"},
+    {"no host at one address after the other", 0,
+     "! 10* bash ping -c1 10.0.0.{n} => 1 packets transmitted, 0 received, 100% packet loss"},
+    {"a test that is asked for seven times", 0, "7* bash pytest -q => 12 passed in 1.{n}s"},
+    {"jobs that are begun one after the other", 0, "8* run_job {\"name\":\"a\"} => Job {h} started"},
     {"what is missing is another thing each time", 0,
      "! 9* query {\"sql\":\"select a from {w}\"} => ERROR: relation \"{w}\" does not exist\\nLINE 1: select a from "
      "{w}"},
@@ -76,6 +80,21 @@ static const stall_case stall_loops_noise[] = {
      "read_file {\"path\":\"C:\\\\repo\\\\.\\\\old\\\\..\\\\src\\\\App.cs\"} => class App and what is in it"},
     {"a picture of the same screen, taken anew", 3,
      "6* screenshot {} => {\"path\":\"/tmp/scr-{u}.png\",\"windows\":[\"Mail - 3 drafts\"],\"taken_at\":{t}}"},
+    {"one sum, however it is spaced", 3,
+     "calc {\"expression\":\"12*37+4\"} => four and forty, and four hundred\n"
+     "calc {\"expression\":\"12 * 37 + 4\"} => four and forty, and four hundred\n"
+     "calc {\"expression\":\"12*37 +4\"} => four and forty, and four hundred"},
+    {"agents that hand each other on, each for another reason", 7,
+     "6*(\nhand_to_a {\"reason\":\"it is {w}\"} => handed on to the one called a\n"
+     "hand_to_b {\"reason\":\"not {w}\"} => handed on to the one called b\n"
+     "hand_to_c {\"reason\":\"so {w}\"} => handed on to the one called c\n)"},
+    {"a helper that finds nothing, at another price each time", 3,
+     "7* agent {\"p\":\"why\"} => I looked and did not see the cause. (agent {h}, {n} tokens, 4{n}.1s)"},
+    {"tests that pass, and a look at what is changed", 5,
+     "7*(\nbash npm test => Tests: 14 passed\\nTook 1.{n} s\nbash git status --short =>  M a.py\n)"},
+    {"a page that was scrolled to its end", 6,
+     "3* scroll_page {\"d\":1} => {\"y\":{n},\"at_bottom\":false}\n7* scroll_page {\"d\":1} => "
+     "{\"y\":24,\"at_bottom\":true}"},
     {"a run of which only the clock moves", 3,
      "6* train {\"lr\":0.1,\"seed\":7} => {\"loss\":0.4312,\"acc\":0.91,\"wall_time_s\":{n}}"},
 };

@@ -76,6 +76,8 @@ unsigned patience_of(const seen *e)
         return e->flags & SEEN_AGED ? TIMES_LIKELY : TIMES_SURE;
     if (!failed && (e->flags & SEEN_AGED)) /* only a count of how long it has been dead moves */
         return TIMES_LIKELY;
+    if (!failed && has(e->means, WORDS_INPUT) && has(e->says, WORDS_TELLS))
+        return n;
     bool little = has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
     if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
         n = TIMES_LIKELY;

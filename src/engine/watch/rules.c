@@ -30,6 +30,10 @@ static bool may_be_fresh(const seen *e)
     bool shell = has(e->means, WORDS_SHELL), acts = has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
     if (!(e->flags & SEEN_FRESH) || shell || has(e->means, DARUMA_TOOL_NOTES))
         return false;
+    bool told = !has(e->says, WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE);
+    if (has(e->means, DARUMA_TOOL_ACTS) && has(e->means, WORDS_WEAK) && !has(e->means, WORDS_ONCE | WORDS_RANDOM) &&
+        told)
+        return true; /* a helper that was asked, and says at length what it said before */
     return has(e->means, WORDS_AGAIN) || (has(e->means, DARUMA_TOOL_READS) && (!acts || has(e->means, WORDS_WEAK)));
 }
 
@@ -48,6 +52,8 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     uint32_t at = 0, n = 0, first = e->step;
     bool notes = (e->flags & SEEN_NOTE) != 0, fresh = may_be_fresh(e);
     uint32_t needed = fresh && e->patience < TIMES_LIKELY ? TIMES_LIKELY : e->patience;
+    if ((e->flags & SEEN_RUN) && needed < TIMES_RUNS)
+        needed = TIMES_RUNS;
     while ((o = next_call(s, &at, notes)) && (same_pair(o, e) || (fresh && same_fresh(o, e)))) {
         first = o->step;
         n++;
@@ -218,7 +224,8 @@ static bool is_of_each(const seen *e, bool alike)
         return false;
     if (!alike)
         return echo && (absent || !has(e->says, WORDS_REFUSED | WORDS_RETRY));
-    return absent && !echo && same_count(e->words) <= 5;
+    bool down = has(e->says, WORDS_RETRY); /* no host at that address, and none at the next */
+    return absent && (down || (!echo && same_count(e->words) <= 5));
 }
 
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)

@@ -46,14 +46,21 @@ static members names_of(daruma_str object)
     return m;
 }
 
-static bool is_left_out(unsigned name, unsigned all, size_t n, daruma_str v)
+/* "reason": only ever why, even where a call says nothing else; a thought may be all there is. */
+static bool is_why(daruma_str key)
+{
+    return str_ieq(key, S("reason")) || str_ieq(key, S("rationale")) || str_ieq(key, S("justification")) ||
+           str_ieq(key, S("why"));
+}
+
+static bool is_left_out(daruma_str key, unsigned name, unsigned all, size_t n, daruma_str v)
 {
     daruma_str plain = json_is_string(v) ? string_inside(v) : v;
     if (json_is_null(v) || (name & NAME_NONCE))
         return n > 1 || json_is_null(v);
     if ((name & NAME_TIME) && text_is_moment(plain))
         return n > 1;
-    if ((name & NAME_REASON) && json_is_string(v) && n > 1)
+    if ((name & NAME_REASON) && json_is_string(v) && (n > 1 || is_why(key)))
         return true;
     return (name & NAME_TITLE) && (all & NAME_COMMAND) && json_is_string(v);
 }
@@ -140,7 +147,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
     const members m = names_of(object);
     for (json_iter it = json_open(object); json_next(&it, &key, &v); i++) {
         unsigned name = i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
-        if (is_left_out(name, m.all, m.n, v))
+        if (is_left_out(key, name, m.all, m.n, v))
             continue;
         notice_member(c, name, v, depth);
         pair one = pair_of(word_hash(key.p, key.n, 0));

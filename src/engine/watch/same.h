@@ -38,6 +38,7 @@ typedef struct same_result {
     uint64_t line;   /* that line byte for byte, where words of the arguments stand in it; else 0 */
     uint64_t words[SAME_BAG];
     bool echoes; /* words of the arguments stand in it */
+    bool varies; /* something in it changes by itself, and is not in `result` */
 } same_result;
 
 /* A step byte for byte: what was given before is not read again. */

@@ -143,21 +143,25 @@ static unsigned means_before(scan *x)
     return x->names[at].means;
 }
 
-/* "(0.12s)", "[12 ms]", "(3 rows, 12 ms)": how long it took, said last in a remark. */
-static bool is_aside(daruma_str s, size_t from, size_t behind)
+/* Within brackets that were opened a little before. */
+static bool is_remark(daruma_str s, size_t from)
 {
-    enum { LONGEST = 24 };
-    char close = behind < s.n ? s.p[behind] : 0;
-    if (close != ')' && close != ']')
-        return false;
+    enum { LONGEST = 48 };
     for (size_t k = from; k > 0 && from - k < LONGEST; k--) {
         char c = s.p[k - 1];
         if (c == '(' || c == '[')
-            return k == from || s.p[k] != ' ';
+            return true;
         if (c == ')' || c == ']' || c == '\n')
             return false;
     }
     return false;
+}
+
+/* "(0.12s)", "[12 ms]", "(3 rows, 12 ms)": how long it took, said last in a remark. */
+static bool is_aside(daruma_str s, size_t from, size_t behind)
+{
+    char close = behind < s.n ? s.p[behind] : 0;
+    return (close == ')' || close == ']') && is_remark(s, from);
 }
 
 /* Numbers that changes by themselves, in a success: after "took", in "(0.12s)", after "pid", after "fetched at".
@@ -165,6 +169,8 @@ static bool is_aside(daruma_str s, size_t from, size_t behind)
 static size_t volatile_number(scan *x, size_t i, size_t n, size_t unit)
 {
     bool moment = n >= 8, process = x->before.n == 3 && str_ieq(x->before, S("pid"));
+    if (!unit && str_starts(str_from(x->s, i + n), S(" tokens")) && is_remark(x->s, i)) /* what its model took */
+        return n;
     if (!unit && !moment)
         return process ? n : 0;
     if (unit && is_aside(x->s, i, i + n + unit))
@@ -594,7 +600,8 @@ same_result same_of_result(daruma_str result, bool failed, const same_call *call
                      .timed = told ? timed : result_is,
                      .fresh = said ? fresh : result_is,
                      .last = end(x.masked),
-                     .echoes = x.echoes};
+                     .echoes = x.echoes,
+                     .varies = x.left_out > 0};
     memcpy(r.words, x.words, sizeof r.words);
     if (line.n) {
         scan l = scan_of(line, true, call);

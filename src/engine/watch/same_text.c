@@ -388,6 +388,19 @@ bool text_number(daruma_str s, pair *ret)
     return true;
 }
 
+/* "12 * 37 + 4": numbers and signs, and one of them reckons. */
+static bool is_formula(daruma_str s)
+{
+    bool digits = false, reckons = false;
+    for (size_t i = 0; i < s.n; i++) {
+        digits |= ch_digit(s.p[i]);
+        reckons |= s.p[i] == '*' || s.p[i] == '+' || s.p[i] == '^';
+        if (!ch_digit(s.p[i]) && !ch_space(s.p[i]) && !memchr("*+^-/%().,=", s.p[i], 11))
+            return false;
+    }
+    return digits && reckons;
+}
+
 pair text_hash(same_call *c, daruma_str s, unsigned name)
 {
     pair number;
@@ -399,6 +412,8 @@ pair text_hash(same_call *c, daruma_str s, unsigned name)
     }
     if ((name & (NAME_COMMAND | NAME_QUERY)) && is_sql(s))
         return hash_sql(c, s);
+    if (is_formula(s))
+        return hash_words(c, s, pair_of(43));
     if (is_prose(s))
         c->names |= NAME_PROSE;
     if ((name & NAME_QUERY) && is_loose(s))

@@ -384,6 +384,11 @@ static void read_call(const daruma_step *step, const same_call *c, const same_by
     memcpy(ret->args, c->words, sizeof ret->args);
     memcpy(ret->words, r.words, sizeof ret->words);
     bool runs = (means & WORDS_SHELL) && !failed && step->result.n && step->result.p[0] != '{';
+    bool looks = runs && (means & DARUMA_TOOL_READS) && !(means & (WORDS_WEAK | DARUMA_TOOL_WAITS));
+    if (looks && r.varies) { /* "22 passed in 0.31s" */
+        ret->flags |= SEEN_RUN;
+        runs = false;
+    }
     if ((means & (WORDS_MEASURES | WORDS_RANDOM)) || runs)
         ret->result = failed ? ret->result : ret->plain; /* here what changes by itself may be the answer */
     bool moves = (means & WORDS_MOVES) && !(means & DARUMA_TOOL_ACTS); /* what a click led to is no sensor */
@@ -410,7 +415,7 @@ static void read_again(const seen *o, const same_bytes *bytes, seen *ret)
     ret->text = bytes->text;
     if (o->flags & SEEN_INPUT)
         ret->means &= ~(unsigned)WORDS_INPUT;
-    ret->flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO;
+    ret->flags &= SEEN_FAILED | SEEN_LOST | SEEN_ECHO | SEEN_RUN;
     ret->says = ret->patience = 0;
 }
 

@@ -16,6 +16,7 @@ enum seen_flag {
     SEEN_ECHO = 1 << 5,  /* words of its arguments stand in its result */
     SEEN_AGED = 1 << 6,  /* its result was there, with other numbers, and says that something is dead */
     SEEN_INPUT = 1 << 7, /* WORDS_INPUT was learned with `says`, it does not follow from the call alone */
+    SEEN_RUN = 1 << 9,   /* a program that only looks wrote it, and what changes by itself is left out */
     SEEN_FRESH = 1 << 8, /* its result was there but for words drawn by lot, and tells of no state that goes on */
 };
 
@@ -111,6 +112,7 @@ enum {
     TIMES_SURE = 3,   /* it said all there is to say, or cannot work */
     TIMES_LIKELY = 4, /* it may be flaky, or answer by a word that means little */
     TIMES_MAYBE = 5,  /* what it looks at may move by itself */
+    TIMES_RUNS = 8,   /* a program ran, and only how long it took differs: who is asked to run it a few times, does */
     TIMES_ASKS = 12,  /* asks how something stands, and does not hear that it is at its end */
     TIMES_RETRY = 12, /* a failure that passes by itself; or a key that is pressed */
     TIMES_EACH = 24,  /* of each of many things the same is true */

@@ -201,7 +201,7 @@ static const words_row result_rows[] = {
     {"oczekuje", W_ALIVE}, {"odrzucono", W_OVER}, {"ok", W_ACK}, {"okay", W_ACK}, {"on hold", W_ALIVE},
     {"on its way", W_ALIVE}, {"onderweg", W_ALIVE}, {"ongoing", W_ALIVE}, {"oomkilled", W_OVER}, {"opened", W_ACK},
     {"opgeslagen", W_ACK}, {"or retry this", 0}, {"out for", W_ALIVE}, {"out of range", W_REFUSED},
-    {"outcome unknown", W_UNCLEAR}, {"overloaded", W_RETRY | W_LIMITED}, {"paid", W_ACK}, {"parse", W_REFUSED},
+    {"outcome unknown", W_UNCLEAR}, {"overloaded", W_RETRY | W_LIMITED}, {"packet loss", W_RETRY | W_ABSENT}, {"paid", W_ACK}, {"parse", W_REFUSED},
     {"parse error", W_REFUSED}, {"part_filled", W_ALIVE}, {"partial", W_ALIVE}, {"partial fill", W_ALIVE},
     {"partially", W_ALIVE}, {"partially_filled", W_ALIVE}, {"partly", W_ALIVE}, {"pas encore", W_ALIVE},
     {"pas trouvé", W_ABSENT}, {"pass", W_ACK}, {"passed", W_ACK}, {"patched", W_ACK}, {"paused", W_ACK},
