@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "engine/judge/phrases.h"
+#include "engine/judge/match.h"
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -104,10 +104,11 @@ static void every_line_says_what_it_is_and_every_row_has_a_line(void **state)
 {
     static bool decided[4096];
     (void)state;
-    assert_true(each_line(check_line, decided) > nphrases);
-    for (uint16_t r = 1; r <= nphrases; r++)
+    int rows = 0, lines = (int)each_line(check_line, decided);
+    for (uint16_t r = 1; match_row(r).name; r++, rows++)
         if (!decided[r])
             fail_msg("no line is decided by %s", daruma_rule_name(r));
+    assert_true(rows > 1000 && lines > rows);
 }
 
 /* ---- anything goes in ---------------------------------------------------------------------- */

@@ -64,12 +64,44 @@ static uint64_t needs(const char *says)
     return set;
 }
 
-static void print_needs(const char *name, const char *const *says)
+
+/* ---- text, each once, without a pointer: those would be set anew in every process ----------- */
+
+static char text[256 << 10];
+static size_t ntext = 1; /* 0: nothing is said */
+
+static size_t place_of(const char *says)
 {
-    printf("static const uint64_t %s[] = {", name);
-    for (; *says; says++)
-        printf("0x%llx,", (unsigned long long)needs(*says));
+    if (!says)
+        return 0;
+    size_t n = strlen(says) + 1;
+    size_t there = str_find((daruma_str){text + 1, ntext - 1}, (daruma_str){says, n}); /* the end of a longer one, too */
+    if (there != STR_NONE)
+        return there + 1;
+    if (n > sizeof text - ntext) {
+        fprintf(stderr, "phrase_index: no room for \"%s\"\n", says);
+        exit(1);
+    }
+    memcpy(text + ntext, says, n);
+    ntext += n;
+    return ntext - n;
+}
+
+static void print_text(const char *name)
+{
+    printf("static const char %s[] = {", name);
+    for (size_t i = 0; i < ntext; i++)
+        printf(i % 32 ? "%d," : "\n%d,", (signed char)text[i]);
     printf("};\n");
+}
+
+/* Patterns, and the words that they need. */
+static void print_patterns(const char *name, const char *const *says)
+{
+    printf("static const phrase_pattern %s[] = {", name);
+    for (; *says; says++)
+        printf("{0x%llxu, %zu},", (unsigned long long)needs(*says), place_of(*says));
+    printf("{0}};\n");
 }
 
 /* ---- meanings of words ---------------------------------------------------------------------- */
@@ -176,9 +208,11 @@ static int print_words(void)
            (unsigned long long)bits_of("negates"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
-        printf("{\"%s\", %zu, %d, 0x%llxu, 0x%llxu},\n", stems[i].says, strlen(stems[i].says), stems[i].whole,
-               (unsigned long long)stems[i].means, (unsigned long long)stems[i].denied);
-    printf("};\nstatic const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
+        printf("{0x%llxu, 0x%llxu, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
+               (unsigned long long)stems[i].denied, place_of(stems[i].says), strlen(stems[i].says), stems[i].whole);
+    printf("};\n");
+    print_text("sentence_text");
+    printf("static const uint16_t sentence_shelves[SENTENCE_SHELVES + 1] = {");
     for (int shelf = 0, i = 0; shelf <= SENTENCE_SHELVES; shelf++) {
         while (i < nstems && sentence_shelf(stems[i].says) < shelf)
             i++;
@@ -206,6 +240,20 @@ static void print_senses(void)
     }
     printf("};\n#define PHRASE_SENSE_TOOL %d\n#define PHRASE_SENSE_FIRST %d\n#define PHRASE_SENSE_LAST %d\n", tool,
            first, last);
+}
+
+/* The rows themselves. */
+static void print_rows(void)
+{
+    printf("static const phrase_row phrase_all[PHRASE_COUNT] = {\n");
+    for (uint16_t r = 0; r < nphrases; r++) {
+        const phrase *p = &phrases[r];
+        printf("{%zu, %zu, %zu, %zu, %zu, %d, %d, %d, %d, %d, %d, %d},\n", place_of(p->name), place_of(p->says),
+               place_of(p->unless), place_of(p->also), place_of(p->who), p->status, p->where, p->kind, p->tool_kind,
+               p->retry, p->only, p->sum);
+    }
+    printf("};\n");
+    print_text("phrase_text");
 }
 
 int main(int argc, char **argv)
@@ -268,8 +316,9 @@ int main(int argc, char **argv)
         printf("0x%llx,\n", (unsigned long long)(needs(phrases[r].where == AT_TEXT ? phrases[r].says : NULL) |
                                                  needs(phrases[r].where >= AT_SENTENCE ? NULL : phrases[r].also)));
     printf("};\n");
-    print_needs("phrase_needs_of_tools", phrases_of_tools);
-    print_needs("phrase_needs_of_models", phrases_of_models);
+    print_patterns("phrase_tools", phrases_of_tools);
+    print_patterns("phrase_models", phrases_of_models);
     print_senses();
+    print_rows();
     return 0;
 }

@@ -396,12 +396,12 @@ static bool may_be_tools(const daruma_failure *f, const phrase *p)
 /* Does the row know what is wrong, where nothing was known of a model's failure? */
 static bool says_more(uint16_t rule)
 {
-    return rule && phrases[rule - 1].kind != DARUMA_UNKNOWN && phrases[rule - 1].where != AT_STATUS;
+    return rule && match_row(rule).kind != DARUMA_UNKNOWN && match_row(rule).where != AT_STATUS;
 }
 
 static void decide(daruma_failure *f, seen *v, uint16_t rule)
 {
-    const phrase *p = rule ? &phrases[rule - 1] : NULL;
+    const phrase row = match_row(rule), *p = rule ? &row : NULL;
     f->rule = rule;
     f->kind = p ? (daruma_kind)p->kind : DARUMA_UNKNOWN;
     f->tool_kind = p ? (daruma_tool_kind)p->tool_kind : DARUMA_TOOL_NONE_KIND;
@@ -490,5 +490,6 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
 
 const char *daruma_rule_name(uint16_t rule)
 {
-    return rule && rule <= nphrases ? phrases[rule - 1].name : "";
+    const char *name = match_row(rule).name;
+    return name ? name : "";
 }

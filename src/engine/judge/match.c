@@ -21,6 +21,16 @@ typedef struct phrase_sense {
     bool whole;               /* it looks at all clauses together */
     uint64_t all, any, never; /* meanings it must have, one of which it must have (0: none), that it must not have */
 } phrase_sense;
+typedef struct phrase_pattern {
+    uint64_t needs; /* its words, as phrase_bit */
+    uint32_t says;  /* in phrase_text; 0 ends the list */
+} phrase_pattern;
+/* A row of phrases.c without its pointers, which would have to be set, and their memory held, in each process. */
+typedef struct phrase_row {
+    uint32_t name, says, unless, also, who; /* in phrase_text; 0 NULL */
+    uint16_t status;
+    uint8_t where, kind, tool_kind, retry, only, sum;
+} phrase_row;
 #include "engine/judge/phrase_index.h"
 
 #define WORD_BITS 64
@@ -29,6 +39,21 @@ _Static_assert(PHRASE_COUNT <= SEEN_ROWS, "room for a bit per row");
 static bool word_char(char c)
 {
     return char_is(c, CHAR_LOWER);
+}
+
+static const char *text_at(uint32_t at)
+{
+    return at ? phrase_text + at : NULL;
+}
+
+phrase match_row(uint16_t row)
+{
+    if (!row || row > PHRASE_COUNT)
+        return (phrase){0};
+    const phrase_row *r = &phrase_all[row - 1];
+    return (phrase){
+        text_at(r->name), text_at(r->says), text_at(r->unless), text_at(r->also), text_at(r->who), r->status,
+        r->where,         r->kind,          r->tool_kind,       r->retry,         r->only,         r->sum};
 }
 
 /* Behind `seg` when it stands at t[at], else STR_NONE. */
@@ -135,8 +160,9 @@ static bool has_fact(const seen *s, const phrase *p)
     return false;
 }
 
-static bool fits(const seen *s, const phrase *p)
+static bool fits(const seen *s, uint16_t row)
 {
+    const phrase of = match_row(row), *p = &of;
     if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
         return false;
     if ((p->only == FOR_MODEL && s->tool == FOR_TOOL && !s->guessed) ||
@@ -215,7 +241,7 @@ static uint16_t first_marked(const seen *s)
     for (size_t w = 0; w < SEEN_ROWS / WORD_BITS; w++)
         for (uint64_t left = s->rows[w]; left; left &= left - 1) {
             size_t row = w * WORD_BITS + (size_t)__builtin_ctzll(left);
-            if (!(phrase_needs[row] & ~s->words) && fits(s, &phrases[row]))
+            if (!(phrase_needs[row] & ~s->words) && fits(s, (uint16_t)(row + 1)))
                 return (uint16_t)(row + 1);
         }
     return 0;
@@ -230,7 +256,7 @@ static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t 
         if (row && p->row + 1 > row)
             return row;
         if (p->whole == whole && !(p->all & ~means) && !(p->never & means) && (!p->any || p->any & means) &&
-            fits(s, &phrases[p->row]))
+            fits(s, (uint16_t)(p->row + 1)))
             return (uint16_t)(p->row + 1);
     }
     return row;
@@ -263,7 +289,7 @@ static uint16_t first_by_code(const seen *s, uint16_t row)
         sentence_open(&read, s->facts[i].says);
         sentence_next(&read, &means);
         uint16_t first = means ? first_sense(s, means, false, row) : row;
-        if (first && first <= PHRASE_SENSE_LAST + 1 && phrases[first - 1].kind != DARUMA_CONTEXT_LENGTH)
+        if (first && first <= PHRASE_SENSE_LAST + 1 && phrase_all[first - 1].kind != DARUMA_CONTEXT_LENGTH)
             return first;
     }
     return row;
@@ -272,14 +298,14 @@ static uint16_t first_by_code(const seen *s, uint16_t row)
 /* Nothing that was said, but its status at most. */
 static bool says_little(uint16_t row)
 {
-    return !row || phrases[row - 1].where == AT_STATUS || phrases[row - 1].kind == DARUMA_UNKNOWN;
+    return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
 }
 
 uint16_t match_first(const seen *s)
 {
     uint16_t row = first_marked(s);
     if (row && s->guessed &&
-        phrases[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
+        phrase_all[row - 1].only == FOR_MODEL) /* what only a model can have said: it was guessed wrongly */
         return row;
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && row <= first)
@@ -288,20 +314,20 @@ uint16_t match_first(const seen *s)
     return says_little(row) ? first_by_code(s, row) : row;
 }
 
-static bool any_of(const seen *s, const char *const *says, const uint64_t *needs)
+static bool any_of(const seen *s, const phrase_pattern *p)
 {
-    for (; *says; says++, needs++)
-        if (!(*needs & ~s->words) && any_text(s, *says))
+    for (; p->says; p++)
+        if (!(p->needs & ~s->words) && any_text(s, text_at(p->says)))
             return true;
     return false;
 }
 
 bool match_tools(const seen *s)
 {
-    return any_of(s, phrases_of_tools, phrase_needs_of_tools);
+    return any_of(s, phrase_tools);
 }
 
 bool match_models(const seen *s)
 {
-    return any_of(s, phrases_of_models, phrase_needs_of_models);
+    return any_of(s, phrase_models);
 }

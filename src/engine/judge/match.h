@@ -29,6 +29,7 @@ void seen_text(seen *s, daruma_str text);                    /* empty or too man
 void seen_add(seen *s, phrase_where where, daruma_str says); /* empty or too many: not added */
 /* Number of the first row that fits, counted from 1; 0 none. */
 uint16_t match_first(const seen *s);
+phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
 bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
 bool match_models(const seen *s); /* one of phrases_of_models? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */

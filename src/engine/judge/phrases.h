@@ -47,6 +47,7 @@ typedef struct phrase {
     uint8_t where, kind, tool_kind, retry, only, sum;
 } phrase;
 
+/* Of phrases.c, which tools/phrase_index.c reads at build time. What classifies asks match_row(). */
 extern const phrase phrases[];
 extern const uint16_t nphrases;
 

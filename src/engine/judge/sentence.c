@@ -9,10 +9,10 @@
 #include "base/str.h"
 
 typedef struct sentence_word {
-    const char *says;       /* words joined by '_' */
+    uint64_t means, denied; /* as it stands; behind a word that denies it */
+    uint16_t says;          /* in sentence_text: words joined by '_' */
     uint8_t n;              /* bytes */
     bool whole;             /* the last word ends there */
-    uint64_t means, denied; /* as it stands; behind a word that denies it */
 } sentence_word;
 #include "engine/judge/sentence_index.h"
 
@@ -85,9 +85,10 @@ static const sentence_word *word_at(const sentence *s, size_t at)
         return NULL;
     for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
         const sentence_word *w = &sentence_words[i];
-        if (w->n > 2 && p[2] != w->says[2]) /* settles most */
+        const char *says = sentence_text + w->says;
+        if (w->n > 2 && p[2] != says[2]) /* settles most */
             continue;
-        if (w->n < s->n - at && memcmp(p, w->says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
+        if (w->n < s->n - at && memcmp(p, says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
             return w;
     }
     return NULL;
