@@ -297,12 +297,12 @@ static void tell_circle(exchange *x, agent *a, const daruma_step *last)
 
 /* Nobody can go in circles who may call nothing and has called nothing. Without a list of messages only who goes on
  * from an answer that past.c knows is anybody. */
-static bool may_act(const newest *v)
+static bool may_act(exchange *x, const uint32_t *places)
 {
-    const request_scan *s = &v->x->scan;
-    if (!s->nmessages && !(json_is_string(s->messages) && past_before(v->x)))
+    const request_scan *s = &x->scan;
+    if (!s->nmessages && !(json_is_string(s->messages) && past_before(x)))
         return false;
-    return s->tools || (s->nmessages && dialect_message_results(dialect_message(s, v->at, v->n - 1)));
+    return s->tools || (s->nmessages && dialect_message_results(dialect_message(s, places, s->nmessages - 1)));
 }
 
 /* Does the provider keep a notice that says the same? Then the model reads it again without us. */
@@ -315,10 +315,10 @@ static bool is_kept(const exchange *x, const agent *a, daruma_remedy_kind r)
 bool watch_request(exchange *x, const uint32_t *places)
 {
     daruma_watch_mode mode = mode_of(x);
-    newest v = {.x = x, .at = places, .n = x->scan.nmessages};
-    if (mode == DARUMA_WATCH_OFF || !may_act(&v) || (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch))))
+    if (mode == DARUMA_WATCH_OFF || !may_act(x, places) ||
+        (!x->g->watch && !(x->g->watch = calloc(1, sizeof *x->g->watch))))
         return false;
-    v = newest_of(x, places);
+    newest v = newest_of(x, places);
     agent *a = read_new(x, &v);
     if (!a)
         return false;
