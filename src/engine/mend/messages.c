@@ -170,13 +170,33 @@ static void mend_trailing(mending *x)
         convo_drop_part(c, m, &m->parts[j - 1]);
 }
 
-/* "developer" is called system where nobody knows it; system messages that are not taken are said by the user. */
+/* What the system prompt says, the user says first. */
+static void say_prompt(mending *x, size_t i)
+{
+    convo *c = x->c;
+    convo_message *said = convo_insert_message(c, i + 1, CONVO_USER), *prompt = &c->messages[i];
+    for (size_t j = 0; said && j < prompt->nparts; j++) {
+        convo_part *p = prompt->parts[j].kind == PART_TEXT && !prompt->parts[j].dropped
+                            ? convo_insert_part(c, said, said->nparts, PART_TEXT)
+                            : NULL;
+        if (p)
+            convo_set_text(c, said, p, convo_text(c, &prompt->parts[j]));
+    }
+    convo_drop_message(c, prompt);
+    x->roles++;
+}
+
+/* "developer" is called system where nobody knows it; system messages that are not taken are said by the user,
+ * and so is a system prompt of which there may be none. */
 static void mend_roles(mending *x)
 {
     convo *c = x->c;
     bool developer = x->wrong & WRONG_DEVELOPER, begun = false;
     for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
+        if (history_on(m) && m->apart && x->wrong & WRONG_PROMPT)
+            say_prompt(x, i);
+        m = &c->messages[i];
         if (!history_on(m) || m->apart)
             continue;
         if (m->role != CONVO_SYSTEM) {
@@ -349,7 +369,7 @@ static void mend_named(mending *x)
         uint32_t bits;
         void (*mend)(mending *x);
     } known[] = {
-        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM, mend_roles},
+        {WRONG_ITEM, mending_items},   {WRONG_DEVELOPER | WRONG_SYSTEM | WRONG_PROMPT, mend_roles},
         {WRONG_SEAL, mend_seal},       {WRONG_UNTHOUGHT, thinking_off},
         {WRONG_UNSIGNED, sign_calls},  {WRONG_MEDIA, mending_media},
         {WRONG_BLOCK, mending_blocks}, {WRONG_LIST, mending_list},

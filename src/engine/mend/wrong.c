@@ -93,6 +93,7 @@ static const struct row {
     {"arguments",                       "json",          WRONG_ARGUMENTS},
     {"developer",                       "not",           WRONG_DEVELOPER},
     {"developer",                       "role",          WRONG_DEVELOPER},
+    {"instruction is not enabled",      NULL,            WRONG_PROMPT},
     {"system role",                     NULL,            WRONG_SYSTEM},
     {"system message",                  NULL,            WRONG_SYSTEM},
     {"role 'system'",                   "not",           WRONG_SYSTEM},

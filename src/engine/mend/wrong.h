@@ -27,6 +27,7 @@ enum wrong_bit {
     WRONG_ROLE = 1 << 18,      /* the name of a role */
     WRONG_PIECE = 1 << 19,     /* text of the type that another role has (Responses) */
     WRONG_SILENT = 1 << 20,    /* the user speaks before the model said something to results (Mistral) */
+    WRONG_PROMPT = 1 << 21,    /* a system prompt that stands apart: there may be none (Gemma at Google) */
 };
 
 typedef struct wrong_place {
