@@ -157,6 +157,21 @@ every((name, d, w) => {
     },
   });
 
+  both(name, "a small window is asked for a summary that fits into it", {
+    config: (c) => name === "responses" && (model(c).window = 3000),
+    async run(pair, ask) {
+      pair.own.answer = (q, res) => {
+        const taken = tokens(q) + (isSide(q) && name !== "gemini" ? w.cap(body(q)) : 0); // Google's windows are of the input alone
+        if (taken > 3000) return w.overflow(res, 3000, taken);
+        return isSide(q) ? w.answer(res, "## Goal\nSUMMARY of the talk") : reply(w, q, res, "done");
+      };
+      const r = await ask(asked(talk(24, 800)));
+      assert.equal(r.said, "done", r.text);
+      assert.equal(sides(pair).length, 1);
+      assert.match(mains(pair).at(-1).body.toString(), /SUMMARY of the talk/);
+    },
+  });
+
   both(name, "a compaction that fails is told, and its failure is not the client's", {
     config: (c) => (told(c), (c.recovery.on_failure = "error")),
     async run(pair, ask) {

@@ -207,14 +207,13 @@ static mending_result compact(mending *m, const daruma_failure *f, int64_t windo
     m->cut = mend_compact_plan(&m->c, keeps(m));
     if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
         return shorter(m);
-    int64_t room = m->target / 2;
-    room = room > m->target - COMPACT_TOKENS ? room : m->target - COMPACT_TOKENS;
-    room = room < COMPACT_PROMPT_TOKENS_MAX ? room : COMPACT_PROMPT_TOKENS_MAX;
+    int64_t most = m->target / 3, answer = most < COMPACT_TOKENS ? most : COMPACT_TOKENS; /* of the same window */
+    int64_t room = m->target - answer < COMPACT_PROMPT_TOKENS_MAX ? m->target - answer : COMPACT_PROMPT_TOKENS_MAX;
     m->questions[0] =
         (mend_question){.system = mend_compact_system(),
                         .user = mend_compact_prompt(&m->c, m->cut, (size_t)(room > 500 ? room * 3 : 1500)),
                         .about = S("the conversation")};
-    m->answer_tokens = COMPACT_TOKENS;
+    m->answer_tokens = answer > SUMMARY_TOKENS ? answer : SUMMARY_TOKENS;
     return MENDING_ASKS;
 }
 
