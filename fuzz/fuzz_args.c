@@ -37,6 +37,21 @@ static void calls(daruma_str schema, daruma_str name, daruma_str args, daruma_ar
     }
 }
 
+/* The same of an answer that shall be JSON. */
+static void answers(daruma_str schema, daruma_str text, daruma_arena *a)
+{
+    args_check x = mend_said(schema, text, a);
+    if (a->full)
+        return;
+    check((x.verdict == ARGS_GOOD || x.verdict == ARGS_REPAIRED) == !x.why.n);
+    check(x.why.n <= ARGS_WHY_BYTES_MAX);
+    if (x.verdict != ARGS_REPAIRED)
+        return;
+    check(json_valid(x.fixed));
+    check(!json_valid(schema) || schema_fits(schema, x.fixed, NULL));
+    check(mend_said(schema, x.fixed, a).verdict == ARGS_GOOD || a->full);
+}
+
 static void lowered(daruma_str schema, daruma_str keyword, daruma_arena *a)
 {
     for (int strict = 0; strict < 2; strict++) {
@@ -71,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_str schema = exact(&x, str_cut(&rest, '\n')), keyword = exact(&x, str_cut(&rest, '\n'));
     daruma_str name = exact(&x, str_cut(&rest, '\n')), args = exact(&x, rest);
     calls(schema, name, args, &a);
+    answers(schema, args, &a);
     lowered(schema, keyword, &a);
     values(schema, args);
     exact_end(&x);

@@ -457,6 +457,44 @@ static void what_was_cut_by_its_length_is_never_repaired(void **state)
     assert_int_equal(mend_args(&c, S("get_weather"), (daruma_str){args, sizeof args}, false, &a).verdict, ARGS_BROKEN);
 }
 
+static void answers_are_held_against_their_schema(void **state)
+{
+    static const char *const schema = "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},"
+                                      "\"required\":[\"n\"],\"additionalProperties\":false}";
+    static const struct {
+        const char *schema, *said;
+        args_verdict verdict;
+        const char *fixed;
+    } rows[] = {
+        {"", "{\"n\": 1}", ARGS_GOOD, ""},
+        {"", " [1]\n", ARGS_GOOD, ""},
+        {"", "```json\n{\"n\": 1}\n```", ARGS_REPAIRED, "{\"n\": 1}"},
+        {"", "I like Oslo.", ARGS_BROKEN, ""},
+        {"", "{\"n\": 1", ARGS_BROKEN, ""}, /* an end that is not there is not made up */
+        {"s", "{\"n\": 1}", ARGS_GOOD, ""},
+        {"s", "Here: {\"n\": 1,}", ARGS_REPAIRED, "{\"n\":1}"},
+        {"s", "{\"n\": \"1\"}", ARGS_REPAIRED, "{\"n\":1}"},
+        {"s", "{\"m\": 1}", ARGS_UNFIT, ""},
+        {"s", "42", ARGS_BROKEN, ""},
+        {"s", "", ARGS_BROKEN, ""},
+        {"{\"type\":\"STRING\",\"enum\":[\"a\"]}", "a", ARGS_GOOD, ""}, /* Google's text/x.enum */
+    };
+    char room[1 << 16];
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a = arena_over(room, sizeof room);
+        daruma_str s = str_of(strcmp(rows[i].schema, "s") == 0 ? schema : rows[i].schema);
+        args_check c = mend_said(s, str_of(rows[i].said), &a);
+        if (c.verdict != rows[i].verdict)
+            fail_msg("%s: %d", rows[i].said, (int)c.verdict);
+        daruma_str got = c.fixed, want = str_of(rows[i].fixed);
+        bool same = got.n == want.n && (!got.n || memcmp(got.p, want.p, got.n) == 0);
+        if (!same)
+            fail_msg("%s: became %.*s", rows[i].said, (int)got.n, got.p);
+        assert_true((c.verdict == ARGS_BROKEN || c.verdict == ARGS_UNFIT) == (c.why.n > 0));
+    }
+}
+
 static void the_model_is_asked_again(void **state)
 {
     (void)state;
@@ -512,6 +550,7 @@ int main(void)
         cmocka_unit_test(calls_are_held_against_their_tools),
         cmocka_unit_test(the_model_is_told_what_and_where),
         cmocka_unit_test(what_was_cut_by_its_length_is_never_repaired),
+        cmocka_unit_test(answers_are_held_against_their_schema),
         cmocka_unit_test(the_model_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

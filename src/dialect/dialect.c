@@ -94,6 +94,21 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body)
     return older ? d->older_choice_path : d->choice_path;
 }
 
+/* A request of any dialect that holds nothing else: what asks for a format is called differently in each. */
+daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_arena *a, convo *ret)
+{
+    static const char *const names[] = {"response_format", "text", "output_config", "output_format",
+                                        "generationConfig"};
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[]");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buf_printf(&b, ",\"%s\":", names[i]);
+        buf_put(&b, format);
+    }
+    buf_putc(&b, '}');
+    return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
+}
+
 /* A request of any dialect that holds nothing else: they share the name of that member. */
 daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret)
 {

@@ -27,6 +27,7 @@ typedef struct request_scan {
     bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
     bool has_user;      /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
+    daruma_str format_raw; /* the member that asks for a response format, raw; empty when none is asked for */
     daruma_str messages;   /* the array; "input" in Responses (may be a string) */
     uint64_t conversation; /* hash of the texts of system prompt and first user message; 0 unknown */
     int64_t max_output;    /* -1 not said */
@@ -142,6 +143,10 @@ uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; w
 
 /* Only the tools of a request: `tools` is what its scan found (tools_raw). Statuses as of dialect.read. */
 daruma_status dialect_read_tools(const dialect *d, daruma_str tools, daruma_arena *a, convo *ret);
+
+/* Only the response format that a request asks for: `format` is what its scan found (format_raw). Statuses as of
+ * dialect.read. */
+daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_arena *a, convo *ret);
 
 /* ---- newest.c: what is new in a conversation that is sent whole each time ---- */
 

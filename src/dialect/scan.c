@@ -181,6 +181,13 @@ static uint64_t hash_system(json_iter *it)
     return h;
 }
 
+static void take_format(request_scan *r, bool asked, daruma_str member)
+{
+    r->schema |= asked;
+    if (asked)
+        r->format_raw = member;
+}
+
 /* Gemini keeps the output cap and the response format one level down. */
 static void take_config(request_scan *r, daruma_str config)
 {
@@ -191,9 +198,9 @@ static void take_config(request_scan *r, daruma_str config)
         if (key_camel(key, S("maxOutputTokens")) && json_int(value, -1) >= 0)
             r->max_output = json_int(value, -1);
         else if (key_camel(key, S("responseMimeType")))
-            r->schema |= value_is(value, S("application/json"));
+            take_format(r, value_is(value, S("application/json")), config);
         else if (key_camel(key, S("responseSchema")) || key_camel(key, S("responseJsonSchema")))
-            r->schema |= json_is_object(value);
+            take_format(r, json_is_object(value), config);
 }
 
 static uint64_t hash_id(daruma_str id)
@@ -229,10 +236,10 @@ static void take(request_scan *r, scan_what what, daruma_str value)
             r->tools_raw = value;
         return;
     case SCAN_FORMAT:
-        r->schema |= wants_json(value);
+        take_format(r, wants_json(value), value);
         return;
     case SCAN_FORMAT_IN:
-        r->schema |= wants_json(json_get(value, S("format")));
+        take_format(r, wants_json(json_get(value, S("format"))), value);
         return;
     case SCAN_MAX:
         if (json_int(value, -1) >= 0)

@@ -148,6 +148,7 @@ static void read_message(turn *t, daruma_str message, daruma_arena *a)
     else
         read_string(t, PART_TEXT, s.content, a);
     read_string(t, PART_TEXT, s.refusal, a);
+    t->refused |= json_is_string(s.refusal);
     for (json_iter it = json_open(s.calls); json_next(&it, NULL, &call);) {
         daruma_str function = json_get(call, S("function"));
         convo_part *p = answer_part(t, a, function.n ? PART_CALL : PART_OTHER, call);

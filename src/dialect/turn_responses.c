@@ -71,6 +71,9 @@ static void read_item(turn *t, daruma_str item, daruma_arena *a)
     if (!p)
         return;
     if (kind == PART_TEXT) {
+        daruma_str part;
+        for (json_iter it = json_open(json_get(item, S("content"))); json_next(&it, NULL, &part);)
+            t->refused |= json_is_string(json_get(part, S("refusal")));
         p->text = joined(json_get(item, S("content")), (daruma_str){0}, &p->value, a);
     } else if (kind == PART_THINKING) {
         daruma_str summary = json_get(item, S("summary"));

@@ -1,5 +1,6 @@
-/* answer.c - tool calls of answers on their way to the client: arguments that do not parse, do not fit or call a tool
- * that does not exist are mended in place where only one reading is possible; else the model is asked again. */
+/* answer.c - tool calls of answers on their way to the client, and answers that were asked for as JSON: arguments that
+ * do not parse, do not fit or call a tool that does not exist, and words around the JSON, are mended in place where
+ * only one reading is possible; else the model is asked again. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
@@ -10,17 +11,27 @@ bool answer_checks_calls(const exchange *x)
     return (x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0) || steer_checks_calls(x);
 }
 
-/* Tells the counts and the event log of a call that was mended. */
-static void tell_mended(exchange *x, daruma_str tool)
+bool answer_checks_format(const exchange *x)
+{
+    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.format_raw.n > 0;
+}
+
+/* Tells the counts and the event log of what was mended. */
+static void tell_repair(exchange *x, daruma_str what)
 {
     daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "output_repair";
+    e.reason = what;
+    exchange_event(x, &e);
+}
+
+static void tell_mended(exchange *x, daruma_str tool)
+{
     daruma_buf why = buf_in(x->c->arena);
     BUF_LIT(&why, "the arguments of a call to ");
     buf_put(&why, str_sub(tool, 0, 64));
     BUF_LIT(&why, " were mended");
-    e.name = "output_repair";
-    e.reason = buf_str(&why);
-    exchange_event(x, &e);
+    tell_repair(x, buf_str(&why));
 }
 
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
@@ -89,12 +100,48 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
     return false;
 }
 
+bool answer_check_format(exchange *x, turn *t, daruma_arena *a)
+{
+    const convo *asked = heal_format(x);
+    convo_part *words = NULL;
+    daruma_buf all = buf_in(a);
+    size_t n = 0;
+    if (!asked || t->refused || (t->finish != FINISH_STOP && t->finish != FINISH_NONE))
+        return true; /* it is no answer, or not all of one */
+    for (size_t i = 0; i < t->message.nparts; i++) {
+        convo_part *p = &t->message.parts[i];
+        if (p->dropped || p->kind == PART_THINKING)
+            continue;
+        if (p->kind != PART_TEXT || mend_said(asked->set.format_schema, p->text, a).verdict == ARGS_GOOD)
+            return true;
+        buf_put(&all, p->text);
+        words = p;
+        n++;
+    }
+    if (!n || all.full)
+        return true;
+    args_check c = mend_said(asked->set.format_schema, n == 1 ? words->text : buf_str(&all), a);
+    if (c.verdict == ARGS_GOOD)
+        return true;
+    if (c.verdict == ARGS_REPAIRED && n == 1 && !words->sealed) {
+        words->text = c.fixed;
+        words->ready = words->edited = t->message.edited = true;
+        tell_repair(x, S("the answer was asked for as JSON, and was made so"));
+        return true;
+    }
+    if (c.verdict == ARGS_REPAIRED || (c.verdict == ARGS_UNFIT && !heal_unfit(x)))
+        return true;
+    heal_bad_answer(x, t, c.why);
+    return false;
+}
+
 daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
 {
     turn t;
     daruma_arena *a = &x->scratch;
+    bool format = answer_checks_format(x);
     calls = calls && answer_checks_calls(x);
-    if (!calls && x->p == x->d)
+    if (!calls && !format && x->p == x->d)
         return DARUMA_FLAW_NONE;
     if (x->p->read_answer(*body, a, &t) != DARUMA_OK)
         return x->p == x->d ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
@@ -103,7 +150,7 @@ daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
         convo_text(&owner, &t.message.parts[i]);
         t.message.parts[i].name = exchange_tool_name(x, t.message.parts[i].name);
     }
-    if (calls && !answer_check(x, &t, a))
+    if ((calls && !answer_check(x, &t, a)) || (format && !answer_check_format(x, &t, a)))
         return DARUMA_FLAW_BROKEN;
     if (x->p == x->d && !t.message.edited)
         return DARUMA_FLAW_NONE;

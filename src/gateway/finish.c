@@ -196,10 +196,12 @@ static bool raises(const exchange *x)
     return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
 }
 
-/* The message an error carries: the provider's own words where it gave any. */
+/* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was
+ * written for the model. */
 static daruma_str error_message(exchange *x, daruma_str note)
 {
-    return x->failure.message.n ? x->failure.message : note;
+    bool answered = x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->failure.status < 400;
+    return x->failure.message.n && !answered ? x->failure.message : note;
 }
 
 /* Clients that leave a conversation on Anthropic's server send all of it again, or go on without one that is kept, when

@@ -57,6 +57,29 @@ const convo *heal_tools(exchange *x)
     return h->tools.ntools ? &h->tools : NULL;
 }
 
+const convo *heal_format(exchange *x)
+{
+    heal *h = heal_of(x);
+    daruma_str raw = x->scan.format_raw;
+    if (!h || !raw.n)
+        return NULL;
+    if (!h->wanted_read) {
+        h->wanted_read = true;
+        if (dialect_read_format(x->d, raw, x->c->arena, &h->wanted) != DARUMA_OK)
+            h->wanted.set.format = FORMAT_UNSAID;
+    }
+    return h->wanted.set.format == FORMAT_SCHEMA || h->wanted.set.format == FORMAT_JSON ? &h->wanted : NULL;
+}
+
+bool heal_unfit(exchange *x)
+{
+    heal *h = heal_of(x);
+    bool first = h && !h->unfit;
+    if (h)
+        h->unfit = true;
+    return first;
+}
+
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
 static void use_body(exchange *x, daruma_str body)
 {
@@ -66,6 +89,8 @@ static void use_body(exchange *x, daruma_str body)
     x->scan.model = was.model;
     x->scan.stream = was.stream;
     x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */
+    x->scan.schema = was.schema;       /* and answers against the format it asked for */
+    x->scan.format_raw = was.format_raw;
     x->scan.conversation = was.conversation;
 }
 

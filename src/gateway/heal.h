@@ -17,6 +17,9 @@ struct heal {
     daruma_str from;           /* the body that m.c was read from */
     convo tools;               /* only the tools of the request */
     bool tools_read;
+    convo wanted; /* only the response format that the client asks for */
+    bool wanted_read;
+    bool unfit;                            /* an answer did not fit its schema, and was asked for again */
     daruma_str resume_of;                  /* the body before it was asked to go on; empty: it never was */
     mend_going going;                      /* how it is asked to, where it is not begun for the model */
     bool known;                            /* what earlier turns taught was done to it */

@@ -372,13 +372,17 @@ bool talk_close(exchange *x, daruma_str words);
 /* The next attempt goes on from that text, as it is asked to. Where there is none it answers anew, and all goes out. */
 void talk_join_next(exchange *x, mend_going how);
 
-/* ---- answer.c: tool calls of answers, checked and mended ---- */
+/* ---- answer.c: tool calls of answers, and those that shall be JSON, checked and mended ---- */
 
 /* Could a call be wrong in a way that we see? Only then is it looked at. */
 bool answer_checks_calls(const exchange *x);
 /* Checks the calls of an answer by the tools of the request and mends what can be mended in place. False: it has to be
  * asked for again, heal_bad_answer() has been told why. */
 bool answer_check(exchange *x, turn *t, daruma_arena *a);
+/* Is the answer asked for as JSON, and may it be mended? */
+bool answer_checks_format(const exchange *x);
+/* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
+bool answer_check_format(exchange *x, turn *t, daruma_arena *a);
 /* A whole answer on its way out, as the client's dialect has it. */
 daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body);
 
@@ -393,6 +397,11 @@ bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 heal_result heal_apply(exchange *x, daruma_remedy_kind r);
 /* The tools of the request; NULL when it has none that can be read. */
 const convo *heal_tools(exchange *x);
+/* The response format that the client asks for; NULL: none, or it cannot be read. */
+const convo *heal_format(exchange *x);
+/* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
+ * get it right then may be at its best, and what it says is no worse than it was. */
+bool heal_unfit(exchange *x);
 /* What earlier turns and requests taught about this one is done at once. */
 void heal_known(exchange *x);
 /* Nothing helped: a conversation that stays too long is not worked on for ever. */

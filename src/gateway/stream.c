@@ -26,7 +26,7 @@ static void drop_request(exchange *x)
         return;
     call_drop_body(x->c);
     x->body = (daruma_str){0};
-    x->scan.model_raw = x->scan.messages = x->scan.tools_raw = (daruma_str){0};
+    x->scan.model_raw = x->scan.messages = x->scan.tools_raw = x->scan.format_raw = (daruma_str){0};
 }
 
 /* Whole events go to the client, as they are or as talk makes them. */

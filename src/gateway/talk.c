@@ -1,6 +1,6 @@
 /* talk.c - streamed answers, read as they pass. Text goes on as it comes; tool calls are held until they are whole and
- * known to be good, since half a call or a broken one is of no use to anybody. What the client has is remembered, so
- * that another attempt can go on where this one broke off.
+ * known to be good, since half a call or a broken one is of no use to anybody; so is text that was asked for as JSON
+ * and does not begin so. What the client has is remembered, so that another attempt can go on where this one broke off.
  *
  *   PLAIN   the provider's bytes go out as they are
  *   BRIDGE  the provider speaks another dialect: every event is written anew
@@ -22,24 +22,24 @@ typedef struct held_call {
 } held_call;
 
 struct talk {
-    daruma_arena arena;   /* of all that is kept of the stream, this included */
-    talk_mode mode, next; /* of this attempt, and of one that goes on where it broke off */
-    bool begun;           /* the client has a head and some of an answer */
-    bool lost;            /* more was said than is kept: nothing can be joined to it */
-    bool writing;         /* out is the client's stream; else in is */
-    bool holding;         /* a call began: what follows is held */
-    bool thinking;        /* the newest content was thinking that no signature has closed */
-    bool joined, unsure;
-    mend_going going;   /* how the attempt was asked to go on */
-    join_seam *seam;    /* JOIN: made with its first text */
-    daruma_arena *room; /* memory for the event at hand */
+    daruma_arena arena;          /* of all that is kept of the stream, this included */
+    talk_mode mode, next;        /* of this attempt, and of one that goes on where it broke off */
+    bool begun;                  /* the client has a head and some of an answer */
+    bool lost;                   /* more was said than is kept: nothing can be joined to it */
+    bool writing;                /* out is the client's stream; else in is */
+    bool holding;                /* a call began, or words that shall be JSON: what follows is held */
+    bool thinking;               /* the newest content was thinking that no signature has closed */
+    bool joined, unsure, mended; /* mended: fresh is no longer as it came */
+    mend_going going;            /* how the attempt was asked to go on */
+    join_seam *seam;             /* JOIN: made with its first text */
+    daruma_arena *room;          /* memory for the event at hand */
     turn_reader in;
     turn_writer *out;     /* made when it is needed */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
     daruma_buf hold;      /* PLAIN: raw events from the first call on */
-    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN: text that is held with the calls */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE: text that is held */
     held_call *calls, *last;
     turn_finish finish;
     daruma_str finish_raw;
@@ -110,7 +110,7 @@ bool talk_begin(exchange *x)
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
     t->in = (turn_reader){.sequence = -1};
-    t->holding = t->thinking = t->joined = t->unsure = false;
+    t->holding = t->thinking = t->joined = t->unsure = t->mended = false;
     t->at_hold = NULL;
     t->seam = NULL;
     t->hold.n = t->fresh.n = 0;
@@ -270,6 +270,17 @@ static bool unsure(exchange *x)
     return false;
 }
 
+/* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
+ * can say. */
+static bool strays(const exchange *x, daruma_str text)
+{
+    const talk *t = x->t;
+    text = str_trim(text);
+    if (!text.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+        return false;
+    return text.p[0] != '{' && text.p[0] != '[';
+}
+
 /* What every mode keeps of a delta. */
 static void note(exchange *x, const turn_delta *d)
 {
@@ -338,14 +349,20 @@ static bool rewrite(exchange *x, const turn_delta *d)
         }
         return true;
     case DELTA_TEXT:
-        if (t->mode == TALK_BRIDGE || t->joined) {
+        if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
             write_text(x, d->text);
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && t->mode == TALK_BRIDGE) { /* unchecked, as it came */
+            write_text(x, buf_str(&t->fresh));
+            write_text(x, d->text);
+            t->fresh.n = 0;
             return true;
         }
         if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
             return unsure(x);
         buf_put(&t->fresh, d->text);
-        return t->mode == TALK_REASK || join(x, false) || unsure(x);
+        return t->mode != TALK_JOIN || join(x, false) || unsure(x);
     case DELTA_REFUSAL:
         if (t->mode == TALK_BRIDGE)
             write_delta(x, d);
@@ -393,10 +410,12 @@ static void give_up_hold(exchange *x)
 static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
-    bool calls = false;
-    for (size_t i = 0; i < n; i++)
+    bool calls = false, stray = false;
+    for (size_t i = 0; i < n; i++) {
         calls |= d[i].kind == DELTA_CALL;
-    if (calls && !t->holding && !t->lost && answer_checks_calls(x))
+        stray |= d[i].kind == DELTA_TEXT && strays(x, d[i].text);
+    }
+    if (((calls && answer_checks_calls(x)) || stray) && !t->holding && !t->lost)
         begin_hold(x, before);
     t->lost |= calls && !t->holding; /* a call that is out must not come again */
     if (t->holding) {
@@ -509,6 +528,25 @@ static void write_again(exchange *x)
     write_text(x, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0));
 }
 
+/* Text that is held because it shall be JSON, as it is or as it was meant. False: it has to be asked for again. */
+static bool held_text_is_good(exchange *x)
+{
+    talk *t = x->t;
+    convo_part words = {.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
+    turn got = {
+        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &words, .nparts = 1}};
+    if (t->mode == TALK_JOIN || t->calls || !t->fresh.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+        return true;
+    if (!answer_check_format(x, &got, x->c->arena))
+        return false;
+    if (words.edited) {
+        t->fresh = buf_in(&t->arena);
+        buf_put(&t->fresh, words.text);
+        t->mended = true;
+    }
+    return true;
+}
+
 static bool fail_calls(exchange *x)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
@@ -534,10 +572,10 @@ bool talk_end(exchange *x)
         return fail_cut(x);
     }
     turn got = talk_turn(x);
-    if (t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->c->arena))
+    if ((t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->c->arena)) || !held_text_is_good(x))
         return fail_calls(x);
     if (t->mode == TALK_PLAIN) {
-        if (!got.message.edited) {
+        if (!got.message.edited && !t->mended) {
             relay_forward(x, buf_str(&t->hold));
             return true;
         }
@@ -545,6 +583,8 @@ bool talk_end(exchange *x)
             return fail_calls(x);
         write_text(x, buf_str(&t->fresh));
     }
+    if (t->mode == TALK_BRIDGE)
+        write_text(x, buf_str(&t->fresh));
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         write_again(x);
     write_calls(x, &got);

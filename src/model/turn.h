@@ -29,6 +29,7 @@ typedef struct turn {
     daruma_str body; /* what was read; empty: ours or another dialect's */
     daruma_str id, model;
     convo_message message; /* role assistant; its parts are the answer. `edited` when a part was */
+    bool refused;          /* some of its text is a refusal, where the wire tells one from an answer */
     turn_finish finish;
     daruma_str finish_raw; /* as on the wire, decoded */
     turn_usage usage;

@@ -276,6 +276,46 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     return check_value(t, good, value, a);
 }
 
+/* ---- answers that shall be JSON ---- */
+
+static daruma_str why_not_said(daruma_str root, daruma_str problems, daruma_str value, daruma_arena *a)
+{
+    enum { SKELETON_BYTES_MAX = 400 };
+    char room[SKELETON_BYTES_MAX];
+    daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
+    if (json_get(schema_follow(root, root), S("properties")).n)
+        put_skeleton(&skeleton, root, value);
+    bool shows = skeleton.n && !skeleton.full;
+    BUF_LIT(&b, "It must be one JSON value and nothing else, with no words and no fence around it:\n");
+    put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
+    if (shows) {
+        BUF_LIT(&b, "\nIt should look like this: ");
+        buf_put(&b, buf_str(&skeleton));
+    }
+    return buf_str(&b);
+}
+
+args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
+{
+    char room[ARGS_WHY_BYTES_MAX];
+    args_check good = {.verdict = ARGS_GOOD};
+    daruma_str root = {0}, value = {0};
+    bool told = json_whole(schema, &root), whole = json_whole(text, &value), open = false;
+    if (told && schema_takes(schema_follow(root, root), "string"))
+        return good; /* bare words may be meant */
+    if (whole && (!told || schema_fits_in(root, root, value, NULL)))
+        return good;
+    if (!whole)
+        value = json_repair(text, a, &open);
+    if (!value.n || open || !(json_is_object(value) || json_is_array(value)))
+        return wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
+    daruma_str better = told ? args_coerce(root, value, a) : value;
+    daruma_buf why = buf_over(room, sizeof room);
+    if (better.n && (!told || schema_fits_in(root, root, better, &why)))
+        return (args_check){.verdict = ARGS_REPAIRED, .fixed = better};
+    return wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
+}
+
 bool mend_args_cut(turn_finish finish, daruma_str args)
 {
     return (finish == FINISH_LENGTH || finish == FINISH_WINDOW) && !json_valid(args);

@@ -299,6 +299,11 @@ bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *r
 /* steer.c: words of ours to the model at the end of its view, behind everything that a provider may have cached. */
 bool mend_notice(convo *c, daruma_str text, mend_report *rep);
 
+/* The text of an answer that was asked for as JSON, held against `schema` (raw; empty: any JSON will do). What is meant
+ * as JSON is made so where only one reading is possible: fences, words around it, trailing commas. ARGS_BROKEN: it is
+ * none; ARGS_UNFIT: it does not fit. */
+args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a);
+
 /* For asking again: adds the broken answer and what is wrong with it to the conversation (P-F30, P-F31). */
 bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep);
 
