@@ -34,8 +34,10 @@ bool heal_open(exchange *x)
     h->read = x->body.n && x->d->read(x->body, x->c->arena, &h->m.c) == DARUMA_OK;
     h->unread = !h->read;
     h->policy = x->kase.policy->mend;
-    if (x->s->cfg.orphans != ORPHANS_PROFILE)
+    if (x->s->cfg.orphans != ORPHANS_PROFILE) {
         h->policy.prune_orphans = x->s->cfg.orphans == ORPHANS_PRUNE;
+        h->policy.prunes_only = false;
+    }
     h->m.policy = &h->policy;
     return h->read;
 }
