@@ -6,68 +6,11 @@
  *   BRIDGE  the provider speaks another dialect: every event is written anew
  *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
  *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
+#include "gateway/talk.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
-#include "gateway/inside.h"
 #include "sys/sys.h"
-
-typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
-
-typedef struct held_call {
-    daruma_str id, name, signature;
-    daruma_buf args;
-    struct held_call *next;
-} held_call;
-
-struct talk {
-    daruma_arena arena;          /* of all that is kept of the stream, this included */
-    talk_mode mode, next;        /* of this attempt, and of one that goes on where it broke off */
-    bool begun;                  /* the client has a head and some of an answer */
-    bool lost;                   /* more was said than is kept: nothing can be joined to it */
-    bool writing;                /* out is the client's stream; else in is */
-    bool holding;                /* a call began, or words that shall be JSON: what follows is held */
-    bool thinking;               /* the newest content was thinking that no signature has closed */
-    bool joined, unsure, mended; /* mended: fresh is no longer as it came */
-    mend_going going;            /* how the attempt was asked to go on */
-    join_seam *seam;             /* JOIN: made with its first text */
-    daruma_arena *room;          /* memory for the event at hand */
-    turn_reader in;
-    turn_writer *out;     /* made when it is needed */
-    turn_reader *at_hold; /* in, as it was before the first call */
-    daruma_buf said;      /* text the client has */
-    daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
-    daruma_buf hold;      /* PLAIN: raw events from the first call on */
-    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE: text that is held */
-    held_call *calls, *last;
-    turn_finish finish;
-    daruma_str finish_raw;
-    turn_usage usage;
-};
-
-/* The client's stream is written by us from here on. */
-static turn_writer *writer(exchange *x)
-{
-    talk *t = x->t;
-    if (t->out)
-        return t->out;
-    t->out = ARENA_NEW(&t->arena, turn_writer, 1);
-    if (!t->out)
-        return NULL;
-    t->out->usage = TURN_USAGE_NONE;
-    t->out->wall = gateway_now(x->g).wall;
-    t->out->made = x->kase.id;
-    t->out->text = buf_in(&t->arena);
-    t->out->usage_asked = json_is_true(json_path(x->body, "stream_options.include_usage"));
-    if (t->begun && !t->writing) { /* it goes on with what was passed on */
-        t->out->r = t->at_hold ? *t->at_hold : t->in;
-        buf_put(&t->out->text, buf_str(&t->said));
-        t->out->items = t->items;
-    }
-    t->writing = true;
-    return t->out;
-}
 
 /* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
 static talk *talk_new(void)
@@ -103,7 +46,7 @@ bool talk_begin(exchange *x)
         t->writing = false;
         t->items.n = 0;
     }
-    if (goes_on && !writer(x))
+    if (goes_on && !talk_writer(x))
         return false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
     t->next = TALK_REASK;
@@ -118,7 +61,7 @@ bool talk_begin(exchange *x)
     t->finish = FINISH_NONE;
     t->finish_raw = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
-    return t->mode == TALK_PLAIN || writer(x);
+    return t->mode == TALK_PLAIN || talk_writer(x);
 }
 
 bool talk_unsure(const exchange *x)
@@ -129,19 +72,6 @@ bool talk_unsure(const exchange *x)
 bool talk_is_plain(const exchange *x)
 {
     return x->t->mode == TALK_PLAIN && !x->t->writing;
-}
-
-static void say(talk *t, daruma_str text)
-{
-    if (t->lost || !text.n)
-        return;
-    if (t->said.n + text.n > TALK_SAID_BYTES_MAX) {
-        t->lost = true;
-        t->said = (daruma_buf){.arena = t->said.arena};
-        return;
-    }
-    buf_put(&t->said, text);
-    t->lost = t->said.full;
 }
 
 /* An item is over with the event that hands it over whole, its thinking too. */
@@ -159,63 +89,6 @@ static void keep_item(exchange *x, const sse_event *e)
     else
         t->lost = true;
     t->lost |= t->items.full;
-}
-
-/* ---- writing ---- */
-
-static void write_delta(exchange *x, const turn_delta *d)
-{
-    talk *t = x->t;
-    daruma_buf out = buf_in(t->room);
-    if (d->kind == DELTA_TEXT)
-        say(t, d->text);
-    x->d->write_delta(t->out, d, &out);
-    if (out.full)
-        t->lost = true;
-    else
-        relay_forward(x, buf_str(&out));
-    t->begun = true;
-}
-
-static void write_text(exchange *x, daruma_str text)
-{
-    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
-    if (text.n)
-        write_delta(x, &d);
-}
-
-static void write_calls(exchange *x, const turn *t)
-{
-    int index = 0;
-    for (size_t i = 0; i < t->message.nparts; i++) {
-        const convo_part *p = &t->message.parts[i];
-        if (p->kind != PART_CALL)
-            continue;
-        turn_delta d = {.kind = DELTA_CALL, .index = index, .id = p->id, .name = p->name, .usage = TURN_USAGE_NONE};
-        write_delta(x, &d);
-        d = (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .text = p->text, .usage = TURN_USAGE_NONE};
-        write_delta(x, &d);
-        d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
-        if (p->signature.n && x->p == x->d) /* another provider's is worth nothing */
-            write_delta(x, &d);
-        d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
-        write_delta(x, &d);
-        index++;
-    }
-}
-
-static void write_end(exchange *x)
-{
-    talk *t = x->t;
-    turn_delta d = {
-        .kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw, .usage = TURN_USAGE_NONE};
-    if (x->p != x->d)
-        d.finish_raw = (daruma_str){0};
-    write_delta(x, &d);
-    d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
-    write_delta(x, &d);
-    d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
-    write_delta(x, &d);
 }
 
 /* ---- reading ---- */
@@ -260,7 +133,7 @@ static bool join(exchange *x, bool whole)
     t->joined = true;
     daruma_buf fresh = t->fresh; /* said grows while it is written */
     t->fresh = (daruma_buf){.arena = fresh.arena};
-    write_text(x, rest);
+    talk_write_text(x, rest);
     return true;
 }
 
@@ -345,17 +218,17 @@ static bool rewrite(exchange *x, const turn_delta *d)
             start.usage = t->usage;
             if (start.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
                 start.usage.input = x->moved->tokens;
-            write_delta(x, &start);
+            talk_write_delta(x, &start);
         }
         return true;
     case DELTA_TEXT:
         if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
-            write_text(x, d->text);
+            talk_write_text(x, d->text);
             return true;
         }
         if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && t->mode == TALK_BRIDGE) { /* unchecked, as it came */
-            write_text(x, buf_str(&t->fresh));
-            write_text(x, d->text);
+            talk_write_text(x, buf_str(&t->fresh));
+            talk_write_text(x, d->text);
             t->fresh.n = 0;
             return true;
         }
@@ -365,11 +238,11 @@ static bool rewrite(exchange *x, const turn_delta *d)
         return t->mode != TALK_JOIN || join(x, false) || unsure(x);
     case DELTA_REFUSAL:
         if (t->mode == TALK_BRIDGE)
-            write_delta(x, d);
+            talk_write_delta(x, d);
         return t->mode == TALK_BRIDGE || unsure(x);
     case DELTA_THINKING: /* of a continuation: the client has its thinking already */
         if (t->mode == TALK_BRIDGE)
-            write_delta(x, d);
+            talk_write_delta(x, d);
         return true;
     case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
     case DELTA_CALL:
@@ -430,7 +303,7 @@ static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, siz
     }
     for (size_t i = 0; i < n; i++)
         if (d[i].kind == DELTA_TEXT)
-            say(t, d[i].text);
+            talk_say(t, d[i].text);
     keep_item(x, e);
     t->begun = true;
     return true;
@@ -520,14 +393,6 @@ static bool fail_cut(exchange *x)
     return false;
 }
 
-/* All of an answer that was asked for again, but for what the client has. */
-static void write_again(exchange *x)
-{
-    talk *t = x->t;
-    join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-    write_text(x, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0));
-}
-
 /* Text that is held because it shall be JSON, as it is or as it was meant. False: it has to be asked for again. */
 static bool held_text_is_good(exchange *x)
 {
@@ -579,20 +444,20 @@ bool talk_end(exchange *x)
             relay_forward(x, buf_str(&t->hold));
             return true;
         }
-        if (!writer(x))
+        if (!talk_writer(x))
             return fail_calls(x);
-        write_text(x, buf_str(&t->fresh));
+        talk_write_text(x, buf_str(&t->fresh));
     }
     if (t->mode == TALK_BRIDGE)
-        write_text(x, buf_str(&t->fresh));
+        talk_write_text(x, buf_str(&t->fresh));
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
-        write_again(x);
-    write_calls(x, &got);
+        talk_write_again(x);
+    talk_write_calls(x, &got);
     if (t->out->broken) {
         t->lost = true;
         return fail_cut(x);
     }
-    write_end(x);
+    talk_write_end(x);
     return true;
 }
 
@@ -624,21 +489,4 @@ void talk_join_next(exchange *x, mend_going how)
     x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
     x->t->going = how;
     x->t->unsure = false; /* of the attempt before */
-}
-
-bool talk_close(exchange *x, daruma_str words)
-{
-    talk *t = x->t;
-    if (!t || !t->begun || t->lost || !writer(x))
-        return false;
-    t->room = x->c->arena;
-    t->calls = t->last = NULL;
-    t->hold.n = 0;
-    if (t->said.n)
-        write_text(x, S("\n\n"));
-    write_text(x, words);
-    t->finish = FINISH_STOP;
-    t->finish_raw = (daruma_str){0};
-    write_end(x);
-    return !t->lost && !t->out->broken;
 }
