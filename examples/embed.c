@@ -26,7 +26,7 @@ static bool call(const daruma_target *t, int nth, daruma_evidence *ev)
 int main(void)
 {
     daruma_arena for_ward = {.beg = ward_room, .end = ward_room + sizeof ward_room};
-    daruma_ward *ward = daruma_ward_new(&for_ward, 256); /* one for all requests: it remembers who is sick */
+    daruma_health *health = daruma_health_new(&for_ward, 256); /* one for all requests: it remembers who is sick */
     daruma_target targets[] = {
         {.provider = DARUMA_STR("main"),
          .model = DARUMA_STR("m-main"),
@@ -40,7 +40,7 @@ int main(void)
     daruma_moment at = {.now = 0, .wall = 1767225600, .dice = 12345};
     daruma_failure failure = {0};
     daruma_case c; /* one for each request */
-    daruma_case_open(&c, ward, daruma_policy_find(DARUMA_STR("default")), targets, 1, -1, 60000, at);
+    daruma_case_open(&c, health, daruma_policy_find(DARUMA_STR("default")), targets, 1, -1, 60000, at);
     while (c.outcome == DARUMA_OUTCOME_PENDING) {
         daruma_arena a = {.beg = room, .end = room + sizeof room};
         daruma_admission go = daruma_case_admit(&c, at);

@@ -346,31 +346,31 @@ DARUMA_API void daruma_target_seal(daruma_target *t);
 
 /* Health of everything that can be sick: a fixed-capacity table keyed by the ids of
  * targets. When it is full the entry that was touched longest ago is forgotten. */
-typedef struct daruma_ward daruma_ward;
+typedef struct daruma_health daruma_health;
 
-DARUMA_API size_t daruma_ward_bytes(uint32_t places);
-/* Needs daruma_ward_bytes(places) in `a`; NULL when they are not there. */
-DARUMA_API daruma_ward *daruma_ward_new(daruma_arena *a, uint32_t places);
+DARUMA_API size_t daruma_health_bytes(uint32_t places);
+/* Needs daruma_health_bytes(places) in `a`; NULL when they are not there. */
+DARUMA_API daruma_health *daruma_health_new(daruma_arena *a, uint32_t places);
 
-typedef struct daruma_health {
+typedef struct daruma_condition {
     bool well;        /* a call may go there now */
     daruma_ms in;     /* else: how long until it may, -1 never by itself */
     daruma_kind why;  /* else: what made it sick */
     daruma_scope who; /* else: which of its parts is sick */
-} daruma_health;
+} daruma_condition;
 
 /* How a target is now. Changes nothing. */
-DARUMA_API daruma_health daruma_ward_look(const daruma_ward *w, const daruma_target *t, daruma_ms now);
+DARUMA_API daruma_condition daruma_health_look(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* The retry budget of a provider; never NULL. */
-DARUMA_API daruma_budget *daruma_ward_budget(daruma_ward *w, const daruma_target *t, daruma_ms now);
+DARUMA_API daruma_budget *daruma_health_budget(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* Forgets what made the credentials of a target sick: new ones were fetched. */
-DARUMA_API void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t);
+DARUMA_API void daruma_health_refreshed(daruma_health *w, const daruma_target *t);
 /* Forgets every refusal that does not pass by itself (credentials, credit, permission, names of models): somebody has
  * changed the configuration, perhaps for that. What passes by itself goes on resting. */
-DARUMA_API void daruma_ward_reconsider(daruma_ward *w);
+DARUMA_API void daruma_health_reconsider(daruma_health *w);
 /* Counts what became well before its time, or may be probed then: a probe succeeded, credentials were fetched. When it
  * has changed, who waits may ask daruma_case_admit() again. */
-DARUMA_API uint32_t daruma_ward_healed(const daruma_ward *w);
+DARUMA_API uint32_t daruma_health_healed(const daruma_health *w);
 
 /* One sick or watched place, for status pages. */
 typedef struct daruma_place {
@@ -382,7 +382,7 @@ typedef struct daruma_place {
     uint32_t calls, bad; /* as the breaker counts them */
 } daruma_place;
 /* Writes up to `max` places that are watched; returns how many there are. */
-DARUMA_API size_t daruma_ward_list(const daruma_ward *w, daruma_ms now, daruma_place *out, size_t max);
+DARUMA_API size_t daruma_health_list(const daruma_health *w, daruma_ms now, daruma_place *out, size_t max);
 
 /* ---- what to do about it ---------------------------------------------------------- */
 
@@ -630,7 +630,7 @@ DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 /* One request on its way to an answer. Yours to place; all fields are readable, only
  * those marked (set) are for you to write, after daruma_case_open(). */
 typedef struct daruma_case {
-    daruma_ward *ward;
+    daruma_health *health;
     const daruma_policy *policy;
     const daruma_target *targets; /* preferred first; borrowed */
     size_t ntargets;
@@ -664,7 +664,7 @@ typedef struct daruma_case {
 
 /* Opens a case. `targets` (1 to DARUMA_CASE_TRIED count, more are ignored), `prefer` is
  * tried first while it is well (-1: the order of the list). */
-DARUMA_API void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_policy *p, const daruma_target *targets,
+DARUMA_API void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                                  size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at);
 
 /* Goes on, just opened, with a case over the same targets that failed: the client repeats a request by itself.

@@ -8,11 +8,11 @@
 
 static char memory[1 << 20] __attribute__((unused));
 
-static inline daruma_ward *a_ward(void)
+static inline daruma_health *a_health(void)
 {
     static char room[1 << 20];
     daruma_arena a = arena_over(room, sizeof room);
-    daruma_ward *w = daruma_ward_new(&a, 64);
+    daruma_health *w = daruma_health_new(&a, 64);
     assert_non_null(w);
     return w;
 }
@@ -67,7 +67,7 @@ static inline int out(daruma_case *c, daruma_ms now)
 }
 
 /* One attempt of a fresh case at `t` that fails so. */
-static inline void fails(daruma_ward *w, const daruma_policy *p, const daruma_target *t, daruma_failure f,
+static inline void fails(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_failure f,
                          daruma_ms now)
 {
     daruma_case c;

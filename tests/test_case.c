@@ -7,7 +7,7 @@ static void advice_is_waited_for_and_then_it_recovers(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, 60000, at(0));
@@ -26,7 +26,7 @@ static void another_key_comes_before_waiting_but_not_of_the_same_account(void **
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "a", "k2"), target("p", "m", "b", "k3")};
     daruma_case c;
     daruma_case_open(&c, w, &p, t, 3, -1, -1, at(0));
@@ -41,7 +41,7 @@ static void a_refused_key_costs_one_call_and_is_not_asked_again(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m2", "a", "k1"), target("p", "m", "b", "k2")};
     daruma_case c;
     daruma_case_open(&c, w, &p, t, 3, -1, -1, at(0));
@@ -58,7 +58,7 @@ static void credentials_are_fetched_anew_once(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
@@ -66,7 +66,7 @@ static void credentials_are_fetched_anew_once(void **state)
     daruma_failure f = failure(DARUMA_AUTH, 401);
     out(&c, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), REFRESH_CREDENTIALS, 0, 0);
-    daruma_ward_refreshed(w, &t);
+    daruma_health_refreshed(w, &t);
     out(&c, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
 }
@@ -75,13 +75,13 @@ static void an_unfit_remedy_is_given_back_and_the_next_one_is_tried(void **state
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k1")};
     daruma_case c;
     daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     out(&c, 0);
-    daruma_budget *purse = daruma_ward_budget(w, t, 0);
+    daruma_budget *purse = daruma_health_budget(w, t, 0);
     int64_t left = daruma_budget_left(purse, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), WAIT_RETRY, 500, 0);
     assert_int_equal(daruma_budget_left(purse, 0), left - 1);
@@ -97,7 +97,7 @@ static void before_giving_up_a_target_that_is_well_soon_is_waited_for(void **sta
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "n", "a", "k1")};
     daruma_failure limited = failure(DARUMA_RATE_LIMIT, 429), broken = failure(DARUMA_SERVER_ERROR, 500);
     daruma_case other, c;
@@ -128,7 +128,7 @@ static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **sta
         {-1, 60000, 1, DARUMA_REMEDY_WAIT_RETRY},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         daruma_case c;
         daruma_case_open(&c, w, &p, t, rows[i].n, -1, rows[i].deadline, at(0));
         daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, rows[i].advice);
@@ -143,7 +143,7 @@ static void a_request_that_comes_again_goes_on_where_it_ended(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("openai", "gpt", "a", "k1");
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     daruma_case first, again;
@@ -171,7 +171,7 @@ static void nothing_goes_out_after_the_deadline(void **state)
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k1");
     daruma_case c;
-    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, 10000, at(0));
+    daruma_case_open(&c, a_health(), &p, &t, 1, -1, 10000, at(0));
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     out(&c, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(9000)), WAIT_RETRY, 500, 0);
@@ -186,7 +186,7 @@ static void what_was_waited_stays_counted_when_the_clock_goes_back(void **state)
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k1");
     daruma_case c;
-    daruma_case_open(&c, a_ward(), &p, &t, 1, -1, -1, at(0));
+    daruma_case_open(&c, a_health(), &p, &t, 1, -1, -1, at(0));
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     out(&c, 0);
     daruma_case_next(&c, &f, 0, at(0));
@@ -202,13 +202,13 @@ static void a_ladder_without_an_end_stops_and_gives_back_once(void **state)
     daruma_policy p = calm();
     p.rungs = rungs;
     p.nrungs = 1;
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     out(&c, 0);
-    daruma_budget *b = daruma_ward_budget(w, &t, 0);
+    daruma_budget *b = daruma_health_budget(w, &t, 0);
     b->retries = 5;
     assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
     for (int i = 0; i < 3; i++)
@@ -220,7 +220,7 @@ static void what_does_not_pass_is_not_worth_coming_back_for(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     fails(w, &p, &t, failure(DARUMA_QUOTA, 402), 0);
     daruma_case c;
@@ -233,7 +233,7 @@ static void another_key_is_no_hope_while_the_provider_is_sick(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "m", "a", "k3")};
     daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
     daruma_case c;
@@ -242,7 +242,7 @@ static void another_key_is_no_hope_while_the_provider_is_sick(void **state)
     daruma_case_next(&c, &f, 0, at(0));
     assert_true(daruma_case_again_in(&c, &f, 0) > 0);
     daruma_case other;
-    daruma_case_open(&other, a_ward(), &p, t, 3, -1, -1, at(0));
+    daruma_case_open(&other, a_health(), &p, t, 3, -1, -1, at(0));
     out(&other, 0);
     daruma_case_next(&other, &f, 0, at(0));
     assert_int_equal(daruma_case_again_in(&other, &f, 0), 0); /* another provider may do at once */
@@ -254,7 +254,7 @@ static void nothing_is_sent_again_once_a_byte_went_out(void **state)
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "b", "k2")};
     for (int k = 0; k < DARUMA_KINDS; k++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         daruma_case c;
         daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
         c.can_refresh = true;
@@ -276,7 +276,7 @@ static void nothing_is_sent_again_once_a_byte_went_out(void **state)
 static daruma_case mending(const daruma_policy *p, const daruma_target *t, size_t n)
 {
     daruma_case c;
-    daruma_case_open(&c, a_ward(), p, t, n, -1, -1, at(0));
+    daruma_case_open(&c, a_health(), p, t, n, -1, -1, at(0));
     c.can_mend = true;
     out(&c, 0);
     return c;
@@ -425,7 +425,7 @@ static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **s
                 {DARUMA_MALFORMED_OUTPUT, false}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_case c;
-        daruma_case_open(&c, a_ward(), &p, t, 2, -1, -1, at(0));
+        daruma_case_open(&c, a_health(), &p, t, 2, -1, -1, at(0));
         c.safe_twice = false;
         out(&c, 0);
         daruma_failure f = failure(rows[i].kind, 0);
@@ -438,7 +438,7 @@ static void a_policy_that_is_off_makes_the_first_failure_final(void **state)
     (void)state;
     daruma_policy p = calm();
     p.enabled = false;
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     for (int i = 0; i < 30; i++) { /* and no breaker or cooldown keeps a call back */
         daruma_case c;
@@ -453,11 +453,11 @@ static void the_last_lane_is_never_closed_without_a_try(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     for (int i = 0; i < 10; i++)
         fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 0);
-    assert_false(daruma_ward_look(w, &t, 0).well);
+    assert_false(daruma_health_look(w, &t, 0).well);
     daruma_case c, d;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
     daruma_case_open(&d, w, &p, &t, 1, -1, -1, at(0));
@@ -473,7 +473,7 @@ static void a_rate_limited_lane_is_waited_for_or_refused_with_its_reason(void **
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 5000), 0);
     daruma_case c;
@@ -498,7 +498,7 @@ static void only_a_wider_model_helps_a_conversation_that_is_too_long(void **stat
     t[0].window = t[1].window = 1000;
     t[3].window = 2000;
     daruma_case c;
-    daruma_case_open(&c, a_ward(), &p, t, 4, -1, -1, at(0));
+    daruma_case_open(&c, a_health(), &p, t, 4, -1, -1, at(0));
     out(&c, 0);
     daruma_failure f = failure(DARUMA_CONTEXT_LENGTH, 400);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_MODEL, 0, 3);
@@ -510,7 +510,7 @@ static void a_client_that_leaves_is_nobodys_failure(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     for (int i = 0; i < 30; i++) {
         daruma_case c;
@@ -520,16 +520,16 @@ static void a_client_that_leaves_is_nobodys_failure(void **state)
         assert_false(c.out);
     }
     daruma_place list[8];
-    size_t n = daruma_ward_list(w, 0, list, 8);
+    size_t n = daruma_health_list(w, 0, list, 8);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(list[i].calls, 0);
 }
 
 /* Calls and bad ones of all places together. */
-static void told_to_health(const daruma_ward *w, uint32_t *all, uint32_t *bad)
+static void told_to_health(const daruma_health *w, uint32_t *all, uint32_t *bad)
 {
     daruma_place list[8];
-    size_t n = daruma_ward_list(w, 0, list, 8);
+    size_t n = daruma_health_list(w, 0, list, 8);
     *all = *bad = 0;
     for (size_t i = 0; i < n && i < 8; i++) {
         *all += list[i].calls;
@@ -544,7 +544,7 @@ static void a_continuation_that_cannot_be_joined_is_no_fault_of_its_target(void 
     daruma_target t = target("p", "m", "a", "k");
     uint32_t all, bad;
     for (int answered = 0; answered < 2; answered++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         daruma_case c;
         daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
         c.can_mend = true;
@@ -569,17 +569,17 @@ static void a_target_that_answers_is_well_again_whatever_use_its_answer_is(void 
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     daruma_failure down = failure(DARUMA_SERVER_ERROR, 500), f = failure(DARUMA_INTERRUPTED, 200);
-    for (int i = 0; i < 40 && daruma_ward_look(w, &t, 0).well; i++) {
+    for (int i = 0; i < 40 && daruma_health_look(w, &t, 0).well; i++) {
         daruma_case c;
         daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
         out(&c, 0);
         daruma_case_next(&c, &down, 0, at(0));
         daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(0));
     }
-    daruma_health sick = daruma_ward_look(w, &t, 0);
+    daruma_condition sick = daruma_health_look(w, &t, 0);
     assert_false(sick.well);
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(sick.in));
@@ -587,7 +587,7 @@ static void a_target_that_answers_is_well_again_whatever_use_its_answer_is(void 
     daruma_case_answered(&c, at(sick.in));
     daruma_case_next(&c, &f, 100, at(sick.in));
     daruma_place list[8];
-    size_t n = daruma_ward_list(w, sick.in, list, 8);
+    size_t n = daruma_health_list(w, sick.in, list, 8);
     for (size_t i = 0; i < n && i < 8; i++)
         assert_string_equal(list[i].breaker, "closed");
 }
@@ -596,7 +596,7 @@ static void a_model_whose_answers_break_off_is_left_alone_but_gone_on_with(void 
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
     daruma_failure cut = failure(DARUMA_INTERRUPTED, 200);
     daruma_case c;
@@ -606,7 +606,7 @@ static void a_model_whose_answers_break_off_is_left_alone_but_gone_on_with(void 
         daruma_case_next(&c, &cut, 100, at(0));
         daruma_case_close(&c, DARUMA_OUTCOME_DEGRADED, at(0));
     }
-    assert_false(daruma_ward_look(w, &t[0], 0).well);
+    assert_false(daruma_health_look(w, &t[0], 0).well);
     daruma_case_open(&c, w, &p, t, 2, 0, -1, at(1));
     assert_int_equal(out(&c, 1), 1);
     daruma_case_drop(&c, at(1));
@@ -623,7 +623,7 @@ static void who_waits_for_a_probe_waits_until_it_speaks(void **state)
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
     for (size_t targets = 1; targets <= 2; targets++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         daruma_case probe, waits;
         for (int i = 0; i < BREAKER_CALLS_MIN; i++)
             fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
@@ -632,9 +632,9 @@ static void who_waits_for_a_probe_waits_until_it_speaks(void **state)
         daruma_case_open(&waits, w, &p, t, 1, 0, -1, at(BREAKER_SHUT_MS));
         assert_true(daruma_case_admit(&waits, at(BREAKER_SHUT_MS)).wait > 0);
         daruma_case_begun(&probe, at(BREAKER_SHUT_MS + 100));
-        assert_int_equal(daruma_ward_look(w, t, BREAKER_SHUT_MS + 100).well, targets == 1); /* else: to the other */
+        assert_int_equal(daruma_health_look(w, t, BREAKER_SHUT_MS + 100).well, targets == 1); /* else: to the other */
         daruma_case_done(&probe, at(BREAKER_SHUT_MS + 9000));
-        assert_true(daruma_ward_look(w, t, BREAKER_SHUT_MS + 9000).well);
+        assert_true(daruma_health_look(w, t, BREAKER_SHUT_MS + 9000).well);
     }
 }
 
@@ -645,7 +645,7 @@ static void nobody_waits_for_a_breaker_while_another_provider_is_well(void **sta
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
     daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
     for (size_t targets = 1; targets <= 2; targets++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         daruma_case c;
         for (int i = 1; i < BREAKER_CALLS_MIN; i++)
             fails(w, &p, t, down, 0);
@@ -665,20 +665,20 @@ static void who_waits_goes_when_somebody_else_found_it_well(void **state)
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
     daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_case waits, probe;
     daruma_case_open(&waits, w, &p, &t, 1, -1, -1, at(0));
     out(&waits, 0);
     for (int i = 0; i < BREAKER_CALLS_MIN; i++)
         fails(w, &p, &t, down, 0);
-    uint32_t healed = daruma_ward_healed(w);
+    uint32_t healed = daruma_health_healed(w);
     assert_remedy(daruma_case_next(&waits, &down, 0, at(0)), WAIT_RETRY, BREAKER_SHUT_MS, 0);
     assert_true(daruma_case_admit(&waits, at(100)).wait > 0);
     daruma_case_open(&probe, w, &p, &t, 1, -1, -1, at(100)); /* a first call is never kept from the last target */
     out(&probe, 100);
     assert_true(daruma_case_admit(&waits, at(150)).wait > 0);
     daruma_case_done(&probe, at(200));
-    assert_int_not_equal(daruma_ward_healed(w), healed);
+    assert_int_not_equal(daruma_health_healed(w), healed);
     daruma_admission a = daruma_case_admit(&waits, at(200));
     assert_int_equal(a.act, DARUMA_SEND);
     assert_int_equal(a.wait, 300); /* its own backoff stays */
@@ -732,12 +732,12 @@ static void keys_share_the_tries_of_what_is_sick(void **state)
         f.retryable = true;
         daruma_case c, again;
         daruma_ms now = 0;
-        daruma_case_open(&c, a_ward(), &p, t, 8, -1, -1, at(now));
+        daruma_case_open(&c, a_health(), &p, t, 8, -1, -1, at(now));
         uint32_t calls = calls_until_the_end(&c, &f, &now);
         if (calls != rows[i].calls)
             fail_msg("%s: %u calls, not %u", daruma_kind_name(rows[i].kind), calls, rows[i].calls);
         now += 86400000;
-        daruma_case_open(&again, a_ward(), &p, t, 8, -1, -1, at(now));
+        daruma_case_open(&again, a_health(), &p, t, 8, -1, -1, at(now));
         daruma_case_resume(&again, &c);
         calls_until_the_end(&again, &f, &now);
         if (again.attempts - c.attempts > rows[i].calls)

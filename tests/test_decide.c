@@ -102,7 +102,7 @@ static daruma_ms skew(uint64_t *s, daruma_ms now)
 }
 
 /* One case with random faults; the invariants of the design are checked as it runs. */
-static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target *all, uint64_t *s, daruma_ms *now)
+static void any_case(daruma_health *w, const daruma_policy *p, const daruma_target *all, uint64_t *s, daruma_ms *now)
 {
     size_t n = 1 + roll(s) % 6;
     const daruma_target *t = all + roll(s) % 10;
@@ -168,7 +168,7 @@ static void any_case(daruma_ward *w, const daruma_policy *p, const daruma_target
         assert_true(r.target >= 0 && (size_t)r.target < n);
         bool refresh = r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS;
         if (refresh)
-            daruma_ward_refreshed(w, &t[c.target]);
+            daruma_health_refreshed(w, &t[c.target]);
         for (size_t i = 0; f.kind == DARUMA_AUTH && i < n; i++)
             if (t[i].key_id == t[c.target].key_id && !((int)i == c.target && refresh))
                 sick_key[i] = true;
@@ -195,7 +195,7 @@ static void a_hundred_thousand_random_cases_keep_every_promise(void **state)
 {
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
-    daruma_ward *w = daruma_ward_new(&a, 24); /* small: places are forgotten in the middle of cases */
+    daruma_health *w = daruma_health_new(&a, 24); /* small: places are forgotten in the middle of cases */
     daruma_target all[16];
     static const char *const names[] = {"a", "b", "c"};
     uint64_t s = 42;
@@ -210,12 +210,12 @@ static void a_hundred_thousand_random_cases_keep_every_promise(void **state)
             now = (daruma_ms)(roll(&s) % 3) * 1000000007 - 500000000;
         any_case(w, p, all, &s, &now);
         daruma_place list[24];
-        size_t n = daruma_ward_list(w, now, list, 24);
+        size_t n = daruma_health_list(w, now, list, 24);
         assert_true(n <= 24);
         for (size_t j = 0; j < n; j++)
-            assert_true(list[j].cool_in >= 0 && list[j].cool_in <= WARD_COOL_MS_MAX && list[j].bad <= list[j].calls);
+            assert_true(list[j].cool_in >= 0 && list[j].cool_in <= HEALTH_COOL_MS_MAX && list[j].bad <= list[j].calls);
         for (int j = 0; j < 16; j += 5) {
-            int64_t left = daruma_budget_left(daruma_ward_budget(w, &all[j], now), now);
+            int64_t left = daruma_budget_left(daruma_health_budget(w, &all[j], now), now);
             assert_true(left >= 0);
         }
     }
@@ -242,7 +242,7 @@ static void cases_side_by_side_probe_one_at_a_time_and_stay_within_the_budget(vo
 {
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
-    daruma_ward *w = daruma_ward_new(&a, 256);
+    daruma_health *w = daruma_health_new(&a, 256);
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "m", "c", "k3")};
     const daruma_policy *p = daruma_policy_find(S("default"));
     daruma_case c[AT_ONCE] = {0};

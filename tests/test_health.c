@@ -210,7 +210,7 @@ static void a_breaker_survives_a_clock_that_goes_back(void **state)
     assert_true(daruma_breaker_ask(&b, -50 + BREAKER_SHUT_MS).probe);
 }
 
-/* ---- ward ---------------------------------------------------------------------- */
+/* ---- health ---------------------------------------------------------------------- */
 
 static void ids_tell_parts_apart(void **state)
 {
@@ -235,10 +235,10 @@ static void each_kind_makes_its_own_place_sick(void **state)
     } rows[] = {
         {DARUMA_RATE_LIMIT, 429, 7000, 7000, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_RATE_LIMIT, 429, -1, 2000, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_QUOTA, 402, -1, WARD_QUOTA_MS, DARUMA_SICK_ACCOUNT, false, false, true, true},
-        {DARUMA_AUTH, 401, -1, WARD_CREDENTIALS_MS, DARUMA_SICK_KEY, true, false, true, true},
-        {DARUMA_PERMISSION, 403, -1, WARD_CREDENTIALS_MS, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_MODEL_NOT_FOUND, 404, -1, WARD_CREDENTIALS_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_QUOTA, 402, -1, HEALTH_QUOTA_MS, DARUMA_SICK_ACCOUNT, false, false, true, true},
+        {DARUMA_AUTH, 401, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_KEY, true, false, true, true},
+        {DARUMA_PERMISSION, 403, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_MODEL_NOT_FOUND, 404, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_MODEL, false, true, false, true},
         {DARUMA_OVERLOADED, 529, 3000, 3000, DARUMA_SICK_MODEL, false, true, false, true},
         {DARUMA_OVERLOADED, 529, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
         {DARUMA_SERVER_ERROR, 500, 9000, 0, DARUMA_SICK_REQUEST, true, true, true, true},
@@ -250,18 +250,18 @@ static void each_kind_makes_its_own_place_sick(void **state)
     daruma_target key = target("p", "m", "a", "k2"), model = target("p", "m2", "a", "k"),
                   account = target("p", "m", "b", "kb"), provider = target("q", "m", "a", "k");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         fails(w, &p, &t, advised(rows[i].kind, rows[i].status, rows[i].wait), 1000);
-        daruma_health h = daruma_ward_look(w, &t, 1000);
+        daruma_condition h = daruma_health_look(w, &t, 1000);
         assert_int_equal(h.well, rows[i].in == 0);
         assert_int_equal(h.in, rows[i].in);
         assert_int_equal(h.who, rows[i].who);
         if (!h.well)
             assert_int_equal(h.why, rows[i].kind);
-        assert_int_equal(daruma_ward_look(w, &key, 1000).well, rows[i].other_key);
-        assert_int_equal(daruma_ward_look(w, &model, 1000).well, rows[i].other_model);
-        assert_int_equal(daruma_ward_look(w, &account, 1000).well, rows[i].other_account);
-        assert_int_equal(daruma_ward_look(w, &provider, 1000).well, rows[i].other_provider);
+        assert_int_equal(daruma_health_look(w, &key, 1000).well, rows[i].other_key);
+        assert_int_equal(daruma_health_look(w, &model, 1000).well, rows[i].other_model);
+        assert_int_equal(daruma_health_look(w, &account, 1000).well, rows[i].other_account);
+        assert_int_equal(daruma_health_look(w, &provider, 1000).well, rows[i].other_provider);
     }
 }
 
@@ -269,7 +269,7 @@ static void cooldowns_combine_by_the_later_end(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     daruma_case a, b;
     daruma_case_open(&a, w, &p, &t, 1, -1, -1, at(0));
@@ -279,21 +279,21 @@ static void cooldowns_combine_by_the_later_end(void **state)
     daruma_failure longer = advised(DARUMA_RATE_LIMIT, 429, 30000), shorter = advised(DARUMA_RATE_LIMIT, 429, 1000);
     daruma_case_next(&a, &longer, 0, at(10));
     daruma_case_next(&b, &shorter, 0, at(20));
-    assert_int_equal(daruma_ward_look(w, &t, 20).in, 29990);
+    assert_int_equal(daruma_health_look(w, &t, 20).in, 29990);
 }
 
 static void an_empty_account_rests_longer_each_time_it_is_probed(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
-    daruma_ms now = 0, rest = WARD_QUOTA_MS;
+    daruma_ms now = 0, rest = HEALTH_QUOTA_MS;
     for (int i = 0; i < 6; i++) {
         fails(w, &p, &t, failure(DARUMA_QUOTA, 402), now);
-        assert_int_equal(daruma_ward_look(w, &t, now).in, rest);
+        assert_int_equal(daruma_health_look(w, &t, now).in, rest);
         now += rest;
-        rest = rest * 2 < WARD_QUOTA_MS_MAX ? rest * 2 : WARD_QUOTA_MS_MAX;
+        rest = rest * 2 < HEALTH_QUOTA_MS_MAX ? rest * 2 : HEALTH_QUOTA_MS_MAX;
     }
 }
 
@@ -301,73 +301,73 @@ static void a_rested_key_is_probed_by_one_call_alone(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     fails(w, &p, &t, failure(DARUMA_AUTH, 401), 0);
-    daruma_ms now = WARD_CREDENTIALS_MS;
+    daruma_ms now = HEALTH_CREDENTIALS_MS;
     daruma_case c, d;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(now));
     daruma_case_open(&d, w, &p, &t, 1, -1, -1, at(now));
     out(&c, now);
-    assert_false(daruma_ward_look(w, &t, now).well);
-    assert_int_equal(daruma_case_admit(&d, at(now)).wait, WARD_PROBE_MS);
+    assert_false(daruma_health_look(w, &t, now).well);
+    assert_int_equal(daruma_case_admit(&d, at(now)).wait, HEALTH_PROBE_MS);
     daruma_case_done(&c, at(now + 50));
-    assert_true(daruma_ward_look(w, &t, now + 50).well);
+    assert_true(daruma_health_look(w, &t, now + 50).well);
 }
 
 static void fresh_credentials_make_a_key_well(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
     fails(w, &p, &t, failure(DARUMA_AUTH, 401), 0);
-    daruma_ward_refreshed(w, &t);
-    assert_true(daruma_ward_look(w, &t, 0).well);
+    daruma_health_refreshed(w, &t);
+    assert_true(daruma_health_look(w, &t, 0).well);
 }
 
 static void the_place_touched_longest_ago_makes_room(void **state)
 {
     (void)state;
-    daruma_arena a = arena_over(memory, daruma_ward_bytes(8));
-    daruma_ward *w = daruma_ward_new(&a, 8);
+    daruma_arena a = arena_over(memory, daruma_health_bytes(8));
+    daruma_health *w = daruma_health_new(&a, 8);
     assert_non_null(w);
     daruma_policy p = calm();
     daruma_target sick = target("p", "m", "a", "k");
     fails(w, &p, &sick, advised(DARUMA_RATE_LIMIT, 429, 60000), 0);
-    assert_false(daruma_ward_look(w, &sick, 1).well);
+    assert_false(daruma_health_look(w, &sick, 1).well);
     char name[16];
     for (int i = 0; i < 50; i++) {
         snprintf(name, sizeof name, "p%d", i);
         daruma_target t = target(name, "m", "a", "k");
         fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 60000), 1);
-        assert_false(daruma_ward_look(w, &t, 1).well);
+        assert_false(daruma_health_look(w, &t, 1).well);
     }
-    assert_true(daruma_ward_look(w, &sick, 1).well);
+    assert_true(daruma_health_look(w, &sick, 1).well);
     daruma_place list[16];
-    assert_int_equal(daruma_ward_list(w, 1, list, 16), 8);
-    assert_int_equal(daruma_ward_list(w, 1, list, 2), 8);
+    assert_int_equal(daruma_health_list(w, 1, list, 16), 8);
+    assert_int_equal(daruma_health_list(w, 1, list, 2), 8);
     daruma_arena small = arena_over(memory, 100);
-    assert_null(daruma_ward_new(&small, 8));
+    assert_null(daruma_health_new(&small, 8));
 }
 
 static void memory_that_is_not_zero_makes_no_difference_and_stays_untouched(void **state)
 {
     (void)state;
-    size_t n = daruma_ward_bytes(64);
+    size_t n = daruma_health_bytes(64);
     memset(memory, 0xa5, n);
     daruma_arena a = arena_over(memory, n);
-    daruma_ward *w = daruma_ward_new(&a, 64);
+    daruma_health *w = daruma_health_new(&a, 64);
     assert_non_null(w);
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k"), other = target("q", "m", "a", "k");
-    assert_true(daruma_ward_look(w, &t, 0).well);
+    assert_true(daruma_health_look(w, &t, 0).well);
     fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 1000), 0);
-    assert_int_equal(daruma_ward_look(w, &t, 0).in, 1000);
-    assert_true(daruma_ward_look(w, &t, 1001).well);
-    assert_true(daruma_ward_look(w, &other, 0).well);
+    assert_int_equal(daruma_health_look(w, &t, 0).in, 1000);
+    assert_true(daruma_health_look(w, &t, 1001).well);
+    assert_true(daruma_health_look(w, &other, 0).well);
     daruma_place list[16];
-    assert_in_range(daruma_ward_list(w, 0, list, 16), 1, 5); /* parts of one target */
+    assert_in_range(daruma_health_list(w, 0, list, 16), 1, 5); /* parts of one target */
     size_t untouched = 0;
     for (size_t i = 0; i < n; i++)
         untouched += (unsigned char)memory[i] == 0xa5;
@@ -378,11 +378,11 @@ static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
     for (int i = 0; i < 10; i++)
         fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
-    daruma_health h = daruma_ward_look(w, t, 0);
+    daruma_condition h = daruma_health_look(w, t, 0);
     assert_false(h.well);
     assert_int_equal(h.who, DARUMA_SICK_PROVIDER);
     daruma_case c;
@@ -392,24 +392,24 @@ static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
     daruma_case_open(&c, w, &p, t, 2, 0, -1, at(BREAKER_SHUT_MS));
     assert_int_equal(out(&c, BREAKER_SHUT_MS), 0);
     daruma_case_drop(&c, at(BREAKER_SHUT_MS));
-    assert_true(daruma_ward_look(w, t, BREAKER_SHUT_MS).well);
+    assert_true(daruma_health_look(w, t, BREAKER_SHUT_MS).well);
 }
 
 static void a_changed_configuration_forgets_refusals_but_no_limits(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_ward *w = a_ward();
+    daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k"), target("r", "m", "a", "k")};
     fails(w, &p, &t[0], failure(DARUMA_AUTH, 401), 0);
     fails(w, &p, &t[1], failure(DARUMA_QUOTA, 402), 0);
     fails(w, &p, &t[2], advised(DARUMA_RATE_LIMIT, 429, 9000), 0);
     for (size_t i = 0; i < 3; i++)
-        assert_false(daruma_ward_look(w, &t[i], 1).well);
-    daruma_ward_reconsider(w);
-    assert_true(daruma_ward_look(w, &t[0], 1).well);
-    assert_true(daruma_ward_look(w, &t[1], 1).well);
-    assert_false(daruma_ward_look(w, &t[2], 1).well);
+        assert_false(daruma_health_look(w, &t[i], 1).well);
+    daruma_health_reconsider(w);
+    assert_true(daruma_health_look(w, &t[0], 1).well);
+    assert_true(daruma_health_look(w, &t[1], 1).well);
+    assert_false(daruma_health_look(w, &t[2], 1).well);
 }
 
 int main(void)

@@ -271,9 +271,9 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
     static char room[1 << 16];
     daruma_arena a = arena_over(room, sizeof room);
     daruma_case first;
-    c.ward = daruma_ward_new(&a, 16);
+    c.health = daruma_health_new(&a, 16);
     c.opened = 60000;
-    daruma_case_open(&first, c.ward, daruma_policy_find(S("default")), &t, 1, -1, -1, at(0));
+    daruma_case_open(&first, c.health, daruma_policy_find(S("default")), &t, 1, -1, -1, at(0));
     assert_int_equal(daruma_case_admit(&first, at(0)).act, DARUMA_SEND);
     f = failure(DARUMA_AUTH, "");
     daruma_case_next(&first, &f, 0, at(0));

@@ -36,7 +36,7 @@
 #define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */
 #define DNS_ADDRESSES_MAX          8            /* tried one after the other for one name */
 
-#define WARD_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
+#define HEALTH_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
 #define ERROR_BODY_MS_MAX          5000  /* for the words behind an error status; the status alone says enough */
 #define FIRST_BYTE_MS              60000 /* default for streams: a model that has not begun by then is stuck */
@@ -55,11 +55,11 @@
 #define BREAKER_SHUT_MS            5000    /* first time shut; doubles with every trip in a row */
 #define BREAKER_SHUT_MS_MAX        120000  /* longest time shut: a provider that is back is noticed within it */
 #define BREAKER_PROBE_LOOK_MS      500     /* while the probe of a half-open breaker is out: look again after this */
-#define WARD_CREDENTIALS_MS        300000  /* a refused key, lane or model rests so long, then one call may probe it */
-#define WARD_QUOTA_MS              300000  /* an empty account rests so long at first; doubles */
-#define WARD_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
-#define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
-#define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
+#define HEALTH_CREDENTIALS_MS        300000  /* a refused key, lane or model rests so long, then one call may probe it */
+#define HEALTH_QUOTA_MS              300000  /* an empty account rests so long at first; doubles */
+#define HEALTH_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
+#define HEALTH_PROBE_MS              30000   /* others keep off while one call probes what had refused */
+#define HEALTH_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
 #define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */

@@ -15,7 +15,7 @@ typedef struct run {
     replay_scene *s;
     daruma_buf *log;
     char *why; /* of 256 bytes */
-    daruma_ward *ward;
+    daruma_health *health;
     daruma_case c;
     daruma_ms now;
     uint64_t dice;
@@ -293,7 +293,7 @@ static void failed(run *r, const daruma_evidence *ev, daruma_str answer)
             tell(r, DARUMA_WHEN_MENDED, &e);
         event(r, DARUMA_WHEN_AGAIN, &m);
         if (m.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
-            daruma_ward_refreshed(r->ward, &r->s->targets[m.target]);
+            daruma_health_refreshed(r->health, &r->s->targets[m.target]);
         return;
     }
     if (m.act == DARUMA_KEEP)
@@ -366,7 +366,7 @@ static bool call(run *r, int target, size_t from)
 /* Runs one request against the outcomes from `from` on. */
 static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
 {
-    daruma_case_open(&r->c, r->ward, p, r->s->targets, r->s->ntargets, prefer,
+    daruma_case_open(&r->c, r->health, p, r->s->targets, r->s->ntargets, prefer,
                      deadline < 0 ? -1 : add_sat(r->now, deadline), moment(r));
     r->c.can_refresh = r->s->refresh;
     r->c.safe_twice = r->s->safe_twice;
@@ -452,15 +452,15 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
 {
     if (s->agent)
         return replay_steps_run(s, log, why);
-    size_t bytes = daruma_ward_bytes(PLACES);
-    char *ward = malloc(bytes), *room = malloc(ROOM_BYTES), *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
+    size_t bytes = daruma_health_bytes(PLACES);
+    char *health = malloc(bytes), *room = malloc(ROOM_BYTES), *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
     bool ok = false;
-    if (ward && room && (mend_room || !s->dialect)) {
-        daruma_arena a = arena_over(ward, bytes);
+    if (health && room && (mend_room || !s->dialect)) {
+        daruma_arena a = arena_over(health, bytes);
         run r = {.s = s,
                  .log = log,
                  .why = why,
-                 .ward = daruma_ward_new(&a, PLACES),
+                 .health = daruma_health_new(&a, PLACES),
                  .dice = s->seed,
                  .room = room,
                  .mend_room = mend_room};
@@ -470,6 +470,6 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
     }
     free(mend_room);
     free(room);
-    free(ward);
+    free(health);
     return ok;
 }

@@ -63,7 +63,7 @@ static void put_counts(daruma_buf *b, const gateway_counts *n)
 
 static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, daruma_ms now)
 {
-    daruma_health h = daruma_ward_look(g->ward, t, now);
+    daruma_condition h = daruma_health_look(g->health, t, now);
     BUF_LIT(b, "{\"provider\":");
     buf_json(b, t->provider);
     BUF_LIT(b, ",\"model\":");
@@ -81,7 +81,7 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
         buf_printf(b, ",\"window\":%lld", (long long)window);
     BUF_LIT(b, ",\"learned\":");
     mended_lessons(g, t->model_id, b);
-    buf_printf(b, ",\"retries_left\":%lld},", (long long)daruma_budget_left(daruma_ward_budget(g->ward, t, now), now));
+    buf_printf(b, ",\"retries_left\":%lld},", (long long)daruma_budget_left(daruma_health_budget(g->health, t, now), now));
 }
 
 static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
@@ -183,7 +183,7 @@ static void put_providers(daruma_buf *b, const config *c)
 static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
 {
     daruma_place places[PLACES_SHOWN_MAX];
-    size_t all = daruma_ward_list(g->ward, now, places, PLACES_SHOWN_MAX);
+    size_t all = daruma_health_list(g->health, now, places, PLACES_SHOWN_MAX);
     size_t shown = all < PLACES_SHOWN_MAX ? all : PLACES_SHOWN_MAX;
     buf_printf(b, "\"places_watched\":%zu,\"places\":[", all);
     for (size_t i = 0; i < shown; i++) {

@@ -127,7 +127,7 @@ static void waits_no_more(exchange *x)
 /* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
 void exchange_wake(gateway *g)
 {
-    uint32_t healed = daruma_ward_healed(g->ward);
+    uint32_t healed = daruma_health_healed(g->health);
     if (healed == g->healed)
         return;
     g->healed = healed;
@@ -309,7 +309,7 @@ static void obey(exchange *x, daruma_remedy r)
         check(k);
         k->refreshed = true;
         x->refreshing = true;
-        daruma_ward_refreshed(x->g->ward, &x->targets[x->kase.target]);
+        daruma_health_refreshed(x->g->health, &x->targets[x->kase.target]);
         exchange_wake(x->g);
         key_fetch(x->s, k, x);
         return;

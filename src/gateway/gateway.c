@@ -75,16 +75,16 @@ static bool start(gateway *g, char why[512])
 {
     char host[256], cause[256] = "";
     daruma_arena a;
-    size_t bytes = daruma_ward_bytes(WARD_PLACES);
-    g->ward_memory = malloc(bytes);
+    size_t bytes = daruma_health_bytes(HEALTH_PLACES);
+    g->health_memory = malloc(bytes);
     g->mem = memory_new();
     g->events = events_new();
     snprintf(why, 512, "there is no memory");
-    if (!g->ward_memory || !g->mem || !g->events)
+    if (!g->health_memory || !g->mem || !g->events)
         return false;
-    a = arena_over(g->ward_memory, bytes);
-    g->ward = daruma_ward_new(&a, WARD_PLACES);
-    if (!g->ward || !(g->now = setup_new(g, &g->options, why)))
+    a = arena_over(g->health_memory, bytes);
+    g->health = daruma_health_new(&a, HEALTH_PLACES);
+    if (!g->health || !(g->now = setup_new(g, &g->options, why)))
         return false;
     if (!listen_where(g, why) || asks_itself(g, why) || !open_events(g, why))
         return false;
@@ -105,7 +105,7 @@ static void gateway_free(gateway *g)
     memory_free(g->mem);
     mended_free(g->mended);
     watch_free(g->watch);
-    free(g->ward_memory);
+    free(g->health_memory);
     free(g->config_file);
     free(g->listen);
     free(g);
@@ -170,7 +170,7 @@ bool gateway_reload(gateway *g, char why[512])
     }
     snprintf(why, 512, "%s", waits ? "`listen` and `limits` hold from the next start on" : "");
     setup_drop(was);
-    daruma_ward_reconsider(g->ward);
+    daruma_health_reconsider(g->health);
     exchange_wake(g);
     return true;
 }

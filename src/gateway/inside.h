@@ -3,7 +3,7 @@
  *   gateway --- setup (configuration in force, counted references)
  *      |          +-- routes: targets of each model
  *      |          +-- keys: secrets, commands that fetch them
- *      +------ ward (health of everything)   memory (sessions, cases, notices)   events
+ *      +------ health (health of everything)   memory (sessions, cases, notices)   events
  *      |
  *   exchange: call (client) <--> case (engine) <--> fetch (one attempt)
  */
@@ -148,8 +148,8 @@ struct gateway {
     setup *now;
     gateway_options options;
     char *config_file, *listen;
-    daruma_ward *ward;
-    void *ward_memory;
+    daruma_health *health;
+    void *health_memory;
     memory *mem;
     event_log *events;
     gateway_counts counts;
@@ -157,7 +157,7 @@ struct gateway {
     exchange *idle; /* used exchanges, kept for the next */
     size_t nidle;
     exchange *patient;                      /* those who wait for a time, perhaps for somebody to become well */
-    uint32_t healed;                        /* as the ward counted when they were last woken */
+    uint32_t healed;                        /* as the health counted when they were last woken */
     uint32_t active;                        /* exchanges under way */
     key_run *key_runs;                      /* commands under way */
     uint64_t secret;                        /* process secret: hashes of tenants mean nothing outside */

@@ -127,7 +127,7 @@ static bool start(exchange *x, size_t i)
 {
     heal *h = x->h;
     daruma_ms now = gateway_now(x->g).now;
-    daruma_budget *purse = daruma_ward_budget(x->g->ward, &x->targets[x->kase.target], now);
+    daruma_budget *purse = daruma_health_budget(x->g->health, &x->targets[x->kase.target], now);
     asked a;
     daruma_buf body = buf_in(x->c->arena);
     if (!whom(x, &a) || patience(x) <= 0)

@@ -22,10 +22,10 @@ static void bump(uint8_t *n)
         ++*n;
 }
 
-void daruma_case_open(daruma_case *c, daruma_ward *w, const daruma_policy *p, const daruma_target *targets,
+void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, const daruma_target *targets,
                       size_t ntargets, int prefer, daruma_ms deadline, daruma_moment at)
 {
-    *c = (daruma_case){.ward = w,
+    *c = (daruma_case){.health = w,
                        .policy = p,
                        .targets = targets,
                        .ntargets = ntargets,
@@ -97,7 +97,7 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
-    daruma_ms floor = daruma_ward_look(c->ward, &c->targets[to], at.now).in;
+    daruma_ms floor = daruma_health_look(c->health, &c->targets[to], at.now).in;
     if (g->remedy == DARUMA_REMEDY_RESUME && choice_only_shut(c, to, at.now))
         floor = 0;
     bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
@@ -143,7 +143,7 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         return has;
     if (choice_tries_left(c, to, g->kind))
         has |= DARUMA_NEED_TRIES;
-    if (daruma_budget_left(daruma_ward_budget(c->ward, &c->targets[to], now), now) > 0)
+    if (daruma_budget_left(daruma_health_budget(c->health, &c->targets[to], now), now) > 0)
         has |= DARUMA_NEED_PURSE;
     if (to != c->target)
         has |= DARUMA_NEED_KEY | DARUMA_NEED_ACCOUNT | DARUMA_NEED_MODEL;
@@ -156,7 +156,7 @@ static void give_back(daruma_case *c, daruma_ms now)
     const daruma_rung *g = c->rung != ABOVE ? &c->policy->rungs[c->rung - 1] : NULL;
     if (!g || daruma_remedy_act(g->remedy) != DARUMA_SEND)
         return;
-    daruma_budget *b = daruma_ward_budget(c->ward, &c->targets[c->want], now);
+    daruma_budget *b = daruma_health_budget(c->health, &c->targets[c->want], now);
     if ((g->needs & DARUMA_NEED_PURSE) && b->retries > 0)
         b->retries--;
     if (g->needs & DARUMA_NEED_SHRINK)
@@ -178,7 +178,7 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         return given;
     }
     if (g->needs & DARUMA_NEED_PURSE)
-        daruma_budget_take(daruma_ward_budget(c->ward, &c->targets[to], now), now);
+        daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         c->spoiled[to] = 0; /* until the new ones are refused too */
     if (g->needs & DARUMA_NEED_SHRINK)
@@ -272,7 +272,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     size_t r = 0;
     if (c->out) {
         if (!c->answered)
-            ward_bad(c->ward, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
+            health_bad(c->health, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
         c->out = false;
         c->last = f->kind;
         choice_blame(c, f->kind);
@@ -324,7 +324,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
 {
     bool counts = !remade(c, to);
     note_switch(c, to);
-    ward_enter(c->ward, &c->targets[to], c->permits, now);
+    health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
     c->answered = false;
     c->rung = 0;
@@ -352,11 +352,11 @@ static bool goes_on(const daruma_case *c)
  * the last lane is never closed without a try. So does the rest of an answer that was cut. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
-    daruma_health back = {0}, shut = {0};
+    daruma_condition back = {0}, shut = {0};
     int first = choice_first_back(c, false, at.now, &back), probe = choice_first_back(c, true, at.now, &shut);
     bool waits = first >= 0 && may_wait(c, back.in, at.now);
     if ((c->attempts == 0 || goes_on(c)) && probe >= 0 && (probe == first || !waits)) {
-        ward_hurry(c->ward, &c->targets[probe], at.now);
+        health_hurry(c->health, &c->targets[probe], at.now);
         return go(c, probe, at.now);
     }
     if (!waits)
@@ -406,7 +406,7 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING || c->answered)
         return;
     check(c->out);
-    ward_good(c->ward, &c->targets[c->target], c->permits, at.now);
+    health_good(c->health, &c->targets[c->target], c->permits, at.now);
     c->answered = true;
 }
 
@@ -437,7 +437,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
         return;
     check(c->out);
     if (!c->answered)
-        ward_drop(c->ward, &c->targets[c->target], c->permits, at.now);
+        health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     c->out = false;
 }
 
@@ -469,7 +469,7 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i])
             continue;
-        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
         daruma_ms in = h.in;
         if (!h.well && !daruma_kind_passes(h.why))
             continue; /* it will be probed, but nobody should wait for that */

@@ -99,7 +99,7 @@ void choice_resume(daruma_case *c, const daruma_case *was)
 
 bool choice_well(const daruma_case *c, int i, daruma_ms now)
 {
-    return daruma_ward_look(c->ward, &c->targets[i], now).well;
+    return daruma_health_look(c->health, &c->targets[i], now).well;
 }
 
 /* Does the failure of `t` show that `u` would fail the same way? */
@@ -150,7 +150,7 @@ int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool
     for (int i = 0; i < choice_count(c); i++) {
         if (c->calls[i] || !choice_tries_left(c, i, k) || !choice_leads(r, &c->targets[c->target], &c->targets[i]))
             continue;
-        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
         if (h.well && !patient)
             return i;
         if (!h.well && h.in >= 0 && h.in < in) {
@@ -166,11 +166,11 @@ static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
 {
     int best = c->target;
     bool usable = choice_tries_left(c, best, k);
-    daruma_ms in = daruma_ward_look(c->ward, &c->targets[best], now).in;
+    daruma_ms in = daruma_health_look(c->health, &c->targets[best], now).in;
     for (int i = 0; i < choice_count(c); i++) {
         if (!c->calls[i] || !choice_tries_left(c, i, k))
             continue;
-        daruma_ms its = daruma_ward_look(c->ward, &c->targets[i], now).in;
+        daruma_ms its = daruma_health_look(c->health, &c->targets[i], now).in;
         if (!usable || its < in) {
             best = i;
             in = its;
@@ -191,7 +191,7 @@ static int fresh(const daruma_case *c, daruma_ms now)
 
 bool choice_only_shut(const daruma_case *c, int i, daruma_ms now)
 {
-    return !choice_well(c, i, now) && ward_only_shut(c->ward, &c->targets[i], now);
+    return !choice_well(c, i, now) && health_only_shut(c->health, &c->targets[i], now);
 }
 
 /* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
@@ -211,7 +211,7 @@ static int onward(const daruma_case *c, daruma_ms now)
     if (best >= 0 || (usable && (choice_well(c, c->target, now) || choice_only_shut(c, c->target, now))))
         return best >= 0 ? best : c->target;
     for (int i = 0; i < choice_count(c); i++) {
-        daruma_ms its = c->spoiled[i] ? -1 : daruma_ward_look(c->ward, &c->targets[i], now).in;
+        daruma_ms its = c->spoiled[i] ? -1 : daruma_health_look(c->health, &c->targets[i], now).in;
         if (its < 0 || its >= in)
             continue;
         best = i;
@@ -252,14 +252,14 @@ int choice_pick(const daruma_case *c, daruma_ms now)
     return other_model;
 }
 
-int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_health *ret)
+int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_condition *ret)
 {
     int best = -1;
     for (int i = 0; i < choice_count(c); i++) {
         bool wanted = i == c->want && !c->spoiled[i];
-        if ((!wanted && out_of_play(c, i)) || (shut && !ward_only_shut(c->ward, &c->targets[i], now)))
+        if ((!wanted && out_of_play(c, i)) || (shut && !health_only_shut(c->health, &c->targets[i], now)))
             continue;
-        daruma_health h = daruma_ward_look(c->ward, &c->targets[i], now);
+        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
         if (best < 0 || h.in < ret->in) {
             best = i;
             *ret = h;

@@ -34,7 +34,7 @@ typedef struct place {
     uint32_t newer, older;  /* touched just after, just before */
 } place;
 
-struct daruma_ward {
+struct daruma_health {
     uint32_t nplaces, used;
     uint32_t nchains;        /* a power of two */
     uint32_t newest, oldest; /* touched */
@@ -90,18 +90,18 @@ static uint32_t chains_for(uint32_t places)
     return n;
 }
 
-size_t daruma_ward_bytes(uint32_t places)
+size_t daruma_health_bytes(uint32_t places)
 {
     size_t n = places < PARTS ? PARTS : places;
-    return sizeof(daruma_ward) + n * sizeof(place) + chains_for((uint32_t)n) * sizeof(uint32_t) +
+    return sizeof(daruma_health) + n * sizeof(place) + chains_for((uint32_t)n) * sizeof(uint32_t) +
            3 * _Alignof(max_align_t);
 }
 
-daruma_ward *daruma_ward_new(daruma_arena *a, uint32_t places)
+daruma_health *daruma_health_new(daruma_arena *a, uint32_t places)
 {
     if (places < PARTS) /* one target must fit */
         places = PARTS;
-    daruma_ward *w = ARENA_NEW(a, daruma_ward, 1);
+    daruma_health *w = ARENA_NEW(a, daruma_health, 1);
     if (!w)
         return NULL;
     w->nplaces = places;
@@ -112,17 +112,17 @@ daruma_ward *daruma_ward_new(daruma_arena *a, uint32_t places)
     return w->places && w->chains ? w : NULL;
 }
 
-static place *at_index(const daruma_ward *w, uint32_t i)
+static place *at_index(const daruma_health *w, uint32_t i)
 {
     return i ? &w->places[i - 1] : NULL;
 }
 
-static uint32_t *chain_of(const daruma_ward *w, uint64_t id)
+static uint32_t *chain_of(const daruma_health *w, uint64_t id)
 {
     return &w->chains[id & (w->nchains - 1)];
 }
 
-static uint32_t find(const daruma_ward *w, uint64_t id)
+static uint32_t find(const daruma_health *w, uint64_t id)
 {
     uint32_t i = *chain_of(w, id);
     while (i && at_index(w, i)->id != id)
@@ -130,14 +130,14 @@ static uint32_t find(const daruma_ward *w, uint64_t id)
     return i;
 }
 
-static void unlink_age(daruma_ward *w, uint32_t i)
+static void unlink_age(daruma_health *w, uint32_t i)
 {
     place *p = at_index(w, i);
     *(p->newer ? &at_index(w, p->newer)->older : &w->newest) = p->older;
     *(p->older ? &at_index(w, p->older)->newer : &w->oldest) = p->newer;
 }
 
-static void link_newest(daruma_ward *w, uint32_t i)
+static void link_newest(daruma_health *w, uint32_t i)
 {
     place *p = at_index(w, i);
     p->newer = 0;
@@ -147,7 +147,7 @@ static void link_newest(daruma_ward *w, uint32_t i)
 }
 
 /* Room for a new place: an unused one, else that of the one touched longest ago. */
-static uint32_t make_room(daruma_ward *w)
+static uint32_t make_room(daruma_health *w)
 {
     if (w->used < w->nplaces)
         return ++w->used;
@@ -162,7 +162,7 @@ static uint32_t make_room(daruma_ward *w)
 }
 
 /* The place of a part of `t` that is known already, now touched last; NULL when it has none. */
-static place *known(daruma_ward *w, const daruma_target *t, int part)
+static place *known(daruma_health *w, const daruma_target *t, int part)
 {
     uint32_t i = find(w, part_id(t, part));
     if (!i)
@@ -173,7 +173,7 @@ static place *known(daruma_ward *w, const daruma_target *t, int part)
 }
 
 /* The place of a part of `t`, made when there is none. */
-static place *place_of(daruma_ward *w, const daruma_target *t, int part)
+static place *place_of(daruma_health *w, const daruma_target *t, int part)
 {
     place *p = known(w, t, part);
     if (p)
@@ -201,8 +201,8 @@ static daruma_ms cool_in(const place *p, daruma_ms now)
 
 static void cool(place *p, daruma_kind why, daruma_ms ms, daruma_ms now)
 {
-    if (ms > WARD_COOL_MS_MAX)
-        ms = WARD_COOL_MS_MAX;
+    if (ms > HEALTH_COOL_MS_MAX)
+        ms = HEALTH_COOL_MS_MAX;
     if (p->probing || ms > cool_in(p, now)) { /* what a probe met replaces its grace */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
@@ -211,7 +211,7 @@ static void cool(place *p, daruma_kind why, daruma_ms ms, daruma_ms now)
     p->probing = false;
 }
 
-static void cure(daruma_ward *w, place *p)
+static void cure(daruma_health *w, place *p)
 {
     w->healed += p->cool_ms != 0;
     p->cool_ms = 0;
@@ -228,9 +228,9 @@ static daruma_ms doubled(daruma_ms first, daruma_ms cap, uint32_t strikes)
 
 /* ---- looking ------------------------------------------------------------------ */
 
-daruma_health daruma_ward_look(const daruma_ward *w, const daruma_target *t, daruma_ms now)
+daruma_condition daruma_health_look(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
-    daruma_health h = {.well = true};
+    daruma_condition h = {.well = true};
     for (int part = 0; part < PARTS; part++) {
         const place *p = at_index(w, find(w, part_id(t, part)));
         if (!p)
@@ -238,12 +238,12 @@ daruma_health daruma_ward_look(const daruma_ward *w, const daruma_target *t, dar
         daruma_ms cooled = cool_in(p, now), shut = daruma_breaker_opens_in(&p->breaker, now);
         daruma_ms in = cooled > shut ? cooled : shut;
         if (in > h.in)
-            h = (daruma_health){.in = in, .why = p->why, .who = p->scope};
+            h = (daruma_condition){.in = in, .why = p->why, .who = p->scope};
     }
     return h;
 }
 
-bool ward_only_shut(const daruma_ward *w, const daruma_target *t, daruma_ms now)
+bool health_only_shut(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     for (int part = 0; part < PARTS; part++) {
         const place *p = at_index(w, find(w, part_id(t, part)));
@@ -253,7 +253,7 @@ bool ward_only_shut(const daruma_ward *w, const daruma_target *t, daruma_ms now)
     return true;
 }
 
-void ward_hurry(daruma_ward *w, const daruma_target *t, daruma_ms now)
+void health_hurry(daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     for (int part = MODEL; part <= PROVIDER; part++) {
         place *p = known(w, t, part);
@@ -262,25 +262,25 @@ void ward_hurry(daruma_ward *w, const daruma_target *t, daruma_ms now)
     }
 }
 
-uint32_t daruma_ward_healed(const daruma_ward *w)
+uint32_t daruma_health_healed(const daruma_health *w)
 {
     return w->healed;
 }
 
-daruma_budget *daruma_ward_budget(daruma_ward *w, const daruma_target *t, daruma_ms now)
+daruma_budget *daruma_health_budget(daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     (void)now;
     return &place_of(w, t, PROVIDER)->budget;
 }
 
-void daruma_ward_refreshed(daruma_ward *w, const daruma_target *t)
+void daruma_health_refreshed(daruma_health *w, const daruma_target *t)
 {
     place *p = known(w, t, KEY);
     if (p && p->why == DARUMA_AUTH)
         cure(w, p);
 }
 
-void daruma_ward_reconsider(daruma_ward *w)
+void daruma_health_reconsider(daruma_health *w)
 {
     for (uint32_t i = w->newest; i; i = at_index(w, i)->older) {
         place *p = at_index(w, i);
@@ -297,13 +297,13 @@ static bool probe_rested(place *p, daruma_ms now)
 {
     if (!p->cool_ms || cool_in(p, now) > 0 || daruma_kind_passes(p->why))
         return false;
-    p->cool_until = add_sat(now, WARD_PROBE_MS);
-    p->cool_ms = WARD_PROBE_MS;
+    p->cool_until = add_sat(now, HEALTH_PROBE_MS);
+    p->cool_ms = HEALTH_PROBE_MS;
     p->probing = true;
     return true;
 }
 
-void ward_enter(daruma_ward *w, const daruma_target *t, daruma_permit permits[3], daruma_ms now)
+void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[3], daruma_ms now)
 {
     permits[2] = (daruma_permit){.ok = true};
     for (int part = KEY; part <= MODEL; part++) {
@@ -320,7 +320,7 @@ void ward_enter(daruma_ward *w, const daruma_target *t, daruma_permit permits[3]
 /* Good and bad count; what says nothing frees the probe. */
 typedef enum verdict { NOTHING, GOOD, BAD } verdict;
 
-static void tell(daruma_ward *w, const daruma_target *t, int part, daruma_permit permit, verdict v, daruma_ms now)
+static void tell(daruma_health *w, const daruma_target *t, int part, daruma_permit permit, verdict v, daruma_ms now)
 {
     place *p = known(w, t, part);
     if (!p)
@@ -335,7 +335,7 @@ static void tell(daruma_ward *w, const daruma_target *t, int part, daruma_permit
 }
 
 /* The cooldowns that this attempt was probing are over: it got past them, or nobody knows. */
-static void end_probes(daruma_ward *w, const daruma_target *t, const daruma_permit permits[3], bool well, daruma_ms now)
+static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], bool well, daruma_ms now)
 {
     for (int part = KEY; part <= MODEL; part++) {
         place *p = known(w, t, part);
@@ -351,14 +351,14 @@ static void end_probes(daruma_ward *w, const daruma_target *t, const daruma_perm
     }
 }
 
-void ward_good(daruma_ward *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
+void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
 {
     tell(w, t, MODEL, permits[0], GOOD, now);
     tell(w, t, PROVIDER, permits[1], GOOD, now);
     end_probes(w, t, permits, true, now);
 }
 
-void ward_drop(daruma_ward *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
+void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
 {
     tell(w, t, MODEL, permits[0], NOTHING, now);
     tell(w, t, PROVIDER, permits[1], NOTHING, now);
@@ -374,15 +374,15 @@ static const struct {
     bool by_advice;       /* rests only when the provider said how long */
 } rests[] = {
     {DARUMA_RATE_LIMIT,      LANE,    0,                   0,                   false},
-    {DARUMA_QUOTA,           ACCOUNT, WARD_QUOTA_MS,       WARD_QUOTA_MS_MAX,   false},
-    {DARUMA_AUTH,            KEY,     WARD_CREDENTIALS_MS, WARD_CREDENTIALS_MS, false},
-    {DARUMA_PERMISSION,      LANE,    WARD_CREDENTIALS_MS, WARD_CREDENTIALS_MS, false},
-    {DARUMA_MODEL_NOT_FOUND, MODEL,   WARD_CREDENTIALS_MS, WARD_CREDENTIALS_MS, false},
+    {DARUMA_QUOTA,           ACCOUNT, HEALTH_QUOTA_MS,       HEALTH_QUOTA_MS_MAX,   false},
+    {DARUMA_AUTH,            KEY,     HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
+    {DARUMA_PERMISSION,      LANE,    HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
+    {DARUMA_MODEL_NOT_FOUND, MODEL,   HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
     {DARUMA_OVERLOADED,      MODEL,   0,                   0,                   true},
 };
 // clang-format on
 
-static void rest(daruma_ward *w, const daruma_target *t, const daruma_failure *f, const daruma_backoff *b,
+static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, const daruma_backoff *b,
                  daruma_moment at)
 {
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
@@ -449,14 +449,14 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
     }
 }
 
-static void blame(daruma_ward *w, const daruma_target *t, int part, verdict v, daruma_kind why, daruma_ms now)
+static void blame(daruma_health *w, const daruma_target *t, int part, verdict v, daruma_kind why, daruma_ms now)
 {
     place *p = v == BAD ? known(w, t, part) : NULL;
     if (p && cool_in(p, now) == 0)
         p->why = why;
 }
 
-void ward_bad(daruma_ward *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,
+void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,
               const daruma_backoff *b, daruma_moment at)
 {
     verdict model, provider;
@@ -478,7 +478,7 @@ static const char *breaker_word(const daruma_breaker *b, daruma_ms now)
     return b->probing || daruma_breaker_opens_in(b, now) == 0 ? "half-open" : "open";
 }
 
-size_t daruma_ward_list(const daruma_ward *w, daruma_ms now, daruma_place *out, size_t max)
+size_t daruma_health_list(const daruma_health *w, daruma_ms now, daruma_place *out, size_t max)
 {
     size_t n = 0;
     for (uint32_t i = w->newest; i; i = at_index(w, i)->older, n++) {

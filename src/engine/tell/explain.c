@@ -201,8 +201,8 @@ static const char *why_once(const daruma_failure *f)
 static daruma_ms rests(const daruma_case *c)
 {
     daruma_ms least = -1;
-    for (size_t i = 0; c->ward && i < c->ntargets && i < DARUMA_CASE_TRIED; i++) {
-        daruma_ms in = daruma_ward_look(c->ward, &c->targets[i], c->opened).in;
+    for (size_t i = 0; c->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++) {
+        daruma_ms in = daruma_health_look(c->health, &c->targets[i], c->opened).in;
         if (least < 0 || in < least)
             least = in;
     }
