@@ -292,30 +292,44 @@ typedef struct daruma_backoff {
 /* Delay before retry number `nth` (1 first). Saturates, never overflows. */
 DARUMA_API daruma_ms daruma_backoff_delay(const daruma_backoff *b, uint32_t nth, uint64_t dice);
 
-/* All zero: closed, healthy. */
+/* Whether a place works, from how its calls ended. All zero: closed, healthy. An open breaker forbids nothing: it says
+ * who is asked last, and how long. */
 typedef struct daruma_breaker {
     uint32_t bad, all;         /* this window */
     uint32_t was_bad, was_all; /* the window before it */
     daruma_ms turned;          /* when this window began */
-    daruma_ms shut_until;      /* 0 closed; past: half-open */
+    daruma_ms well_at;         /* the last success; where there was none, the first failure of the row */
+    daruma_ms bad_at;          /* the last failure */
+    daruma_ms open_until;      /* 0 closed; past: half-open */
+    daruma_ms closed_at;       /* when it was closed last */
+    daruma_ms probe_until;     /* half-open and its probe is out; others wait for it no longer than this. 0 none is out */
+    uint64_t witness;          /* who saw the first failure of the row */
+    uint32_t row;              /* failures since the last success */
     uint16_t epoch;            /* a permit of an older epoch no longer counts */
-    uint16_t trips;            /* in a row, so that it stays shut longer each time */
-    bool probing;              /* half-open and its one probe is out */
+    uint16_t trips;            /* in short order, so that it stays open longer each time */
+    bool agreed;               /* two different witnesses saw failures of this row */
+    bool wary;                 /* (set) it opens only when they agree */
 } daruma_breaker;
 
 typedef struct daruma_permit {
     uint16_t epoch;
-    bool ok;    /* go */
+    bool ok;    /* closed, or it is the probe */
     bool probe; /* it is the one probe of a half-open breaker */
 } daruma_permit;
 
-/* May a call go out? When half-open, exactly one gets ok and probe. */
+/* A call goes out. When half-open, exactly one gets ok and probe. A call that goes out without ok (there is nobody else
+ * to ask) is told as any other. */
 DARUMA_API daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now);
-/* How the permitted call ended. An answer from an older epoch changes nothing. */
-DARUMA_API void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, daruma_ms now);
-/* The permitted call ended and says nothing about health (the client left). */
+/* How that call ended, as `witness` saw it (0: needs nobody to agree). One success closes it. An answer from an older
+ * epoch changes nothing. */
+DARUMA_API void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now);
+/* The call ended and says nothing about health (the client left). */
 DARUMA_API void daruma_breaker_drop(daruma_breaker *b, daruma_permit p);
-DARUMA_API daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now); /* 0: now */
+/* How long those who can go elsewhere ask it last; 0: it is closed, or may be probed. */
+DARUMA_API daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now);
+/* How long those who have nobody else wait before they ask it; 0: they ask. Only what seems to be down altogether is
+ * waited for: half of the time since it last worked, so that nobody waits 1.5 times as long as it was down. */
+DARUMA_API daruma_ms daruma_breaker_alone_in(const daruma_breaker *b, daruma_ms now);
 
 /* Retries are at most `percent` of the last minute's calls plus `floor`. All zero
  * but percent and floor: nothing was called yet. */
@@ -345,7 +359,8 @@ typedef struct daruma_target {
 DARUMA_API void daruma_target_seal(daruma_target *t);
 
 /* Health of everything that can be sick: a fixed-capacity table keyed by the ids of
- * targets. When it is full the entry that was touched longest ago is forgotten. */
+ * targets. When it is full the entry that was touched longest ago is forgotten. It orders: what is sick is asked last.
+ * Only a wait that a provider itself named is a reason to ask nobody. */
 typedef struct daruma_health daruma_health;
 
 DARUMA_API size_t daruma_health_bytes(uint32_t places);
@@ -353,10 +368,12 @@ DARUMA_API size_t daruma_health_bytes(uint32_t places);
 DARUMA_API daruma_health *daruma_health_new(daruma_arena *a, uint32_t places);
 
 typedef struct daruma_condition {
-    bool well;        /* a call may go there now */
-    daruma_ms in;     /* else: how long until it may, -1 never by itself */
-    daruma_kind why;  /* else: what made it sick */
-    daruma_scope who; /* else: which of its parts is sick */
+    bool well;          /* nothing speaks against it, or it may be probed: it is asked in its turn */
+    daruma_ms in;       /* else: how long it is asked after those that are well */
+    daruma_ms alone_in; /* else: how long those who have nobody else wait for it; 0: they ask it */
+    daruma_ms named_in; /* else: how long the provider itself said to stay away; nobody asks before. 0 it did not */
+    daruma_kind why;    /* else: what made it sick */
+    daruma_scope who;   /* else: which of its parts is sick */
 } daruma_condition;
 
 /* How a target is now. Changes nothing. */
@@ -414,6 +431,7 @@ typedef enum daruma_act {
     X(LOWER_SCHEMA, "lower_schema", SEND, "simplified the tool schemas")                                               \
     X(LOWER_FORMAT, "lower_format", SEND, "asked for a simpler response format")                                       \
     X(SHRINK_REQUEST, "shrink_request", SEND, "left out old images and large tool output")                             \
+    X(HEDGE, "hedge", SEND, "asked another target beside one that was silent")                                         \
     X(ASK_AGAIN, "ask_again", SEND, "asked the model again and told it what was wrong")                                \
     X(RESUME, "resume", SEND, "asked the model to go on where it was cut")                                             \
     X(APOLOGISE, "apologise", STOP, "asked the model to explain what happened")                                        \
@@ -447,7 +465,6 @@ typedef struct daruma_remedy {
 /* What a rung needs; the case works out what it has. */
 enum daruma_need {
     DARUMA_NEED_TIME = 1 << 0,     /* the delay still fits before the deadline */
-    DARUMA_NEED_PURSE = 1 << 1,    /* the retry budget of the provider has room */
     DARUMA_NEED_CLEAN = 1 << 2,    /* no byte of the answer has reached the client */
     DARUMA_NEED_TRIES = 1 << 3,    /* this target may be called again for this kind */
     DARUMA_NEED_KEY = 1 << 4,      /* another key for the same model is well */
@@ -581,7 +598,10 @@ typedef struct daruma_policy {
     size_t nrungs;
     uint32_t max_attempts; /* calls to one target where the kind does not say */
     daruma_ms max_wait;    /* a longer wait is not slept: another target or an honest failure */
+    daruma_ms patience;    /* so long a request waits in all for what passes by itself; -1: the ladder alone ends it */
     bool enabled;          /* false: first failure is final */
+    bool health;           /* places that failed are asked last; false: each request goes out as if it were the first */
+    bool hedge;            /* another target may be asked beside one that is silent */
     daruma_mend_policy mend;
     daruma_watch_policy watch;
     daruma_kind_policy kinds[DARUMA_KINDS];
@@ -627,6 +647,14 @@ typedef enum daruma_outcome {
 
 DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 
+/* A second call that is out beside a silent one. */
+typedef struct daruma_beside {
+    bool out;
+    int target;
+    daruma_permit permits[3];
+    daruma_ms sent_at;
+} daruma_beside;
+
 /* One request on its way to an answer. Yours to place; all fields are readable, only
  * those marked (set) are for you to write, after daruma_case_open(). */
 typedef struct daruma_case {
@@ -640,9 +668,14 @@ typedef struct daruma_case {
     bool can_refresh;                   /* (set) the host can fetch credentials anew; false after open */
     bool can_mend;                      /* (set) the host can mend the conversation; false after open */
     bool enforced;                      /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool plain;                         /* (set) the answer comes in one piece; false after open: a stream */
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool headed;                        /* ... and its head came, with a status that is no error */
+    daruma_ms sent_at;                  /* when it went out */
+    daruma_beside beside;               /* the call beside it */
+    daruma_ms since;                    /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;                  /* calls made in all */
     int target;                         /* where the current or last attempt went, -1 none yet */
     int want;                           /* where the next one shall go, -1 any */
@@ -698,6 +731,33 @@ DARUMA_API void daruma_case_answered(daruma_case *c, daruma_moment at);
 /* The answer under way has begun to say something. A probe has found out enough with that: who waits for it, with
  * no other target that is well, need not wait for the end of a long answer. */
 DARUMA_API void daruma_case_begun(daruma_case *c, daruma_moment at);
+/* The head of an answer has come, and its status is no error. From these and the first content it is learned how long a
+ * model usually takes. */
+DARUMA_API void daruma_case_headed(daruma_case *c, daruma_moment at);
+
+/* What to do about a call that has brought no content yet. */
+typedef enum daruma_silence_act {
+    DARUMA_SILENCE_WAIT,  /* nothing: ask again after `look_in` */
+    DARUMA_SILENCE_HEDGE, /* ask `target` beside it: daruma_case_hedge() */
+    DARUMA_SILENCE_MOVE,  /* it hangs at a place that is known to be sick: fail it as a timeout, daruma_case_next() */
+} daruma_silence_act;
+typedef struct daruma_silence {
+    daruma_silence_act act;
+    daruma_ms look_in; /* WAIT: ask again after this, or when health has changed; -1 never */
+    int target;        /* HEDGE, MOVE: who is well */
+} daruma_silence;
+
+/* Is the attempt under way silent for longer than is usual for its model, and could another target answer? A call is
+ * never given up for nothing. Ask from the moment it went out until its first content. Pure. */
+DARUMA_API daruma_silence daruma_case_silence(const daruma_case *c, daruma_moment at);
+/* A second call goes out to `target`, as daruma_case_silence() said. The first that brings content is the answer. */
+DARUMA_API void daruma_case_hedge(daruma_case *c, int target, daruma_moment at);
+/* The second call ended and the first goes on: it failed, or (NULL) was not needed. */
+DARUMA_API void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_moment at);
+/* The second call brought content, or the first failed while it was out: it is the attempt under way from here on. `f`:
+ * how the first one failed; NULL: it was silent. */
+DARUMA_API void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at);
+
 /* The client left, or the attempt says nothing about health. */
 DARUMA_API void daruma_case_drop(daruma_case *c, daruma_moment at);
 /* The case ended with this outcome; later calls change nothing. */

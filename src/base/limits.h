@@ -46,19 +46,31 @@
 
 #define BACKOFF_STEPS_MAX          64      /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_SPREAD_DIV         8       /* waiters for one recovery spread over up to this part of the wait on top */
+#define PATIENCE_MS                120000  /* default of recovery.patience: agents run unattended; outages last a minute */
+#define WAIT_MS_MIN                100     /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS              1000    /* a shorter rest is waited for though another model is well */
+#define BUDGET_EMPTY_STEPS         2       /* steps of backoff more while a provider's retry budget is empty */
 #define BUDGET_PERCENT             30      /* retries per 100 calls of the last minute, each provider */
 #define BUDGET_FLOOR               10      /* retries a minute on top, so that a quiet client can recover too */
 #define BUDGET_WINDOW_MS           60000   /* "the last minute" */
 #define BREAKER_HALF_MS            15000   /* half of the span a breaker looks back on; calls to models take seconds */
-#define BREAKER_CALLS_MIN          10      /* fewer calls prove nothing */
+#define BREAKER_CALLS_MIN          6       /* fewer calls prove nothing about a share */
 #define BREAKER_BAD_PERCENT        50      /* of them, and it opens: at 20 % faults retries do better than a breaker */
-#define BREAKER_SHUT_MS            5000    /* first time shut; doubles with every trip in a row */
-#define BREAKER_SHUT_MS_MAX        120000  /* longest time shut: a provider that is back is noticed within it */
-#define BREAKER_PROBE_LOOK_MS      500     /* while the probe of a half-open breaker is out: look again after this */
-#define HEALTH_CREDENTIALS_MS        300000  /* a refused key, lane or model rests so long, then one call may probe it */
-#define HEALTH_QUOTA_MS              300000  /* an empty account rests so long at first; doubles */
-#define HEALTH_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
-#define HEALTH_PROBE_MS              30000   /* others keep off while one call probes what had refused */
+#define BREAKER_OPEN_ROW           2       /* failures in a row, and it opens: one may be chance */
+#define BREAKER_DOWN_ROW           5       /* failures in a row of two requests, and it seems to be down altogether */
+#define BREAKER_OPEN_MS            1000    /* first time open; doubles with every trip in short order */
+#define BREAKER_FORGIVEN_TIMES     2       /* closed for so many times as long as it was open, one trip is forgiven */
+#define BREAKER_PROBE_MS           10000   /* a probe that hangs keeps others off so long */
+#define BREAKER_PROBE_LOOK_MS      500     /* while a probe is out: look again after this */
+#define ALONE_MS_MIN               500     /* between two calls to what seems to be down, for those who have nobody else */
+#define REST_MS_MAX                30000   /* the longest rest that nobody named: what is back is noticed within it */
+#define HEDGE_MS_MIN               100     /* of silence before another is asked: less is noise */
+#define HEDGE_UNKNOWN_MS           10000   /* ... where nothing is known of the model, and no head came */
+#define HEDGE_BEGUN_MS             60000   /* ... and its head came, or the answer comes in one piece: it is at work */
+#define HEDGE_SICK_MS              2000    /* ... of a target that is known to be sick, where its neighbour is unknown */
+#define HEDGE_LOOK_MS              1000    /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGE_PERCENT              5       /* second calls beside a silent one per 100 calls of the last minute */
+#define HEDGE_FLOOR                5       /* ... and so many a minute on top, so that a quiet client is helped too */
 #define HEALTH_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
 #define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */

@@ -1,50 +1,50 @@
-/* breaker.c - stops calling what fails most of the time.
+/* breaker.c - whether a place works, from how its calls ended.
  *
- *                 half of the recent calls were bad
- *       closed ---------------------------------------> open
- *         ^                                              | shut_until passes
- *         | the probe was good                           v
- *         +------------------------------------------ half-open: one probe
- *                              the probe was bad: open again, for longer
+ *               two failures in a row, or half of the recent calls
+ *       closed ---------------------------------------------------> open
+ *         ^                                                          | open_until passes
+ *         | a call that began since it opened was good               v
+ *         +-----------------------------------------------------  half-open: one probe
+ *                                                   the probe was bad: open again, for longer
  *
- * Every turn begins an epoch, and a permit carries the epoch it was given in: an answer that
- * was under way since before the turn says nothing about now. */
+ * An open breaker orders and never forbids. There are two clocks for the two who may ask: who can go elsewhere
+ * keeps off as long as it is open, who has nobody else keeps off only while it seems to be down altogether, and half
+ * as long as that has lasted.
+ *
+ * Every turn begins an epoch, and a permit carries the epoch it was given in: an answer that was under way since
+ * before the turn says nothing about now. */
 #include "engine/decide/window.h"
 #include "base/limits.h"
 
-static daruma_ms shut_ms(uint16_t trips)
+/* How long it is open after so many trips. */
+static daruma_ms open_ms(uint16_t trips)
 {
-    daruma_ms shut = BREAKER_SHUT_MS;
-    for (uint16_t i = 1; i < trips && shut < BREAKER_SHUT_MS_MAX; i++)
-        shut *= 2;
-    return shut < BREAKER_SHUT_MS_MAX ? shut : BREAKER_SHUT_MS_MAX;
+    daruma_ms open = BREAKER_OPEN_MS;
+    for (uint16_t i = 1; i < trips && open < REST_MS_MAX; i++)
+        open *= 2;
+    return open < REST_MS_MAX ? open : REST_MS_MAX;
 }
 
-static void forget_counts(daruma_breaker *b, daruma_ms now)
+/* Opens it, or keeps it open for longer. Who opens again soon after it closed begins where it left off. */
+static void open_for_longer(daruma_breaker *b, daruma_ms now)
 {
-    b->bad = b->all = b->was_bad = b->was_all = 0;
-    b->turned = now;
-}
-
-static void shut(daruma_breaker *b, daruma_ms now)
-{
+    daruma_ms closed = b->open_until ? 0 : ms_since(b->closed_at, now);
+    for (; b->trips && closed >= BREAKER_FORGIVEN_TIMES * open_ms(b->trips); b->trips--)
+        closed -= BREAKER_FORGIVEN_TIMES * open_ms(b->trips);
     if (b->trips < UINT16_MAX)
         b->trips++;
-    b->epoch++;
-    b->probing = false;
-    b->shut_until = add_sat(now, shut_ms(b->trips));
-    if (b->shut_until == 0) /* which would say closed */
-        b->shut_until = 1;
-    forget_counts(b, now);
+    b->epoch += b->open_until == 0;
+    b->probe_until = 0;
+    b->open_until = add_sat(now, open_ms(b->trips));
+    if (b->open_until == 0) /* which would say closed */
+        b->open_until = 1;
 }
 
-static void open_up(daruma_breaker *b, daruma_ms now)
+static void close(daruma_breaker *b, daruma_ms now)
 {
     b->epoch++;
-    b->probing = false;
-    b->shut_until = 0;
-    b->trips = 0;
-    forget_counts(b, now);
+    b->open_until = b->probe_until = 0;
+    b->closed_at = now;
 }
 
 static void count(daruma_breaker *b, bool good, daruma_ms now)
@@ -61,55 +61,94 @@ static void count(daruma_breaker *b, bool good, daruma_ms now)
     b->bad += !good;
 }
 
-/* Milliseconds until it is half-open. When the clock went back, as if it had just been shut. */
-static daruma_ms shut_for(const daruma_breaker *b, daruma_ms now)
+/* One more failure of the row. */
+static void note_failure(daruma_breaker *b, uint64_t witness, daruma_ms now)
 {
-    daruma_ms left = ms_since(now, b->shut_until), most = shut_ms(b->trips);
-    return left < most ? left : most;
+    if (b->row == 0) {
+        b->witness = witness;
+        b->agreed = false;
+        if (b->well_at == 0) /* nothing was ever good here */
+            b->well_at = now;
+    }
+    b->agreed |= witness == 0 || witness != b->witness;
+    b->row += b->row < UINT32_MAX;
+    b->bad_at = now;
+}
+
+static bool fails_mostly(const daruma_breaker *b)
+{
+    uint64_t all = (uint64_t)b->all + b->was_all, bad = (uint64_t)b->bad + b->was_bad;
+    return all >= BREAKER_CALLS_MIN && bad * 100 >= all * BREAKER_BAD_PERCENT;
+}
+
+/* What is left of `span` that began at `from`; when the clock went back, all of it. */
+static daruma_ms left_of(daruma_ms from, daruma_ms span, daruma_ms now)
+{
+    daruma_ms gone = ms_since(from, now);
+    return gone < span ? span - gone : 0;
+}
+
+/* How long its probe is waited for before it is looked at again; 0: none is out. */
+static daruma_ms probe_in(const daruma_breaker *b, daruma_ms now)
+{
+    daruma_ms left = b->probe_until ? ms_since(now, b->probe_until) : 0;
+    return left < BREAKER_PROBE_LOOK_MS ? left : BREAKER_PROBE_LOOK_MS;
 }
 
 daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now)
 {
-    if (b->shut_until == 0)
+    if (b->open_until == 0)
         return 0;
-    daruma_ms left = shut_for(b, now);
-    return left == 0 && b->probing ? BREAKER_PROBE_LOOK_MS : left;
+    daruma_ms left = ms_since(now, b->open_until), most = open_ms(b->trips);
+    left = left < most ? left : most; /* the clock went back: as if it had just been opened */
+    return left ? left : probe_in(b, now);
+}
+
+daruma_ms daruma_breaker_alone_in(const daruma_breaker *b, daruma_ms now)
+{
+    daruma_ms in = daruma_breaker_opens_in(b, now), down = ms_since(b->well_at, b->bad_at) / 2;
+    if (in == 0 || !b->agreed || b->row < BREAKER_DOWN_ROW)
+        return 0;
+    down = down > ALONE_MS_MIN ? down : ALONE_MS_MIN;
+    daruma_ms left = left_of(b->bad_at, down < REST_MS_MAX ? down : REST_MS_MAX, now), probe = probe_in(b, now);
+    left = left > probe ? left : probe;
+    return left < in ? left : in;
 }
 
 daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
 {
-    daruma_permit p = {.epoch = b->epoch};
-    if (b->shut_until == 0) {
-        p.ok = true;
+    daruma_permit p = {.epoch = b->epoch, .ok = b->open_until == 0};
+    if (p.ok)
         return p;
-    }
-    daruma_ms left = shut_for(b, now);
-    if (left > 0 && add_sat(now, left) != 0)
-        b->shut_until = add_sat(now, left); /* follows a clock that went back */
-    if (left > 0 || b->probing)
+    daruma_ms left = daruma_breaker_opens_in(b, now), alone = daruma_breaker_alone_in(b, now);
+    if (ms_since(now, b->open_until) > left) /* follows a clock that went back */
+        b->open_until = add_sat(now, left) ? add_sat(now, left) : 1;
+    if (probe_in(b, now) || (left && alone))
         return p;
-    b->probing = p.ok = p.probe = true;
+    b->probe_until = add_sat(now, BREAKER_PROBE_MS);
+    p.ok = p.probe = true;
     return p;
 }
 
-void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, daruma_ms now)
+void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now)
 {
-    if (!p.ok || p.epoch != b->epoch)
+    if (p.epoch != b->epoch)
         return;
-    if (b->shut_until != 0) {
-        if (!p.probe || !b->probing)
-            return;
-        good ? open_up(b, now) : shut(b, now);
+    count(b, good, now);
+    if (good) {
+        b->row = 0;
+        b->well_at = now;
+        if (b->open_until)
+            close(b, now);
         return;
     }
-    count(b, good, now);
-    uint64_t all = (uint64_t)b->all + b->was_all, bad = (uint64_t)b->bad + b->was_bad;
-    if (!good && all >= BREAKER_CALLS_MIN && bad * 100 >= all * BREAKER_BAD_PERCENT)
-        shut(b, now);
+    note_failure(b, witness, now);
+    if (b->open_until ? p.probe : (!b->wary || b->agreed) && (b->row >= BREAKER_OPEN_ROW || fails_mostly(b)))
+        open_for_longer(b, now);
 }
 
 void daruma_breaker_drop(daruma_breaker *b, daruma_permit p)
 {
-    if (p.ok && p.probe && p.epoch == b->epoch)
-        b->probing = false;
+    if (p.probe && p.epoch == b->epoch)
+        b->probe_until = 0;
 }

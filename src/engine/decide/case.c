@@ -34,6 +34,7 @@ void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, 
                        .id = at.dice,
                        .safe_twice = true,
                        .target = -1,
+                       .since = -1,
                        .want = prefer >= 0 && prefer < DARUMA_CASE_TRIED && (size_t)prefer < ntargets ? prefer : -1,
                        .not_before = at.now};
 }
@@ -51,9 +52,12 @@ void daruma_case_resume(daruma_case *c, const daruma_case *was)
 
 /* ---- time ---------------------------------------------------------------------- */
 
+/* Does a wait end before the deadline, and before the policy's patience with what passes by itself is over? */
 static bool in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
 {
-    return c->deadline < 0 || add_sat(now, wait) < c->deadline;
+    daruma_ms patience = c->policy->patience, waited = c->since < 0 ? 0 : ms_since(c->since, now);
+    bool patient = wait <= 0 || patience < 0 || add_sat(waited, wait) <= patience;
+    return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
 }
 
 /* What is still to be waited. A clock that went back does not make it longer than any wait. */
@@ -86,8 +90,19 @@ static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
 
 enum { ABOVE = UINT16_MAX }; /* in c->rung: the ladder is climbed, there is nothing more */
 
+/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer while
+ * the provider's retry budget is empty. */
+static daruma_ms backoff_of(const daruma_case *c, const daruma_backoff *b, daruma_moment at)
+{
+    const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
+    bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
+    daruma_ms grown = daruma_backoff_delay(b, c->calls[c->target] + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
+    daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;
+    return grown > least ? grown : least;
+}
+
 /* How long a rung waits that sends to target `to`: its backoff, and no less than the advice
- * and what the target still has to rest. `*own` is how long without that rest. */
+ * and what the target still has to rest. `*own` is what of it no recovery shortens. */
 static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_failure *f, int to, daruma_moment at,
                        daruma_ms *own)
 {
@@ -96,12 +111,11 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
-    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : daruma_backoff_delay(b, c->calls[c->target], at.dice);
-    daruma_ms floor = daruma_health_look(c->health, &c->targets[to], at.now).in;
-    if (g->remedy == DARUMA_REMEDY_RESUME && choice_only_shut(c, to, at.now))
-        floor = 0;
+    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, b, at);
+    daruma_ms floor = choice_look(c, to, at.now).alone_in;
     bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
-    *own = advised && f->wait > grown ? f->wait : grown;
+    if (advised)
+        *own = f->wait;
     if (advised && f->wait > floor)
         floor = f->wait;
     if (floor <= c->policy->max_wait && floor > 0) {
@@ -143,11 +157,15 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         return has;
     if (choice_tries_left(c, to, g->kind))
         has |= DARUMA_NEED_TRIES;
-    if (daruma_budget_left(daruma_health_budget(c->health, &c->targets[to], now), now) > 0)
-        has |= DARUMA_NEED_PURSE;
     if (to != c->target)
         has |= DARUMA_NEED_KEY | DARUMA_NEED_ACCOUNT | DARUMA_NEED_MODEL;
     return has;
+}
+
+/* Is the same asked of the same once more? That is what the retry budget counts: the way to another place is free. */
+static bool repeats(const daruma_case *c, const daruma_rung *g, int to)
+{
+    return to == c->target && !(g->needs & DARUMA_NEED_MEND) && g->remedy != DARUMA_REMEDY_REFRESH_CREDENTIALS;
 }
 
 /* The remedy of the last rung was not fit: what it took is given back. */
@@ -157,7 +175,7 @@ static void give_back(daruma_case *c, daruma_ms now)
     if (!g || daruma_remedy_act(g->remedy) != DARUMA_SEND)
         return;
     daruma_budget *b = daruma_health_budget(c->health, &c->targets[c->want], now);
-    if ((g->needs & DARUMA_NEED_PURSE) && b->retries > 0)
+    if (repeats(c, g, c->want) && b->retries > 0)
         b->retries--;
     if (g->needs & DARUMA_NEED_SHRINK)
         c->shrinks--;
@@ -177,7 +195,7 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         c->remedies |= 1u << g->remedy;
         return given;
     }
-    if (g->needs & DARUMA_NEED_PURSE)
+    if (repeats(c, g, to))
         daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         c->spoiled[to] = 0; /* until the new ones are refused too */
@@ -202,14 +220,16 @@ static bool fits_round(daruma_remedy_kind r, uint8_t round)
     return round == SOON || (round == LATER && choice_switches(r));
 }
 
-/* Would it be waited for a breaker to open, while another model or provider is well? Failures enough have shown then
- * that trying here is no use; it is the last that is done. */
-static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms now)
+/* True if this rung would only repeat the call at a target that is sick, although another model or provider can be asked
+ * now. A short wait that is over before the other one has its cache warm is no reason to go away. */
+static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms wait, daruma_ms now)
 {
     bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
                  g->remedy == DARUMA_REMEDY_WAIT_RETRY;
-    return again && choice_only_shut(c, to, now) &&
-           choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
+    if (!again || choice_well(c, to, now))
+        return false;
+    bool rests = choice_look(c, to, now).who == DARUMA_SICK_TARGET && wait <= WAIT_SHORT_MS;
+    return !rests && choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
 }
 
 /* The first rung of this round from `r` on that the case has all for. */
@@ -233,7 +253,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
             continue;
-        if (sends && knocks_in_vain(c, g, to, at.now)) {
+        if (sends && knocks_in_vain(c, g, to, wait, at.now)) {
             if (put_off.to < 0) {
                 put_off.rung = r;
                 put_off.to = to;
@@ -249,6 +269,13 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         return false;
     *ret = take(c, put_off.rung, put_off.to, put_off.wait, put_off.own, at.now);
     return true;
+}
+
+static void note_bad(daruma_case *c, int target, const daruma_permit permits[3], const daruma_failure *f,
+                     daruma_moment at)
+{
+    if (c->policy->health)
+        health_bad(c->health, &c->targets[target], permits, f, c->id, &c->policy->kinds[f->kind].backoff, at);
 }
 
 static daruma_remedy no_remedy(const daruma_case *c)
@@ -268,11 +295,14 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return no_remedy(c);
     check(c->out || c->rung); /* an attempt failed, or its remedy was unfit */
+    check(!c->beside.out);    /* else that one takes over */
 
     size_t r = 0;
     if (c->out) {
         if (!c->answered)
-            health_bad(c->health, &c->targets[c->target], c->permits, f, &c->policy->kinds[f->kind].backoff, at);
+            note_bad(c, c->target, c->permits, f, at);
+        if (c->since < 0)
+            c->since = at.now;
         c->out = false;
         c->last = f->kind;
         choice_blame(c, f->kind);
@@ -326,7 +356,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     note_switch(c, to);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
-    c->answered = false;
+    c->answered = c->headed = false;
+    c->sent_at = now;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
@@ -336,44 +367,29 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
 }
 
-/* All together a case waits at most one longest wait for each call it makes, and one more. */
-static bool may_wait(const daruma_case *c, daruma_ms wait, daruma_ms now)
-{
-    return wait <= c->policy->max_wait && in_time(c, wait, now) &&
-           add_sat(c->waited, wait) <= mul_sat(c->policy->max_wait, (int64_t)c->attempts + 1);
-}
-
-static bool goes_on(const daruma_case *c)
-{
-    return c->rung && c->rung != ABOVE && c->policy->rungs[c->rung - 1].remedy == DARUMA_REMEDY_RESUME;
-}
-
-/* Nothing is well. A first call probes what only a breaker keeps, if there is nothing to wait for:
- * the last lane is never closed without a try. So does the rest of an answer that was cut. */
+/* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be wrong:
+ * nobody fails whom a target could answer that was not asked. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
-    daruma_condition back = {0}, shut = {0};
-    int first = choice_first_back(c, false, at.now, &back), probe = choice_first_back(c, true, at.now, &shut);
-    bool waits = first >= 0 && may_wait(c, back.in, at.now);
-    if ((c->attempts == 0 || goes_on(c)) && probe >= 0 && (probe == first || !waits)) {
-        health_hurry(c->health, &c->targets[probe], at.now);
-        return go(c, probe, at.now);
-    }
-    if (!waits)
-        return refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
-    daruma_ms wait = back.in + spread(back.in, &c->policy->kinds[back.why].backoff, at.dice);
-    wait = may_wait(c, wait, at.now) ? wait : back.in;
+    daruma_condition back = {0};
+    int first = choice_first_back(c, at.now, &back), last = choice_unasked(c, at.now);
+    daruma_ms wait = back.alone_in;
+    if (c->since < 0)
+        c->since = at.now;
+    if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
+        return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
+    daruma_ms apart = add_sat(wait, spread(wait, &c->policy->kinds[back.why].backoff, at.dice));
+    wait = apart <= c->policy->max_wait && in_time(c, apart, at.now) ? apart : wait;
     hold(c, wait, 0, at.now);
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};
 }
 
-/* What it waits for is well before its time: then it waits for nothing but its own reasons, and what keeps those apart
- * who wait for the same. */
+/* Somebody is well before the wait is over: then it waits for nothing but what the provider named, and what keeps those
+ * apart who wait for the same. */
 static daruma_ms shortened(daruma_case *c, daruma_ms wait, daruma_moment at)
 {
-    bool remedy = c->rung && c->rung != ABOVE; /* which has chosen where it goes */
     daruma_ms own = ms_since(at.now, c->due);
-    if (own >= wait || (remedy ? !choice_well(c, c->want, at.now) : choice_pick(c, at.now) < 0))
+    if (own >= wait || !c->policy->health || choice_pick(c, at.now) < 0)
         return wait;
     daruma_ms apart = spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
     daruma_ms soon = own > apart ? own : apart;
@@ -396,6 +412,8 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
         return c->spoiled[only] ? refuse(c, DARUMA_UNKNOWN) : go(c, only, at.now);
     }
     int to = choice_pick(c, at.now);
+    if (to < 0)
+        to = choice_alone(c, at.now);
     return to >= 0 ? go(c, to, at.now) : wait_for_any(c, at);
 }
 
@@ -406,13 +424,24 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING || c->answered)
         return;
     check(c->out);
-    health_good(c->health, &c->targets[c->target], c->permits, at.now);
+    if (c->policy->health)
+        health_good(c->health, &c->targets[c->target], c->permits, at.now);
     c->answered = true;
+}
+
+void daruma_case_headed(daruma_case *c, daruma_moment at)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING || !c->out || c->headed)
+        return;
+    c->headed = true;
+    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, ms_since(c->sent_at, at.now));
 }
 
 void daruma_case_begun(daruma_case *c, daruma_moment at)
 {
     bool probes = false;
+    if (c->out)
+        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, ms_since(c->sent_at, at.now));
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
     for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
@@ -427,6 +456,8 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
         return;
     daruma_case_answered(c, at);
     check(c->out);
+    if (c->beside.out)
+        daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
     c->outcome = c->remedies ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
@@ -436,8 +467,10 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    if (!c->answered)
+    if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
+    if (c->beside.out)
+        daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
 }
 
@@ -469,9 +502,9 @@ daruma_ms daruma_case_again_in(const daruma_case *c, const daruma_failure *f, da
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i])
             continue;
-        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
-        daruma_ms in = h.in;
-        if (!h.well && !daruma_kind_passes(h.why))
+        daruma_condition h = choice_look(c, i, now);
+        daruma_ms in = h.alone_in;
+        if (!h.well && h.named_in == 0 && !daruma_kind_passes(h.why))
             continue; /* it will be probed, but nobody should wait for that */
         uint8_t failed = f ? failures_of(c, f, i) : 0;
         if (failed) { /* not before its backoff is over */

@@ -97,9 +97,16 @@ void choice_resume(daruma_case *c, const daruma_case *was)
     }
 }
 
+daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
+{
+    if (!c->policy->health)
+        return (daruma_condition){.well = true};
+    return daruma_health_look(c->health, &c->targets[i], now);
+}
+
 bool choice_well(const daruma_case *c, int i, daruma_ms now)
 {
-    return daruma_health_look(c->health, &c->targets[i], now).well;
+    return choice_look(c, i, now).well;
 }
 
 /* Does the failure of `t` show that `u` would fail the same way? */
@@ -145,32 +152,33 @@ bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_tar
 
 int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
 {
-    int soonest = -1;
-    daruma_ms in = INT64_MAX;
+    int sick = -1;
+    daruma_ms in = patient ? INT64_MAX : 1; /* who is not patient asks what may be asked now */
+    bool stays = !patient && choice_well(c, c->target, now);
     for (int i = 0; i < choice_count(c); i++) {
         if (c->calls[i] || !choice_tries_left(c, i, k) || !choice_leads(r, &c->targets[c->target], &c->targets[i]))
             continue;
-        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
+        daruma_condition h = choice_look(c, i, now);
         if (h.well && !patient)
             return i;
-        if (!h.well && h.in >= 0 && h.in < in) {
-            soonest = i;
-            in = h.in;
+        if (!h.well && !stays && h.alone_in < in) {
+            sick = i;
+            in = h.alone_in;
         }
     }
-    return patient ? soonest : -1;
+    return sick;
 }
 
-/* Of the targets called in this case, the one that is back first; the last one if that is no later. */
+/* Of the targets called in this case, the one that may be asked first; the last one if that is no later. */
 static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
 {
     int best = c->target;
     bool usable = choice_tries_left(c, best, k);
-    daruma_ms in = daruma_health_look(c->health, &c->targets[best], now).in;
+    daruma_ms in = choice_look(c, best, now).alone_in;
     for (int i = 0; i < choice_count(c); i++) {
         if (!c->calls[i] || !choice_tries_left(c, i, k))
             continue;
-        daruma_ms its = daruma_health_look(c->health, &c->targets[i], now).in;
+        daruma_ms its = choice_look(c, i, now).alone_in;
         if (!usable || its < in) {
             best = i;
             in = its;
@@ -189,15 +197,9 @@ static int fresh(const daruma_case *c, daruma_ms now)
     return -1;
 }
 
-bool choice_only_shut(const daruma_case *c, int i, daruma_ms now)
-{
-    return !choice_well(c, i, now) && health_only_shut(c->health, &c->targets[i], now);
-}
-
 /* Where a broken answer goes on: once at the same target, its cache is warm; then at another that was not called yet,
- * at any that is well, else at the one at hand though its breaker is shut: a client hangs in the middle of a word. Else
- * it is waited for the one that is back first. How often a target was called does not matter:
- * the answer can be had nowhere else any more. -1: none is of use. */
+ * at any that is well, else at the one that may be asked first. How often a target was called does not matter: the
+ * answer can be had nowhere else any more. -1: none is of use. */
 static int onward(const daruma_case *c, daruma_ms now)
 {
     bool usable = !c->spoiled[c->target];
@@ -208,14 +210,14 @@ static int onward(const daruma_case *c, daruma_ms now)
     for (int i = 0; best < 0 && i < choice_count(c); i++) /* the one at hand last: it failed just now */
         if (i != c->target && !c->spoiled[i] && choice_well(c, i, now))
             best = i;
-    if (best >= 0 || (usable && (choice_well(c, c->target, now) || choice_only_shut(c, c->target, now))))
+    if (best >= 0 || (usable && choice_well(c, c->target, now)))
         return best >= 0 ? best : c->target;
     for (int i = 0; i < choice_count(c); i++) {
-        daruma_ms its = c->spoiled[i] ? -1 : daruma_health_look(c->health, &c->targets[i], now).in;
-        if (its < 0 || its >= in)
-            continue;
-        best = i;
-        in = its;
+        daruma_ms its = c->spoiled[i] ? INT64_MAX : choice_look(c, i, now).alone_in;
+        if (its < in || (its == in && best == c->target)) {
+            best = i;
+            in = its;
+        }
     }
     return best;
 }
@@ -252,18 +254,58 @@ int choice_pick(const daruma_case *c, daruma_ms now)
     return other_model;
 }
 
-int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_condition *ret)
+int choice_alone(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
     for (int i = 0; i < choice_count(c); i++) {
         bool wanted = i == c->want && !c->spoiled[i];
-        if ((!wanted && out_of_play(c, i)) || (shut && !health_only_shut(c->health, &c->targets[i], now)))
+        if ((!wanted && out_of_play(c, i)) || choice_look(c, i, now).alone_in > 0)
             continue;
-        daruma_condition h = daruma_health_look(c->health, &c->targets[i], now);
-        if (best < 0 || h.in < ret->in) {
+        if (wanted)
+            return i;
+        if (best < 0 || c->calls[i] < c->calls[best])
+            best = i;
+    }
+    return best;
+}
+
+int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret)
+{
+    int best = -1;
+    for (int i = 0; i < choice_count(c); i++) {
+        bool wanted = i == c->want && !c->spoiled[i];
+        if (!wanted && out_of_play(c, i))
+            continue;
+        daruma_condition h = choice_look(c, i, now);
+        if (best < 0 || h.alone_in < ret->alone_in) {
             best = i;
             *ret = h;
         }
+    }
+    return best;
+}
+
+int choice_unasked(const daruma_case *c, daruma_ms now)
+{
+    for (int i = 0; i < choice_count(c); i++)
+        if (!c->spoiled[i] && !c->calls[i] && choice_look(c, i, now).named_in == 0)
+            return i;
+    return -1;
+}
+
+int choice_beside(const daruma_case *c, daruma_ms now)
+{
+    const daruma_target *t = &c->targets[c->target];
+    bool alive = health_well_at(c->health, t) > c->sent_at; /* others get answers there: it is this call that hangs */
+    int best = -1;
+    for (int i = 0; i < choice_count(c); i++) {
+        bool same = c->targets[i].model_id == t->model_id;
+        if (c->spoiled[i] || (same && !alive) || !choice_well(c, i, now))
+            continue;
+        if (alive && i == c->target)
+            return i;
+        if (best < 0)
+            best = i;
     }
     return best;
 }

@@ -16,9 +16,9 @@ choice_share choice_shared(daruma_kind k);
 
 /* May that target be called once more for this kind of failure? Calls of those that would meet the same count. */
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);
+/* How that target is; a policy without health finds every target well. */
+daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now);
 bool choice_well(const daruma_case *c, int i, daruma_ms now);
-/* Is it but a breaker that keeps us off? */
-bool choice_only_shut(const daruma_case *c, int i, daruma_ms now);
 
 /* The target at hand failed so: whose fault it is. */
 void choice_blame(daruma_case *c, daruma_kind k);
@@ -32,14 +32,22 @@ void choice_widen(daruma_case *c);
 bool choice_switches(daruma_remedy_kind r); /* is it going to another target? */
 /* Is going from `t` to `u` what this remedy is? */
 bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_target *u);
-/* The first well target that this remedy leads to after a failure of kind `k`, and that has not failed here; with
- * `patient`, of those that are not well the one that is back first. -1 none. */
+/* The first well target that this remedy leads to after a failure of kind `k`, and that has not been called here; where
+ * none is well and the one at hand is not either, one that may be asked all the same. With `patient`, of those that are
+ * not well the one that may be asked first. -1 none. */
 int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
 /* Where a remedy sends after a failure of kind `k`; -1 nowhere. */
 int choice_where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
 /* The wanted target if it is well, else the first that is: those of the same model come first,
  * they know the conversation's cache. -1 none. */
 int choice_pick(const daruma_case *c, daruma_ms now);
-/* Which sick target is back first; with `shut`, only those that a breaker keeps. -1 none. */
-int choice_first_back(const daruma_case *c, bool shut, daruma_ms now, daruma_health *ret);
+/* Nobody is well: the one that may be asked all the same, the one called least first. -1 none. */
+int choice_alone(const daruma_case *c, daruma_ms now);
+/* Which sick target may be asked first. -1 none is of use. */
+int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret);
+/* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
+int choice_unasked(const daruma_case *c, daruma_ms now);
+/* Who is asked beside a call that is silent: the same target while others get answers there, else another model that
+ * is well. -1 none. */
+int choice_beside(const daruma_case *c, daruma_ms now);
 #endif

@@ -1,4 +1,4 @@
-/* health.c - the ward: what is sick, how long, and why.
+/* health.c - what is sick, how long, and why.
  *
  * A call to a target touches five things that can be sick. Each is a place, found by its id;
  * what has no place is well.
@@ -7,12 +7,16 @@
  *     account   provider + account   without credit it rests
  *     lane      account + model      limits of rate and permission hold here: all keys of one
  *                                    account share them
- *     model     provider + model     overload counts in its breaker
- *     provider                       server errors, silence and lost connections count in its
- *                                    breaker; it also holds the retry budget
+ *     model     provider + model     answers that are errors, empty, cut or do not come count in
+ *                                    its breaker
+ *     provider                       connections that are not made count in its breaker, and what
+ *                                    several of its models have in common; it also holds the
+ *                                    budgets of retries and hedges
  *
- * Cooldowns of one place combine by the later end. The table never grows: the place that was
- * touched longest ago makes room. */
+ * Blame goes to the lowest place that explains what was seen, and a success clears what stands above it.
+ * A place that rests is asked last. Only where the provider itself named the wait nobody asks before it is over.
+ * Rests of one place combine by the later end. The table never grows: the place that was touched longest ago
+ * makes room. */
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
 #include "base/arena.h"
@@ -20,16 +24,26 @@
 #include "base/limits.h"
 #include <xxhash.h>
 
+/* Times of one kind, in ms: the mean and how far they lie from it, as TCP keeps them (RFC 6298). */
+typedef struct usual {
+    int32_t mean, off;
+    uint32_t n; /* how many there were */
+} usual;
+
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
     daruma_kind why;        /* what made it sick last */
-    daruma_ms cool_until;   /* nothing goes there before; meaningless while cool_ms is 0 */
-    daruma_ms cool_ms;      /* how long that cooldown was meant to be, 0: none */
-    uint32_t strikes;       /* cooldowns in a row without a success between them */
-    bool probing;           /* its cooldown is prolonged while one call finds out whether it is well */
+    daruma_ms cool_until;   /* it rests until then; meaningless while cool_ms is 0 */
+    daruma_ms cool_ms;      /* how long that rest was meant to be, 0: none */
+    daruma_ms probe_until;  /* it has rested and one call finds out whether it is well; 0: none does */
+    uint64_t witness;       /* the case that was refused here, 0 none; a second one makes it rest */
+    uint32_t strikes;       /* rests in a row without a success between them */
+    bool named;             /* the provider said how long */
     daruma_breaker breaker; /* models and providers */
-    daruma_budget budget;   /* providers */
+    daruma_budget budget;   /* providers: retries */
+    daruma_budget hedges;   /* providers: second calls beside a silent one */
+    usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
     uint32_t next;          /* in its chain; places are named by index + 1, 0 is none */
     uint32_t newer, older;  /* touched just after, just before */
 } place;
@@ -183,12 +197,14 @@ static place *place_of(daruma_health *w, const daruma_target *t, int part)
     p = at_index(w, i);
     *p = (place){.id = id, .scope = parts[part].scope, .next = *chain};
     p->budget = (daruma_budget){.percent = BUDGET_PERCENT, .floor = BUDGET_FLOOR};
+    p->hedges = (daruma_budget){.percent = HEDGE_PERCENT, .floor = HEDGE_FLOOR};
+    p->breaker.wary = p->scope == DARUMA_SICK_PROVIDER;
     *chain = i;
     link_newest(w, i);
     return p;
 }
 
-/* ---- cooldowns ---------------------------------------------------------------- */
+/* ---- rests -------------------------------------------------------------------- */
 
 enum { KEY, ACCOUNT, LANE, MODEL, PROVIDER }; /* as in parts[] */
 
@@ -199,16 +215,24 @@ static daruma_ms cool_in(const place *p, daruma_ms now)
     return left < p->cool_ms ? left : p->cool_ms;
 }
 
-static void cool(place *p, daruma_kind why, daruma_ms ms, daruma_ms now)
+/* While one call finds out whether a place that has rested is well, others look again after this. */
+static daruma_ms probed_in(const place *p, daruma_ms now)
+{
+    daruma_ms left = p->cool_ms && p->probe_until ? ms_since(now, p->probe_until) : 0;
+    return left < BREAKER_PROBE_LOOK_MS ? left : BREAKER_PROBE_LOOK_MS;
+}
+
+static void cool(place *p, daruma_kind why, daruma_ms ms, bool named, daruma_ms now)
 {
     if (ms > HEALTH_COOL_MS_MAX)
         ms = HEALTH_COOL_MS_MAX;
-    if (p->probing || ms > cool_in(p, now)) { /* what a probe met replaces its grace */
+    if (p->probe_until || ms > cool_in(p, now)) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
         p->why = why;
+        p->named = named;
     }
-    p->probing = false;
+    p->probe_until = 0;
 }
 
 static void cure(daruma_health *w, place *p)
@@ -216,50 +240,40 @@ static void cure(daruma_health *w, place *p)
     w->healed += p->cool_ms != 0;
     p->cool_ms = 0;
     p->strikes = 0;
-    p->probing = false;
-}
-
-/* Doubles `first` with every strike up to `cap`. */
-static daruma_ms doubled(daruma_ms first, daruma_ms cap, uint32_t strikes)
-{
-    daruma_backoff b = {.base = first, .cap = cap, .factor_milli = 2000};
-    return daruma_backoff_delay(&b, strikes, 0);
+    p->probe_until = 0;
+    p->witness = 0;
+    p->named = false;
 }
 
 /* ---- looking ------------------------------------------------------------------ */
 
+static daruma_ms later(daruma_ms a, daruma_ms b)
+{
+    return a > b ? a : b;
+}
+
 daruma_condition daruma_health_look(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
-    daruma_condition h = {.well = true};
+    daruma_condition h = {0};
     for (int part = 0; part < PARTS; part++) {
         const place *p = at_index(w, find(w, part_id(t, part)));
         if (!p)
             continue;
-        daruma_ms cooled = cool_in(p, now), shut = daruma_breaker_opens_in(&p->breaker, now);
-        daruma_ms in = cooled > shut ? cooled : shut;
-        if (in > h.in)
-            h = (daruma_condition){.in = in, .why = p->why, .who = p->scope};
+        daruma_ms cooled = cool_in(p, now), in = later(cooled, probed_in(p, now));
+        in = later(in, daruma_breaker_opens_in(&p->breaker, now));
+        if (in > h.in) {
+            h.in = in;
+            h.why = p->why;
+            h.who = p->scope;
+        }
+        if (p->named)
+            h.named_in = later(h.named_in, cooled);
+        if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
+            h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
+        h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
     }
+    h.well = h.in == 0;
     return h;
-}
-
-bool health_only_shut(const daruma_health *w, const daruma_target *t, daruma_ms now)
-{
-    for (int part = 0; part < PARTS; part++) {
-        const place *p = at_index(w, find(w, part_id(t, part)));
-        if (p && (cool_in(p, now) > 0 || p->breaker.probing))
-            return false;
-    }
-    return true;
-}
-
-void health_hurry(daruma_health *w, const daruma_target *t, daruma_ms now)
-{
-    for (int part = MODEL; part <= PROVIDER; part++) {
-        place *p = known(w, t, part);
-        if (p && p->breaker.shut_until > now)
-            p->breaker.shut_until = INT64_MIN; /* long past: half-open */
-    }
 }
 
 uint32_t daruma_health_healed(const daruma_health *w)
@@ -271,6 +285,11 @@ daruma_budget *daruma_health_budget(daruma_health *w, const daruma_target *t, da
 {
     (void)now;
     return &place_of(w, t, PROVIDER)->budget;
+}
+
+daruma_budget *health_hedges(daruma_health *w, const daruma_target *t)
+{
+    return &place_of(w, t, PROVIDER)->hedges;
 }
 
 void daruma_health_refreshed(daruma_health *w, const daruma_target *t)
@@ -289,17 +308,43 @@ void daruma_health_reconsider(daruma_health *w)
     }
 }
 
+/* ---- usual times --------------------------------------------------------------- */
+
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
+{
+    place *p = place_of(w, t, MODEL);
+    usual *u = &p->times[what][plain];
+    int32_t took = ms < 0 ? 0 : ms < INT32_MAX / 8 ? (int32_t)ms : INT32_MAX / 8;
+    int32_t off = u->n ? (took > u->mean ? took - u->mean : u->mean - took) : took / 4;
+    u->off += u->n ? (off - u->off) / 4 : off;
+    u->mean += u->n ? (took - u->mean) / 8 : took;
+    u->n += u->n < UINT32_MAX;
+}
+
+daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain)
+{
+    const place *p = at_index(w, find(w, part_id(t, MODEL)));
+    const usual *u = p ? &p->times[what][plain] : NULL;
+    if (!u || !u->n)
+        return -1;
+    return u->mean + later(u->mean / 2, 2 * (daruma_ms)u->off);
+}
+
+daruma_ms health_well_at(const daruma_health *w, const daruma_target *t)
+{
+    const place *p = at_index(w, find(w, part_id(t, MODEL)));
+    return p && p->breaker.well_at && !p->breaker.row ? p->breaker.well_at : INT64_MIN;
+}
+
 /* ---- what attempts tell ------------------------------------------------------- */
 
 /* What refused for good and has rested is tried by one call, while others keep off a little
  * longer. What only had to slow down is open to all again. */
 static bool probe_rested(place *p, daruma_ms now)
 {
-    if (!p->cool_ms || cool_in(p, now) > 0 || daruma_kind_passes(p->why))
+    if (!p->cool_ms || cool_in(p, now) > 0 || probed_in(p, now) > 0 || daruma_kind_passes(p->why))
         return false;
-    p->cool_until = add_sat(now, HEALTH_PROBE_MS);
-    p->cool_ms = HEALTH_PROBE_MS;
-    p->probing = true;
+    p->probe_until = add_sat(now, BREAKER_PROBE_MS);
     return true;
 }
 
@@ -315,37 +360,39 @@ void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permit
     place *provider = place_of(w, t, PROVIDER);
     permits[1] = daruma_breaker_ask(&provider->breaker, now);
     daruma_budget_call(&provider->budget, now);
+    daruma_budget_call(&provider->hedges, now);
 }
 
 /* Good and bad count; what says nothing frees the probe. */
 typedef enum verdict { NOTHING, GOOD, BAD } verdict;
 
-static void tell(daruma_health *w, const daruma_target *t, int part, daruma_permit permit, verdict v, daruma_ms now)
+static void tell(daruma_health *w, const daruma_target *t, int part, daruma_permit permit, verdict v, uint64_t witness,
+                 daruma_ms now)
 {
     place *p = known(w, t, part);
     if (!p)
         return;
-    bool was = p->breaker.shut_until != 0, probed = p->breaker.probing;
+    bool was = p->breaker.open_until != 0, probed = p->breaker.probe_until != 0;
     if (v == NOTHING)
         daruma_breaker_drop(&p->breaker, permit);
     else
-        daruma_breaker_tell(&p->breaker, permit, v == GOOD, now);
-    bool is = p->breaker.shut_until != 0, may = probed && !p->breaker.probing && v == NOTHING;
+        daruma_breaker_tell(&p->breaker, permit, v == GOOD, witness, now);
+    bool is = p->breaker.open_until != 0, may = probed && !p->breaker.probe_until && v == NOTHING;
     w->healed += was && (!is || may);
 }
 
-/* The cooldowns that this attempt was probing are over: it got past them, or nobody knows. */
+/* A success ends what its parts were resting for, but no wait that the provider named. Else the probe is over and nobody
+ * knows. */
 static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], bool well, daruma_ms now)
 {
     for (int part = KEY; part <= MODEL; part++) {
         place *p = known(w, t, part);
         if (!p)
             continue;
-        if (well && (cool_in(p, now) == 0 || (p->probing && permits[2].probe)))
+        if (well && (cool_in(p, now) == 0 || !p->named))
             cure(w, p);
-        else if (p->probing && permits[2].probe) {
-            p->probing = false;
-            p->cool_until = now; /* rested still: the next call probes */
+        else if (p->probe_until && permits[2].probe) {
+            p->probe_until = 0; /* rested still: the next call probes */
             w->healed++;
         }
     }
@@ -353,15 +400,15 @@ static void end_probes(daruma_health *w, const daruma_target *t, const daruma_pe
 
 void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
 {
-    tell(w, t, MODEL, permits[0], GOOD, now);
-    tell(w, t, PROVIDER, permits[1], GOOD, now);
+    tell(w, t, MODEL, permits[0], GOOD, 0, now);
+    tell(w, t, PROVIDER, permits[1], GOOD, 0, now);
     end_probes(w, t, permits, true, now);
 }
 
 void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now)
 {
-    tell(w, t, MODEL, permits[0], NOTHING, now);
-    tell(w, t, PROVIDER, permits[1], NOTHING, now);
+    tell(w, t, MODEL, permits[0], NOTHING, 0, now);
+    tell(w, t, PROVIDER, permits[1], NOTHING, 0, now);
     end_probes(w, t, permits, false, now);
 }
 
@@ -370,59 +417,68 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
 static const struct {
     daruma_kind kind;
     int part;
-    daruma_ms first, cap; /* 0: the kind's backoff */
-    bool by_advice;       /* rests only when the provider said how long */
+    daruma_ms first; /* 0: the kind's backoff */
+    bool by_advice;  /* rests only when the provider said how long */
+    bool agreed;     /* ... and else only when two requests were refused, or the words are sure */
+    uint8_t sure;    /* percent, for that; over 100: no words are */
 } rests[] = {
-    {DARUMA_RATE_LIMIT,      LANE,    0,                   0,                   false},
-    {DARUMA_QUOTA,           ACCOUNT, HEALTH_QUOTA_MS,       HEALTH_QUOTA_MS_MAX,   false},
-    {DARUMA_AUTH,            KEY,     HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
-    {DARUMA_PERMISSION,      LANE,    HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
-    {DARUMA_MODEL_NOT_FOUND, MODEL,   HEALTH_CREDENTIALS_MS, HEALTH_CREDENTIALS_MS, false},
-    {DARUMA_OVERLOADED,      MODEL,   0,                   0,                   true},
+    {DARUMA_RATE_LIMIT,      LANE,    0,           false, false, 0},
+    {DARUMA_QUOTA,           ACCOUNT, REST_MS_MAX, false, true,  90},
+    {DARUMA_AUTH,            KEY,     REST_MS_MAX, false, true,  90},
+    {DARUMA_PERMISSION,      LANE,    REST_MS_MAX, false, true,  101},
+    {DARUMA_MODEL_NOT_FOUND, MODEL,   REST_MS_MAX, false, true,  101},
+    {DARUMA_OVERLOADED,      MODEL,   0,           true,  false, 0},
+    {DARUMA_SERVER_ERROR,    MODEL,   0,           true,  false, 0},
 };
 // clang-format on
 
-static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, const daruma_backoff *b,
-                 daruma_moment at)
+static daruma_ms rest_ms(daruma_ms first, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
+{
+    daruma_ms ms = first ? first : daruma_backoff_delay(b, strikes, dice);
+    return ms < REST_MS_MAX ? ms : REST_MS_MAX;
+}
+
+static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, uint64_t witness,
+                 const daruma_backoff *b, daruma_moment at)
 {
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
-        if (rests[i].kind != f->kind || (rests[i].by_advice && f->wait <= 0))
+        bool named = f->wait > 0;
+        if (rests[i].kind != f->kind || (rests[i].by_advice && !named))
             continue;
         place *p = place_of(w, t, rests[i].part);
-        if (p->strikes < UINT32_MAX && (p->probing || cool_in(p, at.now) == 0))
+        bool alone = !p->witness || p->witness == witness;
+        if (!p->witness)
+            p->witness = witness;
+        if (rests[i].agreed && !named && alone && f->sure < rests[i].sure && !p->cool_ms)
+            continue; /* it may be about that request only */
+        if (p->strikes < UINT32_MAX && (p->probe_until || cool_in(p, at.now) == 0))
             p->strikes++; /* answers that were under way when it began to rest are no news */
-        daruma_ms ms = f->wait >= 0     ? f->wait
-                       : rests[i].first ? doubled(rests[i].first, rests[i].cap, p->strikes)
-                                        : daruma_backoff_delay(b, p->strikes, at.dice);
-        cool(p, f->kind, ms, at.now);
+        daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(rests[i].first, p->strikes, b, at.dice);
+        cool(p, f->kind, ms, named, at.now);
     }
 }
 
-/* What a failed attempt says about the breakers of its model and its provider. */
-static void judge(const daruma_failure *f, verdict *model, verdict *provider)
+/* Was no connection made? Then it is nothing that a model could do. */
+static bool not_connected(daruma_net n)
 {
-    bool answered = f->status >= 400 && f->status < 500;
-    *model = NOTHING;
-    *provider = answered ? GOOD : NOTHING;
+    return n == DARUMA_NET_DNS || n == DARUMA_NET_REFUSED || n == DARUMA_NET_UNREACHABLE || n == DARUMA_NET_TLS ||
+           n == DARUMA_NET_CERTIFICATE || n == DARUMA_NET_PROXY || n == DARUMA_NET_CONNECT_TIMEOUT;
+}
+
+/* What a failed attempt says about the model. */
+static verdict of_model(const daruma_failure *f)
+{
     switch (f->kind) {
     case DARUMA_OVERLOADED:
-        *model = BAD;
-        *provider = GOOD;
-        break;
-    case DARUMA_INTERRUPTED: /* its answers break off; whether others' do is not known */
-        *model = BAD;
-        break;
+    case DARUMA_INTERRUPTED:
     case DARUMA_SERVER_ERROR:
     case DARUMA_TIMEOUT:
     case DARUMA_NETWORK:
-        *provider = BAD;
-        break;
-    case DARUMA_CANCELLED:
-        *provider = NOTHING;
-        break;
+        return BAD;
     case DARUMA_UNKNOWN:
-        *provider = f->status >= 500 ? BAD : *provider;
-        break;
+        return f->status >= 500 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
+    case DARUMA_MALFORMED_OUTPUT:
+        return f->retryable ? BAD : NOTHING; /* nothing came; what is only wrong is no matter of health */
     case DARUMA_CONTEXT_LENGTH:
     case DARUMA_OUTPUT_LIMIT:
     case DARUMA_REQUEST_TOO_LARGE:
@@ -436,7 +492,6 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
     case DARUMA_INVALID_TOOL_SCHEMA:
     case DARUMA_INVALID_PARAMETER:
     case DARUMA_CONTENT_FILTER:
-    case DARUMA_MALFORMED_OUTPUT:
     case DARUMA_TOOL_ERROR:
     case DARUMA_TOOL_UNKNOWN:
     case DARUMA_TOOL_ARGUMENTS:
@@ -444,9 +499,11 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
     case DARUMA_STUCK:
     case DARUMA_PLAN_INVALID:
     case DARUMA_BUDGET:
+    case DARUMA_CANCELLED:
     case DARUMA_KINDS:
         break;
     }
+    return NOTHING;
 }
 
 static void blame(daruma_health *w, const daruma_target *t, int part, verdict v, daruma_kind why, daruma_ms now)
@@ -457,15 +514,20 @@ static void blame(daruma_health *w, const daruma_target *t, int part, verdict v,
 }
 
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,
-              const daruma_backoff *b, daruma_moment at)
+                uint64_t witness, const daruma_backoff *b, daruma_moment at)
 {
-    verdict model, provider;
-    judge(f, &model, &provider);
-    tell(w, t, MODEL, permits[0], model, at.now);
-    tell(w, t, PROVIDER, permits[1], provider, at.now);
+    bool here = f->kind != DARUMA_CANCELLED, away = here && not_connected(f->net);
+    verdict model = away ? NOTHING : of_model(f), provider = model;
+    if (here && f->status >= 400 && f->status < 500 && model == NOTHING)
+        provider = GOOD; /* it is there */
+    if (away)
+        provider = BAD;
+    tell(w, t, MODEL, permits[0], model, witness, at.now);
+    /* The provider is to blame when no connection is made, or when several of its models fail and none succeeds. */
+    tell(w, t, PROVIDER, permits[1], provider, away ? 0 : t->model_id, at.now);
     blame(w, t, MODEL, model, f->kind, at.now);
     blame(w, t, PROVIDER, provider, f->kind, at.now);
-    rest(w, t, f, b, at);
+    rest(w, t, f, witness, b, at);
     end_probes(w, t, permits, false, at.now);
 }
 
@@ -473,9 +535,9 @@ void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit pe
 
 static const char *breaker_word(const daruma_breaker *b, daruma_ms now)
 {
-    if (b->shut_until == 0)
+    if (b->open_until == 0)
         return "closed";
-    return b->probing || daruma_breaker_opens_in(b, now) == 0 ? "half-open" : "open";
+    return b->probe_until || daruma_breaker_opens_in(b, now) == 0 ? "half-open" : "open";
 }
 
 size_t daruma_health_list(const daruma_health *w, daruma_ms now, daruma_place *out, size_t max)

@@ -1,21 +1,33 @@
-/* health.h - what a case tells the health about its attempts. */
+/* health.h - what a case tells of its attempts, and asks. */
 #ifndef ENGINE_DECIDE_HEALTH_H
 #define ENGINE_DECIDE_HEALTH_H
 #include "daruma.h"
 
-/* An attempt goes out to `t`: asks its breakers and counts the call. Permits that are not ok (`t` was
- * not well and is called all the same) later count for nothing. */
+/* An attempt goes out to `t`: asks its breakers and counts the call. */
 void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[3], daruma_ms now);
 /* It succeeded. */
 void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now);
-/* It failed: makes sick what the failure is about. `b` is the backoff of the kind. */
+/* It failed: makes sick what the failure is about. `witness` is the case that saw it; `b` is the backoff of the
+ * kind. */
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,
-              const daruma_backoff *b, daruma_moment at);
+                uint64_t witness, const daruma_backoff *b, daruma_moment at);
 /* It ended without saying anything about health. */
 void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now);
 
-/* Is `t` kept from being called by nothing but breakers whose probe is not out? Then it may be
- * probed before its time, which health_hurry() prepares. */
-bool health_only_shut(const daruma_health *w, const daruma_target *t, daruma_ms now);
-void health_hurry(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* The budget of second calls beside a silent one at the provider of `t`; never NULL. */
+daruma_budget *health_hedges(daruma_health *w, const daruma_target *t);
+
+/* Times that are learned of each model, from the request being sent. */
+typedef enum health_time {
+    HEALTH_HEAD,    /* to the head of its answer */
+    HEALTH_CONTENT, /* to the first content of a stream */
+    HEALTH_TIMES
+} health_time;
+
+/* It took `ms`; `plain`: the answer is not a stream. */
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms);
+/* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
+daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
+/* When the model of `t` succeeded last, if it has not failed since; INT64_MIN: it has, or it never did. */
+daruma_ms health_well_at(const daruma_health *w, const daruma_target *t);
 #endif

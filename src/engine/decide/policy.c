@@ -10,7 +10,6 @@
 #include "base/str.h"
 
 #define TIME    DARUMA_NEED_TIME
-#define PURSE   DARUMA_NEED_PURSE
 #define CLEAN   DARUMA_NEED_CLEAN
 #define TRIES   DARUMA_NEED_TRIES
 #define KEY     DARUMA_NEED_KEY
@@ -27,21 +26,21 @@
 #define ENFORCE DARUMA_NEED_ENFORCE
 
 enum {
-    OFTEN = 64,                   /* bounded by the tries of each target, the purse and the time */
+    OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
     EACH = DARUMA_CASE_TRIED - 1, /* every other target once */
     MANY = REFUSALS_MENDED_MAX,   /* each names something else: that is progress, and learned of the model */
 };
 
 /* Sending again what failed for a passing reason. */
-#define RESEND (TIME | PURSE | CLEAN)
+#define RESEND (TIME | CLEAN)
 /* Sending something else: what was mended. It costs nobody's budget, it is not the same request again. */
 #define MEND (TIME | CLEAN | DARUMA_NEED_MEND)
 /* Sending less of the conversation; each counts against max_compress_retries. */
 #define SHRINK (MEND | DARUMA_NEED_SHRINK)
 /* Asking for what came broken; going on behind what the client already has. Nothing else helps a client that has a part
- * of its answer, so that going on is no try of a target: it is bounded by its own rungs, the purse and the time. */
-#define ASK   (TIME | PURSE | TRIES | SAFE | DARUMA_NEED_MEND)
-#define GO_ON (TIME | PURSE | PARTIAL | SAFE | DARUMA_NEED_MEND)
+ * of its answer, so that going on is no try of a target: it is bounded by its own rungs and the time. */
+#define ASK   (TIME | TRIES | SAFE | DARUMA_NEED_MEND)
+#define GO_ON (TIME | PARTIAL | SAFE | DARUMA_NEED_MEND)
 
 #define R(k, r, times, needs, after)                                                                                   \
     {                                                                                                                  \
@@ -54,6 +53,7 @@ static const daruma_rung standard[] = {
     R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                          NOW),
     R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,               ADVICE),
     R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                        NOW),
+    R(RATE_LIMIT,         RESUME,              OFTEN, GO_ON,                                 ADVICE),
     R(RATE_LIMIT,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(RATE_LIMIT,         EXPLAIN,             1,     0,                                     NOW),
 
@@ -66,33 +66,41 @@ static const daruma_rung standard[] = {
     R(OVERLOADED,         RESUME,              2,     GO_ON,                                 ADVICE),
     R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(OVERLOADED,         RESUME,              OFTEN, GO_ON,                                 ADVICE),
     R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(OVERLOADED,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(OVERLOADED,         EXPLAIN,             1,     0,                                     NOW),
 
     R(SERVER_ERROR,       RESUME,              2,     GO_ON,                                 ADVICE),
-    R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
+    R(SERVER_ERROR,       WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(SERVER_ERROR,       SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(SERVER_ERROR,       RESUME,              OFTEN, GO_ON,                                 ADVICE),
+    R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(SERVER_ERROR,       KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(SERVER_ERROR,       EXPLAIN,             1,     0,                                     NOW),
 
     R(TIMEOUT,            RESUME,              2,     GO_ON,                                 NOW),
-    R(TIMEOUT,            RETRY,               OFTEN, RESEND | TRIES | PASSES | SAFE,        NOW),
     R(TIMEOUT,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(TIMEOUT,            RETRY,               1,     RESEND | TRIES | PASSES | SAFE,        NOW),
+    R(TIMEOUT,            RESUME,              OFTEN, GO_ON,                                 GROW),
+    R(TIMEOUT,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(TIMEOUT,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(TIMEOUT,            EXPLAIN,             1,     0,                                     NOW),
 
     R(NETWORK,            RESUME,              2,     GO_ON,                                 GROW),
     R(NETWORK,            RETRY_FRESH,         1,     RESEND | TRIES | PASSES | SAFE,        NOW),
-    R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(NETWORK,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(NETWORK,            RESUME,              OFTEN, GO_ON,                                 GROW),
+    R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(NETWORK,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(NETWORK,            EXPLAIN,             1,     0,                                     NOW),
 
     R(INTERRUPTED,        RESUME,              4,     GO_ON,                                 NOW),
+    R(INTERRUPTED,        RESUME,              OFTEN, GO_ON,                                 GROW),
     R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
-    R(INTERRUPTED,        RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
+    R(INTERRUPTED,        RETRY,               1,     RESEND | TRIES | SAFE,                 NOW),
     R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(INTERRUPTED,        WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
     R(INTERRUPTED,        EXPLAIN,             1,     0,                                     NOW),
 
     R(AUTH,               RESUME,              2,     GO_ON,                                 NOW),
@@ -151,8 +159,9 @@ static const daruma_rung standard[] = {
     /* What came may have been forwarded but for the broken part, which was held back. */
     R(MALFORMED_OUTPUT,   ASK_AGAIN,           2,     ASK,                                   NOW),
     R(MALFORMED_OUTPUT,   RESUME,              2,     GO_ON,                                 NOW),
-    R(MALFORMED_OUTPUT,   RETRY,               OFTEN, RESEND | TRIES | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   RETRY,               2,     RESEND | TRIES | SAFE,                 NOW),
     R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
+    R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(MALFORMED_OUTPUT,   KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),
 
@@ -194,11 +203,11 @@ _Static_assert(sizeof standard / sizeof *standard <= DARUMA_CASE_RUNGS, "a count
 
 #define USUAL                                                                                                          \
     {                                                                                                                  \
-        .base = 500, .cap = 30000, .factor_milli = 2000, .jitter_milli = 1000                                          \
+        .base = 500, .cap = 30000, .factor_milli = 2000, .jitter_milli = 500                                           \
     }
 #define SLOW                                                                                                           \
     {                                                                                                                  \
-        .base = 2000, .cap = 60000, .factor_milli = 2000, .jitter_milli = 1000                                         \
+        .base = 2000, .cap = 60000, .factor_milli = 2000, .jitter_milli = 500                                          \
     }
 
 #define MENDS                                                                                                          \
@@ -218,9 +227,12 @@ static const daruma_policy usual = {
     .profile = "default",
     .rungs = standard,
     .nrungs = sizeof standard / sizeof *standard,
-    .max_attempts = 4,
+    .max_attempts = 16, /* patience ends it before */
     .max_wait = RETRY_ADVICE_MS_MAX,
+    .patience = PATIENCE_MS,
     .enabled = true,
+    .health = true,
+    .hedge = true,
     .mend = MENDS,
     .watch = WATCHES,
     .kinds =
@@ -229,9 +241,9 @@ static const daruma_policy usual = {
             [DARUMA_OVERLOADED] = {.backoff = USUAL},
             [DARUMA_SERVER_ERROR] = {.backoff = USUAL},
             [DARUMA_NETWORK] = {.backoff = USUAL},
-            [DARUMA_TIMEOUT] = {.max_attempts = 2, .backoff = USUAL}, /* each costs the whole patience */
-            [DARUMA_INTERRUPTED] = {.max_attempts = 2, .backoff = USUAL},
-            [DARUMA_MALFORMED_OUTPUT] = {.max_attempts = 3, .backoff = USUAL},
+            [DARUMA_TIMEOUT] = {.backoff = USUAL},
+            [DARUMA_INTERRUPTED] = {.backoff = USUAL},
+            [DARUMA_MALFORMED_OUTPUT] = {.backoff = USUAL},
             [DARUMA_UNKNOWN] = {.backoff = USUAL},
         },
 };
@@ -275,7 +287,6 @@ static const struct {
     const char *words;
 } needs[] = {
     {DARUMA_NEED_TIME, "time"},
-    {DARUMA_NEED_PURSE, "retry budget"},
     {DARUMA_NEED_CLEAN, "nothing forwarded"},
     {DARUMA_NEED_TRIES, "tries left"},
     {DARUMA_NEED_KEY, "another key"},
@@ -493,6 +504,15 @@ void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
                  "is taken. `at most` counts per request. No wait is longer than ");
     buf_duration(out, p->max_wait);
     buf_printf(out, "; one target is called at most %u times.\n", p->max_attempts);
+    if (p->patience >= 0) {
+        BUF_LIT(out, "What passes by itself is waited for, ");
+        buf_duration(out, p->patience);
+        BUF_LIT(out, " in all.\n");
+    }
+    if (p->health)
+        BUF_LIT(out, "Targets that failed are asked after those that are well.\n");
+    if (p->hedge)
+        BUF_LIT(out, "Beside a call that is silent for longer than usual another target is asked.\n");
     if (!p->enabled)
         BUF_LIT(out, "\nRecovery is switched off: the first failure is final.\n");
     BUF_LIT(out, "\n| when this fails | do this | at most | if we have | when |\n|---|---|---|---|---|\n");
