@@ -302,13 +302,14 @@ typedef struct daruma_breaker {
     daruma_ms bad_at;          /* the last failure */
     daruma_ms open_until;      /* 0 closed; past: half-open */
     daruma_ms closed_at;       /* when it was closed last */
-    daruma_ms probe_until;     /* half-open and its probe is out; others wait for it no longer than this. 0 none is out */
-    uint64_t witness;          /* who saw the first failure of the row */
-    uint32_t row;              /* failures since the last success */
-    uint16_t epoch;            /* a permit of an older epoch no longer counts */
-    uint16_t trips;            /* in short order, so that it stays open longer each time */
-    bool agreed;               /* two different witnesses saw failures of this row */
-    bool wary;                 /* (set) it opens only when they agree */
+    daruma_ms probe_until; /* half-open and its probe is out; others wait for it no longer than this. 0 none is out */
+    uint64_t witness;      /* who saw the first failure of the row */
+    uint32_t row;          /* failures since the last success */
+    uint32_t passed;       /* calls that went elsewhere since it opened, or was probed last */
+    uint16_t epoch;        /* a permit of an older epoch no longer counts */
+    uint16_t trips;        /* in short order, so that it stays open longer each time */
+    bool agreed;           /* two different witnesses saw failures of this row */
+    bool wary;             /* (set) it opens only when they agree */
 } daruma_breaker;
 
 typedef struct daruma_permit {
@@ -323,6 +324,8 @@ DARUMA_API daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now);
 /* How that call ended, as `witness` saw it (0: needs nobody to agree). One success closes it. An answer from an older
  * epoch changes nothing. */
 DARUMA_API void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t witness, daruma_ms now);
+/* A call went elsewhere because it is open: a probe is to be one of many calls. */
+DARUMA_API void daruma_breaker_pass(daruma_breaker *b);
 /* The call ended and says nothing about health (the client left). */
 DARUMA_API void daruma_breaker_drop(daruma_breaker *b, daruma_permit p);
 /* How long those who can go elsewhere ask it last; 0: it is closed, or may be probed. */
@@ -481,6 +484,7 @@ enum daruma_need {
     DARUMA_NEED_GUIDE = 1 << 15,   /* the model may be told what it keeps doing (watch mode guide, enforce) */
     DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
     DARUMA_NEED_BROKEN = 1 << 17,  /* the provider failed at it: a 5xx status */
+    DARUMA_NEED_VAGUE = 1 << 1,    /* it is not sure what the refusal means */
 };
 
 /* How long a rung waits before it acts. */

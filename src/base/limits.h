@@ -19,12 +19,15 @@
 #define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
 #define SSE_EVENT_BYTES_MAX        (4u << 20)   /* one event; images come as one */
 
-#define CONNECTIONS_MAX            8192         /* open client connections, default of `limits.connections` */
-#define HEAD_MS_MAX                10000        /* from the first byte of a head to its last */
-#define BODY_IDLE_MS_MAX           30000        /* silence within a request body */
-#define BODY_MS_MAX                60000        /* a whole request body may take so long ... */
-#define BODY_BYTES_PER_MS_MIN      4            /* ... and a millisecond more for so many bytes of it that came */
-#define KEEPALIVE_MS               75000        /* idle client connection; longer than clients keep theirs */
+#define CONNECTIONS_MAX            8192  /* open client connections, default of `limits.connections` */
+#define HEAD_MS_MAX                10000 /* from the first byte of a head to its last */
+#define BODY_IDLE_MS_MAX           30000 /* silence within a request body */
+#define BODY_MS_MAX                60000 /* a whole request body may take so long ... */
+#define BODY_BYTES_PER_MS_MIN      4     /* ... and a millisecond more for so many bytes of it that came */
+#define KEEPALIVE_MS               75000 /* idle client connection; longer than clients keep theirs */
+#define KEEPALIVE_FIRST_S          30 /* of silence on a connection to a provider before TCP asks whether it is there */
+#define KEEPALIVE_EVERY_S          10 /* and between two such questions */
+#define KEEPALIVE_TIMES            6  /* without an answer, and it is gone */
 #define POOL_IDLE_MS               30000        /* idle upstream connection; shorter than providers keep theirs */
 #define POOL_IDLE_MAX              128          /* idle upstream connections to one origin */
 #define WRITE_QUEUE_BYTES_MAX      (256u << 10) /* waiting for a slow reader before the other side is paused */
@@ -36,42 +39,45 @@
 #define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */
 #define DNS_ADDRESSES_MAX          8            /* tried one after the other for one name */
 
-#define HEALTH_PLACES                4096  /* things that can be sick and are remembered, of all tenants */
+#define HEALTH_PLACES              4096  /* things that can be sick and are remembered, of all tenants */
 #define SESSIONS_MAX               4096  /* conversations whose key is remembered */
 #define ERROR_BODY_MS_MAX          5000  /* for the words behind an error status; the status alone says enough */
-#define FIRST_BYTE_MS              60000 /* default for streams: a model that has not begun by then is stuck */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
 
-#define BACKOFF_STEPS_MAX          64      /* growth steps; a delay that doubles meets any cap before */
-#define BACKOFF_SPREAD_DIV         8       /* waiters for one recovery spread over up to this part of the wait on top */
-#define PATIENCE_MS                120000  /* default of recovery.patience: agents run unattended; outages last a minute */
-#define WAIT_MS_MIN                100     /* before a repeat, whatever the dice say */
-#define WAIT_SHORT_MS              1000    /* a shorter rest is waited for though another model is well */
-#define BUDGET_EMPTY_STEPS         2       /* steps of backoff more while a provider's retry budget is empty */
-#define BUDGET_PERCENT             30      /* retries per 100 calls of the last minute, each provider */
-#define BUDGET_FLOOR               10      /* retries a minute on top, so that a quiet client can recover too */
-#define BUDGET_WINDOW_MS           60000   /* "the last minute" */
-#define BREAKER_HALF_MS            15000   /* half of the span a breaker looks back on; calls to models take seconds */
-#define BREAKER_CALLS_MIN          6       /* fewer calls prove nothing about a share */
-#define BREAKER_BAD_PERCENT        50      /* of them, and it opens: at 20 % faults retries do better than a breaker */
-#define BREAKER_OPEN_ROW           2       /* failures in a row, and it opens: one may be chance */
-#define BREAKER_DOWN_ROW           5       /* failures in a row of two requests, and it seems to be down altogether */
-#define BREAKER_OPEN_MS            1000    /* first time open; doubles with every trip in short order */
-#define BREAKER_FORGIVEN_TIMES     2       /* closed for so many times as long as it was open, one trip is forgiven */
-#define BREAKER_PROBE_MS           10000   /* a probe that hangs keeps others off so long */
-#define BREAKER_PROBE_LOOK_MS      500     /* while a probe is out: look again after this */
-#define ALONE_MS_MIN               500     /* between two calls to what seems to be down, for those who have nobody else */
-#define REST_MS_MAX                30000   /* the longest rest that nobody named: what is back is noticed within it */
-#define HEDGE_MS_MIN               100     /* of silence before another is asked: less is noise */
-#define HEDGE_UNKNOWN_MS           10000   /* ... where nothing is known of the model, and no head came */
-#define HEDGE_BEGUN_MS             60000   /* ... and its head came, or the answer comes in one piece: it is at work */
-#define HEDGE_SICK_MS              2000    /* ... of a target that is known to be sick, where its neighbour is unknown */
-#define HEDGE_LOOK_MS              1000    /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGE_PERCENT              5       /* second calls beside a silent one per 100 calls of the last minute */
-#define HEDGE_FLOOR                5       /* ... and so many a minute on top, so that a quiet client is helped too */
-#define HEALTH_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
+#define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
+#define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
+#define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
+#define VAGUE_BELOW                85     /* percent: a refusal judged with less may be a page of somebody on the way */
+#define WAIT_MS_MIN                100    /* before a repeat, whatever the dice say */
+#define WAIT_SHORT_MS              1000   /* a shorter rest is waited for though another model is well */
+#define BUDGET_EMPTY_STEPS         2      /* steps of backoff more while a provider's retry budget is empty */
+#define BUDGET_PERCENT             30     /* retries per 100 calls of the last minute, each provider */
+#define BUDGET_FLOOR               10     /* retries a minute on top, so that a quiet client can recover too */
+#define BUDGET_WINDOW_MS           60000 /* "the last minute" */
+#define BREAKER_HALF_MS            15000 /* half of the span a breaker looks back on; calls to models take seconds */
+#define BREAKER_CALLS_MIN          6     /* fewer calls prove nothing about a share */
+#define BREAKER_BAD_PERCENT        50    /* of them, and it opens: at 20 % faults retries do better than a breaker */
+#define BREAKER_OPEN_ROW           2     /* failures in a row, and it opens: one may be chance */
+#define BREAKER_DOWN_ROW           5     /* failures in a row of two requests, and it seems to be down altogether */
+#define BREAKER_OPEN_MS            1000  /* first time open; doubles with every trip in short order */
+#define BREAKER_FORGIVEN_TIMES     2     /* closed for so many times as long as it was open, one trip is forgiven */
+#define BREAKER_PASSED_MIN         60 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
+#define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
+#define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
+#define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
+#define HEDGE_MS_MIN               100   /* of silence before another is asked: less is noise */
+#define HEDGE_UNKNOWN_MS           5000  /* ... where nothing is known of the model, and no head of a stream came */
+#define HEDGE_PLAIN_MS             10000 /* ... and no head of an answer in one piece, which comes when it is ready */
+#define HEDGE_BEGUN_MS             60000 /* ... and the head of its stream came: it is at work */
+#define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
+#define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
+#define HEDGE_LOOK_MS              1000     /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGE_PERCENT              5        /* second calls beside a silent one per 100 calls of the last minute */
+#define HEDGE_FLOOR                5        /* ... and so many a minute on top, so that a quiet client is helped too */
+#define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */
 
 #define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */

@@ -453,7 +453,8 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
     if (s->agent)
         return replay_steps_run(s, log, why);
     size_t bytes = daruma_health_bytes(PLACES);
-    char *health = malloc(bytes), *room = malloc(ROOM_BYTES), *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
+    char *health = malloc(bytes), *room = malloc(ROOM_BYTES),
+         *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
     bool ok = false;
     if (health && room && (mend_room || !s->dialect)) {
         daruma_arena a = arena_over(health, bytes);

@@ -81,7 +81,8 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
         buf_printf(b, ",\"window\":%lld", (long long)window);
     BUF_LIT(b, ",\"learned\":");
     mended_lessons(g, t->model_id, b);
-    buf_printf(b, ",\"retries_left\":%lld},", (long long)daruma_budget_left(daruma_health_budget(g->health, t, now), now));
+    buf_printf(b, ",\"retries_left\":%lld},",
+               (long long)daruma_budget_left(daruma_health_budget(g->health, t, now), now));
 }
 
 static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)

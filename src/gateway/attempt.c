@@ -238,27 +238,37 @@ static void cannot_move(exchange *x, int target, daruma_moment at)
     exchange_attempt(x);
 }
 
+bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *a, fetch_request *ret)
+{
+    const config_provider *p = exchange_provider(x, target);
+    x->p = exchange_dialect(x, target);
+    *ret = (fetch_request){.to = &p->to,
+                           .method = x->c->head.method,
+                           .target = target_path(x, p, target),
+                           .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
+                           /* What must not be sent twice is not sent where a closed connection may leave that open;
+                            * and a probe is one call. */
+                           .fresh =
+                               x->kase.attempts > 1 || !x->safe || x->kase.permits[0].probe || x->kase.permits[1].probe,
+                           .clocks = clocks_of(x, gateway_now(x->g).now)};
+    x->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
+    /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
+    ret->headers = head_for_provider(x, p, x->p, x->secret, &ret->nheaders, a);
+    if (x->p == x->d)
+        body_pieces(x, target, ret->body);
+    else
+        ret->body[0] = converted(x, target);
+    return ret->body[0].n || x->p == x->d;
+}
+
 static void send_now(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
-    const config_provider *p = exchange_provider(x, target);
+    fetch_request r;
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
     x->held = buf_in(&x->scratch);
-    x->p = exchange_dialect(x, target);
-    fetch_request r = {.to = &p->to,
-                       .method = x->c->head.method,
-                       .target = target_path(x, p, target),
-                       .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
-                       /* What must not be sent twice is not sent where a closed connection may leave that open. */
-                       .fresh = x->kase.attempts > 1 || !x->safe,
-                       .clocks = clocks_of(x, at.now)};
-    x->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
-    /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
-    r.headers = head_for_provider(x, p, x->p, x->secret, &r.nheaders, &x->scratch);
-    if (x->p == x->d)
-        body_pieces(x, target, r.body);
-    else if (!(r.body[0] = converted(x, target)).n && !x->c->arena->full) {
+    if (!exchange_compose(x, target, secret, &x->scratch, &r) && !x->c->arena->full) {
         cannot_move(x, target, at);
         return;
     }
@@ -279,7 +289,8 @@ static void send_now(exchange *x, int target, daruma_str secret)
         exchange_failed(x, &ev);
         return;
     }
-    if (x->timer_on || x->beat_at >= 0)
+    hedge_look(x);
+    if (x->timer_on || x->beat_at >= 0 || x->look_at >= 0)
         exchange_timer(x);
 }
 

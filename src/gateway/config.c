@@ -266,14 +266,12 @@ static bool read_option(config_reader *r, const option *o, yaml_node_t *node, vo
 
 /* ---- what others call ------------------------------------------------------------------------------ */
 
-/* The first byte of a plain answer is its last: without a word from the file only `total` bounds it. */
+/* The first byte of a plain answer is its last; who names a clock for the first byte means both. */
 static void settle_clocks(config *c)
 {
     daruma_ms streams = c->clocks.first_byte, plain = c->plain_first_byte;
     if (plain == 0)
         plain = streams;
-    if (streams == 0)
-        streams = FIRST_BYTE_MS;
     c->clocks.first_byte = streams > 0 ? streams : 0;
     c->plain_first_byte = plain > 0 ? plain : 0;
 }
@@ -289,6 +287,7 @@ static bool read_root(config_reader *r, yaml_node_t *root)
         return false;
     r->node = NULL;
     settle_clocks(r->ret);
+    r->ret->policy.hedge &= r->ret->hedge == HEDGE_AUTO;
     return !r->a->full || config_fail_plain(r, "the configuration does not fit into memory");
 }
 

@@ -39,6 +39,7 @@ typedef struct config_model {
 } config_model;
 
 typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
+typedef enum config_hedge { HEDGE_AUTO, HEDGE_OFF } config_hedge;
 typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config_tool_errors;
 typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_MESSAGE } config_on_failure;
 
@@ -50,10 +51,11 @@ typedef struct config {
     size_t nproviders;
     config_model *models;
     size_t nmodels;
-    fetch_clocks clocks;        /* 5 s, 60 s, 30 s, 10 min */
+    fetch_clocks clocks;        /* 5 s to connect, else none */
     daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
     daruma_policy policy;       /* profile with `recovery` laid over it */
     config_on_failure on_failure;
+    config_hedge hedge;              /* laid over policy.hedge when read */
     config_orphans orphans;          /* laid over policy.mend.prune_orphans when read */
     daruma_watch_mode watch;         /* what is done about agents in circles */
     daruma_strategy_mode strategies; /* ... and with proposals for another way */

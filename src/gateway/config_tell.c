@@ -106,9 +106,11 @@ void config_summary(const config *c, daruma_buf *out)
         put_clock(out, ", not streamed", c->plain_first_byte);
     put_clock(out, ", idle", c->clocks.idle);
     put_clock(out, ", total", c->clocks.total);
-    buf_printf(out, "\n  recovery   %s, profile %s%s%s, %u calls to one target\n", c->policy.enabled ? "on" : "off",
+    buf_printf(out, "\n  recovery   %s, profile %s%s%s, %u calls to one target", c->policy.enabled ? "on" : "off",
                c->policy.profile, c->policy.variant ? "/" : "", c->policy.variant ? c->policy.variant : "",
                c->policy.max_attempts);
+    put_clock(out, ", patience", c->policy.patience < 0 ? 0 : c->policy.patience);
+    BUF_LIT(out, "\n");
     put_watch(c, out);
     BUF_LIT(out, "  events     ");
     buf_put(out, c->events_file.n ? c->events_file : S("to no file"));

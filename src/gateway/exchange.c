@@ -38,7 +38,7 @@ exchange *exchange_take(gateway *g)
     }
     x->timer.data = x;
     x->g = g;
-    x->act_at = x->beat_at = x->progress_by = -1;
+    x->act_at = x->beat_at = x->progress_by = x->look_at = -1;
     g->active++;
     return x;
 }
@@ -90,7 +90,7 @@ void exchange_scratch_reset(exchange *x)
 
 void exchange_timer(exchange *x)
 {
-    daruma_ms next = sooner_of(sooner_of(x->act_at, x->beat_at), x->progress_by);
+    daruma_ms next = sooner_of(sooner_of(x->act_at, x->beat_at), sooner_of(x->progress_by, x->look_at));
     if (next < 0) {
         if (x->timer_on)
             uv_timer_stop(&x->timer);
@@ -162,6 +162,10 @@ static void timer_fired(uv_timer_t *t)
         return;
     if (x->beat_at >= 0 && now >= x->beat_at)
         heartbeat(x, now);
+    if (x->look_at >= 0 && now >= x->look_at) {
+        hedge_look(x); /* arms the timer */
+        return;
+    }
     if (x->act_at >= 0 && now >= x->act_at) {
         x->act_at = -1;
         waits_no_more(x);
@@ -192,6 +196,7 @@ void exchange_tell(exchange *x, daruma_when when, daruma_event *e)
 void exchange_end(exchange *x, daruma_outcome o)
 {
     gateway_counts *n = &x->g->counts;
+    hedge_cancel(x);
     heal_gone(x);
     daruma_case_close(&x->kase, o, gateway_now(x->g));
     exchange_wake(x->g);
@@ -232,6 +237,7 @@ void exchange_done(exchange *x, int64_t input_tokens)
     const daruma_target *t = &x->targets[x->kase.target];
     key_state *k = exchange_key(x, x->kase.target);
     bool recovered = x->failure.kind || x->kase.remedies;
+    hedge_cancel(x);
     daruma_case_done(&x->kase, at);
     heal_worked(x, input_tokens);
     watch_answered(x);
@@ -380,7 +386,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     daruma_evidence seen = *ev;
     fetch *f = x->f;
     x->f = NULL;
-    x->progress_by = -1;
+    x->progress_by = x->look_at = -1;
     if (x->streaming && call_started(x->c) && x->beat_at < 0)
         x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
     seen.took = at.now - x->attempt_started;
@@ -407,6 +413,8 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     e.took = seen.took;
     exchange_tell(x, DARUMA_WHEN_FAILED, &e);
     x->kase.safe_twice = safe_again(x, &seen);
+    if (hedge_takes_over(x, &x->failure))
+        return;
     if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);
     exchange_stay(x, -1);
@@ -428,6 +436,7 @@ void exchange_gone(exchange *x)
     if (x->f)
         fetch_cancel(x->f);
     x->f = NULL;
+    hedge_cancel(x);
     if (has_read_all(x)) {
         exchange_done(x, x->view.input_tokens);
         return;

@@ -32,6 +32,7 @@ typedef struct gateway_counts {
     uint64_t passed;                                                          /* requests on other paths */
     uint64_t side_calls;                /* questions of our own: summaries and the like */
     uint64_t calls;                     /* to providers */
+    uint64_t hedges;                    /* ... of them beside a silent one */
     uint64_t waited_ms;                 /* in backoff, all requests together */
     uint64_t wasted_ms;                 /* in calls that failed */
     uint64_t kinds[DARUMA_KINDS];       /* failures by kind */

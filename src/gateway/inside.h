@@ -24,6 +24,7 @@ typedef struct heal heal;       /* the mending of one request */
 typedef struct talk talk;       /* a streamed answer: what the client has of it */
 typedef struct watch watch;     /* agents, and whether they go in circles */
 typedef struct steer steer;     /* what is done about the agent of one request */
+typedef struct rival rival;     /* a second call beside a silent one */
 
 enum { TENANT_KEY_BYTES = 32 };
 
@@ -213,6 +214,7 @@ struct exchange {
     daruma_ms act_at;      /* end of a wait, -1 none */
     daruma_ms beat_at;     /* next heartbeat, -1 none */
     daruma_ms progress_by; /* content must come by then, -1 none */
+    daruma_ms look_at;     /* when it is looked at whether the attempt is silent for too long, -1 not */
     bool timer_on;
     bool streaming; /* the client wants a stream */
     bool array;     /* ... as one JSON array: Gemini's without alt=sse */
@@ -248,6 +250,7 @@ struct exchange {
     heal *h;
     talk *t;
     steer *steer; /* NULL: its agent is not in circles. In the call's arena */
+    rival *rival; /* NULL: no second call is out */
     exchange *next_waiting, *next_idle;
     exchange *next_patient; /* in the list of those who wait for a time */
     bool patient;           /* it is in there */
@@ -311,6 +314,19 @@ const config_provider *exchange_provider(const exchange *x, int target);
 const dialect *exchange_dialect(const exchange *x, int target); /* that a target is spoken to in */
 void exchange_key_here(exchange *x);                            /* a key command ended */
 key_state *exchange_key(const exchange *x, int target);         /* NULL: the client's own */
+
+/* What goes out to that target; the parts that are made for it are in `a`. False: it is not whole, or cannot be carried
+ * over to its dialect. x->p, x->secret and x->moved are those of that call from here on. */
+bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *a, fetch_request *ret);
+
+/* ---- hedge.c: a second call beside a silent one ---- */
+
+/* Looks whether the attempt under way is silent for too long, and does what is to be done. Sets x->look_at. */
+void hedge_look(exchange *x);
+/* The attempt has brought content, or is over: the second call is not needed. */
+void hedge_cancel(exchange *x);
+/* The attempt failed so: the second call takes its place. False: there is none. */
+bool hedge_takes_over(exchange *x, const daruma_failure *f);
 
 /* ---- relay.c: answers on their way to the client ---- */
 

@@ -124,9 +124,11 @@ static void begin_case(exchange *x, size_t ntargets)
     for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
         if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
             prefer = (int)i;
-    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now), at);
+    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now),
+                     at);
     continue_case(x, at.now);
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
+    x->kase.plain = !x->streaming;
     x->home = x->kase.want > 0 && x->kase.want < DARUMA_CASE_TRIED ? (size_t)x->kase.want : 0;
     pin_account(x);
     if (x->streaming)

@@ -179,6 +179,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
     (void)f;
     x->status = h->status;
     copy_headers(x, h);
+    if (!is_failure(x, h->status) && x->streaming)
+        daruma_case_headed(&x->kase, gateway_now(x->g));
     if (is_failure(x, h->status)) {
         x->mode = ANSWER_ERROR;
         if (!exchange_passes(x)) {
@@ -252,6 +254,8 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
             break;
         }
         buf_put(&x->held, bytes);
+        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
+            daruma_case_headed(&x->kase, gateway_now(x->g));
         break;
     case ANSWER_HELD:
     case ANSWER_RELAYED:

@@ -54,6 +54,10 @@ static void deliver(exchange *x, daruma_str events)
 static bool commit(exchange *x)
 {
     x->mode = ANSWER_RELAYED;
+    x->look_at = -1;
+    hedge_cancel(x);
+    if (x->f) /* the deadline was for its beginning: nobody hangs up on a stream that comes */
+        fetch_total(x->f, x->s->cfg.clocks.total);
     daruma_case_begun(&x->kase, gateway_now(x->g));
     exchange_wake(x->g);
     relay_head(x, -1);

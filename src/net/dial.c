@@ -2,6 +2,7 @@
 #include "net/wire.h"
 #include "base/str.h"
 #include "net/proxy.h"
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -77,6 +78,19 @@ void dial_on_tunnel(wire *w, daruma_str in)
 
 static void try_next(wire *w);
 
+/* A model may think for minutes; NATs forget sooner. And a peer that is gone without a word is noticed within some 90
+ * s, which no clock of the answer does. */
+static void keep_alive(uv_tcp_t *tcp)
+{
+    uv_os_fd_t fd;
+    int every_s = KEEPALIVE_EVERY_S, times = KEEPALIVE_TIMES;
+    uv_tcp_keepalive(tcp, 1, KEEPALIVE_FIRST_S);
+    if (uv_fileno((uv_handle_t *)tcp, &fd) != 0)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof every_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &times, sizeof times);
+}
+
 static void on_connect(uv_connect_t *req, int status)
 {
     wire *w = req->handle->data;
@@ -89,7 +103,7 @@ static void on_connect(uv_connect_t *req, int status)
     }
     origin *o = w->origin;
     uv_tcp_nodelay(&w->tcp, 1);
-    uv_tcp_keepalive(&w->tcp, 1, 60); /* a model may think for minutes; NATs forget sooner */
+    keep_alive(&w->tcp);
     if (!wire_read(w, true)) {
         wire_broken(w, DARUMA_NET_RESET, "the connection cannot be read");
     } else if (o->tls && o->proxy) {

@@ -465,6 +465,18 @@ void fetch_resume(fetch *f)
         arm(f);
 }
 
+void fetch_hand_over(fetch *f, const fetch_ops *ops, void *user)
+{
+    f->ops = ops;
+    f->user = user;
+}
+
+void fetch_total(fetch *f, daruma_ms total)
+{
+    f->r.clocks.total = total;
+    arm(f);
+}
+
 void fetch_cancel(fetch *f)
 {
     wire *w = f->wire;

@@ -59,7 +59,10 @@ typedef struct fetch_request {
 fetch *fetch_start(upstream *u, const fetch_request *r, const fetch_ops *ops, void *user);
 void fetch_pause(fetch *f); /* back-pressure: read nothing until fetch_resume(); the idle clock stands still */
 void fetch_resume(fetch *f);
-void fetch_cancel(fetch *f);           /* closes its connection; no callback any more */
-bool fetch_is_sent(const fetch *f);    /* the whole request went out: what it borrowed is not read any more */
-bool fetch_was_reused(const fetch *f); /* went out on a pooled connection */
+/* From here on somebody else hears of it. Not from within a callback that goes on with `f`. */
+void fetch_hand_over(fetch *f, const fetch_ops *ops, void *user);
+void fetch_total(fetch *f, daruma_ms total); /* its total clock from here on, since fetch_start(); 0 none */
+void fetch_cancel(fetch *f);                 /* closes its connection; no callback any more */
+bool fetch_is_sent(const fetch *f);          /* the whole request went out: what it borrowed is not read any more */
+bool fetch_was_reused(const fetch *f);       /* went out on a pooled connection */
 #endif

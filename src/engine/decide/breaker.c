@@ -4,7 +4,7 @@
  *       closed ---------------------------------------------------> open
  *         ^                                                          | open_until passes
  *         | a call that began since it opened was good               v
- *         +-----------------------------------------------------  half-open: one probe
+ *         +-----------------------------------------------------  half-open: one probe among many calls
  *                                                   the probe was bad: open again, for longer
  *
  * An open breaker orders and never forbids. There are two clocks for the two who may ask: who can go elsewhere
@@ -35,6 +35,7 @@ static void open_for_longer(daruma_breaker *b, daruma_ms now)
         b->trips++;
     b->epoch += b->open_until == 0;
     b->probe_until = 0;
+    b->passed = 0;
     b->open_until = add_sat(now, open_ms(b->trips));
     if (b->open_until == 0) /* which would say closed */
         b->open_until = 1;
@@ -75,6 +76,13 @@ static void note_failure(daruma_breaker *b, uint64_t witness, daruma_ms now)
     b->bad_at = now;
 }
 
+/* Failures in a row that open it: one, when it was open just now. */
+static uint32_t enough(const daruma_breaker *b, daruma_ms now)
+{
+    bool again = b->trips && ms_since(b->closed_at, now) < BREAKER_FORGIVEN_TIMES * open_ms(b->trips);
+    return again ? 1 : BREAKER_OPEN_ROW;
+}
+
 static bool fails_mostly(const daruma_breaker *b)
 {
     uint64_t all = (uint64_t)b->all + b->was_all, bad = (uint64_t)b->bad + b->was_bad;
@@ -101,6 +109,8 @@ daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now)
         return 0;
     daruma_ms left = ms_since(now, b->open_until), most = open_ms(b->trips);
     left = left < most ? left : most; /* the clock went back: as if it had just been opened */
+    if (!left && b->passed < BREAKER_PASSED_MIN)
+        left = left_of(b->bad_at, REST_MS_MAX, now);
     return left ? left : probe_in(b, now);
 }
 
@@ -143,8 +153,13 @@ void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t
         return;
     }
     note_failure(b, witness, now);
-    if (b->open_until ? p.probe : (!b->wary || b->agreed) && (b->row >= BREAKER_OPEN_ROW || fails_mostly(b)))
+    if (b->open_until ? p.probe : (!b->wary || b->agreed) && (b->row >= enough(b, now) || fails_mostly(b)))
         open_for_longer(b, now);
+}
+
+void daruma_breaker_pass(daruma_breaker *b)
+{
+    b->passed += b->open_until && b->passed < UINT32_MAX;
 }
 
 void daruma_breaker_drop(daruma_breaker *b, daruma_permit p)

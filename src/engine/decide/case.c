@@ -90,13 +90,16 @@ static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
 
 enum { ABOVE = UINT16_MAX }; /* in c->rung: the ladder is climbed, there is nothing more */
 
-/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer while
- * the provider's retry budget is empty. */
+/* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer
+ * while the provider's retry budget is empty. */
 static daruma_ms backoff_of(const daruma_case *c, const daruma_backoff *b, daruma_moment at)
 {
     const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
     bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
-    daruma_ms grown = daruma_backoff_delay(b, c->calls[c->target] + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
+    uint32_t nth = c->calls[c->target], row = health_row(c->health, &c->targets[c->target]);
+    if (c->policy->health) /* where others get answers meanwhile there is less to wait for */
+        nth = row > (nth + 1) / 2 ? row < nth ? row : nth : (nth + 1) / 2;
+    daruma_ms grown = daruma_backoff_delay(b, nth + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
     daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;
     return grown > least ? grown : least;
 }
@@ -145,6 +148,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_PASSES;
     if (f->status >= 400 && f->status < 500)
         has |= DARUMA_NEED_REFUSED;
+    if (f->sure < VAGUE_BELOW)
+        has |= DARUMA_NEED_VAGUE;
     if (f->status >= 500)
         has |= DARUMA_NEED_BROKEN;
     if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
@@ -220,8 +225,8 @@ static bool fits_round(daruma_remedy_kind r, uint8_t round)
     return round == SOON || (round == LATER && choice_switches(r));
 }
 
-/* True if this rung would only repeat the call at a target that is sick, although another model or provider can be asked
- * now. A short wait that is over before the other one has its cache warm is no reason to go away. */
+/* True if this rung would only repeat the call at a target that is sick, although another model or provider can be
+ * asked now. A short wait that is over before the other one has its cache warm is no reason to go away. */
 static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, daruma_ms wait, daruma_ms now)
 {
     bool again = g->remedy == DARUMA_REMEDY_RETRY || g->remedy == DARUMA_REMEDY_RETRY_FRESH ||
@@ -354,6 +359,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
 {
     bool counts = !remade(c, to);
     note_switch(c, to);
+    for (int i = 0; i < to && c->policy->health; i++)
+        health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
     c->answered = c->headed = false;
@@ -367,8 +374,8 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
 }
 
-/* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be wrong:
- * nobody fails whom a target could answer that was not asked. */
+/* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be
+ * wrong: nobody fails whom a target could answer that was not asked. */
 static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
 {
     daruma_condition back = {0};
@@ -444,6 +451,8 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
         health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, ms_since(c->sent_at, at.now));
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
+    if (probes && c->last == DARUMA_INTERRUPTED) /* how its answers end is the question */
+        probes = false;
     for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
         probes = i == c->target || c->spoiled[i] || !choice_well(c, i, at.now);
     if (probes)

@@ -2,6 +2,7 @@
  * leads. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
+#include "base/limits.h"
 
 /* Calls that one target may get for this kind of failure, together with those that would meet the same. */
 static uint32_t tries_of(const daruma_case *c, daruma_kind k)
@@ -122,6 +123,9 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
 
 void choice_spoil(daruma_case *c, const daruma_failure *f)
 {
+    bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
+    if (refused && f->sure < VAGUE_BELOW && c->calls[c->target] < 2)
+        return; /* perhaps a page of somebody on the way: it is asked once more */
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
         if (spoils(f, &c->targets[c->target], &c->targets[i]))

@@ -33,19 +33,21 @@ typedef struct usual {
 typedef struct place {
     uint64_t id;
     daruma_scope scope;
-    daruma_kind why;        /* what made it sick last */
-    daruma_ms cool_until;   /* it rests until then; meaningless while cool_ms is 0 */
-    daruma_ms cool_ms;      /* how long that rest was meant to be, 0: none */
-    daruma_ms probe_until;  /* it has rested and one call finds out whether it is well; 0: none does */
-    uint64_t witness;       /* the case that was refused here, 0 none; a second one makes it rest */
-    uint32_t strikes;       /* rests in a row without a success between them */
-    bool named;             /* the provider said how long */
-    daruma_breaker breaker; /* models and providers */
-    daruma_budget budget;   /* providers: retries */
-    daruma_budget hedges;   /* providers: second calls beside a silent one */
+    daruma_kind why;              /* what made it sick last */
+    daruma_ms cool_until;         /* it rests until then; meaningless while cool_ms is 0 */
+    daruma_ms cool_ms;            /* how long that rest was meant to be, 0: none */
+    daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
+    uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
+    uint32_t strikes;             /* rests in a row without a success between them */
+    bool named;                   /* the provider said how long */
+    daruma_breaker breaker;       /* models and providers */
+    daruma_budget budget;         /* providers: retries */
+    daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
-    uint32_t next;          /* in its chain; places are named by index + 1, 0 is none */
-    uint32_t newer, older;  /* touched just after, just before */
+    daruma_ms dead_from,
+        dead_to;           /* models: calls that went out within these hang, though the place is well; 0, 0 none */
+    uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
+    uint32_t newer, older; /* touched just after, just before */
 } place;
 
 struct daruma_health {
@@ -336,6 +338,36 @@ daruma_ms health_well_at(const daruma_health *w, const daruma_target *t)
     return p && p->breaker.well_at && !p->breaker.row ? p->breaker.well_at : INT64_MIN;
 }
 
+uint32_t health_row(const daruma_health *w, const daruma_target *t)
+{
+    const place *p = at_index(w, find(w, part_id(t, MODEL)));
+    return p ? p->breaker.row : 0;
+}
+
+void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at)
+{
+    place *p = place_of(w, t, MODEL);
+    bool near =
+        p->dead_to && ms_since(p->dead_to, sent_at) < HEDGE_DEAD_MS && ms_since(sent_at, p->dead_from) < HEDGE_DEAD_MS;
+    p->dead_from = near && p->dead_from < sent_at ? p->dead_from : sent_at;
+    p->dead_to = near && p->dead_to > sent_at ? p->dead_to : sent_at;
+}
+
+bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at)
+{
+    const place *p = at_index(w, find(w, part_id(t, MODEL)));
+    return p && p->dead_to && sent_at >= p->dead_from && sent_at <= p->dead_to;
+}
+
+void health_passed(daruma_health *w, const daruma_target *t)
+{
+    for (int part = MODEL; part <= PROVIDER; part++) {
+        place *p = at_index(w, find(w, part_id(t, part)));
+        if (p)
+            daruma_breaker_pass(&p->breaker);
+    }
+}
+
 /* ---- what attempts tell ------------------------------------------------------- */
 
 /* What refused for good and has rested is tried by one call, while others keep off a little
@@ -381,9 +413,10 @@ static void tell(daruma_health *w, const daruma_target *t, int part, daruma_perm
     w->healed += was && (!is || may);
 }
 
-/* A success ends what its parts were resting for, but no wait that the provider named. Else the probe is over and nobody
- * knows. */
-static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], bool well, daruma_ms now)
+/* A success ends what its parts were resting for, but no wait that the provider named. Else the probe is over and
+ * nobody knows. */
+static void end_probes(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], bool well,
+                       daruma_ms now)
 {
     for (int part = KEY; part <= MODEL; part++) {
         place *p = known(w, t, part);

@@ -30,4 +30,12 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
 /* When the model of `t` succeeded last, if it has not failed since; INT64_MIN: it has, or it never did. */
 daruma_ms health_well_at(const daruma_health *w, const daruma_target *t);
+/* Failures in a row of the model of `t`, whoever had them. */
+uint32_t health_row(const daruma_health *w, const daruma_target *t);
+/* A call went elsewhere because `t` is sick. */
+void health_passed(daruma_health *w, const daruma_target *t);
+/* A call that went out to `t` then was silent while a second one to the same place was answered. Calls that went out
+ * between two such hang as they do. */
+void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at);
+bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
 #endif

@@ -2,6 +2,7 @@
  *
  *     silent --usual time is over, another target is well--> HEDGE   it is asked beside, the first content wins
  *            --... and the target is known to be sick------> MOVE    the call is given up for the other
+ *            --... or calls before and after it hang-------> MOVE
  *            --nobody else is well-------------------------> WAIT    as long as the client does
  *
  * After "The Tail at Scale" (Dean, Barroso, 2013): a second call behind the usual time costs little and cuts the tail.
@@ -25,15 +26,15 @@ static daruma_ms usual_of(const daruma_case *c, int other, daruma_ms now)
         own = own < 0 || its < own ? its : own;
     }
     if (own < 0)
-        own = c->headed || c->plain ? HEDGE_BEGUN_MS : HEDGE_UNKNOWN_MS;
+        own = c->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
     return own > HEDGE_MS_MIN ? own : HEDGE_MS_MIN;
 }
 
 daruma_silence daruma_case_silence(const daruma_case *c, daruma_moment at)
 {
     daruma_silence s = {.act = DARUMA_SILENCE_WAIT, .look_in = -1, .target = -1};
-    bool may = c->out && !c->beside.out && !c->answered && c->policy->health && c->policy->hedge && c->policy->enabled &&
-               c->safe_twice;
+    bool may = c->out && !c->beside.out && !c->answered && c->policy->health && c->policy->hedge &&
+               c->policy->enabled && c->safe_twice;
     if (!may || c->outcome != DARUMA_OUTCOME_PENDING)
         return s;
     int other = choice_beside(c, at.now);
@@ -45,7 +46,8 @@ daruma_silence daruma_case_silence(const daruma_case *c, daruma_moment at)
         s.look_in = left < HEDGE_LOOK_MS ? left : HEDGE_LOOK_MS;
         return s;
     }
-    bool sick = !choice_well(c, c->target, at.now);
+    bool hangs = !c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at);
+    bool sick = hangs || !choice_well(c, c->target, at.now);
     s.target = other;
     if (daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0)
         s.act = DARUMA_SILENCE_HEDGE;
@@ -81,13 +83,19 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
 void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at)
 {
     check(c->out && c->beside.out);
-    static const daruma_failure silent = {
-        .kind = DARUMA_TIMEOUT, .net = DARUMA_NET_FIRST_BYTE_TIMEOUT, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    static const daruma_failure silent = {.kind = DARUMA_TIMEOUT,
+                                          .net = DARUMA_NET_FIRST_BYTE_TIMEOUT,
+                                          .wait = -1,
+                                          .limit = -1,
+                                          .used = -1,
+                                          .requested = -1};
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
     f = f ? f : &silent;
-    if (same && f == &silent)
+    if (same && f == &silent) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
-    else if (!c->answered)
+        if (!c->headed)
+            health_hung(c->health, &c->targets[c->target], c->sent_at);
+    } else if (!c->answered)
         health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, &c->policy->kinds[f->kind].backoff, at);
     choice_blame(c, f->kind);
     if (c->since < 0)

@@ -24,6 +24,7 @@
 #define BROKEN  DARUMA_NEED_BROKEN
 #define GUIDE   DARUMA_NEED_GUIDE
 #define ENFORCE DARUMA_NEED_ENFORCE
+#define VAGUE   DARUMA_NEED_VAGUE
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
@@ -95,7 +96,7 @@ static const daruma_rung standard[] = {
     R(NETWORK,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(NETWORK,            EXPLAIN,             1,     0,                                     NOW),
 
-    R(INTERRUPTED,        RESUME,              4,     GO_ON,                                 NOW),
+    R(INTERRUPTED,        RESUME,              2,     GO_ON,                                 NOW),
     R(INTERRUPTED,        RESUME,              OFTEN, GO_ON,                                 GROW),
     R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(INTERRUPTED,        RETRY,               1,     RESEND | TRIES | SAFE,                 NOW),
@@ -107,12 +108,14 @@ static const daruma_rung standard[] = {
     R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                 NOW),
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(AUTH,               SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW), /* elsewhere, with other credentials */
+    R(AUTH,               WAIT_RETRY,          1,     RESEND | TRIES | VAGUE | SAFE,         GROW),
     R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
     R(PERMISSION,         RESUME,              2,     GO_ON,                                 NOW),
     R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(PERMISSION,         WAIT_RETRY,          1,     RESEND | TRIES | VAGUE | SAFE,         GROW), /* a page on the way */
     R(PERMISSION,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
@@ -245,6 +248,8 @@ static const daruma_policy usual = {
             [DARUMA_INTERRUPTED] = {.backoff = USUAL},
             [DARUMA_MALFORMED_OUTPUT] = {.backoff = USUAL},
             [DARUMA_UNKNOWN] = {.backoff = USUAL},
+            [DARUMA_AUTH] = {.backoff = USUAL},
+            [DARUMA_PERMISSION] = {.backoff = USUAL},
         },
 };
 
@@ -287,6 +292,7 @@ static const struct {
     const char *words;
 } needs[] = {
     {DARUMA_NEED_TIME, "time"},
+    {DARUMA_NEED_VAGUE, "it may mean something else"},
     {DARUMA_NEED_CLEAN, "nothing forwarded"},
     {DARUMA_NEED_TRIES, "tries left"},
     {DARUMA_NEED_KEY, "another key"},

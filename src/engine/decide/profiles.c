@@ -314,7 +314,7 @@ static const daruma_adapt_policy head_adapts = {
 #define PENGUIFLOW(which, ladder)                                                                                      \
     {                                                                                                                  \
         .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = 1,        \
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,                      \
+        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,      \
         .rules = penguiflow_rules, .nrules = COUNT(penguiflow_rules), .events = penguiflow_events,                     \
         .nevents = COUNT(penguiflow_events), .text = PENGUIFLOW_TEXT                                                   \
     }
@@ -325,9 +325,9 @@ static const daruma_adapt_policy head_adapts = {
 #define SWARM(which, calls)                                                                                            \
     {                                                                                                                  \
         .profile = "swarm", .variant = which, .rungs = swarm, .nrungs = COUNT(swarm), .max_attempts = calls,           \
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = SWARM_MENDS, .deaf = true, .rules = swarm_rules,     \
-        .nrules = COUNT(swarm_rules), .events = swarm_events, .nevents = COUNT(swarm_events), .text = SWARM_TEXT,      \
-        .advice = swarm_advice, .nadvice = COUNT(swarm_advice), .kinds = {                                             \
+        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = SWARM_MENDS, .deaf = true,           \
+        .rules = swarm_rules, .nrules = COUNT(swarm_rules), .events = swarm_events, .nevents = COUNT(swarm_events),    \
+        .text = SWARM_TEXT, .advice = swarm_advice, .nadvice = COUNT(swarm_advice), .kinds = {                         \
             [DARUMA_RATE_LIMIT] = FIXED,                                                                               \
             [DARUMA_SERVER_ERROR] = FIXED,                                                                             \
             [DARUMA_OVERLOADED] = FIXED,                                                                               \
@@ -338,7 +338,8 @@ static const daruma_adapt_policy head_adapts = {
 
 #define ADAPTIVE(which, rules, how)                                                                                    \
     {                                                                                                                  \
-        .profile = "adaptive", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .watch = {        \
+        .profile = "adaptive", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,   \
+        .watch = {                                                                                                     \
             .message_chars = TOOL_MESSAGE_CHARS_MAX,                                                                   \
             .retries_max = TOOL_RECOVERIES_MAX,                                                                        \
             .auto_percent = 80,                                                                                        \
@@ -357,7 +358,8 @@ const daruma_policy seed_profiles[] = {
         .rungs = penguiflow_client,
         .nrungs = COUNT(penguiflow_client),
         .max_attempts = 3,
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
         .enabled = true,
         .deaf = true,
         .rules = penguiflow_client_rules,
@@ -370,7 +372,8 @@ const daruma_policy seed_profiles[] = {
         .rungs = penguiflow_native,
         .nrungs = COUNT(penguiflow_native),
         .max_attempts = 4,
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
         .enabled = true,
         .mend = {.enabled = true},
         .rules = penguiflow_native_rules,
@@ -385,7 +388,8 @@ const daruma_policy seed_profiles[] = {
     {
         .profile = "compact",
         .max_attempts = 1,
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
         .watch = COMPACT_WATCHES,
     },
     ADAPTIVE("doc", adaptive_first, adaptive_doc),
@@ -393,7 +397,8 @@ const daruma_policy seed_profiles[] = {
     {
         .profile = "adaptive-head",
         .max_attempts = 1,
-        .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
         .watch = {.message_chars = TOOL_MESSAGE_CHARS_MAX,
                   .retries_max = TOOL_RECOVERIES_MAX,
                   .auto_percent = 80,

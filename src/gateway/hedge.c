@@ -1,0 +1,326 @@
+/* hedge.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
+ * when its first content comes, or when the first call fails: from there on it is the attempt.
+ *
+ *     attempt  ---- silent ----------+------------- cancelled
+ *     rival            starts -------+--- content: takes over, relay.c goes on with it
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "gateway/relay.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+struct rival {
+    exchange *x;
+    fetch *f; /* NULL: it has ended */
+    int target;
+    const dialect *p;     /* that its target is spoken to in */
+    daruma_str secret;    /* key that it is made with; in the call's arena */
+    moved_request *moved; /* the request as it went there; NULL: as it came */
+    daruma_arena arena;   /* of all that follows */
+    http_head head;       /* status 0: none yet */
+    daruma_buf held;      /* what came of its body */
+    size_t parsed;        /* of it: whole events already looked at */
+    stream_view view;
+    daruma_ms started;
+    bool stream; /* its answer comes in events */
+    bool ended;  /* its answer is here whole */
+};
+
+static void rival_free(rival *r)
+{
+    if (r->f)
+        fetch_cancel(r->f);
+    sys_arena_done(&r->arena);
+    free(r);
+}
+
+void hedge_cancel(exchange *x)
+{
+    rival *r = x->rival;
+    if (!r)
+        return;
+    x->rival = NULL;
+    if (x->kase.beside.out)
+        daruma_case_hedge_ended(&x->kase, NULL, gateway_now(x->g));
+    rival_free(r);
+}
+
+/* It failed; the first call goes on. */
+static void rival_failed(rival *r, daruma_evidence *ev)
+{
+    exchange *x = r->x;
+    daruma_moment at = gateway_now(x->g);
+    daruma_arena scratch = {0};
+    sys_arena_init(&scratch, 0, CLASSIFY_BODY_BYTES_MAX * 4);
+    ev->headers = r->head.headers;
+    ev->nheaders = r->head.nheaders;
+    ev->took = at.now - r->started;
+    ev->provider = r->p->provider;
+    daruma_failure f = daruma_classify(ev, at, &scratch);
+    f = daruma_judge(x->kase.policy, ev, &f);
+    x->rival = NULL;
+    x->g->counts.kinds[f.kind]++;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.failure = &f;
+    e.target = &x->targets[r->target];
+    e.attempt = x->kase.attempts;
+    e.took = ev->took;
+    exchange_tell(x, DARUMA_WHEN_FAILED, &e);
+    daruma_case_hedge_ended(&x->kase, &f, at);
+    exchange_wake(x->g);
+    rival_free(r);
+    sys_arena_done(&scratch);
+}
+
+/* The attempt is now this call: what has come of it is read again by those who relay. */
+static void adopt(exchange *x, rival *r)
+{
+    call *c = x->c;
+    uint32_t attempts = x->kase.attempts;
+    x->rival = NULL;
+    if (x->f)
+        fetch_cancel(x->f);
+    exchange_scratch_reset(x);
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    x->held = buf_in(&x->scratch);
+    x->view = (stream_view){0};
+    x->mode = ANSWER_NONE;
+    x->status = 0;
+    x->failed_event = (daruma_str){0};
+    x->p = r->p;
+    x->secret = r->secret;
+    x->moved = r->moved;
+    x->attempt_started = r->started;
+    x->progress_by = x->look_at = -1;
+    x->f = r->f;
+    r->f = NULL;
+    if (x->f)
+        fetch_hand_over(x->f, &relay_ops, x);
+    if (r->head.status)
+        relay_ops.head(x->f, &r->head, x);
+    if (r->held.n)
+        relay_ops.body(x->f, buf_str(&r->held), x);
+    /* What was handed on may have ended the request, or have been found wanting. */
+    bool same = x->c == c && x->kase.out && x->kase.attempts == attempts;
+    if (r->ended && same)
+        relay_ops.end(NULL, x);
+    else if (same && x->f && !r->head.status)
+        hedge_look(x);
+    rival_free(r);
+}
+
+static void tell_hedged(exchange *x, const rival *r)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_remedy how = {.remedy = DARUMA_REMEDY_HEDGE, .act = DARUMA_SEND, .target = r->target};
+    e.name = "llm_call_hedged";
+    e.failure = &x->failure;
+    e.remedy = &how;
+    e.target = &x->targets[r->target];
+    e.attempts = x->kase.attempts;
+    e.took = gateway_now(x->g).now - x->attempt_started;
+    exchange_event(x, &e);
+}
+
+bool hedge_takes_over(exchange *x, const daruma_failure *f)
+{
+    rival *r = x->rival;
+    if (!r)
+        return false;
+    daruma_case_hedge_takes_over(&x->kase, f, gateway_now(x->g));
+    exchange_wake(x->g);
+    tell_hedged(x, r);
+    adopt(x, r);
+    return true;
+}
+
+/* Its content is here, that of the first call is not. */
+static void rival_won(rival *r)
+{
+    exchange *x = r->x;
+    daruma_moment at = gateway_now(x->g);
+    x->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
+                                  .severity = daruma_kind_severity(DARUMA_TIMEOUT),
+                                  .retryable = true,
+                                  .net = DARUMA_NET_FIRST_BYTE_TIMEOUT,
+                                  .wait = -1,
+                                  .limit = -1,
+                                  .used = -1,
+                                  .requested = -1};
+    x->g->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
+    x->g->counts.kinds[DARUMA_TIMEOUT]++;
+    hedge_takes_over(x, NULL);
+}
+
+/* ---- its answer ---- */
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    rival *r = user;
+    (void)f;
+    daruma_header *copy = ARENA_NEW(&r->arena, daruma_header, h->nheaders + 1);
+    r->head = *h;
+    r->head.headers = copy;
+    r->head.nheaders = 0;
+    for (size_t i = 0; copy && i < h->nheaders; i++)
+        copy[r->head.nheaders++] =
+            (daruma_header){arena_copy(&r->arena, h->headers[i].name), arena_copy(&r->arena, h->headers[i].value)};
+    r->stream = str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
+    if (h->status >= 300) { /* the status and its fields say enough */
+        daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .status = h->status};
+        rival_failed(r, &ev);
+    }
+}
+
+/* Looks at what is new in its stream. False: it is over. */
+static bool read_events(rival *r)
+{
+    char small[2048];
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str rest = str_from(buf_str(&r->held), r->parsed);
+        sse_event e;
+        if (!sse_next(&rest, &e, &scratch))
+            return true;
+        r->parsed = r->held.n - rest.n;
+        r->p->watch(&r->view, &e, &r->arena);
+        if (r->view.error || r->view.broken) {
+            daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
+                                  .status = r->head.status,
+                                  .flaw = r->view.error ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN,
+                                  .body = r->view.error ? r->view.error_body : buf_str(&r->held)};
+            rival_failed(r, &ev);
+            return false;
+        }
+        if (r->view.content) {
+            rival_won(r);
+            return false;
+        }
+    }
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    rival *r = user;
+    (void)f;
+    buf_put(&r->held, bytes);
+    if (r->stream && !read_events(r))
+        return;
+    size_t most = r->stream ? STREAM_HELD_BYTES_MAX : ANSWER_HELD_BYTES_MAX / 2;
+    if (r->held.n > most) /* so much is content */
+        rival_won(r);
+}
+
+static void on_end(fetch *f, void *user)
+{
+    rival *r = user;
+    (void)f;
+    r->f = NULL;
+    r->ended = true;
+    daruma_flaw flaw = DARUMA_FLAW_EMPTY;
+    if (!r->stream && r->head.status)
+        flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
+    if (flaw == DARUMA_FLAW_NONE) {
+        rival_won(r);
+        return;
+    }
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = flaw, .body = buf_str(&r->held)};
+    rival_failed(r, &ev);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    rival *r = user;
+    (void)f;
+    (void)why;
+    r->f = NULL;
+    daruma_evidence ev = {.phase = phase, .net = net};
+    rival_failed(r, &ev);
+}
+
+static const fetch_ops rival_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+
+/* ---- beginning ---- */
+
+/* Composes for another target without touching the attempt under way. */
+static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret)
+{
+    const dialect *p = x->p;
+    daruma_str was = x->secret;
+    moved_request *moved = x->moved;
+    bool ok = exchange_compose(x, r->target, secret, &r->arena, ret) && !x->c->arena->full && !r->arena.full;
+    r->p = x->p;
+    r->secret = x->secret;
+    r->moved = x->moved;
+    x->p = p;
+    x->secret = was;
+    x->moved = moved;
+    return ok;
+}
+
+/* False: that target cannot be asked. */
+static bool begin(exchange *x, int target)
+{
+    const key_state *k = exchange_key(x, target);
+    daruma_str secret = {0};
+    fetch_request q;
+    if ((k && !key_ready(k, &secret)) || exchange_stay(x, target) || x->kase.spoiled[target])
+        return false;
+    rival *r = calloc(1, sizeof *r);
+    if (!r)
+        return false;
+    *r = (rival){.x = x, .target = target, .started = gateway_now(x->g).now};
+    sys_arena_init(&r->arena, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    r->held = buf_in(&r->arena);
+    if (!compose(x, r, secret, &q)) {
+        x->kase.spoiled[target] = 1;
+        rival_free(r);
+        return false;
+    }
+    q.fresh = true;
+    daruma_case_hedge(&x->kase, target, gateway_now(x->g));
+    r->f = fetch_start(x->s->up, &q, &rival_ops, r);
+    if (!r->f) {
+        daruma_case_hedge_ended(&x->kase, NULL, gateway_now(x->g));
+        rival_free(r);
+        return false;
+    }
+    x->rival = r;
+    x->g->counts.calls++;
+    x->g->counts.hedges++;
+    x->g->counts.remedies[DARUMA_REMEDY_HEDGE]++;
+    return true;
+}
+
+/* Is there anything to wait for yet? */
+static bool is_silent(const exchange *x)
+{
+    return x->f && !x->rival && x->safe && !exchange_passes(x) && !x->forwarded &&
+           (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
+}
+
+void hedge_look(exchange *x)
+{
+    daruma_moment at = gateway_now(x->g);
+    x->look_at = -1;
+    if (!is_silent(x)) {
+        exchange_timer(x);
+        return;
+    }
+    daruma_silence s = daruma_case_silence(&x->kase, at);
+    if (s.act == DARUMA_SILENCE_MOVE) {
+        daruma_evidence ev = relay_evidence(x, DARUMA_AT_WAIT);
+        ev.net = DARUMA_NET_FIRST_BYTE_TIMEOUT;
+        ev.body = (daruma_str){0};
+        ev.status = 0;
+        exchange_failed(x, &ev);
+        return;
+    }
+    if (s.act == DARUMA_SILENCE_HEDGE)
+        s.look_in = begin(x, s.target) ? -1 : HEDGE_LOOK_MS;
+    if (s.look_in >= 0)
+        x->look_at = add_sat(at.now, s.look_in);
+    exchange_timer(x);
+}
