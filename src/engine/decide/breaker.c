@@ -41,7 +41,7 @@ static void open_for_longer(daruma_breaker *b, daruma_ms now)
         b->open_until = 1;
 }
 
-static void close(daruma_breaker *b, daruma_ms now)
+static void close_again(daruma_breaker *b, daruma_ms now)
 {
     b->epoch++;
     b->open_until = b->probe_until = 0;
@@ -149,7 +149,7 @@ void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t
         b->row = 0;
         b->well_at = now;
         if (b->open_until)
-            close(b, now);
+            close_again(b, now);
         return;
     }
     note_failure(b, witness, now);
