@@ -49,6 +49,19 @@ static void set_pace(sim_world *w, dice *d)
     }
 }
 
+/* Nobody gives a model less time than it needs: the deadline is at least PACE_TIMES as long as an answer usually takes. */
+static void keep_pace(sim_world *w, daruma_ms deadline)
+{
+    enum { PACE_TIMES = 5 };
+    for (int i = 0; i < w->ntargets; i++) {
+        sim_pace *p = &w->pace[i];
+        daruma_ms usual = p->head + p->begin + p->body, most = deadline / PACE_TIMES;
+        if (deadline < 0 || usual <= most)
+            continue;
+        *p = (sim_pace){p->head * most / usual, p->begin * most / usual, p->body * most / usual};
+    }
+}
+
 /* ---- load ---------------------------------------------------------------------- */
 
 static unsigned one_bit(dice *d, unsigned bits)
@@ -68,8 +81,10 @@ static void set_load(sim_world *w, dice *d)
     w->nrequests = (int)dice_log_range(d, c->requests[0] < most ? c->requests[0] : most, most);
     int64_t rate = load == SIM_BUSY ? dice_range(d, 50, 170) : dice_log_range(d, 1, 20); /* a second */
     daruma_ms deadline = deadlines[dice_roll(d) % 4];
-    if (c->shape & SIM_THINKS && deadline > 0)
-        deadline = 600000;
+    if (c->shape & SIM_THINKS)
+        deadline = deadline < 0 ? -1 : SIM_CLOCK_MS; /* who asks such a model lets it think */
+    else
+        keep_pace(w, deadline);
     if (load == SIM_AGENT)
         w->agents = (int)dice_range(d, 1, 3);
     daruma_ms now = SIM_BEGIN_MS;
