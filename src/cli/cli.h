@@ -23,6 +23,7 @@ int cli_explain(int argc, char **argv);
 int cli_convert(int argc, char **argv);
 int cli_mend(int argc, char **argv);
 int cli_loops(int argc, char **argv);
+int cli_simulate(int argc, char **argv);
 int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
 

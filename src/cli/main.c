@@ -14,6 +14,7 @@ static const cli_command commands[] = {
     {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
     {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
     {"replay", cli_replay, "run scenario files through the engine"},
+    {"simulate", cli_simulate, "outages in virtual time: what would your configuration survive?"},
     {"loops", cli_loops, "which agents went in circles, out of records of their steps"},
     {"review", cli_review, "a run of an agent on one page: what went wrong, what it cost, what would have helped"},
     {"mend", cli_mend, "the history of a request put right, and shortened"},

@@ -1,0 +1,21 @@
+/* simulate.h - what `daruma simulate` prints. */
+#ifndef CLI_SIMULATE_H
+#define CLI_SIMULATE_H
+#include "sim/regret.h"
+
+/* What was asked for, as far as a reader has to know it to repeat it. */
+typedef struct simulate_asked {
+    uint64_t seed;
+    const char *policy; /* name of the profile, or of the file it was read from */
+    const char *how;    /* options that a replay needs besides --seed and --world: " --profile NAME", or empty */
+    bool stopped;       /* by Ctrl-C, before all worlds were run */
+} simulate_asked;
+
+void simulate_print(const regret *sum, const simulate_asked *asked);
+/* The same as one JSON object. */
+void simulate_json(const regret *sum, const simulate_asked *asked);
+/* One world, event by event. Returns the rule that was broken. */
+sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint64_t k);
+/* Every class with what it is. */
+void simulate_classes(void);
+#endif
