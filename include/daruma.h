@@ -745,12 +745,11 @@ DARUMA_API void daruma_case_headed(daruma_case *c, daruma_moment at);
 typedef enum daruma_silence_act {
     DARUMA_SILENCE_WAIT,  /* nothing: ask again after `look_in` */
     DARUMA_SILENCE_HEDGE, /* ask `target` beside it: daruma_case_hedge() */
-    DARUMA_SILENCE_MOVE,  /* it hangs at a place that is known to be sick: fail it as a timeout, daruma_case_next() */
 } daruma_silence_act;
 typedef struct daruma_silence {
     daruma_silence_act act;
-    daruma_ms look_in; /* WAIT: ask again after this, or when health has changed; -1 never */
-    int target;        /* HEDGE, MOVE: who is well */
+    daruma_ms look_in; /* WAIT: ask again after this; -1 never */
+    int target;        /* HEDGE: who is asked; may be the same target */
 } daruma_silence;
 
 /* Is the attempt under way silent for longer than is usual for its model, and could another target answer? A call is

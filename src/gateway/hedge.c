@@ -314,16 +314,8 @@ void hedge_look(exchange *x)
         return;
     }
     daruma_silence s = daruma_case_silence(&x->kase, at);
-    if (s.act == DARUMA_SILENCE_MOVE) {
-        daruma_evidence ev = relay_evidence(x, DARUMA_AT_WAIT);
-        ev.net = DARUMA_NET_FIRST_BYTE_TIMEOUT;
-        ev.body = (daruma_str){0};
-        ev.status = 0;
-        exchange_failed(x, &ev);
-        return;
-    }
     if (s.act == DARUMA_SILENCE_HEDGE)
-        s.look_in = begin(x, s.target) ? -1 : HEDGE_LOOK_MS;
+        s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
     if (s.look_in >= 0)
         x->look_at = add_sat(at.now, s.look_in);
     exchange_timer(x);

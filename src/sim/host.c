@@ -320,16 +320,6 @@ static void look(sim_host *h, int r)
         look(h, r);
         return;
     }
-    case DARUMA_SILENCE_MOVE: {
-        sim_fate silent = {.ill = SIM_SILENT, .fault = x->main.fate.fault, .wait = -1};
-        daruma_failure f = judged(h, &silent, false);
-        say(h, r, "silent for %lld ms: moves on", (long long)(h->t - x->main.sent));
-        note_known(h, &x->main);
-        x->main.out = false;
-        rules_before_end(&h->rules, h->health, &x->c, at.now);
-        next_step(h, r, &f, false);
-        return;
-    }
     }
 }
 

@@ -1,12 +1,11 @@
 /* hedge.c - a call that is silent: how long that is usual, and who is asked beside it.
  *
- *     silent --usual time is over, another target is well--> HEDGE   it is asked beside, the first content wins
- *            --... and the target is known to be sick------> MOVE    the call is given up for the other
- *            --... or calls before and after it hang-------> MOVE
- *            --nobody else is well-------------------------> WAIT    as long as the client does
+ *     silent --usual time is over, another target is well--> it is asked beside, the first content wins
+ *            --nobody else is well-------------------------> waits, as long as the client does; now and then a second
+ *                                                            call asks whether the place is back
  *
  * After "The Tail at Scale" (Dean, Barroso, 2013): a second call behind the usual time costs little and cuts the tail.
- * A silent call is never ended for nothing. */
+ * Such calls have a budget, except where the first is known to go nowhere. A silent call is never ended for nothing. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
@@ -43,8 +42,13 @@ static daruma_ms allowed(const daruma_case *c, const newest *n, int other, darum
         its = its < 0 ? HEDGE_SICK_MS : its;
         most = most < 0 || its < most ? its : most;
     }
+    daruma_ms begun = c->beside.out ? c->beside.sent_at : c->sent_at;
     if (most < 0)
         most = n->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
+    if (c->deadline >= 0 && most > ms_since(begun, c->deadline) / 2)
+        most = ms_since(begun, c->deadline) / 2; /* the other one needs time, too */
+    if (c->beside.out) /* who was asked beside it gets his time */
+        most = n->own < 0 && most < HEDGE_BEGUN_MS ? HEDGE_BEGUN_MS : mul_sat(most, HEDGE_NOTED_TIMES);
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
 }
 
@@ -55,6 +59,7 @@ static void note(daruma_case *c, const newest *n, daruma_ms now)
         return;
     c->noted = true;
     health_silent(c->health, &c->targets[c->target], c->permits[0], c->id, now);
+    c->permits[0].probe = false; /* what it was to find out is found out */
 }
 
 /* Nobody else is well. A second call to the same place finds out whether it is back, when the first may never be
@@ -91,20 +96,22 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.target = knocks ? c->target : -1;
         return s;
     }
-    bool hangs = !c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at);
-    s.target = other;
-    if (daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0 || c->beside.out)
+    bool lost = c->beside.out || !choice_well(c, c->target, at.now) ||
+                (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
+    if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
         s.act = DARUMA_SILENCE_HEDGE;
-    else if (hangs || !choice_well(c, c->target, at.now))
-        s.act = DARUMA_SILENCE_MOVE;
+        s.target = other;
+    }
     return s;
 }
 
 void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 {
     check(c->out && target >= 0 && target < choice_count(c));
-    if (c->beside.out)
-        daruma_case_hedge_ended(c, &silent_failure, at);
+    if (c->beside.out) {
+        newest n = newest_of(c, at.now);
+        daruma_case_hedge_ended(c, n.own < 0 ? NULL : &silent_failure, at);
+    }
     if (target == c->target && health_heard(c->health, &c->targets[target]) <= c->sent_at)
         health_knocked(c->health, &c->targets[target], at.now);
     else
