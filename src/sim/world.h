@@ -119,6 +119,7 @@ uint32_t sim_fault_share(const sim_fault *f, daruma_ms now);
 daruma_ms sim_fault_clear(const sim_fault *f, daruma_ms now);
 
 const char *sim_ill_name(sim_ill ill); /* static */
+daruma_kind sim_ill_kind(sim_ill ill); /* as it is judged */
 /* The call as a host would report it, and as daruma_classify() would judge that. `sent`: the client has some of it. */
 daruma_evidence sim_evidence(sim_ill ill, bool sent);
 daruma_failure sim_failure(const sim_fate *f, bool sent);
