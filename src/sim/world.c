@@ -445,9 +445,10 @@ static const struct {
     daruma_flaw flaw;
     daruma_phase phase;
     uint8_t sure;
+    daruma_str body;
 } ills[SIM_ILLS] = {
-#define X(sym, name, kind, status, net, flaw, phase, sure)                                                             \
-    {name, DARUMA_##kind, status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase, sure},
+#define X(sym, name, kind, status, net, flaw, phase, sure, body)                                                       \
+    {name, DARUMA_##kind, status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase, sure, {body, sizeof body - 1}},
     SIM_ILL_MAP(X)
 #undef X
 };
@@ -468,6 +469,7 @@ daruma_evidence sim_evidence(sim_ill ill, bool sent)
                              .status = ills[ill].status,
                              .net = ills[ill].net,
                              .flaw = ills[ill].flaw,
+                             .body = ills[ill].body,
                              .forwarded = sent,
                              .took = -1};
 }
