@@ -1,5 +1,5 @@
-/* Worlds with outages: how they are made, what was possible in them, and how it is counted. Times of calls are zero where
- * they are added up by hand. */
+/* Worlds with outages: how they are made, what was possible in them, and how it is counted. Times of calls are zero
+ * where they are added up by hand. */
 #include "test.h"
 #include "base/arena.h"
 #include "sim/clairvoyant.h"
@@ -21,8 +21,12 @@ static void a_world(int targets)
     w.seed = 7;
     w.ntargets = targets;
     for (int i = 0; i < targets; i++) {
-        w.targets[i] = (daruma_target){
-            .provider = str_of(names[i]), .model = S("m"), .key = S("k"), .account = S("k"), .window = -1, .max_output = -1};
+        w.targets[i] = (daruma_target){.provider = str_of(names[i]),
+                                       .model = S("m"),
+                                       .key = S("k"),
+                                       .account = S("k"),
+                                       .window = -1,
+                                       .max_output = -1};
         daruma_target_seal(&w.targets[i]);
     }
     w.nrequests = 1;
@@ -198,7 +202,8 @@ static void failures_are_judged_as_the_classifier_judges_them(void **state)
             sim_fate fate = {.ill = (sim_ill)i, .wait = -1};
             daruma_evidence ev = sim_evidence((sim_ill)i, sent);
             daruma_failure is = sim_failure(&fate, sent), want = daruma_classify(&ev, at(1000), &a);
-            if (is.kind != want.kind || is.retryable != want.retryable || is.status != want.status || is.net != want.net)
+            if (is.kind != want.kind || is.retryable != want.retryable || is.status != want.status ||
+                is.net != want.net)
                 fail_msg("%s: got %s, want %s", sim_ill_name((sim_ill)i), daruma_kind_name(is.kind),
                          daruma_kind_name(want.kind));
             assert_int_equal(is.severity, want.severity);

@@ -49,7 +49,8 @@ static void set_pace(sim_world *w, dice *d)
     }
 }
 
-/* Nobody gives a model less time than it needs: the deadline is at least PACE_TIMES as long as an answer usually takes. */
+/* Nobody gives a model less time than it needs: the deadline is at least PACE_TIMES as long as an answer usually takes.
+ */
 static void keep_pace(sim_world *w, daruma_ms deadline)
 {
     enum { PACE_TIMES = 5 };
@@ -163,8 +164,8 @@ static sim_ill ill_of(const sim_class *c, dice *d)
     return bit ? (sim_ill)__builtin_ctz(bit) : SIM_WELL;
 }
 
-/* All who meet such a fault when those of `who` do: a key is refused at every model, credit is the account's, and so are
- * limits and permissions, for each model. */
+/* All who meet such a fault when those of `who` do: a key is refused at every model, credit is the account's, and so
+ * are limits and permissions, for each model. */
 static uint32_t all_who_meet(const sim_world *w, sim_ill ill, uint32_t who)
 {
     size_t id = 0;
@@ -186,8 +187,8 @@ static uint32_t all_who_meet(const sim_world *w, sim_ill ill, uint32_t who)
 /* Is it refused for as long as it is there, every time? */
 static bool hits_all(sim_ill ill)
 {
-    return ill == SIM_LIMIT_NAMED || !(daruma_kind_passes(sim_ill_kind(ill)) || ill == SIM_EMPTY || ill == SIM_CUT ||
-                                       ill == SIM_SLOW);
+    return ill == SIM_LIMIT_NAMED ||
+           !(daruma_kind_passes(sim_ill_kind(ill)) || ill == SIM_EMPTY || ill == SIM_CUT || ill == SIM_SLOW);
 }
 
 /* One fault as the class has them, for `who`. `span`: how long requests come. */
@@ -448,7 +449,8 @@ static const struct {
     daruma_str body;
 } ills[SIM_ILLS] = {
 #define X(sym, name, kind, status, net, flaw, phase, sure, body)                                                       \
-    {name, DARUMA_##kind, status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase, sure, {body, sizeof body - 1}},
+    {name, DARUMA_##kind,          status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase,                    \
+     sure, {body, sizeof body - 1}},
     SIM_ILL_MAP(X)
 #undef X
 };
