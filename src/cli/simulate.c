@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WORLDS = 10000, PROGRESS_MS = 500, WORLDS_A_LOOK = 64, ROOM_BYTES = 128 << 20 };
+enum { WORLDS = 10000, PROGRESS_MS = 500, WORLDS_A_LOOK = 64, PROFILES_MAX = 16, ROOM_BYTES = 128 << 20 };
 
 static const char about[] =
     "Runs random small worlds with outages in virtual time, on the same decisions that the gateway takes (cases, "
@@ -236,30 +236,37 @@ static bool within_bounds(const plan *p, const regret_sum *s)
     return ok;
 }
 
-static int run_one(plan *p, bool json)
+static int run_one(plan *p, bool json, regret_sum *ret)
 {
     static regret sum;
-    sum = (regret){0};
+    memset(&sum, 0, sizeof sum);
     run_all(p, &sum);
     if (json)
         simulate_json(&sum, &p->say);
     else
         simulate_print(&sum, &p->say);
+    *ret = sum.all;
     bool ok = within_bounds(p, &sum.all);
     return ok && !sum.nbroken_all ? 0 : 1;
 }
 
+/* Each profile in turn, and all of them in one table. With JSON it is an object a line. */
 static int run_profiles(plan *p, bool json)
 {
-    const char *name;
+    static regret_sum sums[PROFILES_MAX];
+    const char *names[PROFILES_MAX];
+    size_t n = 0;
     int code = 0;
-    for (size_t i = 0; (name = daruma_policy_name(i)) && !stop; i++) {
-        p->p = daruma_policy_find(str_of(name));
-        snprintf(p->how, sizeof p->how, " --profile %s", name);
-        p->say.policy = name;
-        printf("%s", i && !json ? "\n\n" : "");
-        code |= run_one(p, json);
+    for (; n < PROFILES_MAX && (names[n] = daruma_policy_name(n)) && !stop; n++) {
+        p->p = daruma_policy_find(str_of(names[n]));
+        snprintf(p->how, sizeof p->how, " --profile %s", names[n]);
+        p->say.policy = names[n];
+        if (n && !json)
+            printf("\n\n");
+        code |= run_one(p, json, &sums[n]);
     }
+    if (!json)
+        simulate_profiles(sums, names, n);
     return code;
 }
 
@@ -322,7 +329,8 @@ static int run(plan *p, const asked *o)
     catch_signals();
     if (p->world >= 0)
         return replay(p);
-    return str_eq(str_of(o->profile), S("all")) ? run_profiles(p, o->json) : run_one(p, o->json);
+    regret_sum sum;
+    return str_eq(str_of(o->profile), S("all")) ? run_profiles(p, o->json) : run_one(p, o->json, &sum);
 }
 
 int cli_simulate(int argc, char **argv)
