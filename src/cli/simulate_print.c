@@ -40,12 +40,36 @@ static const char *duration(text out, const regret_times *t, uint32_t milli)
 static void row(const char *name, const regret_sum *s)
 {
     text t[9];
-    printf("| %-12s | %8llu | %8llu | %7llu | %6s | %5s | %6s | %6s | %5s | %6s | %5s | %6s |\n", name,
+    printf("| %-17s | %8llu | %8llu | %7llu | %6s | %5s | %6s | %6s | %5s | %6s | %5s | %6s |\n", name,
            (unsigned long long)s->requests, (unsigned long long)s->could, (unsigned long long)s->daruma.lost,
            percent(t[0], s->daruma.lost, s->could), ratio(t[1], s->daruma.calls, s->calls),
            duration(t[2], &s->daruma.added, 500), duration(t[3], &s->daruma.added, 990),
            percent(t[4], s->sick, s->daruma.calls), percent(t[5], s->direct.lost, s->could),
            ratio(t[6], s->direct.calls, s->calls), duration(t[7], &s->direct.added, 990));
+}
+
+static void print_head(const char *first)
+{
+    printf(
+        "|                   |          |          | daruma  |        |       |        |        |       | direct |   "
+        "    |  "
+        "      |\n");
+    printf("| %-17s | requests |    could |    lost | lost %% | calls | median |    p99 | sick%% | lost %% | calls |   "
+           " p99 "
+           "|\n",
+           first);
+    printf(
+        "|-------------------|---------:|---------:|--------:|-------:|------:|-------:|-------:|------:|-------:|---"
+        "---:"
+        "|-------:|\n");
+}
+
+void simulate_profiles(const regret_sum *sums, const char *const *names, size_t n)
+{
+    printf("\n\nAll worlds, by profile\n\n");
+    print_head("profile");
+    for (size_t i = 0; i < n; i++)
+        row(names[i], &sums[i]);
 }
 
 static void replay_command(const simulate_asked *asked, const char *class, uint64_t k)
@@ -79,12 +103,7 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
 {
     printf("%llu worlds, seed %llu, policy %s%s\n\n", (unsigned long long)sum->judged, (unsigned long long)asked->seed,
            asked->policy, asked->stopped ? ", stopped early" : "");
-    printf("|              |          |          | daruma  |        |       |        |        |       | direct |       "
-           "|        |\n");
-    printf("| worlds       | requests |    could |    lost | lost %% | calls | median |    p99 | sick%% | lost %% | "
-           "calls |    p99 |\n");
-    printf("|--------------|---------:|---------:|--------:|-------:|------:|-------:|-------:|------:|-------:|------:"
-           "|-------:|\n");
+    print_head("worlds");
     for (size_t i = 0; i < nsim_classes; i++)
         if (sum->of[i].requests)
             row(sim_classes[i].name, &sum->of[i]);

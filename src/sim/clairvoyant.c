@@ -19,6 +19,8 @@ static daruma_ms open_at(const sim_world *w, int target, daruma_ms now)
             const sim_fault *f = &w->faults[i];
             if (!(f->who & 1u << target) || f->ill == SIM_SLOW || sim_fault_share(f, now) < SIM_WHOLE)
                 continue;
+            if (!daruma_kind_passes(sim_ill_kind(f->ill)) && f->ill != SIM_EMPTY && f->ill != SIM_CUT)
+                return SIM_EVER; /* refused for good, as far as anybody can tell: nobody waits for that */
             now = sim_fault_clear(f, now);
             if (now == SIM_EVER)
                 return now;

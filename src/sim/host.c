@@ -207,16 +207,24 @@ static bool known_sick(const sim_host *h, int target)
     return false;
 }
 
-/* Is a probe of the same breaker out already, and not for so long that nobody counts on it? */
+/* Is this call, of a case that is open, a probe that `p` would be the second of? One that hangs is counted on for
+ * BREAKER_PROBE_MS only. */
+static bool is_probe(const sim_host *h, const call *k, const daruma_permit *its, int part, uint64_t id,
+                     const daruma_permit *p)
+{
+    const daruma_target *t = &h->w->targets[k->target];
+    return k->out && its->probe && its->epoch == p->epoch && h->t - k->sent < BREAKER_PROBE_MS &&
+           (part ? t->provider_id : t->model_id) == id;
+}
+
 static bool probed_already(const sim_host *h, int r, int part, uint64_t id, const daruma_permit *p)
 {
     for (int i = 0; i < h->w->nrequests; i++) {
         const live *x = &h->live[i];
-        if (i == r || !x->open || !x->c.out || x->c.answered || h->t - x->main.sent >= BREAKER_PROBE_MS)
+        if (i == r || !x->open)
             continue;
-        const daruma_target *t = &h->w->targets[x->c.target];
-        const daruma_permit *its = &x->c.permits[part];
-        if ((part ? t->provider_id : t->model_id) == id && its->probe && its->epoch == p->epoch)
+        if ((!x->c.answered && is_probe(h, &x->main, &x->c.permits[part], part, id, p)) ||
+            is_probe(h, &x->beside, &x->c.beside.permits[part], part, id, p))
             return true;
     }
     return false;

@@ -27,7 +27,7 @@ static daruma_ms time_of(int step)
     return low + ((1ll << (doublings - 3)) - 1) / 2;
 }
 
-static void note_time(regret_times *t, daruma_ms ms)
+void regret_times_note(regret_times *t, daruma_ms ms)
 {
     t->n++;
     t->in[step_of(ms)]++;
@@ -67,7 +67,7 @@ static void add_side(regret_side *s, bool answered, daruma_ms took, uint32_t cal
     s->lost += best->answered && !answered;
     s->won += answered && !best->answered;
     if (answered && best->answered)
-        note_time(&s->added, took > best_took ? took - best_took : 0);
+        regret_times_note(&s->added, took > best_took ? took - best_took : 0);
 }
 
 static bool worse(const regret_world *a, const regret_world *b)

@@ -17,6 +17,7 @@ typedef struct regret_times {
     uint64_t in[REGRET_STEPS];
 } regret_times;
 
+void regret_times_note(regret_times *t, daruma_ms ms);
 /* The time that so many thousandths are not above; 0 of none. */
 daruma_ms regret_times_at(const regret_times *t, uint32_t milli);
 

@@ -18,7 +18,7 @@ static void make_up_targets(sim_world *w, dice *d)
     int providers = (int)dice_range(d, c->providers[0], c->providers[1]);
     for (int p = 0; p < providers; p++) {
         int models = (int)dice_range(d, c->models[0], c->models[1]), keys = (int)dice_range(d, c->keys[0], c->keys[1]);
-        bool shared = c->where != SIM_ACCOUNT && dice_chance(d, 300);
+        bool shared = c->where != SIM_ACCOUNT && c->where != SIM_ONE_KEY && dice_chance(d, 300);
         for (int m = 0; m < models; m++)
             for (int k = 0; k < keys && w->ntargets < SIM_TARGETS_MAX; k++) {
                 daruma_target *t = &w->targets[w->ntargets++];
@@ -164,6 +164,33 @@ static sim_ill ill_of(const sim_class *c, dice *d)
     return bit ? (sim_ill)__builtin_ctz(bit) : SIM_WELL;
 }
 
+/* All who meet such a fault when those of `who` do: a key is refused at every model, credit is the account's, and so
+ * are limits and permissions, for each model. */
+static uint32_t all_who_meet(const sim_world *w, sim_ill ill, uint32_t who)
+{
+    size_t id = 0;
+    if (ill == SIM_KEY)
+        id = offsetof(daruma_target, key_id);
+    else if (ill == SIM_NO_CREDIT)
+        id = offsetof(daruma_target, account_id);
+    else if (ill == SIM_LIMIT || ill == SIM_LIMIT_NAMED || ill == SIM_FORBIDDEN)
+        id = offsetof(daruma_target, lane_id);
+    else if (ill == SIM_UNKNOWN_MODEL)
+        id = offsetof(daruma_target, model_id);
+    uint32_t all = who;
+    for (int i = 0; id && i < w->ntargets; i++)
+        if (who & 1u << i)
+            all |= same_as(w, i, id);
+    return all;
+}
+
+/* Is it refused for as long as it is there, every time? */
+static bool hits_all(sim_ill ill)
+{
+    return ill == SIM_LIMIT_NAMED ||
+           !(daruma_kind_passes(sim_ill_kind(ill)) || ill == SIM_EMPTY || ill == SIM_CUT || ill == SIM_SLOW);
+}
+
 /* One fault as the class has them, for `who`. `span`: how long requests come. */
 static sim_fault a_fault(const sim_world *w, uint32_t who, daruma_ms span, dice *d)
 {
@@ -172,13 +199,12 @@ static sim_fault a_fault(const sim_world *w, uint32_t who, daruma_ms span, dice 
     if (!(c->shape & SIM_THROUGH))
         f.from += dice_range(d, 0, span / 2);
     f.until = f.from + dice_log_range(d, c->lasts[0], c->lasts[1]);
-    if (f.ill == SIM_KEY || f.ill == SIM_FORBIDDEN || f.ill == SIM_UNKNOWN_MODEL || f.ill == SIM_NO_CREDIT)
+    if (hits_all(f.ill) && f.ill != SIM_LIMIT_NAMED)
         f.until = dice_chance(d, 700) ? SIM_EVER : f.until;
     int64_t share = dice_range(d, c->share[0], c->share[1]);
-    bool always = f.ill == SIM_LIMIT_NAMED || f.ill == SIM_KEY || f.ill == SIM_FORBIDDEN ||
-                  f.ill == SIM_UNKNOWN_MODEL || f.ill == SIM_NO_CREDIT;
-    f.share = f.share_until = share > SIM_WHOLE || always ? SIM_WHOLE : (uint32_t)share;
-    if (c->shape & SIM_GROWS) {
+    f.who = all_who_meet(w, f.ill, who);
+    f.share = f.share_until = share > SIM_WHOLE || hits_all(f.ill) ? SIM_WHOLE : (uint32_t)share;
+    if (c->shape & SIM_GROWS && !hits_all(f.ill)) {
         f.share = 0;
         f.share_until = SIM_WHOLE;
     }
@@ -197,9 +223,9 @@ static void some_faults(sim_world *w, daruma_ms span, dice *d)
         sim_where at = where[dice_roll(d) % (sizeof where / sizeof *where)];
         uint32_t who = victims(w, at, (int)(dice_roll(d) % (unsigned)w->ntargets), d);
         sim_fault f = a_fault(w, who, span, d);
-        if (dice_chance(d, 300) && f.until != SIM_EVER)
+        if (dice_chance(d, 300) && !hits_all(f.ill))
             f.flaps = dice_log_range(d, 500, 10000);
-        if (dice_chance(d, 200))
+        if (dice_chance(d, 200) && !hits_all(f.ill))
             f.share = 0;
         add_fault(w, &f);
     }
@@ -420,9 +446,11 @@ static const struct {
     daruma_flaw flaw;
     daruma_phase phase;
     uint8_t sure;
+    daruma_str body;
 } ills[SIM_ILLS] = {
-#define X(sym, name, kind, status, net, flaw, phase, sure)                                                             \
-    {name, DARUMA_##kind, status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase, sure},
+#define X(sym, name, kind, status, net, flaw, phase, sure, body)                                                       \
+    {name, DARUMA_##kind,          status, DARUMA_NET_##net, DARUMA_FLAW_##flaw, DARUMA_AT_##phase,                    \
+     sure, {body, sizeof body - 1}},
     SIM_ILL_MAP(X)
 #undef X
 };
@@ -432,12 +460,18 @@ const char *sim_ill_name(sim_ill ill)
     return ills[ill].name;
 }
 
+daruma_kind sim_ill_kind(sim_ill ill)
+{
+    return ills[ill].kind;
+}
+
 daruma_evidence sim_evidence(sim_ill ill, bool sent)
 {
     return (daruma_evidence){.phase = ills[ill].phase,
                              .status = ills[ill].status,
                              .net = ills[ill].net,
                              .flaw = ills[ill].flaw,
+                             .body = ills[ill].body,
                              .forwarded = sent,
                              .took = -1};
 }

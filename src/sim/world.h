@@ -4,26 +4,38 @@
 #define SIM_WORLD_H
 #include "daruma.h"
 
-/* What can be wrong with a call. X(symbol, name, kind it is judged as, status, net, flaw, phase, percent sure) */
+/* What can be wrong with a call. X(symbol, name, kind it is judged as, status, net, flaw, phase, percent sure, body) */
+// clang-format off
 #define SIM_ILL_MAP(X)                                                                                                 \
-    X(WELL, "ok", UNKNOWN, 200, NONE, NONE, ANSWER, 0)                                                                 \
-    X(BROKEN, "500", SERVER_ERROR, 500, NONE, NONE, ANSWER, 90)                                                        \
-    X(UNAVAILABLE, "503", SERVER_ERROR, 503, NONE, NONE, ANSWER, 90)                                                   \
-    X(OVERLOADED, "529", OVERLOADED, 529, NONE, NONE, ANSWER, 90)                                                      \
-    X(RESET, "reset", NETWORK, 0, RESET, NONE, WAIT, 95)                                                               \
-    X(REFUSED, "refused", NETWORK, 0, REFUSED, NONE, CONNECT, 95)                                                      \
-    X(KEY, "401", AUTH, 401, NONE, NONE, ANSWER, 90)                                                                   \
-    X(FORBIDDEN, "403", PERMISSION, 403, NONE, NONE, ANSWER, 90)                                                       \
-    X(UNKNOWN_MODEL, "404", MODEL_NOT_FOUND, 404, NONE, NONE, ANSWER, 90)                                              \
-    X(NO_CREDIT, "quota", QUOTA, 429, NONE, NONE, ANSWER, 90)                                                          \
-    X(LIMIT, "429", RATE_LIMIT, 429, NONE, NONE, ANSWER, 90)                                                           \
-    X(LIMIT_NAMED, "429 with Retry-After", RATE_LIMIT, 429, NONE, NONE, ANSWER, 90)                                    \
-    X(SILENT, "silent", TIMEOUT, 0, FIRST_BYTE_TIMEOUT, NONE, WAIT, 95)                                                \
-    X(SLOW, "slow", UNKNOWN, 200, NONE, NONE, ANSWER, 0)                                                               \
-    X(EMPTY, "empty", MALFORMED_OUTPUT, 200, NONE, EMPTY, ANSWER, 80)                                                  \
-    X(CUT, "cut", INTERRUPTED, 200, CUT, CUT, STREAM, 80)                                                              \
-    X(WALL, "403 of a firewall", PERMISSION, 403, NONE, NONE, ANSWER, 90)                                              \
-    X(LATE, "clock of the host", TIMEOUT, 0, TOTAL_TIMEOUT, NONE, STREAM, 95)
+    X(WELL,          "ok",                   UNKNOWN,          200, NONE,               NONE,  ANSWER,  0,  "")        \
+    X(BROKEN,        "500",                  SERVER_ERROR,     500, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"type\":\"server_error\",\"message\":\"The server had an error\"}}")                               \
+    X(UNAVAILABLE,   "503",                  SERVER_ERROR,     503, NONE,               NONE,  ANSWER,  90,            \
+      "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>")                                        \
+    X(OVERLOADED,    "529",                  OVERLOADED,       529, NONE,               NONE,  ANSWER,  90,            \
+      "{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}")                     \
+    X(RESET,         "reset",                NETWORK,          0,   RESET,              NONE,  WAIT,    95, "")        \
+    X(REFUSED,       "refused",              NETWORK,          0,   REFUSED,            NONE,  CONNECT, 95, "")        \
+    X(KEY,           "401",                  AUTH,             401, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"code\":\"invalid_api_key\",\"message\":\"Incorrect API key provided\"}}")                         \
+    X(FORBIDDEN,     "403",                  PERMISSION,       403, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"type\":\"permission_error\",\"message\":\"You do not have access to this model\"}}")              \
+    X(UNKNOWN_MODEL, "404",                  MODEL_NOT_FOUND,  404, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"code\":\"model_not_found\",\"message\":\"The model does not exist\"}}")                           \
+    X(NO_CREDIT,     "quota",                QUOTA,            429, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"You exceeded your current quota\"}}")                 \
+    X(LIMIT,         "429",                  RATE_LIMIT,       429, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"Rate limit reached\"}}")                             \
+    X(LIMIT_NAMED,   "429 with Retry-After", RATE_LIMIT,       429, NONE,               NONE,  ANSWER,  90,            \
+      "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"Rate limit reached\"}}")                             \
+    X(SILENT,        "silent",               TIMEOUT,          0,   FIRST_BYTE_TIMEOUT, NONE,  WAIT,    95, "")        \
+    X(SLOW,          "slow",                 UNKNOWN,          200, NONE,               NONE,  ANSWER,  0,  "")        \
+    X(EMPTY,         "empty",                MALFORMED_OUTPUT, 200, NONE,               EMPTY, ANSWER,  80, "")        \
+    X(CUT,           "cut",                  INTERRUPTED,      200, CUT,                CUT,   STREAM,  80, "")        \
+    X(WALL,          "403 of a firewall",    PERMISSION,       403, NONE,               NONE,  ANSWER,  90,            \
+      "<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>")                     \
+    X(LATE,          "clock of the host",    TIMEOUT,          200, TOTAL_TIMEOUT,      NONE,  STREAM,  95, "")
+// clang-format on
 
 typedef enum sim_ill {
 #define X(sym, ...) SIM_##sym,
@@ -119,6 +131,7 @@ uint32_t sim_fault_share(const sim_fault *f, daruma_ms now);
 daruma_ms sim_fault_clear(const sim_fault *f, daruma_ms now);
 
 const char *sim_ill_name(sim_ill ill); /* static */
+daruma_kind sim_ill_kind(sim_ill ill); /* as it is judged */
 /* The call as a host would report it, and as daruma_classify() would judge that. `sent`: the client has some of it. */
 daruma_evidence sim_evidence(sim_ill ill, bool sent);
 daruma_failure sim_failure(const sim_fate *f, bool sent);

@@ -28,6 +28,7 @@ await import("./heal.mjs");
 await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./commands.mjs");
+await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");
