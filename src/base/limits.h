@@ -61,7 +61,7 @@
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
+#define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
@@ -158,7 +158,8 @@
 #define WINDOW_NEAR_PERCENT           97         /* of a window: what is estimated longer is not sent */
 #define REFUSED_NEAR_PERCENT          90         /* of a request that was refused without numbers: likewise */
 #define SHRINK_FREE_PERCENT           5 /* of a window that stay free: providers count a little differently each time */
-#define SHRINK_BLIND_PERCENT          70 /* of the window, else of our estimate, where the provider names no numbers */
+#define SHRINK_BLIND_PERCENT          70 /* of a window that is known, where the provider does not say what it counted */
+#define SHRINK_HALF_PERCENT           50 /* of our estimate, where nothing is known: MEND_SHRINKS of them leave a sixteenth */
 #define SHRINK_LOW_PERCENT            75 /* of the target: so far down old output is masked, for several turns to have room */
 #define SHRINK_ROOMY_PERCENT          90 /* of the target: what leaves less room is due again next turn */
 #define SHRINK_WORTH_PERCENT          90 /* of what was refused: what is no longer may be sent, whatever the estimate says */

@@ -385,6 +385,8 @@ static const struct {
 static void rest(daruma_ward *w, const daruma_target *t, const daruma_failure *f, const daruma_backoff *b,
                  daruma_moment at)
 {
+    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
+        return; /* one request is too large: whatever is smaller may pass at once */
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
         if (rests[i].kind != f->kind || (rests[i].by_advice && f->wait <= 0))
             continue;
