@@ -251,6 +251,10 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
     (void)window;
     if (mend_cache_marks(&m->c, f, &m->report))
         return MENDING_DONE;
+    if (mend_empty_list(&m->c, f, &m->lesson, &m->report)) {
+        taught(m);
+        return MENDING_DONE;
+    }
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
     mend_report r = mend_messages(&m->c, f);
     mend_merge(&m->report, &r);
@@ -293,7 +297,7 @@ static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
 static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
+    if (!mend_empty_list(&m->c, f, &m->lesson, &m->report) && !mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
     taught(m);
     return MENDING_DONE;
@@ -302,7 +306,7 @@ static mending_result parameter(mending *m, const daruma_failure *f, int64_t win
 static mending_result schemas(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (mend_member(&m->c, f, &m->lesson, &m->report)) {
+    if (mend_empty_list(&m->c, f, &m->lesson, &m->report) || mend_member(&m->c, f, &m->lesson, &m->report)) {
         taught(m);
         return MENDING_DONE;
     }
