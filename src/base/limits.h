@@ -59,6 +59,7 @@
 #define WARD_QUOTA_MS              300000  /* an empty account rests so long at first; doubles */
 #define WARD_QUOTA_MS_MAX          3600000 /* and at most so long: credit that was bought is noticed within it */
 #define WARD_PROBE_MS              30000   /* others keep off while one call probes what had refused */
+#define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */
 #define WARD_COOL_MS_MAX           86400000 /* longer advice is an error of the provider's clock or ours */
 
 #define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
@@ -138,6 +139,7 @@
 #define SIDE_MS_MAX                   60000      /* and the time it may take */
 #define SUMMARIES_MAX                 64         /* observations summarised at one time */
 #define SUMMARY_TOKENS                400        /* output cap of a summary that shall have 500 characters */
+#define COMPACT_ASK_LESS              4 /* of one that failed, the next question is this part: few steps lead to a small one */
 #define COMPACT_TOKENS                4000       /* output cap of the summary of a conversation */
 #define COMPACT_PROMPT_TOKENS_MAX     100000     /* of the conversation, as the summariser is shown it */
 #define APOLOGY_TOKENS                300        /* output cap of an explanation by a model: fewer than 100 words */
