@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/match.h"
+#include "engine/tell/redact.h"
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -385,6 +386,17 @@ static void secrets_go_and_words_stay(void **state)
     }
 }
 
+static void credentials_go_and_addresses_stay(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(work, sizeof work);
+    daruma_str plain = S("Ask jane.doe@example.org, or see https://example.org/keys");
+    daruma_str same = redact_credentials(plain, &a);
+    assert_true(same.p == plain.p && same.n == plain.n); /* no copy */
+    assert_str(redact_credentials(S("gsk_A1b2C3d4E5 is unknown; ask jane.doe@example.org"), &a),
+               "[redacted] is unknown; ask jane.doe@example.org");
+}
+
 static void a_message_carries_no_secret(void **state)
 {
     (void)state;
@@ -439,6 +451,7 @@ int main(void)
         cmocka_unit_test(advice_is_read_from_headers_and_words),
         cmocka_unit_test(without_a_clock_no_date_is_read),
         cmocka_unit_test(secrets_go_and_words_stay),
+        cmocka_unit_test(credentials_go_and_addresses_stay),
         cmocka_unit_test(a_message_carries_no_secret),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),

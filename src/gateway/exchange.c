@@ -257,13 +257,13 @@ static void keep_failure(exchange *x, const daruma_evidence *ev)
 {
     daruma_arena *a = x->c->arena;
     x->failed_body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT
-                         ? arena_copy(a, ev->body)
+                         ? arena_copy(a, exchange_redact(x, ev->body))
                          : (daruma_str){0};
     x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
     x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
     for (size_t i = 0; i < x->nfailed_headers; i++)
         x->failed_headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name),
-                                               arena_copy(a, exchange_veil(x, ev->headers[i].value))};
+                                               arena_copy(a, exchange_redact_field(x, ev->headers[i]))};
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
