@@ -417,7 +417,7 @@ static void judge(const daruma_failure *f, verdict *model, verdict *provider)
     case DARUMA_SERVER_ERROR:
     case DARUMA_TIMEOUT:
     case DARUMA_NETWORK:
-        *provider = BAD;
+        *provider = f->kind == DARUMA_SERVER_ERROR && answered ? GOOD : BAD; /* a lock (409) is of one request */
         break;
     case DARUMA_CANCELLED:
         *provider = NOTHING;
