@@ -85,6 +85,9 @@ static void target_without_numbers_is_a_half_or_a_part_of_a_known_window(void **
     assert_int_equal(mend_target(&c, &f, 64000), 44800);
     assert_int_equal(mend_target(&c, &f, -1), convo_tokens(&c) / 2);
     assert_int_equal(mend_target(&c, NULL, -1), convo_tokens(&c) / 2);
+    f.status = 0; /* nobody refused it yet: it is about as long as what was */
+    assert_int_equal(mend_target(&c, &f, -1), convo_tokens(&c) * 7 / 10);
+    f.status = 400;
     /* a window that we fill by our count only in part: it must go down all the same */
     assert_int_equal(mend_target(&c, &f, 1000000), convo_tokens(&c) / 2);
 }

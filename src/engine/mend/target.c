@@ -267,9 +267,16 @@ static int64_t reserve(const convo *c, const counted *n, int64_t window, int64_t
     return least(asked, most(window - stands, 0) / 2);
 }
 
+/* What nobody refused yet (no status) is only as long as something that was: less of it goes than of what was refused.
+ */
+static int64_t blind_target(const daruma_failure *f, int64_t estimate)
+{
+    return percent(estimate, f && !f->status ? SHRINK_BLIND_PERCENT : SHRINK_HALF_PERCENT);
+}
+
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window)
 {
-    int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = percent(estimate, SHRINK_HALF_PERCENT);
+    int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = blind_target(f, estimate);
     counted n = count(c, f);
     int64_t target = blind, there = hidden(c, &n, estimate), scale = there ? 0 : scale_of(&n, estimate);
     if (n.limit >= WINDOW_SANE) {
