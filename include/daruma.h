@@ -486,6 +486,7 @@ enum daruma_need {
     DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
     DARUMA_NEED_BROKEN = 1 << 17,  /* the provider failed at it: a 5xx status */
     DARUMA_NEED_VAGUE = 1 << 1,    /* it is not sure what the refusal means */
+    DARUMA_NEED_ABOVE = 1 << 18,   /* the request alone asks for more than the limit: only a smaller one passes */
 };
 
 /* How long a rung waits before it acts. */

@@ -287,6 +287,8 @@ static void a_long_conversation_is_shortened_at_most_so_often_and_then_moved(voi
     (void)state;
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("p", "wide", "a", "k")};
+    assert_int_equal(p.mend.max_compress_retries, 4);
+    p.mend.max_compress_retries = 2; /* a user's word */
     t[0].window = 1000;
     t[1].window = 2000;
     daruma_case c = mending(&p, t, 2);
@@ -308,6 +310,25 @@ static void a_long_conversation_is_shortened_at_most_so_often_and_then_moved(voi
     assert_int_equal(c.attempts, 4);
     assert_true(c.remedies & 1u << DARUMA_REMEDY_MASK_TOOL_OUTPUT);
     assert_false(c.remedies & 1u << DARUMA_REMEDY_CLAMP_OUTPUT); /* never went out */
+}
+
+static void what_is_above_the_limit_becomes_smaller_and_rests_nobody(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "m", "b", "k2"), target("q", "n", "c", "k3")};
+    daruma_case c = mending(&p, t, 3);
+    daruma_failure f = failure(DARUMA_RATE_LIMIT, 413);
+    f.limit = 8000;
+    f.requested = 31104;
+    f.retryable = false;
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), CLAMP_OUTPUT, 0, 0);
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), MASK_TOOL_OUTPUT, 0, 0);
+    assert_int_equal(out(&c, 0), 0); /* the key is well for what is smaller */
+    f.requested = 7000;              /* below the limit it is a matter of time */
+    f.retryable = true;
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_KEY, 0, 1);
+    assert_int_equal(out(&c, 0), 1);
 }
 
 static void what_may_not_be_mended_moves_or_ends(void **state)
@@ -766,6 +787,7 @@ int main(void)
         cmocka_unit_test(another_key_is_no_hope_while_the_provider_is_sick),
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
         cmocka_unit_test(a_long_conversation_is_shortened_at_most_so_often_and_then_moved),
+        cmocka_unit_test(what_is_above_the_limit_becomes_smaller_and_rests_nobody),
         cmocka_unit_test(what_may_not_be_mended_moves_or_ends),
         cmocka_unit_test(a_refused_parameter_is_mended_up_to_eight_times_then_the_model_explains),
         cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),

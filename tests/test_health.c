@@ -374,6 +374,19 @@ static void memory_that_is_not_zero_makes_no_difference_and_stays_untouched(void
     assert_true(untouched > n / 2); /* of a gateway's table of thousands most pages are never used */
 }
 
+static void locks_shut_no_breaker(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (int status = 409; status <= 503; status += 503 - 409) {
+        daruma_ward *w = a_ward();
+        for (int i = 0; i < BREAKER_CALLS_MIN; i++)
+            fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, status), 0);
+        assert_int_equal(daruma_ward_look(w, &t, 0).well, status == 409);
+    }
+}
+
 static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
 {
     (void)state;
@@ -438,6 +451,7 @@ int main(void)
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),
+        cmocka_unit_test(locks_shut_no_breaker),
         cmocka_unit_test(a_provider_that_fails_mostly_is_left_alone_and_probed),
         cmocka_unit_test(a_changed_configuration_forgets_refusals_but_no_limits),
     };

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/match.h"
+#include "engine/tell/redact.h"
 #include <dirent.h>
 #include <stdlib.h>
 
@@ -253,6 +254,48 @@ static void numbers_of_a_limit_are_read(void **state)
     }
 }
 
+/* Whatever the order of words: the limit and what was counted, of sentences that servers say. */
+static void numbers_of_an_overflow_are_read_in_any_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *says;
+        int64_t limit, used;
+    } rows[] = {
+        {"Prompt contains 9663 tokens and 0 draft tokens, too large for model with 8000 maximum context length", 8000,
+         9663},
+        {"Prompt contains 40153 tokens, too large for model with 32768 maximum context length", 32768, 40153},
+        {"Input prompt (35247 tokens) is too long and exceeds limit of 1000", 1000, 35247},
+        {"The input (61709 tokens) is longer than the model's context length (40960 tokens).", 40960, 61709},
+        {"The prompt (total length 25938) is too long to fit into the model (context length 4096). Make sure that "
+         "`max_model_len` is no smaller than the number of text tokens plus multimodal tokens.",
+         4096, 25938},
+        {"Requested tokens (6100) exceed context window of 512", 512, 6100},
+        {"Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context "
+         "length of only 7866 tokens, which is not enough.",
+         7866, 10136},
+        {"This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131072, 537812},
+        {"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).", 1048575, 1196265},
+        {"You passed 9663 input tokens and requested 1000 output tokens. However, the model's context length is only "
+         "8000 tokens, resulting in a maximum input length of 7000 tokens.",
+         8000, 9663},
+        {"8000 token context window exceeded: the conversation has 9663 tokens", 8000, 9663},
+        {"the prompt is too long: got 9,663 tokens, at most 8,000 are allowed", 8000, 9663},
+        {"maximum context length exceeded: 9663 tokens, limit 8000", 8000, 9663},
+        {"context length exceeded: gpt-4-8192 on node 50123 takes no more", -1, -1}, /* numbers of something else */
+        {"input exceeds the context window by 1200 tokens", -1, -1},
+        {"Your input exceeds the context window of this model. Please adjust your input and try again.", -1, -1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a;
+        daruma_evidence ev = {.status = 400, .body = str_of(rows[i].says)};
+        daruma_failure f = judge(&ev, &a);
+        if (f.kind != DARUMA_CONTEXT_LENGTH || f.limit != rows[i].limit || f.used != rows[i].used)
+            fail_msg("row %zu: %s by %s, %lld of %lld", i, daruma_kind_name(f.kind), daruma_rule_name(f.rule),
+                     (long long)f.used, (long long)f.limit);
+    }
+}
+
 /* ---- waits ------------------------------------------------------------------------------------ */
 
 static void advice_is_read_from_headers_and_words(void **state)
@@ -343,6 +386,17 @@ static void secrets_go_and_words_stay(void **state)
     }
 }
 
+static void credentials_go_and_addresses_stay(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(work, sizeof work);
+    daruma_str plain = S("Ask jane.doe@example.org, or see https://example.org/keys");
+    daruma_str same = redact_credentials(plain, &a);
+    assert_true(same.p == plain.p && same.n == plain.n); /* no copy */
+    assert_str(redact_credentials(S("gsk_A1b2C3d4E5 is unknown; ask jane.doe@example.org"), &a),
+               "[redacted] is unknown; ask jane.doe@example.org");
+}
+
 static void a_message_carries_no_secret(void **state)
 {
     (void)state;
@@ -393,9 +447,11 @@ int main(void)
         cmocka_unit_test(only_the_error_itself_is_read),
         cmocka_unit_test(bytes_that_went_out_make_a_broken_wire_an_interruption),
         cmocka_unit_test(numbers_of_a_limit_are_read),
+        cmocka_unit_test(numbers_of_an_overflow_are_read_in_any_order),
         cmocka_unit_test(advice_is_read_from_headers_and_words),
         cmocka_unit_test(without_a_clock_no_date_is_read),
         cmocka_unit_test(secrets_go_and_words_stay),
+        cmocka_unit_test(credentials_go_and_addresses_stay),
         cmocka_unit_test(a_message_carries_no_secret),
         cmocka_unit_test(a_failure_outlives_what_was_judged),
         cmocka_unit_test(a_code_is_shown_rather_than_a_type_or_a_status),

@@ -51,6 +51,13 @@ static void target_leaves_room(void **state)
          4096, 3500, 1000},
         {400, "request (16452 tokens) exceeds the available context size (8192 tokens), try increasing it", 8192, 16452,
          1000},
+        {400, "Prompt contains 9663 tokens and 0 draft tokens, too large for model with 8000 maximum context length",
+         8000, 9663, 1000},
+        {400, "The input (61709 tokens) is longer than the model's context length (40960 tokens).", 40960, 61709, 1000},
+        {400,
+         "Trying to keep the first 10136 tokens when context the overflows. However, the model is loaded with context "
+         "length of only 7866 tokens, which is not enough.",
+         7866, 10136, 1000},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_arena a = arena();
@@ -69,17 +76,20 @@ static void target_leaves_room(void **state)
     }
 }
 
-static void target_without_numbers_is_seventy_percent(void **state)
+static void target_without_numbers_is_a_half_or_a_part_of_a_known_window(void **state)
 {
     (void)state;
     daruma_arena a = arena();
     convo c = sized(&a, 350000, 1000);
     daruma_failure f = judged(400, "Input is too long for requested model.", &a);
     assert_int_equal(mend_target(&c, &f, 64000), 44800);
+    assert_int_equal(mend_target(&c, &f, -1), convo_tokens(&c) / 2);
+    assert_int_equal(mend_target(&c, NULL, -1), convo_tokens(&c) / 2);
+    f.status = 0; /* nobody refused it yet: it is about as long as what was */
     assert_int_equal(mend_target(&c, &f, -1), convo_tokens(&c) * 7 / 10);
-    assert_int_equal(mend_target(&c, NULL, -1), convo_tokens(&c) * 7 / 10);
+    f.status = 400;
     /* a window that we fill by our count only in part: it must go down all the same */
-    assert_int_equal(mend_target(&c, &f, 1000000), convo_tokens(&c) * 7 / 10);
+    assert_int_equal(mend_target(&c, &f, 1000000), convo_tokens(&c) / 2);
 }
 
 static void target_is_never_above_the_estimate_nor_silly(void **state)
@@ -243,7 +253,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(target_leaves_room),
-        cmocka_unit_test(target_without_numbers_is_seventy_percent),
+        cmocka_unit_test(target_without_numbers_is_a_half_or_a_part_of_a_known_window),
         cmocka_unit_test(target_is_never_above_the_estimate_nor_silly),
         cmocka_unit_test(output_cap_is_lowered_where_it_is_what_overflows),
         cmocka_unit_test(a_lower_cap_adds_nothing_that_a_wire_does_not_know),

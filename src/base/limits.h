@@ -81,9 +81,10 @@
 #define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
+#define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */
 #define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */
 
-#define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */
+#define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
@@ -153,34 +154,37 @@
 #define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */
 #define TALK_BYTES_MAX        (32u << 20) /* all that is kept of a stream: its text twice, calls that are held */
 #define TALK_SAID_BYTES_MAX                                                                                            \
-    (1u << 20)                          /* text of a streamed answer that is kept for joining; models stop long before \
-                                         */
-#define SIDE_PARALLEL_MAX             4 /* questions of our own under way for one request */
-#define SIDE_ANSWER_BYTES_MAX         (1u << 20) /* of an answer to one */
-#define SIDE_MS_MAX                   60000      /* and the time it may take */
-#define SUMMARIES_MAX                 64         /* observations summarised at one time */
-#define SUMMARY_TOKENS                400        /* output cap of a summary that shall have 500 characters */
-#define COMPACT_TOKENS                4000       /* output cap of the summary of a conversation */
-#define COMPACT_PROMPT_TOKENS_MAX     100000     /* of the conversation, as the summariser is shown it */
-#define APOLOGY_TOKENS                300        /* output cap of an explanation by a model: fewer than 100 words */
-#define KNOWN_TEXT_BYTES              (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
-#define LESSON_MODELS                 1024       /* models about which is remembered what they refuse */
-#define MODELS_MAX                    1024       /* models whose window or habits are remembered */
-#define OWNERS_MAX                    16384      /* stored answers (previous_response_id) whose account is remembered */
+    (1u << 20)                      /* text of a streamed answer that is kept for joining; models stop long before     \
+                                     */
+#define SIDE_PARALLEL_MAX         4 /* questions of our own under way for one request */
+#define SIDE_ANSWER_BYTES_MAX     (1u << 20) /* of an answer to one */
+#define SIDE_MS_MAX               60000      /* and the time it may take */
+#define SUMMARIES_MAX             64         /* observations summarised at one time */
+#define SUMMARY_TOKENS            400        /* output cap of a summary that shall have 500 characters */
+#define COMPACT_ASK_LESS          4 /* of one that failed, the next question is this part: few steps lead to a small one */
+#define COMPACT_TOKENS            4000       /* output cap of the summary of a conversation */
+#define COMPACT_PROMPT_TOKENS_MAX 100000     /* of the conversation, as the summariser is shown it */
+#define APOLOGY_TOKENS            300        /* output cap of an explanation by a model: fewer than 100 words */
+#define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
+#define LESSON_MODELS             1024       /* models about which is remembered what they refuse */
+#define MODELS_MAX                1024       /* models whose window or habits are remembered */
+#define OWNERS_MAX                16384      /* stored answers (previous_response_id) whose account is remembered */
 
-#define REQUEST_RATE                  4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
-#define RATE_MIN                      1000 /* what is counted otherwise is not text alone: images, Base64 */
-#define RATE_MAX                      8000
-#define SCALE_MIN                     300  /* a count that differs so from our estimate is not of the same text: */
-#define SCALE_MAX                     3000 /* history on the server, media */
-#define RATE_TOKENS_MIN               1000 /* of shorter requests the frame is too large a part */
-#define ESTIMATE_RATE                 3500 /* the same as the estimate of requests that were read has it */
-#define WINDOW_LEARNED_MIN            1000 /* tokens: a limit that a provider names below this is none of a window, */
-#define WINDOW_LEARNED_MAX            1000000000 /* ... nor is one above; as configured windows */
-#define WINDOW_NEAR_PERCENT           97         /* of a window: what is estimated longer is not sent */
-#define REFUSED_NEAR_PERCENT          90         /* of a request that was refused without numbers: likewise */
-#define SHRINK_FREE_PERCENT           5 /* of a window that stay free: providers count a little differently each time */
-#define SHRINK_BLIND_PERCENT          70 /* of the window, else of our estimate, where the provider names no numbers */
+#define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
+#define RATE_MIN                  1000 /* what is counted otherwise is not text alone: images, Base64 */
+#define RATE_MAX                  8000
+#define SCALE_MIN                 300        /* a count that differs so from our estimate is not of the same text: */
+#define SCALE_MAX                 3000       /* history on the server, media */
+#define RATE_TOKENS_MIN           1000       /* of shorter requests the frame is too large a part */
+#define ESTIMATE_RATE             3500       /* the same as the estimate of requests that were read has it */
+#define WINDOW_LEARNED_MIN        1000       /* tokens: a limit that a provider names below this is none of a window, */
+#define WINDOW_LEARNED_MAX        1000000000 /* ... nor is one above; as configured windows */
+#define WINDOW_NEAR_PERCENT       97         /* of a window: what is estimated longer is not sent */
+#define REFUSED_NEAR_PERCENT      90         /* of a request that was refused without numbers: likewise */
+#define SHRINK_FREE_PERCENT       5 /* of a window that stay free: providers count a little differently each time */
+#define SHRINK_BLIND_PERCENT                                                                                           \
+    70 /* of a window, where the provider names no count; of our estimate, before it was refused */
+#define SHRINK_HALF_PERCENT           50 /* of our estimate, where nothing is known: MEND_SHRINKS of them leave a sixteenth */
 #define SHRINK_LOW_PERCENT            75 /* of the target: so far down old output is masked, for several turns to have room */
 #define SHRINK_ROOMY_PERCENT          90 /* of the target: what leaves less room is due again next turn */
 #define SHRINK_WORTH_PERCENT          90 /* of what was refused: what is no longer may be sent, whatever the estimate says */

@@ -516,8 +516,7 @@ static void mend_ends(conversion *c)
 
 /* ---- what lives elsewhere ---- */
 
-/* Thinking is not carried, so it may live where it likes. */
-static bool is_stuck(const convo *from)
+bool dialect_stuck(const convo *from)
 {
     bool thinking = false;
     if (from->before)
@@ -545,7 +544,7 @@ daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena
                     .anthropic = to == &dialect_anthropic,
                     .gemini = to == &dialect_gemini};
     c.src.arena = a;
-    if (is_stuck(from))
+    if (dialect_stuck(from))
         return DARUMA_EINPUT;
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)

@@ -403,7 +403,8 @@ static void put_member(speaking *x, splice *s, int member, daruma_str value)
         return;
     case M_CALLS:
         if (!changed(x->m, x->f, M_CALLS)) {
-            splice_keep(s);
+            if (!x->m->no_empty_calls || !json_is_array(value) || json_count(value))
+                splice_keep(s);
         } else if ((n = live_in(x->m, x->f, M_CALLS, x->live)) > 0) {
             splice_key(s);
             put_calls(x->c, x->live, n, value, s->out);

@@ -171,6 +171,9 @@ typedef struct dialect_losses {
     const char *what[24]; /* static */
     size_t n;
 } dialect_losses;
+/* True if it refers to what lives on the server, its thinking apart: that is of use there alone, and can be done
+ * without. */
+bool dialect_stuck(const convo *c);
 /* The conversation as `to` would have read it: no raw bytes, everything from fields. Calls get ids where they have
  * none; tools whose names the target does not take get others, see ret->renames. The model is still the source's: set
  * ret->set.model to the one that is asked before to->write(); and from Gemini, whose bodies do not say it, set.stream.

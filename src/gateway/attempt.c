@@ -326,6 +326,7 @@ static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
 
 void exchange_attempt(exchange *x)
 {
+    exchange_loosen(x, NULL);
     daruma_moment at = gateway_now(x->g);
     daruma_admission a = daruma_case_admit(&x->kase, at);
     if (a.act != DARUMA_SEND) {

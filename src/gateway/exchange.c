@@ -262,13 +262,14 @@ void exchange_done(exchange *x, int64_t input_tokens)
 static void keep_failure(exchange *x, const daruma_evidence *ev)
 {
     daruma_arena *a = x->c->arena;
-    x->failed_body =
-        ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT ? arena_copy(a, ev->body) : (daruma_str){0};
+    x->failed_body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT
+                         ? arena_copy(a, exchange_redact(x, ev->body))
+                         : (daruma_str){0};
     x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
     x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
     for (size_t i = 0; i < x->nfailed_headers; i++)
-        x->failed_headers[i] =
-            (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, exchange_veil(x, ev->headers[i].value))};
+        x->failed_headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name),
+                                               arena_copy(a, exchange_redact_field(x, ev->headers[i]))};
 }
 
 /* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
@@ -418,6 +419,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
         daruma_case_answered(&x->kase, at);
     exchange_stay(x, -1);
+    exchange_loosen(x, &x->failure);
     x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
     exchange_wake(x->g);
     exchange_scratch_reset(x);

@@ -226,7 +226,8 @@ struct exchange {
     bool refreshing; /* waits for a key command */
     bool weighed;    /* whether it fits the window was asked before it went out */
     bool stays;      /* whether it names what lives on the server was looked at */
-    size_t home;     /* the target whose account has what it names there */
+    bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
+    size_t home; /* the target whose account has what it names there */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -301,6 +302,10 @@ uint64_t exchange_session(const exchange *x);      /* one client's conversation 
 /* Files, containers and the like that the request names live with one account. They are looked for when another one
  * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */
 bool exchange_stay(exchange *x, int target);
+/* Encrypted reasoning is of use to one account alone, and none without it. When that account rests for long, or `f`
+ * (NULL: nothing failed yet) shows that it is of no use, the reasoning is left out and the other accounts may be asked.
+ */
+void exchange_loosen(exchange *x, const daruma_failure *f);
 
 /* ---- attempt.c: one call to a provider ---- */
 
@@ -364,6 +369,12 @@ uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 /* What a provider says, without the credentials that the attempt was made with; `text` itself when there are none in
  * it, empty without memory. */
 daruma_str exchange_veil(exchange *x, daruma_str text);
+
+/* ---- redact_error.c: the same for all that looks like a credential ---- */
+
+/* A body or an event that says what is wrong, as the client may have it: JSON stays JSON. Empty without memory. */
+daruma_str exchange_redact(exchange *x, daruma_str text);
+daruma_str exchange_redact_field(exchange *x, daruma_header h); /* the value of a field beside it */
 
 /* ---- talk.c: streamed answers, read as they pass ---- */
 

@@ -5,6 +5,7 @@
 #include "base/date.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/mend/mend.h"
 #include "gateway/heal.h"
 #include <xxhash.h>
 
@@ -81,19 +82,66 @@ static void keep_account(exchange *x, size_t owner)
     x->kase.want = (int)owner;
 }
 
-/* What a stored answer refers to is known to the account that made it, and to nobody else. */
+/* What a stored answer refers to is known to the account that made it, and to nobody else. Where nobody knows who made
+ * it, that is the account which answered this conversation last. */
 static void pin_account(exchange *x)
 {
     if (!x->scan.remote || x->kase.ntargets < 2)
         return;
     uint64_t key = x->scan.remote_id ? memory_owner(x->g->mem, x->scan.remote_id ^ x->credential) : 0;
-    size_t owner = 0;
+    size_t owner = x->home;
     for (size_t i = x->kase.ntargets; key && i--;) /* its other models have the same key: the preferred one is first */
         if (x->targets[i].key_id == key)
             owner = i;
     if (owner >= DARUMA_CASE_TRIED) /* the case does not count so far */
         owner = 0;
     keep_account(x, owner);
+    x->home = owner;
+    x->bound = !x->scan.remote_id;
+}
+
+/* True if the account at hand can do nothing for this request soon. */
+static bool is_useless(const exchange *x, const daruma_failure *f, daruma_ms now)
+{
+    const daruma_target *t = &x->targets[x->home];
+    daruma_health h = daruma_ward_look(x->g->ward, t, now);
+    if (!h.well && h.in > BOUND_REST_MS_MAX)
+        return true;
+    if (!f)
+        return false;
+    bool account = f->kind == DARUMA_QUOTA || f->kind == DARUMA_PERMISSION || f->kind == DARUMA_MODEL_NOT_FOUND ||
+                   (f->kind == DARUMA_AUTH && !x->kase.can_refresh);
+    bool again = f->retryable && x->kase.calls[x->home] > 1; /* it was tried again already */
+    return account || again || (f->retryable && f->wait > BOUND_REST_MS_MAX);
+}
+
+/* The first well target of another account; STR_NONE when there is none. */
+static size_t elsewhere(const exchange *x, daruma_ms now)
+{
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[x->home].account_id && !x->kase.calls[i] &&
+            daruma_ward_look(x->g->ward, &x->targets[i], now).well)
+            return i;
+    return STR_NONE;
+}
+
+void exchange_loosen(exchange *x, const daruma_failure *f)
+{
+    daruma_ms now = gateway_now(x->g).now;
+    if (!x->bound || x->forwarded || !x->kase.can_mend || !is_useless(x, f, now) || elsewhere(x, now) == STR_NONE)
+        return;
+    x->bound = false;
+    if (!heal_open(x) || dialect_stuck(&x->h->m.c) || !mend_strange_thinking(&x->h->m.c) || !heal_write(x))
+        return;
+    for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
+        if (x->targets[i].account_id != x->targets[x->home].account_id)
+            x->kase.spoiled[i] = 0;
+    if (!f)
+        x->kase.want = -1;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_converted";
+    e.reason = S("written for another account; left out: reasoning that only the first one can read");
+    exchange_event(x, &e);
 }
 
 bool exchange_stay(exchange *x, int target)

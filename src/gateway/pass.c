@@ -13,16 +13,18 @@ static int64_t announced(const exchange *x, const http_head *h)
     return str_int(http_header(h, S("content-length")), &n) ? n : -1;
 }
 
-static void veil_headers(exchange *x)
+/* An address to go on to may be signed, which is no credential of anybody's. */
+static void redact_headers(exchange *x, int status)
 {
     for (size_t i = 0; i < x->nheaders; i++)
-        x->headers[i].value = exchange_veil(x, x->headers[i].value);
+        x->headers[i].value =
+            status < 400 ? exchange_veil(x, x->headers[i].value) : exchange_redact_field(x, x->headers[i]);
 }
 
 /* What passes through and says no. */
 void pass_refused(exchange *x)
 {
-    daruma_str body = exchange_veil(x, buf_str(&x->held));
+    daruma_str body = exchange_redact(x, buf_str(&x->held));
     call *c = x->c;
     relay_head(x, (int64_t)body.n);
     call_write(c, body);
@@ -44,7 +46,7 @@ void pass_coded(exchange *x, const http_head *h)
 void pass_begin(exchange *x, const http_head *h)
 {
     if (h->status >= 300)
-        veil_headers(x);
+        redact_headers(x, h->status);
     x->mode = h->status >= 400 && !str_eq(x->c->head.method, S("HEAD")) ? ANSWER_REFUSED : ANSWER_PASSED;
     if (x->mode == ANSWER_PASSED)
         relay_head(x, announced(x, h));

@@ -168,7 +168,7 @@ static bool relay(exchange *x, daruma_str bytes)
         x->view.broken = false; /* what is only unknown to us goes through */
         spoilt = is_spoilt(x);
         if (x->view.error || broken || spoilt) {
-            x->failed_event = x->view.error ? arena_copy(x->c->arena, exchange_veil(x, e.raw)) : (daruma_str){0};
+            x->failed_event = x->view.error ? arena_copy(x->c->arena, exchange_redact(x, e.raw)) : (daruma_str){0};
             x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
             rest = here;
             break;
@@ -219,7 +219,7 @@ static daruma_flaw last_event(exchange *x)
     if (is_spoilt(x))
         return DARUMA_FLAW_BROKEN;
     if (x->view.error) {
-        x->failed_event = arena_copy(x->c->arena, exchange_veil(x, e.raw));
+        x->failed_event = arena_copy(x->c->arena, exchange_redact(x, e.raw));
         x->view.error_body = arena_copy(x->c->arena, x->view.error_body);
         return DARUMA_FLAW_ERROR_EVENT;
     }

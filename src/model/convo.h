@@ -63,7 +63,8 @@ typedef struct convo_message {
     bool dropped;
     convo_part *parts;
     size_t nparts, cap;
-    uint64_t hash; /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
+    bool no_empty_calls; /* Chat Completions: a list of calls without any is left out */
+    uint64_t hash;       /* XXH3 of raw; 0 for ours. What conversations and compressions are recognised by */
 } convo_message;
 
 typedef struct convo_tool {

@@ -12,3 +12,4 @@ import "./heal_format.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";
 import "./heal_sdk.mjs";
+import "./heal_harm.mjs";

@@ -184,14 +184,14 @@ every((name, d, w) => {
     },
   });
 
-  both(name, "what stays too long costs two more calls and is explained", {
+  both(name, "what stays too long costs four more calls at most and is explained", {
     config: (c) => (c.recovery.on_failure = "message"),
     async run(pair, ask) {
       pair.own.answer = (q, res) => (isSide(q) ? w.answer(res, "SUMMARY") : w.overflow(res, 1200, 30000));
       const r = await ask(asked(rounds(10, 8000)));
       assert.equal(r.outcome, "explained");
       assert.match(r.said, /^\[daruma\] /);
-      assert.ok(mains(pair).length >= 2 && mains(pair).length <= 3, `${mains(pair).length} calls`);
+      assert.ok(mains(pair).length >= 2 && mains(pair).length <= 5, `${mains(pair).length} calls`);
       assert.equal(count(pair.events(), "trajectory_compressed"), mains(pair).length - 1);
       await until("it says so", () => names(pair.events()).endsWith("llm_retry_exhausted error_recovery_failed"));
       for (const q of mains(pair)) paired(w, body(q));

@@ -130,6 +130,7 @@ export async function question(pair, d, { model = d.model, text = "say seven eig
 
 // Server-sent events, comments among them; every one must be whole.
 export function events(text) {
+  text = text.replaceAll("\r\n", "\n"); // Google's lines end so
   assert.ok(text === "" || text.endsWith("\n\n"), `the stream ends within an event: ${JSON.stringify(text.slice(-80))}`);
   return text.split("\n\n").filter(Boolean).map((raw) => {
     const data = raw.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");

@@ -154,6 +154,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_BROKEN;
     if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
         has |= DARUMA_NEED_MEND | (c->policy->mend.side_calls ? DARUMA_NEED_SIDE : 0);
+    if (f->limit > 0 && f->requested > f->limit)
+        has |= DARUMA_NEED_ABOVE;
     if (c->shrinks < c->policy->mend.max_compress_retries)
         has |= DARUMA_NEED_SHRINK;
     if (c->enforced)

@@ -495,6 +495,8 @@ static daruma_ms rest_ms(daruma_ms first, uint32_t strikes, const daruma_backoff
 static void rest(daruma_health *w, const daruma_target *t, const daruma_failure *f, uint64_t witness,
                  const daruma_backoff *b, daruma_moment at)
 {
+    if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
+        return; /* one request is too large: whatever is smaller may pass at once */
     for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
         bool named = f->wait > 0;
         if (rests[i].kind != f->kind || (rests[i].by_advice && !named))
@@ -523,9 +525,10 @@ static bool not_connected(daruma_net n)
 static verdict of_model(const daruma_failure *f)
 {
     switch (f->kind) {
+    case DARUMA_SERVER_ERROR:
+        return f->status >= 400 && f->status < 500 ? NOTHING : BAD; /* a lock (409) is of one request */
     case DARUMA_OVERLOADED:
     case DARUMA_INTERRUPTED:
-    case DARUMA_SERVER_ERROR:
     case DARUMA_TIMEOUT:
     case DARUMA_NETWORK:
         return BAD;

@@ -25,10 +25,12 @@
 #define GUIDE   DARUMA_NEED_GUIDE
 #define ENFORCE DARUMA_NEED_ENFORCE
 #define VAGUE   DARUMA_NEED_VAGUE
+#define ABOVE   DARUMA_NEED_ABOVE
 
 enum {
     OFTEN = 64,                   /* bounded by the tries of each target, patience and the time */
     EACH = DARUMA_CASE_TRIED - 1, /* every other target once */
+    LESS = 10,                    /* bounded by max_compress_retries, whose largest value this is */
     MANY = REFUSALS_MENDED_MAX,   /* each names something else: that is progress, and learned of the model */
 };
 
@@ -51,10 +53,13 @@ enum {
 static const daruma_rung standard[] = {
     /* when this fails    do this              times  if we have                               after */
     R(RATE_LIMIT,         RESUME,              2,     GO_ON,                                 ADVICE),
+    R(RATE_LIMIT,         CLAMP_OUTPUT,        1,     MEND | ABOVE,                          NOW), /* "Limit 8000, Requested 31104" */
+    R(RATE_LIMIT,         MASK_TOOL_OUTPUT,    LESS,  SHRINK | ABOVE,                        NOW),
     R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                          NOW),
     R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,               ADVICE),
     R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                        NOW),
     R(RATE_LIMIT,         RESUME,              OFTEN, GO_ON,                                 ADVICE),
+    R(RATE_LIMIT,         COMPACT,             LESS,  SHRINK | SIDE | ABOVE,                 NOW),
     R(RATE_LIMIT,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(RATE_LIMIT,         EXPLAIN,             1,     0,                                     NOW),
 
@@ -127,10 +132,10 @@ static const daruma_rung standard[] = {
     /* For these two only a target with a larger window counts as another model. */
     R(CONTEXT_LENGTH,     RESUME,              1,     GO_ON,                                 NOW),
     R(CONTEXT_LENGTH,     CLAMP_OUTPUT,        1,     MEND,                                  NOW),
-    R(CONTEXT_LENGTH,     MASK_TOOL_OUTPUT,    2,     SHRINK,                                NOW),
-    R(CONTEXT_LENGTH,     SUMMARISE,           2,     SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     MASK_TOOL_OUTPUT,    LESS,  SHRINK,                                NOW),
+    R(CONTEXT_LENGTH,     SUMMARISE,           LESS,  SHRINK | SIDE,                         NOW),
     R(CONTEXT_LENGTH,     SWITCH_MODEL,        1,     TIME | CLEAN | MODEL,                  NOW),
-    R(CONTEXT_LENGTH,     COMPACT,             1,     SHRINK | SIDE,                         NOW),
+    R(CONTEXT_LENGTH,     COMPACT,             LESS,  SHRINK | SIDE,                         NOW),
     R(CONTEXT_LENGTH,     KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(CONTEXT_LENGTH,     EXPLAIN,             1,     0,                                     NOW),
 
@@ -308,6 +313,7 @@ static const struct {
     {DARUMA_NEED_REFUSED, "the request was refused (4xx)"},
     {DARUMA_NEED_BROKEN, "the provider failed (5xx)"},
     {DARUMA_NEED_GUIDE, "the model may be told (watch: guide)"},
+    {DARUMA_NEED_ABOVE, "the request alone asks for more than the limit"},
     {DARUMA_NEED_ENFORCE, "the agent may be stopped (watch: enforce)"},
 };
 

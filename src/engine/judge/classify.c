@@ -475,6 +475,11 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
     read_classes(&f, &v, &s, a);
+    for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
+        hints_overflow(v.texts[i], &s);
+        f.limit = s.limit;
+        f.used = s.used;
+    }
     if (ev->forwarded && (f.kind == DARUMA_NETWORK || f.kind == DARUMA_TIMEOUT))
         f.kind = DARUMA_INTERRUPTED;
     f.severity = daruma_kind_severity(f.kind);

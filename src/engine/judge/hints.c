@@ -343,6 +343,8 @@ static const struct {
     B("maximum allowed input length of ", LIMIT),
     B("maximum number of tokens allowed (", LIMIT),
     B("available context size (", LIMIT),
+    B("context length is only ", LIMIT),
+    B("context length of only ", LIMIT),
     B("limit of ", LIMIT),
     B("limit: ", LIMIT),
     B("limit ", LIMIT),
@@ -354,6 +356,7 @@ static const struct {
     A(" maximum context length", LIMIT),
     A(" maximum", LIMIT),
     B("> ", LIMIT),
+    B("trying to keep the first ", USED),
     B("used ", USED),
     B("current: ", USED),
     B("current length is ", USED),
@@ -438,4 +441,90 @@ void hints_numbers(daruma_str t, said *s)
         numbers++;
         i += used;
     }
+}
+
+/* ---- an overflow whose words no row knows --------------------------------------------------- */
+
+enum {
+    LEAD_BYTES = 48,  /* words further from a number are not about it */
+    COUNTED_MIN = 256 /* what is smaller is no window, and no prompt that overflows one */
+};
+
+/* Words before a number, or right behind it, that make it the limit. */
+#define W(text)                                                                                                        \
+    {                                                                                                                  \
+        text, sizeof text - 1                                                                                          \
+    }
+static const daruma_str limit_leads[] = {
+    // clang-format off
+    W("maximum"), W("max "), W("limit"), W("at most"), W("up to"), W("supports"), W("exceed"), W("allow"), W("<="),
+    W("context length"), W("context window"), W("context size"), W("longer than"), W("larger than"), W("greater than"),
+    W("more than"), W("fewer than"), W("less than"),
+    // clang-format on
+};
+static const daruma_str limit_tails[] = {W("maximum"), W("max "), W("limit"), W("context"), W("allowed"), W("window")};
+static const daruma_str units[] = {W("tokens"), W("token")};
+#undef W
+
+static bool says_limit(daruma_str lead, daruma_str tail)
+{
+    size_t end;
+    while ((end = str_find(lead, S(". "))) != STR_NONE) /* another sentence is about something else */
+        lead = str_from(lead, end + 2);
+    for (size_t i = 0; i < sizeof limit_leads / sizeof *limit_leads; i++)
+        if (str_find(lead, limit_leads[i]) != STR_NONE)
+            return true;
+    tail = str_trim(tail);
+    for (size_t i = 0; i < 2; i++)
+        if (str_starts(tail, units[i])) {
+            tail = str_trim(str_from(tail, units[i].n));
+            break;
+        }
+    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+        if (str_starts(tail, limit_tails[i]))
+            return true;
+    return false;
+}
+
+/* True if t[from..to) stands for itself: not in "gpt-4o", "v2", "0.5" or "2024-08-06". */
+static bool stands_alone(daruma_str t, size_t from, size_t to)
+{
+    bool glued = from && (char_is(t.p[from - 1], CHAR_WORD) || t.p[from - 1] == '-' || t.p[from - 1] == '.');
+    bool goes_on = to < t.n && (char_is(t.p[to], CHAR_WORD) || ((t.p[to] == '-' || t.p[to] == '.') && to + 1 < t.n &&
+                                                                char_is(t.p[to + 1], CHAR_WORD)));
+    return !glued && !goes_on;
+}
+
+/* Whatever the order of words, the prompt was more than the limit: of the numbers that limit words stand beside the
+ * smallest is the limit, and the largest number above it is what was counted. */
+void hints_overflow(daruma_str t, said *s)
+{
+    int64_t least = -1, most = -1;
+    size_t behind = 0;
+    int numbers = 0;
+    for (size_t i = 0; i < t.n && numbers < NUMBERS_MAX; numbers++) {
+        while (i < t.n && !char_is(t.p[i], CHAR_DIGIT))
+            i++;
+        if (i == t.n)
+            break;
+        int64_t n = 0;
+        size_t to = i + str_scan_int(str_from(t, i), &n);
+        daruma_str lead = str_sub(t, behind, i - behind);
+        lead = lead.n > LEAD_BYTES ? str_from(lead, lead.n - LEAD_BYTES) : lead;
+        if (stands_alone(t, i, to) && n >= COUNTED_MIN && !str_ends(lead, S(" by "))) { /* "exceeded by 120 tokens" */
+            most = n > most ? n : most;
+            if (says_limit(lead, str_sub(t, to, LEAD_BYTES)) && (least < 0 || n < least))
+                least = n;
+        }
+        i = behind = to;
+    }
+    int64_t limit = s->limit >= 0 ? s->limit : least;
+    if (limit < 0 || (s->used >= 0 && limit >= s->used))
+        return;
+    bool counted = s->used >= 0 || s->requested > limit;
+    if (!counted && most <= limit)
+        return;
+    s->limit = limit;
+    if (!counted)
+        s->used = most;
 }

@@ -220,12 +220,17 @@ static void move(convo *c, daruma_str path, daruma_str to, daruma_str value)
     convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
 }
 
+/* Settings that are refused where there are no tools. */
+static const daruma_str of_tools[] = {{"tool_choice", 11}, {"parallel_tool_calls", 19}};
+
 /* At one place. `value` is what stands there, empty nothing. */
 static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)
 {
     daruma_str rule = arena_copy(c->arena, str_of(l->value)), to = {0};
     value = now(c, path, value);
     if (!value.n && !(l->op == PATCH_SET && rule.n && rule.p[0] == '='))
+        return false;
+    if (l->op == PATCH_DROP && str_eq(rule, S(LESSON_EMPTY)) && (!json_is_array(value) || json_count(value)))
         return false;
     if (l->op == PATCH_SET && !(to = lesson_value(rule, value, c->arena)).n)
         return false;
@@ -241,6 +246,10 @@ static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str
         return true;
     }
     convo_patch_add(c, l->op, path, to);
+    if (l->op == PATCH_DROP && str_eq(path, S("tools"))) /* nothing is left that could be chosen */
+        for (size_t i = 0; i < sizeof of_tools / sizeof *of_tools; i++)
+            if (now(c, of_tools[i], json_get(str_trim(c->body), of_tools[i])).n)
+                convo_patch_add(c, PATCH_DROP, of_tools[i], (daruma_str){0});
     tell_settings(c, l, path, to);
     return true;
 }
@@ -276,6 +285,24 @@ static uint32_t apply_below(convo *c, const mend_lesson *l, place at, daruma_str
     return apply_below(c, l, at, item, rest, n);
 }
 
+/* Messages whose list of calls is empty are written without it. A patch would name them by where they stand, and
+ * messages before them may go. */
+static uint32_t no_empty_calls(convo *c)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < c->nmessages; i++) {
+        convo_message *m = &c->messages[i];
+        daruma_str list = m->dropped || m->no_empty_calls || !json_is_object(m->raw)
+                              ? (daruma_str){0}
+                              : json_get(m->raw, S("tool_calls"));
+        if (!json_is_array(list) || json_count(list))
+            continue;
+        m->no_empty_calls = m->edited = c->edited = true;
+        n++;
+    }
+    return n;
+}
+
 bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
 {
     place top = {0};
@@ -287,7 +314,8 @@ bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
             mend_say(rep, "%s was lowered", l->path);
         return tools > 0;
     }
-    uint32_t n = apply_below(c, l, top, str_trim(c->body), str_of(l->path), 0);
+    bool calls = str_eq(str_of(l->value), S(LESSON_EMPTY)) && str_eq(str_of(l->path), S(LESSON_EMPTY_CALLS));
+    uint32_t n = calls ? no_empty_calls(c) : apply_below(c, l, top, str_trim(c->body), str_of(l->path), 0);
     if (!n)
         return false;
     rep->patches += n;

@@ -2,11 +2,14 @@
  *
  *     path    "generationConfig.topK", "tools.*.function.strict" (every element of a list);
  *             "tools.*.schema.pattern" is that keyword wherever it stands in the schemas of tools
- *     value   DROP nothing, of a keyword "lower"; RENAME the new name; SET one of
+ *     value   DROP nothing, of a keyword "lower", "[]" where only an empty list goes; RENAME the new name; SET one of
  *             "=false"  "0..1" (either end may be missing)  "in:low,medium,high"  "len:64"  "count:4" */
 #ifndef ENGINE_MEND_LESSON_H
 #define ENGINE_MEND_LESSON_H
 #include "engine/mend/mend.h"
+
+#define LESSON_EMPTY       "[]"                    /* value of a PATCH_DROP */
+#define LESSON_EMPTY_CALLS "messages.*.tool_calls" /* its path, of lists of calls */
 
 /* A member of the body. */
 typedef struct place {

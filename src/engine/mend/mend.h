@@ -223,6 +223,9 @@ bool mend_parameter(convo *c, const daruma_failure *f, mend_lesson *ret, mend_re
 /* The same of a message or one of its parts: a member that nobody there knows is left out ("messages.1.reasoning: Extra
  * inputs are not permitted"). */
 bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
+/* A list that may not be empty ("Invalid 'messages[1].tool_calls': empty array"): each that is goes, and with the tools
+ * what says how they are chosen. */
+bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep);
 /* More parts are marked for the prompt cache than the provider takes: the oldest marks of messages go. */
 bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 /* Tools that stand twice by one name: the first stays. Only on the provider's word. */

@@ -372,6 +372,26 @@ bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_repor
     return true;
 }
 
+bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_report *rep)
+{
+    static const char *const words[] = {"empty",   "too short", "too_short", "at least",
+                                        "minimum", "min_items", "minitems"};
+    static const struct {
+        const char *name, *path;
+    } lists[] = {{"tool_calls", LESSON_EMPTY_CALLS}, {"tools", "tools"}};
+    mend_lesson l;
+    bool complains = false;
+    for (size_t i = 0; f && i < sizeof words / sizeof *words; i++)
+        complains |= says(f->message, words[i]) || says(f->code, words[i]);
+    for (size_t i = 0; complains && c->body.n && i < sizeof lists / sizeof *lists; i++)
+        if ((says(f->message, lists[i].name) || says(f->subject, lists[i].name)) &&
+            lesson_make(&l, PATCH_DROP, str_of(lists[i].path), S(LESSON_EMPTY)) && mend_lesson_apply(c, &l, rep)) {
+            *ret = l;
+            return true;
+        }
+    return false;
+}
+
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f)
 {
     place p;

@@ -58,6 +58,7 @@ static void aim(mending *m, const daruma_failure *f, int64_t window)
         m->refused = convo_tokens(&m->c);
         m->target = mend_target(&m->c, f, window);
         m->room = mend_share_of(&m->c, f, window);
+        m->blind = window < WINDOW_LEARNED_MIN && f->limit < WINDOW_LEARNED_MIN;
     }
     if (!m->policy->sends_any)
         mend_pairs(&m->c, m->policy->prune_orphans ? MEND_PRUNE : MEND_SYNTHESISE);
@@ -201,14 +202,15 @@ static mending_result summarised(mending *m)
     return shorter(m);
 }
 
-static mending_result compact(mending *m, const daruma_failure *f, int64_t window)
+/* Question and answer share a window of `target` tokens. */
+static mending_result ask_compact(mending *m, int64_t target)
 {
-    aim(m, f, window);
-    m->cut = mend_compact_plan(&m->c, keeps(m));
-    if (m->cut.to <= m->cut.from || !room_for_questions(m, 1))
+    if (!room_for_questions(m, 1))
         return shorter(m);
-    int64_t most = m->target / 3, answer = most < COMPACT_TOKENS ? most : COMPACT_TOKENS; /* of the same window */
-    int64_t room = m->target - answer < COMPACT_PROMPT_TOKENS_MAX ? m->target - answer : COMPACT_PROMPT_TOKENS_MAX;
+    int64_t most = target / 3, answer = most < COMPACT_TOKENS ? most : COMPACT_TOKENS;
+    int64_t room = target - answer < COMPACT_PROMPT_TOKENS_MAX ? target - answer : COMPACT_PROMPT_TOKENS_MAX;
+    m->asked_room = target;
+    m->summed = false;
     m->questions[0] =
         (mend_question){.system = mend_compact_system(),
                         .user = mend_compact_prompt(&m->c, m->cut, (size_t)(room > 500 ? room * 3 : 1500)),
@@ -217,8 +219,18 @@ static mending_result compact(mending *m, const daruma_failure *f, int64_t windo
     return MENDING_ASKS;
 }
 
+static mending_result compact(mending *m, const daruma_failure *f, int64_t window)
+{
+    aim(m, f, window);
+    m->cut = mend_compact_plan(&m->c, keeps(m));
+    return m->cut.to <= m->cut.from ? shorter(m) : ask_compact(m, m->target);
+}
+
+/* Where nobody knows the window, the question that failed may have been too long for it. */
 static mending_result compacted(mending *m)
 {
+    if (!m->summed && m->blind && m->asked_room / COMPACT_ASK_LESS >= SHRINK_TOKENS_MIN)
+        return ask_compact(m, m->asked_room / COMPACT_ASK_LESS);
     if (!enough(m))
         mask_on(m);
     return shorter(m);
@@ -251,6 +263,10 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
     (void)window;
     if (mend_cache_marks(&m->c, f, &m->report))
         return MENDING_DONE;
+    if (mend_empty_list(&m->c, f, &m->lesson, &m->report)) {
+        taught(m);
+        return MENDING_DONE;
+    }
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
     mend_report r = mend_messages(&m->c, f);
     mend_merge(&m->report, &r);
@@ -293,7 +309,7 @@ static mending_result clamp(mending *m, const daruma_failure *f, int64_t window)
 static mending_result parameter(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (!mend_parameter(&m->c, f, &m->lesson, &m->report))
+    if (!mend_empty_list(&m->c, f, &m->lesson, &m->report) && !mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
     taught(m);
     return MENDING_DONE;
@@ -302,7 +318,7 @@ static mending_result parameter(mending *m, const daruma_failure *f, int64_t win
 static mending_result schemas(mending *m, const daruma_failure *f, int64_t window)
 {
     (void)window;
-    if (mend_member(&m->c, f, &m->lesson, &m->report)) {
+    if (mend_empty_list(&m->c, f, &m->lesson, &m->report) || mend_member(&m->c, f, &m->lesson, &m->report)) {
         taught(m);
         return MENDING_DONE;
     }
@@ -410,6 +426,7 @@ mending_result mending_begin(mending *m, daruma_remedy_kind r, const daruma_fail
 void mending_answer(mending *m, size_t i, daruma_str text)
 {
     if (m->doing == DARUMA_REMEDY_COMPACT) {
+        m->summed |= text.n > 0;
         if (text.n)
             mend_compact_put(&m->c, m->cut, text, &m->report);
         return;

@@ -49,7 +49,10 @@ typedef struct mending {
     mend_share room; /* of input and output together */
     mend_large *large;
     mend_cut cut;
-    bool newest; /* the newest results had to be summarised as well */
+    bool blind;         /* nobody knows the window, so that the question may be too long as well */
+    bool summed;        /* COMPACT: a model gave a summary */
+    int64_t asked_room; /* COMPACT: tokens of the question */
+    bool newest;        /* the newest results had to be summarised as well */
 } mending;
 
 /* Carries `r` out on m->c. `window`: tokens of the target's context window, -1 unknown. */

@@ -257,7 +257,7 @@ static const char lesson_path[] = "tools.*.schema.";
 
 daruma_str lesson_keyword(const mend_lesson *l)
 {
-    bool about = l->op == PATCH_DROP && l->value[0];
+    bool about = l->op == PATCH_DROP && l->value[0] && str_starts(str_of(l->path), str_of(lesson_path));
     return about ? str_from(str_of(l->path), sizeof lesson_path - 1) : (daruma_str){0};
 }
 

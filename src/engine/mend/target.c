@@ -51,6 +51,19 @@ static const char *const output_words[] = {"output", "completion", "max_tokens",
 static const char *const limit_words[] = {"at most", "maximum", "limit",    "up to",     "supports", "exceed",
                                           "allowed", "window",  "context ", "should be", "only",     "<="};
 
+/* What stands right behind a number that is the limit: "8000 maximum context length". */
+static const char *const limit_tails[] = {"maximum", "max ", "limit", "context", "allowed", "window"};
+
+static bool is_limit(daruma_str tail)
+{
+    tail = str_trim(tail);
+    tail = str_trim(str_from(tail, str_starts(tail, S("tokens")) ? 6 : str_starts(tail, S("token")) ? 5 : 0));
+    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+        if (str_starts(tail, str_of(limit_tails[i])))
+            return true;
+    return false;
+}
+
 /* Numbers that stand for themselves: not in "gpt-4o", "v2", "0.5" or "2024-08-06". */
 static size_t find_numbers(daruma_str t, number *out)
 {
@@ -134,7 +147,7 @@ static void read_words(daruma_str t, const number *list, size_t n, counted *r)
 {
     for (size_t i = 0; i < n; i++) {
         daruma_str lead = before(t, list, i), tail = behind(t, list, n, i);
-        if (HAS_ANY(lead, limit_words)) {
+        if (HAS_ANY(lead, limit_words) || is_limit(tail)) {
             if (r->limit < 0 && str_find(lead, S("requested")) == STR_NONE)
                 r->limit = list[i].n;
             continue;
@@ -254,9 +267,16 @@ static int64_t reserve(const convo *c, const counted *n, int64_t window, int64_t
     return least(asked, most(window - stands, 0) / 2);
 }
 
+/* What nobody refused yet (no status) is only as long as something that was: less of it goes than of what was refused.
+ */
+static int64_t blind_target(const daruma_failure *f, int64_t estimate)
+{
+    return percent(estimate, f && !f->status ? SHRINK_BLIND_PERCENT : SHRINK_HALF_PERCENT);
+}
+
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window)
 {
-    int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = percent(estimate, SHRINK_BLIND_PERCENT);
+    int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = blind_target(f, estimate);
     counted n = count(c, f);
     int64_t target = blind, there = hidden(c, &n, estimate), scale = there ? 0 : scale_of(&n, estimate);
     if (n.limit >= WINDOW_SANE) {

@@ -1,6 +1,7 @@
 /* redact.c - text without secrets. One pass: a secret is known by how it begins, by the name
  * before it, or by its form; what it takes away it replaces by "[redacted]". Rather one word
  * too many than a key in a log; but prose, model names and request ids stay readable. */
+#include "engine/tell/redact.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -335,12 +336,12 @@ static size_t secret_sign(daruma_str t, size_t at, size_t least, size_t *from)
 
 /* Finds the next secret at or after `at`; false when there is none. Word for word: most are
  * settled by their first two bytes and what follows them. */
-static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
+static bool next_secret(daruma_str t, size_t at, bool mails, size_t *from, size_t *to)
 {
     for (size_t least = at, keep; at < t.n;) {
         size_t end = at;
         if (!is_part(t.p[at], KEY_LETTER)) {
-            if (is_part(t.p[at], KEY_SIGN) && (*to = secret_sign(t, at, least, from)) > at)
+            if (is_part(t.p[at], KEY_SIGN) && (mails || t.p[at] != '@') && (*to = secret_sign(t, at, least, from)) > at)
                 return true;
             at++;
             continue;
@@ -356,17 +357,29 @@ static bool next_secret(daruma_str t, size_t at, size_t *from, size_t *to)
     return false;
 }
 
-daruma_str daruma_redact(daruma_str text, daruma_arena *a)
+/* `text` itself when there is nothing to take away. */
+static daruma_str redact(daruma_str text, bool mails, daruma_arena *a)
 {
     size_t from, to, at = 0;
     daruma_buf out = buf_in(a);
-    while (next_secret(text, at, &from, &to)) {
+    while (next_secret(text, at, mails, &from, &to)) {
         buf_put(&out, str_sub(text, at, from - at));
         BUF_LIT(&out, "[redacted]");
         at = to;
     }
     if (!at)
-        return arena_copy(a, text);
+        return text;
     buf_put(&out, str_from(text, at));
     return out.full ? (daruma_str){0} : buf_str(&out);
+}
+
+daruma_str daruma_redact(daruma_str text, daruma_arena *a)
+{
+    daruma_str clean = redact(text, true, a);
+    return clean.p == text.p ? arena_copy(a, text) : clean;
+}
+
+daruma_str redact_credentials(daruma_str text, daruma_arena *a)
+{
+    return redact(text, false, a);
 }
