@@ -108,7 +108,7 @@ static bool check_calls(replay_mend *m, convo *c, turn *t, daruma_str *why, daru
         if (p->kind != PART_CALL)
             continue;
         daruma_str args = convo_text(c, p);
-        args_check got = mend_args(c, p->name, args, mend_args_cut(t->finish, args), &m->a);
+        args_check got = mend_args(c, p->name, args, mend_args_cut(t, i), &m->a);
         if (got.verdict == ARGS_REPAIRED && log)
             buf_printf(log, "repaired " STR_FMT " " STR_FMT "\n", STR_ARG(got.name), STR_ARG(got.fixed));
         if (got.verdict != ARGS_GOOD && got.verdict != ARGS_REPAIRED) {

@@ -75,7 +75,7 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
         if (p->kind != PART_CALL || p->dropped)
             continue;
         daruma_str args = p->text;
-        args_check c = mend_args(tools, p->name, args, mend_args_cut(t->finish, args), a);
+        args_check c = mend_args(tools, p->name, args, mend_args_cut(t, i), a);
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
