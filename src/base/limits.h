@@ -265,6 +265,8 @@
 #define WATCH_LESSONS_MAX         256          /* lessons of all clients: what helped against which failure of a tool */
 
 #define TOOL_PATIENCE             2    /* times as many failures of what may pass by itself, in a row and of one tool */
+#define TOOL_HINT_BYTES_MAX       600  /* of what a tool says to do about its failure; a list of names has some 300 */
+#define TOOL_HINT_LEVELS_MAX      5    /* of a result's JSON that are looked into for it: content, text, error, data */
 #define TOOL_FACTS_LEVELS_MAX     4    /* of a result's JSON that are looked into for what failed */
 #define TOOL_FACTS_MEMBERS_MAX    64   /* of one object there; envelopes of tools have under 20 */
 #define TOOL_FACTS_ELEMENTS_MAX   4    /* of one list there: the first errors, the first parts of a text */

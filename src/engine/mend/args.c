@@ -264,6 +264,8 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         good.fixed = better;
         return good;
     }
+    if (ends) /* encoded twice */
+        return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
     if (!why.n && !json_is_object(object)) {
         BUF_LIT(&why, "- expected a JSON object, got ");
         buf_putz(&why, value_type(object));
@@ -365,5 +367,7 @@ bool mend_args_cut(const turn *t, size_t i)
 {
     const convo_part *p = &t->message.parts[i];
     bool last = i + 1 == t->message.nparts, by_length = t->finish == FINISH_LENGTH || t->finish == FINISH_WINDOW;
-    return by_length && (!json_valid(p->text) || (last && json_is_object(p->value)));
+    daruma_str whole = {0};
+    bool object = json_whole(p->text, &whole) && json_is_object(whole);
+    return by_length && (!object || (last && json_is_object(p->value)));
 }
