@@ -5,12 +5,20 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "engine/mend/mend.h"
+#include "engine/mend/repair.h"
 #include "engine/mend/value.h"
 #include "whole.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char memory[4 << 20];
+
+/* Was it told by what follows which quotes end its strings? Then one of them may end a shorter text, too. */
+static bool by_quotes(daruma_str text)
+{
+    daruma_arena a = arena_over(memory + sizeof memory / 2, sizeof memory / 2);
+    return repair_text(text, &a).quotes;
+}
 
 /* The same text that ends sooner, at a place that the text itself chooses, and at each of its last places. */
 static void cut_short(daruma_str text, daruma_str whole)
@@ -19,9 +27,12 @@ static void cut_short(daruma_str text, daruma_str whole)
     for (size_t i = 0; i < text.n; i++)
         place = place * 31 + (unsigned char)text.p[i];
     for (size_t i = 0; i < 8 && i < text.n; i++) {
-        daruma_arena a = arena_over(memory + sizeof memory / 2, sizeof memory / 2);
         size_t to = i < 4 ? text.n - 1 - i : (place + i * 7919) % text.n;
-        daruma_str got = json_repair(str_sub(text, 0, to), &a, NULL);
+        daruma_str part = str_sub(text, 0, to);
+        if (by_quotes(part))
+            continue;
+        daruma_arena a = arena_over(memory + sizeof memory / 2, sizeof memory / 2);
+        daruma_str got = json_repair(part, &a, NULL);
         check(!got.n || a.full || str_eq(str_trim(got), str_trim(whole)) || value_same(str_trim(got), str_trim(whole)));
     }
 }

@@ -41,10 +41,12 @@ static inline bool whole_string(daruma_str in, daruma_str said, bool bare)
     return false;
 }
 
-/* Does `word` stand in `in`, case ignored, and neither at its end nor as a part of a longer word or number? */
+/* Does `word` stand in `in`, and not as a part of a longer word or number? Case is ignored of small letters. `last`:
+ * also at its end. */
 static inline bool whole_word(daruma_str in, daruma_str word, bool last)
 {
-    for (size_t at = 0, n; (n = str_ifind(str_from(in, at), word)) != STR_NONE; at++) {
+    bool small = str_ifind(word, word) != STR_NONE;
+    for (size_t at = 0, n; (n = (small ? str_ifind : str_find)(str_from(in, at), word)) != STR_NONE; at++) {
         at += n;
         size_t end = at + word.n;
         bool begins = at == 0 || !(ch_word(in.p[at - 1])), ends = end < in.n && !ch_word(in.p[end]);

@@ -128,6 +128,7 @@ static void what_ends_too_early_is_not_completed(void **state)
         {"0x1", "", true},
         {"```json\n{\"a\":1,\"b\":\"x", "", true},
         {"Sure: {\"a\":1,\"b\":\"x", "", true},
+        {"See [1]: {\"a\":1,\"b\":\"x", "", true},
         {"{\\\"a\\\": \\\"b", "", true},
     };
     check_repairs(cases, sizeof cases / sizeof *cases);
@@ -149,6 +150,9 @@ static void what_can_be_meant_in_two_ways_is_refused(void **state)
         "{\"a\":1:2}",
         "{\"code\":\"if (x == \"}\") {\"}",
         "{\"code\":\"if (x) \"} else {\"}",
+        "{\"code\":\"say \"hi\" and {go \"now\"}", /* perhaps cut behind a bracket of the text */
+        "{\"code\":\"print(\"a\", \"b\")\nd = {\"k\"}",
+        "{\"code\":\"say \"hi\" now\"",
         "{\"a\":\"d = {\"x\": \"v\", \"y\": 2}\"}",
         "{\"a\":\"x, \"b\":\"y\"}",
         "[\"he said \"hi\", \"ok\" and left\"]",

@@ -172,11 +172,10 @@ static repair_value among_prose(daruma_str text, daruma_arena *a, int level)
         if (before.n && !is_prose(before, fenced))
             break;
         repair_value f = value_here(text, at, prose || fenced, a, level);
-        if (f.json.n && !(prose && is_aside(f.json)))
+        if (f.cut || (f.json.n && !(prose && is_aside(f.json))))
             return f;
         if (f.json.n && !aside.json.n)
             aside = f;
-        aside.cut |= f.cut;
         const char *end = json_end_quick(text.p + at, text.p + text.n);
         if (!end)
             break; /* what begins within a broken value is not the value */

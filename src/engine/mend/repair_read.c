@@ -24,6 +24,7 @@ typedef struct reader {
     size_t last_quote[2]; /* offset of the last '"' and the last '\'' */
     size_t missing;       /* brackets that the end of the text left open behind a whole value */
     bool cut, quotes;
+    bool unlike; /* a bracket is closed by the one of another kind */
 } reader;
 
 static bool read_value(reader *r);
@@ -211,6 +212,25 @@ static bool ends_within(reader *r)
     return false;
 }
 
+/* A string with quotes within may have been cut at one of them that a bracket follows. Then one that was opened in it
+ * is not closed: d = {"k"} */
+static bool is_balanced(daruma_str s)
+{
+    static const char opens[] = "([{", closes[] = ")]}";
+    for (size_t k = 0; opens[k]; k++) {
+        size_t open = 0;
+        for (size_t i = 0; i < s.n; i++) {
+            if (s.p[i] == closes[k] && !open)
+                return false;
+            open += s.p[i] == opens[k];
+            open -= s.p[i] == closes[k];
+        }
+        if (open)
+            return false;
+    }
+    return true;
+}
+
 /* The string whose quote is at r->at. */
 static bool read_string(reader *r, bool key)
 {
@@ -218,6 +238,7 @@ static bool read_string(reader *r, bool key)
     char quote = quote_at(r->in, r->at, &len);
     bool curly = len > 1;
     buf_putc(&r->out, '"');
+    size_t from = r->out.n;
     for (r->at += len; r->at < r->in.n;) {
         char c = r->in.p[r->at];
         if (c == '\\') {
@@ -235,6 +256,8 @@ static bool read_string(reader *r, bool key)
         if (key ? colon : follows(r, behind)) {
             bool last = quote == '`' || r->at >= r->last_quote[quote == '\''];
             if (within % 2 && !last && !key)
+                return false;
+            if (within && !is_balanced(str_from(buf_str(&r->out), from)))
                 return false;
             r->quotes |= within > 0;
             buf_putc(&r->out, '"');
@@ -360,6 +383,7 @@ static bool closed(reader *r)
         r->at++;
         return true;
     }
+    r->unlike = true;
     return opened_above(r, c == '}' ? '{' : '[');
 }
 
@@ -461,7 +485,8 @@ repair_value repair_read(daruma_str text, size_t at, daruma_arena *a)
     reader r = {.in = text, .at = at, .out = buf_in(a)};
     r.last_quote[0] = last_of(text, '"');
     r.last_quote[1] = last_of(text, '\'');
-    if (!read_value(&r) || r.out.full || !json_valid(buf_str(&r.out)))
+    bool unsure = !read_value(&r) || (r.quotes && (r.unlike || r.missing));
+    if (unsure || r.out.full || !json_valid(buf_str(&r.out)))
         return (repair_value){.cut = r.cut};
     return (repair_value){.json = buf_str(&r.out), .end = r.at, .missing = r.missing, .quotes = r.quotes};
 }

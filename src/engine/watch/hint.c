@@ -100,7 +100,7 @@ static void read_words(reader *r, daruma_str text)
     }
 }
 
-static void read(reader *r, daruma_str value, int level)
+static void read_json(reader *r, daruma_str value, int level)
 {
     daruma_str key, v, text = json_is_string(value) ? json_text(value, r->a) : value;
     bool array = json_is_array(value);
@@ -110,7 +110,7 @@ static void read(reader *r, daruma_str value, int level)
     if (json_is_string(value)) { /* perhaps JSON in a string, as MCP has it */
         daruma_str whole = {0};
         if (json_whole(text, &whole) && (json_is_object(whole) || json_is_array(whole)))
-            read(r, whole, level + 1);
+            read_json(r, whole, level + 1);
         else
             read_words(r, text);
         return;
@@ -121,7 +121,7 @@ static void read(reader *r, daruma_str value, int level)
         if (!array && is_name(key))
             add_value(r, v, level);
         else
-            read(r, v, level + 1);
+            read_json(r, v, level + 1);
 }
 
 daruma_str hint_of(daruma_str result, daruma_str message, daruma_arena *a)
@@ -129,7 +129,7 @@ daruma_str hint_of(daruma_str result, daruma_str message, daruma_arena *a)
     reader r = {.a = a, .message = message, .out = buf_in(a)};
     daruma_str whole = {0};
     if (json_whole(result, &whole) && (json_is_object(whole) || json_is_array(whole)))
-        read(&r, whole, 0);
+        read_json(&r, whole, 0);
     else
         read_words(&r, result);
     return r.out.full ? (daruma_str){0} : daruma_redact(buf_str(&r.out), a);
