@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { both, data, every, named, parsed, sse, streams } from "./wires.mjs";
+import { both, data, every, json, named, parsed, sse, streams, target, wires } from "./wires.mjs";
 
 const file = { type: "object", properties: { path: { type: "string" }, content: { type: "string" }, mode: { type: "integer" }, sync: { type: "boolean" } }, required: ["path"] };
 const meant = { path: "a.c", content: 'int main(void) { return 0; }\n/* "x": [1, 2] */', mode: 420, sync: true };
@@ -156,6 +156,49 @@ every((name, d, w) => {
         assert.equal(turn, 2);
         told(name, r, "recovered", "ask_again");
       }
+    },
+  });
+});
+
+/* ---- where the provider speaks another dialect ---- */
+
+every((name, d, w) => {
+  for (const [other, v] of Object.entries(wires)) {
+    if (other === name) continue;
+    both(name, `a call that ${other} cut is asked for again`, {
+      config: (c) => (c.models.find((m) => m.name === d.own).targets = [target[other].replace(/\/.*/, "/there"), ...(name === "responses" ? ["own-responses/spare"] : [])]),
+      async run(pair, askOne) {
+        let turn = 0, cut;
+        pair.own.answer = (q, res) => (++turn === 1 ? calls(other, v, q, res, "call_1", cut, reasons[other][0], "let me") : right(other, v, q, res, "call_2", "let me"));
+        for (const where of ["within a string", "behind a number", "behind a whole member"]) {
+          [turn, cut] = [0, cuts[where]];
+          const r = await askOne({ model: d.own, more: { tools: w.tools(file) } });
+          assert.deepEqual(w.calls(r).map(([, n, a]) => [n, JSON.parse(a)]), [["look", meant]], `${where}: ${r.text}`);
+          assert.equal(turn, 2, where);
+          told(name, r, "recovered", "ask_again");
+        }
+      },
+    });
+  }
+});
+
+/* ---- only what was done is told ---- */
+
+every((name, d, w) => {
+  const refuse = (res) => json(res, 400, { error: { message: "The frobnicator of this request is out of tune.", type: "error", code: 400, status: "FLIBBER" } });
+
+  holds(`heal ${name}: an apology is told only when a model was asked for one`, {
+    async run(pair) {
+      pair.own.answer = (q, res) => refuse(res);
+      const r = await question(pair, d, { model: d.own });
+      assert.equal(r.status, 400, r.text);
+      assert.equal(pair.own.seen.length, 1);
+      assert.equal(r.headers["x-daruma-remedies"], "explain");
+      pair.own.seen = [];
+      pair.own.answer = (q, res) => (q.n === 1 ? refuse(res) : w.answer(res, "It was not to be."));
+      const asked = await question(pair, d, { model: d.own, more: { tools: w.tools(file) } });
+      assert.match(asked.said, /It was not to be/);
+      assert.deepEqual([asked.outcome, asked.headers["x-daruma-remedies"]], ["explained", "apologise"]);
     },
   });
 });
