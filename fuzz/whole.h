@@ -49,7 +49,8 @@ static inline bool whole_word(daruma_str in, daruma_str word, bool last)
     for (size_t at = 0, n; (n = (small ? str_ifind : str_find)(str_from(in, at), word)) != STR_NONE; at++) {
         at += n;
         size_t end = at + word.n;
-        bool begins = at == 0 || !(ch_word(in.p[at - 1])), ends = end < in.n && !ch_word(in.p[end]);
+        bool begins = at == 0 || !ch_word(in.p[at - 1]) || (at > 1 && in.p[at - 2] == '\\'),
+             ends = end < in.n && !ch_word(in.p[end]);
         if (begins && (ends || (last && end == in.n)))
             return true;
     }

@@ -126,6 +126,9 @@ static void what_ends_too_early_is_not_completed(void **state)
         {"{", "", true},
         {"+5", "", true},
         {"0x1", "", true},
+        {"\xef\xbb\xbf"
+         "12",
+         "", true},
         {"```json\n{\"a\":1,\"b\":\"x", "", true},
         {"Sure: {\"a\":1,\"b\":\"x", "", true},
         {"See [1]: {\"a\":1,\"b\":\"x", "", true},

@@ -201,8 +201,8 @@ static repair_value find(daruma_str text, daruma_arena *a, int level)
         text = str_trim(str_from(text, 3));
     if (!text.n || text.n > REPAIR_BYTES_MAX)
         return (repair_value){0};
-    if (json_whole(text, &value))
-        return (repair_value){.json = value};
+    if (json_whole(text, &value)) /* of a number perhaps only the beginning */
+        return json_is_number(value) ? (repair_value){.cut = true} : (repair_value){.json = value};
     size_t blank = repair_blank(text, 0);
     daruma_str within = str_trim(str_sub(text, 1, text.n > 2 ? text.n - 2 : 0));
     if (strchr("\"'`", text.p[0]) && text.p[text.n - 1] == text.p[0] && within.n > 1 && level < 2 &&
