@@ -1,6 +1,7 @@
 /* Arguments of a call against the schema of its tool: whatever both are, what comes out as good is JSON that fits, and
- * good when it comes back; a schema that is lowered is a schema, and lowering it again changes nothing. The input, a
- * line each: the schema, its keyword that a provider does not take, the name of the tool; the rest are the arguments.
+ * good when it comes back, and each string, number and literal of it stood whole in what came in; a schema that is
+ * lowered is a schema, and lowering it again changes nothing. The input, a line each: the schema, its keyword that a
+ * provider does not take, the name of the tool; the rest are the arguments.
  */
 #include "engine/mend/args.h"
 #include "engine/mend/value.h"
@@ -11,6 +12,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "exact.h"
+#include "whole.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,14 +28,15 @@ static void calls(daruma_str schema, daruma_str name, daruma_str args, daruma_ar
             return;
         check((x.verdict == ARGS_GOOD || x.verdict == ARGS_REPAIRED) == !x.why.n);
         check(x.why.n <= ARGS_WHY_BYTES_MAX);
-        check(x.verdict != ARGS_BROKEN || !json_valid(args));
+        check(x.verdict != ARGS_BROKEN || cut || !json_valid(args) || json_is_string(str_trim(args)));
         if (x.why.n)
             continue;
         daruma_str good = x.verdict == ARGS_REPAIRED ? x.fixed : args;
         bool has_schema = str_eq(x.name, S("read_file")) && json_valid(schema);
         check(json_valid(good));
+        whole_in(args, good, a);
         check(!has_schema || schema_fits(schema, good, NULL));
-        check(mend_args(&c, x.name, good, cut, a).verdict == ARGS_GOOD || a->full);
+        check(mend_args(&c, x.name, good, false, a).verdict == ARGS_GOOD || a->full);
     }
 }
 
@@ -48,6 +51,7 @@ static void answers(daruma_str schema, daruma_str text, daruma_arena *a)
     if (x.verdict != ARGS_REPAIRED)
         return;
     check(json_valid(x.fixed));
+    whole_in(text, x.fixed, a);
     check(!json_valid(schema) || schema_fits(schema, x.fixed, NULL));
     check(mend_said(schema, x.fixed, a).verdict == ARGS_GOOD || a->full);
 }

@@ -438,6 +438,7 @@ typedef enum daruma_act {
     X(HEDGE, "hedge", SEND, "asked another target beside one that was silent")                                         \
     X(ASK_AGAIN, "ask_again", SEND, "asked the model again and told it what was wrong")                                \
     X(RESUME, "resume", SEND, "asked the model to go on where it was cut")                                             \
+    X(MEND_ANSWER, "mend_answer", KEEP, "mended the answer")                                                           \
     X(APOLOGISE, "apologise", STOP, "asked the model to explain what happened")                                        \
     X(KEEP_PARTIAL, "keep_partial", KEEP, "kept what had arrived")                                                     \
     X(NOTICE, "notice", SEND, "told the model what it keeps doing")                                                    \
@@ -696,7 +697,9 @@ typedef struct daruma_case {
     uint8_t faults[DARUMA_CASE_TRIED];  /* ... that failed for what is its model's or provider's, not its key's */
     uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more: 1; or only not with a
                                            request as long as this: 2 */
-    uint32_t remedies;                  /* bit per daruma_remedy_kind that was tried */
+    uint32_t remedies;                  /* bit per daruma_remedy_kind that was carried out */
+    uint8_t did[DARUMA_REMEDIES];       /* the same in the order in which they were first carried out */
+    uint8_t ndid;                       /* how many */
     daruma_ms waited;                   /* sum of waits */
     daruma_kind last;                   /* kind of the last failure */
     daruma_outcome outcome;             /* PENDING until it ends */
@@ -730,6 +733,10 @@ DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
  * failure before an admit: then the remedy it gave is taken as unfit and it climbs on. Every
  * ladder ends in a STOP or KEEP, so this does. `forwarded`: answer bytes the client has. */
 DARUMA_API daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t forwarded, daruma_moment at);
+/* The host carried this out: it counts among `remedies`, twice as once. What sends counts by itself when its call goes
+ * out, and so does KEEP_PARTIAL. The host tells what ends a case (EXPLAIN, APOLOGISE, STOP_PARTIAL) and what it did
+ * without being told to, such as mending an answer (MEND_ANSWER, which no ladder has). */
+DARUMA_API void daruma_case_did(daruma_case *c, daruma_remedy_kind r);
 /* The attempt succeeded. */
 DARUMA_API void daruma_case_done(daruma_case *c, daruma_moment at);
 /* What the attempt brought is of no use to this case, though its target answered as it should: a continuation that
@@ -807,8 +814,9 @@ DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const 
                                    const daruma_policy *p, int64_t window, daruma_question *out, size_t max);
 DARUMA_API void daruma_convo_answer(daruma_convo *c, size_t i, daruma_str text);
 
-/* JSON of nearly-JSON: fences, quotes, commas, literals, what was cut. Valid JSON comes back as it is; empty when only
- * a guess would do. `cut` (may be NULL): something had to be closed that was open. In `a`. */
+/* JSON of nearly-JSON: fences, quotes, commas, escapes, Python's literals. Valid JSON comes back as it is; empty when
+ * only a guess would do. A text that ends before its value does is never completed: it gives nothing, and `cut` (may be
+ * NULL) is set. Every string, number and literal of the result stood whole in `broken`. In `a`. */
 DARUMA_API daruma_str daruma_json_repair(daruma_str broken, daruma_arena *a, bool *cut);
 /* Does a JSON value fit a JSON Schema? If not, `why` (may be NULL) is told where, what was expected and what came. */
 DARUMA_API bool daruma_schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);

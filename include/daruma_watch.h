@@ -105,6 +105,7 @@ typedef struct daruma_tool_failure {
     daruma_str message;    /* what matters of it: no stack trace, no noise, one line, cut */
     daruma_str whole;      /* as the tool gave it, without secrets and colours; empty in a tracker */
     daruma_str suggestion; /* what to do about such a failure; may be empty */
+    daruma_str hint;       /* what the tool itself says to do about it, on one line; empty: nothing, or in a tracker */
     int64_t wall;          /* unix seconds, 0 unknown */
     uint64_t signature;    /* same tool, kind and message but for numbers and names: the same failure */
     uint64_t call;         /* daruma_call_hash() of the call */

@@ -331,6 +331,28 @@ static void what_is_above_the_limit_becomes_smaller_and_rests_nobody(void **stat
     assert_int_equal(out(&c, 0), 1);
 }
 
+static void what_was_done_is_known_in_order_and_only_what_was_done(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
+    daruma_case_did(&c, DARUMA_REMEDY_NONE);
+    assert_int_equal(c.ndid, 0);
+    daruma_case_did(&c, DARUMA_REMEDY_MEND_ANSWER);
+    daruma_case_did(&c, DARUMA_REMEDY_RETRY);
+    daruma_case_did(&c, DARUMA_REMEDY_MEND_ANSWER);
+    assert_int_equal(c.ndid, 2);
+    assert_int_equal(c.did[0], DARUMA_REMEDY_MEND_ANSWER);
+    assert_int_equal(c.did[1], DARUMA_REMEDY_RETRY);
+    assert_int_equal(c.remedies, 1u << DARUMA_REMEDY_MEND_ANSWER | 1u << DARUMA_REMEDY_RETRY);
+    for (int i = 0; i < DARUMA_REMEDIES; i++)
+        daruma_case_did(&c, (daruma_remedy_kind)i);
+    assert_int_equal(c.ndid, DARUMA_REMEDIES - 1);
+}
+
 static void what_may_not_be_mended_moves_or_ends(void **state)
 {
     (void)state;
@@ -798,6 +820,7 @@ int main(void)
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
+        cmocka_unit_test(what_was_done_is_known_in_order_and_only_what_was_done),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),
         cmocka_unit_test(a_target_that_answers_is_well_again_whatever_use_its_answer_is),
         cmocka_unit_test(keys_share_the_tries_of_what_is_sick),

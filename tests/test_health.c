@@ -380,10 +380,10 @@ static void locks_shut_no_breaker(void **state)
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
     for (int status = 409; status <= 503; status += 503 - 409) {
-        daruma_ward *w = a_ward();
+        daruma_health *w = a_health();
         for (int i = 0; i < BREAKER_CALLS_MIN; i++)
             fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, status), 0);
-        assert_int_equal(daruma_ward_look(w, &t, 0).well, status == 409);
+        assert_int_equal(daruma_health_look(w, &t, 0).well, status == 409);
     }
 }
 

@@ -121,34 +121,33 @@
 #define CONVO_OUTPUT_TOKENS        8192 /* Anthropic asks for a cap: where a client of another wire names none */
 
 #define REPAIR_BYTES_MAX                                                                                               \
-    (1u << 20) /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
-#define REPAIR_DEPTH_MAX          128 /* levels of broken JSON; arguments have some 5 */
-#define REPAIR_LOOK_BYTES         256 /* how far a name or comment is looked for behind a quote: keeps it linear */
-#define REPAIR_STARTS_MAX         8   /* brackets in prose that are tried as the beginning of the value */
-#define REPAIR_JUNK_BYTES_MAX     3   /* behind a complete value that are junk whatever they are (Kimi) */
-#define SCHEMA_DEPTH_MAX          64  /* levels of a schema or of a value held against it */
-#define SCHEMA_BYTES_MAX          (1u << 20) /* of one lowered schema: references are written out where they stand */
-#define SCHEMA_REFS_MAX           512        /* references written out in one schema, for the same reason */
-#define SCHEMA_STEPS_MAX          20000      /* subschemas looked at for one value: references branch exponentially */
-#define SCHEMA_STEP_BYTES         4096       /* of a text that is searched count as one more: 80 MB in all */
-#define ARGS_WHY_BYTES_MAX        1000       /* of what a model is told about its call */
-#define ARGS_CUT_STRING_BYTES_MAX 200   /* a longer text that was never closed is a file half written: not repaired */
-#define ARGS_SUGGEST_MAX          3     /* names of tools that are suggested */
-#define ASK_ANSWER_BYTES_MAX      16000 /* of a bad answer that is shown to its model again */
-#define JOIN_LOOK_BYTES           (64u << 10) /* of a continued answer that are held back at most, when it begins anew */
-#define JOIN_FIRST_BYTES          512         /* of it that tell how it goes on, usually */
-#define JOIN_OVERLAP_BYTES_MIN    12          /* repeated bytes that are no chance */
-#define JOIN_OPENER_BYTES_MAX     160         /* "Sure, here is the rest:" */
-#define JOIN_TAIL_BYTES           80          /* last words that a model is asked to begin with, at least */
-#define JOIN_ANCHOR_BYTES_MAX     300         /* ... and at most, where the last ones repeat what stands before them */
-#define JOIN_KEPT_BYTES           24 /* of a cut answer that are not shown when it is asked for in other words */
-#define LESSONS_PER_MODEL         4  /* parameters that one model does not take, on average */
-#define LESSONS_SHOWN             16 /* of one model on the status page */
-#define REFUSALS_MENDED_MAX       8 /* parameters, or keywords of schemas, refused one after the other, for one request */
-#define PARAMETER_DEPTH_MAX       4   /* levels of settings that are searched for a parameter's name */
-#define PARAMETER_PLACES_MAX      512 /* of one member in all messages that are edited for one lesson */
+    (1u << 20)                     /* of broken JSON that is repaired; a tool call with a file in it has some 100 KiB */
+#define REPAIR_DEPTH_MAX       128 /* levels of broken JSON; arguments have some 5 */
+#define REPAIR_LOOK_BYTES      256 /* how far a name or comment is looked for behind a quote: keeps it linear */
+#define REPAIR_STARTS_MAX      8   /* brackets in prose that are tried as the beginning of the value */
+#define REPAIR_JUNK_BYTES_MAX  3   /* behind a complete value that are junk whatever they are (Kimi) */
+#define SCHEMA_DEPTH_MAX       64  /* levels of a schema or of a value held against it */
+#define SCHEMA_BYTES_MAX       (1u << 20)  /* of one lowered schema: references are written out where they stand */
+#define SCHEMA_REFS_MAX        512         /* references written out in one schema, for the same reason */
+#define SCHEMA_STEPS_MAX       20000       /* subschemas looked at for one value: references branch exponentially */
+#define SCHEMA_STEP_BYTES      4096        /* of a text that is searched count as one more: 80 MB in all */
+#define ARGS_WHY_BYTES_MAX     1000        /* of what a model is told about its call */
+#define ARGS_SUGGEST_MAX       3           /* names of tools that are suggested */
+#define ASK_ANSWER_BYTES_MAX   16000       /* of a bad answer that is shown to its model again */
+#define JOIN_LOOK_BYTES        (64u << 10) /* of a continued answer that are held back at most, when it begins anew */
+#define JOIN_FIRST_BYTES       512         /* of it that tell how it goes on, usually */
+#define JOIN_OVERLAP_BYTES_MIN 12          /* repeated bytes that are no chance */
+#define JOIN_OPENER_BYTES_MAX  160         /* "Sure, here is the rest:" */
+#define JOIN_TAIL_BYTES        80          /* last words that a model is asked to begin with, at least */
+#define JOIN_ANCHOR_BYTES_MAX  300         /* ... and at most, where the last ones repeat what stands before them */
+#define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
+#define LESSONS_PER_MODEL      4           /* parameters that one model does not take, on average */
+#define LESSONS_SHOWN          16          /* of one model on the status page */
+#define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */
+#define PARAMETER_DEPTH_MAX    4 /* levels of settings that are searched for a parameter's name */
+#define PARAMETER_PLACES_MAX   512 /* of one member in all messages that are edited for one lesson */
 
-#define STUCK_MAX                 3 /* requests of a conversation that stay too long; then it is shortened no more */
+#define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define RESUME_BODY_BYTES_MAX                                                                                          \
     (16u << 20)                   /* a request is kept so long as its answer streams, to go on when that breaks off */
 #define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */
@@ -292,6 +291,8 @@
 #define WATCH_LESSONS_MAX         256          /* lessons of all clients: what helped against which failure of a tool */
 
 #define TOOL_PATIENCE             2    /* times as many failures of what may pass by itself, in a row and of one tool */
+#define TOOL_HINT_BYTES_MAX       600  /* of what a tool says to do about its failure; a list of names has some 300 */
+#define TOOL_HINT_LEVELS_MAX      5    /* of a result's JSON that are looked into for it: content, text, error, data */
 #define TOOL_FACTS_LEVELS_MAX     4    /* of a result's JSON that are looked into for what failed */
 #define TOOL_FACTS_MEMBERS_MAX    64   /* of one object there; envelopes of tools have under 20 */
 #define TOOL_FACTS_ELEMENTS_MAX   4    /* of one list there: the first errors, the first parts of a text */

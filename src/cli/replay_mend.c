@@ -108,7 +108,8 @@ static bool check_calls(replay_mend *m, convo *c, turn *t, daruma_str *why, daru
         if (p->kind != PART_CALL)
             continue;
         daruma_str args = convo_text(c, p);
-        args_check got = mend_args(c, p->name, args, mend_args_cut(t->finish, args), &m->a);
+        args_check got = mend_args(c, p->name, args, mend_args_cut(t, i), &m->a);
+        m->answer_mended |= got.verdict == ARGS_REPAIRED;
         if (got.verdict == ARGS_REPAIRED && log)
             buf_printf(log, "repaired " STR_FMT " " STR_FMT "\n", STR_ARG(got.name), STR_ARG(got.fixed));
         if (got.verdict != ARGS_GOOD && got.verdict != ARGS_REPAIRED) {
@@ -139,6 +140,7 @@ bool replay_mend_check(replay_mend *m, daruma_str answer, daruma_str *why, darum
 {
     convo c;
     turn t;
+    m->answer_mended = false;
     if (!m->body.n || !json_is_object(answer) || !read_body(m, &c) || !read_turn(m, answer, &t))
         return true;
     return check_calls(m, &c, &t, why, log) && check_format(m, &c, &t, why);

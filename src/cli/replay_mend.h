@@ -8,14 +8,15 @@
 typedef struct replay_mend {
     const replay_scene *s;
     const daruma_policy *policy;
-    daruma_arena a;    /* all that is made for one request lives here */
-    daruma_str body;   /* what goes out; empty: the scene has no conversation */
-    size_t asked;      /* answers of the scene's model that are used up */
-    daruma_str whole;  /* of the answer, what the client has; for going on behind it */
-    mend_going going;  /* how the model was asked to go on */
-    bool resumed;      /* the next answer goes on behind it */
-    bool unsure;       /* it came, and could not be joined */
-    daruma_str before; /* what went out before it was asked to go on */
+    daruma_arena a;     /* all that is made for one request lives here */
+    daruma_str body;    /* what goes out; empty: the scene has no conversation */
+    size_t asked;       /* answers of the scene's model that are used up */
+    daruma_str whole;   /* of the answer, what the client has; for going on behind it */
+    mend_going going;   /* how the model was asked to go on */
+    bool resumed;       /* the next answer goes on behind it */
+    bool unsure;        /* it came, and could not be joined */
+    daruma_str before;  /* what went out before it was asked to go on */
+    bool answer_mended; /* the answer that was checked last goes out mended */
 } replay_mend;
 
 /* Begins a request of the scene. `why` says what is wrong with its body. */

@@ -318,8 +318,10 @@ static void answered(run *r, daruma_str answer)
         failed(r, &ev, S(""));
         return;
     }
+    if (r->mend.answer_mended)
+        daruma_case_did(&r->c, DARUMA_REMEDY_MEND_ANSWER);
     daruma_case_done(&r->c, moment(r));
-    if (r->c.outcome == DARUMA_OUTCOME_RECOVERED)
+    if (r->c.outcome == DARUMA_OUTCOME_RECOVERED && r->c.attempts > 1) /* else nothing failed: its answer was mended */
         event(r, DARUMA_WHEN_RECOVERED, NULL);
     end(r, r->c.outcome, S(""));
 }

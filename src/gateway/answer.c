@@ -16,22 +16,27 @@ bool answer_checks_format(const exchange *x)
     return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.format_raw.n > 0;
 }
 
-/* Tells the counts and the event log of what was mended. */
-static void tell_repair(exchange *x, daruma_str what)
+/* Tells the client, the counts and the event log that the answer goes out mended. */
+static void tell_mended(exchange *x, daruma_str what)
 {
+    daruma_remedy r = {.remedy = DARUMA_REMEDY_MEND_ANSWER, .act = DARUMA_KEEP, .target = x->kase.target};
     daruma_event e = DARUMA_EVENT_INIT;
+    exchange_did(x, r.remedy);
     e.name = "output_repair";
+    e.remedy = &r;
     e.reason = what;
     exchange_event(x, &e);
 }
 
-static void tell_mended(exchange *x, daruma_str tool)
+/* One call that was mended, for people. */
+static void say_mended(daruma_buf *what, daruma_str tool, const args_check *c)
 {
-    daruma_buf why = buf_in(x->c->arena);
-    BUF_LIT(&why, "the arguments of a call to ");
-    buf_put(&why, str_sub(tool, 0, 64));
-    BUF_LIT(&why, " were mended");
-    tell_repair(x, buf_str(&why));
+    buf_putz(what, what->n ? "; the arguments of a call to " : "the arguments of a call to ");
+    buf_put(what, str_sub(tool, 0, 64));
+    BUF_LIT(what, " were mended");
+    if (c->dropped)
+        buf_printf(what, ", and %zu member%s that its schema does not know left out", c->dropped,
+                   c->dropped > 1 ? "s" : "");
 }
 
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
@@ -67,7 +72,7 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
     if (refused(x, t, a))
         return false;
     const convo *tools = heal_tools(x);
-    daruma_buf why = buf_in(a);
+    daruma_buf why = buf_in(a), what = buf_in(x->c->arena);
     if (!tools)
         return true;
     for (size_t i = 0; i < t->message.nparts; i++) {
@@ -75,7 +80,7 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
         if (p->kind != PART_CALL || p->dropped)
             continue;
         daruma_str args = p->text;
-        args_check c = mend_args(tools, p->name, args, mend_args_cut(t->finish, args), a);
+        args_check c = mend_args(tools, p->name, args, mend_args_cut(t, i), a);
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
@@ -87,13 +92,15 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
             p->name = c.name;
             p->text = c.verdict == ARGS_REPAIRED ? c.fixed : args;
             p->ready = p->edited = t->message.edited = true;
-            tell_mended(x, p->name);
+            say_mended(&what, p->name, &c);
             continue;
         }
         if (why.n)
             buf_putc(&why, '\n');
         buf_put(&why, c.why);
     }
+    if (!why.n && what.n)
+        tell_mended(x, buf_str(&what));
     if (!why.n)
         return true;
     heal_bad_answer(x, t, buf_str(&why));
@@ -126,13 +133,23 @@ bool answer_check_format(exchange *x, turn *t, daruma_arena *a)
     if (c.verdict == ARGS_REPAIRED && n == 1 && !words->sealed) {
         words->text = c.fixed;
         words->ready = words->edited = t->message.edited = true;
-        tell_repair(x, S("the answer was asked for as JSON, and was made so"));
+        tell_mended(
+            x, c.dropped ? S("the answer was asked for as JSON and was made so, without what its schema does not know")
+                         : S("the answer was asked for as JSON, and was made so"));
         return true;
     }
     if (c.verdict == ARGS_REPAIRED || (c.verdict == ARGS_UNFIT && !heal_unfit(x)))
         return true;
     heal_bad_answer(x, t, c.why);
     return false;
+}
+
+/* A stream of Anthropic's sends no pieces behind `input: {}`, and Gemini leaves `args` out. */
+daruma_str answer_args(const exchange *x, turn_finish finish, daruma_str args)
+{
+    bool objects = x->p == &dialect_anthropic || x->p == &dialect_gemini;
+    bool by_length = finish == FINISH_LENGTH || finish == FINISH_WINDOW;
+    return !args.n && objects && !by_length ? S("{}") : args;
 }
 
 daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
@@ -147,8 +164,11 @@ daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
         return x->p == x->d ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
     for (size_t i = 0; i < t.message.nparts; i++) { /* the arguments as text, whatever the wire makes of them */
         convo owner = {.arena = a};
-        convo_text(&owner, &t.message.parts[i]);
-        t.message.parts[i].name = exchange_tool_name(x, t.message.parts[i].name);
+        convo_part *p = &t.message.parts[i];
+        daruma_str text = convo_text(&owner, p);
+        if (p->kind == PART_CALL)
+            p->text = answer_args(x, t.finish, text);
+        p->name = exchange_tool_name(x, p->name);
     }
     if ((calls && !answer_check(x, &t, a)) || (format && !answer_check_format(x, &t, a)))
         return DARUMA_FLAW_BROKEN;

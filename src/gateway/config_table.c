@@ -66,7 +66,7 @@ const option options[] = {
     {"strategies", OPTION_ENUM, AT(config, strategies), .fallback = "log", .words = "log ask auto",
      .help = "What becomes of other approaches that are proposed for an agent in circles (with `watch: enforce`): `log`, an event tells of them; `ask`, the event asks a person to look; `auto`, the model is told those that are sure enough."},
     {"tool_errors", OPTION_ENUM, AT(config, tool_errors), .fallback = "full", .words = "full compact",
-     .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. It saves tokens, but changes bytes that the provider may have cached."},
+     .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. What the tool itself says to do stays (`suggestion`, `hint`, `next_steps`, \"did you mean\"). It saves tokens, but changes bytes that the provider may have cached."},
 
     {"timeouts", OPTION_GROUP, .help = "How long a call to a provider may take. `none` switches a clock off."},
     {"timeouts.connect", OPTION_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",

@@ -215,7 +215,7 @@ void exchange_end(exchange *x, daruma_outcome o)
                           [DARUMA_OUTCOME_PENDING] = &n->failed};
         ++*by[o];
     }
-    if (o == DARUMA_OUTCOME_RECOVERED)
+    if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
         n->saved[x->kase.last]++;
     x->c = NULL;
     exchange_give_back(x);
@@ -247,7 +247,7 @@ void exchange_done(exchange *x, int64_t input_tokens)
         remember_owner(x, t);
     if (x->scan.conversation && x->kase.ntargets > 1)
         memory_session_set(x->g->mem, exchange_session(x), t->key_id);
-    if (recovered) {
+    if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */
         daruma_event e = DARUMA_EVENT_INIT;
         e.failure = &x->failure;
         e.outcome = DARUMA_OUTCOME_RECOVERED;
@@ -284,6 +284,12 @@ static int64_t tries_of(const exchange *x)
     const daruma_policy *p = x->kase.policy;
     uint32_t n = p->kinds[x->failure.kind].max_attempts;
     return n ? n : p->max_attempts;
+}
+
+void exchange_did(exchange *x, daruma_remedy_kind r)
+{
+    x->g->counts.remedies[r]++;
+    daruma_case_did(&x->kase, r);
 }
 
 void exchange_tell_begin(exchange *x)

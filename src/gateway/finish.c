@@ -88,8 +88,13 @@ void finish_comment(exchange *x, daruma_outcome o)
 {
     daruma_buf b = buf_in(x->c->arena);
     buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
-    if (o != DARUMA_OUTCOME_OK)
+    if (o != DARUMA_OUTCOME_OK && x->failure.kind)
         buf_printf(&b, "kind=%s ", daruma_kind_name(x->failure.kind));
+    if (x->kase.ndid) {
+        BUF_LIT(&b, "remedies=");
+        head_remedies(x, &b);
+        buf_putc(&b, ' ');
+    }
     BUF_LIT(&b, "case=");
     buf_hex64(&b, x->kase.id);
     BUF_LIT(&b, "\n\n");
@@ -235,6 +240,7 @@ static void write_error(exchange *x)
     if (call_started(x->c)) {
         d->write_stream_error(&out, &f, status, error_message(x, note), note, talk_reached(x));
         call_write(x->c, buf_str(&out));
+        exchange_did(x, DARUMA_REMEDY_EXPLAIN);
         finish_comment(x, DARUMA_OUTCOME_FAILED);
         return;
     }
@@ -243,8 +249,10 @@ static void write_error(exchange *x)
     if (theirs && (bare || !dialect_add_note(&out, x->failed_body, note))) {
         out = buf_in(x->c->arena);
         buf_put(&out, x->failed_body);
-    } else if (!theirs) {
-        d->write_error(&out, &f, status, error_message(x, note), note);
+    } else {
+        if (!theirs)
+            d->write_error(&out, &f, status, error_message(x, note), note);
+        exchange_did(x, DARUMA_REMEDY_EXPLAIN);
     }
     answer(x, status, S("application/json"), exchange_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
 }
@@ -277,7 +285,7 @@ void finish_partial(exchange *x)
     call *c = x->c;
     daruma_str words = steer_partial(x);
     daruma_event e = DARUMA_EVENT_INIT;
-    x->g->counts.remedies[DARUMA_REMEDY_STOP_PARTIAL]++;
+    exchange_did(x, DARUMA_REMEDY_STOP_PARTIAL);
     x->beat_at = x->progress_by = x->act_at = -1;
     e.name = "agent_stopped";
     e.reason = words;
@@ -300,6 +308,7 @@ void finish_partial(exchange *x)
 
 void finish_apology(exchange *x, daruma_str text)
 {
+    exchange_did(x, text.n ? DARUMA_REMEDY_APOLOGISE : DARUMA_REMEDY_EXPLAIN);
     finish(x, true, text.n ? text : explanation(x));
 }
 
@@ -308,6 +317,8 @@ void finish_failed(exchange *x)
     bool message = as_message(x) && !raises(x);
     if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && heal_apologise(x))
         return; /* finish_apology() goes on */
+    if (message)
+        exchange_did(x, DARUMA_REMEDY_EXPLAIN);
     finish(x, message, message ? explanation(x) : (daruma_str){0});
 }
 
@@ -328,6 +339,7 @@ void finish_interrupted(exchange *x)
         x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note,
                                  talk_reached(x));
         call_write(c, buf_str(&out));
+        exchange_did(x, DARUMA_REMEDY_EXPLAIN);
     }
     finish_comment(x, DARUMA_OUTCOME_DEGRADED);
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);

@@ -147,15 +147,14 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
     return out;
 }
 
-static void put_remedies(daruma_buf *b, uint32_t remedies)
+void head_remedies(const exchange *x, daruma_buf *b)
 {
-    remedies &= ~(1u << DARUMA_REMEDY_NONE);
-    if (!remedies)
+    if (!x->kase.ndid)
         BUF_LIT(b, "none");
-    for (uint32_t left = remedies; left; left &= left - 1) {
-        if (left != remedies)
+    for (size_t i = 0; i < x->kase.ndid; i++) {
+        if (i)
             BUF_LIT(b, ",");
-        buf_putz(b, daruma_remedy_name((daruma_remedy_kind)__builtin_ctz(left)));
+        buf_putz(b, daruma_remedy_name((daruma_remedy_kind)x->kase.did[i]));
     }
 }
 
@@ -191,7 +190,7 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
     buf_int(&b, x->kase.attempts);
     out[(*n)++] = (daruma_header){S("x-daruma-attempts"), slice_since(&b, at)};
     at = b.n;
-    put_remedies(&b, x->kase.remedies);
+    head_remedies(x, &b);
     out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
     if (steer_header(x).n)
         out[(*n)++] = (daruma_header){S("x-daruma-watch"), steer_header(x)};

@@ -310,6 +310,8 @@ static bool mended_so(exchange *x)
         heal_learns_of(h, x->targets[x->kase.target].model_id);
         h->format = m->c.set.format;
     }
+    if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
+        daruma_case_did(&x->kase, m->doing);
     tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
     return true;
 }

@@ -227,7 +227,8 @@ struct exchange {
     bool weighed;    /* whether it fits the window was asked before it went out */
     bool stays;      /* whether it names what lives on the server was looked at */
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
-    size_t home; /* the target whose account has what it names there */
+    size_t told;     /* remedies that the head of the answer named */
+    size_t home;     /* the target whose account has what it names there */
     /* the attempt */
     answer_mode mode;
     int status;
@@ -272,6 +273,9 @@ void exchange_failed(exchange *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
 void exchange_done(exchange *x, int64_t input_tokens);
 void exchange_event(exchange *x, daruma_event *e);
+/* That was done to the request or to the answer, beside what the ladder sends: the client is told, and it is counted.
+ */
+void exchange_did(exchange *x, daruma_remedy_kind r);
 /* The same, under the name that the profile in force has for that moment; nothing when it is silent. */
 void exchange_tell(exchange *x, daruma_when when, daruma_event *e);
 /* The first remedy of the case begins: told once, before anything that it does. */
@@ -357,6 +361,7 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
 /* Fields for the client: the provider's (may be none) plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room);
+void head_remedies(const exchange *x, daruma_buf *b);       /* what was done, in order, or "none" */
 void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */
 /* The key in the query, where Google's clients may put it; else empty. */
 daruma_str head_query_key(const http_head *h);
@@ -410,6 +415,8 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a);
 bool answer_checks_format(const exchange *x);
 /* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
 bool answer_check_format(exchange *x, turn *t, daruma_arena *a);
+/* The arguments of a call as text, where a wire says nothing of a call without arguments. */
+daruma_str answer_args(const exchange *x, turn_finish finish, daruma_str args);
 /* A whole answer on its way out, as the client's dialect has it. */
 daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body);
 

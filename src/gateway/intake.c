@@ -104,8 +104,8 @@ static void pin_account(exchange *x)
 static bool is_useless(const exchange *x, const daruma_failure *f, daruma_ms now)
 {
     const daruma_target *t = &x->targets[x->home];
-    daruma_health h = daruma_ward_look(x->g->ward, t, now);
-    if (!h.well && h.in > BOUND_REST_MS_MAX)
+    daruma_condition h = daruma_health_look(x->g->health, t, now);
+    if (!h.well && h.in > BOUND_REST_MS_MAX && (h.alone_in > BOUND_REST_MS_MAX || !daruma_kind_passes(h.why)))
         return true;
     if (!f)
         return false;
@@ -120,7 +120,7 @@ static size_t elsewhere(const exchange *x, daruma_ms now)
 {
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[x->home].account_id && !x->kase.calls[i] &&
-            daruma_ward_look(x->g->ward, &x->targets[i], now).well)
+            daruma_health_look(x->g->health, &x->targets[i], now).well)
             return i;
     return STR_NONE;
 }

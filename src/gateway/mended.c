@@ -104,11 +104,19 @@ void heal_known(exchange *x)
     }
     if (lessons)
         taught = mend_lessons_apply(m->lessons, model, &h->m.c);
+    bool parameters = mend_did(&taught), formats = false;
     while (simpler && h->m.c.set.format > most && mend_format(&h->m.c, &taught))
-        ;
+        formats = true;
+    bool shorter = mend_did(&done);
     mend_merge(&done, &taught);
     if (!mend_did(&done) || !heal_write(x))
         return;
+    if (shorter)
+        exchange_did(x, done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+    if (parameters)
+        exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+    if (formats)
+        exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
     h->known = known;
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "known_mendings_applied";
@@ -184,8 +192,10 @@ void mended_moved(exchange *x, int target, daruma_str *body)
     if (!mend_did(&done) || c.full)
         return;
     x->p->write(&c, &b);
-    if (!b.full)
-        *body = buf_str(&b);
+    if (b.full)
+        return;
+    *body = buf_str(&b);
+    exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
 }
 
 bool mended_moved_learn(exchange *x)

@@ -45,6 +45,7 @@ void relay_head(exchange *x, int64_t length)
         return;
     daruma_header *h = head_for_client(x, x->headers, x->nheaders, relay_outcome(x), &n, 0);
     call_head(x->c, x->status, h, n, length);
+    x->told = x->kase.ndid;
     x->beat_at = -1;
 }
 

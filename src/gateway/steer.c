@@ -38,6 +38,7 @@ void steer_errors(exchange *x)
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "tool_errors_compacted";
     e.steps_compressed = (int64_t)n;
+    exchange_did(x, DARUMA_REMEDY_MASK_TOOL_OUTPUT);
     exchange_event(x, &e);
 }
 
@@ -120,7 +121,7 @@ bool steer_request(exchange *x)
     x->kase.enforced = s->armed;
     if (s->armed) /* what the model is refused from here on begins where the agent is */
         daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
-    x->g->counts.remedies[s->remedy]++;
+    exchange_did(x, s->remedy);
     tell(x, "nudge");
     return false;
 }

@@ -293,7 +293,7 @@ void stream_ended(exchange *x)
         return;
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
-    if ((x->pending || x->went_on) &&             /* the head could not say it */
+    if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
         !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
         finish_comment(x, relay_outcome(x));
     call *c = x->c;

@@ -365,6 +365,7 @@ turn talk_turn(exchange *x)
     daruma_arena *a = x->c->arena;
     turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
     size_t n = 1;
+    bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
     for (held_call *c = t->calls; c; c = c->next)
         n++;
     r.message.role = CONVO_ASSISTANT;
@@ -381,7 +382,8 @@ turn talk_turn(exchange *x)
                                                            .id = c->id,
                                                            .name = c->name,
                                                            .signature = c->signature,
-                                                           .text = buf_str(&c->args)};
+                                                           .value = object ? buf_str(&c->args) : (daruma_str){0},
+                                                           .text = answer_args(x, t->finish, buf_str(&c->args))};
     return r;
 }
 

@@ -8,6 +8,7 @@ import "./heal_words.mjs";
 import "./heal_pinned.mjs";
 import "./heal_profiles.mjs";
 import "./heal_answer.mjs";
+import "./heal_cut.mjs";
 import "./heal_format.mjs";
 import "./heal_stream.mjs";
 import "./heal_move.mjs";

@@ -33,7 +33,7 @@ every((name, d, w) => {
           assert.equal(r.said, text, r.text);
           assert.ok(d.ended(r.events), r.text);
           assert.ok(!d.failed(r.events), r.text);
-          if (name !== "gemini") assert.match(r.events.at(-1).raw, /^: daruma outcome=recovered attempts=[23] kind=\w+ case=[0-9a-f]{16}$/); // what the head could not say
+          if (name !== "gemini") assert.match(r.events.at(-1).raw, /^: daruma outcome=recovered attempts=[23] kind=\w+ remedies=resume case=[0-9a-f]{16}$/); // what the head could not say
           assert.equal(pair.own.seen.length, name === "anthropic" && how !== "exactly" ? 3 : 2);
         },
       });

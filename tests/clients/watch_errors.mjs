@@ -7,10 +7,10 @@ const frames = "    at open (/srv/app/node_modules/store/lib/open.js:12:7)\n".re
 const places = ["alpha", "bravo", "delta", "gamma", "omega"];
 const targets = { m: "main", c: "claude", g: "google" };
 
-async function run(pair, d, stream) {
+async function run(pair, d, stream, failure = (path) => `!Error: ENOENT: no such file or directory, open '${path}'\n${frames}`) {
   const model = `${d.letter}-errors`, lap = [...places, "alpha"].map((place) => ({ call: "deploy", arguments: { path: `srv/${place}` } }));
   await script(pair, { [model]: { loop: { lap, until: { text: "^deployed alpha" }, then: [{ text: "It is out." }] } } });
-  const deploy = ({ path }, n) => (n < places.length ? `!Error: ENOENT: no such file or directory, open '${path}'\n${frames}` : "deployed alpha");
+  const deploy = ({ path }, n) => (n < places.length ? failure(path, n) : "deployed alpha");
   const r = await runAgent({ base: pair.base }, d, { model, task: "Deploy it.", tools: { deploy }, stream, steps: 9 });
   assert.equal(r.text, "It is out.");
   const got = await requests(pair), body = await bodyOf(pair, got.at(-1).number);
@@ -43,6 +43,19 @@ for (const [name, d] of Object.entries(dialects))
       },
     });
   }
+
+for (const [name, d] of Object.entries(dialects))
+  holds(`what a tool says to do about its failure is shown compactly, too: ${name}`, {
+    limit: 60000,
+    config: config("compact"),
+    run: async (pair) => {
+      const failure = (path, n) => `!${JSON.stringify({ error: `ENOENT: no such file or directory, open '${path}'`, stack: frames, suggestions: [`way-${n}/${path}`], next_step: `list number ${n}` })}`;
+      const { body } = await run(pair, d, false, failure);
+      assert.equal(body.split("node_modules").length - 1, 0, "frames of a stack are still there");
+      const open = places.map((p, n) => [p, n]).slice(1); // what the first was for was reached later
+      for (const [p, n] of open) assert.ok(body.includes(`way-${n}/srv/${p}`) && body.includes(`list number ${n}`), `the way out of ${p} is gone: ${body}`);
+    },
+  });
 
 holds("failed results go through as they came, when nobody says otherwise", {
   limit: 60000,

@@ -65,7 +65,7 @@ holds("behind a heartbeat a failure is an event of the dialect, and a comment sa
         assert.equal(r.outcome, "pending");
         assert.match(r.events[0].raw, d.beat);
         assert.ok(d.failed(r.events), `no error event: ${r.text}`);
-        assert.match(r.events.at(-1).raw, /^: daruma outcome=failed attempts=1 kind=server_error case=[0-9a-f]{16}$/);
+        assert.match(r.events.at(-1).raw, /^: daruma outcome=failed attempts=1 kind=server_error remedies=explain case=[0-9a-f]{16}$/);
       }),
     );
   },

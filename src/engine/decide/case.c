@@ -44,6 +44,8 @@ void daruma_case_resume(daruma_case *c, const daruma_case *was)
     c->id = was->id;
     c->attempts = was->attempts;
     c->remedies = was->remedies;
+    c->ndid = was->ndid;
+    memcpy(c->did, was->did, sizeof c->did);
     c->last = was->last;
     c->shrinks = was->shrinks;
     memcpy(c->used, was->used, sizeof c->used);
@@ -190,6 +192,14 @@ static void give_back(daruma_case *c, daruma_ms now)
     hold(c, 0, 0, now);
 }
 
+void daruma_case_did(daruma_case *c, daruma_remedy_kind r)
+{
+    if (r == DARUMA_REMEDY_NONE || c->remedies & 1u << r)
+        return;
+    c->remedies |= 1u << r;
+    c->did[c->ndid++] = (uint8_t)r;
+}
+
 /* Takes rung `r`. */
 static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daruma_ms own, daruma_ms now)
 {
@@ -198,10 +208,10 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         .remedy = g->remedy, .act = daruma_remedy_act(g->remedy), .rung = (uint16_t)r, .target = c->target};
     c->rung = (uint16_t)(r + 1);
     bump(&c->used[r]);
-    if (given.act != DARUMA_SEND) {
-        c->remedies |= 1u << g->remedy;
+    if (given.act == DARUMA_KEEP)
+        daruma_case_did(c, g->remedy);
+    if (given.act != DARUMA_SEND)
         return given;
-    }
     if (repeats(c, g, to))
         daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
@@ -340,12 +350,12 @@ static daruma_admission refuse(const daruma_case *c, daruma_kind why)
 static void note_switch(daruma_case *c, int to)
 {
     if (c->rung && c->rung != ABOVE)
-        c->remedies |= 1u << c->policy->rungs[c->rung - 1].remedy;
+        daruma_case_did(c, c->policy->rungs[c->rung - 1].remedy);
     if (c->target < 0 || to == c->target || to == c->want)
         return;
     for (int r = DARUMA_REMEDY_SWITCH_KEY; r <= DARUMA_REMEDY_SWITCH_MODEL; r++)
         if (choice_leads((daruma_remedy_kind)r, &c->targets[c->target], &c->targets[to])) {
-            c->remedies |= 1u << r;
+            daruma_case_did(c, (daruma_remedy_kind)r);
             return;
         }
 }

@@ -149,7 +149,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     if (c->since < 0)
         c->since = at.now;
     c->last = f->kind;
-    c->remedies |= 1u << DARUMA_REMEDY_HEDGE;
+    daruma_case_did(c, DARUMA_REMEDY_HEDGE);
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);

@@ -2,6 +2,7 @@
  * coerced without loss, and never without fitting the schema in the end. What cannot be made good is told to the model:
  * where, what was expected, what came, and how it should look. */
 #include "engine/mend/args.h"
+#include "engine/mend/repair.h"
 #include "engine/mend/value.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -184,13 +185,45 @@ static args_check wrong(args_verdict v, daruma_str name, daruma_str why)
     return (args_check){.verdict = v, .name = name, .why = why};
 }
 
-/* Has a long text been left open at the end? Closing its quote would run a tool with half of it. */
-static bool half_written(daruma_str args)
+/* `missing` brackets were closed at the end of `value`. True if nothing but they can be missing: in each object that
+ * was open stand all members that its schema knows. A list that was open may have lost elements. */
+static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing)
 {
-    size_t at = args.n;
-    while (at && !(args.p[at - 1] == '"' && (at < 2 || args.p[at - 2] != '\\')))
-        at--;
-    return args.n - at > ARGS_CUT_STRING_BYTES_MAX;
+    daruma_str schema = root, key = {0}, v = value, last, ignored;
+    for (; missing; missing--) {
+        schema = schema_follow(root, schema);
+        if (!json_is_object(v) || !args_lists_all(schema))
+            return false;
+        daruma_str properties = json_get(schema, S("properties"));
+        for (json_iter it = json_open(properties); json_next(&it, &key, &ignored);)
+            if (!json_get(v, key).n)
+                return false;
+        for (json_iter it = json_open(v); json_next(&it, &key, &last);)
+            ;
+        schema = json_get(properties, key);
+        v = last;
+    }
+    return true;
+}
+
+/* A repaired text, or nothing where something may be missing. `*ret_quotes`: which quotes end its strings was told by
+ * what follows them. `*ret_cut`: the text ends too early. */
+static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bool *ret_quotes, bool *ret_cut)
+{
+    repair_value v = repair_text(text, a);
+    *ret_quotes = v.quotes;
+    *ret_cut = v.cut || (v.missing && !lacks_nothing(root, v.json, v.missing));
+    return *ret_cut ? (daruma_str){0} : v.json;
+}
+
+/* A value as its schema wants it, without members that this does not know. `mended`: its text was no JSON; a model that
+ * wrote JSON with such a member is told of it, unless the schema takes any. */
+static daruma_str fitted(daruma_str root, daruma_str value, bool mended, size_t *ret_dropped, daruma_arena *a)
+{
+    daruma_str better = args_coerce(root, value, a);
+    if (!better.n || (!mended && !schema_fits_in(root, root, better, NULL)))
+        return better;
+    return args_known(root, better, a, ret_dropped);
 }
 
 static bool takes_nothing(daruma_str schema)
@@ -204,28 +237,35 @@ static bool is_freeform(const convo_tool *t)
     return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
 }
 
-static args_check check_value(const convo_tool *t, args_check good, daruma_str value, daruma_arena *a)
+/* `mended`: the text was no JSON; `quotes`: see repaired(). */
+static args_check check_value(const convo_tool *t, args_check good, daruma_str value, bool mended, bool quotes,
+                              daruma_arena *a)
 {
     char room[ARGS_WHY_BYTES_MAX];
     daruma_str schema = t->schema, root = {0};
-    if (!schema.n || !json_whole(schema, &root) || schema_fits_in(root, root, value, NULL)) {
+    bool ends = false;
+    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_in(root, root, value, NULL))) {
         if (json_is_object(value) || !schema.n)
             return good;
     }
     daruma_str object = value, text = json_text(value, a), whole = {0};
     if (json_is_string(value) && json_whole(text, &whole) && json_is_object(whole))
         object = whole; /* encoded twice */
-    else if (json_is_string(value) && (whole = json_repair(text, a, NULL)).n && json_is_object(whole))
-        object = whole;
+    else if (json_is_string(value) && json_is_object(whole = repaired(root, text, a, &quotes, &ends)))
+        object = whole, mended = true;
     else if (json_is_null(value) && takes_nothing(root))
         object = S("{}");
-    daruma_str better = root.n ? args_coerce(root, object, a) : object;
+    daruma_str better = root.n ? fitted(root, object, mended, &good.dropped, a) : object;
+    if (good.dropped && quotes) /* what seems to be a member may be a piece of a string */
+        return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
     daruma_buf why = buf_over(room, sizeof room);
     if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why)) {
         good.verdict = ARGS_REPAIRED;
         good.fixed = better;
         return good;
     }
+    if (ends) /* encoded twice */
+        return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
     if (!why.n && !json_is_object(object)) {
         BUF_LIT(&why, "- expected a JSON object, got ");
         buf_putz(&why, value_type(object));
@@ -247,11 +287,17 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
         good.name = t->name;
         good.fixed = args;
     }
-    if (is_freeform(t))
-        return good;
     daruma_str root = {0};
     json_whole(t->schema, &root);
-    if (!str_trim(args).n && !cut) {
+    if (cut)
+        return wrong(ARGS_BROKEN, good.name,
+                     why_wrong(t,
+                               S("- they were cut off: the answer was longer than it may be. Send less at once, "
+                                 "write large content in several parts."),
+                               S("{}"), a));
+    if (is_freeform(t))
+        return good;
+    if (!str_trim(args).n) {
         if (takes_nothing(root)) {
             good.verdict = ARGS_REPAIRED;
             good.fixed = S("{}");
@@ -259,21 +305,17 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
         }
         return wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
-    if (!json_whole(args, &value)) {
-        bool open = false;
-        if (cut)
+    bool whole = json_whole(args, &value), quotes = false, ends = false;
+    if (!whole) {
+        value = repaired(root, args, a, &quotes, &ends);
+        if (!value.n)
             return wrong(ARGS_BROKEN, good.name,
-                         why_wrong(t,
-                                   S("- they were cut off: the answer was longer than it may be. Send less at once, "
-                                     "write large content in several parts."),
+                         why_wrong(t, ends ? S("- they end before they are complete") : S("- they are not valid JSON"),
                                    S("{}"), a));
-        value = json_repair(args, a, &open);
-        if (!value.n || (open && half_written(args)))
-            return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
         good.verdict = ARGS_REPAIRED;
         good.fixed = value;
     }
-    return check_value(t, good, value, a);
+    return check_value(t, good, value, !whole, quotes, a);
 }
 
 /* ---- answers that shall be JSON ---- */
@@ -300,23 +342,32 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     char room[ARGS_WHY_BYTES_MAX];
     args_check good = {.verdict = ARGS_GOOD};
     daruma_str root = {0}, value = {0};
-    bool told = json_whole(schema, &root), whole = json_whole(text, &value), open = false;
+    bool told = json_whole(schema, &root), whole = json_whole(text, &value), quotes = false, ends = false;
     if (told && schema_takes(schema_follow(root, root), "string"))
         return good; /* bare words may be meant */
     if (whole && (!told || schema_fits_in(root, root, value, NULL)))
         return good;
     if (!whole)
-        value = json_repair(text, a, &open);
-    if (!value.n || open || !(json_is_object(value) || json_is_array(value)))
-        return wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
-    daruma_str better = told ? args_coerce(root, value, a) : value;
+        value = repaired(root, text, a, &quotes, &ends);
+    if (!value.n || !(json_is_object(value) || json_is_array(value)))
+        return wrong(ARGS_BROKEN, (daruma_str){0},
+                     why_not_said(root, ends ? S("- this ends before it is complete") : S("- this is not valid JSON"),
+                                  S("{}"), a));
+    size_t dropped = 0;
+    daruma_str better = told ? fitted(root, value, !whole, &dropped, a) : value;
     daruma_buf why = buf_over(room, sizeof room);
+    if (dropped && quotes)
+        return wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
     if (better.n && (!told || schema_fits_in(root, root, better, &why)))
-        return (args_check){.verdict = ARGS_REPAIRED, .fixed = better};
+        return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped};
     return wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
 }
 
-bool mend_args_cut(turn_finish finish, daruma_str args)
+bool mend_args_cut(const turn *t, size_t i)
 {
-    return (finish == FINISH_LENGTH || finish == FINISH_WINDOW) && !json_valid(args);
+    const convo_part *p = &t->message.parts[i];
+    bool last = i + 1 == t->message.nparts, by_length = t->finish == FINISH_LENGTH || t->finish == FINISH_WINDOW;
+    daruma_str whole = {0};
+    bool object = json_whole(p->text, &whole) && json_is_object(whole);
+    return by_length && (!object || (last && json_is_object(p->value)));
 }

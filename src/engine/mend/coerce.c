@@ -1,5 +1,5 @@
 /* coerce.c - a value written as its schema wants it, where nothing is lost by it: "3" for 3, one for a list of one, an
- * object in a string, null for what may be left out. */
+ * object in a string, null for what may be left out; and which members a schema knows. */
 #include "engine/mend/args.h"
 #include "engine/mend/value.h"
 #include "base/buf.h"
@@ -26,10 +26,9 @@ static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 static daruma_str within(coercion *c, daruma_str string, const char *type)
 {
     daruma_str text = json_text(string, c->a), value = {0};
-    bool cut = false;
     if (!json_whole(text, &value) && (strcmp(type, "object") == 0 || strcmp(type, "array") == 0))
-        value = text.n && (text.p[0] == '{' || text.p[0] == '[') ? json_repair(text, c->a, &cut) : (daruma_str){0};
-    const char *is = value.n && !cut ? value_type(value) : "";
+        value = text.n && (text.p[0] == '{' || text.p[0] == '[') ? json_repair(text, c->a, NULL) : (daruma_str){0};
+    const char *is = value.n ? value_type(value) : "";
     return strcmp(is, type) == 0 || (strcmp(type, "number") == 0 && strcmp(is, "integer") == 0) ? value
                                                                                                 : (daruma_str){0};
 }
@@ -154,4 +153,72 @@ daruma_str args_coerce(daruma_str schema, daruma_str value, daruma_arena *a)
     coercion c = {.root = schema, .a = a, .out = &out};
     put(&c, schema, value);
     return out.full || a->full || !json_valid(buf_str(&out)) ? (daruma_str){0} : buf_str(&out);
+}
+
+/* ---- members that a schema knows ---- */
+
+bool args_lists_all(daruma_str schema)
+{
+    static const char *const others[] = {"patternProperties", "anyOf", "oneOf", "allOf", "if", "unevaluatedProperties"};
+    daruma_str more = json_get(schema, S("additionalProperties"));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (json_get(schema, str_of(others[i])).n)
+            return false;
+    return json_count(json_get(schema, S("properties"))) > 0 && (!more.n || str_eq(more, S("false")));
+}
+
+typedef struct sieve {
+    daruma_str root;
+    daruma_arena *a;
+    daruma_buf *out;
+    int depth;
+    size_t dropped;
+} sieve;
+
+/* The name of a member as it is meant, of its bytes between two quotes. */
+static daruma_str name_of(daruma_str key, daruma_arena *a)
+{
+    return str_findch(key, '\\') == STR_NONE ? key : json_text((daruma_str){key.p - 1, key.n + 2}, a);
+}
+
+static void put_known(sieve *k, daruma_str schema, daruma_str value)
+{
+    schema = schema_follow(k->root, schema);
+    bool object = json_is_object(value), lists = object && args_lists_all(schema), first = true;
+    daruma_str properties = json_get(schema, S("properties")), items = json_get(schema, S("items")), key, v;
+    if ((!object && !json_is_array(value)) || !json_is_object(schema) || k->depth == SCHEMA_DEPTH_MAX) {
+        buf_put(k->out, value);
+        return;
+    }
+    k->depth++;
+    buf_putc(k->out, value.p[0]);
+    for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
+        daruma_str s = object ? json_get(properties, name_of(key, k->a)) : items;
+        if (lists && !s.n) {
+            k->dropped++;
+            continue;
+        }
+        if (!first)
+            buf_putc(k->out, ',');
+        first = false;
+        if (object) {
+            buf_putc(k->out, '"');
+            buf_put(k->out, key);
+            BUF_LIT(k->out, "\":");
+        }
+        put_known(k, s, v);
+    }
+    buf_putc(k->out, object ? '}' : ']');
+    k->depth--;
+}
+
+daruma_str args_known(daruma_str schema, daruma_str value, daruma_arena *a, size_t *ret_dropped)
+{
+    daruma_buf out = buf_in(a);
+    sieve k = {.root = schema, .a = a, .out = &out};
+    put_known(&k, schema, value);
+    *ret_dropped = k.dropped;
+    if (!k.dropped)
+        return value;
+    return out.full || a->full ? (daruma_str){0} : buf_str(&out);
 }

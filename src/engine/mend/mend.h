@@ -271,8 +271,8 @@ bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why);
 /* ---- repair.c ---- */
 
 /* JSON of nearly-JSON: fences, prose around it, trailing and missing commas, single quotes, Python and JavaScript
- * literals, comments, unquoted keys, control characters, cut strings and brackets. Empty when it cannot. `cut` (may be
- * NULL) tells that something had to be closed that was open: the text was cut off. In `a`. */
+ * literals, comments, unquoted keys, control characters. Empty when it cannot, and when the text ends before its value
+ * does: nothing is completed. `cut` (may be NULL) tells that this is why. In `a`. */
 daruma_str json_repair(daruma_str broken, daruma_arena *a, bool *cut);
 
 /* ---- args.c ---- */
@@ -287,16 +287,20 @@ typedef enum args_verdict {
 typedef struct args_check {
     args_verdict verdict;
     daruma_str fixed; /* ARGS_REPAIRED: JSON */
+    size_t dropped;   /* members that the schema does not know, and that are not in `fixed` */
     daruma_str name;  /* the tool's name when it only had to be written otherwise (case, - or _): else as it came */
     daruma_str why;   /* for the model: what is wrong, where, what was expected */
 } args_check;
 /* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
- * `cut`: the answer was cut by its length, nothing may be repaired. Lossless coercion only ("3" to 3 where a number is
- * asked for). A name that differs in case, '-' and '_' only from exactly one tool is that tool; others are suggested in
- * `why`. */
+ * `cut`: the answer was cut by its length, nothing may be repaired. Repairs lose nothing ("3" to 3 where a number is
+ * asked for) and complete nothing: arguments that end within a value are broken, whatever the answer says of its end.
+ * Brackets that are missing at the end are closed only where the schema says that no member can be missing. What is
+ * repaired keeps no member that the schema does not know. A name that differs in case, '-' and '_' only from exactly
+ * one tool is that tool; others are suggested in `why`. */
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a);
-/* Is that call the kind nobody repairs: bytes of it were cut off by the output cap? */
-bool mend_args_cut(turn_finish finish, daruma_str args);
+/* True if the output cap cut the arguments of the call that is part `i` of the answer: they are no JSON, or stand last
+ * on a wire that carries them as an object, which looks whole whatever is missing. */
+bool mend_args_cut(const turn *t, size_t i);
 /* again.c: the calls of `bad` were not carried out, `why` says so: the model goes on from there. */
 bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *rep);
 /* steer.c: words of ours to the model at the end of its view, behind everything that a provider may have cached. */

@@ -79,9 +79,9 @@ static bool is_escaped(daruma_str s)
 
 /* ---- what is left over ---- */
 
-/* May `left`, behind the value that ends text[..end], be prose or junk? When it looks as if the value went on, nobody
- * knows where it ends. */
-static bool is_leftover(daruma_str text, size_t end, bool in_prose, bool quotes)
+/* May what is left behind the value text[at..end) be prose or junk, or the same value once more? When it looks as if
+ * the value went on, nobody knows where it ends; of two values nobody knows which one is meant. */
+static bool is_leftover(daruma_str text, size_t at, size_t end, bool in_prose, bool quotes)
 {
     daruma_str left = str_trim(str_from(text, end));
     size_t marks = 0;
@@ -89,16 +89,16 @@ static bool is_leftover(daruma_str text, size_t end, bool in_prose, bool quotes)
         return true;
     if (quotes && !in_prose && !str_starts(left, S("```")))
         return false;
+    if (in_prose && (left.p[0] == '}' || left.p[0] == ']'))
+        return false; /* what it closes began before the words */
     for (size_t i = 0; i < left.n; i++)
         marks += left.p[i] == '"';
     if (left.n <= REPAIR_JUNK_BYTES_MAX)
         return !marks || end < 2 || text.p[end - 2] != '"';
     if (left.p[0] == '{' || left.p[0] == '[')
-        return true;
-    if (left.p[0] == ',') {
-        left = str_trim(str_from(left, 1));
-        return left.n == 0 || left.p[0] == '{' || left.p[0] == '[';
-    }
+        return str_eq(left, str_trim(str_sub(text, at, end - at)));
+    if (left.p[0] == ',')
+        return false;
     if (left.p[0] == '"' || left.p[0] == ':' || left.p[0] == '\'')
         return false;
     size_t n = left.n;
@@ -110,12 +110,7 @@ static bool is_leftover(daruma_str text, size_t end, bool in_prose, bool quotes)
 
 /* ---- finding it ---- */
 
-typedef struct found {
-    daruma_str json;
-    bool cut;
-} found;
-
-static found repair_text(daruma_str text, daruma_arena *a, int level);
+static repair_value find(daruma_str text, daruma_arena *a, int level);
 
 /* Behind the words and the fence that stand before a value: offset of the first bracket, STR_NONE when there is none.
  */
@@ -127,18 +122,18 @@ static size_t next_bracket(daruma_str text, size_t at)
 }
 
 /* The value at text[at], a bracket. */
-static found value_here(daruma_str text, size_t at, bool in_prose, daruma_arena *a, int level)
+static repair_value value_here(daruma_str text, size_t at, bool in_prose, daruma_arena *a, int level)
 {
     daruma_str strict = {0};
     size_t end = json_skip(text, at, &strict);
     if (end != STR_NONE)
-        return is_leftover(text, end, in_prose, false) ? (found){strict, false} : (found){0};
+        return is_leftover(text, at, end, in_prose, false) ? (repair_value){.json = strict} : (repair_value){0};
     if (level < 2 && quoted_by(text, at, is_escaped))
-        return repair_text(decode_escapes(str_from(text, at), a), a, level + 1);
+        return find(decode_escapes(str_from(text, at), a), a, level + 1);
     if (level < 2 && quoted_by(text, at, is_entity))
-        return repair_text(decode_entities(str_from(text, at), a), a, level + 1);
-    repair_value v = repair_read(text, at, false, a);
-    return v.json.n && is_leftover(text, v.end, in_prose, v.quotes) ? (found){v.json, v.cut} : (found){0};
+        return find(decode_entities(str_from(text, at), a), a, level + 1);
+    repair_value v = repair_read(text, at, a);
+    return !v.json.n || is_leftover(text, at, v.end, in_prose, v.quotes) ? v : (repair_value){0};
 }
 
 /* An empty object or a list of plain things in a sentence ("use {}", "see [1]") is seldom what the sentence is about.
@@ -154,9 +149,19 @@ static bool is_aside(daruma_str json)
     return !any;
 }
 
-static found among_prose(daruma_str text, daruma_arena *a, int level)
+/* True if what stands in front of a value are words about it, or a fence. With a quote in it, or without any of these,
+ * it may be what is left of members whose beginning was lost. */
+static bool is_prose(daruma_str before, bool fenced)
 {
-    found aside = {0};
+    bool letter = false;
+    for (size_t i = 0; i < before.n; i++)
+        letter |= ch_alpha(before.p[i]);
+    return (letter || fenced) && str_findch(before, '"') == STR_NONE;
+}
+
+static repair_value among_prose(daruma_str text, daruma_arena *a, int level)
+{
+    repair_value aside = {0};
     size_t at = 0;
     for (int tried = 0; tried < REPAIR_STARTS_MAX; tried++) {
         at = next_bracket(text, at);
@@ -164,8 +169,10 @@ static found among_prose(daruma_str text, daruma_arena *a, int level)
             break;
         daruma_str before = str_trim(str_sub(text, 0, at));
         bool fenced = str_find(before, S("```")) != STR_NONE, prose = before.n && !fenced;
-        found f = value_here(text, at, prose || fenced, a, level);
-        if (f.json.n && !(prose && is_aside(f.json)))
+        if (before.n && !is_prose(before, fenced))
+            break;
+        repair_value f = value_here(text, at, prose || fenced, a, level);
+        if (f.cut || (f.json.n && !(prose && is_aside(f.json))))
             return f;
         if (f.json.n && !aside.json.n)
             aside = f;
@@ -179,59 +186,51 @@ static found among_prose(daruma_str text, daruma_arena *a, int level)
     return aside;
 }
 
-/* A text without brackets that is one value: True, 'abc', 0x1F; or an object without its opening brace. */
-static found without_bracket(daruma_str text, daruma_arena *a)
+/* A text without brackets that is one value: True, 'abc'. */
+static repair_value without_bracket(daruma_str text, daruma_arena *a)
 {
-    if (repair_key_at(text, 0) && text.p[0] == '"') {
-        repair_value v = repair_read(text, 0, true, a);
-        if (v.json.n && !v.cut && is_leftover(text, v.end, false, v.quotes))
-            return (found){v.json, false};
-        return (found){0};
-    }
-    repair_value v = repair_read(text, 0, false, a);
-    if (!v.json.n || v.cut || str_trim(str_from(text, v.end)).n)
-        return (found){0};
-    return (found){v.json, false};
+    repair_value v = repair_read(text, 0, a);
+    return str_trim(str_from(text, v.end)).n ? (repair_value){.cut = v.cut} : v;
 }
 
-static found repair_text(daruma_str text, daruma_arena *a, int level)
+static repair_value find(daruma_str text, daruma_arena *a, int level)
 {
     daruma_str value = {0};
     text = str_trim(text);
     if (str_starts(text, S("\xef\xbb\xbf")))
         text = str_trim(str_from(text, 3));
     if (!text.n || text.n > REPAIR_BYTES_MAX)
-        return (found){0};
-    if (json_whole(text, &value))
-        return (found){value, false};
+        return (repair_value){0};
+    if (json_whole(text, &value)) /* of a number perhaps only the beginning */
+        return json_is_number(value) ? (repair_value){.cut = true} : (repair_value){.json = value};
     size_t blank = repair_blank(text, 0);
     daruma_str within = str_trim(str_sub(text, 1, text.n > 2 ? text.n - 2 : 0));
     if (strchr("\"'`", text.p[0]) && text.p[text.n - 1] == text.p[0] && within.n > 1 && level < 2 &&
         (within.p[0] == '{' || within.p[0] == '[') && within.p[1] != '\\')
-        return repair_text(within, a, level + 1); /* quotes around it whose escapes are missing */
+        return find(within, a, level + 1); /* quotes around it whose escapes are missing */
     if (blank && blank < text.n && (text.p[blank] == '{' || text.p[blank] == '['))
         text = str_from(text, blank); /* comments in front */
-    bool named = text.p[0] == '"' && repair_key_at(text, 0);
-    found f = named ? without_bracket(text, a) : (found){0};
-    if (!f.json.n && text.p[0] == '"' && !named && level < 2 && quoted_by(text, 1, is_escaped))
-        return repair_text(decode_escapes(str_from(text, 1), a), a, level + 1); /* a string that lost its last quote */
-    if (!f.json.n && level < 2 && is_entity(text))
-        return repair_text(decode_entities(text, a), a, level + 1);
-    if (!f.json.n && !named && text.p[0] != '"' && text.p[0] != '\'')
-        f = among_prose(text, a, level);
-    if (!f.json.n && !named && next_bracket(text, 0) == STR_NONE)
-        f = without_bracket(text, a);
-    return f;
+    if (text.p[0] == '"' && level < 2 && quoted_by(text, 1, is_escaped))
+        return find(decode_escapes(str_from(text, 1), a), a, level + 1); /* a string that lost its last quote */
+    if (level < 2 && is_entity(text))
+        return find(decode_entities(text, a), a, level + 1);
+    if (next_bracket(text, 0) == STR_NONE)
+        return text.p[0] != '`' ? without_bracket(text, a) : (repair_value){0};
+    return text.p[0] != '"' && text.p[0] != '\'' ? among_prose(text, a, level) : (repair_value){0};
+}
+
+repair_value repair_text(daruma_str broken, daruma_arena *a)
+{
+    repair_value v = json_valid(broken) ? (repair_value){.json = broken} : find(broken, a, 0);
+    if (v.json.n && !json_valid(v.json))
+        v.json = (daruma_str){0};
+    return v;
 }
 
 daruma_str json_repair(daruma_str broken, daruma_arena *a, bool *cut)
 {
-    found f = {0};
-    if (json_valid(broken))
-        f.json = broken;
-    else
-        f = repair_text(broken, a, 0);
+    repair_value v = repair_text(broken, a);
     if (cut)
-        *cut = f.cut;
-    return f.json.n && json_valid(f.json) ? f.json : (daruma_str){0};
+        *cut = v.cut || v.missing;
+    return v.missing ? (daruma_str){0} : v.json;
 }

@@ -1,5 +1,6 @@
 /* repair_read.c - reads one value as models write JSON when they write it wrong, and writes it as JSON. What can be
- * meant in two ways is refused.
+ * meant in two ways is refused, and so is a text that ends within a string, a number, a literal or a member: what is
+ * missing there is not known.
  *
  * The one hard question is which quote ends a string. A quote ends it when what follows is what follows a value:
  *
@@ -21,7 +22,9 @@ typedef struct reader {
     char open[REPAIR_DEPTH_MAX]; /* '{' or '[' of each level */
     size_t depth;
     size_t last_quote[2]; /* offset of the last '"' and the last '\'' */
+    size_t missing;       /* brackets that the end of the text left open behind a whole value */
     bool cut, quotes;
+    bool unlike; /* a bracket is closed by the one of another kind */
 } reader;
 
 static bool read_value(reader *r);
@@ -134,7 +137,7 @@ static bool follows(const reader *r, size_t at)
     if (c == ',') {
         at = repair_blank(r->in, at + 1);
         c = peek(r->in, at);
-        if (at >= r->in.n || c == (in_object ? '}' : ']') || str_starts(str_from(r->in, at), S("...")))
+        if (at >= r->in.n || c == (in_object ? '}' : ']'))
             return true;
         return in_object ? repair_key_at(r->in, at) : value_at(r->in, at);
     }
@@ -202,50 +205,40 @@ static void read_escape(reader *r)
     }
 }
 
-/* The text ended within a string that began at out[from]. Were it only the quote that is missing, all brackets that are
- * open stand at the end, and are no brackets of the text itself. */
-static void end_of_text(reader *r, size_t from)
+/* The text ends here, within what is being read. */
+static bool ends_within(reader *r)
 {
     r->cut = true;
-    size_t n = r->out.n, level = r->depth;
-    while (level && n > from) {
-        char c = r->out.p[n - 1];
-        if (ch_space(c))
-            n--;
-        else if (n > from + 1 && r->out.p[n - 2] == '\\' && c == 'n')
-            n -= 2;
-        else if (c == (r->open[r->depth - level] == '{' ? '}' : ']'))
-            n--, level--;
-        else
-            break;
+    return false;
+}
+
+/* A string with quotes within may have been cut at one of them that a bracket follows. Then one that was opened in it
+ * is not closed: d = {"k"} */
+static bool is_balanced(daruma_str s)
+{
+    static const char opens[] = "([{", closes[] = ")]}";
+    for (size_t k = 0; opens[k]; k++) {
+        size_t open = 0;
+        for (size_t i = 0; i < s.n; i++) {
+            if (s.p[i] == closes[k] && !open)
+                return false;
+            open += s.p[i] == opens[k];
+            open -= s.p[i] == closes[k];
+        }
+        if (open)
+            return false;
     }
-    int balance = 0;
-    for (size_t i = from; i < r->out.n; i++)
-        balance += (r->out.p[i] == '{' || r->out.p[i] == '[') - (r->out.p[i] == '}' || r->out.p[i] == ']');
-    if (r->depth && !level && balance == -(int)r->depth) {
-        r->out.n = n; /* the brackets are closed by those who opened them */
-        return;
-    }
-    /* A character that was cut in two goes. */
-    size_t back = 0;
-    while (back < 3 && r->out.n - back > from && ((unsigned char)r->out.p[r->out.n - back - 1] & 0xc0) == 0x80)
-        back++;
-    if (r->out.n - back > from) {
-        unsigned char lead = (unsigned char)r->out.p[r->out.n - back - 1];
-        size_t want = lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : lead >= 0xc0 ? 1 : 0;
-        if (back < want)
-            r->out.n -= back + 1;
-    }
+    return true;
 }
 
 /* The string whose quote is at r->at. */
 static bool read_string(reader *r, bool key)
 {
-    size_t len, within = 0, from;
+    size_t len, within = 0;
     char quote = quote_at(r->in, r->at, &len);
     bool curly = len > 1;
     buf_putc(&r->out, '"');
-    from = r->out.n;
+    size_t from = r->out.n;
     for (r->at += len; r->at < r->in.n;) {
         char c = r->in.p[r->at];
         if (c == '\\') {
@@ -260,15 +253,19 @@ static bool read_string(reader *r, bool key)
         size_t behind = r->at + len;
         size_t next = repair_blank(r->in, behind);
         bool colon = peek(r->in, next) == ':';
-        if (key ? colon || next >= r->in.n : follows(r, behind)) {
+        if (key ? colon : follows(r, behind)) {
             bool last = quote == '`' || r->at >= r->last_quote[quote == '\''];
             if (within % 2 && !last && !key)
+                return false;
+            if (within && !is_balanced(str_from(buf_str(&r->out), from)))
                 return false;
             r->quotes |= within > 0;
             buf_putc(&r->out, '"');
             r->at = behind;
             return true;
         }
+        if (key && next >= r->in.n)
+            return ends_within(r);
         if (colon || key) /* "a": "b, "c": ... : a quote is missing, who knows where */
             return false;
         bool apostrophe = c == '\'' && r->at && ch_word(r->in.p[r->at - 1]) && ch_word(peek(r->in, behind));
@@ -279,11 +276,7 @@ static bool read_string(reader *r, bool key)
             buf_put(&r->out, str_sub(r->in, r->at, len));
         r->at = behind;
     }
-    if (within)
-        return false;
-    end_of_text(r, from);
-    buf_putc(&r->out, '"');
-    return true;
+    return ends_within(r);
 }
 
 /* ---- numbers and words ---- */
@@ -296,6 +289,8 @@ static bool read_hex(reader *r)
         char c = ch_lower(r->in.p[r->at]);
         v = v << 4 | (uint64_t)(ch_digit(c) ? c - '0' : c - 'a' + 10);
     }
+    if (r->at == r->in.n)
+        return ends_within(r);
     buf_int(&r->out, (int64_t)v);
     return n && n < 16 && !name_char(peek(r->in, r->at));
 }
@@ -314,11 +309,6 @@ static bool read_number(reader *r)
     bool minus = peek(r->in, r->at) == '-';
     if (minus || peek(r->in, r->at) == '+')
         r->at++;
-    if (str_istarts(str_from(r->in, r->at), S("infinity"))) {
-        r->at += 8;
-        BUF_LIT(&r->out, "null");
-        return !name_char(peek(r->in, r->at));
-    }
     if (minus)
         buf_putc(&r->out, '-');
     if (peek(r->in, r->at) == '0' && ch_lower(peek(r->in, r->at + 1)) == 'x') {
@@ -336,56 +326,44 @@ static bool read_number(reader *r)
         buf_putc(&r->out, '.');
         if (!read_digits(r)) {
             r->out.n = dot;
-            r->cut |= r->at == r->in.n;
             if (!whole)
                 return false;
         }
         whole = true;
     }
     if (whole && ch_lower(peek(r->in, r->at)) == 'e') {
-        buf_putc(&r->out, 'e');
-        r->at++;
+        buf_putc(&r->out, r->in.p[r->at++]);
         if (peek(r->in, r->at) == '+' || peek(r->in, r->at) == '-')
             buf_putc(&r->out, r->in.p[r->at++]);
         if (!read_digits(r))
             return false;
     }
-    r->cut |= r->at == r->in.n && r->depth; /* perhaps there were more digits */
+    if (r->at == r->in.n) /* perhaps there were more digits */
+        return ends_within(r);
     return whole && !name_char(peek(r->in, r->at)) && peek(r->in, r->at) != '.';
 }
 
+/* A word stands for a value only when it is whole. JSON has no NaN and no Infinity, and nothing that means the same. */
 static bool read_word(reader *r)
 {
     static const struct {
         const char *word, *json;
-    } words[] = {{"true", "true"}, {"false", "false"},    {"null", "null"},    {"none", "null"},
-                 {"nan", "null"},  {"undefined", "null"}, {"infinity", "null"}};
+    } words[] = {{"true", "true"}, {"false", "false"}, {"null", "null"}, {"none", "null"}, {"undefined", "null"}};
     daruma_str rest = str_from(r->in, r->at);
     size_t n = 0;
     while (n < rest.n && name_char(rest.p[n]))
         n++;
     for (size_t i = 0; n && i < sizeof words / sizeof *words; i++) {
-        bool begun = n == rest.n && r->depth && n < strlen(words[i].word) && n > 1; /* "tr" and the text ends */
-        if (!str_ieq(str_sub(rest, 0, n), str_of(words[i].word)) &&
-            !(begun && str_istarts(str_of(words[i].word), str_sub(rest, 0, n))))
+        if (!str_ieq(str_sub(rest, 0, n), str_of(words[i].word)))
             continue;
-        r->cut |= begun;
         r->at += n;
         buf_putz(&r->out, words[i].json);
         return true;
     }
-    return false;
+    return n == rest.n ? ends_within(r) : false;
 }
 
 /* ---- containers ---- */
-
-static bool ellipsis(reader *r)
-{
-    daruma_str rest = str_from(r->in, r->at);
-    size_t n = str_starts(rest, S("...")) || str_starts(rest, S("\xe2\x80\xa6")) ? 3 : 0;
-    r->at += n;
-    return n;
-}
 
 static bool opened_above(const reader *r, char open)
 {
@@ -399,17 +377,13 @@ static bool opened_above(const reader *r, char open)
 static bool closed(reader *r)
 {
     char own = r->open[r->depth - 1], c = peek(r->in, r->at);
-    if (r->at >= r->in.n) {
-        r->cut = true;
-        return true;
-    }
     if (c != '}' && c != ']')
         return false;
     if (c == (own == '{' ? '}' : ']')) {
         r->at++;
         return true;
     }
-    r->cut = true;
+    r->unlike = true;
     return opened_above(r, c == '}' ? '{' : '[');
 }
 
@@ -426,10 +400,8 @@ static bool read_key(reader *r)
     return r->at > from;
 }
 
-/* One member; one that was cut before its value is left out. */
 static bool read_member(reader *r, bool first)
 {
-    size_t before = r->out.n;
     if (!first)
         buf_putc(&r->out, ',');
     if (r->open[r->depth - 1] == '{') {
@@ -443,25 +415,7 @@ static bool read_member(reader *r, bool first)
             return false;
         }
     }
-    if (r->at >= r->in.n) {
-        r->cut = true;
-        r->out.n = before;
-        return true;
-    }
-    size_t from = r->at;
-    if (read_value(r))
-        return true;
-    /* "-", "1e", "t" at the very end: nobody knows what it was to be. */
-    daruma_str left = str_from(r->in, from);
-    for (size_t i = 0; i < left.n; i++)
-        if (!name_char(left.p[i]) && !strchr("+-.", left.p[i]))
-            return false;
-    if (left.n > 8)
-        return false;
-    r->at = r->in.n;
-    r->cut = true;
-    r->out.n = before;
-    return true;
+    return r->at < r->in.n ? read_value(r) : ends_within(r);
 }
 
 /* Members up to the closing bracket; r->at stands behind the opening one. */
@@ -471,6 +425,10 @@ static bool read_members(reader *r)
     for (;;) {
         size_t behind = r->at;
         r->at = repair_blank(r->in, r->at);
+        if (r->at >= r->in.n) {
+            r->missing++;
+            return comma ? ends_within(r) : true;
+        }
         if (closed(r))
             return true;
         if (peek(r->in, r->at) == ',') {
@@ -480,25 +438,21 @@ static bool read_members(reader *r)
             r->at++;
             continue;
         }
-        if (ellipsis(r))
-            continue;
         if (!comma && (object ? !repair_key_at(r->in, r->at)
                               : !value_at(r->in, r->at) || (behind == r->at && !strchr("[{", peek(r->in, r->at)))))
             return false;
-        size_t before = r->out.n;
         if (!read_member(r, first))
             return false;
-        first &= r->out.n == before;
-        comma = false;
+        first = comma = false;
     }
 }
 
-static bool read_container(reader *r, char open, size_t len)
+static bool read_container(reader *r, char open)
 {
     if (r->depth == REPAIR_DEPTH_MAX)
         return false;
     r->open[r->depth++] = open;
-    r->at += len;
+    r->at++;
     buf_putc(&r->out, open);
     if (!read_members(r))
         return false;
@@ -512,7 +466,7 @@ static bool read_value(reader *r)
     size_t len;
     char c = peek(r->in, r->at);
     if (c == '{' || c == '[')
-        return read_container(r, c, 1);
+        return read_container(r, c);
     if (quote_at(r->in, r->at, &len))
         return read_string(r, false);
     if (ch_digit(c) || c == '-' || c == '+' || c == '.')
@@ -526,13 +480,13 @@ static size_t last_of(daruma_str s, char c)
     return hit ? (size_t)(hit - s.p) : 0;
 }
 
-repair_value repair_read(daruma_str text, size_t at, bool bare, daruma_arena *a)
+repair_value repair_read(daruma_str text, size_t at, daruma_arena *a)
 {
     reader r = {.in = text, .at = at, .out = buf_in(a)};
     r.last_quote[0] = last_of(text, '"');
     r.last_quote[1] = last_of(text, '\'');
-    bool ok = bare ? read_container(&r, '{', 0) : read_value(&r);
-    if (!ok || r.out.full || !json_valid(buf_str(&r.out)))
-        return (repair_value){0};
-    return (repair_value){.json = buf_str(&r.out), .end = r.at, .cut = r.cut, .quotes = r.quotes};
+    bool unsure = !read_value(&r) || (r.quotes && (r.unlike || r.missing));
+    if (unsure || r.out.full || !json_valid(buf_str(&r.out)))
+        return (repair_value){.cut = r.cut};
+    return (repair_value){.json = buf_str(&r.out), .end = r.at, .missing = r.missing, .quotes = r.quotes};
 }

@@ -8,6 +8,7 @@
  * A name or number that means one thing decides before any word does; a number that many failures share, last. */
 #include "engine/watch/toolfail.h"
 #include "engine/watch/facts.h"
+#include "engine/watch/hint.h"
 #include "engine/watch/line.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -323,6 +324,7 @@ daruma_tool_failure daruma_tool_judge(const daruma_step *step, const daruma_poli
     daruma_tool_failure f = toolfail_judge(step, &p->watch, a).f;
     f.tool = arena_copy(a, f.tool);
     f.message = arena_copy(a, f.message);
+    f.hint = hint_of(step->result, f.message, a);
     f.whole = daruma_redact(line_plain(str_sub(step->result, 0, TOOL_WHOLE_BYTES_MAX), a), a);
     return f;
 }
@@ -380,10 +382,14 @@ void toolfail_write(const daruma_tool_failure *f, daruma_view v, uint32_t times,
             buf_printf(out, "times: %u\n", times);
         if (f->suggestion.n)
             put_line(out, "suggestion: ", f->suggestion, escapes);
+        if (f->hint.n)
+            put_line(out, "hint: ", f->hint, escapes);
         BUF_LIT(out, "</error>");
         break;
     case DARUMA_VIEW_SUMMARY:
         toolfail_count(times, f->kind, f->tool, escapes, out);
+        if (f->hint.n)
+            BUF_LIT(out, "\nhint: "), put(out, f->hint, escapes);
         break;
     case DARUMA_VIEW_HIDDEN:
         break;
