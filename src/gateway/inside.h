@@ -136,7 +136,9 @@ event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
-void events_subscribe(event_log *l, call *c); /* GET /daruma/events: the answer was begun by the caller */
+bool events_has_room(const event_log *l); /* for one more who listens */
+/* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
+void events_subscribe(event_log *l, call *c);
 void events_unsubscribe(event_log *l, call *c);
 void events_end(event_log *l); /* ends every subscriber's answer */
 
