@@ -16,6 +16,7 @@
 #define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
 #define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
 #define ANSWER_HELD_BYTES_MAX      (16u << 20) /* of a plain answer that is checked before it goes out */
+#define ANSWER_ARENA_BYTES_MAX     (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
 #define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
 #define SSE_EVENT_BYTES_MAX        (4u << 20)   /* one event; images come as one */
 

@@ -235,6 +235,7 @@ struct exchange {
     size_t nheaders;
     daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
     size_t parsed;   /* of held: whole events already watched */
+    bool cut;        /* an error body is larger than what is held of it */
     stream_view view;
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
