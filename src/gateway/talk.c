@@ -149,7 +149,7 @@ static bool strays(const exchange *x, daruma_str text)
 {
     const talk *t = x->t;
     text = str_trim(text);
-    if (!text.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+    if (!text.n || t->lost || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
         return false;
     return text.p[0] != '{' && text.p[0] != '[';
 }
@@ -453,12 +453,13 @@ bool talk_end(exchange *x)
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         talk_write_again(x);
     talk_write_calls(x, &got);
-    if (t->out->broken) {
-        t->lost = true;
-        return fail_cut(x);
+    if (!t->out->broken && !t->unsure && !t->arena.full) {
+        talk_write_end(x);
+        if (!t->unsure)
+            return true;
     }
-    talk_write_end(x);
-    return true;
+    t->lost = true; /* not all of it could be written */
+    return fail_cut(x);
 }
 
 bool talk_was_cut(const exchange *x)
