@@ -280,6 +280,15 @@ static void give_up_hold(exchange *x)
     t->calls = t->last = NULL;
 }
 
+/* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
+static void read_in_part(exchange *x)
+{
+    talk *t = x->t;
+    if (t->holding)
+        give_up_hold(x);
+    t->lost = true;
+}
+
 static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
@@ -323,9 +332,14 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
     if (!t->holding)
         before = t->in;
     size_t n = x->p->read_delta(&t->in, e, d, t->room);
+    bool all = !t->in.lost && n < TURN_DELTAS_MAX;
+    if (!all)
+        read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    if (t->mode == TALK_PLAIN) {
+    if (!all && t->mode != TALK_PLAIN) {
+        raw = unsure(x);
+    } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e, d, n, &before);
     } else {
         raw = false;

@@ -125,7 +125,7 @@ scenarios.push({
       assert.ok(n in limits, `${n} is no limit of limits.h any more`);
       assert.ok(!covered.has(n), `${n} is met by a test, and said not to be`);
     }
-    const told = new Set(reasons.map(([n]) => n)), alike = /BYTES|^HTTP_|SUBSCRIBERS|^CONNECTIONS_/;
+    const told = new Set(reasons.map(([n]) => n)), alike = /BYTES|^TURN_|^HTTP_|SUBSCRIBERS|^CONNECTIONS_/;
     const forgotten = Object.keys(limits).filter((n) => alike.test(n) && !covered.has(n) && !told.has(n));
     assert.deepEqual(forgotten, [], "limits that no test meets and no reason excuses");
     for (const [n, by] of [...covered].sort()) console.log(`# ${n} = ${limits[n]}: ${by.length} scenario(s)`);

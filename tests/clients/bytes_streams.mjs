@@ -99,11 +99,26 @@ meets(["REPAIR_BYTES_MAX"], "broken arguments are mended, go out as they came, o
   config: patient,
   async run(pair) {
     const cases = around(limits.REPAIR_BYTES_MAX).map(([at, size]) => {
-      const args = `{"city":"${say(size - 11)}",}`; // a comma too many
+      const args = `{"city":"${say(size - 12)}",}`; // a comma too many
       return [at, call(args), args];
     });
     const mended = (d) => (list) => argsOf(d)(list).replace(/,?\}$/, ",}"); // mended or not, the same city
     await each(pair, "REPAIR_BYTES_MAX", cases, { more: tools, of: mended, come: [comings[0]], expected: (at) => (at.startsWith("limit -") ? "whole" : /^(whole|error event|5\d\d)$/) });
+  },
+});
+
+meets(["TURN_CALLS_MAX"], "more calls than are told apart go out as they came, or are an error", {
+  config: patient,
+  async run(pair) {
+    const calls = (n, args, together) => {
+      const list = Array.from({ length: n }, (_, i) => ({ index: i, id: `call_${i}`, type: "function", function: { name: "look", arguments: args(i) } }));
+      return W.opening() + (together ? W.chunk({ tool_calls: list }) : list.map((c) => W.chunk({ tool_calls: [c] })).join("")) + W.closingCalls();
+    };
+    const good = (i) => JSON.stringify({ city: `City ${i}` }), odd = (i) => (i ? good(i) : '{"city":"City 0",}');
+    const want = (n) => Array.from({ length: n }, (_, i) => good(i)).join("");
+    const of = (d) => (list) => (d === dialects.openai ? W : wires.anthropic).calls({ events: list }).map(([, , args]) => args.replace(",}", "}")).join(""); // mended or not
+    const cases = [false, true].flatMap((together) => [good, odd].flatMap((args) => around(limits.TURN_CALLS_MAX).map(([at, n]) => [`${together ? "in one event" : "one by one"}, ${args === odd ? "one is odd, " : ""}${at}`, calls(n, args, together), want(n)])));
+    await each(pair, "TURN_CALLS_MAX", cases, { more: tools, of, come: [comings[0]], expected: (at, asked) => (/limit( - 1)?$/.test(at) || asked === "as it comes" ? "whole" : /^(error event|5\d\d)$/) });
   },
 });
 
