@@ -321,11 +321,6 @@ extern const fetch_ops relay_ops;
 bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
 void relay_forward(exchange *x, daruma_str bytes);    /* bytes of an answer for the client */
 
-/* ---- stream.c: those that come in events ---- */
-
-/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
-void stream_room(exchange *x);
-
 /* ---- head.c: header fields, both ways ---- */
 
 /* Fields for the provider: the client's, without hop-by-hop ones and ours, with the right credentials. What is made for

@@ -139,7 +139,8 @@ static bool read_held(exchange *x)
     return goes_on;
 }
 
-void stream_room(exchange *x)
+/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
+static void stream_room(exchange *x)
 {
     if (!x->scratch.host)
         sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);

@@ -434,13 +434,10 @@ static bool fail_calls(exchange *x)
     return false;
 }
 
-bool talk_end(exchange *x)
+/* What was held goes out, and the end. False: the attempt failed. */
+static bool write_rest(exchange *x)
 {
     talk *t = x->t;
-    if (t->mode == TALK_PLAIN && !t->holding)
-        return true;
-    stream_room(x);
-    t->room = &x->scratch;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
         unsure(x);
@@ -474,6 +471,18 @@ bool talk_end(exchange *x)
     }
     t->lost = true; /* not all of it could be written */
     return fail_cut(x);
+}
+
+bool talk_end(exchange *x)
+{
+    daruma_arena room;
+    if (x->t->mode == TALK_PLAIN && !x->t->holding)
+        return true;
+    sys_arena_init(&room, 0, ANSWER_ARENA_BYTES_MAX); /* closing events of Responses say all of the text four times */
+    x->t->room = &room;
+    bool all = write_rest(x); /* the exchange may be over */
+    sys_arena_done(&room);
+    return all;
 }
 
 bool talk_was_cut(const exchange *x)

@@ -11,6 +11,8 @@ const framings = ["length", "chunked"];
 // An answer of a dialect that is so large.
 const whole = {
   openai: (size) => sized('{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"', '"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}', size),
+  responses: (size) => sized('{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"', '"}]}],"usage":{"input_tokens":1,"output_tokens":2}}', size),
+  gemini: (size) => sized('{"candidates":[{"content":{"role":"model","parts":[{"text":"', '"}]},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2}}', size),
   anthropic: (size) => sized('{"id":"x","type":"message","role":"assistant","model":"c","content":[{"type":"text","text":"', '"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":2}}', size),
 };
 const sizes = around(HELD).map(([at, size]) => [at, whole.openai(size)]);
@@ -33,6 +35,21 @@ for (const framing of framings)
       assert.equal(count(pair.events(), "answer_not_checked"), 6);
     },
   });
+
+meets(["ANSWER_HELD_BYTES_MAX"], "a large answer of each dialect arrives whole, and is counted", {
+  config: (c) => (patient(c), c.models.forEach((m) => m.targets.push(`${m.targets[0].split("/")[0]}/other`))),
+  async run(pair) {
+    for (const [name, d] of Object.entries(dialects))
+      for (const [i, framing] of framings.entries()) {
+        const bytes = whole[name](HELD + 1 + i * HELD), what = `ANSWER_HELD_BYTES_MAX, ${name}, ${framing}, ${i ? "2 limits + 1" : "limit + 1"}`;
+        pair.own.answer = (q, res) => give(res, bytes, { framing });
+        const r = await askFor(pair, d);
+        found(what, judged(what, r, bytes), "whole");
+        assert.equal(r.outcome, "ok", what);
+      }
+    await until("all are counted", async () => (await okCount(pair)) === 8);
+  },
+});
 
 meets(["ANSWER_HELD_BYTES_MAX"], "a large answer that its provider breaks off is seen to break off", {
   config: patient,
@@ -136,6 +153,7 @@ meets(["WRITE_QUEUE_BYTES_MAX"], "what waits for a slow reader is bounded, and a
       pair.own.answer = (q, res) => give(res, bytes, { framing });
       const r = await askFor(pair, dialects.openai, { slow: true, onSlow: look });
       clearInterval(timer);
+      console.log(`# 200 MiB to a slow reader (${framing}): memory grows by ${Math.round((most - began) / MIB)} MiB`);
       const grown = Math.round((most - began) / MIB), what = `WRITE_QUEUE_BYTES_MAX, ${framing}, 200 MiB, memory grows by ${grown} MiB`;
       found(what, judged(what, r, bytes), "whole");
       assert.ok(grown < 8 * HELD / MIB, what);

@@ -2,24 +2,29 @@
 // that are held, continuations. As they come, and written anew for another dialect.
 import assert from "node:assert/strict";
 import { around, askFor, dialects, filling, found, give, judgedStream, limits, meets, okCount, patient } from "./bytes_kit.mjs";
+import { pathOf } from "./net.mjs";
 import { body, wires } from "./wires.mjs";
 
 const stream = { headers: { "content-type": "text/event-stream" } };
 const say = (n) => filling(n).toString("latin1");
 // Who asks, and how the provider that is asked speaks.
 const ways = [["as it comes", dialects.openai], ["written anew", dialects.anthropic]];
+// For a client of Responses, a provider that speaks Chat Completions is one of its own.
+const others = [["written anew", dialects.responses], ["written anew", dialects.gemini]];
+const claude = { as: others, model: dialects.anthropic.own };
 const W = wires.openai;
+const pieces = (text, w = W) => w.opening() + (text.match(/[^]{1,50000}/g) ?? []).map((t) => w.piece(t)).join("") + w.closing();
 // How the bytes of a stream come.
 const comings = [["at once", { framing: "chunked", piece: 1 << 20 }], ["in pieces of 1,000", { framing: "chunked", piece: 1000 }], ["slowly, with a length", { framing: "length", piece: 60000, slow: true }]];
 
 // Asks for each stream in each way. `of`: what of the events is to be `want`; else their text.
-async function each(pair, limit, cases, { more = {}, of, as = ways, come = comings, expected = () => "whole" } = {}) {
+async function each(pair, limit, cases, { more = {}, of, as = ways, model = dialects.openai.own, come = comings, expected = () => "whole" } = {}) {
   for (const [asked, d] of as)
     for (const [coming, how] of come)
       for (const [at, text, want] of cases) {
-        const what = `${limit}, ${asked}, ${coming}, ${at}`, before = await okCount(pair), bytes = Buffer.from(text, "latin1");
+        const what = `${limit}, ${asked} for ${pathOf(d)}, ${coming}, ${at}`, before = await okCount(pair), bytes = Buffer.from(text, "latin1");
         pair.own.answer = (q, res) => give(res, bytes, { ...stream, ...how });
-        const r = await askFor(pair, d, { model: dialects.openai.own, stream: true, keep: true, slow: how.slow, more: typeof more === "function" ? more(d) : more });
+        const r = await askFor(pair, d, { model, stream: true, keep: true, slow: how.slow, more: typeof more === "function" ? more(d) : more });
         const came = judgedStream(what, d, r, want, of?.(d));
         found(what, came, expected(at, asked));
         assert.equal((await okCount(pair)) - before, came === "whole" ? 1 : 0, what);
@@ -56,9 +61,9 @@ meets(["SSE_EVENT_BYTES_MAX"], "a large event is whole or an error", {
 meets(["TALK_SAID_BYTES_MAX"], "a long text arrives whole, asked for as JSON or not", {
   config: patient,
   async run(pair) {
-    const pieces = (text, n = 50000) => W.opening() + (text.match(new RegExp(`[^]{1,${n}}`, "g")) ?? []).map((t) => W.piece(t)).join("") + W.closing();
-    const cases = around(limits.TALK_SAID_BYTES_MAX).map(([at, size]) => [at, pieces(say(size)), say(size)]);
-    await each(pair, "TALK_SAID_BYTES_MAX", cases, { come: [comings[0], comings[2]] });
+    const cases = (w) => around(limits.TALK_SAID_BYTES_MAX).map(([at, size]) => [at, pieces(say(size), w), say(size)]);
+    await each(pair, "TALK_SAID_BYTES_MAX", cases(W), { come: [comings[0], comings[2]] });
+    await each(pair, "TALK_SAID_BYTES_MAX", cases(wires.anthropic), { ...claude, come: [comings[0], comings[2]] });
     const json = around(limits.TALK_SAID_BYTES_MAX).map(([at, size]) => [`JSON, ${at}`, pieces(`{"a":"${say(size - 8)}"}`), `{"a":"${say(size - 8)}"}`]);
     const more = (d) => wires[d === dialects.openai ? "openai" : "anthropic"].format({ type: "object", properties: { a: { type: "string" } } });
     await each(pair, "TALK_SAID_BYTES_MAX", json, { more, come: [comings[0]] });
@@ -92,6 +97,15 @@ meets(["TALK_BYTES_MAX"], "a call that is too large to be held goes out as it co
       return [`1/${part}`, call(args), args];
     });
     await each(pair, "TALK_BYTES_MAX", [...small, ...cases], { more: tools, of: argsOf, come: [comings[0]], expected: (at, asked) => (asked === "as it comes" || at === "1/8" ? "whole" : /^(whole|error event|broken off|5\d\d)$/) });
+  },
+});
+
+meets(["TALK_BYTES_MAX"], "a text that is too large to be kept goes out as it comes, or ends with an error", {
+  config: patient,
+  async run(pair) {
+    const text = say(limits.TALK_BYTES_MAX + 100), expected = (at, asked) => (asked === "as it comes" ? "whole" : /^(whole|error event)$/);
+    await each(pair, "TALK_BYTES_MAX", [["limit + 100 of text", pieces(text), text]], { come: [comings[0]], expected });
+    await each(pair, "TALK_BYTES_MAX", [["limit + 100 of text", pieces(text, wires.anthropic), text]], { ...claude, come: [comings[0]], expected });
   },
 });
 
