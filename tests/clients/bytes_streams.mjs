@@ -27,6 +27,7 @@ async function each(pair, limit, cases, { more = {}, of, as = ways, model = dial
         const r = await askFor(pair, d, { model, stream: true, keep: true, slow: how.slow, more: typeof more === "function" ? more(d) : more });
         const came = judgedStream(what, d, r, want, of?.(d));
         found(what, came, expected(at, asked));
+        if (came === "whole" && asked === "as it comes" && !of) assert.ok(r.bytes.equals(bytes), `${what}: other bytes than were sent`);
         assert.equal((await okCount(pair)) - before, came === "whole" ? 1 : 0, what);
       }
 }
