@@ -1,10 +1,8 @@
 // Whole answers against the limits: what is checked before it goes out, what passes through, what is written anew for
 // another dialect, and errors.
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
 import { count, until } from "./net.mjs";
-import { sleep } from "./pair.mjs";
-import { around, askFor, dialects, fetchAll, filling, found, give, hash, judged, limits, meets, MIB, okCount, patient, rss, sized } from "./bytes_kit.mjs";
+import { around, askFor, dialects, fetchAll, filling, found, give, judged, limits, meets, MIB, okCount, patient, rss, sized } from "./bytes_kit.mjs";
 
 const HELD = limits.ANSWER_HELD_BYTES_MAX;
 const framings = ["length", "chunked"];
@@ -24,6 +22,7 @@ for (const framing of framings)
       const d = dialects.openai;
       for (const [at, bytes] of sizes)
         for (const [ends, client, provider] of [["quick", {}, { piece: 4 * MIB }], ["pieces of 60,000, slow provider", {}, { piece: 60000, slow: true }], ["slow client", { slow: true }, {}]]) {
+          if (ends !== "quick" && at === "limit - 1") continue; // as the limit itself, and much slower
           const what = `ANSWER_HELD_BYTES_MAX, ${framing}, ${ends}, ${at}`, before = await okCount(pair);
           pair.own.answer = (q, res) => give(res, bytes, { framing, ...provider });
           const r = await askFor(pair, d, client);
@@ -32,7 +31,7 @@ for (const framing of framings)
           await until(`${what}: counted`, async () => (await okCount(pair)) === before + 1);
           if (framing === "length") assert.equal(r.headers["content-length"], String(bytes.length), what);
         }
-      assert.equal(count(pair.events(), "answer_not_checked"), 6);
+      assert.equal(count(pair.events(), "answer_not_checked"), 6); // of the two larger sizes
     },
   });
 
@@ -74,7 +73,7 @@ meets(["ANSWER_HELD_BYTES_MAX", "ANSWER_ARENA_BYTES_MAX"], "an answer that is wr
     const escapes = Buffer.from(whole.openai(300).toString().replace(/"content":"[^"]*"/, () => `"content":"${text}"`));
     cases.push(["ANSWER_ARENA_BYTES_MAX, of escapes", escapes, "whole"]);
     for (const framing of framings)
-      for (const [at, bytes, expected] of cases) {
+      for (const [at, bytes, expected] of framing === "chunked" ? cases : cases.slice(0, 3)) {
         const what = `${at}, ${framing}, converted`, before = await okCount(pair);
         pair.own.answer = (q, res) => give(res, bytes, { framing });
         const r = await askFor(pair, d, { model: dialects.openai.own, keep: true });
@@ -110,7 +109,7 @@ meets(["ANSWER_HELD_BYTES_MAX"], "an error that passes through is whole, or seen
   async run(pair) {
     for (const framing of framings)
       for (const status of [400, 500])
-        for (const [at, bytes] of sizes) {
+        for (const [at, bytes] of status === 400 ? sizes : sizes.slice(1, 3)) {
           await pair.again(patient); // nothing rests from the round before
           const what = `ANSWER_HELD_BYTES_MAX, ${framing}, status ${status}, ${at}`;
           pair.own.answer = (q, res) => give(res, bytes, { framing, status });
@@ -156,7 +155,7 @@ meets(["WRITE_QUEUE_BYTES_MAX"], "what waits for a slow reader is bounded, and a
       console.log(`# 200 MiB to a slow reader (${framing}): memory grows by ${Math.round((most - began) / MIB)} MiB`);
       const grown = Math.round((most - began) / MIB), what = `WRITE_QUEUE_BYTES_MAX, ${framing}, 200 MiB, memory grows by ${grown} MiB`;
       found(what, judged(what, r, bytes), "whole");
-      assert.ok(grown < 8 * HELD / MIB, what);
+      assert.ok(grown < (10 * HELD) / MIB, what); // what is held, as it grew, and once more in the queue; a sanitizer's share
     }
   },
 });

@@ -168,7 +168,7 @@ export async function okCount(pair) {
   return n.ok + n.recovered;
 }
 
-// Resident memory of the gateway.
+// Resident memory of the gateway, in bytes.
 export const rss = (pair) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pair.gateway().pid}/status`, "utf8"))[1]) * 1024;
 
 export { dialects, MIB };

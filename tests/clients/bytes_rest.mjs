@@ -39,7 +39,7 @@ meets(["SIDE_ANSWER_BYTES_MAX"], "an answer to a question of the gateway's own i
   },
 });
 
-meets(["EVENT_SUBSCRIBERS_MAX", "WRITE_QUEUE_BYTES_MAX"], "who listens to events hears them all, is refused, or sees the end", {
+meets(["EVENT_SUBSCRIBERS_MAX"], "who listens to events hears them all, or is refused", {
   config: patient,
   async run(pair) {
     const d = dialects.openai, max = limits.EVENT_SUBSCRIBERS_MAX;
@@ -55,18 +55,12 @@ meets(["EVENT_SUBSCRIBERS_MAX", "WRITE_QUEUE_BYTES_MAX"], "who listens to events
     try {
       for (let i = 0; i < 3 * max; i++) await listen();
       for (const [at, n] of around(max)) {
-        const one = open[n - 1], fits = n <= max;
-        assert.match(one.text, fits ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 503 /, `EVENT_SUBSCRIBERS_MAX, ${at}`);
-        found(`EVENT_SUBSCRIBERS_MAX, ${at}`, fits ? "heard" : "503", fits ? "heard" : "503");
+        found(`EVENT_SUBSCRIBERS_MAX, ${at}`, /^HTTP\/1\.1 (\d+)/.exec(open[n - 1].text)?.[1] ?? "nothing", n <= max ? "200" : "503");
       }
       pair.own.answer = (q, res) => res.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}');
       await askFor(pair, d);
       const last = pair.eventsText().split("\n").filter(Boolean).at(-1);
       for (const one of open.slice(0, max)) await until("all events", () => one.text.includes(last));
-      // One of them reads no more. It is let go within the queue, in the midst of the stream.
-      open[0].s.pause();
-      for (const one of open.slice(1)) one.s.destroy();
-      await sleep(100);
     } finally {
       for (const one of open) one.s.destroy();
     }
