@@ -14,7 +14,7 @@ import { sleep } from "./pair.mjs";
 const file = join(dirname(fileURLToPath(import.meta.url)), "../../src/base/limits.h");
 const number = (text) => (/^[\d\s()u<*+-]+$/.test(text) ? Number(Function(`return ${text.replaceAll("u", "")}`)()) : NaN);
 export const limits = Object.fromEntries(
-  [...readFileSync(file, "utf8").replaceAll(/\\\n/g, " ").matchAll(/^#define ([A-Z0-9_]+)\s+(\([^)]*\)|\S+)/gm)].map(([, name, value]) => [name, number(value)]),
+  [...readFileSync(file, "utf8").replaceAll(/\\\n/g, " ").matchAll(/^#define ([A-Z0-9_]+)[ \t]+(\([^)]*\)|\S+)/gm)].map(([, name, value]) => [name, number(value)]),
 );
 
 export const scenarios = [];
