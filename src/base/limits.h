@@ -16,6 +16,7 @@
 #define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
 #define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
 #define ANSWER_HELD_BYTES_MAX      (16u << 20) /* of a plain answer that is checked before it goes out */
+#define ANSWER_ARENA_BYTES_MAX     (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
 #define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
 #define SSE_EVENT_BYTES_MAX        (4u << 20)   /* one event; images come as one */
 
@@ -147,7 +148,8 @@
 #define PARAMETER_DEPTH_MAX    4 /* levels of settings that are searched for a parameter's name */
 #define PARAMETER_PLACES_MAX   512 /* of one member in all messages that are edited for one lesson */
 
-#define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
+#define STUCK_MAX                 3 /* requests of a conversation that stay too long; then it is shortened no more */
+#define TURN_CALLS_MAX            64 /* calls in one streamed answer that are told apart; models make at most some dozens */
 #define RESUME_BODY_BYTES_MAX                                                                                          \
     (16u << 20)                   /* a request is kept so long as its answer streams, to go on when that breaks off */
 #define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */

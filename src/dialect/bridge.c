@@ -97,6 +97,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
 {
     turn_delta deltas[TURN_DELTAS_MAX];
     size_t n = b->from->read_delta(&b->r, e, deltas, a);
+    b->w.broken |= b->r.lost || n == TURN_DELTAS_MAX;
     for (size_t i = 0; i < n; i++)
         if (deltas[i].kind == DELTA_USAGE) /* the beginning may have to say it */
             writer_finish(&b->w, &deltas[i]);

@@ -106,7 +106,8 @@ typedef struct dialect {
     void (*write_answer)(const turn *t, const write_ctx *x, daruma_buf *out);
     /* What a stop reason means, as answer_view and stream_view have it. */
     turn_finish (*finish)(daruma_str raw);
-    /* What an event says, at most TURN_DELTAS_MAX; their strings live in the event or `a`. */
+    /* What an event says, at most TURN_DELTAS_MAX: with so many, some may be missing. Their strings live in the event
+     * or `a`. */
     size_t (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
     /* The events that say it, if any; see turn_writer. */
     void (*write_delta)(turn_writer *w, const turn_delta *d, daruma_buf *out);

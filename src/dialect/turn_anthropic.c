@@ -242,7 +242,7 @@ static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str b
     } else if (str_eq(type, S("thinking"))) {
         block_open(r, at, DELTA_THINKING);
         say(l, r, DELTA_THINKING, -1, json_text(json_get(block, S("thinking")), a));
-    } else if (str_eq(type, S("tool_use")) && r->calls < TURN_CALLS_MAX) {
+    } else if (str_eq(type, S("tool_use")) && call_fits(r)) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);

@@ -29,9 +29,15 @@ void keep_cut(char *to, size_t cap, daruma_str s)
     to[n] = 0;
 }
 
+bool call_fits(turn_reader *r)
+{
+    r->lost |= r->calls >= TURN_CALLS_MAX;
+    return r->calls < TURN_CALLS_MAX;
+}
+
 int call_begin(turn_reader *r, int at)
 {
-    if (r->calls >= TURN_CALLS_MAX)
+    if (!call_fits(r))
         return -1;
     r->call_block[r->calls] = (int16_t)(at < 0 || at > INT16_MAX ? INT16_MAX : at);
     return r->calls++;

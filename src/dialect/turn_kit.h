@@ -10,7 +10,7 @@
 typedef struct delta_list {
     turn_delta *p;
     size_t n;
-    turn_delta spare; /* what does not fit goes there and is lost */
+    turn_delta spare; /* what does not fit goes there; TURN_DELTAS_MAX of them are taken for more than that */
 } delta_list;
 turn_delta *delta_add(delta_list *l, delta_kind kind); /* index -1, usage unsaid; never NULL */
 turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str text); /* only when there is text */
@@ -19,6 +19,7 @@ turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str tex
 void keep_cut(char *to, size_t cap, daruma_str s);
 #define KEEP(field, s) keep_cut((field), sizeof(field), (s))
 
+bool call_fits(turn_reader *r); /* Is there room for one more call? If not, the reader remembers that one was lost. */
 /* The next call of a stream stands at wire index `at`: its number, or -1 when there are too many. */
 int call_begin(turn_reader *r, int at);
 int call_find(const turn_reader *r, int at); /* newest one with that wire index; -1 */

@@ -357,7 +357,7 @@ static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str it
     KEEP(r->item, json_text(json_get(item, S("id")), a));
     r->stage = STAGE_ITEM;
     r->part = 0;
-    if (str_eq(type, S("function_call")) && r->calls < TURN_CALLS_MAX) {
+    if (str_eq(type, S("function_call")) && call_fits(r)) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);

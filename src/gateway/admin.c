@@ -236,6 +236,10 @@ static void answer_events(gateway *g, call *c)
 {
     daruma_header h[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
                          {S("cache-control"), S("no-store")}};
+    if (!events_has_room(g->events)) {
+        answer(c, 503, S("application/json"), S("{\"error\":\"too many listen to events already\"}\n"));
+        return;
+    }
     call_head(c, 200, h, 2, -1);
     call_write(c, S(": daruma events, one JSON line each\n\n"));
     if (g->draining)

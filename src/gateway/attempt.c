@@ -266,7 +266,7 @@ static void send_now(exchange *x, int target, daruma_str secret)
     daruma_moment at = gateway_now(x->g);
     fetch_request r;
     exchange_scratch_reset(x);
-    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
     if (!exchange_compose(x, target, secret, &x->scratch, &r) && !x->c->arena->full) {
         cannot_move(x, target, at);
@@ -278,6 +278,7 @@ static void send_now(exchange *x, int target, daruma_str secret)
     }
     x->view = (stream_view){0};
     x->mode = ANSWER_NONE;
+    x->cut = false;
     x->failed_event = (daruma_str){0};
     x->status = 0;
     x->attempt_started = at.now;

@@ -1,6 +1,7 @@
 /* events.c - the event log: a JSON line each to a file, a readable line each to stderr, and as server-sent
  * events to whoever listens at /daruma/events. */
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
 #include <errno.h>
@@ -104,12 +105,15 @@ void events_emit(event_log *l, const daruma_event *e)
     }
 }
 
+bool events_has_room(const event_log *l)
+{
+    return l->nsubscribers < EVENT_SUBSCRIBERS_MAX;
+}
+
 void events_subscribe(event_log *l, call *c)
 {
-    if (l->nsubscribers < EVENT_SUBSCRIBERS_MAX)
-        l->subscribers[l->nsubscribers++] = c;
-    else
-        call_end(c);
+    check(events_has_room(l));
+    l->subscribers[l->nsubscribers++] = c;
 }
 
 void events_unsubscribe(event_log *l, call *c)

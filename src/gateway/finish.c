@@ -136,8 +136,14 @@ static void pass_error(exchange *x)
 {
     size_t n;
     daruma_header *h = head_for_client(x, x->failed_headers, x->nfailed_headers, DARUMA_OUTCOME_FAILED, &n, 0);
-    call_head(x->c, x->status, h, n, (int64_t)x->failed_body.n);
+    call_head(x->c, x->status, h, n, x->cut ? -1 : (int64_t)x->failed_body.n);
     call_write(x->c, x->failed_body);
+}
+
+/* Did pass_error() write the beginning of a body that is longer? Then its client must not take it for the whole. */
+static bool is_cut(const exchange *x)
+{
+    return exchange_passes(x) && x->status >= 400 && x->cut;
 }
 
 daruma_str exchange_listed(exchange *x, daruma_str body)
@@ -276,8 +282,12 @@ static void finish(exchange *x, bool message, daruma_str words)
         write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
     else
         write_error(x);
+    bool breaks_off = is_cut(x) || c->arena->full; /* what was written of us may lack its end */
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
-    call_end(c);
+    if (breaks_off)
+        call_abort(c);
+    else
+        call_end(c);
 }
 
 void finish_partial(exchange *x)
@@ -342,6 +352,10 @@ void finish_interrupted(exchange *x)
         exchange_did(x, DARUMA_REMEDY_EXPLAIN);
     }
     finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+    bool unsaid = c->arena->full; /* there was no memory for the error event */
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);
-    call_end(c);
+    if (unsaid)
+        call_abort(c);
+    else
+        call_end(c);
 }

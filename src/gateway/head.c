@@ -166,7 +166,8 @@ static daruma_str slice_since(const daruma_buf *b, size_t from)
 daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
                                size_t room)
 {
-    daruma_arena *a = x->scratch.host ? &x->scratch : x->c->arena; /* call_head() keeps nothing of it */
+    daruma_arena *a =
+        x->scratch.host && !x->scratch.full ? &x->scratch : x->c->arena; /* call_head() keeps nothing of it */
     daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 6 + room);
     size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
     char *text = arena_take(a, text_n, 1);

@@ -83,7 +83,7 @@ static void adopt(exchange *x, rival *r)
     if (x->f)
         fetch_cancel(x->f);
     exchange_scratch_reset(x);
-    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
     x->view = (stream_view){0};
     x->mode = ANSWER_NONE;
@@ -272,7 +272,7 @@ static bool begin(exchange *x, int target)
     if (!r)
         return false;
     *r = (rival){.x = x, .target = target, .started = gateway_now(x->g).now};
-    sys_arena_init(&r->arena, HEAD_BYTES_USUAL, ANSWER_HELD_BYTES_MAX * 2);
+    sys_arena_init(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     r->held = buf_in(&r->arena);
     if (!compose(x, r, secret, &q)) {
         x->kase.spoiled[target] = 1;

@@ -137,7 +137,9 @@ event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
-void events_subscribe(event_log *l, call *c); /* GET /daruma/events: the answer was begun by the caller */
+bool events_has_room(const event_log *l); /* for one more who listens */
+/* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
+void events_subscribe(event_log *l, call *c);
 void events_unsubscribe(event_log *l, call *c);
 void events_end(event_log *l); /* ends every subscriber's answer */
 
@@ -237,6 +239,7 @@ struct exchange {
     size_t nheaders;
     daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
     size_t parsed;   /* of held: whole events already watched */
+    bool cut;        /* an error body is larger than what is held of it */
     stream_view view;
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
@@ -342,11 +345,6 @@ bool hedge_takes_over(exchange *x, const daruma_failure *f);
 extern const fetch_ops relay_ops;
 bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
 void relay_forward(exchange *x, daruma_str bytes);    /* bytes of an answer for the client */
-
-/* ---- stream.c: those that come in events ---- */
-
-/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
-void stream_room(exchange *x);
 
 /* ---- head.c: header fields, both ways ---- */
 

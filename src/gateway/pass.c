@@ -26,10 +26,14 @@ void pass_refused(exchange *x)
 {
     daruma_str body = exchange_redact(x, buf_str(&x->held));
     call *c = x->c;
-    relay_head(x, (int64_t)body.n);
+    bool cut = x->cut;
+    relay_head(x, cut ? -1 : (int64_t)body.n);
     call_write(c, body);
     exchange_done(x, -1);
-    call_end(c);
+    if (cut)
+        call_abort(c);
+    else
+        call_end(c);
 }
 
 /* The client may be able to read it. */
@@ -52,11 +56,18 @@ void pass_begin(exchange *x, const http_head *h)
         relay_head(x, announced(x, h));
 }
 
+/* What was held goes to the connection, which keeps what its reader does not take; here it is not needed again. */
 void pass_unread(exchange *x)
 {
-    relay_head(x, -1);
+    http_head h = {.headers = x->headers, .nheaders = x->nheaders};
+    daruma_event e = DARUMA_EVENT_INIT;
+    int64_t length;
+    e.name = "answer_not_checked";
+    e.reason = S("the answer is too large to be checked: it is passed on as it comes and cannot be mended");
+    exchange_event(x, &e);
+    relay_head(x, str_int(http_header(&h, S("content-length")), &length) ? length : -1);
     relay_forward(x, buf_str(&x->held));
-    x->held.n = 0;
+    exchange_scratch_reset(x);
     x->mode = ANSWER_PASSED;
 }
 

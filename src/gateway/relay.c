@@ -41,6 +41,7 @@ daruma_outcome relay_outcome(const exchange *x)
 void relay_head(exchange *x, int64_t length)
 {
     size_t n;
+    hedge_cancel(x); /* this attempt is the answer */
     if (call_started(x->c)) /* a heartbeat was faster, or it goes on from another attempt */
         return;
     daruma_header *h = head_for_client(x, x->headers, x->nheaders, relay_outcome(x), &n, 0);
@@ -206,6 +207,24 @@ static size_t error_room(const exchange *x)
     return exchange_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
 }
 
+/* Keeps what there is room for. What comes behind a gap is not kept: it would close it. */
+static void hold_error(exchange *x, daruma_str bytes)
+{
+    daruma_str fits = str_sub(bytes, 0, error_room(x) - x->held.n);
+    if (!x->cut)
+        buf_put(&x->held, fits);
+    x->cut |= x->held.full || fits.n < bytes.n;
+}
+
+/* Keeps all of these bytes. False: they are too many, or there is no memory, and none of them is kept. */
+static bool hold_whole(exchange *x, daruma_str bytes)
+{
+    if (bytes.n > ANSWER_HELD_BYTES_MAX - x->held.n || !buf_room(&x->held, bytes.n))
+        return false;
+    buf_put(&x->held, bytes);
+    return true;
+}
+
 /* Some servers send their streams under another type, or none; SDKs do not look at it. */
 static bool begins_stream(daruma_str bytes)
 {
@@ -240,23 +259,19 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
         break;
     case ANSWER_ERROR:
     case ANSWER_REFUSED:
-        if (x->held.n < error_room(x))
-            buf_put(&x->held, str_sub(bytes, 0, error_room(x) - x->held.n));
+        hold_error(x, bytes);
         break;
     case ANSWER_WHOLE:
-        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX &&
-            (call_started(x->c) || x->p != x->d)) { /* a stream has begun: this is none */
+        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
+            daruma_case_headed(&x->kase, gateway_now(x->g));
+        if (hold_whole(x, bytes))
+            break;
+        if (call_started(x->c) || x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
             relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
             break;
         }
-        if (x->held.n + bytes.n > ANSWER_HELD_BYTES_MAX) { /* too large to check: it goes out as it is */
-            pass_unread(x);
-            relay_forward(x, bytes);
-            break;
-        }
-        buf_put(&x->held, bytes);
-        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
-            daruma_case_headed(&x->kase, gateway_now(x->g));
+        pass_unread(x);
+        relay_forward(x, bytes);
         break;
     case ANSWER_HELD:
     case ANSWER_RELAYED:

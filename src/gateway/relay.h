@@ -28,7 +28,9 @@ void stream_ended(exchange *x);
 void pass_begin(exchange *x, const http_head *h);
 /* An answer in a dialect of ours, but encoded: the client may be able to read it. */
 void pass_coded(exchange *x, const http_head *h);
-void pass_unread(exchange *x);  /* what is held goes out, and what follows: it is too large to be checked */
-void pass_refused(exchange *x); /* what says no was collected: it goes out */
+void pass_unread(exchange *x); /* what is held goes out, and what follows: it is too large to be checked */
+/* What says no was collected: it goes out. Of what was too large to be searched for credentials only the beginning
+ * does, and the connection breaks off. */
+void pass_refused(exchange *x);
 void pass_ended(exchange *x);
 #endif

@@ -29,16 +29,34 @@ static void drop_request(exchange *x)
     x->scan.model_raw = x->scan.messages = x->scan.tools_raw = x->scan.format_raw = (daruma_str){0};
 }
 
+/* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
+ * event at a time and is given back by the caller. Without memory for them the event has no data. */
+static bool next_event(daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large)
+{
+    daruma_str here = *rest;
+    if (!sse_next(rest, e, a))
+        return false;
+    if (!a->full)
+        return true;
+    a->full = false;
+    sys_arena_done(large);
+    if (!sys_arena_init(large, e->raw.n, e->raw.n))
+        return true;
+    *rest = here;
+    return sse_next(rest, e, large);
+}
+
 /* Whole events go to the client, as they are or as talk makes them. */
 static void deliver(exchange *x, daruma_str events)
 {
     char small[4096];
+    daruma_arena large = {0};
     daruma_str rest = events, from = events;
     while (x->c) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
         sse_event e;
-        if (!sse_next(&rest, &e, &scratch))
+        if (!next_event(&rest, &e, &scratch, &large))
             break;
         if (talk_event(x, &e, &scratch))
             continue;
@@ -46,6 +64,7 @@ static void deliver(exchange *x, daruma_str events)
         from = rest;
     }
     relay_forward(x, from);
+    sys_arena_done(&large);
 }
 
 /* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. What was
@@ -91,14 +110,14 @@ static bool ends_a_line(daruma_str bytes)
 }
 
 /* Reads what is new in a held stream. False: the attempt is over, and perhaps the exchange. */
-static bool read_held(exchange *x)
+static bool read_events(exchange *x, daruma_arena *large)
 {
     char small[2048];
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str rest = str_from(buf_str(&x->held), x->parsed);
         sse_event e;
-        if (!sse_next(&rest, &e, &scratch))
+        if (!next_event(&rest, &e, &scratch, large))
             break;
         x->parsed = x->held.n - rest.n;
         x->p->watch(&x->view, &e, &x->scratch);
@@ -116,7 +135,16 @@ static bool read_held(exchange *x)
     return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
 }
 
-void stream_room(exchange *x)
+static bool read_held(exchange *x)
+{
+    daruma_arena large = {0};
+    bool goes_on = read_events(x, &large);
+    sys_arena_done(&large);
+    return goes_on;
+}
+
+/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
+static void stream_room(exchange *x)
 {
     if (!x->scratch.host)
         sys_arena_init(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
@@ -147,6 +175,7 @@ static bool is_spoilt(const exchange *x)
 static bool relay(exchange *x, daruma_str bytes)
 {
     char small[4096];
+    daruma_arena large = {0};
     if (x->held.n) {
         buf_put(&x->held, bytes);
         if (!x->held.full && !ends_a_line(bytes))
@@ -159,7 +188,7 @@ static bool relay(exchange *x, daruma_str bytes)
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
         sse_event e;
-        if (!sse_next(&rest, &e, &scratch))
+        if (!next_event(&rest, &e, &scratch, &large))
             break;
         x->p->watch(&x->view, &e, &scratch);
         if (!x->view.ping)
@@ -179,6 +208,7 @@ static bool relay(exchange *x, daruma_str bytes)
         }
     }
     relay_forward(x, str_sub(from, 0, from.n - rest.n));
+    sys_arena_done(&large);
     if (x->view.error) {
         relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
     } else if (spoilt) {
@@ -204,16 +234,14 @@ static bool is_whole(const sse_event *e)
 }
 
 /* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
-static daruma_flaw last_event(exchange *x)
+static daruma_flaw read_last(exchange *x, daruma_arena *large)
 {
     char small[4096];
     daruma_arena scratch = arena_over(small, sizeof small);
     sse_event e;
-    if (!x->held.n)
-        return DARUMA_FLAW_NONE;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = buf_str(&x->held);
-    if (!sse_next(&rest, &e, &scratch) || !is_whole(&e))
+    if (!next_event(&rest, &e, &scratch, large) || !is_whole(&e))
         return DARUMA_FLAW_NONE;
     x->p->watch(&x->view, &e, &scratch);
     if (is_spoilt(x))
@@ -229,18 +257,28 @@ static daruma_flaw last_event(exchange *x)
     return DARUMA_FLAW_NONE;
 }
 
+static daruma_flaw last_event(exchange *x)
+{
+    daruma_arena large = {0};
+    daruma_flaw flaw = x->held.n ? read_last(x, &large) : DARUMA_FLAW_NONE;
+    sys_arena_done(&large);
+    return flaw;
+}
+
 /* The same of a stream that is held. False: the attempt is over, and perhaps the exchange. */
 static bool last_held(exchange *x)
 {
     char small[2048];
-    daruma_arena scratch = arena_over(small, sizeof small);
+    daruma_arena scratch = arena_over(small, sizeof small), large = {0};
     size_t held = x->held.n;
     sse_event e;
     if (x->mode != ANSWER_HELD || held == x->parsed)
         return true;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = str_from(buf_str(&x->held), x->parsed);
-    if (!x->held.full && sse_next(&rest, &e, &scratch) && is_whole(&e))
+    bool whole = !x->held.full && next_event(&rest, &e, &scratch, &large) && is_whole(&e);
+    sys_arena_done(&large);
+    if (whole)
         return read_held(x);
     x->held.n = held;
     return true;

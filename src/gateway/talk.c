@@ -149,7 +149,7 @@ static bool strays(const exchange *x, daruma_str text)
 {
     const talk *t = x->t;
     text = str_trim(text);
-    if (!text.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+    if (!text.n || t->lost || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
         return false;
     return text.p[0] != '{' && text.p[0] != '[';
 }
@@ -280,6 +280,15 @@ static void give_up_hold(exchange *x)
     t->calls = t->last = NULL;
 }
 
+/* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
+static void read_in_part(exchange *x)
+{
+    talk *t = x->t;
+    if (t->holding)
+        give_up_hold(x);
+    t->lost = true;
+}
+
 static bool pass_plain(exchange *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
 {
     talk *t = x->t;
@@ -323,9 +332,14 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
     if (!t->holding)
         before = t->in;
     size_t n = x->p->read_delta(&t->in, e, d, t->room);
+    bool all = !t->in.lost && n < TURN_DELTAS_MAX;
+    if (!all)
+        read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    if (t->mode == TALK_PLAIN) {
+    if (!all && t->mode != TALK_PLAIN) {
+        raw = unsure(x);
+    } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e, d, n, &before);
     } else {
         raw = false;
@@ -422,13 +436,10 @@ static bool fail_calls(exchange *x)
     return false;
 }
 
-bool talk_end(exchange *x)
+/* What was held goes out, and the end. False: the attempt failed. */
+static bool write_rest(exchange *x)
 {
     talk *t = x->t;
-    if (t->mode == TALK_PLAIN && !t->holding)
-        return true;
-    stream_room(x);
-    t->room = &x->scratch;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
     if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
         unsure(x);
@@ -455,12 +466,25 @@ bool talk_end(exchange *x)
     if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
         talk_write_again(x);
     talk_write_calls(x, &got);
-    if (t->out->broken) {
-        t->lost = true;
-        return fail_cut(x);
+    if (!t->out->broken && !t->unsure && !t->arena.full) {
+        talk_write_end(x);
+        if (!t->unsure)
+            return true;
     }
-    talk_write_end(x);
-    return true;
+    t->lost = true; /* not all of it could be written */
+    return fail_cut(x);
+}
+
+bool talk_end(exchange *x)
+{
+    daruma_arena room;
+    if (x->t->mode == TALK_PLAIN && !x->t->holding)
+        return true;
+    sys_arena_init(&room, 0, ANSWER_ARENA_BYTES_MAX); /* closing events of Responses say all of the text four times */
+    x->t->room = &room;
+    bool all = write_rest(x); /* the exchange may be over */
+    sys_arena_done(&room);
+    return all;
 }
 
 bool talk_was_cut(const exchange *x)

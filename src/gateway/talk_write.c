@@ -48,7 +48,7 @@ void talk_write_delta(exchange *x, const turn_delta *d)
         talk_say(t, d->text);
     x->d->write_delta(t->out, d, &out);
     if (out.full)
-        t->lost = true;
+        t->lost = t->unsure = true; /* the client must not take what follows for all of it */
     else
         relay_forward(x, buf_str(&out));
     t->begun = true;

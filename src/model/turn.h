@@ -5,6 +5,7 @@
  */
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
+#include "base/limits.h"
 #include "model/convo.h"
 
 typedef enum turn_finish {
@@ -59,7 +60,6 @@ typedef struct turn_delta {
     turn_usage usage;
 } turn_delta;
 
-#define TURN_CALLS_MAX  64 /* calls in one answer that are told apart; models make at most some dozens */
 #define TURN_DELTAS_MAX (3 * TURN_CALLS_MAX + 32) /* deltas one event may become: Gemini sends whole calls in one */
 
 /* How far the open item of a Responses stream is: its part is announced, its text was closed, its part was. */
@@ -81,6 +81,7 @@ typedef struct turn_reader {
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
     bool began, finished, ended;
+    bool lost; /* there were more calls than are told apart: what is read is not all of the answer */
 } turn_reader;
 
 /* State of writing a stream. Begin with all zero for a new answer, or copy `r` from a reader to go on with the stream

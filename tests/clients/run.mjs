@@ -3,7 +3,8 @@
 //
 //   SDK --> daruma serve --> daruma chaos
 //
-// DARUMA=path/to/daruma run.mjs [name...] runs only scenarios whose name contains one of the words.
+// DARUMA=path/to/daruma run.mjs [--bytes] [name...] runs with --bytes the scenarios that meet every limit on bytes (bytes_kit.mjs)
+// instead; with names only scenarios whose name contains one of the words.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,11 +35,17 @@ await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");
 await import("./watch_past.mjs");
+const bytes = [];
+if (process.argv[2] === "--bytes") {
+  const kit = await import("./bytes_kit.mjs");
+  for (const part of ["answers", "streams", "requests", "rest"]) await import(`./bytes_${part}.mjs`);
+  bytes.push(...kit.scenarios);
+}
 const { sleep, startPair } = await import("./pair.mjs");
 
 const PAIRS = 3; // scenarios wait more than they compute
-const wanted = process.argv.slice(2);
-const all = [...wire, ...scenarios]; // the longest first
+const wanted = process.argv.slice(bytes.length ? 3 : 2);
+const all = bytes.length ? bytes : [...wire, ...scenarios]; // the longest first
 const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
 const queue = [...chosen];

@@ -1,0 +1,132 @@
+// Questions of the gateway's own, those who listen to events, connections; and that no limit was forgotten.
+import assert from "node:assert/strict";
+import net from "node:net";
+import { ask, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { around, askFor, covered, dialects, filling, found, limits, meets, patient, scenarios, seen } from "./bytes_kit.mjs";
+import { wires } from "./wires.mjs";
+
+meets(["SIDE_ANSWER_BYTES_MAX"], "an answer to a question of the gateway's own is taken whole or not at all", {
+  config: (c) => (patient(c), (c.recovery.max_attempts = 3)),
+  async run(pair) {
+    const [d, w] = [dialects.openai, wires.openai];
+    const newest = "what is the newest order?", long = "lorem ipsum dolor sit amet ".repeat(400);
+    const turns = [...Array.from({ length: 6 }, (_, i) => [{ user: `question ${i}: ${long}` }, { text: `answer ${i}: ${long}` }]).flat(), { user: newest }];
+    for (const [at, size] of around(limits.SIDE_ANSWER_BYTES_MAX))
+      for (const framing of ["length", "chunked"]) {
+        await pair.again((c) => (patient(c), (c.recovery.max_attempts = 3)));
+        const what = `SIDE_ANSWER_BYTES_MAX, ${framing}, ${at}`;
+        const summary = `Summary: ${"it was said. ".repeat(40)}`.trim();
+        const frame = (more) => JSON.stringify({ id: "x", more, object: "chat.completion", model: "m-own", choices: [{ index: 0, message: { role: "assistant", content: summary }, finish_reason: "stop" }], usage: { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 } });
+        const more = filling(size - frame("").length).toString();
+        const sides = [], mains = [];
+        pair.own.answer = (q, res) => {
+          const text = q.body.toString();
+          if (!text.includes(newest)) {
+            sides.push(text);
+            const bytes = Buffer.from(frame(more));
+            return res.writeHead(200, { "content-type": "application/json", ...(framing === "length" && { "content-length": bytes.length }) }).end(bytes);
+          }
+          mains.push(text);
+          return mains.length === 1 ? w.overflow(res, 6000, 30000) : w.answer(res, "done");
+        };
+        const r = await askFor(pair, d, { more: { messages: w.history(turns) }, keep: true });
+        assert.ok(sides.length > 0, `${what}: nobody was asked`);
+        // The summary is in what is sent, from its first byte to its last, or nothing of it is.
+        for (const text of mains.slice(1)) assert.equal(text.includes("Summary: "), text.includes(summary), `${what}: a part of the summary was taken`);
+        found(what, r.status !== 200 ? String(r.status) : mains.at(-1).includes(summary) ? "taken" : "not taken", size <= limits.SIDE_ANSWER_BYTES_MAX ? "taken" : /^(not taken|[45]\d\d)$/);
+      }
+  },
+});
+
+meets(["EVENT_SUBSCRIBERS_MAX"], "who listens to events hears them all, or is refused", {
+  config: patient,
+  async run(pair) {
+    const d = dialects.openai, max = limits.EVENT_SUBSCRIBERS_MAX;
+    const open = [];
+    const listen = () => new Promise((ok) => {
+      const s = net.connect(pair.port, "127.0.0.1", () => s.write("GET /daruma/events HTTP/1.1\r\nhost: localhost\r\n\r\n"));
+      const one = { s, text: "", closed: false };
+      open.push(one);
+      s.on("data", (b) => ((one.text += b), ok(one)));
+      s.on("close", () => ((one.closed = true), ok(one)));
+      s.on("error", () => {});
+    });
+    try {
+      for (let i = 0; i < 3 * max; i++) await listen();
+      for (const [at, n] of around(max)) {
+        found(`EVENT_SUBSCRIBERS_MAX, ${at}`, /^HTTP\/1\.1 (\d+)/.exec(open[n - 1].text)?.[1] ?? "nothing", n <= max ? "200" : "503");
+      }
+      pair.own.answer = (q, res) => res.writeHead(404, { "content-type": "application/json" }).end('{"error":{"message":"no such model","type":"invalid_request_error","code":"model_not_found"}}');
+      await askFor(pair, d);
+      const last = pair.eventsText().split("\n").filter(Boolean).at(-1);
+      for (const one of open.slice(0, max)) await until("all events", () => one.text.includes(last));
+    } finally {
+      for (const one of open) one.s.destroy();
+    }
+  },
+});
+
+meets(["CONNECTIONS_MAX"], "who comes when every connection is taken is told so", {
+  config: (c) => (patient(c), (c.limits = { connections: 50 })),
+  async run(pair) {
+    const max = 50, open = [];
+    await sleep(100); // those who asked whether it is there have gone
+    try {
+      for (let i = 0; i < 3 * max; i++)
+        await new Promise((ok) => {
+          const s = net.connect(pair.port, "127.0.0.1", ok), one = { s, text: "" };
+          open.push(one);
+          s.on("data", (b) => (one.text += b));
+          s.on("error", () => {});
+        });
+      await sleep(200);
+      for (const [at, n] of around(max)) {
+        const refused = open[n - 1].text;
+        if (n < max) assert.equal(refused, "", at);
+        if (n > max) assert.match(refused, /^HTTP\/1\.1 503 /, at);
+        found(`CONNECTIONS_MAX, as limits.connections, ${at}`, refused ? "503" : "welcome", n < max ? "welcome" : n > max ? "503" : /^(503|welcome)$/);
+      }
+    } finally {
+      for (const one of open) one.s.destroy();
+    }
+    await until("somebody goes", async () => (await ask(pair, "/daruma/health").catch(() => ({}))).status === 200);
+  },
+});
+
+/* ---- none was forgotten ---- */
+
+// Limits that count bytes, and why nothing on its way through the gateway can lose any by them.
+const elsewhere = {
+  "how a text is judged or looked for; what is sent stays as it is": "CLASSIFY_MESSAGE_BYTES_MAX HASHED_BYTES_MAX REPAIR_LOOK_BYTES REPAIR_JUNK_BYTES_MAX SCHEMA_STEP_BYTES ARGS_CUT_STRING_BYTES_MAX JOIN_FIRST_BYTES JOIN_OVERLAP_BYTES_MIN JOIN_OPENER_BYTES_MAX JOIN_TAIL_BYTES JOIN_ANCHOR_BYTES_MAX JOIN_KEPT_BYTES KNOWN_MEAN_BYTES KNOWN_LOOK_BYTES_MIN SAME_STRING_BYTES_MAX SAME_ANSWER_BYTES_MAX SAME_FAILURE_BYTES_MAX TOOL_COMPLAINT_BYTES_MAX TOOL_COMPLAINTS_BYTES_MAX TOOL_TEXT_HEAD_BYTES TOOL_TEXT_TAIL_BYTES TOOL_LINE_BYTES_MAX",
+  "words of ours about a failure, an agent or a call, in an event, a notice or a question": "FAILURE_TEXT_BYTES_MAX ARGS_WHY_BYTES_MAX ASK_ANSWER_BYTES_MAX WATCH_LAST_BYTES WATCH_FIRST_WORDS_BYTES VERDICT_TEXT_BYTES_MAX VERDICT_TOOL_BYTES_MAX PARTIAL_RESULT_BYTES_MAX PARTIAL_WORDS_BYTES_MAX STRATEGY_SCHEMA_BYTES_MAX LESSON_BYTES_MAX TOOL_WHOLE_BYTES_MAX TRACKED_TEXT_BYTES_MAX TRACKED_NAME_BYTES_MAX ERRORS_SHORT_BYTES",
+  "what a remedy shortens on purpose, marks in its place and tells in an event, because the provider refused the whole": "MASK_OVER_BYTES MASK_HEAD_BYTES MASK_TAIL_BYTES MASK_BARE_OVER_BYTES MASK_BARE_HEAD_BYTES MASK_BARE_TAIL_BYTES MASK_KEPT_BYTES_MAX MASK_KEPT_BYTES_MIN MASK_TOKEN_BYTES_MAX MASK_FAILED_OVER_BYTES MASKED_BYTES_MAX SHED_BYTES_MIN SHED_WRITTEN_BYTES",
+  "of a remedy that is left undone when it does not fit: the schema of a tool stays as it came": "SCHEMA_BYTES_MAX",
+  "ids and names that providers refuse when they are longer; each is replaced both ways, as the tests of convert and mend hold": "MEND_ID_BYTES_MAX MEND_ID_BYTES_MIN MEND_NAME_BYTES_MAX CALL_ID_BYTES_MAX CHAT_CALL_ID_BYTES_MAX TOOL_NAME_BYTES_MAX ANTHROPIC_TOOL_NAME_BYTES_MAX OPENAI_USER_BYTES_MAX ANTHROPIC_USER_BYTES_MAX",
+  "what is remembered of other requests; what does not fit is not remembered": "KNOWN_TEXT_BYTES STORED_ANSWER_BYTES_MAX STORED_BYTES_MAX",
+  "how much memory is taken at first; it grows": "HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL",
+  "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
+  "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
+  "the faulty provider of the tests, which is none of the gateway": "CHAOS_SCRIPT_BYTES_MAX CHAOS_KEPT_BYTES_MAX",
+};
+
+scenarios.push({
+  chaos: "faults: []\n",
+  name: "bytes: every limit on bytes is met by a test, or it is said why nothing can meet it",
+  async run() {
+    const reasons = Object.entries(elsewhere).flatMap(([why, names]) => names.split(" ").map((n) => [n, why]));
+    for (const [n] of reasons) {
+      assert.ok(n in limits, `${n} is no limit of limits.h any more`);
+      assert.ok(!covered.has(n), `${n} is met by a test, and said not to be`);
+    }
+    const told = new Set(reasons.map(([n]) => n)), alike = /BYTES|^TURN_|^HTTP_|SUBSCRIBERS|^CONNECTIONS_/;
+    const forgotten = Object.keys(limits).filter((n) => alike.test(n) && !covered.has(n) && !told.has(n));
+    assert.deepEqual(forgotten, [], "limits that no test meets and no reason excuses");
+    for (const [n, by] of [...covered].sort()) console.log(`# ${n} = ${limits[n]}: ${by.length} scenario(s)`);
+    console.log(`# ${told.size} more limits on bytes cannot be met on the wire`);
+  },
+});
+
+process.on("exit", () => {
+  for (const [n, of] of Object.entries(seen).sort()) console.log(`# ${n}: ${Object.entries(of).map(([came, times]) => `${times} ${came}`).join(", ")}`);
+});
