@@ -303,6 +303,7 @@ typedef struct daruma_breaker {
     daruma_ms open_until;      /* 0 closed; past: half-open */
     daruma_ms closed_at;       /* when it was closed last */
     daruma_ms probe_until; /* half-open and its probe is out; others wait for it no longer than this. 0 none is out */
+    daruma_ms probe_took;  /* how long the last probe that failed was out; -1 none */
     uint64_t witness;      /* who saw the first failure of the row */
     uint32_t row;          /* failures since the last success */
     uint32_t passed;       /* calls that went elsewhere since it opened, or was probed last */
@@ -676,6 +677,7 @@ typedef struct daruma_case {
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool noted;                         /* ... and its silence was noted as a failure */
     bool headed;                        /* ... and its head came, with a status that is no error */
     daruma_ms sent_at;                  /* when it went out */
     daruma_beside beside;               /* the call beside it */
@@ -752,9 +754,11 @@ typedef struct daruma_silence {
 } daruma_silence;
 
 /* Is the attempt under way silent for longer than is usual for its model, and could another target answer? A call is
- * never given up for nothing. Ask from the moment it went out until its first content. Pure. */
-DARUMA_API daruma_silence daruma_case_silence(const daruma_case *c, daruma_moment at);
-/* A second call goes out to `target`, as daruma_case_silence() said. The first that brings content is the answer. */
+ * never given up for nothing. Ask from the moment it went out until its first content. A silence that is far longer
+ * than usual counts as a failure of its model, though the call goes on. */
+DARUMA_API daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at);
+/* A second call goes out to `target`, as daruma_case_silence() said. One that is out already is given up: it was silent
+ * too. The first that brings content is the answer. */
 DARUMA_API void daruma_case_hedge(daruma_case *c, int target, daruma_moment at);
 /* The second call ended and the first goes on: it failed, or (NULL) was not needed. */
 DARUMA_API void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_moment at);

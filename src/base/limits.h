@@ -66,6 +66,7 @@
 #define BREAKER_PASSED_MIN         60 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
 #define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
+#define BREAKER_SERVED_TIMES       8     /* as long out as the probe before it took to fail: it is being served */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define HEDGE_MS_MIN               100   /* of silence before another is asked: less is noise */
@@ -74,9 +75,12 @@
 #define HEDGE_BEGUN_MS             60000 /* ... and the head of its stream came: it is at work */
 #define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
-#define HEDGE_LOOK_MS              1000     /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGE_PERCENT              5        /* second calls beside a silent one per 100 calls of the last minute */
-#define HEDGE_FLOOR                5        /* ... and so many a minute on top, so that a quiet client is helped too */
+#define HEDGE_LOOK_MS              1000 /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGE_PERCENT              5    /* second calls beside a silent one per 100 calls of the last minute */
+#define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
+#define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
+#define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
+#define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
 #define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */
 
 #define MEND_SHRINKS               2 /* times one request is sent again shorter (PenguiFlow's max_compress_retries) */

@@ -13,12 +13,14 @@
 enum { WORLDS = 10000, PROGRESS_MS = 500, WORLDS_A_LOOK = 64, ROOM_BYTES = 64 << 20 };
 
 static const char about[] =
-    "Runs random small worlds with outages in virtual time, on the same decisions that the gateway takes (cases, health,\n"
+    "Runs random small worlds with outages in virtual time, on the same decisions that the gateway takes (cases, "
+    "health,\n"
     "retry budgets, backoff, hedges), and compares what came out with what was possible: with a clairvoyant who knows\n"
     "when each fault begins and ends, keeps every Retry-After and needs a call for an answer, too. Nothing is sent\n"
     "anywhere. The same seed gives the same worlds on every machine.\n"
     "\n"
-    "With --config the worlds have the targets, keys, accounts and policy of your file: what would it survive? What the\n"
+    "With --config the worlds have the targets, keys, accounts and policy of your file: what would it survive? What "
+    "the\n"
     "file cannot know is made up: how long answers take, and what fails when. See doc/outages.md.\n"
     "\n"
     "Exit code: 0 fine; 1 what must always hold did not (each with the command that replays it), or a bound that you\n"
@@ -67,8 +69,8 @@ typedef struct asked {
 
 typedef struct plan {
     uint64_t worlds, seed;
-    int64_t world;         /* -1: all */
-    const sim_class *only; /* NULL: all */
+    int64_t world;               /* -1: all */
+    const sim_class *only;       /* NULL: all */
     int64_t max_lost, max_calls; /* in hundredths; -1: no bound */
     sim_places *places;          /* NULL: made up */
     config config;
@@ -86,7 +88,8 @@ static bool number(const char *option, const char *text, int64_t least, int64_t 
         return true;
     if (str_int(str_of(text), ret) && *ret >= least)
         return true;
-    fprintf(stderr, "daruma simulate: %s needs a whole number from %lld on, not `%s`\n", option, (long long)least, text);
+    fprintf(stderr, "daruma simulate: %s needs a whole number from %lld on, not `%s`\n", option, (long long)least,
+            text);
     return false;
 }
 
@@ -192,8 +195,10 @@ static void run_all(plan *p, regret *sum)
         const sim_class *class = regret_class(k, p->only, p->places);
         if (k % WORLDS_A_LOOK == 0)
             tell_progress(p, k, &next);
-        snprintf(dying, sizeof dying, "\nA check of the engine failed. To see it again:\n  daruma simulate%s --seed %llu "
-                 "--class %s --world %llu\n", p->how, (unsigned long long)p->seed, class->name, (unsigned long long)k);
+        snprintf(dying, sizeof dying,
+                 "\nA check of the engine failed. To see it again:\n  daruma simulate%s --seed %llu "
+                 "--class %s --world %llu\n",
+                 p->how, (unsigned long long)p->seed, class->name, (unsigned long long)k);
         regret_run(sum, p->host, p->w, class, p->seed, k, p->places, p->p);
     }
     if (isatty(STDERR_FILENO))
@@ -216,7 +221,8 @@ static bool within_bounds(const plan *p, const regret_sum *s)
     double lost = s->could ? 100.0 * (double)s->daruma.lost / (double)s->could : 0;
     double calls = s->calls ? (double)s->daruma.calls / (double)s->calls : 0;
     if (p->max_lost >= 0 && lost * 100 > (double)p->max_lost) {
-        fprintf(stderr, "daruma simulate: %.3f %% of the requests that could be answered were lost, more than --max-lost\n",
+        fprintf(stderr,
+                "daruma simulate: %.3f %% of the requests that could be answered were lost, more than --max-lost\n",
                 lost);
         ok = false;
     }
@@ -276,7 +282,8 @@ static bool set_policy(plan *p, const asked *o)
     p->say.policy = o->profile;
     snprintf(p->how, sizeof p->how, " --profile %s", o->profile);
     if (!p->p)
-        fprintf(stderr, "daruma simulate: there is no profile `%s`; `daruma policy --help` tells of them\n", o->profile);
+        fprintf(stderr, "daruma simulate: there is no profile `%s`; `daruma policy --help` tells of them\n",
+                o->profile);
     return p->p != NULL;
 }
 
@@ -289,7 +296,8 @@ static int run(plan *p, const asked *o)
         !hundredths("--max-calls", o->max_calls, &p->max_calls) || !find_class(o->class, &p->only))
         return 2;
     if ((o->config[0] != 0) + (o->policy[0] != 0) + (o->profile[0] != 0) > 1) {
-        fputs("daruma simulate: --config, --policy and --profile each say whose decisions are taken; give one\n", stderr);
+        fputs("daruma simulate: --config, --policy and --profile each say whose decisions are taken; give one\n",
+              stderr);
         return 2;
     }
     p->worlds = (uint64_t)worlds;
@@ -304,7 +312,8 @@ static int run(plan *p, const asked *o)
     if (!set_policy(p, o))
         return 2;
     if (p->only && p->places && !sim_class_fits(p->only, p->places)) {
-        fprintf(stderr, "daruma simulate: the targets of the file cannot be in a world of the class `%s`\n", p->only->name);
+        fprintf(stderr, "daruma simulate: the targets of the file cannot be in a world of the class `%s`\n",
+                p->only->name);
         return 2;
     }
     catch_signals();

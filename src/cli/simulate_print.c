@@ -50,8 +50,8 @@ static void row(const char *name, const regret_sum *s)
 
 static void replay_command(const simulate_asked *asked, const char *class, uint64_t k)
 {
-    printf("daruma simulate%s --seed %llu --class %s --world %llu\n", asked->how, (unsigned long long)asked->seed, class,
-           (unsigned long long)k);
+    printf("daruma simulate%s --seed %llu --class %s --world %llu\n", asked->how, (unsigned long long)asked->seed,
+           class, (unsigned long long)k);
 }
 
 static void print_broken(const regret *sum, const simulate_asked *asked)
@@ -65,7 +65,8 @@ static void print_broken(const regret *sum, const simulate_asked *asked)
 static void print_worst(const regret *sum, const simulate_asked *asked)
 {
     if (sum->nworst)
-        printf("\nThe worst worlds, at most %d of a class; each command replays one step by step:\n", REGRET_WORST_EACH);
+        printf("\nThe worst worlds, at most %d of a class; each command replays one step by step:\n",
+               REGRET_WORST_EACH);
     for (int i = 0; i < sum->nworst; i++) {
         const regret_world *w = &sum->worst[i];
         printf("%4u of %u lost, %llu calls where %llu do: ", w->lost, w->could, (unsigned long long)w->calls,
@@ -76,8 +77,8 @@ static void print_worst(const regret *sum, const simulate_asked *asked)
 
 void simulate_print(const regret *sum, const simulate_asked *asked)
 {
-    printf("%llu worlds, seed %llu, policy %s%s\n\n", (unsigned long long)sum->judged,
-           (unsigned long long)asked->seed, asked->policy, asked->stopped ? ", stopped early" : "");
+    printf("%llu worlds, seed %llu, policy %s%s\n\n", (unsigned long long)sum->judged, (unsigned long long)asked->seed,
+           asked->policy, asked->stopped ? ", stopped early" : "");
     printf("|              |          |          | daruma  |        |       |        |        |       | direct |       "
            "|        |\n");
     printf("| worlds       | requests |    could |    lost | lost %% | calls | median |    p99 | sick%% | lost %% | "
@@ -88,7 +89,8 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
         if (sum->of[i].requests)
             row(sim_classes[i].name, &sum->of[i]);
     row("all", &sum->all);
-    printf("\ncould: requests that somebody who knows every fault beforehand gets answered. lost: of these, not answered.\n"
+    printf("\ncould: requests that somebody who knows every fault beforehand gets answered. lost: of these, not "
+           "answered.\n"
            "calls: for one that he needs. median, p99: seconds above his. sick: share of calls to places known to be "
            "sick.\ndirect: a client with two retries of its own at the first target.\n");
     print_worst(sum, asked);
@@ -104,15 +106,16 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
 
 static void json_side(const char *name, const regret_side *s)
 {
-    printf("\"%s\":{\"lost\":%llu,\"won\":%llu,\"calls\":%llu,\"added_ms\":{\"p50\":%lld,\"p90\":%lld,\"p99\":%lld}}", name,
-           (unsigned long long)s->lost, (unsigned long long)s->won, (unsigned long long)s->calls,
+    printf("\"%s\":{\"lost\":%llu,\"won\":%llu,\"calls\":%llu,\"added_ms\":{\"p50\":%lld,\"p90\":%lld,\"p99\":%lld}}",
+           name, (unsigned long long)s->lost, (unsigned long long)s->won, (unsigned long long)s->calls,
            (long long)regret_times_at(&s->added, 500), (long long)regret_times_at(&s->added, 900),
            (long long)regret_times_at(&s->added, 990));
 }
 
 static void json_sum(const char *name, const regret_sum *s)
 {
-    printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"hedges\":%llu,",
+    printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"hedges\":"
+           "%llu,",
            name, (unsigned long long)s->worlds, (unsigned long long)s->requests, (unsigned long long)s->could,
            (unsigned long long)s->calls, (unsigned long long)s->sick, (unsigned long long)s->hedges);
     json_side("daruma", &s->daruma);
@@ -199,7 +202,8 @@ static void print_world(const sim_world *w, uint64_t k)
     for (int i = 0; i < w->njumps; i++)
         printf("  the clock jumps by %lld ms at %.3f s\n", (long long)w->jumps[i].by,
                (double)(w->jumps[i].at - SIM_BEGIN_MS) / 1000);
-    printf("  %d requests%s\n\n", w->nrequests, w->agents ? " of agents that ask again when they have their answer" : "");
+    printf("  %d requests%s\n\n", w->nrequests,
+           w->agents ? " of agents that ask again when they have their answer" : "");
 }
 
 sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint64_t k)
@@ -217,7 +221,10 @@ sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint
         bool lost_one = best.answered && !e->answered && !e->left;
         lost += lost_one;
         printf("#%-6d %10.3f   %-4s %7.3f s %2ux     %-4s %7.3f s %2ux     %-4s %7.3f s %2ux%s\n", r,
-               (double)(e->arrived - SIM_BEGIN_MS) / 1000, e->answered ? "ok" : e->left ? "left" : "-",
+               (double)(e->arrived - SIM_BEGIN_MS) / 1000,
+               e->answered ? "ok"
+               : e->left   ? "left"
+                           : "-",
                (double)(e->ended - e->arrived) / 1000, e->calls, best.answered ? "ok" : "-",
                (double)(best.ended - e->arrived) / 1000, best.calls, direct.answered ? "ok" : "-",
                (double)(direct.ended - e->arrived) / 1000, direct.calls, lost_one ? "   LOST" : "");

@@ -280,6 +280,10 @@ static bool begin(exchange *x, int target)
         return false;
     }
     q.fresh = true;
+    rival *was = x->rival; /* silent, too */
+    x->rival = NULL;
+    if (was)
+        rival_free(was);
     daruma_case_hedge(&x->kase, target, gateway_now(x->g));
     r->f = fetch_start(x->s->up, &q, &rival_ops, r);
     if (!r->f) {
@@ -297,7 +301,7 @@ static bool begin(exchange *x, int target)
 /* Is there anything to wait for yet? */
 static bool is_silent(const exchange *x)
 {
-    return x->f && !x->rival && x->safe && !exchange_passes(x) && !x->forwarded &&
+    return x->f && x->safe && !exchange_passes(x) && !x->forwarded &&
            (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
 }
 

@@ -58,7 +58,9 @@ static daruma_ms delay_of(const sim_world *w, int target, daruma_ms now)
             sum += usual * ((daruma_ms)f->factor - SIM_WHOLE) / SIM_WHOLE * share / SIM_WHOLE;
             continue;
         }
-        daruma_ms each = f->ill == SIM_SILENT ? HANG_MS : f->ill == SIM_EMPTY || f->ill == SIM_CUT ? p->head + p->begin : p->head;
+        daruma_ms each = f->ill == SIM_SILENT                       ? HANG_MS
+                         : f->ill == SIM_EMPTY || f->ill == SIM_CUT ? p->head + p->begin
+                                                                    : p->head;
         sum += share >= SIM_WHOLE ? LATE_MS : (each + 1) * share / (SIM_WHOLE - share);
     }
     return sum;
@@ -98,7 +100,8 @@ static plan best_plan(const sim_world *w, int r, daruma_ms now, daruma_ms latest
 sim_answer sim_clairvoyant(const sim_world *w, int r, daruma_ms at, daruma_ms patience)
 {
     uint8_t nth[SIM_TARGETS_MAX] = {0};
-    daruma_ms wait = w->requests[r].deadline, deadline = wait < 0 ? SIM_EVER : at + wait, latest = add_sat(at, patience);
+    daruma_ms wait = w->requests[r].deadline, deadline = wait < 0 ? SIM_EVER : at + wait,
+              latest = add_sat(at, patience);
     uint32_t rest = SIM_WHOLE;
     sim_answer a = {.ended = at};
     while (a.calls < CALLS_MAX) {

@@ -2,15 +2,22 @@
 #include "sim/class.h"
 #include "base/str.h"
 
-#define BIT(x)   (1u << SIM_##x)
-#define FAILS    (BIT(BROKEN) | BIT(UNAVAILABLE) | BIT(OVERLOADED))
-#define LOST     (BIT(RESET) | BIT(REFUSED))
-#define REFUSES  (BIT(FORBIDDEN) | BIT(UNKNOWN_MODEL))
-#define LIMITS   (BIT(LIMIT) | BIT(LIMIT_NAMED))
-#define ANSWERS  (BIT(EMPTY) | BIT(CUT))
-#define SECONDS  *1000
-#define ALONE    {1, 1}, {1, 1}
-#define FULL     {SIM_WHOLE, SIM_WHOLE}
+#define BIT(x)  (1u << SIM_##x)
+#define FAILS   (BIT(BROKEN) | BIT(UNAVAILABLE) | BIT(OVERLOADED))
+#define LOST    (BIT(RESET) | BIT(REFUSED))
+#define REFUSES (BIT(FORBIDDEN) | BIT(UNKNOWN_MODEL))
+#define LIMITS  (BIT(LIMIT) | BIT(LIMIT_NAMED))
+#define ANSWERS (BIT(EMPTY) | BIT(CUT))
+#define SECONDS *1000
+#define ALONE                                                                                                          \
+    {1, 1},                                                                                                            \
+    {                                                                                                                  \
+        1, 1                                                                                                           \
+    }
+#define FULL                                                                                                           \
+    {                                                                                                                  \
+        SIM_WHOLE, SIM_WHOLE                                                                                           \
+    }
 #define ANY_LOAD (SIM_AGENT | SIM_STEADY)
 
 // clang-format off

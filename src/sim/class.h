@@ -40,10 +40,10 @@ typedef struct sim_class {
     uint8_t providers[2], models[2], keys[2]; /* at least, at most; models and keys of each provider */
     uint32_t ills;                            /* a bit for each sim_ill it may be; one is chosen for each fault */
     sim_where where;
-    unsigned shape, load;  /* bits of sim_shape and sim_load; one load is chosen */
-    uint32_t share[2];     /* of calls that meet it, in thousandths: at least, at most */
-    daruma_ms lasts[2];    /* a fault, at least, at most */
-    uint16_t requests[2];  /* at least, at most */
+    unsigned shape, load; /* bits of sim_shape and sim_load; one load is chosen */
+    uint32_t share[2];    /* of calls that meet it, in thousandths: at least, at most */
+    daruma_ms lasts[2];   /* a fault, at least, at most */
+    uint16_t requests[2]; /* at least, at most */
 } sim_class;
 
 extern const sim_class sim_classes[];

@@ -57,9 +57,9 @@ struct sim_host {
     size_t health_bytes;
     sim_timers timers;
     dice d;
-    daruma_ms t;       /* the world's own time */
-    uint32_t healed;   /* as of the last wake */
-    int first_waiting; /* -1 nobody */
+    daruma_ms t;                /* the world's own time */
+    uint32_t healed;            /* as of the last wake */
+    int first_waiting;          /* -1 nobody */
     bool known[SIM_FAULTS_MAX]; /* a call has failed by this fault and that was told */
     sim_rules rules;
     sim_say say;
@@ -267,7 +267,8 @@ static void finish(sim_host *h, int r, daruma_outcome o)
 
 static void attempt(sim_host *h, int r);
 
-/* Asks what to do until something can be done. An empty answer has nothing to be told about: asking again does not fit. */
+/* Asks what to do until something can be done. An empty answer has nothing to be told about: asking again does not fit.
+ */
 static void next_step(sim_host *h, int r, const daruma_failure *f, bool sent)
 {
     live *x = &h->live[r];
@@ -285,9 +286,9 @@ static void next_step(sim_host *h, int r, const daruma_failure *f, bool sent)
         x->act_at = h->t;
     else
         finish(h, r,
-               m.act == DARUMA_KEEP                  ? DARUMA_OUTCOME_DEGRADED
-               : m.remedy == DARUMA_REMEDY_NONE      ? DARUMA_OUTCOME_FAILED
-                                                     : DARUMA_OUTCOME_EXPLAINED);
+               m.act == DARUMA_KEEP             ? DARUMA_OUTCOME_DEGRADED
+               : m.remedy == DARUMA_REMEDY_NONE ? DARUMA_OUTCOME_FAILED
+                                                : DARUMA_OUTCOME_EXPLAINED);
 }
 
 static daruma_failure judged(const sim_host *h, const sim_fate *fate, bool sent)
@@ -303,7 +304,7 @@ static void look(sim_host *h, int r)
     live *x = &h->live[r];
     daruma_moment at = moment(h);
     x->look_at = -1;
-    if (!x->main.out || x->beside.out || x->main.step == BEGUN)
+    if (!x->main.out || x->main.step == BEGUN)
         return;
     daruma_silence s = daruma_case_silence(&x->c, at);
     switch (s.act) {
@@ -316,6 +317,7 @@ static void look(sim_host *h, int r)
         daruma_case_hedge(&x->c, s.target, at);
         send(h, r, &x->beside, s.target, x->c.beside.permits);
         x->e.hedges++;
+        look(h, r);
         return;
     }
     case DARUMA_SILENCE_MOVE: {
@@ -444,8 +446,8 @@ static void comes(sim_host *h, int r)
                      q->deadline < 0 ? -1 : add_sat(at.now, q->deadline), at);
     x->c.can_mend = true;
     x->c.plain = q->plain;
-    say(h, r, "comes, %s%s%.0lld", q->plain ? "plain" : "stream", q->deadline < 0 ? "" : ", deadline in ms: ",
-        q->deadline < 0 ? 0ll : (long long)q->deadline);
+    say(h, r, "comes, %s%s%.0lld", q->plain ? "plain" : "stream",
+        q->deadline < 0 ? "" : ", deadline in ms: ", q->deadline < 0 ? 0ll : (long long)q->deadline);
 }
 
 static void attempt(sim_host *h, int r)

@@ -22,18 +22,18 @@ daruma_ms regret_times_at(const regret_times *t, uint32_t milli);
 
 /* One that answers, beside the clairvoyant. */
 typedef struct regret_side {
-    uint64_t lost;  /* requests that could have been answered and were not */
-    uint64_t won;   /* answered though the clairvoyant had no luck */
-    uint64_t calls; /* for all requests that count */
+    uint64_t lost;      /* requests that could have been answered and were not */
+    uint64_t won;       /* answered though the clairvoyant had no luck */
+    uint64_t calls;     /* for all requests that count */
     regret_times added; /* time above the clairvoyant's, of those that both answered */
 } regret_side;
 
 typedef struct regret_sum {
     uint64_t worlds, requests;
-    uint64_t could;   /* be answered */
-    uint64_t calls;   /* of the clairvoyant */
-    uint64_t sick;    /* calls of daruma to a place that was known to be sick */
-    uint64_t hedges;  /* calls of daruma beside a silent one */
+    uint64_t could;  /* be answered */
+    uint64_t calls;  /* of the clairvoyant */
+    uint64_t sick;   /* calls of daruma to a place that was known to be sick */
+    uint64_t hedges; /* calls of daruma beside a silent one */
     regret_side daruma, direct;
 } regret_sum;
 

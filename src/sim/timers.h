@@ -1,5 +1,5 @@
-/* timers.h - who is next: a binary heap of requests by the time of their next event. Each stands in it at most once, and
- * of two at the same time the lower number goes first. */
+/* timers.h - who is next: a binary heap of requests by the time of their next event. Each stands in it at most once,
+ * and of two at the same time the lower number goes first. */
 #ifndef SIM_TIMERS_H
 #define SIM_TIMERS_H
 #include "sim/world.h"

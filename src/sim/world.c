@@ -49,7 +49,8 @@ static void set_pace(sim_world *w, dice *d)
     }
 }
 
-/* Nobody gives a model less time than it needs: the deadline is at least PACE_TIMES as long as an answer usually takes. */
+/* Nobody gives a model less time than it needs: the deadline is at least PACE_TIMES as long as an answer usually takes.
+ */
 static void keep_pace(sim_world *w, daruma_ms deadline)
 {
     enum { PACE_TIMES = 5 };

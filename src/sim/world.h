@@ -39,10 +39,10 @@ enum {
     SIM_JUMPS_MAX = 4,                   /* of the clock, in one world */
     SIM_WHOLE = 1000,                    /* shares are counted in thousandths */
 };
-#define SIM_EVER      INT64_MAX /* a fault that does not end */
-#define SIM_BEGIN_MS  1000000   /* every world begins at this time: no time in it is near zero */
-#define SIM_CLOCK_MS  600000    /* a host ends a call after this long, as `timeouts.total` does */
-#define SIM_PATIENCE_MS 120000  /* of the clairvoyant where a policy has none */
+#define SIM_EVER        INT64_MAX /* a fault that does not end */
+#define SIM_BEGIN_MS    1000000   /* every world begins at this time: no time in it is near zero */
+#define SIM_CLOCK_MS    600000    /* a host ends a call after this long, as `timeouts.total` does */
+#define SIM_PATIENCE_MS 120000    /* of the clairvoyant where a policy has none */
 
 /* Something is wrong with some targets for a while. */
 typedef struct sim_fault {

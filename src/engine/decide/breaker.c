@@ -34,6 +34,7 @@ static void open_for_longer(daruma_breaker *b, daruma_ms now)
     if (b->trips < UINT16_MAX)
         b->trips++;
     b->epoch += b->open_until == 0;
+    b->probe_took = b->probe_until ? ms_since(b->probe_until, add_sat(now, BREAKER_PROBE_MS)) : -1;
     b->probe_until = 0;
     b->passed = 0;
     b->open_until = add_sat(now, open_ms(b->trips));
@@ -114,10 +115,20 @@ daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now)
     return left ? left : probe_in(b, now);
 }
 
+/* Its probe is out for much longer than those before it took to fail: this one seems to be served. */
+static bool probe_is_served(const daruma_breaker *b, daruma_ms now)
+{
+    if (!probe_in(b, now) || b->probe_took < 0)
+        return false;
+    daruma_ms out = BREAKER_PROBE_MS - ms_since(now, b->probe_until),
+              most = mul_sat(b->probe_took, BREAKER_SERVED_TIMES);
+    return out > (most > ALONE_MS_MIN ? most : ALONE_MS_MIN);
+}
+
 daruma_ms daruma_breaker_alone_in(const daruma_breaker *b, daruma_ms now)
 {
     daruma_ms in = daruma_breaker_opens_in(b, now), down = ms_since(b->well_at, b->bad_at) / 2;
-    if (in == 0 || !b->agreed || b->row < BREAKER_DOWN_ROW)
+    if (in == 0 || !b->agreed || b->row < BREAKER_DOWN_ROW || probe_is_served(b, now))
         return 0;
     down = down > ALONE_MS_MIN ? down : ALONE_MS_MIN;
     daruma_ms left = left_of(b->bad_at, down < REST_MS_MAX ? down : REST_MS_MAX, now), probe = probe_in(b, now);

@@ -363,7 +363,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
-    c->answered = c->headed = false;
+    c->answered = c->headed = c->noted = false;
     c->sent_at = now;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
@@ -441,14 +441,14 @@ void daruma_case_headed(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING || !c->out || c->headed)
         return;
     c->headed = true;
-    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, ms_since(c->sent_at, at.now));
+    health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->sent_at, at.now);
 }
 
 void daruma_case_begun(daruma_case *c, daruma_moment at)
 {
     bool probes = false;
     if (c->out)
-        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, ms_since(c->sent_at, at.now));
+        health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
     if (probes && c->last == DARUMA_INTERRUPTED) /* how its answers end is the question */

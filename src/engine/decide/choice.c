@@ -297,17 +297,22 @@ int choice_unasked(const daruma_case *c, daruma_ms now)
     return -1;
 }
 
+/* Does target `i` share the model of a call that went out at `sent_at`, and was no newer call answered there? */
+static bool hangs_there(const daruma_case *c, int i, int target, daruma_ms sent_at)
+{
+    const daruma_target *t = &c->targets[target];
+    return c->targets[i].model_id == t->model_id && health_heard(c->health, t) <= sent_at;
+}
+
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
-    const daruma_target *t = &c->targets[c->target];
-    bool alive = health_well_at(c->health, t) > c->sent_at; /* others get answers there: it is this call that hangs */
     int best = -1;
     for (int i = 0; i < choice_count(c); i++) {
-        bool same = c->targets[i].model_id == t->model_id;
-        if (c->spoiled[i] || (same && !alive) || !choice_well(c, i, now))
+        if (c->spoiled[i] || hangs_there(c, i, c->target, c->sent_at) || !choice_well(c, i, now) ||
+            (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
             continue;
-        if (alive && i == c->target)
-            return i;
+        if (i == c->target)
+            return i; /* others are answered there: it is this call that hangs */
         if (best < 0)
             best = i;
     }

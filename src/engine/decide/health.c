@@ -44,10 +44,13 @@ typedef struct place {
     daruma_budget budget;         /* providers: retries */
     daruma_budget hedges;         /* providers: second calls beside a silent one */
     usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
-    daruma_ms dead_from,
-        dead_to;           /* models: calls that went out within these hang, though the place is well; 0, 0 none */
-    uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
-    uint32_t newer, older; /* touched just after, just before */
+    daruma_ms heard;              /* models: when the newest call that was answered went out ... */
+    daruma_ms heard_at;           /* ... and when that was; 0 none was */
+    daruma_ms knocked_at;         /* models: when a second call went there blindly; 0 never */
+    daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
+    daruma_ms dead_to;            /* ... up to here; 0 none */
+    uint32_t next;                /* in its chain; places are named by index + 1, 0 is none */
+    uint32_t newer, older;        /* touched just after, just before */
 } place;
 
 struct daruma_health {
@@ -312,10 +315,15 @@ void daruma_health_reconsider(daruma_health *w)
 
 /* ---- usual times --------------------------------------------------------------- */
 
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms)
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
+                 daruma_ms now)
 {
     place *p = place_of(w, t, MODEL);
     usual *u = &p->times[what][plain];
+    daruma_ms ms = ms_since(sent_at, now);
+    if (!p->heard_at || sent_at > p->heard)
+        p->heard = sent_at;
+    p->heard_at = now ? now : 1;
     int32_t took = ms < 0 ? 0 : ms < INT32_MAX / 8 ? (int32_t)ms : INT32_MAX / 8;
     int32_t off = u->n ? (took > u->mean ? took - u->mean : u->mean - took) : took / 4;
     u->off += u->n ? (off - u->off) / 4 : off;
@@ -329,13 +337,26 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     const usual *u = p ? &p->times[what][plain] : NULL;
     if (!u || !u->n)
         return -1;
-    return u->mean + later(u->mean / 2, 2 * (daruma_ms)u->off);
+    return u->mean + later(u->mean / 2, 4 * (daruma_ms)u->off);
 }
 
-daruma_ms health_well_at(const daruma_health *w, const daruma_target *t)
+daruma_ms health_heard(const daruma_health *w, const daruma_target *t)
 {
     const place *p = at_index(w, find(w, part_id(t, MODEL)));
-    return p && p->breaker.well_at && !p->breaker.row ? p->breaker.well_at : INT64_MIN;
+    return p && p->heard_at ? p->heard : INT64_MIN;
+}
+
+bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = at_index(w, find(w, part_id(t, MODEL)));
+    if (!p || !p->heard_at)
+        return false;
+    return !p->knocked_at || ms_since(p->knocked_at, now) >= later(HEDGE_KNOCK_MS, ms_since(p->heard_at, now) / 2);
+}
+
+void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    place_of(w, t, MODEL)->knocked_at = now ? now : 1;
 }
 
 uint32_t health_row(const daruma_health *w, const daruma_target *t)
@@ -544,6 +565,12 @@ static void blame(daruma_health *w, const daruma_target *t, int part, verdict v,
     place *p = v == BAD ? known(w, t, part) : NULL;
     if (p && cool_in(p, now) == 0)
         p->why = why;
+}
+
+void health_silent(daruma_health *w, const daruma_target *t, daruma_permit model, uint64_t witness, daruma_ms now)
+{
+    tell(w, t, MODEL, model, BAD, witness, now);
+    blame(w, t, MODEL, BAD, DARUMA_TIMEOUT, now);
 }
 
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,

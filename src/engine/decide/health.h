@@ -24,12 +24,18 @@ typedef enum health_time {
     HEALTH_TIMES
 } health_time;
 
-/* It took `ms`; `plain`: the answer is not a stream. */
-void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms ms);
+/* A call that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
+                 daruma_ms now);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
-/* When the model of `t` succeeded last, if it has not failed since; INT64_MIN: it has, or it never did. */
-daruma_ms health_well_at(const daruma_health *w, const daruma_target *t);
+/* When the newest of the calls to the model of `t` went out that were answered; INT64_MIN: none was. */
+daruma_ms health_heard(const daruma_health *w, const daruma_target *t);
+/* May a second call go to `t`, of which nothing has been heard since the first went out? Seldom, and ever more so. */
+bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms now);
+void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
+void health_silent(daruma_health *w, const daruma_target *t, daruma_permit model, uint64_t witness, daruma_ms now);
 /* Failures in a row of the model of `t`, whoever had them. */
 uint32_t health_row(const daruma_health *w, const daruma_target *t);
 /* A call went elsewhere because `t` is sick. */

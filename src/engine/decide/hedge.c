@@ -13,55 +13,102 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-/* How long the call at hand may be silent before `other` is asked; -1: as long as it likes. */
-static daruma_ms usual_of(const daruma_case *c, int other, daruma_ms now)
+static const daruma_failure silent_failure = {
+    .kind = DARUMA_TIMEOUT, .net = DARUMA_NET_FIRST_BYTE_TIMEOUT, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+
+/* The newest of the two calls that may be out: its silence is what counts. */
+typedef struct newest {
+    int target;
+    bool headed;
+    daruma_ms silent;
+    daruma_ms own; /* the usual time of its model, -1 unknown */
+} newest;
+
+static newest newest_of(const daruma_case *c, daruma_ms now)
 {
-    health_time what = c->headed ? HEALTH_CONTENT : HEALTH_HEAD;
-    if (c->headed && c->plain)
-        return -1; /* its body is on its way */
-    daruma_ms own = health_usual(c->health, &c->targets[c->target], what, c->plain);
-    if (!choice_well(c, c->target, now)) { /* it is a probe: nobody should pay for it */
-        daruma_ms its = health_usual(c->health, &c->targets[other], what, c->plain);
-        its = its < 0 ? HEDGE_SICK_MS : its;
-        own = own < 0 || its < own ? its : own;
-    }
-    if (own < 0)
-        own = c->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
-    return own > HEDGE_MS_MIN ? own : HEDGE_MS_MIN;
+    bool second = c->beside.out;
+    newest n = {.target = second ? c->beside.target : c->target,
+                .headed = !second && c->headed,
+                .silent = ms_since(second ? c->beside.sent_at : c->sent_at, now)};
+    n.own = health_usual(c->health, &c->targets[n.target], n.headed ? HEALTH_CONTENT : HEALTH_HEAD, c->plain);
+    return n;
 }
 
-daruma_silence daruma_case_silence(const daruma_case *c, daruma_moment at)
+/* How long it may be silent before `other` (-1: nobody) is asked. */
+static daruma_ms allowed(const daruma_case *c, const newest *n, int other, daruma_ms now)
+{
+    daruma_ms most = n->own;
+    if (other >= 0 && !choice_well(c, n->target, now)) { /* it is a probe: nobody should pay for it */
+        daruma_ms its = health_usual(c->health, &c->targets[other], n->headed ? HEALTH_CONTENT : HEALTH_HEAD, c->plain);
+        its = its < 0 ? HEDGE_SICK_MS : its;
+        most = most < 0 || its < most ? its : most;
+    }
+    if (most < 0)
+        most = n->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
+    return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
+}
+
+/* A model that is far beyond its usual time counts as failing, once for each call. */
+static void note(daruma_case *c, const newest *n, daruma_ms now)
+{
+    if (c->noted || c->beside.out || n->own < 0 || n->silent < HEDGE_NOTED_TIMES * n->own || n->silent < HEDGE_MS_MIN)
+        return;
+    c->noted = true;
+    health_silent(c->health, &c->targets[c->target], c->permits[0], c->id, now);
+}
+
+/* Nobody else is well. A second call to the same place finds out whether it is back, when the first may never be
+ * answered: it went out long ago, as its model counts, and no head of an answer came. */
+static bool may_knock(const daruma_case *c, const newest *n, daruma_ms now)
+{
+    return !n->headed && n->own >= 0 && n->silent >= HEDGE_KNOCK_MS && n->silent >= HEDGE_KNOCK_TIMES * n->own &&
+           health_may_knock(c->health, &c->targets[c->target], now);
+}
+
+static bool may_hedge(const daruma_case *c, daruma_ms now)
+{
+    bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
+    bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && !c->answered && c->safe_twice;
+    bool body = c->headed && c->plain; /* it is on its way */
+    return on && silent && !body && (c->deadline < 0 || now < c->deadline);
+}
+
+daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
 {
     daruma_silence s = {.act = DARUMA_SILENCE_WAIT, .look_in = -1, .target = -1};
-    bool may = c->out && !c->beside.out && !c->answered && c->policy->health && c->policy->hedge &&
-               c->policy->enabled && c->safe_twice;
-    if (!may || c->outcome != DARUMA_OUTCOME_PENDING)
+    if (!may_hedge(c, at.now))
         return s;
+    newest n = newest_of(c, at.now);
+    note(c, &n, at.now);
     int other = choice_beside(c, at.now);
-    daruma_ms silent = ms_since(c->sent_at, at.now), usual = usual_of(c, other < 0 ? c->target : other, at.now);
-    if (usual < 0)
+    daruma_ms most = allowed(c, &n, other, at.now);
+    s.look_in = n.silent < most && most - n.silent < HEDGE_LOOK_MS ? most - n.silent : HEDGE_LOOK_MS;
+    if (n.silent < most)
         return s;
-    if (other < 0 || silent < usual) {
-        daruma_ms left = silent < usual ? usual - silent : HEDGE_LOOK_MS;
-        s.look_in = left < HEDGE_LOOK_MS ? left : HEDGE_LOOK_MS;
+    if (other < 0) {
+        bool knocks = may_knock(c, &n, at.now);
+        s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
+        s.target = knocks ? c->target : -1;
         return s;
     }
     bool hangs = !c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at);
-    bool sick = hangs || !choice_well(c, c->target, at.now);
     s.target = other;
-    if (daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0)
+    if (daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0 || c->beside.out)
         s.act = DARUMA_SILENCE_HEDGE;
-    else if (sick)
+    else if (hangs || !choice_well(c, c->target, at.now))
         s.act = DARUMA_SILENCE_MOVE;
-    else
-        s.look_in = HEDGE_LOOK_MS;
     return s;
 }
 
 void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 {
-    check(c->out && !c->beside.out && target >= 0 && target < choice_count(c));
-    daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
+    check(c->out && target >= 0 && target < choice_count(c));
+    if (c->beside.out)
+        daruma_case_hedge_ended(c, &silent_failure, at);
+    if (target == c->target && health_heard(c->health, &c->targets[target]) <= c->sent_at)
+        health_knocked(c->health, &c->targets[target], at.now);
+    else
+        daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->attempts++;
@@ -83,15 +130,9 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
 void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at)
 {
     check(c->out && c->beside.out);
-    static const daruma_failure silent = {.kind = DARUMA_TIMEOUT,
-                                          .net = DARUMA_NET_FIRST_BYTE_TIMEOUT,
-                                          .wait = -1,
-                                          .limit = -1,
-                                          .used = -1,
-                                          .requested = -1};
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
-    f = f ? f : &silent;
-    if (same && f == &silent) {
+    f = f ? f : &silent_failure;
+    if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
             health_hung(c->health, &c->targets[c->target], c->sent_at);
@@ -105,6 +146,6 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
-    c->headed = c->answered = false;
+    c->headed = c->answered = c->noted = false;
     c->beside.out = false;
 }
