@@ -56,6 +56,13 @@ static inline daruma_failure advised(daruma_kind k, int status, daruma_ms wait)
     return f;
 }
 
+static inline daruma_failure surely(daruma_kind k, int status) /* the provider's words leave no doubt */
+{
+    daruma_failure f = failure(k, status);
+    f.sure = 95;
+    return f;
+}
+
 /* Goes out at `now`, which must work at once, and tells where. */
 static inline int out(daruma_case *c, daruma_ms now)
 {
@@ -66,15 +73,37 @@ static inline int out(daruma_case *c, daruma_ms now)
     return a.target;
 }
 
-/* One attempt of a fresh case at `t` that fails so. */
+/* A moment of a request of its own: each has another id. */
+static inline daruma_moment of_another(daruma_ms now)
+{
+    static uint64_t ids = 1000;
+    daruma_moment m = at(now);
+    m.dice = ++ids;
+    return m;
+}
+
+/* One attempt of another request at `t` that fails so. It goes out whatever health says. */
 static inline void fails(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_failure f,
                          daruma_ms now)
 {
     daruma_case c;
-    daruma_case_open(&c, w, p, t, 1, -1, -1, at(now));
+    daruma_policy off = *p;
+    off.enabled = false;
+    daruma_case_open(&c, w, &off, t, 1, -1, -1, of_another(now));
     out(&c, now);
     daruma_case_next(&c, &f, 0, at(now));
     daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(now));
+}
+
+/* ... that succeeds. */
+static inline void succeeds(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms now)
+{
+    daruma_case c;
+    daruma_policy off = *p;
+    off.enabled = false;
+    daruma_case_open(&c, w, &off, t, 1, -1, -1, of_another(now));
+    out(&c, now);
+    daruma_case_done(&c, at(now));
 }
 
 #define assert_remedy(r, what, ms, to)                                                                                 \

@@ -45,7 +45,7 @@ static void a_refused_key_costs_one_call_and_is_not_asked_again(void **state)
     daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m2", "a", "k1"), target("p", "m", "b", "k2")};
     daruma_case c;
     daruma_case_open(&c, w, &p, t, 3, -1, -1, at(0));
-    daruma_failure f = failure(DARUMA_AUTH, 401);
+    daruma_failure f = surely(DARUMA_AUTH, 401);
     assert_int_equal(out(&c, 0), 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), SWITCH_KEY, 0, 2);
     assert_int_equal(out(&c, 0), 2);
@@ -63,7 +63,7 @@ static void credentials_are_fetched_anew_once(void **state)
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
     c.can_refresh = true;
-    daruma_failure f = failure(DARUMA_AUTH, 401);
+    daruma_failure f = surely(DARUMA_AUTH, 401);
     out(&c, 0);
     assert_remedy(daruma_case_next(&c, &f, 0, at(0)), REFRESH_CREDENTIALS, 0, 0);
     daruma_health_refreshed(w, &t);
@@ -198,7 +198,7 @@ static void what_was_waited_stays_counted_when_the_clock_goes_back(void **state)
 static void a_ladder_without_an_end_stops_and_gives_back_once(void **state)
 {
     (void)state;
-    static const daruma_rung rungs[] = {{DARUMA_SERVER_ERROR, DARUMA_REMEDY_RETRY, 1, DARUMA_NEED_PURSE, DARUMA_NOW}};
+    static const daruma_rung rungs[] = {{DARUMA_SERVER_ERROR, DARUMA_REMEDY_RETRY, 1, DARUMA_NEED_TIME, DARUMA_NOW}};
     daruma_policy p = calm();
     p.rungs = rungs;
     p.nrungs = 1;
@@ -211,22 +211,26 @@ static void a_ladder_without_an_end_stops_and_gives_back_once(void **state)
     daruma_budget *b = daruma_health_budget(w, &t, 0);
     b->retries = 5;
     assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_SEND);
+    assert_int_equal(b->retries, 6);
     for (int i = 0; i < 3; i++)
         assert_int_equal(daruma_case_next(&c, &f, 0, at(0)).act, DARUMA_STOP);
     assert_int_equal(b->retries, 5);
 }
 
-static void what_does_not_pass_is_not_worth_coming_back_for(void **state)
+static void what_does_not_pass_is_asked_once_and_is_not_worth_coming_back_for(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
-    fails(w, &p, &t, failure(DARUMA_QUOTA, 402), 0);
+    daruma_failure f = surely(DARUMA_QUOTA, 402);
+    fails(w, &p, &t, f, 0);
     daruma_case c;
-    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
-    assert_int_equal(daruma_case_admit(&c, at(0)).act, DARUMA_STOP);
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
     assert_int_equal(daruma_case_again_in(&c, NULL, 0), -1);
+    out(&c, 0); /* health never forbids: it hears it from the provider */
+    assert_remedy(daruma_case_next(&c, &f, 0, at(0)), EXPLAIN, 0, 0);
+    assert_int_equal(daruma_case_again_in(&c, &f, 0), -1);
 }
 
 static void another_key_is_no_hope_while_the_provider_is_sick(void **state)
@@ -492,24 +496,251 @@ static void a_policy_that_is_off_makes_the_first_failure_final(void **state)
     }
 }
 
-static void the_last_lane_is_never_closed_without_a_try(void **state)
+static void who_has_nobody_else_waits_for_what_is_down_and_is_woken(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
+    succeeds(w, &p, &t, 1000);
     for (int i = 0; i < 10; i++)
-        fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 0);
-    assert_false(daruma_health_look(w, &t, 0).well);
+        fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 9000);
+    daruma_condition h = daruma_health_look(w, &t, 9000);
+    assert_false(h.well);
+    assert_int_equal(h.named_in, 0);
+    assert_in_range(h.alone_in, ALONE_MS_MIN, 4000); /* half of the time since it last worked, at most */
     daruma_case c, d;
-    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(0));
-    daruma_case_open(&d, w, &p, &t, 1, -1, -1, at(0));
-    assert_int_equal(out(&c, 0), 0);
-    daruma_admission a = daruma_case_admit(&d, at(0)); /* one at a time */
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(9000));
+    daruma_case_open(&d, w, &p, &t, 1, -1, -1, of_another(9000));
+    daruma_admission a = daruma_case_admit(&c, at(9000));
     assert_int_equal(a.act, DARUMA_SEND);
-    assert_int_equal(a.wait, BREAKER_PROBE_LOOK_MS);
-    daruma_case_done(&c, at(100));
-    assert_int_equal(out(&d, a.wait), 0);
+    assert_int_equal(a.wait, h.alone_in);
+    assert_int_equal(a.why, DARUMA_SERVER_ERROR);
+    assert_int_equal(daruma_case_admit(&d, at(9000)).wait, h.alone_in);
+    daruma_ms now = 9000 + h.alone_in;
+    out(&c, now); /* the probe */
+    assert_int_equal(daruma_case_admit(&d, at(now)).wait, BREAKER_PROBE_LOOK_MS); /* one at a time */
+    uint32_t healed = daruma_health_healed(w);
+    daruma_case_done(&c, at(now + 100));
+    assert_int_not_equal(daruma_health_healed(w), healed);
+    out(&d, now + 100);
+}
+
+static void what_failed_twice_only_is_asked_by_who_has_nobody_else(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k2")};
+    for (int i = 0; i < 2; i++)
+        fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
+    assert_false(daruma_health_look(w, t, 0).well);
+    daruma_case c, d;
+    daruma_case_open(&c, w, &p, t, 1, -1, -1, of_another(0));
+    assert_int_equal(out(&c, 0), 0);
+    daruma_case_open(&d, w, &p, t, 2, 0, -1, of_another(0));
+    assert_int_equal(out(&d, 0), 1);
+}
+
+static void nobody_fails_without_having_asked_unless_a_wait_was_named(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (int named = 0; named < 2; named++) {
+        daruma_health *w = a_health();
+        succeeds(w, &p, &t, 1);
+        for (int i = 0; i < 10; i++)
+            fails(w, &p, &t, advised(DARUMA_SERVER_ERROR, 500, named ? 20000 : -1), 60000);
+        assert_true(daruma_health_look(w, &t, 60000).alone_in > 5000);
+        daruma_case c; /* its time is shorter than the rest */
+        daruma_case_open(&c, w, &p, &t, 1, -1, 63000, of_another(60000));
+        if (!named) {
+            assert_int_equal(out(&c, 60000), 0);
+            continue;
+        }
+        daruma_admission a = daruma_case_admit(&c, at(60000));
+        assert_int_equal(a.act, DARUMA_STOP);
+        assert_int_equal(a.why, DARUMA_SERVER_ERROR);
+        assert_int_equal(daruma_case_again_in(&c, NULL, 60000), 20000);
+    }
+}
+
+static void each_target_is_asked_before_it_ends_however_sick_they_are(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k2"), target("r", "m", "a", "k3")};
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 10; i++)
+            fails(w, &p, &t[k], down, 10000);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 3, -1, 10000 + 20000, of_another(10000));
+    bool asked[3] = {0};
+    daruma_ms now = 10000;
+    for (int i = 0; i < 1000; i++) {
+        daruma_admission a = daruma_case_admit(&c, at(now));
+        if (a.act != DARUMA_SEND)
+            break;
+        if (a.wait) {
+            now += a.wait;
+            continue;
+        }
+        asked[a.target] = true;
+        daruma_remedy r = daruma_case_next(&c, &down, 0, at(now));
+        if (r.act != DARUMA_SEND)
+            break;
+        now += r.wait;
+    }
+    assert_true(asked[0] && asked[1] && asked[2]);
+    assert_true(now < 30000);
+}
+
+static void patience_ends_in_an_honest_failure(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_ms now = 0;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
+    daruma_remedy r = {.act = DARUMA_SEND};
+    while (r.act == DARUMA_SEND && c.attempts < 100) {
+        daruma_admission a = daruma_case_admit(&c, at(now));
+        assert_int_equal(a.act, DARUMA_SEND);
+        now += a.wait;
+        if (a.wait)
+            continue;
+        r = daruma_case_next(&c, &down, 0, at(now));
+        now += r.wait;
+    }
+    assert_int_equal(r.remedy, DARUMA_REMEDY_EXPLAIN);
+    assert_in_range(now, p.patience / 2, p.patience);
+    assert_in_range(c.attempts, 6, p.max_attempts);
+    assert_true(daruma_case_again_in(&c, &down, now) > 0);
+    assert_true(c.waited <= p.patience);
+}
+
+static void patience_counts_from_the_first_failure_not_from_the_call(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_case_open(&c, a_health(), &p, &t, 1, -1, -1, of_another(0));
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &down, 0, at(10 * p.patience)), WAIT_RETRY, 500, 0); /* it thought for long */
+}
+
+static void a_client_without_patience_waits_only_for_its_ladder(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.patience = 0;
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k2")};
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    daruma_case_open(&c, a_health(), &p, t, 2, -1, -1, of_another(0));
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &down, 0, at(0)), SWITCH_MODEL, 0, 1);
+    out(&c, 0);
+    assert_remedy(daruma_case_next(&c, &down, 0, at(0)), EXPLAIN, 0, 1);
+}
+
+static void an_empty_budget_stretches_the_backoff_and_leaves_the_way_out_free(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("q", "m", "a", "k2")};
+    daruma_failure down = failure(DARUMA_SERVER_ERROR, 500);
+    for (int empty = 0; empty < 2; empty++) {
+        daruma_health *w = a_health();
+        daruma_budget *b = daruma_health_budget(w, t, 0);
+        while (empty && daruma_budget_take(b, 0))
+            continue;
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 2, -1, -1, of_another(0));
+        out(&c, 0);
+        assert_remedy(daruma_case_next(&c, &down, 0, at(0)), WAIT_RETRY, empty ? 500 << BUDGET_EMPTY_STEPS : 500, 0);
+        int64_t left = daruma_budget_left(b, 0);
+        daruma_budget *other = daruma_health_budget(w, &t[1], 0);
+        assert_int_equal(daruma_budget_left(other, 0), BUDGET_FLOOR);
+        assert_remedy(daruma_case_next(&c, &down, 0, at(0)), SWITCH_MODEL, 0, 1);
+        assert_int_equal(daruma_budget_left(b, 0), left + !empty); /* the repeat was not made */
+        assert_int_equal(daruma_budget_left(other, 0), BUDGET_FLOOR);
+    }
+}
+
+static void no_repeat_waits_less_than_its_floor_whatever_the_dice_say(void **state)
+{
+    (void)state;
+    const daruma_policy *p = daruma_policy_find(S("default"));
+    static const daruma_kind kinds[] = {DARUMA_SERVER_ERROR, DARUMA_OVERLOADED, DARUMA_RATE_LIMIT};
+    daruma_target t = target("p", "m", "a", "k1");
+    for (size_t k = 0; k < 3; k++)
+        for (uint64_t dice = 0; dice < 2000; dice++) {
+            daruma_case c;
+            daruma_failure f = failure(kinds[k], 503);
+            daruma_moment m = {.now = 0, .dice = dice * 0x9e3779b97f4a7c15u};
+            daruma_case_open(&c, a_health(), p, &t, 1, -1, -1, m);
+            out(&c, 0);
+            daruma_remedy r = daruma_case_next(&c, &f, 0, m);
+            assert_in_range(r.wait, WAIT_MS_MIN, p->kinds[kinds[k]].backoff.base * 9 / 8);
+            daruma_admission a = daruma_case_admit(&c, m); /* a host that asks early is told the same */
+            assert_in_range(a.wait, WAIT_MS_MIN, r.wait);
+        }
+}
+
+static void a_vague_refusal_is_asked_once_more_and_a_clear_one_is_not(void **state)
+{
+    (void)state;
+    static const daruma_kind kinds[] = {DARUMA_AUTH, DARUMA_PERMISSION};
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (size_t k = 0; k < 2; k++) {
+        daruma_case c;
+        daruma_failure vague = failure(kinds[k], 403), sure = surely(kinds[k], 403);
+        vague.sure = VAGUE_BELOW - 1;
+        sure.sure = VAGUE_BELOW;
+        daruma_case_open(&c, a_health(), &p, &t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        assert_remedy(daruma_case_next(&c, &vague, 0, at(0)), WAIT_RETRY, 500, 0);
+        out(&c, 500);
+        assert_remedy(daruma_case_next(&c, &vague, 0, at(500)), EXPLAIN, 0, 0);
+        daruma_case_open(&c, a_health(), &p, &t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        assert_remedy(daruma_case_next(&c, &sure, 0, at(0)), EXPLAIN, 0, 0);
+    }
+}
+
+static void without_health_each_request_goes_out_as_if_it_were_the_first(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    p.health = false;
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k1");
+    for (int i = 0; i < 30; i++) {
+        static const daruma_kind kinds[] = {DARUMA_SERVER_ERROR, DARUMA_RATE_LIMIT, DARUMA_AUTH, DARUMA_QUOTA};
+        daruma_case c;
+        daruma_failure f = advised(kinds[i % 4], 500, i % 3 ? -1 : 50000);
+        f.sure = 95;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(i));
+        out(&c, i);
+        daruma_case_next(&c, &f, 0, at(i));
+        daruma_case_close(&c, DARUMA_OUTCOME_EXPLAINED, at(i));
+    }
+    for (size_t i = 0; daruma_policy_name(i); i++) { /* so do those whose rules are a seed's */
+        const daruma_policy *seed = daruma_policy_find(str_of(daruma_policy_name(i)));
+        bool own = str_eq(str_of(seed->profile), S("default"));
+        assert_int_equal(seed->health, own);
+        assert_int_equal(seed->patience >= 0, own);
+    }
 }
 
 static void a_rate_limited_lane_is_waited_for_or_refused_with_its_reason(void **state)
@@ -519,6 +750,7 @@ static void a_rate_limited_lane_is_waited_for_or_refused_with_its_reason(void **
     daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k1");
     fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 5000), 0);
+    assert_int_equal(daruma_health_look(w, &t, 0).named_in, 5000);
     daruma_case c;
     daruma_case_open(&c, w, &p, &t, 1, -1, 4000, at(0));
     daruma_admission a = daruma_case_admit(&c, at(0));
@@ -670,14 +902,14 @@ static void who_waits_for_a_probe_waits_until_it_speaks(void **state)
         daruma_case probe, waits;
         for (int i = 0; i < BREAKER_CALLS_MIN; i++)
             fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
-        daruma_case_open(&probe, w, &p, t, targets, 0, -1, at(BREAKER_SHUT_MS));
-        assert_int_equal(out(&probe, BREAKER_SHUT_MS), 0);
-        daruma_case_open(&waits, w, &p, t, 1, 0, -1, at(BREAKER_SHUT_MS));
-        assert_true(daruma_case_admit(&waits, at(BREAKER_SHUT_MS)).wait > 0);
-        daruma_case_begun(&probe, at(BREAKER_SHUT_MS + 100));
-        assert_int_equal(daruma_health_look(w, t, BREAKER_SHUT_MS + 100).well, targets == 1); /* else: to the other */
-        daruma_case_done(&probe, at(BREAKER_SHUT_MS + 9000));
-        assert_true(daruma_health_look(w, t, BREAKER_SHUT_MS + 9000).well);
+        daruma_case_open(&probe, w, &p, t, targets, 0, -1, at(BREAKER_OPEN_MS));
+        assert_int_equal(out(&probe, BREAKER_OPEN_MS), 0);
+        daruma_case_open(&waits, w, &p, t, 1, 0, -1, at(BREAKER_OPEN_MS));
+        assert_true(daruma_case_admit(&waits, at(BREAKER_OPEN_MS)).wait > 0);
+        daruma_case_begun(&probe, at(BREAKER_OPEN_MS + 100));
+        assert_int_equal(daruma_health_look(w, t, BREAKER_OPEN_MS + 100).well, targets == 1); /* else: to the other */
+        daruma_case_done(&probe, at(BREAKER_OPEN_MS + 9000));
+        assert_true(daruma_health_look(w, t, BREAKER_OPEN_MS + 9000).well);
     }
 }
 
@@ -696,7 +928,7 @@ static void nobody_waits_for_a_breaker_while_another_provider_is_well(void **sta
         assert_int_equal(out(&c, 0), 0); /* this one opens it */
         daruma_remedy r = daruma_case_next(&c, &down, 0, at(0));
         if (targets == 1)
-            assert_remedy(r, WAIT_RETRY, BREAKER_SHUT_MS, 0);
+            assert_remedy(r, WAIT_RETRY, BREAKER_OPEN_MS, 0);
         else
             assert_remedy(r, SWITCH_MODEL, 0, 1);
     }
@@ -715,7 +947,7 @@ static void who_waits_goes_when_somebody_else_found_it_well(void **state)
     for (int i = 0; i < BREAKER_CALLS_MIN; i++)
         fails(w, &p, &t, down, 0);
     uint32_t healed = daruma_health_healed(w);
-    assert_remedy(daruma_case_next(&waits, &down, 0, at(0)), WAIT_RETRY, BREAKER_SHUT_MS, 0);
+    assert_remedy(daruma_case_next(&waits, &down, 0, at(0)), WAIT_RETRY, BREAKER_OPEN_MS, 0);
     assert_true(daruma_case_admit(&waits, at(100)).wait > 0);
     daruma_case_open(&probe, w, &p, &t, 1, -1, -1, at(100)); /* a first call is never kept from the last target */
     out(&probe, 100);
@@ -791,9 +1023,6 @@ static void keys_share_the_tries_of_what_is_sick(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model_whose_answers_break_off_is_left_alone_but_gone_on_with),
-        cmocka_unit_test(who_waits_for_a_probe_waits_until_it_speaks),
-        cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(advice_is_waited_for_and_then_it_recovers),
         cmocka_unit_test(another_key_comes_before_waiting_but_not_of_the_same_account),
         cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),
@@ -805,7 +1034,7 @@ int main(void)
         cmocka_unit_test(nothing_goes_out_after_the_deadline),
         cmocka_unit_test(what_was_waited_stays_counted_when_the_clock_goes_back),
         cmocka_unit_test(a_ladder_without_an_end_stops_and_gives_back_once),
-        cmocka_unit_test(what_does_not_pass_is_not_worth_coming_back_for),
+        cmocka_unit_test(what_does_not_pass_is_asked_once_and_is_not_worth_coming_back_for),
         cmocka_unit_test(another_key_is_no_hope_while_the_provider_is_sick),
         cmocka_unit_test(nothing_is_sent_again_once_a_byte_went_out),
         cmocka_unit_test(a_long_conversation_is_shortened_at_most_so_often_and_then_moved),
@@ -816,15 +1045,28 @@ int main(void)
         cmocka_unit_test(what_was_begun_goes_on_however_often_it_was_tried_before),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
-        cmocka_unit_test(the_last_lane_is_never_closed_without_a_try),
+        cmocka_unit_test(who_has_nobody_else_waits_for_what_is_down_and_is_woken),
+        cmocka_unit_test(what_failed_twice_only_is_asked_by_who_has_nobody_else),
+        cmocka_unit_test(nobody_fails_without_having_asked_unless_a_wait_was_named),
+        cmocka_unit_test(each_target_is_asked_before_it_ends_however_sick_they_are),
+        cmocka_unit_test(patience_ends_in_an_honest_failure),
+        cmocka_unit_test(patience_counts_from_the_first_failure_not_from_the_call),
+        cmocka_unit_test(a_client_without_patience_waits_only_for_its_ladder),
+        cmocka_unit_test(an_empty_budget_stretches_the_backoff_and_leaves_the_way_out_free),
+        cmocka_unit_test(no_repeat_waits_less_than_its_floor_whatever_the_dice_say),
+        cmocka_unit_test(a_vague_refusal_is_asked_once_more_and_a_clear_one_is_not),
+        cmocka_unit_test(without_health_each_request_goes_out_as_if_it_were_the_first),
         cmocka_unit_test(a_rate_limited_lane_is_waited_for_or_refused_with_its_reason),
         cmocka_unit_test(only_a_wider_model_helps_a_conversation_that_is_too_long),
         cmocka_unit_test(a_client_that_leaves_is_nobodys_failure),
         cmocka_unit_test(what_was_done_is_known_in_order_and_only_what_was_done),
         cmocka_unit_test(a_continuation_that_cannot_be_joined_is_no_fault_of_its_target),
         cmocka_unit_test(a_target_that_answers_is_well_again_whatever_use_its_answer_is),
-        cmocka_unit_test(keys_share_the_tries_of_what_is_sick),
+        cmocka_unit_test(a_model_whose_answers_break_off_is_left_alone_but_gone_on_with),
+        cmocka_unit_test(who_waits_for_a_probe_waits_until_it_speaks),
+        cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),
+        cmocka_unit_test(keys_share_the_tries_of_what_is_sick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

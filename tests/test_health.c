@@ -101,35 +101,112 @@ static void a_budget_stays_within_its_bounds_whatever_the_clock_does(void **stat
 
 /* ---- breaker ------------------------------------------------------------------- */
 
-static void trip(daruma_breaker *b, daruma_ms now)
+static void bad(daruma_breaker *b, daruma_ms now, uint64_t witness)
 {
-    for (int i = 0; i < 10; i++)
-        daruma_breaker_tell(b, daruma_breaker_ask(b, now), false, now);
+    daruma_breaker_tell(b, daruma_breaker_ask(b, now), false, witness, now);
 }
 
-static void a_breaker_opens_at_half_of_ten(void **state)
+static void good(daruma_breaker *b, daruma_ms now)
+{
+    daruma_breaker_tell(b, daruma_breaker_ask(b, now), true, 0, now);
+}
+
+static void trip(daruma_breaker *b, daruma_ms now) /* opens it, once */
+{
+    bad(b, now, 1);
+    bad(b, now, 2);
+}
+
+static void pass(daruma_breaker *b, int times)
+{
+    for (int i = 0; i < times; i++)
+        daruma_breaker_pass(b);
+}
+
+static void two_failures_in_a_row_open_a_breaker(void **state)
 {
     (void)state;
     daruma_breaker b = {0};
-    for (int i = 0; i < 9; i++)
-        daruma_breaker_tell(&b, daruma_breaker_ask(&b, 100), i < 5, 100);
+    bad(&b, 100, 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100), 0); /* one may be chance */
+    good(&b, 100);
+    bad(&b, 100, 1);
     assert_int_equal(daruma_breaker_opens_in(&b, 100), 0);
-    daruma_breaker_tell(&b, daruma_breaker_ask(&b, 100), false, 100);
-    assert_int_equal(daruma_breaker_opens_in(&b, 100), BREAKER_SHUT_MS);
-    assert_false(daruma_breaker_ask(&b, 100).ok);
+    bad(&b, 100, 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100), BREAKER_OPEN_MS);
+    assert_int_equal(daruma_breaker_alone_in(&b, 100), 0); /* who has nobody else asks it */
 }
 
-static void below_half_it_stays_closed_and_old_calls_are_forgotten(void **state)
+static void so_does_half_of_the_recent_calls_and_old_ones_are_forgotten(void **state)
 {
     (void)state;
     daruma_breaker b = {0};
-    for (int i = 0; i < 100; i++)
-        daruma_breaker_tell(&b, daruma_breaker_ask(&b, 100), i % 5 != 0, 100);
+    for (int i = 0; i < BREAKER_CALLS_MIN - 1; i++)
+        i % 2 ? bad(&b, 100, 1) : good(&b, 100);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100), 0);
+    bad(&b, 100, 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100), BREAKER_OPEN_MS);
+    b = (daruma_breaker){0};
+    for (int i = 0; i < 300; i++) /* a third */
+        i % 3 == 1 ? bad(&b, 100, 1) : good(&b, 100);
     assert_int_equal(daruma_breaker_opens_in(&b, 100), 0);
     b = (daruma_breaker){0};
-    for (int i = 0; i < 30; i++) /* 9 bad ones in any 30 s */
-        daruma_breaker_tell(&b, daruma_breaker_ask(&b, i * 3800), false, i * 3800);
-    assert_int_equal(daruma_breaker_opens_in(&b, 30 * 3800), 0);
+    for (int i = 0; i < 100; i++) /* half, but never six within 30 s */
+        i % 2 ? bad(&b, i * 8000, 1) : good(&b, i * 8000);
+    assert_int_equal(daruma_breaker_opens_in(&b, 800000), 0);
+}
+
+static void a_row_of_five_that_two_requests_saw_is_waited_for_by_all(void **state)
+{
+    (void)state;
+    static const daruma_ms when[] = {2000, 4000, 6000, 8000, 9000};
+    for (int witnesses = 1; witnesses <= 2; witnesses++) {
+        daruma_breaker b = {0};
+        good(&b, 1000);
+        for (int i = 0; i < BREAKER_DOWN_ROW; i++) {
+            assert_int_equal(daruma_breaker_alone_in(&b, when[i]), 0);
+            bad(&b, when[i], witnesses == 1 ? 7 : 7 + (uint64_t)i);
+        }
+        assert_true(daruma_breaker_opens_in(&b, 9000) > 0);
+        /* half of the time since it last worked */
+        assert_int_equal(daruma_breaker_alone_in(&b, 9000), witnesses == 1 ? 0 : 4000);
+        assert_int_equal(daruma_breaker_alone_in(&b, 12999), witnesses == 1 ? 0 : 1);
+        assert_int_equal(daruma_breaker_alone_in(&b, 13000), 0);
+        assert_true(daruma_breaker_ask(&b, 13000).probe);
+    }
+}
+
+static void who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    good(&b, 1000);
+    daruma_ms now = 1100;
+    for (uint64_t i = 0; i < 40; i++) {
+        bad(&b, now, i);
+        daruma_ms in = daruma_breaker_alone_in(&b, now), half = (now - 1000) / 2;
+        half = half < ALONE_MS_MIN ? ALONE_MS_MIN : half;
+        assert_in_range(in, 0, half < REST_MS_MAX ? half : REST_MS_MAX);
+        now += in ? in : 1;
+    }
+    assert_int_equal(daruma_breaker_alone_in(&b, now), 0);
+    assert_true(now > 600000); /* and calls get rare: 40 in more than ten minutes */
+}
+
+static void many_calls_or_half_a_minute_come_before_a_probe(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    pass(&b, BREAKER_PASSED_MIN); /* closed: nothing passes it */
+    trip(&b, 0);
+    assert_true(daruma_breaker_opens_in(&b, BREAKER_OPEN_MS) > 0);
+    assert_int_equal(daruma_breaker_opens_in(&b, REST_MS_MAX - 1), 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, REST_MS_MAX), 0);
+    pass(&b, BREAKER_PASSED_MIN - 1);
+    assert_true(daruma_breaker_opens_in(&b, BREAKER_OPEN_MS) > 0);
+    pass(&b, 1);
+    assert_true(daruma_breaker_opens_in(&b, BREAKER_OPEN_MS - 1) > 0);
+    assert_int_equal(daruma_breaker_opens_in(&b, BREAKER_OPEN_MS), 0);
 }
 
 static void half_open_lets_exactly_one_probe_through(void **state)
@@ -137,28 +214,95 @@ static void half_open_lets_exactly_one_probe_through(void **state)
     (void)state;
     daruma_breaker b = {0};
     trip(&b, 1000);
-    daruma_permit p = daruma_breaker_ask(&b, 1000 + BREAKER_SHUT_MS);
+    pass(&b, BREAKER_PASSED_MIN);
+    daruma_permit p = daruma_breaker_ask(&b, 2000);
     assert_true(p.ok && p.probe);
     for (int i = 0; i < 5; i++)
-        assert_false(daruma_breaker_ask(&b, 1000 + BREAKER_SHUT_MS + i).ok);
-    assert_int_equal(daruma_breaker_opens_in(&b, 1000 + BREAKER_SHUT_MS), BREAKER_PROBE_LOOK_MS);
-    daruma_breaker_tell(&b, p, true, 7000);
+        assert_false(daruma_breaker_ask(&b, 2000 + i).ok);
+    assert_int_equal(daruma_breaker_opens_in(&b, 2000), BREAKER_PROBE_LOOK_MS);
+    daruma_breaker_tell(&b, p, true, 0, 7000);
     assert_true(daruma_breaker_ask(&b, 7000).ok);
     assert_false(daruma_breaker_ask(&b, 7000).probe);
 }
 
-static void a_bad_probe_shuts_for_longer_up_to_a_cap(void **state)
+static void a_probe_that_hangs_keeps_others_off_for_ten_seconds(void **state)
 {
     (void)state;
     daruma_breaker b = {0};
-    daruma_ms now = 0, shut = BREAKER_SHUT_MS;
+    trip(&b, 0);
+    pass(&b, BREAKER_PASSED_MIN);
+    assert_true(daruma_breaker_ask(&b, 1000).probe);
+    assert_false(daruma_breaker_ask(&b, 1000 + BREAKER_PROBE_MS - 1).ok);
+    assert_int_equal(daruma_breaker_opens_in(&b, 1000 + BREAKER_PROBE_MS), 0);
+    assert_true(daruma_breaker_ask(&b, 1000 + BREAKER_PROBE_MS).probe);
+}
+
+static void a_dropped_probe_frees_the_next(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    trip(&b, 0);
+    pass(&b, BREAKER_PASSED_MIN);
+    daruma_permit p = daruma_breaker_ask(&b, 1000);
+    assert_false(daruma_breaker_ask(&b, 1000).ok);
+    daruma_breaker_drop(&b, p);
+    assert_true(daruma_breaker_ask(&b, 1000).probe);
+}
+
+static void any_success_of_a_call_that_began_since_it_opened_closes_it(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    trip(&b, 0);
+    daruma_permit probe = daruma_breaker_ask(&b, 500), other = daruma_breaker_ask(&b, 500);
+    assert_true(probe.probe);
+    assert_false(other.ok);
+    daruma_breaker_tell(&b, other, true, 0, 600);
+    assert_int_equal(daruma_breaker_opens_in(&b, 600), 0);
+    daruma_breaker_tell(&b, probe, false, 3, 700); /* it began before that */
+    assert_int_equal(b.row, 0);
+}
+
+static void only_a_bad_probe_keeps_it_open_for_longer(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    trip(&b, 0);
+    daruma_permit probe = daruma_breaker_ask(&b, 500), other = daruma_breaker_ask(&b, 500);
+    daruma_breaker_tell(&b, other, false, 3, 600);
+    assert_int_equal(daruma_breaker_opens_in(&b, 600), 400 > BREAKER_PROBE_LOOK_MS ? BREAKER_PROBE_LOOK_MS : 400);
+    daruma_breaker_tell(&b, probe, false, 4, 700);
+    assert_int_equal(daruma_breaker_opens_in(&b, 700), 2 * BREAKER_OPEN_MS);
+}
+
+static void rests_double_up_to_half_a_minute(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    daruma_ms now = 0, open = BREAKER_OPEN_MS;
     trip(&b, now);
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(daruma_breaker_opens_in(&b, now), shut);
-        now += shut;
-        daruma_breaker_tell(&b, daruma_breaker_ask(&b, now), false, now);
-        shut = shut * 2 < BREAKER_SHUT_MS_MAX ? shut * 2 : BREAKER_SHUT_MS_MAX;
+        assert_int_equal(daruma_breaker_opens_in(&b, now), open);
+        now += open;
+        pass(&b, BREAKER_PASSED_MIN);
+        bad(&b, now, (uint64_t)i);
+        open = open * 2 < REST_MS_MAX ? open * 2 : REST_MS_MAX;
     }
+}
+
+static void a_relapse_opens_it_at_once_and_time_forgives(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    trip(&b, 0);
+    good(&b, 1000);
+    bad(&b, 1500, 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, 1500), 2 * BREAKER_OPEN_MS); /* it begins where it left off */
+    good(&b, 4000);
+    bad(&b, 100000, 1);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100000), 0); /* one may be chance again */
+    bad(&b, 100000, 2);
+    assert_int_equal(daruma_breaker_opens_in(&b, 100000), BREAKER_OPEN_MS);
 }
 
 static void an_answer_of_an_older_epoch_changes_nothing(void **state)
@@ -168,46 +312,49 @@ static void an_answer_of_an_older_epoch_changes_nothing(void **state)
     daruma_permit old = daruma_breaker_ask(&b, 0);
     trip(&b, 0);
     daruma_breaker was = b;
-    daruma_breaker_tell(&b, old, true, 10);
-    daruma_breaker_tell(&b, old, false, 10);
+    daruma_breaker_tell(&b, old, true, 0, 10);
+    daruma_breaker_tell(&b, old, false, 0, 10);
     daruma_breaker_drop(&b, old);
     assert_memory_equal(&b, &was, sizeof b);
-    daruma_breaker_tell(&b, daruma_breaker_ask(&b, 5000), true, 5000);
-    daruma_breaker_tell(&b, old, false, 5000); /* closed again, but not as it was then */
-    assert_int_equal(b.all, 0);
+    good(&b, 5000);
+    daruma_breaker_tell(&b, old, false, 0, 5000); /* closed again, but not as it was then */
+    assert_int_equal(b.row, 0);
 }
 
-static void only_its_probe_can_close_a_breaker(void **state)
+static void what_several_must_agree_on_opens_only_when_they_do(void **state)
 {
     (void)state;
-    daruma_breaker b = {0};
-    trip(&b, 0);
-    daruma_breaker was = b;
-    daruma_permit stray = {.epoch = b.epoch, .ok = true}; /* of a place that was forgotten and made anew */
-    daruma_breaker_tell(&b, stray, true, 6000);
-    daruma_breaker_tell(&b, stray, false, 6000);
-    stray.probe = true;
-    daruma_breaker_tell(&b, stray, true, 6000);
-    assert_memory_equal(&b, &was, sizeof b);
+    daruma_breaker b = {.wary = true};
+    for (int i = 0; i < 50; i++)
+        bad(&b, i, 5);
+    assert_int_equal(daruma_breaker_opens_in(&b, 50), 0);
+    bad(&b, 50, 6);
+    assert_true(daruma_breaker_opens_in(&b, 50) > 0);
+    b = (daruma_breaker){.wary = true};
+    bad(&b, 0, 0); /* needs nobody to agree */
+    bad(&b, 0, 0);
+    assert_true(daruma_breaker_opens_in(&b, 0) > 0);
 }
 
-static void a_dropped_probe_frees_the_next(void **state)
-{
-    (void)state;
-    daruma_breaker b = {0};
-    trip(&b, 0);
-    daruma_breaker_drop(&b, daruma_breaker_ask(&b, 5000));
-    assert_true(daruma_breaker_ask(&b, 5000).probe);
-}
-
-static void a_breaker_survives_a_clock_that_goes_back(void **state)
+static void a_breaker_survives_a_clock_that_jumps(void **state)
 {
     (void)state;
     daruma_breaker b = {0};
     trip(&b, 1000000000);
-    assert_true(daruma_breaker_opens_in(&b, -50) <= BREAKER_SHUT_MS);
-    assert_false(daruma_breaker_ask(&b, -50).ok); /* it follows the clock from here */
-    assert_true(daruma_breaker_ask(&b, -50 + BREAKER_SHUT_MS).probe);
+    assert_in_range(daruma_breaker_opens_in(&b, -50), 1, REST_MS_MAX);
+    assert_true(daruma_breaker_ask(&b, -50).probe); /* for who has nobody else */
+    pass(&b, BREAKER_PASSED_MIN);
+    assert_int_equal(daruma_breaker_opens_in(&b, -50 + BREAKER_PROBE_MS), 0); /* it follows the clock from here */
+    b = (daruma_breaker){0};
+    for (uint64_t i = 0; i < 9; i++)
+        bad(&b, 1000000000, i);
+    daruma_ms now = -50;
+    for (int i = 0; i < 1000 && daruma_breaker_alone_in(&b, now) > 0; i++) {
+        now += daruma_breaker_alone_in(&b, now);
+        daruma_breaker_ask(&b, now);
+    }
+    assert_in_range(now + 50, 0, 2 * REST_MS_MAX); /* who has nobody else asks it again */
+    assert_int_equal(daruma_breaker_opens_in(&b, INT64_MAX), 0);
 }
 
 /* ---- health ---------------------------------------------------------------------- */
@@ -223,27 +370,40 @@ static void ids_tell_parts_apart(void **state)
     assert_true(d.model_id != d.account_id && d.model_id != d.key_id && d.account_id != d.key_id);
 }
 
+/* What one failure of each kind makes sick, and whether it takes another request that met the same. */
 static void each_kind_makes_its_own_place_sick(void **state)
 {
     (void)state;
     static const struct {
         daruma_kind kind;
         int status;
+        uint8_t sure;
+        int requests; /* that met it */
         daruma_ms wait, in;
         daruma_scope who;
         bool other_key, other_model, other_account, other_provider; /* well? */
     } rows[] = {
-        {DARUMA_RATE_LIMIT, 429, 7000, 7000, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_RATE_LIMIT, 429, -1, 2000, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_QUOTA, 402, -1, HEALTH_QUOTA_MS, DARUMA_SICK_ACCOUNT, false, false, true, true},
-        {DARUMA_AUTH, 401, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_KEY, true, false, true, true},
-        {DARUMA_PERMISSION, 403, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_MODEL_NOT_FOUND, 404, -1, HEALTH_CREDENTIALS_MS, DARUMA_SICK_MODEL, false, true, false, true},
-        {DARUMA_OVERLOADED, 529, 3000, 3000, DARUMA_SICK_MODEL, false, true, false, true},
-        {DARUMA_OVERLOADED, 529, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
-        {DARUMA_SERVER_ERROR, 500, 9000, 0, DARUMA_SICK_REQUEST, true, true, true, true},
-        {DARUMA_CONTEXT_LENGTH, 400, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
-        {DARUMA_INVALID_PARAMETER, 422, 1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_RATE_LIMIT, 429, 0, 1, 7000, 7000, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_RATE_LIMIT, 429, 0, 1, -1, 2000, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_QUOTA, 402, 95, 1, -1, REST_MS_MAX, DARUMA_SICK_ACCOUNT, false, false, true, true},
+        {DARUMA_QUOTA, 402, 60, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_QUOTA, 402, 60, 2, -1, REST_MS_MAX, DARUMA_SICK_ACCOUNT, false, false, true, true},
+        {DARUMA_AUTH, 401, 95, 1, -1, REST_MS_MAX, DARUMA_SICK_KEY, true, false, true, true},
+        {DARUMA_AUTH, 401, 60, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_AUTH, 401, 60, 2, -1, REST_MS_MAX, DARUMA_SICK_KEY, true, false, true, true},
+        {DARUMA_PERMISSION, 403, 95, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_PERMISSION, 403, 95, 2, -1, REST_MS_MAX, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_MODEL_NOT_FOUND, 404, 95, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_MODEL_NOT_FOUND, 404, 95, 2, -1, REST_MS_MAX, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_OVERLOADED, 529, 0, 1, 3000, 3000, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_OVERLOADED, 529, 0, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_OVERLOADED, 529, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_SERVER_ERROR, 500, 0, 1, 9000, 9000, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_SERVER_ERROR, 500, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_INTERRUPTED, 200, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_TIMEOUT, 0, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_CONTEXT_LENGTH, 400, 0, 5, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
+        {DARUMA_INVALID_PARAMETER, 422, 0, 5, 1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
     };
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
@@ -251,18 +411,41 @@ static void each_kind_makes_its_own_place_sick(void **state)
                   account = target("p", "m", "b", "kb"), provider = target("q", "m", "a", "k");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         daruma_health *w = a_health();
-        fails(w, &p, &t, advised(rows[i].kind, rows[i].status, rows[i].wait), 1000);
+        daruma_failure f = advised(rows[i].kind, rows[i].status, rows[i].wait);
+        f.sure = rows[i].sure;
+        for (int n = 0; n < rows[i].requests; n++)
+            fails(w, &p, &t, f, 1000);
         daruma_condition h = daruma_health_look(w, &t, 1000);
-        assert_int_equal(h.well, rows[i].in == 0);
-        assert_int_equal(h.in, rows[i].in);
+        if (h.well != (rows[i].in == 0) || h.in != rows[i].in)
+            fail_msg("row %zu: %s rests %lld", i, daruma_kind_name(rows[i].kind), (long long)h.in);
         assert_int_equal(h.who, rows[i].who);
         if (!h.well)
             assert_int_equal(h.why, rows[i].kind);
+        assert_int_equal(h.named_in, rows[i].in && rows[i].wait > 0 ? rows[i].wait : 0);
         assert_int_equal(daruma_health_look(w, &key, 1000).well, rows[i].other_key);
         assert_int_equal(daruma_health_look(w, &model, 1000).well, rows[i].other_model);
         assert_int_equal(daruma_health_look(w, &account, 1000).well, rows[i].other_account);
         assert_int_equal(daruma_health_look(w, &provider, 1000).well, rows[i].other_provider);
     }
+}
+
+static void one_request_that_is_refused_twice_is_one_witness(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_failure page = failure(DARUMA_PERMISSION, 403);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
+    out(&c, 0);
+    daruma_remedy r = daruma_case_next(&c, &page, 0, at(0)); /* perhaps a page of somebody on the way */
+    assert_int_equal(r.remedy, DARUMA_REMEDY_WAIT_RETRY);
+    out(&c, r.wait);
+    assert_int_equal(daruma_case_next(&c, &page, 0, at(r.wait)).remedy, DARUMA_REMEDY_EXPLAIN);
+    assert_true(daruma_health_look(w, &t, r.wait).well);
+    fails(w, &p, &t, page, r.wait);
+    assert_false(daruma_health_look(w, &t, r.wait).well);
 }
 
 static void cooldowns_combine_by_the_later_end(void **state)
@@ -282,37 +465,59 @@ static void cooldowns_combine_by_the_later_end(void **state)
     assert_int_equal(daruma_health_look(w, &t, 20).in, 29990);
 }
 
-static void an_empty_account_rests_longer_each_time_it_is_probed(void **state)
+static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
 {
     (void)state;
     daruma_policy p = calm();
-    daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
-    daruma_ms now = 0, rest = HEALTH_QUOTA_MS;
-    for (int i = 0; i < 6; i++) {
-        fails(w, &p, &t, failure(DARUMA_QUOTA, 402), now);
+    daruma_health *w = a_health();
+    daruma_ms now = 0;
+    for (int i = 0; i < 6; i++, now += REST_MS_MAX) {
+        fails(w, &p, &t, surely(DARUMA_QUOTA, 402), now);
+        assert_int_equal(daruma_health_look(w, &t, now).in, REST_MS_MAX);
+    }
+    w = a_health();
+    daruma_ms rest = 2000;
+    for (int i = 0; i < 8; i++, now += rest, rest = rest * 2 < REST_MS_MAX ? rest * 2 : REST_MS_MAX) {
+        fails(w, &p, &t, failure(DARUMA_RATE_LIMIT, 429), now);
         assert_int_equal(daruma_health_look(w, &t, now).in, rest);
-        now += rest;
-        rest = rest * 2 < HEALTH_QUOTA_MS_MAX ? rest * 2 : HEALTH_QUOTA_MS_MAX;
+        assert_int_equal(daruma_health_look(w, &t, now).named_in, 0);
     }
 }
 
-static void a_rested_key_is_probed_by_one_call_alone(void **state)
+static void a_rested_key_is_probed_by_one_call_while_others_go_elsewhere(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_health *w = a_health();
-    daruma_target t = target("p", "m", "a", "k");
-    fails(w, &p, &t, failure(DARUMA_AUTH, 401), 0);
-    daruma_ms now = HEALTH_CREDENTIALS_MS;
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "m", "b", "k2")};
+    fails(w, &p, t, surely(DARUMA_AUTH, 401), 0);
+    daruma_ms now = REST_MS_MAX;
     daruma_case c, d;
-    daruma_case_open(&c, w, &p, &t, 1, -1, -1, at(now));
-    daruma_case_open(&d, w, &p, &t, 1, -1, -1, at(now));
-    out(&c, now);
-    assert_false(daruma_health_look(w, &t, now).well);
-    assert_int_equal(daruma_case_admit(&d, at(now)).wait, HEALTH_PROBE_MS);
+    daruma_case_open(&c, w, &p, t, 2, 0, -1, at(now));
+    daruma_case_open(&d, w, &p, t, 2, 0, -1, at(now));
+    assert_int_equal(out(&c, now), 0);
+    assert_false(daruma_health_look(w, t, now).well);
+    assert_int_equal(out(&d, now), 1);
     daruma_case_done(&c, at(now + 50));
-    assert_true(daruma_health_look(w, &t, now + 50).well);
+    assert_true(daruma_health_look(w, t, now + 50).well);
+}
+
+static void nobody_waits_for_what_does_not_pass(void **state)
+{
+    (void)state;
+    static const daruma_kind kinds[] = {DARUMA_AUTH, DARUMA_QUOTA, DARUMA_PERMISSION, DARUMA_MODEL_NOT_FOUND};
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (size_t i = 0; i < 4; i++) {
+        daruma_health *w = a_health();
+        fails(w, &p, &t, surely(kinds[i], 403), 0);
+        fails(w, &p, &t, surely(kinds[i], 403), 0);
+        assert_false(daruma_health_look(w, &t, 1).well);
+        daruma_case c; /* with nobody else it asks, and hears it from the provider */
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(1));
+        out(&c, 1);
+    }
 }
 
 static void fresh_credentials_make_a_key_well(void **state)
@@ -321,7 +526,8 @@ static void fresh_credentials_make_a_key_well(void **state)
     daruma_policy p = calm();
     daruma_health *w = a_health();
     daruma_target t = target("p", "m", "a", "k");
-    fails(w, &p, &t, failure(DARUMA_AUTH, 401), 0);
+    fails(w, &p, &t, surely(DARUMA_AUTH, 401), 0);
+    assert_false(daruma_health_look(w, &t, 0).well);
     daruma_health_refreshed(w, &t);
     assert_true(daruma_health_look(w, &t, 0).well);
 }
@@ -374,20 +580,100 @@ static void memory_that_is_not_zero_makes_no_difference_and_stays_untouched(void
     assert_true(untouched > n / 2); /* of a gateway's table of thousands most pages are never used */
 }
 
-static void locks_shut_no_breaker(void **state)
+static void a_sick_model_makes_neither_its_sibling_nor_its_provider_sick(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k");
+    for (int i = 0; i < 50; i++)
+        fails(w, &p, &m, failure(i % 2 ? DARUMA_SERVER_ERROR : DARUMA_TIMEOUT, i % 2 ? 500 : 0), i * 100);
+    daruma_condition h = daruma_health_look(w, &m, 5000);
+    assert_false(h.well);
+    assert_int_equal(h.who, DARUMA_SICK_MODEL);
+    assert_true(daruma_health_look(w, &n, 5000).well);
+}
+
+static void two_models_that_fail_make_their_provider_sick_unless_one_succeeds(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k"), o = target("p", "o", "a", "k"),
+                  q = target("q", "o", "a", "k");
+    for (int succeeded = 0; succeeded < 2; succeeded++) {
+        daruma_health *w = a_health();
+        for (int i = 0; i < 5; i++)
+            fails(w, &p, &m, failure(DARUMA_SERVER_ERROR, 500), 0);
+        if (succeeded)
+            succeeds(w, &p, &o, 0);
+        fails(w, &p, &n, failure(DARUMA_SERVER_ERROR, 500), 0);
+        daruma_condition h = daruma_health_look(w, &o, 0);
+        assert_int_equal(h.well, succeeded);
+        assert_int_equal(h.who, succeeded ? DARUMA_SICK_REQUEST : DARUMA_SICK_PROVIDER);
+        assert_true(daruma_health_look(w, &q, 0).well);
+    }
+}
+
+static void connections_that_are_not_made_are_the_providers_fault(void **state)
+{
+    (void)state;
+    static const daruma_net nets[] = {DARUMA_NET_DNS, DARUMA_NET_REFUSED, DARUMA_NET_UNREACHABLE, DARUMA_NET_TLS,
+                                      DARUMA_NET_PROXY, DARUMA_NET_CONNECT_TIMEOUT};
+    daruma_policy p = calm();
+    daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k");
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        daruma_health *w = a_health();
+        daruma_failure f = failure(DARUMA_NETWORK, 0);
+        f.net = nets[i];
+        fails(w, &p, &m, f, 0);
+        assert_true(daruma_health_look(w, &n, 0).well);
+        fails(w, &p, &m, f, 0);
+        assert_int_equal(daruma_health_look(w, &n, 0).who, DARUMA_SICK_PROVIDER);
+        succeeds(w, &p, &n, 10); /* it was the network, and is well */
+        assert_true(daruma_health_look(w, &m, 10).well);
+    }
+}
+
+static void a_success_clears_what_stands_above_it_and_nothing_beside(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k"), o = target("p", "o", "a", "k");
+    for (int i = 0; i < 3; i++) {
+        fails(w, &p, &m, failure(DARUMA_SERVER_ERROR, 500), 0);
+        fails(w, &p, &n, failure(DARUMA_SERVER_ERROR, 500), 0);
+    }
+    assert_false(daruma_health_look(w, &o, 0).well);
+    uint32_t healed = daruma_health_healed(w);
+    succeeds(w, &p, &n, 10);
+    assert_int_not_equal(daruma_health_healed(w), healed); /* who waits is woken */
+    assert_true(daruma_health_look(w, &n, 10).well);
+    assert_true(daruma_health_look(w, &o, 10).well);
+    assert_int_equal(daruma_health_look(w, &m, 10).who, DARUMA_SICK_MODEL);
+}
+
+static void a_success_ends_a_rest_but_no_wait_that_the_provider_named(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_target t = target("p", "m", "a", "k");
-    for (int status = 409; status <= 503; status += 503 - 409) {
+    for (int named = 0; named < 2; named++) {
         daruma_health *w = a_health();
-        for (int i = 0; i < BREAKER_CALLS_MIN; i++)
-            fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, status), 0);
-        assert_int_equal(daruma_health_look(w, &t, 0).well, status == 409);
+        daruma_case c;
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, named ? 7000 : -1), 10);
+        assert_false(daruma_health_look(w, &t, 10).well);
+        daruma_case_done(&c, at(20)); /* was under way */
+        assert_int_equal(daruma_health_look(w, &t, 20).well, !named);
+        assert_int_equal(daruma_health_look(w, &t, 20).named_in, named ? 6990 : 0);
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(20));
+        assert_int_equal(daruma_case_admit(&c, at(20)).wait, named ? 6990 : 0);
     }
 }
 
-static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
+static void a_sick_model_is_asked_last_and_probed_when_it_rested(void **state)
 {
     (void)state;
     daruma_policy p = calm();
@@ -395,17 +681,17 @@ static void a_provider_that_fails_mostly_is_left_alone_and_probed(void **state)
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
     for (int i = 0; i < 10; i++)
         fails(w, &p, t, failure(DARUMA_SERVER_ERROR, 500), 0);
-    daruma_condition h = daruma_health_look(w, t, 0);
-    assert_false(h.well);
-    assert_int_equal(h.who, DARUMA_SICK_PROVIDER);
     daruma_case c;
-    daruma_case_open(&c, w, &p, t, 2, 0, -1, at(0));
-    assert_int_equal(out(&c, 0), 1);
-    daruma_case_done(&c, at(1));
-    daruma_case_open(&c, w, &p, t, 2, 0, -1, at(BREAKER_SHUT_MS));
-    assert_int_equal(out(&c, BREAKER_SHUT_MS), 0);
-    daruma_case_drop(&c, at(BREAKER_SHUT_MS));
-    assert_true(daruma_health_look(w, t, BREAKER_SHUT_MS).well);
+    for (int i = 0; i < BREAKER_PASSED_MIN; i++) {
+        daruma_case_open(&c, w, &p, t, 2, 0, -1, of_another(0));
+        assert_int_equal(out(&c, 0), 1);
+        daruma_case_done(&c, at(1));
+    }
+    daruma_ms now = daruma_health_look(w, t, 1).in + 1; /* enough went elsewhere: the next one probes */
+    daruma_case_open(&c, w, &p, t, 2, 0, -1, of_another(now));
+    assert_int_equal(out(&c, now), 0);
+    daruma_case_drop(&c, at(now));
+    assert_true(daruma_health_look(w, t, now).well); /* it was dropped: another one may */
 }
 
 static void a_changed_configuration_forgets_refusals_but_no_limits(void **state)
@@ -414,8 +700,8 @@ static void a_changed_configuration_forgets_refusals_but_no_limits(void **state)
     daruma_policy p = calm();
     daruma_health *w = a_health();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k"), target("r", "m", "a", "k")};
-    fails(w, &p, &t[0], failure(DARUMA_AUTH, 401), 0);
-    fails(w, &p, &t[1], failure(DARUMA_QUOTA, 402), 0);
+    fails(w, &p, &t[0], surely(DARUMA_AUTH, 401), 0);
+    fails(w, &p, &t[1], surely(DARUMA_QUOTA, 402), 0);
     fails(w, &p, &t[2], advised(DARUMA_RATE_LIMIT, 429, 9000), 0);
     for (size_t i = 0; i < 3; i++)
         assert_false(daruma_health_look(w, &t[i], 1).well);
@@ -435,24 +721,37 @@ int main(void)
         cmocka_unit_test(calls_earn_retries_and_a_minute_forgets_both),
         cmocka_unit_test(a_clock_that_goes_back_gives_nothing),
         cmocka_unit_test(a_budget_stays_within_its_bounds_whatever_the_clock_does),
-        cmocka_unit_test(a_breaker_opens_at_half_of_ten),
-        cmocka_unit_test(below_half_it_stays_closed_and_old_calls_are_forgotten),
+        cmocka_unit_test(two_failures_in_a_row_open_a_breaker),
+        cmocka_unit_test(so_does_half_of_the_recent_calls_and_old_ones_are_forgotten),
+        cmocka_unit_test(a_row_of_five_that_two_requests_saw_is_waited_for_by_all),
+        cmocka_unit_test(who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down),
+        cmocka_unit_test(many_calls_or_half_a_minute_come_before_a_probe),
         cmocka_unit_test(half_open_lets_exactly_one_probe_through),
-        cmocka_unit_test(a_bad_probe_shuts_for_longer_up_to_a_cap),
-        cmocka_unit_test(an_answer_of_an_older_epoch_changes_nothing),
-        cmocka_unit_test(only_its_probe_can_close_a_breaker),
+        cmocka_unit_test(a_probe_that_hangs_keeps_others_off_for_ten_seconds),
         cmocka_unit_test(a_dropped_probe_frees_the_next),
-        cmocka_unit_test(a_breaker_survives_a_clock_that_goes_back),
+        cmocka_unit_test(any_success_of_a_call_that_began_since_it_opened_closes_it),
+        cmocka_unit_test(only_a_bad_probe_keeps_it_open_for_longer),
+        cmocka_unit_test(rests_double_up_to_half_a_minute),
+        cmocka_unit_test(a_relapse_opens_it_at_once_and_time_forgives),
+        cmocka_unit_test(an_answer_of_an_older_epoch_changes_nothing),
+        cmocka_unit_test(what_several_must_agree_on_opens_only_when_they_do),
+        cmocka_unit_test(a_breaker_survives_a_clock_that_jumps),
         cmocka_unit_test(ids_tell_parts_apart),
         cmocka_unit_test(each_kind_makes_its_own_place_sick),
+        cmocka_unit_test(one_request_that_is_refused_twice_is_one_witness),
         cmocka_unit_test(cooldowns_combine_by_the_later_end),
-        cmocka_unit_test(an_empty_account_rests_longer_each_time_it_is_probed),
-        cmocka_unit_test(a_rested_key_is_probed_by_one_call_alone),
+        cmocka_unit_test(a_rest_that_nobody_named_ends_within_half_a_minute),
+        cmocka_unit_test(a_rested_key_is_probed_by_one_call_while_others_go_elsewhere),
+        cmocka_unit_test(nobody_waits_for_what_does_not_pass),
         cmocka_unit_test(fresh_credentials_make_a_key_well),
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),
-        cmocka_unit_test(locks_shut_no_breaker),
-        cmocka_unit_test(a_provider_that_fails_mostly_is_left_alone_and_probed),
+        cmocka_unit_test(a_sick_model_makes_neither_its_sibling_nor_its_provider_sick),
+        cmocka_unit_test(two_models_that_fail_make_their_provider_sick_unless_one_succeeds),
+        cmocka_unit_test(connections_that_are_not_made_are_the_providers_fault),
+        cmocka_unit_test(a_success_clears_what_stands_above_it_and_nothing_beside),
+        cmocka_unit_test(a_success_ends_a_rest_but_no_wait_that_the_provider_named),
+        cmocka_unit_test(a_sick_model_is_asked_last_and_probed_when_it_rested),
         cmocka_unit_test(a_changed_configuration_forgets_refusals_but_no_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
