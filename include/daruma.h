@@ -486,6 +486,7 @@ enum daruma_need {
     DARUMA_NEED_GUIDE = 1 << 15,   /* the model may be told what it keeps doing (watch mode guide, enforce) */
     DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
     DARUMA_NEED_BROKEN = 1 << 17,  /* the provider failed at it: a 5xx status */
+    DARUMA_NEED_OUTAGE = 1 << 19,  /* the attempt was not answered: waiting may help */
     DARUMA_NEED_VAGUE = 1 << 1,    /* it is not sure what the refusal means */
     DARUMA_NEED_ABOVE = 1 << 18,   /* the request alone asks for more than the limit: only a smaller one passes */
 };
@@ -679,6 +680,7 @@ typedef struct daruma_case {
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;                       /* ... and what it brought was of no use */
     bool noted;                         /* ... and its silence was noted as a failure */
     bool headed;                        /* ... and its head came, with a status that is no error */
     daruma_ms sent_at;                  /* when it went out */

@@ -518,7 +518,7 @@ static void who_has_nobody_else_waits_for_what_is_down_and_is_woken(void **state
     assert_int_equal(a.why, DARUMA_SERVER_ERROR);
     assert_int_equal(daruma_case_admit(&d, at(9000)).wait, h.alone_in);
     daruma_ms now = 9000 + h.alone_in;
-    out(&c, now); /* the probe */
+    out(&c, now);                                                                 /* the probe */
     assert_int_equal(daruma_case_admit(&d, at(now)).wait, BREAKER_PROBE_LOOK_MS); /* one at a time */
     uint32_t healed = daruma_health_healed(w);
     daruma_case_done(&c, at(now + 100));

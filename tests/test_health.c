@@ -617,8 +617,8 @@ static void two_models_that_fail_make_their_provider_sick_unless_one_succeeds(vo
 static void connections_that_are_not_made_are_the_providers_fault(void **state)
 {
     (void)state;
-    static const daruma_net nets[] = {DARUMA_NET_DNS, DARUMA_NET_REFUSED, DARUMA_NET_UNREACHABLE, DARUMA_NET_TLS,
-                                      DARUMA_NET_PROXY, DARUMA_NET_CONNECT_TIMEOUT};
+    static const daruma_net nets[] = {DARUMA_NET_DNS, DARUMA_NET_REFUSED, DARUMA_NET_UNREACHABLE,
+                                      DARUMA_NET_TLS, DARUMA_NET_PROXY,   DARUMA_NET_CONNECT_TIMEOUT};
     daruma_policy p = calm();
     daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k");
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {

@@ -308,11 +308,13 @@ static void answered(run *r, daruma_str answer)
     daruma_str why = {0};
     if (!replay_mend_check(&r->mend, answer, &why, r->log)) {
         daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = 200, .flaw = DARUMA_FLAW_BROKEN};
+        daruma_case_answered(&r->c, moment(r)); /* wrong words are no matter of health */
         failed(r, &ev, answer);
         return;
     }
     bool joined = !r->mend.resumed || replay_mend_join(&r->mend, answer, r->log);
     if (!joined) { /* it is a cut answer still */
+        daruma_case_answered(&r->c, moment(r));
         daruma_evidence ev = {
             .phase = DARUMA_AT_STREAM, .status = 200, .flaw = DARUMA_FLAW_CUT, .forwarded = r->mend.whole.n};
         failed(r, &ev, S(""));

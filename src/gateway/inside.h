@@ -229,8 +229,8 @@ struct exchange {
     bool weighed;    /* whether it fits the window was asked before it went out */
     bool stays;      /* whether it names what lives on the server was looked at */
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
-    size_t told;     /* remedies that the head of the answer named */
-    size_t home;     /* the target whose account has what it names there */
+    size_t told; /* remedies that the head of the answer named */
+    size_t home; /* the target whose account has what it names there */
     /* the attempt */
     answer_mode mode;
     int status;

@@ -41,7 +41,7 @@ daruma_outcome relay_outcome(const exchange *x)
 void relay_head(exchange *x, int64_t length)
 {
     size_t n;
-    hedge_cancel(x); /* this attempt is the answer */
+    hedge_cancel(x);        /* this attempt is the answer */
     if (call_started(x->c)) /* a heartbeat was faster, or it goes on from another attempt */
         return;
     daruma_header *h = head_for_client(x, x->headers, x->nheaders, relay_outcome(x), &n, 0);
@@ -136,6 +136,7 @@ static void answer_ended(exchange *x)
     }
     if (v.flaw == DARUMA_FLAW_NONE && (v.flaw = answer_mend(x, v.calls, &body)) != DARUMA_FLAW_NONE) {
         daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = v.flaw};
+        daruma_case_answered(&x->kase, gateway_now(x->g)); /* wrong words are no matter of health */
         exchange_failed(x, &ev); /* its calls are what is wrong, whatever it says of its end */
         return;
     }

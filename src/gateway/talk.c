@@ -432,6 +432,7 @@ static bool fail_calls(exchange *x)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
     x->t->hold.n = 0;
+    daruma_case_answered(&x->kase, gateway_now(x->g)); /* wrong words are no matter of health */
     exchange_failed(x, &ev);
     return false;
 }

@@ -90,11 +90,11 @@ static bool fails_mostly(const daruma_breaker *b)
     return all >= BREAKER_CALLS_MIN && bad * 100 >= all * BREAKER_BAD_PERCENT;
 }
 
-/* What is left of `span` that began at `from`; when the clock went back, all of it. */
+/* What is left of `span` that began at `from`; when the clock went back, nothing: it must not get stuck. */
 static daruma_ms left_of(daruma_ms from, daruma_ms span, daruma_ms now)
 {
     daruma_ms gone = ms_since(from, now);
-    return gone < span ? span - gone : 0;
+    return now >= from && gone < span ? span - gone : 0;
 }
 
 /* How long its probe is waited for before it is looked at again; 0: none is out. */

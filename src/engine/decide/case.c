@@ -94,13 +94,13 @@ enum { ABOVE = UINT16_MAX }; /* in c->rung: the ladder is climbed, there is noth
 
 /* The backoff of a repeat at the target at hand: never next to nothing, whatever the dice say, and one step longer
  * while the provider's retry budget is empty. */
-static daruma_ms backoff_of(const daruma_case *c, const daruma_backoff *b, daruma_moment at)
+static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const daruma_backoff *b, daruma_moment at)
 {
     const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
     bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
-    uint32_t nth = c->calls[c->target], row = health_row(c->health, &c->targets[c->target]);
-    if (c->policy->health) /* where others get answers meanwhile there is less to wait for */
-        nth = row > (nth + 1) / 2 ? row < nth ? row : nth : (nth + 1) / 2;
+    uint32_t nth = c->calls[c->target];
+    if (c->policy->health && f->kind != DARUMA_RATE_LIMIT && health_worked(c->health, &c->targets[c->target], c->since))
+        nth = (nth + 1) / 2; /* others get answers meanwhile: there is less to wait for */
     daruma_ms grown = daruma_backoff_delay(b, nth + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
     daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;
     return grown > least ? grown : least;
@@ -116,10 +116,13 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
-    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, b, at);
+    daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
     daruma_ms floor = choice_look(c, to, at.now).alone_in;
+    /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
+     */
+    *own = floor == 0 ? grown : grown < WAIT_MS_MIN ? grown : WAIT_MS_MIN;
     bool advised = g->after == DARUMA_ADVICE && to == c->target && f->wait > 0;
-    if (advised)
+    if (advised && f->wait > *own)
         *own = f->wait;
     if (advised && f->wait > floor)
         floor = f->wait;
@@ -152,6 +155,8 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_REFUSED;
     if (f->sure < VAGUE_BELOW)
         has |= DARUMA_NEED_VAGUE;
+    if (!c->useless)
+        has |= DARUMA_NEED_OUTAGE;
     if (f->status >= 500)
         has |= DARUMA_NEED_BROKEN;
     if (c->can_mend && c->policy->enabled && c->policy->mend.enabled)
@@ -375,7 +380,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
-    c->answered = c->headed = c->noted = false;
+    c->answered = c->useless = c->headed = c->noted = false;
     c->sent_at = now;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
@@ -438,14 +443,20 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
-void daruma_case_answered(daruma_case *c, daruma_moment at)
+static void is_well(daruma_case *c, daruma_moment at)
 {
-    if (c->outcome != DARUMA_OUTCOME_PENDING || c->answered)
-        return;
-    check(c->out);
-    if (c->policy->health)
+    if (c->policy->health && !c->answered)
         health_good(c->health, &c->targets[c->target], c->permits, at.now);
     c->answered = true;
+}
+
+void daruma_case_answered(daruma_case *c, daruma_moment at)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING)
+        return;
+    check(c->out);
+    is_well(c, at);
+    c->useless = true;
 }
 
 void daruma_case_headed(daruma_case *c, daruma_moment at)
@@ -468,15 +479,15 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
     for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
         probes = i == c->target || c->spoiled[i] || !choice_well(c, i, at.now);
     if (probes)
-        daruma_case_answered(c, at);
+        is_well(c, at);
 }
 
 void daruma_case_done(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
-    daruma_case_answered(c, at);
     check(c->out);
+    is_well(c, at);
     if (c->beside.out)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;

@@ -154,13 +154,23 @@ bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_tar
     return r == DARUMA_REMEDY_SWITCH_MODEL && !same_model;
 }
 
+/* Was that place asked in this case: the target, or for what is its model's, another with the same model? */
+static bool was_asked(const daruma_case *c, int i, daruma_kind k)
+{
+    bool asked = c->calls[i] > 0;
+    for (int j = 0; !asked && reach[k].by == SHARE_MODEL && j < choice_count(c); j++)
+        asked = c->faults[j] && c->targets[j].model_id == c->targets[i].model_id;
+    return asked;
+}
+
 int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
 {
     int sick = -1;
     daruma_ms in = patient ? INT64_MAX : 1; /* who is not patient asks what may be asked now */
     bool stays = !patient && choice_well(c, c->target, now);
     for (int i = 0; i < choice_count(c); i++) {
-        if (c->calls[i] || !choice_tries_left(c, i, k) || !choice_leads(r, &c->targets[c->target], &c->targets[i]))
+        if (was_asked(c, i, k) || !choice_tries_left(c, i, k) ||
+            !choice_leads(r, &c->targets[c->target], &c->targets[i]))
             continue;
         daruma_condition h = choice_look(c, i, now);
         if (h.well && !patient)
@@ -292,7 +302,7 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
 int choice_unasked(const daruma_case *c, daruma_ms now)
 {
     for (int i = 0; i < choice_count(c); i++)
-        if (!c->spoiled[i] && !c->calls[i] && choice_look(c, i, now).named_in == 0)
+        if (!c->spoiled[i] && !was_asked(c, i, c->last) && choice_look(c, i, now).named_in == 0)
             return i;
     return -1;
 }

@@ -359,10 +359,10 @@ void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now)
     place_of(w, t, MODEL)->knocked_at = now ? now : 1;
 }
 
-uint32_t health_row(const daruma_health *w, const daruma_target *t)
+bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since)
 {
     const place *p = at_index(w, find(w, part_id(t, MODEL)));
-    return p ? p->breaker.row : 0;
+    return p && p->heard_at && p->breaker.well_at > since;
 }
 
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at)
@@ -535,7 +535,9 @@ static verdict of_model(const daruma_failure *f)
     case DARUMA_UNKNOWN:
         return f->status >= 500 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
     case DARUMA_MALFORMED_OUTPUT:
-        return f->retryable ? BAD : NOTHING; /* nothing came; what is only wrong is no matter of health */
+        return f->retryable
+                   ? BAD
+                   : NOTHING; /* nothing came, or nothing that can be read; what is only wrong is no matter of health */
     case DARUMA_CONTEXT_LENGTH:
     case DARUMA_OUTPUT_LIMIT:
     case DARUMA_REQUEST_TOO_LARGE:

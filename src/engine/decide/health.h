@@ -36,8 +36,8 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
 void health_silent(daruma_health *w, const daruma_target *t, daruma_permit model, uint64_t witness, daruma_ms now);
-/* Failures in a row of the model of `t`, whoever had them. */
-uint32_t health_row(const daruma_health *w, const daruma_target *t);
+/* Did the model of `t` succeed since then? */
+bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */
 void health_passed(daruma_health *w, const daruma_target *t);
 /* A call that went out to `t` then was silent while a second one to the same place was answered. Calls that went out

@@ -47,7 +47,7 @@ static daruma_ms allowed(const daruma_case *c, const newest *n, int other, darum
         most = n->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
     if (c->deadline >= 0 && most > ms_since(begun, c->deadline) / 2)
         most = ms_since(begun, c->deadline) / 2; /* the other one needs time, too */
-    if (c->beside.out) /* who was asked beside it gets his time */
+    if (c->beside.out)                           /* who was asked beside it gets his time */
         most = n->own < 0 && most < HEDGE_BEGUN_MS ? HEDGE_BEGUN_MS : mul_sat(most, HEDGE_NOTED_TIMES);
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
 }

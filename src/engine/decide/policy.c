@@ -25,6 +25,7 @@
 #define GUIDE   DARUMA_NEED_GUIDE
 #define ENFORCE DARUMA_NEED_ENFORCE
 #define VAGUE   DARUMA_NEED_VAGUE
+#define OUTAGE  DARUMA_NEED_OUTAGE
 #define ABOVE   DARUMA_NEED_ABOVE
 
 enum {
@@ -58,7 +59,7 @@ static const daruma_rung standard[] = {
     R(RATE_LIMIT,         SWITCH_KEY,          EACH,  RESEND | KEY,                          NOW),
     R(RATE_LIMIT,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES,               ADVICE),
     R(RATE_LIMIT,         SWITCH_MODEL,        EACH,  RESEND | MODEL,                        NOW),
-    R(RATE_LIMIT,         RESUME,              OFTEN, GO_ON,                                 ADVICE),
+    R(RATE_LIMIT,         RESUME,              OFTEN, GO_ON | OUTAGE,                        ADVICE),
     R(RATE_LIMIT,         COMPACT,             LESS,  SHRINK | SIDE | ABOVE,                 NOW),
     R(RATE_LIMIT,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(RATE_LIMIT,         EXPLAIN,             1,     0,                                     NOW),
@@ -72,7 +73,7 @@ static const daruma_rung standard[] = {
     R(OVERLOADED,         RESUME,              2,     GO_ON,                                 ADVICE),
     R(OVERLOADED,         WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(OVERLOADED,         SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
-    R(OVERLOADED,         RESUME,              OFTEN, GO_ON,                                 ADVICE),
+    R(OVERLOADED,         RESUME,              OFTEN, GO_ON | OUTAGE,                        ADVICE),
     R(OVERLOADED,         WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(OVERLOADED,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(OVERLOADED,         EXPLAIN,             1,     0,                                     NOW),
@@ -80,7 +81,7 @@ static const daruma_rung standard[] = {
     R(SERVER_ERROR,       RESUME,              2,     GO_ON,                                 ADVICE),
     R(SERVER_ERROR,       WAIT_RETRY,          1,     RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(SERVER_ERROR,       SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
-    R(SERVER_ERROR,       RESUME,              OFTEN, GO_ON,                                 ADVICE),
+    R(SERVER_ERROR,       RESUME,              OFTEN, GO_ON | OUTAGE,                        ADVICE),
     R(SERVER_ERROR,       WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        ADVICE),
     R(SERVER_ERROR,       KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(SERVER_ERROR,       EXPLAIN,             1,     0,                                     NOW),
@@ -88,7 +89,7 @@ static const daruma_rung standard[] = {
     R(TIMEOUT,            RESUME,              2,     GO_ON,                                 NOW),
     R(TIMEOUT,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
     R(TIMEOUT,            RETRY,               1,     RESEND | TRIES | PASSES | SAFE,        NOW),
-    R(TIMEOUT,            RESUME,              OFTEN, GO_ON,                                 GROW),
+    R(TIMEOUT,            RESUME,              OFTEN, GO_ON | OUTAGE,                        GROW),
     R(TIMEOUT,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(TIMEOUT,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(TIMEOUT,            EXPLAIN,             1,     0,                                     NOW),
@@ -96,13 +97,13 @@ static const daruma_rung standard[] = {
     R(NETWORK,            RESUME,              2,     GO_ON,                                 GROW),
     R(NETWORK,            RETRY_FRESH,         1,     RESEND | TRIES | PASSES | SAFE,        NOW),
     R(NETWORK,            SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
-    R(NETWORK,            RESUME,              OFTEN, GO_ON,                                 GROW),
+    R(NETWORK,            RESUME,              OFTEN, GO_ON | OUTAGE,                        GROW),
     R(NETWORK,            WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
     R(NETWORK,            KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(NETWORK,            EXPLAIN,             1,     0,                                     NOW),
 
     R(INTERRUPTED,        RESUME,              2,     GO_ON,                                 NOW),
-    R(INTERRUPTED,        RESUME,              OFTEN, GO_ON,                                 GROW),
+    R(INTERRUPTED,        RESUME,              OFTEN, GO_ON | OUTAGE,                        GROW),
     R(INTERRUPTED,        KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(INTERRUPTED,        RETRY,               1,     RESEND | TRIES | SAFE,                 NOW),
     R(INTERRUPTED,        SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
@@ -297,6 +298,7 @@ static const struct {
     const char *words;
 } needs[] = {
     {DARUMA_NEED_TIME, "time"},
+    {DARUMA_NEED_OUTAGE, "it was not answered"},
     {DARUMA_NEED_VAGUE, "it may mean something else"},
     {DARUMA_NEED_CLEAN, "nothing forwarded"},
     {DARUMA_NEED_TRIES, "tries left"},
