@@ -659,6 +659,7 @@ DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 typedef struct daruma_beside {
     bool out;
     int target;
+    bool headed; /* the head of its answer came */
     daruma_permit permits[3];
     daruma_ms sent_at;
 } daruma_beside;
@@ -685,6 +686,7 @@ typedef struct daruma_case {
     bool headed;                        /* ... and its head came, with a status that is no error */
     daruma_ms sent_at;                  /* when it went out */
     daruma_beside beside;               /* the call beside it */
+    uint8_t hedges;                     /* such calls in all */
     daruma_ms since;                    /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;                  /* calls made in all */
     int target;                         /* where the current or last attempt went, -1 none yet */
@@ -769,6 +771,8 @@ DARUMA_API daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at);
 /* A second call goes out to `target`, as daruma_case_silence() said. One that is out already is given up: it was silent
  * too. The first that brings content is the answer. */
 DARUMA_API void daruma_case_hedge(daruma_case *c, int target, daruma_moment at);
+/* The head of an answer to the second call has come. */
+DARUMA_API void daruma_case_hedge_headed(daruma_case *c, daruma_moment at);
 /* The second call ended and the first goes on: it failed, or (NULL) was not needed. */
 DARUMA_API void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_moment at);
 /* The second call brought content, or the first failed while it was out: it is the attempt under way from here on. `f`:

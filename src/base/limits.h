@@ -68,6 +68,7 @@
 #define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
 #define BREAKER_SERVED_TIMES       8     /* as long out as the probe before it took to fail: it is being served */
+#define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define HEDGE_MS_MIN               100   /* of silence before another is asked: less is noise */
@@ -77,6 +78,7 @@
 #define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
 #define HEDGE_LOOK_MS              1000 /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGES_EACH_MAX            3    /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT              5    /* second calls beside a silent one per 100 calls of the last minute */
 #define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */

@@ -168,6 +168,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
         copy[r->head.nheaders++] =
             (daruma_header){arena_copy(&r->arena, h->headers[i].name), arena_copy(&r->arena, h->headers[i].value)};
     r->stream = str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
+    if (h->status < 300 && r->stream)
+        daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));
     if (h->status >= 300) { /* the status and its fields say enough */
         daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .status = h->status};
         rival_failed(r, &ev);

@@ -414,10 +414,11 @@ static void call_step(sim_host *h, int r, call *k)
         fails(h, r, k);
     } else if (k->step < HEADED && k->fate.head >= 0) {
         k->step = HEADED;
-        if (k == &x->main) {
+        if (k == &x->main)
             daruma_case_headed(&x->c, moment(h));
-            look(h, r);
-        }
+        else
+            daruma_case_hedge_headed(&x->c, moment(h));
+        look(h, r);
     } else if (k->step < BEGUN && k->fate.begin >= 0) {
         begins(h, r, k);
     } else if (k->fate.ill == SIM_WELL) {

@@ -141,10 +141,10 @@ daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
     daruma_permit p = {.epoch = b->epoch, .ok = b->open_until == 0};
     if (p.ok)
         return p;
-    daruma_ms left = daruma_breaker_opens_in(b, now), alone = daruma_breaker_alone_in(b, now);
+    daruma_ms left = daruma_breaker_opens_in(b, now);
     if (ms_since(now, b->open_until) > left) /* follows a clock that went back */
         b->open_until = add_sat(now, left) ? add_sat(now, left) : 1;
-    if (probe_in(b, now) || (left && alone))
+    if (probe_in(b, now))
         return p;
     b->probe_until = add_sat(now, BREAKER_PROBE_MS);
     p.ok = p.probe = true;

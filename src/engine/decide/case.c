@@ -400,6 +400,11 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     daruma_ms wait = back.alone_in;
     if (c->since < 0)
         c->since = at.now;
+    if (first >= 0 && c->deadline >= 0 && back.named_in == 0 && wait > ms_since(at.now, c->deadline) / HURRY_DIV) {
+        if (health_may_hurry(c->health, &c->targets[first], at.now))
+            return go(c, first, at.now); /* the time of the client is short: it finds out itself */
+        wait = wait < ALONE_MS_MIN ? wait : ALONE_MS_MIN;
+    }
     if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
     daruma_ms apart = add_sat(wait, spread(wait, &c->policy->kinds[back.why].backoff, at.dice));

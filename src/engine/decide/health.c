@@ -365,6 +365,17 @@ bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms sin
     return p && p->heard_at && p->breaker.well_at > since;
 }
 
+bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    for (int part = MODEL; part <= PROVIDER; part++) {
+        const place *p = at_index(w, find(w, part_id(t, part)));
+        const daruma_breaker *b = p ? &p->breaker : NULL;
+        if (b && b->open_until && (now < b->probe_until || ms_since(b->bad_at, now) < ALONE_MS_MIN))
+            return false;
+    }
+    return true;
+}
+
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at)
 {
     place *p = place_of(w, t, MODEL);

@@ -27,7 +27,7 @@ static newest newest_of(const daruma_case *c, daruma_ms now)
 {
     bool second = c->beside.out;
     newest n = {.target = second ? c->beside.target : c->target,
-                .headed = !second && c->headed,
+                .headed = second ? c->beside.headed : c->headed,
                 .silent = ms_since(second ? c->beside.sent_at : c->sent_at, now)};
     n.own = health_usual(c->health, &c->targets[n.target], n.headed ? HEALTH_CONTENT : HEALTH_HEAD, c->plain);
     return n;
@@ -45,10 +45,10 @@ static daruma_ms allowed(const daruma_case *c, const newest *n, int other, darum
     daruma_ms begun = c->beside.out ? c->beside.sent_at : c->sent_at;
     if (most < 0)
         most = n->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
+    if (c->beside.out) /* who was asked beside it gets his time */
+        most = mul_sat(most, HEDGE_NOTED_TIMES);
     if (c->deadline >= 0 && most > ms_since(begun, c->deadline) / 2)
         most = ms_since(begun, c->deadline) / 2; /* the other one needs time, too */
-    if (c->beside.out)                           /* who was asked beside it gets his time */
-        most = n->own < 0 && most < HEDGE_BEGUN_MS ? HEDGE_BEGUN_MS : mul_sat(most, HEDGE_NOTED_TIMES);
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
 }
 
@@ -66,7 +66,8 @@ static void note(daruma_case *c, const newest *n, daruma_ms now)
  * answered: it went out long ago, as its model counts, and no head of an answer came. */
 static bool may_knock(const daruma_case *c, const newest *n, daruma_ms now)
 {
-    return !n->headed && n->own >= 0 && n->silent >= HEDGE_KNOCK_MS && n->silent >= HEDGE_KNOCK_TIMES * n->own &&
+    daruma_ms long_ms = n->own >= 0 ? HEDGE_KNOCK_TIMES * n->own : HEDGE_BEGUN_MS / 2;
+    return !n->headed && n->silent >= HEDGE_KNOCK_MS && n->silent >= long_ms &&
            health_may_knock(c->health, &c->targets[c->target], now);
 }
 
@@ -75,7 +76,7 @@ static bool may_hedge(const daruma_case *c, daruma_ms now)
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
     bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && !c->answered && c->safe_twice;
     bool body = c->headed && c->plain; /* it is on its way */
-    return on && silent && !body && (c->deadline < 0 || now < c->deadline);
+    return on && silent && !body && c->hedges < HEDGES_EACH_MAX && (c->deadline < 0 || now < c->deadline);
 }
 
 daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
@@ -110,7 +111,8 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     check(c->out && target >= 0 && target < choice_count(c));
     if (c->beside.out) {
         newest n = newest_of(c, at.now);
-        daruma_case_hedge_ended(c, n.own < 0 ? NULL : &silent_failure, at);
+        bool slow = n.own < 0 && (n.headed || c->plain); /* nothing speaks against it but that it takes long */
+        daruma_case_hedge_ended(c, slow ? NULL : &silent_failure, at);
     }
     if (target == c->target && health_heard(c->health, &c->targets[target]) <= c->sent_at)
         health_knocked(c->health, &c->targets[target], at.now);
@@ -119,8 +121,16 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->attempts++;
+    c->hedges++;
     if (c->calls[target] < UINT8_MAX)
         c->calls[target]++;
+}
+
+void daruma_case_hedge_headed(daruma_case *c, daruma_moment at)
+{
+    if (c->beside.out && !c->beside.headed)
+        health_took(c->health, &c->targets[c->beside.target], HEALTH_HEAD, c->plain, c->beside.sent_at, at.now);
+    c->beside.headed = c->beside.out;
 }
 
 void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_moment at)
@@ -153,6 +163,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
-    c->headed = c->answered = c->noted = false;
+    c->headed = c->beside.headed;
+    c->answered = c->noted = false;
     c->beside.out = false;
 }
