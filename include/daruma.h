@@ -315,8 +315,9 @@ typedef struct daruma_breaker {
 
 typedef struct daruma_permit {
     uint16_t epoch;
-    bool ok;    /* closed, or it is the probe */
-    bool probe; /* it is the one probe of a half-open breaker */
+    bool ok;         /* closed, or it is the probe */
+    bool probe;      /* it is the one probe of a half-open breaker ... */
+    daruma_ms until; /* ... that others wait for so long: a later one may follow it */
 } daruma_permit;
 
 /* A call goes out. When half-open, exactly one gets ok and probe. A call that goes out without ok (there is nobody else
@@ -678,6 +679,7 @@ typedef struct daruma_case {
     bool can_mend;                      /* (set) the host can mend the conversation; false after open */
     bool enforced;                      /* (set) calls of the answer may be refused (LOOP); false after open */
     bool plain;                         /* (set) the answer comes in one piece; false after open: a stream */
+    bool paid;                          /* the remedy given last took a retry out of the budget */
     uint8_t shrinks;                    /* times the conversation was shortened for this request */
     bool out;                           /* an attempt is in the world right now */
     bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */

@@ -148,6 +148,7 @@ daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
         return p;
     b->probe_until = add_sat(now, BREAKER_PROBE_MS);
     p.ok = p.probe = true;
+    p.until = b->probe_until;
     return p;
 }
 
@@ -164,7 +165,8 @@ void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t
         return;
     }
     note_failure(b, witness, now);
-    if (b->open_until ? p.probe : (!b->wary || b->agreed) && (b->row >= enough(b, now) || fails_mostly(b)))
+    if (b->open_until ? p.probe && p.until == b->probe_until
+                      : (!b->wary || b->agreed) && (b->row >= enough(b, now) || fails_mostly(b)))
         open_for_longer(b, now);
 }
 
@@ -175,6 +177,6 @@ void daruma_breaker_pass(daruma_breaker *b)
 
 void daruma_breaker_drop(daruma_breaker *b, daruma_permit p)
 {
-    if (p.probe && p.epoch == b->epoch)
+    if (p.probe && p.epoch == b->epoch && p.until == b->probe_until)
         b->probe_until = 0;
 }

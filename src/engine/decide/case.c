@@ -115,7 +115,7 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     const daruma_backoff *b = &c->policy->kinds[g->kind].backoff;
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         return 0; /* they rest until then, no longer */
-    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target;
+    bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
     daruma_ms floor = choice_look(c, to, at.now).alone_in;
     /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
@@ -189,8 +189,9 @@ static void give_back(daruma_case *c, daruma_ms now)
     if (!g || daruma_remedy_act(g->remedy) != DARUMA_SEND)
         return;
     daruma_budget *b = daruma_health_budget(c->health, &c->targets[c->want], now);
-    if (repeats(c, g, c->want) && b->retries > 0)
+    if (c->paid && b->retries > 0)
         b->retries--;
+    c->paid = false;
     if (g->needs & DARUMA_NEED_SHRINK)
         c->shrinks--;
     c->used[c->rung - 1]--;
@@ -217,8 +218,7 @@ static daruma_remedy take(daruma_case *c, size_t r, int to, daruma_ms wait, daru
         daruma_case_did(c, g->remedy);
     if (given.act != DARUMA_SEND)
         return given;
-    if (repeats(c, g, to))
-        daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
+    c->paid = repeats(c, g, to) && daruma_budget_take(daruma_health_budget(c->health, &c->targets[to], now), now);
     if (g->remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
         c->spoiled[to] = 0; /* until the new ones are refused too */
     if (g->needs & DARUMA_NEED_SHRINK)
