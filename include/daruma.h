@@ -487,8 +487,7 @@ enum daruma_need {
     DARUMA_NEED_GUIDE = 1 << 15,   /* the model may be told what it keeps doing (watch mode guide, enforce) */
     DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
     DARUMA_NEED_BROKEN = 1 << 17,  /* the provider failed at it: a 5xx status */
-    DARUMA_NEED_OUTAGE = 1 << 19,  /* the attempt was not answered: waiting may help */
-    DARUMA_NEED_VAGUE = 1 << 1,    /* it is not sure what the refusal means */
+    DARUMA_NEED_OUTAGE = 1 << 1,   /* the attempt was not answered: waiting may help */
     DARUMA_NEED_ABOVE = 1 << 18,   /* the request alone asks for more than the limit: only a smaller one passes */
 };
 
@@ -634,7 +633,7 @@ DARUMA_API const char *daruma_policy_name(size_t index);
 DARUMA_API daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, const daruma_failure *f);
 DARUMA_API void daruma_policy_print(const daruma_policy *p, daruma_buf *out); /* the ladders, as a table */
 
-#define DARUMA_CASE_RUNGS 128 /* rungs a policy may have: one counter each in the case */
+#define DARUMA_CASE_RUNGS 160 /* rungs a policy may have: one counter each in the case */
 #define DARUMA_CASE_TRIED 32  /* targets one case keeps count of; more are not tried */
 
 /* One exactly, always. X(symbol, name) */

@@ -67,21 +67,21 @@
 #define BREAKER_PASSED_MIN         60 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
 #define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
-#define BREAKER_SERVED_TIMES       8     /* as long out as the probe before it took to fail: it is being served */
+#define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define HEDGE_MS_MIN               100   /* of silence before another is asked: less is noise */
-#define HEDGE_UNKNOWN_MS           5000  /* ... where nothing is known of the model, and no head of a stream came */
+#define HEDGE_UNKNOWN_MS           3000  /* ... where nothing is known of the model, and no head of a stream came */
 #define HEDGE_PLAIN_MS             10000 /* ... and no head of an answer in one piece, which comes when it is ready */
 #define HEDGE_BEGUN_MS             60000 /* ... and the head of its stream came: it is at work */
 #define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
-#define HEDGE_LOOK_MS              1000 /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX            3    /* second calls of one request: by then somebody would have answered */
-#define HEDGE_PERCENT              5    /* second calls beside a silent one per 100 calls of the last minute */
-#define HEDGE_NOTED_TIMES          3    /* as long silent as is usual, and the model counts as failing */
-#define HEDGE_KNOCK_TIMES          10   /* ... and where nobody else is well a second call asks whether it is back */
+#define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
+#define HEDGES_EACH_MAX            3     /* second calls of one request: by then somebody would have answered */
+#define HEDGE_PERCENT              5     /* second calls beside a silent one per 100 calls of the last minute */
+#define HEDGE_NOTED_TIMES          3     /* as long silent as is usual, and the model counts as failing */
+#define HEDGE_KNOCK_TIMES          10    /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
 #define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */

@@ -153,8 +153,6 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         has |= DARUMA_NEED_PASSES;
     if (f->status >= 400 && f->status < 500)
         has |= DARUMA_NEED_REFUSED;
-    if (f->sure < VAGUE_BELOW)
-        has |= DARUMA_NEED_VAGUE;
     if (!c->useless)
         has |= DARUMA_NEED_OUTAGE;
     if (f->status >= 500)

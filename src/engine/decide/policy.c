@@ -24,7 +24,6 @@
 #define BROKEN  DARUMA_NEED_BROKEN
 #define GUIDE   DARUMA_NEED_GUIDE
 #define ENFORCE DARUMA_NEED_ENFORCE
-#define VAGUE   DARUMA_NEED_VAGUE
 #define OUTAGE  DARUMA_NEED_OUTAGE
 #define ABOVE   DARUMA_NEED_ABOVE
 
@@ -67,6 +66,7 @@ static const daruma_rung standard[] = {
     R(QUOTA,              RESUME,              2,     GO_ON,                                 NOW),
     R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                NOW),
     R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(QUOTA,              WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
     R(QUOTA,              KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(QUOTA,              EXPLAIN,             1,     0,                                     NOW),
 
@@ -114,19 +114,20 @@ static const daruma_rung standard[] = {
     R(AUTH,               REFRESH_CREDENTIALS, 1,     TIME | CLEAN | SOURCE,                 NOW),
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(AUTH,               SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW), /* elsewhere, with other credentials */
-    R(AUTH,               WAIT_RETRY,          1,     RESEND | TRIES | VAGUE | SAFE,         GROW),
+    R(AUTH,               WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW), /* another one passes */
     R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
     R(PERMISSION,         RESUME,              2,     GO_ON,                                 NOW),
     R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
-    R(PERMISSION,         WAIT_RETRY,          1,     RESEND | TRIES | VAGUE | SAFE,         GROW), /* a page on the way */
+    R(PERMISSION,         WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
     R(PERMISSION,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
     R(MODEL_NOT_FOUND,    RESUME,              2,     GO_ON,                                 NOW),
     R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
+    R(MODEL_NOT_FOUND,    WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
     R(MODEL_NOT_FOUND,    KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                     NOW),
 
@@ -256,6 +257,8 @@ static const daruma_policy usual = {
             [DARUMA_UNKNOWN] = {.backoff = USUAL},
             [DARUMA_AUTH] = {.backoff = USUAL},
             [DARUMA_PERMISSION] = {.backoff = USUAL},
+            [DARUMA_QUOTA] = {.backoff = USUAL},
+            [DARUMA_MODEL_NOT_FOUND] = {.backoff = USUAL},
         },
 };
 
@@ -299,7 +302,6 @@ static const struct {
 } needs[] = {
     {DARUMA_NEED_TIME, "time"},
     {DARUMA_NEED_OUTAGE, "it was not answered"},
-    {DARUMA_NEED_VAGUE, "it may mean something else"},
     {DARUMA_NEED_CLEAN, "nothing forwarded"},
     {DARUMA_NEED_TRIES, "tries left"},
     {DARUMA_NEED_KEY, "another key"},
