@@ -363,7 +363,8 @@ static void an_empty_file_is_no_file_with_a_name(void **state)
             fail_msg("%s", e.text);
         assert_int_equal(c.nproviders, 3);
         assert_int_equal(c.nmodels, 0);
-        assert_int_equal(c.clocks.idle, 30000);
+        assert_int_equal(c.clocks.connect, 5000);
+        assert_int_equal(c.clocks.idle, 0); /* how long a model may think is learned */
     }
 }
 
@@ -482,8 +483,11 @@ static void without_a_file_the_two_providers_are_there(void **state)
     assert_int_equal(config_provider_of(&c, &dialect_anthropic), 0);
     assert_int_equal(config_provider_of(&c, &dialect_openai), 1);
     assert_int_equal(config_provider_of(&c, &dialect_openai_responses), 1);
-    assert_int_equal(c.clocks.first_byte, 60000);
-    assert_int_equal(c.plain_first_byte, 0); /* models think for minutes */
+    assert_int_equal(c.clocks.connect, 5000);
+    assert_int_equal(c.clocks.first_byte, 0); /* models think for minutes */
+    assert_int_equal(c.plain_first_byte, 0);
+    assert_int_equal(c.clocks.idle, 0);
+    assert_int_equal(c.clocks.total, 0);
     assert_str(c.policy.profile ? str_of(c.policy.profile) : S(""), "default");
 }
 
@@ -515,7 +519,7 @@ static void warnings_name_what_is_hardly_meant(void **state)
     config_error e;
     static char out[4096];
     daruma_buf b = buf_over(out, sizeof out - 1);
-    assert_true(read_text("listen: 0.0.0.0:1\ntimeouts: { first_byte: 1h }\nproviders:\n"
+    assert_true(read_text("listen: 0.0.0.0:1\ntimeouts: { first_byte: 1h, total: 10m }\nproviders:\n"
                           "- { name: a, dialect: openai, url: http://far.example, keys: [x, x] }\n",
                           &c, &e));
     assert_int_equal(config_warnings(&c, &b), 4);
