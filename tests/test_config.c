@@ -363,8 +363,9 @@ static void an_empty_file_is_no_file_with_a_name(void **state)
             fail_msg("%s", e.text);
         assert_int_equal(c.nproviders, 3);
         assert_int_equal(c.nmodels, 0);
-        assert_int_equal(c.clocks.connect, 5000);
-        assert_int_equal(c.clocks.idle, 0); /* how long a model may think is learned */
+        assert_int_equal(c.clocks.idle, 0); /* nobody knows how long a model thinks */
+        assert_int_equal(c.policy.patience, 120000);
+        assert_true(c.policy.hedge);
     }
 }
 
@@ -373,6 +374,12 @@ static void single_values_are_read(void **state)
     (void)state;
     config c;
     config_error e;
+    assert_true(read_text("recovery: { patience: 30s, hedge: off }", &c, &e));
+    assert_int_equal(c.policy.patience, 30000);
+    assert_false(c.policy.hedge);
+    assert_true(read_text("recovery: { patience: none }", &c, &e));
+    assert_int_equal(c.policy.patience, -1);
+    assert_false(read_text("recovery: { hedge: maybe }", &c, &e));
     assert_true(read_text("timeouts: { connect: 500ms, first_byte: 1m30s, idle: none, total: 1h }", &c, &e));
     assert_int_equal(c.clocks.connect, 500);
     assert_int_equal(c.clocks.first_byte, 90000);
@@ -483,11 +490,9 @@ static void without_a_file_the_two_providers_are_there(void **state)
     assert_int_equal(config_provider_of(&c, &dialect_anthropic), 0);
     assert_int_equal(config_provider_of(&c, &dialect_openai), 1);
     assert_int_equal(config_provider_of(&c, &dialect_openai_responses), 1);
-    assert_int_equal(c.clocks.connect, 5000);
-    assert_int_equal(c.clocks.first_byte, 0); /* models think for minutes */
-    assert_int_equal(c.plain_first_byte, 0);
-    assert_int_equal(c.clocks.idle, 0);
+    assert_int_equal(c.clocks.first_byte, 0);
     assert_int_equal(c.clocks.total, 0);
+    assert_int_equal(c.plain_first_byte, 0); /* models think for minutes */
     assert_str(c.policy.profile ? str_of(c.policy.profile) : S(""), "default");
 }
 

@@ -276,7 +276,7 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
     daruma_case_open(&first, c.health, daruma_policy_find(S("default")), &t, 1, -1, -1, at(0));
     assert_int_equal(daruma_case_admit(&first, at(0)).act, DARUMA_SEND);
     f = failure(DARUMA_RATE_LIMIT, "");
-    f.wait = 300000; /* only what the provider named is a reason to send nothing */
+    f.wait = 300000; /* what a provider names is the one reason to send nothing */
     daruma_case_next(&first, &f, 0, at(0));
     daruma_str words = explained(&f, &c);
     assert_true(str_find(words, S("resting after earlier failures; it asks there again in about 4 min.")) != STR_NONE);

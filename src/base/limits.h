@@ -64,7 +64,7 @@
 #define BREAKER_DOWN_ROW           5     /* failures in a row of two requests, and it seems to be down altogether */
 #define BREAKER_OPEN_MS            1000  /* first time open; doubles with every trip in short order */
 #define BREAKER_FORGIVEN_TIMES     2     /* closed for so many times as long as it was open, one trip is forgiven */
-#define BREAKER_PASSED_MIN         100/* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
+#define BREAKER_PASSED_MIN         100 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
 #define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
 #define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */

@@ -15,7 +15,7 @@ const BOOM = { error: { message: "boom", type: "server_error", code: 500, status
 every((name, d, w) => {
   // Machines that test are busy: a slow answer is none of these scenarios' matter.
   const patience = (c) => Object.assign(c.timeouts, { first_byte: "10s", idle: "10s" });
-  const profile = (p, more) => (c) => (patience(c), Object.assign(c.recovery, { profile: p, on_failure: "message" }, more));
+  const profile = (p, more) => (c) => (patience(c), delete c.recovery.max_attempts, Object.assign(c.recovery, { profile: p, on_failure: "message" }, more)); // its own number of calls
   const long = (res) => w.refuse(res, "This model's maximum context length is 1000 tokens.", { code: "context_length_exceeded" });
   const steps = (...chars) => own(d, w, [{ user: NEWEST }, ...chars.flatMap((n, i) => [{ call: `call_${i}` }, { result: `call_${i}`, text: `{"d": "${"x".repeat(n)}"}` }])]);
   const texts = (q) => JSON.stringify(w.messages(body(q)));

@@ -83,11 +83,15 @@ const config = (gateway, chaos, own, events) => ({
   ],
   timeouts: { connect: "2s", first_byte: "1s", idle: "1s", total: "15s" },
   recovery: {
+    max_attempts: 4, // what fails for good is to be over soon
     kinds: {
       rate_limit: { delay: "50ms", max_delay: "400ms" },
       overloaded: { delay: "20ms", max_delay: "200ms" },
       server_error: { delay: "20ms", max_delay: "200ms" },
-      timeout: { delay: "20ms", max_delay: "200ms" },
+      timeout: { delay: "20ms", max_delay: "200ms", max_attempts: 2 },
+      interrupted: { delay: "20ms", max_delay: "200ms", max_attempts: 2 },
+      malformed_output: { delay: "20ms", max_delay: "200ms", max_attempts: 3 },
+      unknown: { delay: "20ms", max_delay: "200ms" },
       network: { delay: "20ms", max_delay: "200ms" },
     },
   },

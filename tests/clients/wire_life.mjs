@@ -42,7 +42,7 @@ holds("SIGHUP: a key that was refused is forgotten, a new one in its place is us
     pair.own.answer = (q, res) => (q.headers.authorization === "Bearer sk-two" ? send(res, 200, good.openai) : send(res, 401, { error: { message: "no", code: "invalid_api_key" } }));
     await pair.again((c) => key(c, "sk-one"));
     assert.equal((await question(pair, d, { model: d.own })).status, 401);
-    assert.equal((await question(pair, d, { model: d.own })).headers["x-daruma-attempts"], "0"); // it rests
+    assert.equal((await question(pair, d, { model: d.own })).headers["x-daruma-attempts"], "1"); // it rests, but there is nobody else
     pair.write((c) => key(c, "sk-two"));
     pair.gateway().kill("SIGHUP");
     await until("it was read again", () => pair.gateway().said.includes("read again"));
@@ -148,8 +148,8 @@ holds("who waits for a provider goes when somebody else finds it well", {
     const d = dialects.openai, ask_ = (text) => question(pair, d, { model: d.own, text });
     let ill = true;
     pair.own.answer = (q, res) => (ill ? send(res, 500, { error: { message: "The server had an error", type: "server_error" } }) : send(res, 200, good.openai));
-    const waiting = Array.from({ length: 6 }, (_, i) => ask_(`say ${i}`)); // until the breaker shuts, for five seconds
-    const shut = async () => (await pair.status()).places.some((p) => p.who === "provider" && p.breaker === "open");
+    const waiting = Array.from({ length: 6 }, (_, i) => ask_(`say ${i}`)); // until the breaker opens
+    const shut = async () => (await pair.status()).places.some((p) => p.who === "model" && p.breaker === "open");
     await until("the provider is left alone", shut);
     const calls = pair.own.seen.length, began = Date.now();
     ill = false;

@@ -337,6 +337,7 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         {SAID_PER_MINUTE, {"quota_per_minute", 16}},
         {SAID_ZERO_LIMIT, {"quota_zero", 10}},
     };
+    v->page = s->shape & SAID_HTML;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         if (s->shape & shapes[i].bit)
             seen_add(v, AT_SHAPE, shapes[i].name);
@@ -378,6 +379,8 @@ static void apply_sum(daruma_failure *f, uint8_t sum)
         f->kind = DARUMA_OUTPUT_LIMIT;
 }
 
+enum { PAGE_SURE = 60 }; /* percent at most, of what a page for people says: it may be of somebody on the way */
+
 static uint8_t sure_of(const phrase *p)
 {
     static const uint8_t percent[] = {[AT_TEXT] = 90, [AT_CODE] = 90,   [AT_FINISH] = 90,   [AT_SHAPE] = 80,
@@ -406,6 +409,8 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     f->kind = p ? (daruma_kind)p->kind : DARUMA_UNKNOWN;
     f->tool_kind = p ? (daruma_tool_kind)p->tool_kind : DARUMA_TOOL_NONE_KIND;
     f->sure = p ? sure_of(p) : 10;
+    if (v->page && f->sure > PAGE_SURE)
+        f->sure = PAGE_SURE;
     f->retryable = means[f->kind].retryable;
     if (p && p->retry != RETRY_BY_KIND)
         f->retryable = p->retry == RETRY_YES;

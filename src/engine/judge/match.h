@@ -20,6 +20,7 @@ typedef struct seen {
     daruma_str provider;
     int status;
     phrase_for tool;               /* FOR_MODEL, FOR_MAYBE or FOR_TOOL: how much it looks like a tool */
+    bool page;                     /* it was an HTML page */
     bool guessed;                  /* it looks so by its words alone */
     uint64_t words;                /* phrase_bit of each word of the texts */
     uint64_t rows[SEEN_ROWS / 64]; /* rows whose word or fact occurs */

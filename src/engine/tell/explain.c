@@ -202,7 +202,7 @@ static daruma_ms rests(const daruma_case *c)
 {
     daruma_ms least = -1;
     for (size_t i = 0; c->health && i < c->ntargets && i < DARUMA_CASE_TRIED; i++) {
-        daruma_ms in = daruma_health_look(c->health, &c->targets[i], c->opened).in;
+        daruma_ms in = daruma_health_look(c->health, &c->targets[i], c->opened).alone_in;
         if (least < 0 || in < least)
             least = in;
     }
