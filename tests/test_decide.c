@@ -101,6 +101,50 @@ static daruma_ms skew(uint64_t *s, daruma_ms now)
     }
 }
 
+/* While the attempt is silent others may be asked beside it, and one of those may become the attempt. */
+static size_t hedged, took_over;
+static void any_silence(daruma_case *c, const bool *sick_key, uint64_t *s, daruma_ms *now)
+{
+    for (uint64_t looks = roll(s) % 8; looks; looks--) {
+        *now = skew(s, *now);
+        daruma_moment m = {.now = *now, .dice = roll(s)};
+        daruma_silence look = daruma_case_silence(c, m);
+        if (look.act == DARUMA_SILENCE_HEDGE) {
+            assert_true(c->safe_twice && c->policy->hedge);
+            assert_true(c->hedges < HEDGES_EACH_MAX);
+            assert_true(look.target >= 0 && (size_t)look.target < c->ntargets);
+            assert_false(sick_key[look.target]);
+            assert_true(c->deadline < 0 || *now < c->deadline);
+            daruma_case_hedge(c, look.target, m);
+            assert_true(c->beside.out && c->beside.target == look.target);
+            hedged++;
+        } else {
+            assert_true(look.look_in == -1 || (look.look_in > 0 && look.look_in <= HEDGE_LOOK_MS));
+        }
+        if (roll(s) % 8 == 0)
+            daruma_case_headed(c, m);
+        if (!c->beside.out)
+            continue;
+        daruma_failure f = any_failure(s);
+        int took = c->beside.target;
+        switch (roll(s) % 5) {
+        case 0:
+            daruma_case_hedge_ended(c, roll(s) % 2 ? &f : NULL, m);
+            break;
+        case 1:
+            daruma_case_hedge_takes_over(c, roll(s) % 2 ? &f : NULL, m);
+            assert_true(c->out && c->target == took);
+            took_over++;
+            break;
+        case 2:
+            daruma_case_hedge_headed(c, m);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
 /* One case with random faults; the invariants of the design are checked as it runs. */
 static void any_case(daruma_health *w, const daruma_policy *p, const daruma_target *all, uint64_t *s, daruma_ms *now)
 {
@@ -137,6 +181,7 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
         assert_true(deadline < 0 || *now < deadline); /* never past its deadline */
         assert_true(!forwarded || goes_on);           /* an answer is never restarted */
         assert_false(sick_key[a.target]);             /* a refuser is not asked again */
+        any_silence(&c, sick_key, s, now);
         *now = skew(s, *now);
         m = (daruma_moment){.now = *now, .dice = roll(s)};
         uint64_t end = roll(s) % 10;
@@ -150,7 +195,14 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
             break;
         }
         daruma_failure f = any_failure(s);
-        f.sure = 95; /* what is vague is asked once more */
+        f.sure = 95;        /* what is vague is asked once more */
+        if (c.beside.out) { /* the host ends it, or it is the attempt from here on and fails as well */
+            daruma_failure first = any_failure(s);
+            if (roll(s) % 2)
+                daruma_case_hedge_takes_over(&c, &first, m);
+            else
+                daruma_case_hedge_ended(&c, NULL, m);
+        }
         forwarded = forwarded || roll(s) % 8 == 0;
         daruma_remedy r = daruma_case_next(&c, &f, forwarded, m);
         for (int unfit = 0; r.act == DARUMA_SEND && roll(s) % 6 == 0; unfit++) {
@@ -166,6 +218,9 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
         }
         goes_on = r.remedy == DARUMA_REMEDY_RESUME || r.remedy == DARUMA_REMEDY_ASK_AGAIN;
         assert_true(r.wait >= 0 && r.wait <= p->max_wait);
+        assert_true(deadline < 0 || add_sat(*now, r.wait) < deadline);
+        daruma_ms failing = *now > c.since ? *now - c.since : 0;
+        assert_true(r.wait == 0 || failing + r.wait <= p->patience); /* no wait leads beyond its patience */
         assert_true(r.target >= 0 && (size_t)r.target < n);
         bool refresh = r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS;
         if (refresh)
@@ -178,16 +233,17 @@ static void any_case(daruma_health *w, const daruma_policy *p, const daruma_targ
     assert_int_not_equal(o, DARUMA_OUTCOME_PENDING);
     daruma_case_close(&c, DARUMA_OUTCOME_FAILED, at(*now)); /* exactly one outcome */
     assert_int_equal(c.outcome, o);
-    assert_false(c.out);
+    assert_false(c.out || c.beside.out);
     uint32_t climbed = 0, mended = 0;
     for (size_t i = 0; i < p->nrungs; i++) {
         assert_true(c.used[i] <= p->rungs[i].times);
         climbed += c.used[i];
         mended += p->rungs[i].needs & DARUMA_NEED_MEND ? c.used[i] : 0;
     }
-    assert_true(c.attempts <= 1 + climbed); /* never more attempts than its ladder allows */
+    assert_true(c.attempts <= 1 + climbed + HEDGES_EACH_MAX); /* never more attempts than its ladder allows */
     for (size_t i = 0; i < n; i++)
-        assert_true(c.calls[i] <= p->max_attempts + 1 + mended); /* fetched credentials may cost one more */
+        assert_true(c.calls[i] <=
+                    p->max_attempts + 1 + mended + HEDGES_EACH_MAX); /* fetched credentials may cost one more */
     assert_true(c.shrinks <= p->mend.max_compress_retries);
     assert_true(c.waited >= 0);
 }
@@ -220,6 +276,7 @@ static void a_hundred_thousand_random_cases_keep_every_promise(void **state)
             assert_true(left >= 0);
         }
     }
+    assert_true(hedged > 1000 && took_over > 100);
 }
 
 /* ---- many cases at once ----------------------------------------------------------- */

@@ -1,0 +1,436 @@
+/* Calls that are silent: how long is usual, who is asked beside them, and what becomes of both. */
+#include "decide_kit.h"
+
+/* A request that is out at `t[0]` since `now`. */
+static daruma_case silent(daruma_health *w, const daruma_policy *p, const daruma_target *t, size_t n, daruma_ms now)
+{
+    daruma_case c;
+    daruma_case_open(&c, w, p, t, n, -1, -1, of_another(now));
+    assert_int_equal(out(&c, now), 0);
+    return c;
+}
+
+/* Answers of this model whose head and content come after `ms`, often enough to know. */
+static void takes(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms ms)
+{
+    for (int i = 0; i < 60; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, p, t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        daruma_case_headed(&c, at(ms));
+        daruma_case_begun(&c, at(ms));
+        daruma_case_done(&c, at(ms));
+    }
+}
+
+#define assert_waits(c, now)                                                                                           \
+    do {                                                                                                               \
+        daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
+        assert_int_equal(s_.act, DARUMA_SILENCE_WAIT);                                                                 \
+        assert_in_range(s_.look_in, 1, HEDGE_LOOK_MS);                                                                 \
+    } while (0)
+#define assert_hedges(c, now, to)                                                                                      \
+    do {                                                                                                               \
+        daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
+        assert_int_equal(s_.act, DARUMA_SILENCE_HEDGE);                                                                \
+        assert_int_equal(s_.target, to);                                                                               \
+    } while (0)
+#define assert_never(c, now)                                                                                           \
+    do {                                                                                                               \
+        daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
+        assert_int_equal(s_.act, DARUMA_SILENCE_WAIT);                                                                 \
+        assert_int_equal(s_.look_in, -1);                                                                              \
+    } while (0)
+
+/* How a place is counted: calls and failures of the model of `t`. */
+static daruma_place model_of(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    daruma_place list[32];
+    size_t n = daruma_health_list(w, now, list, 32);
+    for (size_t i = 0; i < n && i < 32; i++)
+        if (list[i].id == t->model_id)
+            return list[i];
+    return (daruma_place){0};
+}
+
+static void a_silent_call_with_nobody_else_goes_on(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_case c = silent(a_health(), &p, &t, 1, 0);
+    for (daruma_ms now = 0; now < 3600000; now += 7777)
+        assert_waits(&c, now);
+    assert_true(c.out);
+}
+
+static void a_model_that_nobody_knows_has_its_time(void **state)
+{
+    (void)state;
+    static const struct {
+        bool plain, headed;
+        daruma_ms usual;
+    } rows[] = {{false, false, HEDGE_UNKNOWN_MS}, {true, false, HEDGE_PLAIN_MS}, {false, true, HEDGE_BEGUN_MS}};
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_case c = silent(a_health(), &p, t, 2, 0);
+        c.plain = rows[i].plain;
+        c.headed = rows[i].headed; /* at once: nothing is learned of that */
+        assert_waits(&c, rows[i].usual - 1);
+        assert_hedges(&c, rows[i].usual, 1);
+    }
+    daruma_case c = silent(a_health(), &p, t, 2, 0);
+    c.plain = c.headed = true; /* its body is on its way */
+    assert_never(&c, 3600000);
+}
+
+static void what_is_usual_is_learned_of_each_model(void **state)
+{
+    (void)state;
+    static const struct {
+        daruma_ms takes, at_least, at_most;
+    } rows[] = {{10, HEDGE_MS_MIN, HEDGE_MS_MIN}, {1000, 1500, 1520}, {70000, 105000, 105100}};
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_health *w = a_health();
+        takes(w, &p, &t[0], rows[i].takes);
+        daruma_case c = silent(w, &p, t, 2, 200000);
+        assert_waits(&c, 200000 + rows[i].at_least - 1);
+        assert_hedges(&c, 200000 + rows[i].at_most, 1);
+    }
+}
+
+static void half_of_a_short_deadline_is_left_for_the_other(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_case c;
+    daruma_case_open(&c, a_health(), &p, t, 2, -1, 2000, of_another(0));
+    out(&c, 0);
+    assert_waits(&c, 999);
+    assert_hedges(&c, 1000, 1);
+    assert_never(&c, 2000); /* nobody could answer in time */
+}
+
+static void only_what_is_allowed_and_does_no_harm_is_asked_twice(void **state)
+{
+    (void)state;
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int i = 0; i < 6; i++) {
+        daruma_policy p = calm();
+        p.hedge = i != 0;
+        p.health = i != 1;
+        p.enabled = i != 2;
+        daruma_case c = silent(a_health(), &p, t, 2, 0);
+        c.safe_twice = i != 3;
+        if (i == 4)
+            daruma_case_done(&c, at(10));
+        if (i == 5)
+            assert_hedges(&c, 3600000, 1);
+        else
+            assert_never(&c, 3600000);
+    }
+}
+
+static void second_calls_are_a_share_of_the_calls(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    int hedged = 0;
+    enum { CALLS = 400 };
+    for (int i = 0; i < CALLS; i++) {
+        daruma_case c = silent(w, &p, t, 2, 0);
+        daruma_silence s = daruma_case_silence(&c, at(HEDGE_UNKNOWN_MS));
+        if (s.act == DARUMA_SILENCE_HEDGE) {
+            hedged++;
+            daruma_case_hedge(&c, s.target, at(HEDGE_UNKNOWN_MS));
+        } else {
+            assert_in_range(s.look_in, 1, HEDGE_LOOK_MS);
+        }
+        daruma_case_done(&c, at(HEDGE_UNKNOWN_MS));
+    }
+    assert_int_equal(hedged, CALLS * HEDGE_PERCENT / 100 + HEDGE_FLOOR);
+}
+
+static void a_probe_of_what_is_sick_is_hedged_soon_and_without_budget(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int known = 0; known < 2; known++) {
+        daruma_health *w = a_health();
+        for (int i = 0; known && i < 3; i++)
+            takes(w, &p, &t[1], 400);
+        fails(w, &p, t, failure(DARUMA_TIMEOUT, 0), 0);
+        fails(w, &p, t, failure(DARUMA_TIMEOUT, 0), 0);
+        for (int i = 0; i < 50; i++) { /* nothing is left for those that are only slow */
+            daruma_case c = silent(w, &p, &t[1], 1, 0);
+            daruma_case_drop(&c, at(0));
+        }
+        daruma_ms now = REST_MS_MAX;
+        daruma_case c = silent(w, &p, t, 2, now); /* it rested: this one probes */
+        assert_true(c.permits[0].probe);
+        daruma_ms most = known ? 600 + 40 : HEDGE_SICK_MS;
+        assert_waits(&c, now + (known ? 599 : HEDGE_SICK_MS - 1));
+        assert_hedges(&c, now + most, 1);
+    }
+}
+
+static void while_others_are_answered_there_the_same_place_is_asked_once_more(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    takes(w, &p, &t[0], 1000);
+    daruma_case c = silent(w, &p, t, 2, 10000), newer = silent(w, &p, t, 1, 10500);
+    assert_hedges(&c, 11600, 1);
+    daruma_case_headed(&newer, at(11600));
+    assert_hedges(&c, 11600, 0); /* the place is well: it is this call that hangs */
+    daruma_case_hedge(&c, 0, at(11600));
+    daruma_case_hedge_takes_over(&c, NULL, at(12000));
+    assert_int_equal(model_of(w, t, 12000).bad, 0); /* nor is it blamed */
+    daruma_case_done(&c, at(12100));
+    assert_int_equal(c.outcome, DARUMA_OUTCOME_RECOVERED);
+}
+
+static void calls_between_two_that_hung_need_no_budget(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    takes(w, &p, &t[0], 1000);
+    daruma_case first = silent(w, &p, t, 2, 100000), between = silent(w, &p, t, 2, 100200),
+                last = silent(w, &p, t, 2, 100400), behind = silent(w, &p, t, 2, 100600),
+                newer = silent(w, &p, t, 1, 101000);
+    daruma_case_headed(&newer, at(102000));
+    daruma_case_hedge(&first, 0, at(102000));
+    daruma_case_hedge_takes_over(&first, NULL, at(102100));
+    daruma_case_hedge(&last, 0, at(102200));
+    daruma_case_hedge_takes_over(&last, NULL, at(102300));
+    int spent = 0; /* what is left of the budget */
+    for (; spent < 100; spent++) {
+        daruma_case c = silent(w, &p, t, 2, 102300);
+        if (daruma_case_silence(&c, at(104300)).act != DARUMA_SILENCE_HEDGE)
+            break;
+        daruma_case_hedge(&c, 1, at(104300));
+        daruma_case_drop(&c, at(104300));
+    }
+    assert_in_range(spent, 1, 99);
+    assert_hedges(&between, 104400, 0);
+    assert_waits(&behind, 104400);
+}
+
+static void a_silence_far_beyond_the_usual_counts_as_a_failure_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    takes(w, &p, &t, 1000);
+    daruma_case c = silent(w, &p, &t, 1, 100000), d = silent(w, &p, &t, 1, 100000);
+    assert_waits(&c, 103000);
+    assert_int_equal(model_of(w, &t, 103000).bad, 0);
+    for (daruma_ms now = 104600; now < 108000; now += 100)
+        daruma_case_silence(&c, at(now));
+    assert_int_equal(model_of(w, &t, 108000).bad, 1);
+    assert_true(daruma_health_look(w, &t, 108000).well); /* one may be chance */
+    daruma_case_silence(&d, at(108000));
+    assert_false(daruma_health_look(w, &t, 108000).well); /* new requests go elsewhere */
+    daruma_case_done(&c, at(109000));                     /* both go on, and may be answered */
+    assert_int_equal(c.outcome, DARUMA_OUTCOME_OK);
+}
+
+static void where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    takes(w, &p, &t, 400);
+    daruma_case c = silent(w, &p, &t, 1, 100000), d = silent(w, &p, &t, 1, 100000);
+    assert_waits(&c, 100000 + HEDGE_KNOCK_MS - 1);
+    assert_waits(&d, 100000 + HEDGE_KNOCK_MS - 1);
+    assert_hedges(&c, 100000 + HEDGE_KNOCK_TIMES * 640, 0);
+    daruma_case_hedge(&c, 0, at(106400));
+    assert_waits(&d, 106400); /* one asks for all */
+    daruma_case_hedge_takes_over(&c, NULL, at(106800));
+    daruma_case_begun(&c, at(106800));
+    assert_hedges(&d, 106900, 0); /* it is back: what went out before hangs */
+    daruma_case_done(&c, at(107000));
+    assert_int_equal(c.target, 0);
+}
+
+static void the_first_goes_on_when_the_second_fails_or_is_not_needed(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int failed = 0; failed < 2; failed++) {
+        daruma_health *w = a_health();
+        daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+        daruma_case c = silent(w, &p, t, 2, 0);
+        assert_hedges(&c, HEDGE_UNKNOWN_MS, 1);
+        daruma_case_hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
+        assert_int_equal(c.attempts, 2);
+        daruma_case_hedge_ended(&c, failed ? &f : NULL, at(4000));
+        assert_true(c.out && !c.beside.out);
+        assert_int_equal(c.target, 0);
+        assert_int_equal(model_of(w, &t[1], 4000).bad, failed);
+        assert_int_equal(model_of(w, &t[1], 4000).calls, failed);
+        daruma_case_done(&c, at(5000));
+        assert_int_equal(c.outcome, DARUMA_OUTCOME_OK); /* it recovered from nothing */
+        assert_int_equal(model_of(w, &t[0], 5000).bad, 0);
+    }
+}
+
+static void the_second_takes_over_and_the_first_is_blamed(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_failure broken = failure(DARUMA_SERVER_ERROR, 500);
+    for (int broke = 0; broke < 2; broke++) {
+        daruma_health *w = a_health();
+        daruma_case c = silent(w, &p, t, 2, 0);
+        daruma_case_hedge(&c, 1, at(HEDGE_UNKNOWN_MS));
+        daruma_case_hedge_takes_over(&c, broke ? &broken : NULL, at(4000));
+        assert_true(c.out && !c.beside.out);
+        assert_int_equal(c.target, 1);
+        assert_int_equal(c.sent_at, HEDGE_UNKNOWN_MS);
+        assert_int_equal(c.last, broke ? DARUMA_SERVER_ERROR : DARUMA_TIMEOUT);
+        assert_int_equal(model_of(w, &t[0], 4000).bad, 1);
+        daruma_case_done(&c, at(5000));
+        assert_int_equal(c.outcome, DARUMA_OUTCOME_RECOVERED);
+        assert_int_equal(c.remedies, 1u << DARUMA_REMEDY_HEDGE);
+        assert_int_equal(model_of(w, &t[1], 5000).calls, 1);
+        assert_int_equal(model_of(w, &t[1], 5000).bad, 0);
+    }
+}
+
+static void who_took_over_and_fails_climbs_on(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j")};
+    daruma_failure f = failure(DARUMA_TIMEOUT, 504);
+    daruma_case c = silent(a_health(), &p, t, 3, 0);
+    daruma_case_hedge(&c, 1, at(3000));
+    daruma_case_hedge_takes_over(&c, &f, at(4000));
+    assert_remedy(daruma_case_next(&c, &f, 0, at(5000)), SWITCH_MODEL, 0, 2); /* not the one that was silent */
+    out(&c, 5000);
+    daruma_case_done(&c, at(6000));
+    assert_int_equal(c.attempts, 3);
+    assert_int_equal(c.calls[0] + c.calls[1] + c.calls[2], 3);
+}
+
+static void when_both_are_silent_a_third_is_asked_but_not_for_ever(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j"),
+                         target("s", "o", "d", "i"), target("u", "o", "e", "h")};
+    daruma_case c = silent(a_health(), &p, t, 5, 0);
+    daruma_ms now = 0;
+    bool asked[5] = {0};
+    for (int hedges = 0; now < 600000; now += 100) {
+        daruma_silence s = daruma_case_silence(&c, at(now));
+        if (s.act != DARUMA_SILENCE_HEDGE)
+            continue;
+        assert_true(++hedges <= HEDGES_EACH_MAX);
+        assert_int_not_equal(s.target, c.target);
+        asked[s.target] = true;
+        daruma_case_hedge(&c, s.target, at(now)); /* the one before it is given up */
+    }
+    assert_true(asked[1] && asked[2]);
+    assert_int_equal(c.attempts, 1 + HEDGES_EACH_MAX);
+    assert_true(c.out && c.beside.out); /* and the last two are waited for */
+    daruma_case_done(&c, at(now));
+    assert_int_equal(c.target, 0);
+}
+
+static void an_end_ends_both_calls_and_leaves_no_probe_behind(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int how = 0; how < 3; how++) {
+        daruma_health *w = a_health();
+        fails(w, &p, &t[1], failure(DARUMA_SERVER_ERROR, 500), 0);
+        fails(w, &p, &t[1], failure(DARUMA_SERVER_ERROR, 500), 0);
+        daruma_ms now = REST_MS_MAX;
+        daruma_case c = silent(w, &p, t, 2, now);
+        daruma_case_hedge(&c, 1, at(now));
+        assert_true(c.beside.permits[0].probe);
+        assert_false(daruma_health_look(w, &t[1], now).well);
+        if (how == 0)
+            daruma_case_done(&c, at(now + 10));
+        else if (how == 1)
+            daruma_case_drop(&c, at(now + 10));
+        else
+            daruma_case_close(&c, DARUMA_OUTCOME_CANCELLED_, at(now + 10));
+        assert_false(c.out || c.beside.out);
+        assert_true(daruma_health_look(w, &t[1], now + 10).well); /* the next one may probe */
+    }
+}
+
+static void the_head_of_the_second_call_is_learned_from(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_health *w = a_health();
+    daruma_case c = silent(w, &p, t, 2, 0);
+    daruma_case_hedge(&c, 1, at(3000));
+    daruma_case_hedge_headed(&c, at(3300));
+    daruma_case_hedge_headed(&c, at(9999)); /* once */
+    daruma_case_hedge_takes_over(&c, NULL, at(3400));
+    assert_true(c.headed);
+    daruma_case_done(&c, at(3500));
+    daruma_target turned[] = {t[1], target("r", "o", "c", "j")};
+    daruma_case d = silent(w, &p, turned, 2, 10000);
+    assert_waits(&d, 10599);
+    assert_hedges(&d, 10600, 1); /* 300 ms, and as much again while little is known */
+}
+
+static void a_clock_that_goes_back_hedges_nothing(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    daruma_case c = silent(a_health(), &p, t, 2, 1000000);
+    assert_waits(&c, 0);
+    assert_waits(&c, INT64_MIN);
+    assert_hedges(&c, INT64_MAX, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
+        cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
+        cmocka_unit_test(what_is_usual_is_learned_of_each_model),
+        cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
+        cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
+        cmocka_unit_test(second_calls_are_a_share_of_the_calls),
+        cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),
+        cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
+        cmocka_unit_test(calls_between_two_that_hung_need_no_budget),
+        cmocka_unit_test(a_silence_far_beyond_the_usual_counts_as_a_failure_once),
+        cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),
+        cmocka_unit_test(the_first_goes_on_when_the_second_fails_or_is_not_needed),
+        cmocka_unit_test(the_second_takes_over_and_the_first_is_blamed),
+        cmocka_unit_test(who_took_over_and_fails_climbs_on),
+        cmocka_unit_test(when_both_are_silent_a_third_is_asked_but_not_for_ever),
+        cmocka_unit_test(an_end_ends_both_calls_and_leaves_no_probe_behind),
+        cmocka_unit_test(the_head_of_the_second_call_is_learned_from),
+        cmocka_unit_test(a_clock_that_goes_back_hedges_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
