@@ -311,7 +311,7 @@ each((name, d) =>
         "in a page": (q, res) => send(res, 500, `<html><body><p>${words}</p></body></html>`, { "content-type": "text/html" }),
         "in place of a stream": (q, res) => res.writeHead(200, { "content-type": "text/event-stream" }).end(`event: error\ndata: ${error}\n\n`),
         "behind content": (q, res) => {
-          const content = { openai: { choices: [{ index: 0, delta: { content: "seven" } }] }, anthropic: { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "seven" } }, responses: { type: "response.output_text.delta", delta: "seven" }, gemini: good.gemini }[name];
+          const content = structuredClone({ openai: { choices: [{ index: 0, delta: { content: "seven" } }] }, anthropic: { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "seven" } }, responses: { type: "response.output_text.delta", delta: "seven" }, gemini: good.gemini }[name]);
           if (name === "gemini") delete content.candidates[0].finishReason;
           res.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${JSON.stringify(content)}\n\nevent: error\ndata: ${error}\n\n`);
         },
