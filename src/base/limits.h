@@ -8,7 +8,8 @@
 #define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
-#define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
+#define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
+#define FAILURE_TEXT_BYTES_MAX     500 /* of a message in an event or an explanation */
 
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */

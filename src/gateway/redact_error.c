@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "engine/tell/redact.h"
 #include "gateway/inside.h"
 
@@ -99,12 +100,26 @@ static daruma_str redact_event(daruma_str t, daruma_arena *a)
     return out.full ? (daruma_str){0} : did ? buf_str(&out) : t;
 }
 
+/* Who names a key does so in an error message, not behind 256 KiB of it: what follows goes as it is, unread. */
+static daruma_str redact_head(daruma_str text, daruma_arena *a)
+{
+    daruma_str head = str_sub(text, 0, CLASSIFY_BODY_BYTES_MAX), clean = redact_credentials(head, a);
+    daruma_buf out = buf_in(a);
+    if (clean.p == head.p)
+        return text;
+    buf_put(&out, clean);
+    buf_put(&out, str_from(text, head.n));
+    return out.full ? (daruma_str){0} : buf_str(&out);
+}
+
 daruma_str exchange_redact(exchange *x, daruma_str text)
 {
     daruma_arena *a = x->c->arena;
     text = exchange_veil(x, text);
     if (!text.n || !is_text(text))
         return text;
+    if (text.n > CLASSIFY_BODY_BYTES_MAX)
+        return redact_head(text, a);
     if (json_valid(str_trim(text)))
         return redact_json(text, a);
     bool event = str_starts(text, S("data:")) || str_find(text, S("\ndata:")) != STR_NONE;

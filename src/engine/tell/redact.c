@@ -3,6 +3,7 @@
  * too many than a key in a log; but prose, model names and request ids stay readable. */
 #include "engine/tell/redact.h"
 #include "base/arena.h"
+#include "base/limits.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -94,7 +95,7 @@ static bool key_char(char c)
 static size_t key_run(daruma_str t, size_t at) /* with dots, masks and base64 */
 {
     size_t end = at;
-    while (end < t.n && is_part(t.p[end], KEY_LETTER | KEY_LINE | KEY_DASH | KEY_TAIL))
+    while (end < t.n && end - at < KEY_RUN_BYTES_MAX && is_part(t.p[end], KEY_LETTER | KEY_LINE | KEY_DASH | KEY_TAIL))
         end++;
     while (end > at && (t.p[end - 1] == '.' || t.p[end - 1] == '/'))
         end--;
@@ -128,7 +129,7 @@ static size_t known_key(daruma_str t, size_t at)
 static size_t masked_key(daruma_str t, size_t at)
 {
     size_t end = at, stars = 0, run = 0, kept = 0;
-    for (; end < t.n && (key_char(t.p[end]) || t.p[end] == '*'); end++) {
+    for (; end < t.n && end - at < KEY_RUN_BYTES_MAX && (key_char(t.p[end]) || t.p[end] == '*'); end++) {
         run = t.p[end] == '*' ? run + 1 : 0;
         stars = run > stars ? run : stars;
         kept += t.p[end] != '*';
@@ -294,7 +295,7 @@ static bool may_begin(char first, char second)
 static size_t secret_word(daruma_str t, size_t at, size_t end, size_t *keep)
 {
     size_t to;
-    while (end < t.n && key_char(t.p[end]))
+    while (end < t.n && end - at < KEY_RUN_BYTES_MAX && key_char(t.p[end]))
         end++;
     char next = end < t.n ? t.p[end] : 0;
     *keep = 0;
