@@ -160,13 +160,8 @@ static void on_head(fetch *f, const http_head *h, void *user)
 {
     rival *r = user;
     (void)f;
-    daruma_header *copy = ARENA_NEW(&r->arena, daruma_header, h->nheaders + 1);
     r->head = *h;
-    r->head.headers = copy;
-    r->head.nheaders = 0;
-    for (size_t i = 0; copy && i < h->nheaders; i++)
-        copy[r->head.nheaders++] =
-            (daruma_header){arena_copy(&r->arena, h->headers[i].name), arena_copy(&r->arena, h->headers[i].value)};
+    r->head.headers = relay_fields(h, &r->arena, &r->head.nheaders);
     r->stream = str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
     if (h->status < 300 && r->stream)
         daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));

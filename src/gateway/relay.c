@@ -18,19 +18,19 @@ static daruma_str moved(daruma_str s, const char *from, const char *to)
     return s.n ? (daruma_str){to + (s.p - from), s.n} : (daruma_str){0};
 }
 
-/* A head stands in one piece: it is copied in one, and the slices move along. */
-static void copy_headers(exchange *x, const http_head *h)
+daruma_header *relay_fields(const http_head *h, daruma_arena *a, size_t *ret_n)
 {
-    x->headers = ARENA_NEW(&x->scratch, daruma_header, h->nheaders + 1);
-    if (!x->headers || !h->nheaders)
-        return;
+    daruma_header *fields = ARENA_NEW(a, daruma_header, h->nheaders + 1);
+    *ret_n = 0;
+    if (!fields || !h->nheaders)
+        return fields;
     const daruma_header *last = &h->headers[h->nheaders - 1];
     const char *from = h->headers[0].name.p,
                *end = last->value.n ? last->value.p + last->value.n : last->name.p + last->name.n;
-    const char *to = arena_copy(&x->scratch, (daruma_str){from, (size_t)(end - from)}).p;
+    const char *to = arena_copy(a, (daruma_str){from, (size_t)(end - from)}).p;
     for (size_t i = 0; to && i < h->nheaders; i++)
-        x->headers[x->nheaders++] =
-            (daruma_header){moved(h->headers[i].name, from, to), moved(h->headers[i].value, from, to)};
+        fields[(*ret_n)++] = (daruma_header){moved(h->headers[i].name, from, to), moved(h->headers[i].value, from, to)};
+    return fields;
 }
 
 daruma_outcome relay_outcome(const exchange *x)
@@ -181,7 +181,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
     exchange *x = user;
     (void)f;
     x->status = h->status;
-    copy_headers(x, h);
+    x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, gateway_now(x->g));
     if (is_failure(x, h->status)) {
@@ -245,7 +245,7 @@ static void take_as_stream(exchange *x)
     if (!x->headers) /* no memory, which the arena remembers */
         return;
     x->headers[i] = (daruma_header){S("content-type"), S("text/event-stream; charset=utf-8")};
-    x->nheaders += i == x->nheaders; /* copy_headers() left room for it */
+    x->nheaders += i == x->nheaders; /* relay_fields() left room for it */
     stream_begin(x);
 }
 

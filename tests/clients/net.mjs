@@ -90,8 +90,8 @@ export const dialects = {
 
 export const pathOf = (d, model = d.model, stream = false) => (typeof d.path === "function" ? d.path(model, stream) : d.path);
 
-// One request over a connection of its own. `onData(socket, soFar)` sees what comes while it comes.
-export function ask(pair, path, { method = "GET", headers = {}, body, onHead, onData } = {}) {
+// One request over a connection of its own. `onStart(req)` has it when it is on its way, `onData(soFar, req)` sees what comes while it comes.
+export function ask(pair, path, { method = "GET", headers = {}, body, onStart, onHead, onData } = {}) {
   return new Promise((ok, no) => {
     const began = Date.now();
     const req = http.request({ host: "127.0.0.1", port: pair.port, path, method, headers, agent: false }, (res) => {
@@ -113,6 +113,7 @@ export function ask(pair, path, { method = "GET", headers = {}, body, onHead, on
     });
     req.on("error", no);
     req.end(body);
+    onStart?.(req);
   });
 }
 

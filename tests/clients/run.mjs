@@ -29,6 +29,7 @@ await import("./heal.mjs");
 await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./commands.mjs");
+await import("./outage.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");
@@ -50,6 +51,12 @@ const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.inc
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
 const queue = [...chosen];
 let failed = 0, told = 0, dead = false;
+
+// What a scenario that failed had under way ends with its gateway: that is no reason to end the others.
+process.on("unhandledRejection", (e) => {
+  console.log(`# nobody waited for this:\n${e.stack ?? e}`.replace(/\n/g, "\n# "));
+  failed ||= 1;
+});
 
 async function play(pair, s) {
   const limit = s.limit ?? 20000;

@@ -1,0 +1,196 @@
+// Places that are silent, refuse, or are away for a while: another one is asked beside a silent one (a hedge), what
+// passes is waited for, and what met one request harms no other.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { ask, count, dialects, pathOf, question, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { holds } from "./wire.mjs";
+import { every, json, sse, streams, target, wires } from "./wires.mjs";
+
+const words = "the quick brown fox";
+const remedies = (r) => r.headers["x-daruma-remedies"] ?? "";
+const asks = (q, model) => q.body.includes(`"${model}"`) || q.url.includes(`/${model}:`);
+
+// Answers as it was asked, in several writes.
+const answer = (v, q, res, text = words) => {
+  if (!streams(q)) return v.answer(res, text);
+  sse(res, v.opening(), ...text.match(/.{1,7}/gs).map((t) => v.piece(t)), v.closing()).end();
+};
+
+const fails = (res) => json(res, 500, { error: { message: "The server had an error", type: "server_error" } });
+
+// Two targets, the first of this dialect. The clocks are off: silence alone ends nothing.
+const two = (name, other) => (c) => {
+  c.models.find((m) => m.name === dialects[name].own).targets = [target[name].replace(/\/.*/, "/first"), target[other].replace(/\/.*/, "/second")];
+  if (name === "responses") c.models.find((m) => m.name === dialects.openai.own).targets = ["own-responses/first", target[other].replace(/\/.*/, "/second")];
+  c.timeouts = { connect: "2s", first_byte: "none", idle: "none", total: "15s" };
+};
+
+// The first target is quick once, so that its usual time is known, and silent from then on. `first` and `second` answer.
+async function silent(pair, d, w, stream, { first, second }) {
+  const ends = { first: 0, second: 0 }; // calls that were hung up on
+  let quick = true;
+  pair.own.answer = (q, res) => {
+    const at = asks(q, "first") ? "first" : "second";
+    if (quick) return answer(w, q, res, "quick");
+    res.on("close", () => (ends[at] += !res.writableFinished));
+    return at === "first" ? first?.(q, res) : second(q, res);
+  };
+  const r = await question(pair, d, { model: d.own, stream });
+  assert.equal(r.said, "quick", r.text);
+  quick = false;
+  pair.own.seen.length = 0;
+  return ends;
+}
+
+every((name, d, w) => {
+  for (const stream of [false, true]) {
+    const how = `outage ${name}${stream ? " stream" : ""}`;
+
+    for (const [other, v] of Object.entries(wires))
+      holds(`${how}: beside a silent target one that speaks ${other} is asked`, {
+        config: two(name, other),
+        async run(pair) {
+          const ends = await silent(pair, d, w, stream, { second: (q, res) => answer(v, q, res) });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.equal(r.status, 200, r.text);
+          assert.equal(r.said, words, r.text);
+          if (stream) assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+          assert.deepEqual([r.outcome, remedies(r), r.headers["x-daruma-attempts"]], ["recovered", "hedge", "2"]);
+          assert.match(r.headers["x-daruma-target"], /\/second$/);
+          assert.ok(r.took < 3000, `it took ${r.took} ms`);
+          await until("the first call is cancelled", () => ends.first === 1);
+          assert.deepEqual([pair.own.seen.length, ends.second], [2, 0]);
+          assert.equal(count(pair.events(), "llm_call_hedged"), 1);
+          const s = await pair.status();
+          assert.deepEqual([s.requests.recovered, s.active], [1, 0], JSON.stringify(s.requests));
+        },
+      });
+
+    // Their memory grows in blocks: a head may begin in one and end in another.
+    for (const n of name === "openai" ? [5, 10, 15, 20, 25, 30, 40, 60] : [25])
+      holds(`${how}: the ${n} fields of the second answer arrive`, {
+        config: two(name, name),
+        async run(pair) {
+          const fields = Array.from({ length: n }, (_, i) => [`x-provider-field-${i}`, `value ${i} of this provider`.padEnd(40, ".")]);
+          await silent(pair, d, w, stream, { second: (q, res) => (fields.forEach(([k, value]) => res.setHeader(k, value)), answer(w, q, res)) });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.deepEqual([r.status, r.said, remedies(r)], [200, words, "hedge"], r.text);
+          for (const [k, value] of fields) assert.equal(r.headers[k], value);
+        },
+      });
+
+    for (const [what, second] of Object.entries({
+      "fails inside": (q, res) => fails(res),
+      "refuses it": (q, res) => w.refuse(res, "no"),
+      "is reset": (q, res) => res.destroy(),
+      "says nothing": (q, res) => (stream ? sse(res, w.opening()).end() : res.writeHead(200, { "content-type": "application/json" }).end()),
+      "breaks off": (q, res) => (stream ? sse(res, w.opening(), w.broken()).end() : res.writeHead(200, { "content-type": "application/json", "content-length": 500 }).write('{"id": ', () => res.destroy())),
+    }))
+      holds(`${how}: a second call that ${what} leaves the answer of the first whole`, {
+        config: two(name, name),
+        async run(pair) {
+          const ends = await silent(pair, d, w, stream, { first: (q, res) => setTimeout(() => answer(w, q, res), 1000), second });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.equal(r.status, 200, r.text);
+          assert.equal(r.said, words, r.text);
+          if (stream) assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+          assert.match(r.headers["x-daruma-target"], /\/first$/);
+          assert.doesNotMatch(remedies(r), /hedge/);
+          assert.equal(ends.first, 0);
+          assert.ok(pair.own.seen.some((q) => asks(q, "second")), "nobody was asked beside it");
+        },
+      });
+
+    holds(`${how}: a first call that fails is taken over by the one beside it`, {
+      config: two(name, name),
+      async run(pair) {
+        await silent(pair, d, w, stream, {
+          first: (q, res) => setTimeout(fails, 800, res),
+          second: (q, res) => {
+            if (stream) sse(res, w.opening()); // its head is here before, its content later
+            setTimeout(() => (stream ? res.end(w.piece(words) + w.closing()) : answer(w, q, res)), 1200);
+          },
+        });
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.deepEqual([r.status, r.said, r.outcome, remedies(r)], [200, words, "recovered", "hedge"], r.text);
+        assert.equal(pair.own.seen.length, 2);
+      },
+    });
+
+    holds(`${how}: where both calls fail it is asked again`, {
+      config: two(name, name),
+      async run(pair) {
+        let calls = 0;
+        const dies = (q, res) => (++calls > 2 ? answer(w, q, res) : setTimeout(fails, calls === 1 ? 700 : 900, res));
+        await silent(pair, d, w, stream, { first: dies, second: dies });
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.deepEqual([r.status, r.said, r.outcome], [200, words, "recovered"], r.text);
+        assert.match(remedies(r), /^hedge,/);
+      },
+    });
+
+    holds(`${how}: who leaves while two are asked cancels both`, {
+      config: two(name, name),
+      async run(pair) {
+        const ends = await silent(pair, d, w, stream, { second: () => {} });
+        const left = ask(pair, pathOf(d, d.own, stream), { method: "POST", headers: { ...d.headers, "content-type": "application/json", connection: "close" }, body: JSON.stringify(d.body(d.own, "hello", stream ? { stream } : {})), onStart: (req) => until("two are asked", () => pair.own.seen.length === 2).finally(() => req.destroy()) });
+        await assert.rejects(left);
+        await until("both are cancelled", () => ends.first === 1 && ends.second === 1);
+        const s = await until("it was counted", async () => { const now = await pair.status(); return now.active === 0 ? now : null; });
+        assert.equal(s.requests.cancelled, 1, JSON.stringify(s.requests));
+      },
+    });
+
+    holds(`${how}: a provider that refuses connections for 3 s costs time and no answer`, {
+      async run(pair) {
+        const server = createServer((req, res) => {
+          const parts = [];
+          req.on("data", (b) => parts.push(b)).on("end", () => answer(w, { url: req.url, body: Buffer.concat(parts) }, res));
+        });
+        const listens = (port) => new Promise((ok) => server.listen(port, "127.0.0.1", ok));
+        await listens(0);
+        const port = server.address().port;
+        server.close(); // nobody listens there now
+        await pair.again((c) => {
+          const own = target[name].replace(/\/.*/, "");
+          const p = c.providers.find((x) => x.name === own);
+          p.url = p.url.replace(/:\d+/, `:${port}`);
+          c.models.find((m) => m.name === d.own).targets = [target[name]];
+          delete c.recovery;
+          delete c.timeouts;
+        });
+        const began = Date.now(), clients = Array.from({ length: 4 }, (_, i) => question(pair, d, { model: d.own, stream, text: `say ${i}` }));
+        await sleep(3000);
+        await listens(port);
+        try {
+          for (const r of await Promise.all(clients)) assert.deepEqual([r.status, r.said, r.outcome], [200, words, "recovered"], r.text);
+          assert.ok(Date.now() - began < 12000, `it took ${Date.now() - began} ms`);
+        } finally {
+          server.closeAllConnections();
+          server.close();
+        }
+      },
+    });
+
+    holds(`${how}: a page of a firewall that met one request harms no other`, {
+      config: (c) => {
+        c.models.find((m) => m.name === d.own).targets = [target[name]];
+        delete c.recovery;
+      },
+      async run(pair) {
+        pair.own.answer = (q, res) => (q.body.includes("DROP TABLE") ? res.writeHead(403, { "content-type": "text/html" }).end("<html><head><title>403 Forbidden</title></head><body><h1>Forbidden</h1>Request blocked.</body></html>") : answer(w, q, res));
+        const blocked = question(pair, d, { model: d.own, stream, text: "DROP TABLE students" });
+        for (let i = 0; i < 5; i++) {
+          const r = await question(pair, d, { model: d.own, stream, text: `say ${i}` });
+          assert.deepEqual([r.status, r.said, r.outcome, r.headers["x-daruma-attempts"]], [200, words, "ok", "1"], r.text);
+          assert.ok(r.took < 1500, `it took ${r.took} ms`);
+          await sleep(50);
+        }
+        assert.equal((await blocked).status, 403);
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.deepEqual([r.status, r.outcome, r.headers["x-daruma-attempts"]], [200, "ok", "1"], r.text);
+      },
+    });
+  }
+});
