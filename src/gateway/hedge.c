@@ -58,6 +58,8 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     ev->nheaders = r->head.nheaders;
     ev->took = at.now - r->started;
     ev->provider = r->p->provider;
+    ev->body = exchange_veil_of(x, r->target, r->secret, ev->body);
+    ev->body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
     daruma_failure f = daruma_classify(ev, at, &scratch);
     f = daruma_judge(x->kase.policy, ev, &f);
     x->rival = NULL;
@@ -202,6 +204,10 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     rival *r = user;
     (void)f;
+    if (!r->stream && r->x->streaming && !r->held.n && relay_begins_stream(bytes)) {
+        r->stream = true;
+        daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));
+    }
     buf_put(&r->held, bytes);
     if (r->stream && !read_events(r))
         return;

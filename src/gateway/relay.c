@@ -226,8 +226,7 @@ static bool hold_whole(exchange *x, daruma_str bytes)
     return true;
 }
 
-/* Some servers send their streams under another type, or none; SDKs do not look at it. */
-static bool begins_stream(daruma_str bytes)
+bool relay_begins_stream(daruma_str bytes)
 {
     static const daruma_str fields[] = {{"data:", 5}, {"event:", 6}, {"id:", 3}, {"retry:", 6}, {":", 1}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -253,7 +252,7 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     exchange *x = user;
     (void)f;
-    if (x->mode == ANSWER_WHOLE && x->streaming && !x->held.n && begins_stream(bytes))
+    if (x->mode == ANSWER_WHOLE && x->streaming && !x->held.n && relay_begins_stream(bytes))
         take_as_stream(x);
     switch (x->mode) {
     case ANSWER_NONE:

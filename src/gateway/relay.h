@@ -10,6 +10,9 @@
 /* The fields of `h` in memory of `a`, with room for one more, and their number. They must stand in one piece, as they
  * were read: they are copied in one, and stand in one piece again. NULL without memory. */
 daruma_header *relay_fields(const http_head *h, daruma_arena *a, size_t *ret_n);
+/* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
+ * look at it. */
+bool relay_begins_stream(daruma_str bytes);
 /* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
 void relay_head(exchange *x, int64_t length);
 /* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */

@@ -174,14 +174,14 @@ static daruma_str secret_of(daruma_str value)
     return space == STR_NONE ? value : str_trim(str_from(value, space));
 }
 
-/* Of the attempt at hand: its key, and the fields that the provider's configuration adds, whatever they are called (who
+/* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
  * writes them there is promised that nobody sees them). */
-static void hide_own(veiling *v, const exchange *x)
+static void hide_own(veiling *v, const exchange *x, int target, daruma_str secret)
 {
-    hide(v, x->secret);
-    if (x->kase.target < 0 || (size_t)x->kase.target >= x->kase.ntargets)
+    hide(v, secret);
+    if (target < 0 || (size_t)target >= x->kase.ntargets)
         return;
-    const config_provider *p = exchange_provider(x, x->kase.target);
+    const config_provider *p = exchange_provider(x, target);
     for (size_t i = 0; i < p->nheaders; i++)
         hide(v, secret_of(p->headers[i].value));
 }
@@ -214,10 +214,15 @@ static void hide_clients(veiling *v, const http_head *head)
 
 daruma_str exchange_veil(exchange *x, daruma_str text)
 {
+    return exchange_veil_of(x, x->kase.target, x->secret, text);
+}
+
+daruma_str exchange_veil_of(exchange *x, int target, daruma_str secret, daruma_str text)
+{
     veiling v = {.text = text, .arena = x->c->arena};
     if (!text.n)
         return text;
-    hide_own(&v, x);
+    hide_own(&v, x, target, secret);
     if (text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
         hide_keys(&v, x->s);
     hide_clients(&v, &x->c->head);

@@ -102,6 +102,47 @@ every((name, d, w) => {
         },
       });
 
+    // What its events say of it is looked at when the scenario is over.
+    holds(`${how}: a second call that is refused in words with its credentials tells them to nobody`, {
+      config: two(name, name),
+      async run(pair) {
+        await silent(pair, d, w, stream, {
+          first: (q, res) => setTimeout(() => answer(w, q, res), 1000),
+          second: (q, res) => {
+            const said = [q.headers.authorization, q.headers["x-api-key"], q.headers["x-goog-api-key"]].filter(Boolean).join(" ");
+            const error = { type: "error", error: { type: "authentication_error", message: `Incorrect API key provided: ${said}`, code: "invalid_api_key" } };
+            if (stream) sse(res, w.opening(), `event: error\ndata: ${JSON.stringify(error)}\n\n`).end();
+            else json(res, 200, error);
+          },
+        });
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.deepEqual([r.status, r.said], [200, words], r.text);
+        assert.ok(pair.events().some((e) => e.event === "llm_request_failed" && e.model === "second"), pair.eventsText());
+      },
+    });
+
+    if (stream)
+      holds(`${how}: a second answer that is a stream under another type is one`, {
+        config: two(name, name),
+        async run(pair) {
+          await silent(pair, d, w, stream, { second: (q, res) => res.writeHead(200, { "content-type": "text/plain" }).end(w.opening() + w.piece(words) + w.closing()) });
+          const r = await question(pair, d, { model: d.own, stream });
+          assert.deepEqual([r.status, r.said, remedies(r)], [200, words, "hedge"], r.text);
+        },
+      });
+
+    holds(`${how}: a second answer of a megabyte arrives whole`, {
+      config: two(name, name),
+      async run(pair) {
+        const much = Array.from({ length: 100000 }, (_, i) => `word ${i % 1000}`).join(" ");
+        await silent(pair, d, w, stream, { second: (q, res) => (stream ? sse(res, w.opening(), w.piece(much), w.closing()).end() : answer(w, q, res, much)) });
+        const r = await question(pair, d, { model: d.own, stream });
+        assert.equal(r.status, 200);
+        assert.ok(r.said === much, `${r.said.length} of ${much.length} bytes`);
+        assert.equal(remedies(r), "hedge");
+      },
+    });
+
     holds(`${how}: a first call that fails is taken over by the one beside it`, {
       config: two(name, name),
       async run(pair) {
