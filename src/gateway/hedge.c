@@ -174,14 +174,14 @@ static void on_head(fetch *f, const http_head *h, void *user)
 }
 
 /* Looks at what is new in its stream. False: it is over. */
-static bool read_events(rival *r)
+static bool read_events(rival *r, daruma_arena *large)
 {
     char small[2048];
     for (;;) {
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str rest = str_from(buf_str(&r->held), r->parsed);
         sse_event e;
-        if (!sse_next(&rest, &e, &scratch))
+        if (!stream_next(&rest, &e, &scratch, large))
             return true;
         r->parsed = r->held.n - rest.n;
         r->p->watch(&r->view, &e, &r->arena);
@@ -200,6 +200,14 @@ static bool read_events(rival *r)
     }
 }
 
+static bool read_stream(rival *r)
+{
+    daruma_arena large = {0};
+    bool goes_on = read_events(r, &large);
+    sys_arena_done(&large);
+    return goes_on;
+}
+
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     rival *r = user;
@@ -209,7 +217,7 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
         daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));
     }
     buf_put(&r->held, bytes);
-    if (r->stream && !read_events(r))
+    if (r->stream && !read_stream(r))
         return;
     size_t most = r->stream ? STREAM_HELD_BYTES_MAX : ANSWER_HELD_BYTES_MAX / 2;
     if (r->held.n > most) /* so much is content */

@@ -25,6 +25,9 @@ daruma_outcome relay_outcome(const exchange *x); /* were it delivered now */
 
 /* ---- stream.c ---- */
 
+/* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
+ * event at a time and is given back by the caller. Without memory for them the event has no data. */
+bool stream_next(daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large);
 void stream_begin(exchange *x);
 void stream_bytes(exchange *x, daruma_str bytes); /* the attempt may be over afterwards, and the exchange */
 void stream_ended(exchange *x);

@@ -29,9 +29,7 @@ static void drop_request(exchange *x)
     x->scan.model_raw = x->scan.messages = x->scan.tools_raw = x->scan.format_raw = (daruma_str){0};
 }
 
-/* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
- * event at a time and is given back by the caller. Without memory for them the event has no data. */
-static bool next_event(daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large)
+bool stream_next(daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large)
 {
     daruma_str here = *rest;
     if (!sse_next(rest, e, a))
@@ -56,7 +54,7 @@ static void deliver(exchange *x, daruma_str events)
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
         sse_event e;
-        if (!next_event(&rest, &e, &scratch, &large))
+        if (!stream_next(&rest, &e, &scratch, &large))
             break;
         if (talk_event(x, &e, &scratch))
             continue;
@@ -117,7 +115,7 @@ static bool read_events(exchange *x, daruma_arena *large)
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str rest = str_from(buf_str(&x->held), x->parsed);
         sse_event e;
-        if (!next_event(&rest, &e, &scratch, large))
+        if (!stream_next(&rest, &e, &scratch, large))
             break;
         x->parsed = x->held.n - rest.n;
         x->p->watch(&x->view, &e, &x->scratch);
@@ -188,7 +186,7 @@ static bool relay(exchange *x, daruma_str bytes)
         daruma_arena scratch = arena_over(small, sizeof small);
         daruma_str here = rest;
         sse_event e;
-        if (!next_event(&rest, &e, &scratch, &large))
+        if (!stream_next(&rest, &e, &scratch, &large))
             break;
         x->p->watch(&x->view, &e, &scratch);
         if (!x->view.ping)
@@ -241,7 +239,7 @@ static daruma_flaw read_last(exchange *x, daruma_arena *large)
     sse_event e;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = buf_str(&x->held);
-    if (!next_event(&rest, &e, &scratch, large) || !is_whole(&e))
+    if (!stream_next(&rest, &e, &scratch, large) || !is_whole(&e))
         return DARUMA_FLAW_NONE;
     x->p->watch(&x->view, &e, &scratch);
     if (is_spoilt(x))
@@ -276,7 +274,7 @@ static bool last_held(exchange *x)
         return true;
     BUF_LIT(&x->held, "\n\n");
     daruma_str rest = str_from(buf_str(&x->held), x->parsed);
-    bool whole = !x->held.full && next_event(&rest, &e, &scratch, &large) && is_whole(&e);
+    bool whole = !x->held.full && stream_next(&rest, &e, &scratch, &large) && is_whole(&e);
     sys_arena_done(&large);
     if (whole)
         return read_held(x);

@@ -131,6 +131,55 @@ every((name, d, w) => {
         },
       });
 
+    if (stream)
+      for (const [what, write] of Object.entries({
+        "lacks its last blank line": (res) => res.end((w.opening() + w.piece(words) + w.closing()).trimEnd()),
+        "comes byte by byte": async (res) => {
+          for (const byte of w.opening() + w.piece(words) + w.closing()) res.write(byte), await sleep(0);
+          res.end();
+        },
+        "is one write": (res) => res.end(w.opening() + w.piece(words) + w.closing()),
+        "has lines of its own for each piece of its data": (res) => res.end((w.opening() + w.piece(words) + w.closing()).replaceAll(/^data: (\{.*)$/gm, (_, o) => JSON.stringify({ ...JSON.parse(o), filler: Array(200).fill("some words") }, null, 1).replaceAll(/^/gm, "data: "))),
+      }))
+        holds(`${how}: a second answer that ${what} is one`, {
+          config: two(name, name),
+          async run(pair) {
+            await silent(pair, d, w, stream, { second: (q, res) => (res.writeHead(200, { "content-type": "text/event-stream" }), write(res)) });
+            const r = await question(pair, d, { model: d.own, stream });
+            assert.deepEqual([r.status, r.said, remedies(r), r.headers["x-daruma-attempts"]], [200, words, "hedge", "2"], r.text);
+            assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+          },
+        });
+
+    holds(`${how}: SIGTERM waits for an answer of which two are asked`, {
+      config: two(name, name),
+      async run(pair) {
+        const g = pair.gateway();
+        await silent(pair, d, w, stream, { second: (q, res) => setTimeout(() => answer(w, q, res), 600) });
+        const r = question(pair, d, { model: d.own, stream });
+        await until("two are asked", () => pair.own.seen.length === 2);
+        pair.ended = true;
+        g.kill("SIGTERM");
+        assert.equal((await r).said, words);
+        await until("it ended", () => g.exitCode !== null || g.signalCode);
+        assert.equal(g.exitCode, 0, g.said);
+      },
+    });
+
+    holds(`${how}: what was read again meanwhile does not end either of two calls`, {
+      config: two(name, name),
+      async run(pair) {
+        const g = pair.gateway();
+        await silent(pair, d, w, stream, { second: (q, res) => setTimeout(() => answer(w, q, res), 800) });
+        const r = question(pair, d, { model: d.own, stream });
+        await until("two are asked", () => pair.own.seen.length === 2);
+        pair.write((c) => (c.models = c.models.filter((m) => m.name !== d.own)));
+        g.kill("SIGHUP");
+        await until("it was read again", () => g.said.includes("read again"));
+        assert.equal((await r).said, words);
+      },
+    });
+
     holds(`${how}: a second answer of a megabyte arrives whole`, {
       config: two(name, name),
       async run(pair) {
@@ -234,4 +283,19 @@ every((name, d, w) => {
       },
     });
   }
+});
+
+holds("outage gemini: who wants one JSON array gets that of the second call", {
+  config: two("gemini", "gemini"),
+  async run(pair) {
+    const d = dialects.gemini, w = wires.gemini, path = "/v1beta/models/g-own:streamGenerateContent";
+    let quick = true;
+    const array = (res, text) => json(res, 200, [{ candidates: [{ content: { role: "model", parts: [{ text }] }, finishReason: "STOP", index: 0 }], usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 } }]);
+    pair.own.answer = (q, res) => (quick || asks(q, "second") ? array(res, quick ? "quick" : words) : null);
+    const post = () => ask(pair, path, { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body: JSON.stringify(d.body(d.own, "hello")) });
+    assert.equal(d.text(JSON.parse((await post()).text)[0]), "quick");
+    quick = false;
+    const r = await post();
+    assert.deepEqual([r.status, d.text(JSON.parse(r.text)[0]), remedies(r)], [200, words, "hedge"], r.text);
+  },
 });
