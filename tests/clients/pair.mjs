@@ -11,7 +11,7 @@ export const daruma = process.env.DARUMA ?? join(here, "../../build/daruma");
 
 // Below the ports that the system gives to outgoing connections: the gateway starts anew on its port for each scenario,
 // and between two of them somebody's connection must not sit there.
-const freePort = () =>
+export const freePort = () =>
   new Promise((ok) => {
     const attempt = () => {
       const port = 10000 + Math.floor(Math.random() * 20000), s = createServer();
@@ -98,8 +98,9 @@ const config = (gateway, chaos, own, events) => ({
   events: { file: events },
 });
 
-// A provider of the test's own: it keeps every request as it came, and answers what the scenario says.
-async function ownProvider() {
+// A provider of the test's own: it keeps every request as it came, and answers what the scenario says. While it is away
+// its port refuses connections.
+export async function ownProvider(port = 0) {
   const own = { seen: [], answer: null };
   const server = createHttpServer((req, res) => {
     const parts = [];
@@ -113,9 +114,11 @@ async function ownProvider() {
     req.on("error", () => {});
   });
   server.keepAliveTimeout = 60000;
-  await new Promise((ok) => server.listen(0, "127.0.0.1", ok));
+  const listen = (on) => new Promise((ok, no) => server.once("error", no).listen(on, "127.0.0.1", ok));
+  await listen(port);
   own.port = server.address().port;
-  own.stop = () => (server.closeAllConnections(), server.close());
+  own.away = own.stop = () => (server.closeAllConnections(), server.close());
+  own.back = () => listen(own.port);
   return own;
 }
 

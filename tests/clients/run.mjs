@@ -5,22 +5,12 @@
 //
 // DARUMA=path/to/daruma run.mjs [--bytes] [name...] runs with --bytes the scenarios that meet every limit on bytes (bytes_kit.mjs)
 // instead; with names only scenarios whose name contains one of the words.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { needNode22 } from "./node22.mjs";
 
-const here = dirname(fileURLToPath(import.meta.url));
-if (Number(process.versions.node.split(".")[0]) < 22) {
-  const pinned = join(here, "node_modules/.bin/node"); // current SDKs need Node 22: the npm package `node` brings one
-  if (!existsSync(pinned)) {
-    console.log("1..1\nnot ok 1 - Node 22 is not there: run `npm ci` in tests/clients");
-    process.exit(1);
-  }
-  process.exit(spawnSync(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" }).status ?? 1);
-}
-
+needNode22();
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
 for (const part of ["streams", "pass", "life", "chain"]) await import(`./wire_${part}.mjs`);

@@ -106,8 +106,9 @@ export const wires = {
   gemini: geminiWire(),
 };
 
-// OpenAI Responses: events are numbered, and the last one holds the whole answer. A stream is written in one go.
-function responsesWire() {
+// OpenAI Responses: events are numbered, and the last one holds the whole answer. A stream is written in one go; streams
+// that are written side by side need one of these each.
+export function responsesWire() {
   let n, text, items, open;
   const usage = (used) => ({ input_tokens: used, input_tokens_details: { cached_tokens: 0 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: used + 5 });
   const ev = (type, o) => named({ type, sequence_number: n++, ...o });
