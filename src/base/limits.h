@@ -46,6 +46,7 @@
 #define ERROR_BODY_MS_MAX          5000  /* for the words behind an error status; the status alone says enough */
 #define HEARTBEAT_FIRST_MS         10000 /* of silence towards a streaming client before the first heartbeat */
 #define HEARTBEAT_EVERY_MS         10000 /* and between them */
+#define HEARTBEATS_SILENT_MAX      60 /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
 
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */

@@ -138,9 +138,13 @@ void exchange_wake(gateway *g)
 }
 
 /* A streaming client that waits hears from us, and so does every box between us that cuts silent
- * connections. From here on the status is 200, whatever comes. */
+ * connections. From here on the status is 200, whatever comes. An answer that has begun and of which nothing comes any
+ * more is not kept open for ever: its client's own clock ends it. */
 static void heartbeat(exchange *x, daruma_ms now)
 {
+    x->beat_at = now + HEARTBEAT_EVERY_MS;
+    if (x->mode == ANSWER_RELAYED && x->beats++ >= HEARTBEATS_SILENT_MAX)
+        return;
     if (!call_started(x->c)) {
         size_t n;
         daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
@@ -150,7 +154,6 @@ static void heartbeat(exchange *x, daruma_ms now)
         x->pending = true;
     }
     call_write(x->c, x->d->heartbeat);
-    x->beat_at = now + HEARTBEAT_EVERY_MS;
 }
 
 static void timer_fired(uv_timer_t *t)

@@ -217,6 +217,7 @@ struct exchange {
     daruma_ms beat_at;     /* next heartbeat, -1 none */
     daruma_ms progress_by; /* content must come by then, -1 none */
     daruma_ms look_at;     /* when it is looked at whether the attempt is silent for too long, -1 not */
+    unsigned beats;        /* heartbeats since the provider's last bytes */
     bool timer_on;
     bool streaming; /* the client wants a stream */
     bool array;     /* ... as one JSON array: Gemini's without alt=sse */

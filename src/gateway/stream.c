@@ -78,7 +78,7 @@ static bool commit(exchange *x)
     daruma_case_begun(&x->kase, gateway_now(x->g));
     exchange_wake(x->g);
     relay_head(x, -1);
-    x->beat_at = -1;
+    x->beat_at = x->streaming ? add_sat(gateway_now(x->g).now, HEARTBEAT_EVERY_MS) : -1;
     relay_progress(x);
     exchange_timer(x);
     daruma_arena was = x->scratch;
@@ -291,6 +291,7 @@ void stream_begin(exchange *x)
 
 void stream_bytes(exchange *x, daruma_str bytes)
 {
+    x->beats = 0;
     if (x->mode == ANSWER_RELAYED) {
         relay(x, bytes);
         return;

@@ -347,10 +347,6 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
             ;
     }
     sys_arena_done(&large);
-    if (!raw && x->beat_at < 0) { /* what is held may be long: the client hears from us */
-        x->beat_at = gateway_now(x->g).now + HEARTBEAT_EVERY_MS;
-        exchange_timer(x);
-    }
     return raw;
 }
 

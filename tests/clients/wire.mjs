@@ -54,6 +54,20 @@ holds("a stream that waits 10 s hears a comment and then its answer; others hear
   },
 });
 
+holds("a stream that is silent for 10 s within its content hears from daruma meanwhile, and is whole", {
+  chaos: fault("{ stall: { within: text, for: 10500ms } }"),
+  config: (c) => (c.timeouts.idle = "14s"),
+  run: (pair) =>
+    Promise.all(Object.values(dialects).map(async (d) => {
+      const s = await question(pair, d, { stream: true, text: "say fall seven times rise eight" });
+      assert.equal(s.said, "fall seven times rise eight", s.text);
+      assert.ok(d.ended(s.events) && !d.failed(s.events), s.text);
+      assert.equal(s.outcome, "ok");
+      const pieces = s.events.filter((e) => d.piece(e)), beat = s.events.findLastIndex((e) => d.beat.test(e.raw));
+      assert.ok(beat > s.events.indexOf(pieces[0]) && beat < s.events.indexOf(pieces.at(-1)), s.text);
+    })),
+});
+
 holds("behind a heartbeat a failure is an event of the dialect, and a comment says the rest", {
   chaos: fault("{ kind: server_error, delay: 10500ms }"),
   config: (c) => ((c.timeouts.first_byte = "14s"), once(c), oneKey(c), (c.recovery.on_failure = "error")),
