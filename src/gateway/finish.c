@@ -187,14 +187,16 @@ static void write_message(exchange *x, daruma_str text, daruma_outcome o)
 {
     daruma_buf out = buf_in(x->c->arena);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
-    bool begun = call_started(x->c); /* by a heartbeat, or by an attempt of which all was held: as a stream */
+    bool begun =
+        call_started(x->c) && !x->blank; /* by a heartbeat, or by an attempt of which all was held: as a stream */
     if (x->streaming || begun)
         x->d->write_message_stream(&out, &w, text);
     else
         x->d->write_message(&out, &w, text);
-    if (begun) {
-        call_write(x->c, buf_str(&out));
-        finish_comment(x, o);
+    if (begun || x->blank) {
+        call_write(x->c, exchange_listed(x, buf_str(&out)));
+        if (begun)
+            finish_comment(x, o);
         return;
     }
     answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
@@ -280,9 +282,10 @@ static void finish(exchange *x, bool message, daruma_str words)
     heal_gave_up(x);
     if (message)
         write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
-    else
+    else if (!x->blank)
         write_error(x);
-    bool breaks_off = is_cut(x) || c->arena->full; /* what was written of us may lack its end */
+    bool told = message || !x->blank; /* an error whose status cannot be said any more is a connection that ends */
+    bool breaks_off = is_cut(x) || c->arena->full || !told; /* what was written of us may lack its end */
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     if (breaks_off)
         call_abort(c);

@@ -223,6 +223,7 @@ struct exchange {
     bool array;     /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
     bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
+    bool blank;      /* the client has the head of a whole answer, and white space */
     bool went_on;    /* an attempt failed behind its first bytes: likewise */
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */

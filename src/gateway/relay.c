@@ -128,7 +128,7 @@ static void answer_ended(exchange *x)
 {
     daruma_str body = buf_str(&x->held);
     answer_view v = x->p->check(body, &x->scratch);
-    if (call_started(x->c) && v.flaw == DARUMA_FLAW_NONE)
+    if (call_started(x->c) && !x->blank && v.flaw == DARUMA_FLAW_NONE)
         v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
     if (v.flaw == DARUMA_FLAW_NONE && heal_window_full(x, v.finish, v.input_tokens, v.text || v.calls)) {
         v.flaw = DARUMA_FLAW_EMPTY;
@@ -194,7 +194,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
         pass_begin(x, h);
     } else if (is_coded(h->headers, h->nheaders) && x->p == x->d && !call_started(x->c)) {
         pass_coded(x, h);
-    } else if (is_event_stream(h)) {
+    } else if (is_event_stream(h) && !x->blank) {
         stream_begin(x);
     } else {
         x->mode = ANSWER_WHOLE;
@@ -248,6 +248,23 @@ static void take_as_stream(exchange *x)
     stream_begin(x);
 }
 
+/* Some providers send white space until a whole answer is ready, so that nobody between gives up on it. The client gets
+ * it, too, because its own clock may wait for a head (Node's fetch: 300 s). As behind a heartbeat the status is out
+ * then. */
+static void pass_blanks(exchange *x, daruma_str bytes)
+{
+    bool early = gateway_now(x->g).now - x->attempt_started < HEARTBEAT_FIRST_MS;
+    if (x->streaming || (!x->blank && (early || call_started(x->c))))
+        return;
+    if (!x->blank) {
+        size_t n;
+        daruma_header *h = head_for_client(x, x->headers, x->nheaders, DARUMA_OUTCOME_PENDING, &n, 0);
+        call_head(x->c, x->status, h, n, -1);
+        x->blank = true;
+    }
+    call_write(x->c, bytes);
+}
+
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     exchange *x = user;
@@ -264,9 +281,12 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     case ANSWER_WHOLE:
         if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
             daruma_case_headed(&x->kase, gateway_now(x->g));
+        if (!x->kase.headed)
+            pass_blanks(x, bytes);
         if (hold_whole(x, bytes))
             break;
-        if (call_started(x->c) || x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
+        if ((call_started(x->c) && !x->blank) ||
+            x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
             relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
             break;
         }

@@ -68,6 +68,40 @@ holds("a stream that is silent for 10 s within its content hears from daruma mea
     })),
 });
 
+// As DeepSeek and OpenRouter do. `n` pieces of it, each second; false: the client left.
+async function blanks(res, n) {
+  res.writeHead(200, { "content-type": "application/json" });
+  for (let i = 0; i < n; i++) res.write("\n"), await sleep(1000);
+}
+
+holds("white space before a whole answer reaches the client, and what follows it is the answer or no end", {
+  limit: 30000,
+  config: (c) => ((c.timeouts.first_byte = c.timeouts.idle = "14s"), (c.recovery.max_attempts = 2), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    const d = dialects.openai, tried = {};
+    pair.own.answer = async (q, res) => {
+      const [, what] = /(whole|again|never|quick)/.exec(q.body), n = (tried[what] = (tried[what] ?? 0) + 1);
+      if (what === "quick" || (what === "again" && n === 2)) return what === "quick" ? (await blanks(res, 1), res.end(JSON.stringify(good.openai))) : send(res, 200, good.openai);
+      await blanks(res, 11);
+      if (what === "whole") res.end(JSON.stringify(good.openai));
+      else res.destroy();
+    };
+    const asked = (text) => question(pair, d, { model: d.own, text });
+    const body = JSON.stringify(d.body(d.own, "never"));
+    const [whole, again, never] = await Promise.all([asked("whole"), asked("again"), ask(pair, d.path, { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body })]);
+    for (const r of [whole, again]) {
+      assert.deepEqual([r.status, r.outcome, r.cut], [200, "pending", false], r.text);
+      assert.deepEqual(r.json, good.openai);
+      assert.ok(r.times[0] > 9500 && r.times[0] < 10800, `its first byte came after ${r.times[0]} ms`);
+    }
+    const quick = await asked("quick");
+    assert.deepEqual([quick.status, quick.outcome], [200, "ok"]); // nobody needs it so soon
+    assert.ok(quick.text.trim() === JSON.stringify(good.openai), quick.text);
+    assert.deepEqual([never.status, never.cut, never.text.trim()], [200, true, ""]);
+    assert.deepEqual(tried, { whole: 1, again: 2, quick: 1, never: 2 });
+  },
+});
+
 holds("behind a heartbeat a failure is an event of the dialect, and a comment says the rest", {
   chaos: fault("{ kind: server_error, delay: 10500ms }"),
   config: (c) => ((c.timeouts.first_byte = "14s"), once(c), oneKey(c), (c.recovery.on_failure = "error")),
