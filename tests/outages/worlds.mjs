@@ -1,5 +1,5 @@
 // The worlds of doc/outages.md. `faults(t, i)`: what provider number i does from second t on; `turns`: when that changes;
-// `sick`: the place whose calls are counted; `alone`: nobody else could answer meanwhile.
+// `sick`: the place whose calls are counted; `lasts`: it takes longer than its stream; `alone`: nobody else could answer meanwhile.
 const always = (fault) => () => [fault];
 const during = (from, to, fault) => (t) => (t >= from && t < to ? [fault] : []);
 const a = (fault) => ({ model: "a", ...fault });
@@ -13,7 +13,7 @@ export const worlds = [
   { id: "model-empty", name: "one model answers 200 with nothing in it", faults: always(a({ kind: "empty" })), sick: { model: "a" }, within: 1000 },
   { id: "model-silent", name: "one model never answers", faults: always(a({ kind: "timeout" })), within: 8000 },
   { id: "model-silent-later", name: "one model stops answering after four seconds", turns: [4], faults: during(4, 99, a({ kind: "timeout" })), loads: ["steady"], within: 1000 },
-  { id: "model-pings", name: "one model sends nothing but keep-alives", faults: always(a({ kind: "pings_only", for: "100s" })), loads: ["steady"] },
+  { id: "model-pings", name: "one model sends nothing but keep-alives", lasts: true, faults: always(a({ kind: "pings_only", for: "100s" })), loads: ["steady"] },
   { id: "model-half", name: "one model answers every other request with 500", faults: always(a({ kind: "server_error", rate: 0.5 })), sick: { model: "a" }, within: 1000 },
   { id: "model-cut", name: "one model cuts every answer", faults: always(a({ kind: "cut" })), sick: { model: "a" }, within: 1000 },
   { id: "model-500-8s", name: "one model answers 500 for 8 s, then is well", turns: [8], faults: during(0, 8, a({ kind: "server_error" })), within: 1000 },
@@ -24,8 +24,8 @@ export const worlds = [
   { id: "only-500-5s", name: "the only model answers 500 for 5 s", ...one, turns: [0, 5], faults: during(0, 5, { kind: "server_error" }) },
   { id: "only-empty-5s", name: "the only model answers nothing for 5 s", ...one, turns: [0, 5], faults: during(0, 5, { kind: "empty" }) },
   { id: "only-cut-5s", name: "the only model cuts every answer for 5 s", ...one, turns: [0, 5], faults: during(0, 5, { kind: "cut" }) },
-  { id: "only-silent-5s", name: "the only model does not answer what comes in the first 5 s", ...one, turns: [0, 5], faults: during(0, 5, { kind: "timeout", for: "100s" }) },
-  { id: "only-half", name: "the only model answers half of the requests with 500", ...one, faults: always({ kind: "server_error", rate: 0.5 }) },
+  { id: "only-silent-5s", name: "the only model does not answer what comes in the first 5 s", ...one, lasts: true, turns: [0, 5], faults: during(0, 5, { kind: "timeout", for: "100s" }) },
+  { id: "only-half", name: "the only model answers half of the requests with 500", ...one, lasts: true, faults: always({ kind: "server_error", rate: 0.5 }) },
   { id: "only-529", name: "the only model is overloaded for 8 s", ...one, turns: [0, 8], faults: during(0, 8, { kind: "overloaded" }) },
   { id: "fast-5of12", name: "one model of two is out for 5 of 12 s, 167 requests a second", rate: 167, seconds: 12, loads: ["steady"], turns: [3, 8], faults: during(3, 8, a({ kind: "server_error" })), within: 1000 },
   { id: "model-529", name: "one model is overloaded", faults: always(a({ kind: "overloaded" })), sick: { model: "a" }, within: 1000 },
