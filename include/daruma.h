@@ -655,12 +655,14 @@ typedef enum daruma_outcome {
 
 DARUMA_API const char *daruma_outcome_name(daruma_outcome o); /* static */
 
+enum { DARUMA_PERMITS = 4 }; /* that a call has: of its model, provider, rested place and lane */
+
 /* A second call that is out beside a silent one. */
 typedef struct daruma_beside {
     bool out;
     int target;
     bool headed; /* the head of its answer came */
-    daruma_permit permits[3];
+    daruma_permit permits[DARUMA_PERMITS];
     daruma_ms sent_at;
 } daruma_beside;
 
@@ -673,41 +675,47 @@ typedef struct daruma_case {
     size_t ntargets;
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
-    bool safe_twice;                    /* (set) sending it again does no harm; true after open */
-    bool can_refresh;                   /* (set) the host can fetch credentials anew; false after open */
-    bool can_mend;                      /* (set) the host can mend the conversation; false after open */
-    bool enforced;                      /* (set) calls of the answer may be refused (LOOP); false after open */
-    bool plain;                         /* (set) the answer comes in one piece; false after open: a stream */
-    bool paid;                          /* the remedy given last took a retry out of the budget */
-    uint8_t shrinks;                    /* times the conversation was shortened for this request */
-    bool out;                           /* an attempt is in the world right now */
-    bool answered;                      /* ... whose target did what a target has to do: see daruma_case_answered */
-    bool useless;                       /* ... and what it brought was of no use */
-    bool noted;                         /* ... and its silence was noted as a failure */
-    bool headed;                        /* ... and its head came, with a status that is no error */
-    daruma_ms sent_at;                  /* when it went out */
-    daruma_beside beside;               /* the call beside it */
-    uint8_t hedges;                     /* such calls in all */
-    daruma_ms since;                    /* first failure, or first wait for somebody to become well; -1 none */
-    uint32_t attempts;                  /* calls made in all */
-    int target;                         /* where the current or last attempt went, -1 none yet */
-    int want;                           /* where the next one shall go, -1 any */
-    daruma_ms not_before;               /* the next one goes out no earlier ... */
-    daruma_ms due;                      /* ... but from here on, if what is sick becomes well before its time */
-    uint16_t rung;                      /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
-    uint8_t round;                      /* of climbing: what can be done now, later, at the end */
-    daruma_permit permits[3];           /* of the current attempt: model, provider, rested place */
-    uint8_t used[DARUMA_CASE_RUNGS];    /* times each rung was climbed */
-    uint8_t calls[DARUMA_CASE_TRIED];   /* calls to each target */
-    uint8_t faults[DARUMA_CASE_TRIED];  /* ... that failed for what is its model's or provider's, not its key's */
-    uint8_t spoiled[DARUMA_CASE_TRIED]; /* targets that cannot help in this case any more: 1; or only not with a
-                                           request as long as this: 2 */
-    uint32_t remedies;                  /* bit per daruma_remedy_kind that was carried out */
-    uint8_t did[DARUMA_REMEDIES];       /* the same in the order in which they were first carried out */
-    uint8_t ndid;                       /* how many */
-    daruma_ms waited;                   /* sum of waits */
-    daruma_kind last;                   /* kind of the last failure */
-    daruma_outcome outcome;             /* PENDING until it ends */
+    bool safe_twice;                       /* (set) sending it again does no harm; true after open */
+    bool can_refresh;                      /* (set) the host can fetch credentials anew; false after open */
+    bool can_mend;                         /* (set) the host can mend the conversation; false after open */
+    bool enforced;                         /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool plain;                            /* (set) the answer comes in one piece; false after open: a stream */
+    bool paid;                             /* the remedy given last took a retry out of the budget */
+    uint8_t shrinks;                       /* times the conversation was shortened for this request */
+    bool out;                              /* an attempt is in the world right now */
+    bool answered;                         /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;                          /* ... and what it brought was of no use */
+    bool noted;                            /* ... and its silence was noted as a failure */
+    bool late;                             /* ... or was before its content came: it is no success any more */
+    bool headed;                           /* ... and its head came, with a status that is no error */
+    bool begun;                            /* ... and content of its stream */
+    bool goes_on;                          /* (set) ... which another call could go on with; false with every attempt */
+    daruma_ms piece_at;                    /* when the newest piece of that came ... */
+    daruma_ms gap;                         /* ... and the longest time between two of them */
+    daruma_ms sent_at;                     /* when it went out */
+    daruma_beside beside;                  /* the call beside it */
+    uint8_t hedges;                        /* such calls in all, but for those that were refused */
+    bool left;                             /* the client left while the attempt was silent */
+    daruma_ms since;                       /* first failure, or first wait for somebody to become well; -1 none */
+    uint32_t attempts;                     /* calls made in all */
+    int target;                            /* where the current or last attempt went, -1 none yet */
+    int want;                              /* where the next one shall go, -1 any */
+    daruma_ms not_before;                  /* the next one goes out no earlier ... */
+    daruma_ms due;                         /* ... but from here on, if what is sick becomes well before its time */
+    uint16_t rung;                         /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
+    uint8_t round;                         /* of climbing: what can be done now, later, at the end */
+    daruma_permit permits[DARUMA_PERMITS]; /* of the current attempt: model, provider, rested place, lane */
+    uint8_t used[DARUMA_CASE_RUNGS];       /* times each rung was climbed */
+    uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */
+    uint8_t faults[DARUMA_CASE_TRIED];     /* ... that failed for what is its model's or provider's, not its key's */
+    uint8_t spoiled[DARUMA_CASE_TRIED];    /* targets that cannot help in this case any more: 1; or only not with a
+                                              request as long as this: 2 */
+    uint32_t remedies;                     /* bit per daruma_remedy_kind that was carried out */
+    uint8_t did[DARUMA_REMEDIES];          /* the same in the order in which they were first carried out */
+    uint8_t ndid;                          /* how many */
+    daruma_ms waited;                      /* sum of waits */
+    daruma_kind last;                      /* kind of the last failure */
+    daruma_outcome outcome;                /* PENDING until it ends */
 } daruma_case;
 
 /* Opens a case. `targets` (1 to DARUMA_CASE_TRIED count, more are ignored), `prefer` is
@@ -750,6 +758,10 @@ DARUMA_API void daruma_case_answered(daruma_case *c, daruma_moment at);
 /* The answer under way has begun to say something. A probe has found out enough with that: who waits for it, with
  * no other target that is well, need not wait for the end of a long answer. */
 DARUMA_API void daruma_case_begun(daruma_case *c, daruma_moment at);
+/* Another piece of its content has come, behind the first. The host says for each attempt, and whenever it changes,
+ * whether another call could go on with what came so far (`goes_on`): then a second one is asked beside a stream that
+ * falls silent between two pieces for far longer than usual, too. */
+DARUMA_API void daruma_case_piece(daruma_case *c, daruma_ms now);
 /* The head of an answer has come, and its status is no error. From these and the first content it is learned how long a
  * model usually takes. */
 DARUMA_API void daruma_case_headed(daruma_case *c, daruma_moment at);

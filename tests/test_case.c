@@ -561,7 +561,7 @@ static void nobody_fails_without_having_asked_unless_a_wait_was_named(void **sta
         daruma_case c; /* its time is shorter than the rest */
         daruma_case_open(&c, w, &p, &t, 1, -1, 63000, of_another(60000));
         if (!named) { /* twice a second somebody asks who cannot wait */
-            assert_int_equal(daruma_case_admit(&c, at(60000)).wait, ALONE_MS_MIN);
+            assert_int_equal(daruma_case_admit(&c, at(60000)).wait, ALONE_LOOK_MS);
             assert_int_equal(out(&c, 60000 + ALONE_MS_MIN), 0);
             continue;
         }
@@ -837,8 +837,8 @@ static void a_continuation_that_cannot_be_joined_is_no_fault_of_its_target(void 
             daruma_case_answered(&c, at(0));
         daruma_case_next(&c, answered ? &f : &down, 100, at(0));
         told_to_health(w, &all, &bad);
-        assert_int_equal(bad, 2 + 2 * !answered); /* the cut one counts, for the model and its provider */
-        assert_int_equal(all, 4);
+        assert_int_equal(bad, 3 + 3 * !answered); /* the cut one counts, for the lane, the model and its provider */
+        assert_int_equal(all, 6);
         out(&c, 60000);
         daruma_case_next(&c, &down, 100, at(60000)); /* what was said of one attempt holds for that one alone */
         told_to_health(w, &all, &bad);

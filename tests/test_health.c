@@ -384,7 +384,7 @@ static void each_kind_makes_its_own_place_sick(void **state)
         bool other_key, other_model, other_account, other_provider; /* well? */
     } rows[] = {
         {DARUMA_RATE_LIMIT, 429, 0, 1, 7000, 7000, DARUMA_SICK_TARGET, false, true, true, true},
-        {DARUMA_RATE_LIMIT, 429, 0, 1, -1, 2000, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_RATE_LIMIT, 429, 0, 1, -1, 500, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_QUOTA, 402, 95, 1, -1, REST_MS_MAX, DARUMA_SICK_ACCOUNT, false, false, true, true},
         {DARUMA_QUOTA, 402, 60, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
         {DARUMA_QUOTA, 402, 60, 2, -1, REST_MS_MAX, DARUMA_SICK_ACCOUNT, false, false, true, true},
@@ -397,11 +397,11 @@ static void each_kind_makes_its_own_place_sick(void **state)
         {DARUMA_MODEL_NOT_FOUND, 404, 95, 2, -1, REST_MS_MAX, DARUMA_SICK_MODEL, false, true, false, true},
         {DARUMA_OVERLOADED, 529, 0, 1, 3000, 3000, DARUMA_SICK_MODEL, false, true, false, true},
         {DARUMA_OVERLOADED, 529, 0, 1, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
-        {DARUMA_OVERLOADED, 529, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_OVERLOADED, 529, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_SERVER_ERROR, 500, 0, 1, 9000, 9000, DARUMA_SICK_MODEL, false, true, false, true},
-        {DARUMA_SERVER_ERROR, 500, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
-        {DARUMA_INTERRUPTED, 200, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
-        {DARUMA_TIMEOUT, 0, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_MODEL, false, true, false, true},
+        {DARUMA_SERVER_ERROR, 500, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_INTERRUPTED, 200, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_TIMEOUT, 0, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_CONTEXT_LENGTH, 400, 0, 5, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
         {DARUMA_INVALID_PARAMETER, 422, 0, 5, 1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
     };
@@ -477,8 +477,8 @@ static void a_rest_that_nobody_named_ends_within_half_a_minute(void **state)
         assert_int_equal(daruma_health_look(w, &t, now).in, REST_MS_MAX);
     }
     w = a_health();
-    daruma_ms rest = 2000;
-    for (int i = 0; i < 8; i++, now += rest, rest = rest * 2 < REST_MS_MAX ? rest * 2 : REST_MS_MAX) {
+    daruma_ms rest = 500;
+    for (int i = 0; i < 10; i++, now += rest, rest = rest * 2 < REST_MS_MAX ? rest * 2 : REST_MS_MAX) {
         fails(w, &p, &t, failure(DARUMA_RATE_LIMIT, 429), now);
         assert_int_equal(daruma_health_look(w, &t, now).in, rest);
         assert_int_equal(daruma_health_look(w, &t, now).named_in, 0);
@@ -590,8 +590,25 @@ static void a_sick_model_makes_neither_its_sibling_nor_its_provider_sick(void **
         fails(w, &p, &m, failure(i % 2 ? DARUMA_SERVER_ERROR : DARUMA_TIMEOUT, i % 2 ? 500 : 0), i * 100);
     daruma_condition h = daruma_health_look(w, &m, 5000);
     assert_false(h.well);
-    assert_int_equal(h.who, DARUMA_SICK_MODEL);
+    assert_int_equal(h.who, DARUMA_SICK_TARGET); /* the lowest place that explains it */
     assert_true(daruma_health_look(w, &n, 5000).well);
+}
+
+static void one_account_that_fails_makes_its_sibling_not_sick_and_two_make_the_model(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target a = target("p", "m", "a", "k"), b = target("p", "m", "b", "l"), c = target("p", "m", "c", "n");
+    for (int i = 0; i < 20; i++)
+        fails(w, &p, &a, failure(i % 2 ? DARUMA_SERVER_ERROR : DARUMA_TIMEOUT, i % 2 ? 500 : 0), i * 10);
+    assert_false(daruma_health_look(w, &a, 200).well);
+    assert_true(daruma_health_look(w, &b, 200).well);
+    fails(w, &p, &b, failure(DARUMA_SERVER_ERROR, 500), 200);
+    assert_false(daruma_health_look(w, &c, 200).well);
+    assert_int_equal(daruma_health_look(w, &c, 200).who, DARUMA_SICK_MODEL);
+    succeeds(w, &p, &c, 40000);
+    assert_true(daruma_health_look(w, &c, 40000).well);
 }
 
 static void two_models_that_fail_make_their_provider_sick_unless_one_succeeds(void **state)
@@ -650,7 +667,7 @@ static void a_success_clears_what_stands_above_it_and_nothing_beside(void **stat
     assert_int_not_equal(daruma_health_healed(w), healed); /* who waits is woken */
     assert_true(daruma_health_look(w, &n, 10).well);
     assert_true(daruma_health_look(w, &o, 10).well);
-    assert_int_equal(daruma_health_look(w, &m, 10).who, DARUMA_SICK_MODEL);
+    assert_int_equal(daruma_health_look(w, &m, 10).who, DARUMA_SICK_TARGET);
 }
 
 static void a_success_ends_a_rest_but_no_wait_that_the_provider_named(void **state)
@@ -660,12 +677,18 @@ static void a_success_ends_a_rest_but_no_wait_that_the_provider_named(void **sta
     daruma_target t = target("p", "m", "a", "k");
     for (int named = 0; named < 2; named++) {
         daruma_health *w = a_health();
-        daruma_case c;
-        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
-        out(&c, 0);
+        daruma_case before, c;
+        daruma_case_open(&before, w, &p, &t, 1, -1, -1, of_another(0));
+        out(&before, 0);
         fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, named ? 7000 : -1), 10);
         assert_false(daruma_health_look(w, &t, 10).well);
-        daruma_case_done(&c, at(20)); /* was under way */
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(10));
+        c.out = true;
+        c.target = 0;
+        c.sent_at = 15;
+        daruma_case_done(&before, at(20)); /* it went out before: that says nothing of now */
+        assert_false(daruma_health_look(w, &t, 20).well);
+        daruma_case_done(&c, at(20));
         assert_int_equal(daruma_health_look(w, &t, 20).well, !named);
         assert_int_equal(daruma_health_look(w, &t, 20).named_in, named ? 6990 : 0);
         daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(20));
@@ -747,6 +770,7 @@ int main(void)
         cmocka_unit_test(the_place_touched_longest_ago_makes_room),
         cmocka_unit_test(memory_that_is_not_zero_makes_no_difference_and_stays_untouched),
         cmocka_unit_test(a_sick_model_makes_neither_its_sibling_nor_its_provider_sick),
+        cmocka_unit_test(one_account_that_fails_makes_its_sibling_not_sick_and_two_make_the_model),
         cmocka_unit_test(two_models_that_fail_make_their_provider_sick_unless_one_succeeds),
         cmocka_unit_test(connections_that_are_not_made_are_the_providers_fault),
         cmocka_unit_test(a_success_clears_what_stands_above_it_and_nothing_beside),

@@ -55,9 +55,10 @@
 #define VAGUE_BELOW                85     /* percent: a refusal judged with less may be a page of somebody on the way */
 #define WAIT_MS_MIN                100    /* before a repeat, whatever the dice say */
 #define WAIT_SHORT_MS              1000   /* a shorter rest is waited for though another model is well */
-#define BUDGET_EMPTY_STEPS         2      /* steps of backoff more while a provider's retry budget is empty */
-#define BUDGET_PERCENT             30     /* retries per 100 calls of the last minute, each provider */
-#define BUDGET_FLOOR               10     /* retries a minute on top, so that a quiet client can recover too */
+#define WAIT_REST_MS               2000 /* who only has to slow down for so long is waited for, rather than ask who is sick */
+#define BUDGET_EMPTY_STEPS         2     /* steps of backoff more while a provider's retry budget is empty */
+#define BUDGET_PERCENT             30    /* retries per 100 calls of the last minute, each provider */
+#define BUDGET_FLOOR               10    /* retries a minute on top, so that a quiet client can recover too */
 #define BUDGET_WINDOW_MS           60000 /* "the last minute" */
 #define BREAKER_HALF_MS            15000 /* half of the span a breaker looks back on; calls to models take seconds */
 #define BREAKER_CALLS_MIN          6     /* fewer calls prove nothing about a share */
@@ -72,19 +73,25 @@
 #define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
 #define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
-#define HEDGE_MS_MIN               100   /* of silence before another is asked: less is noise */
-#define HEDGE_UNKNOWN_MS           3000  /* ... where nothing is known of the model, and no head of a stream came */
-#define HEDGE_PLAIN_MS             10000 /* ... and no head of an answer in one piece, which comes when it is ready */
+#define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */
+#define HEDGE_UNKNOWN_MS           2000  /* ... where nothing is known of the model, and no head of a stream came */
+#define HEDGE_PLAIN_MS             5000  /* ... and no head of an answer in one piece, which comes when it is ready */
 #define HEDGE_BEGUN_MS             60000 /* ... and the head of its stream came: it is at work */
+#define HEDGE_STALL_MS             10000 /* ... between two pieces of content: models that look something up pause */
 #define HEDGE_SICK_MS              2000  /* ... of a target that is known to be sick, where its neighbour is unknown */
+#define HEDGE_SAME_MS              15000 /* ... where only another key of the same model is left to ask */
+#define HEDGE_PAUSE_MS             1000  /* a shorter usual pause counts as this: they differ by what is written */
 #define HEDGE_DEAD_MS              60000 /* calls that hung at a place that is well again are of one outage within this */
 #define HEDGE_LOOK_MS              500   /* health changes meanwhile: a silent call is looked at so often */
-#define HEDGES_EACH_MAX            3     /* second calls of one request: by then somebody would have answered */
+#define HEDGES_EACH_MAX            6     /* second calls of one request: by then somebody would have answered */
 #define HEDGE_PERCENT              5     /* second calls beside a silent one per 100 calls of the last minute */
 #define HEDGE_NOTED_TIMES          3     /* as long silent as is usual, and the model counts as failing */
 #define HEDGE_KNOCK_TIMES          10    /* ... and where nobody else is well a second call asks whether it is back */
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
+#define HEDGE_KNOCK_DIV            4    /* ... or when this part of the time of the client is over */
+#define HEDGE_KNOCKS_MAX           10   /* in the time of a client */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
 #define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */
 #define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */

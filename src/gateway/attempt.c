@@ -248,8 +248,8 @@ bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *
                            .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
                            /* What must not be sent twice is not sent where a closed connection may leave that open;
                             * and a probe is one call. */
-                           .fresh =
-                               x->kase.attempts > 1 || !x->safe || x->kase.permits[0].probe || x->kase.permits[1].probe,
+                           .fresh = x->kase.attempts > 1 || !x->safe || x->kase.permits[0].probe ||
+                                    x->kase.permits[1].probe || x->kase.permits[3].probe,
                            .clocks = clocks_of(x, gateway_now(x->g).now)};
     x->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
     /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */

@@ -50,6 +50,10 @@ void daruma_case_resume(daruma_case *c, const daruma_case *was)
     c->shrinks = was->shrinks;
     memcpy(c->used, was->used, sizeof c->used);
     choice_resume(c, was);
+    if (was->left && c->policy->health) { /* its SDK waited for as long as it does, and asks again */
+        health_silent(c->health, &c->targets[was->target], was->permits, c->id, c->opened);
+        c->want = choice_fresh(c, c->opened);
+    }
 }
 
 /* ---- time ---------------------------------------------------------------------- */
@@ -60,6 +64,18 @@ static bool in_time(const daruma_case *c, daruma_ms wait, daruma_ms now)
     daruma_ms patience = c->policy->patience, waited = c->since < 0 ? 0 : ms_since(c->since, now);
     bool patient = wait <= 0 || patience < 0 || add_sat(waited, wait) <= patience;
     return patient && (c->deadline < 0 || add_sat(now, wait) < c->deadline);
+}
+
+/* The longest wait that leaves something: what is left of the policy's patience, and a part of the client's own time,
+ * since nobody else may find out meanwhile. */
+static daruma_ms longest_wait(const daruma_case *c, daruma_ms now)
+{
+    daruma_ms waited = c->since < 0 ? 0 : ms_since(c->since, now), most = INT64_MAX;
+    if (c->policy->patience >= 0)
+        most = ms_since(waited, c->policy->patience);
+    if (c->deadline >= 0 && ms_since(now, c->deadline) / HURRY_DIV < most)
+        most = ms_since(now, c->deadline) / HURRY_DIV;
+    return most;
 }
 
 /* What is still to be waited. A clock that went back does not make it longer than any wait. */
@@ -99,9 +115,13 @@ static daruma_ms backoff_of(const daruma_case *c, const daruma_failure *f, const
     const daruma_budget *left = daruma_health_budget(c->health, &c->targets[c->target], at.now);
     bool empty = c->policy->health && daruma_budget_left(left, at.now) == 0;
     uint32_t nth = c->calls[c->target];
-    if (c->policy->health && f->kind != DARUMA_RATE_LIMIT && health_worked(c->health, &c->targets[c->target], c->since))
-        nth = (nth + 1) / 2; /* others get answers meanwhile: there is less to wait for */
+    bool others = c->policy->health && (f->wait == 0 || health_worked(c->health, &c->targets[c->target], c->since));
+    if (others)
+        nth =
+            (nth + 1) / 2; /* others get answers meanwhile, or it is said that one may ask: there is less to wait for */
     daruma_ms grown = daruma_backoff_delay(b, nth + (empty ? BUDGET_EMPTY_STEPS : 0u), at.dice);
+    if (others && f->kind == DARUMA_RATE_LIMIT) /* who lets some through is asked again soon */
+        grown /= 4;
     daruma_ms least = b->base < WAIT_MS_MIN ? b->base : WAIT_MS_MIN;
     return grown > least ? grown : least;
 }
@@ -248,7 +268,8 @@ static bool knocks_in_vain(const daruma_case *c, const daruma_rung *g, int to, d
                  g->remedy == DARUMA_REMEDY_WAIT_RETRY;
     if (!again || choice_well(c, to, now))
         return false;
-    bool rests = choice_look(c, to, now).who == DARUMA_SICK_TARGET && wait <= WAIT_SHORT_MS;
+    daruma_condition h = choice_look(c, to, now);
+    bool rests = h.who == DARUMA_SICK_TARGET && h.why == DARUMA_RATE_LIMIT && wait <= WAIT_SHORT_MS;
     return !rests && choice_other(c, DARUMA_REMEDY_SWITCH_MODEL, g->kind, false, now) >= 0;
 }
 
@@ -271,6 +292,11 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         if (sends && to < 0)
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
+        if (sends && wait > 0 && f->wait <= 0 && c->policy->health && choice_look(c, to, at.now).named_in == 0) {
+            daruma_ms most = longest_wait(c, at.now);
+            wait = wait < most || most < ALONE_MS_MIN ? wait : most;
+            own = own < wait ? own : wait;
+        }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)
             continue;
         if (sends && knocks_in_vain(c, g, to, wait, at.now)) {
@@ -291,11 +317,21 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
     return true;
 }
 
-static void note_bad(daruma_case *c, int target, const daruma_permit permits[3], const daruma_failure *f,
+/* The time of the client ended the call, which had not had much of it: that says nothing about the target. */
+static bool ran_out(const daruma_case *c, const daruma_failure *f, daruma_ms now)
+{
+    return f->net == DARUMA_NET_TOTAL_TIMEOUT && !c->noted && c->deadline >= 0 &&
+           ms_since(c->sent_at, now) < ms_since(c->opened, c->deadline) / 2;
+}
+
+static void note_bad(daruma_case *c, int target, const daruma_permit permits[DARUMA_PERMITS], const daruma_failure *f,
                      daruma_moment at)
 {
-    if (c->policy->health)
-        health_bad(c->health, &c->targets[target], permits, f, c->id, &c->policy->kinds[f->kind].backoff, at);
+    if (c->policy->health && ran_out(c, f, at.now))
+        health_drop(c->health, &c->targets[target], permits, at.now);
+    else if (c->policy->health)
+        health_bad(c->health, &c->targets[target], permits, f, c->id, c->sent_at, &c->policy->kinds[f->kind].backoff,
+                   at);
 }
 
 static daruma_remedy no_remedy(const daruma_case *c)
@@ -325,13 +361,13 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
             c->since = at.now;
         c->out = false;
         c->last = f->kind;
-        choice_blame(c, f->kind);
+        choice_blame(c, c->target, f->kind);
         c->round = SOON;
     } else {
         r = c->rung;
         give_back(c, at.now);
     }
-    choice_spoil(c, f);
+    choice_spoil(c, c->target, f);
 
     for (; c->round < ROUNDS; c->round++, r = 0) {
         daruma_remedy given;
@@ -378,8 +414,10 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
-    c->answered = c->useless = c->headed = c->noted = false;
+    c->left = false;
+    c->answered = c->useless = c->headed = c->noted = c->late = c->begun = c->goes_on = false;
     c->sent_at = now;
+    c->gap = 0;
     c->rung = 0;
     c->not_before = INT64_MIN; /* waited enough, whatever the clock says later */
     c->target = c->want = to;
@@ -398,10 +436,13 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     daruma_ms wait = back.alone_in;
     if (c->since < 0)
         c->since = at.now;
-    if (first >= 0 && c->deadline >= 0 && back.named_in == 0 && wait > ms_since(at.now, c->deadline) / HURRY_DIV) {
-        if (health_may_hurry(c->health, &c->targets[first], at.now))
-            return go(c, first, at.now); /* the time of the client is short: it finds out itself */
-        wait = wait < ALONE_MS_MIN ? wait : ALONE_MS_MIN;
+    if (first >= 0 && back.named_in == 0 && wait > longest_wait(c, at.now)) {
+        daruma_ms most = longest_wait(c, at.now);
+        bool waits = most >= WAIT_MS_MIN, short_of_time = c->deadline >= 0 || !waits;
+        if (short_of_time && health_may_hurry(c->health, &c->targets[first], at.now))
+            return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
+        if (waits)
+            wait = c->deadline >= 0 && most > ALONE_LOOK_MS ? ALONE_LOOK_MS : most;
     }
     if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
@@ -439,6 +480,12 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
         return c->spoiled[only] ? refuse(c, DARUMA_UNKNOWN) : go(c, only, at.now);
     }
     int to = choice_pick(c, at.now);
+    daruma_ms rested = to < 0 && c->policy->health ? choice_rested_in(c, at.now) : -1;
+    if (rested >= 0 && rested <= WAIT_REST_MS && in_time(c, rested, at.now)) { /* better there soon than now in vain */
+        rested += spread(rested, &c->policy->kinds[DARUMA_RATE_LIMIT].backoff, at.dice);
+        hold(c, rested, 0, at.now);
+        return (daruma_admission){.act = DARUMA_SEND, .wait = rested, .target = c->want, .why = DARUMA_RATE_LIMIT};
+    }
     if (to < 0)
         to = choice_alone(c, at.now);
     return to >= 0 ? go(c, to, at.now) : wait_for_any(c, at);
@@ -449,7 +496,7 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
 static void is_well(daruma_case *c, daruma_moment at)
 {
     if (c->policy->health && !c->answered)
-        health_good(c->health, &c->targets[c->target], c->permits, at.now);
+        health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     c->answered = true;
 }
 
@@ -475,6 +522,9 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
     bool probes = false;
     if (c->out)
         health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
+    c->begun = c->out;
+    c->noted = false;
+    c->piece_at = at.now;
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
     if (probes && c->last == DARUMA_INTERRUPTED) /* how its answers end is the question */
@@ -485,12 +535,24 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
         is_well(c, at);
 }
 
+void daruma_case_piece(daruma_case *c, daruma_ms now)
+{
+    daruma_ms gap = ms_since(c->piece_at, now);
+    c->gap = gap > c->gap ? gap : c->gap;
+    c->piece_at = now;
+}
+
 void daruma_case_done(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    is_well(c, at);
+    if (c->late && !c->answered && c->policy->health) /* it came after all, and far too late */
+        health_drop(c->health, &c->targets[c->target], c->permits, at.now);
+    else
+        is_well(c, at);
+    if (c->begun && !c->plain)
+        health_paused(c->health, &c->targets[c->target], c->gap);
     if (c->beside.out)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;
@@ -502,6 +564,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
+    c->left = !c->answered && !c->headed && !c->begun;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     if (c->beside.out)

@@ -57,10 +57,10 @@ static bool share(choice_share by, const daruma_target *t, const daruma_target *
 
 enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the conversation was shortened */
 
-void choice_blame(daruma_case *c, daruma_kind k)
+void choice_blame(daruma_case *c, int target, daruma_kind k)
 {
-    if (reach[k].by == SHARE_MODEL && !reach[k].always && c->faults[c->target] < UINT8_MAX)
-        c->faults[c->target]++;
+    if (reach[k].by == SHARE_MODEL && !reach[k].always && c->faults[target] < UINT8_MAX)
+        c->faults[target]++;
 }
 
 /* Calls that target `i` had, or others in whose place it would have failed as they did. */
@@ -121,14 +121,14 @@ static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma
     return false;
 }
 
-void choice_spoil(daruma_case *c, const daruma_failure *f)
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f)
 {
     bool refused = f->kind == DARUMA_AUTH || f->kind == DARUMA_PERMISSION;
-    if (refused && f->sure < VAGUE_BELOW && c->calls[c->target] < 2)
+    if (refused && f->sure < VAGUE_BELOW && c->calls[target] < 2)
         return; /* perhaps a page of somebody on the way: it is asked once more */
     bool narrow = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     for (int i = 0; i < choice_count(c); i++)
-        if (spoils(f, &c->targets[c->target], &c->targets[i]))
+        if (spoils(f, &c->targets[target], &c->targets[i]))
             c->spoiled[i] = narrow && c->spoiled[i] != SPOILED ? TOO_NARROW : SPOILED;
 }
 
@@ -154,23 +154,13 @@ bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_tar
     return r == DARUMA_REMEDY_SWITCH_MODEL && !same_model;
 }
 
-/* Was that place asked in this case: the target, or for what is its model's, another with the same model? */
-static bool was_asked(const daruma_case *c, int i, daruma_kind k)
-{
-    bool asked = c->calls[i] > 0;
-    for (int j = 0; !asked && reach[k].by == SHARE_MODEL && j < choice_count(c); j++)
-        asked = c->faults[j] && c->targets[j].model_id == c->targets[i].model_id;
-    return asked;
-}
-
 int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now)
 {
     int sick = -1;
     daruma_ms in = patient ? INT64_MAX : 1; /* who is not patient asks what may be asked now */
     bool stays = !patient && choice_well(c, c->target, now);
     for (int i = 0; i < choice_count(c); i++) {
-        if (was_asked(c, i, k) || !choice_tries_left(c, i, k) ||
-            !choice_leads(r, &c->targets[c->target], &c->targets[i]))
+        if (c->calls[i] || !choice_tries_left(c, i, k) || !choice_leads(r, &c->targets[c->target], &c->targets[i]))
             continue;
         daruma_condition h = choice_look(c, i, now);
         if (h.well && !patient)
@@ -202,8 +192,7 @@ static int soonest(const daruma_case *c, daruma_kind k, daruma_ms now)
     return best;
 }
 
-/* Any other well target that was not called yet; -1 none. */
-static int fresh(const daruma_case *c, daruma_ms now)
+int choice_fresh(const daruma_case *c, daruma_ms now)
 {
     for (int i = 0; i < choice_count(c); i++)
         if (!c->spoiled[i] && !c->calls[i] && choice_well(c, i, now))
@@ -219,7 +208,7 @@ static int onward(const daruma_case *c, daruma_ms now)
     bool usable = !c->spoiled[c->target];
     if (usable && c->calls[c->target] < 2 && choice_well(c, c->target, now))
         return c->target;
-    int best = fresh(c, now);
+    int best = choice_fresh(c, now);
     daruma_ms in = INT64_MAX;
     for (int i = 0; best < 0 && i < choice_count(c); i++) /* the one at hand last: it failed just now */
         if (i != c->target && !c->spoiled[i] && choice_well(c, i, now))
@@ -299,32 +288,60 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
     return best;
 }
 
+daruma_ms choice_rested_in(const daruma_case *c, daruma_ms now)
+{
+    daruma_ms in = -1;
+    for (int i = 0; i < choice_count(c); i++) {
+        daruma_condition h = choice_look(c, i, now);
+        bool rests = h.who == DARUMA_SICK_TARGET && h.why == DARUMA_RATE_LIMIT;
+        if (!out_of_play(c, i) && !h.well && rests && (in < 0 || h.in < in))
+            in = h.in;
+    }
+    return in;
+}
+
 int choice_unasked(const daruma_case *c, daruma_ms now)
 {
     for (int i = 0; i < choice_count(c); i++)
-        if (!c->spoiled[i] && !was_asked(c, i, c->last) && choice_look(c, i, now).named_in == 0)
+        if (!c->spoiled[i] && !c->calls[i] && choice_look(c, i, now).named_in == 0)
             return i;
     return -1;
 }
 
-/* Does target `i` share the model of a call that went out at `sent_at`, and was no newer call answered there? */
+/* Does target `i` share the lane of a call that went out at `sent_at` (or sent its newest piece then), and was no newer
+ * call answered there? */
 static bool hangs_there(const daruma_case *c, int i, int target, daruma_ms sent_at)
 {
     const daruma_target *t = &c->targets[target];
-    return c->targets[i].model_id == t->model_id && health_heard(c->health, t) <= sent_at;
+    return c->targets[i].lane_id == t->lane_id && health_heard(c->health, t, c->plain) <= sent_at;
+}
+
+/* Calls of this case that went to the provider of target `i`, but for the first: a second model that is silent there
+ * speaks against all of it. */
+static uint32_t silent_there(const daruma_case *c, int i)
+{
+    uint32_t n = 0;
+    for (int j = 0; j < choice_count(c); j++)
+        n += c->targets[j].provider_id == c->targets[i].provider_id ? c->calls[j] : 0;
+    return n ? n - 1 : 0;
 }
 
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
+    uint32_t least = 0;
     for (int i = 0; i < choice_count(c); i++) {
-        if (c->spoiled[i] || hangs_there(c, i, c->target, c->sent_at) || !choice_well(c, i, now) ||
-            (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
+        if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
+            !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
             continue;
-        if (i == c->target)
+        bool same = c->targets[i].model_id == c->targets[c->target].model_id;
+        if (i == c->target && !c->begun && c->calls[i] < 2)
             return i; /* others are answered there: it is this call that hangs */
-        if (best < 0)
+        uint32_t silent = silent_there(c, i) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0);
+        if (best < 0 || silent < least) {
             best = i;
+            least = silent;
+        }
     }
     return best;
 }

@@ -21,11 +21,11 @@ daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now);
 bool choice_well(const daruma_case *c, int i, daruma_ms now);
 
 /* The target at hand failed so: whose fault it is. */
-void choice_blame(daruma_case *c, daruma_kind k);
+void choice_blame(daruma_case *c, int target, daruma_kind k);
 /* What an earlier case over the same targets counted, so that each gets one call more. */
 void choice_resume(daruma_case *c, const daruma_case *was);
 /* The target at hand failed so: all that would fail the same way are out of the question. */
-void choice_spoil(daruma_case *c, const daruma_failure *f);
+void choice_spoil(daruma_case *c, int target, const daruma_failure *f);
 /* The request is another one now: those that were too narrow for it may take it. */
 void choice_widen(daruma_case *c);
 
@@ -38,6 +38,8 @@ bool choice_leads(daruma_remedy_kind r, const daruma_target *t, const daruma_tar
 int choice_other(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
 /* Where a remedy sends after a failure of kind `k`; -1 nowhere. */
 int choice_where(const daruma_case *c, daruma_remedy_kind r, daruma_kind k, bool patient, daruma_ms now);
+/* Any well target that was not called yet in this case; -1 none. */
+int choice_fresh(const daruma_case *c, daruma_ms now);
 /* The wanted target if it is well, else the first that is: those of the same model come first,
  * they know the conversation's cache. -1 none. */
 int choice_pick(const daruma_case *c, daruma_ms now);
@@ -45,6 +47,8 @@ int choice_pick(const daruma_case *c, daruma_ms now);
 int choice_alone(const daruma_case *c, daruma_ms now);
 /* Which sick target may be asked first. -1 none is of use. */
 int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret);
+/* How long the first of those rests that only have to slow down; -1: none does. */
+daruma_ms choice_rested_in(const daruma_case *c, daruma_ms now);
 /* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
 int choice_unasked(const daruma_case *c, daruma_ms now);
 /* Who is asked beside a call that is silent: the same target while others get answers there, else another model that

@@ -4,15 +4,17 @@
 #include "daruma.h"
 
 /* An attempt goes out to `t`: asks its breakers and counts the call. */
-void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[3], daruma_ms now);
-/* It succeeded. */
-void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now);
-/* It failed: makes sick what the failure is about. `witness` is the case that saw it; `b` is the backoff of the
- * kind. */
-void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], const daruma_failure *f,
-                uint64_t witness, const daruma_backoff *b, daruma_moment at);
+void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[DARUMA_PERMITS], daruma_ms now);
+/* It succeeded, and had gone out at `sent_at`. */
+void health_good(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                 daruma_ms sent_at, daruma_ms now);
+/* It failed, having gone out at `sent_at`: makes sick what the failure is about. `witness` is the case that saw it; `b`
+ * is the backoff of the kind. */
+void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                const daruma_failure *f, uint64_t witness, daruma_ms sent_at, const daruma_backoff *b,
+                daruma_moment at);
 /* It ended without saying anything about health. */
-void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[3], daruma_ms now);
+void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS], daruma_ms now);
 
 /* The budget of second calls beside a silent one at the provider of `t`; never NULL. */
 daruma_budget *health_hedges(daruma_health *w, const daruma_target *t);
@@ -21,29 +23,35 @@ daruma_budget *health_hedges(daruma_health *w, const daruma_target *t);
 typedef enum health_time {
     HEALTH_HEAD,    /* to the head of its answer */
     HEALTH_CONTENT, /* to the first content of a stream */
+    HEALTH_GAP,     /* the longest between two pieces of the content of a stream */
     HEALTH_TIMES
 } health_time;
 
 /* A call that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
 void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
                  daruma_ms now);
+/* A stream was whole; so long was the longest time between two pieces of its content. */
+void health_paused(daruma_health *w, const daruma_target *t, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
-/* When the newest of the calls to the model of `t` went out that were answered; INT64_MIN: none was. */
-daruma_ms health_heard(const daruma_health *w, const daruma_target *t);
-/* May a second call go to `t`, of which nothing has been heard since the first went out? Seldom, and ever more so. */
-bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* When the newest of the calls to the model of `t` went out of which something came, or of which all did (`plain`: who
+ * waits for an answer in one piece is not helped by less); INT64_MIN: none. */
+daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plain);
+/* May a second call go to `t`, of which nothing has been heard since the first went out, `silent` ms ago? Seldom, and
+ * ever more so, but at least every `most` ms. */
+bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms silent, daruma_ms most, daruma_ms now);
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
-void health_silent(daruma_health *w, const daruma_target *t, daruma_permit model, uint64_t witness, daruma_ms now);
+void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
+                   uint64_t witness, daruma_ms now);
 /* Did the model of `t` succeed since then? */
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */
 void health_passed(daruma_health *w, const daruma_target *t);
 /* May `t`, which is sick, be asked before its time by who is short of it? One at a time, twice a second. */
 bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms now);
-/* A call that went out to `t` then was silent while a second one to the same place was answered. Calls that went out
- * between two such hang as they do. */
-void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at);
+/* A call that went out to `t` then was silent while a second one to the same place, which went out at `back_at`, was
+ * answered. Calls that went out between them hang as it does. */
+void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);
 bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
 #endif

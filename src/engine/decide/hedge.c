@@ -2,7 +2,10 @@
  *
  *     silent --usual time is over, another target is well--> it is asked beside, the first content wins
  *            --nobody else is well-------------------------> waits, as long as the client does; now and then a second
- *                                                            call asks whether the place is back
+ *                                                            call asks whether the place is back ("knocks")
+ *
+ * A stream that stands still between two pieces of its content is such a call, too, when the host says that another one
+ * could go on with what came (`goes_on`).
  *
  * After "The Tail at Scale" (Dean, Barroso, 2013): a second call behind the usual time costs little and cuts the tail.
  * Such calls have a budget, except where the first is known to go nowhere. A silent call is never ended for nothing. */
@@ -15,67 +18,115 @@
 static const daruma_failure silent_failure = {
     .kind = DARUMA_TIMEOUT, .net = DARUMA_NET_FIRST_BYTE_TIMEOUT, .wait = -1, .limit = -1, .used = -1, .requested = -1};
 
-/* The newest of the two calls that may be out: its silence is what counts. */
-typedef struct newest {
+/* One of the two calls that may be out. The silence of the newest is what counts. */
+typedef struct silent_call {
     int target;
     bool headed;
+    bool begun; /* it is silent between two pieces of its content */
     daruma_ms silent;
     daruma_ms own; /* the usual time of its model, -1 unknown */
-} newest;
+} silent_call;
 
-static newest newest_of(const daruma_case *c, daruma_ms now)
+static health_time time_of(const silent_call *n)
 {
-    bool second = c->beside.out;
-    newest n = {.target = second ? c->beside.target : c->target,
-                .headed = second ? c->beside.headed : c->headed,
-                .silent = ms_since(second ? c->beside.sent_at : c->sent_at, now)};
-    n.own = health_usual(c->health, &c->targets[n.target], n.headed ? HEALTH_CONTENT : HEALTH_HEAD, c->plain);
+    return n->begun ? HEALTH_GAP : n->headed ? HEALTH_CONTENT : HEALTH_HEAD;
+}
+
+static silent_call look_at(const daruma_case *c, bool second, daruma_ms now)
+{
+    silent_call n = {.target = second ? c->beside.target : c->target,
+                     .headed = second ? c->beside.headed : c->headed,
+                     .begun = !second && c->begun,
+                     .silent = ms_since(second     ? c->beside.sent_at
+                                        : c->begun ? c->piece_at
+                                                   : c->sent_at,
+                                        now)};
+    n.own = health_usual(c->health, &c->targets[n.target], time_of(&n), c->plain);
+    if (n.begun && n.own >= 0) /* what it was once is no promise: a model looks something up, writes code */
+        n.own = n.own > HEDGE_PAUSE_MS ? n.own : HEDGE_PAUSE_MS;
     return n;
 }
 
 /* How long it may be silent before `other` (-1: nobody) is asked. */
-static daruma_ms allowed(const daruma_case *c, const newest *n, int other, daruma_ms now)
+static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
     daruma_ms most = n->own;
-    if (other >= 0 && !choice_well(c, n->target, now)) { /* it is a probe: nobody should pay for it */
-        daruma_ms its = health_usual(c->health, &c->targets[other], n->headed ? HEALTH_CONTENT : HEALTH_HEAD, c->plain);
+    if (other >= 0 && !n->begun && !choice_well(c, n->target, now)) { /* it is a probe: nobody should pay for it */
+        daruma_ms its = health_usual(c->health, &c->targets[other], time_of(n), c->plain);
         its = its < 0 ? HEDGE_SICK_MS : its;
         most = most < 0 || its < most ? its : most;
     }
-    daruma_ms begun = c->beside.out ? c->beside.sent_at : c->sent_at;
+    bool same_model = other >= 0 && c->targets[other].model_id == c->targets[n->target].model_id; /* as slow, perhaps */
+    daruma_ms begun = c->beside.out ? c->beside.sent_at : c->begun ? c->piece_at : c->sent_at;
     if (most < 0)
-        most = n->headed ? HEDGE_BEGUN_MS : c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
-    if (c->beside.out) /* who was asked beside it gets his time */
+        most = same_model  ? HEDGE_SAME_MS
+               : n->begun  ? HEDGE_STALL_MS
+               : n->headed ? HEDGE_BEGUN_MS
+               : c->plain  ? HEDGE_PLAIN_MS
+                           : HEDGE_UNKNOWN_MS;
+    if (c->beside.out || (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
-    if (c->deadline >= 0 && most > ms_since(begun, c->deadline) / 2)
-        most = ms_since(begun, c->deadline) / 2; /* the other one needs time, too */
+    daruma_ms half = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / 2, needs = -1;
+    if (other >= 0)
+        needs = health_usual(c->health, &c->targets[other], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
+    if (same_model && n->own < 0 && half < INT64_MAX)
+        half += half / 2;
+    if (most > half && (!c->beside.out || (needs >= 0 && needs < half)))
+        most = half; /* the other one needs time, too; nobody who is asked beside it is given up for somebody unknown */
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
 }
 
-/* A model that is far beyond its usual time counts as failing, once for each call. */
-static void note(daruma_case *c, const newest *n, daruma_ms now)
+/* The time of the client, in which somebody has to answer. */
+static daruma_ms time_of_client(const daruma_case *c)
 {
-    if (c->noted || c->beside.out || n->own < 0 || n->silent < HEDGE_NOTED_TIMES * n->own || n->silent < HEDGE_MS_MIN)
+    return c->deadline < 0 ? INT64_MAX : ms_since(c->sent_at, c->deadline);
+}
+
+/* A model that is far beyond its usual time counts as failing, once for each call. */
+static void note(daruma_case *c, daruma_ms now)
+{
+    silent_call first = look_at(c, false, now), *n = &first;
+    daruma_ms far = n->own >= 0 ? HEDGE_NOTED_TIMES * n->own : n->begun ? 2 * HEDGE_STALL_MS : INT64_MAX;
+    if (n->begun && n->own < 0 && far > time_of_client(c) / HEDGE_KNOCK_DIV)
+        far = time_of_client(c) / HEDGE_KNOCK_DIV;
+    if (c->noted || n->silent < far || n->silent < HEDGE_MS_MIN)
         return;
     c->noted = true;
-    health_silent(c->health, &c->targets[c->target], c->permits[0], c->id, now);
-    c->permits[0].probe = false; /* what it was to find out is found out */
+    if (c->answered)
+        return;
+    c->late = true;
+    health_silent(c->health, &c->targets[c->target], c->permits, c->id, now);
+    c->permits[0].probe = c->permits[3].probe = false; /* what it was to find out is found out */
 }
 
 /* Nobody else is well. A second call to the same place finds out whether it is back, when the first may never be
  * answered: it went out long ago, as its model counts, and no head of an answer came. */
-static bool may_knock(const daruma_case *c, const newest *n, daruma_ms now)
+static bool may_knock(const daruma_case *c, const silent_call *n, daruma_ms now)
 {
-    daruma_ms long_ms = n->own >= 0 ? HEDGE_KNOCK_TIMES * n->own : HEDGE_BEGUN_MS / 2;
-    return !n->headed && n->silent >= HEDGE_KNOCK_MS && n->silent >= long_ms &&
-           health_may_knock(c->health, &c->targets[c->target], now);
+    daruma_ms long_ms = n->own >= 0 ? HEDGE_KNOCK_TIMES * n->own : HEDGE_BEGUN_MS;
+    daruma_ms all = time_of_client(c);
+    long_ms = long_ms > HEDGE_KNOCK_MS ? long_ms : HEDGE_KNOCK_MS;
+    daruma_ms part = n->own >= 0 ? all / HEDGE_KNOCK_DIV : all - all / HEDGE_KNOCK_DIV;
+    if (long_ms > part)
+        long_ms = part; /* who asks knows best how long it takes; of a model that nobody knows it may be all of that */
+    if (c->beside.out && long_ms < ms_since(c->sent_at, c->beside.sent_at) / 2)
+        long_ms = ms_since(c->sent_at, c->beside.sent_at) / 2; /* it may be thinking: ever more seldom */
+    return !n->headed && !n->begun && n->silent >= long_ms &&
+           health_may_knock(c->health, &c->targets[c->target], ms_since(c->sent_at, now), all / HEDGE_KNOCKS_MAX, now);
+}
+
+/* No healthy call of that model takes so long, nor does who asks give it so much time. */
+static bool is_far_beyond(const daruma_case *c, const silent_call *n)
+{
+    daruma_ms all = time_of_client(c);
+    return c->noted && (n->own >= 0 || n->silent >= all / HEDGE_KNOCK_DIV);
 }
 
 static bool may_hedge(const daruma_case *c, daruma_ms now)
 {
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
-    bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && !c->answered && c->safe_twice;
-    bool body = c->headed && c->plain; /* it is on its way */
+    bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice;
+    bool body = c->begun ? !c->goes_on || c->plain : c->answered || (c->headed && c->plain); /* it is on its way */
     return on && silent && !body && c->hedges < HEDGES_EACH_MAX && (c->deadline < 0 || now < c->deadline);
 }
 
@@ -84,11 +135,11 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     daruma_silence s = {.act = DARUMA_SILENCE_WAIT, .look_in = -1, .target = -1};
     if (!may_hedge(c, at.now))
         return s;
-    newest n = newest_of(c, at.now);
-    note(c, &n, at.now);
+    silent_call n = look_at(c, c->beside.out, at.now);
+    note(c, at.now);
     int other = choice_beside(c, at.now);
     daruma_ms most = allowed(c, &n, other, at.now);
-    s.look_in = n.silent < most && most - n.silent < HEDGE_LOOK_MS ? most - n.silent : HEDGE_LOOK_MS;
+    s.look_in = n.silent < most && (n.begun || most - n.silent < HEDGE_LOOK_MS) ? most - n.silent : HEDGE_LOOK_MS;
     if (n.silent < most)
         return s;
     if (other < 0) {
@@ -97,11 +148,14 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.target = knocks ? c->target : -1;
         return s;
     }
-    bool lost = c->beside.out || !choice_well(c, c->target, at.now) ||
+    bool far = n.own >= 0 && n.silent >= 2 * n.own; /* so late that no budget is asked for */
+    bool lost = far || c->beside.out || !choice_well(c, c->target, at.now) || is_far_beyond(c, &n) ||
                 (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
     if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
         s.act = DARUMA_SILENCE_HEDGE;
         s.target = other;
+    } else {
+        s.look_in = HEDGE_MS_MIN; /* others find out meanwhile */
     }
     return s;
 }
@@ -110,18 +164,19 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
 {
     check(c->out && target >= 0 && target < choice_count(c));
     if (c->beside.out) {
-        newest n = newest_of(c, at.now);
+        silent_call n = look_at(c, true, at.now);
         bool slow = n.own < 0 && (n.headed || c->plain); /* nothing speaks against it but that it takes long */
         daruma_case_hedge_ended(c, slow ? NULL : &silent_failure, at);
     }
-    if (target == c->target && health_heard(c->health, &c->targets[target]) <= c->sent_at)
+    bool knocks = target == c->target && health_heard(c->health, &c->targets[target], c->plain) <= c->sent_at;
+    if (knocks)
         health_knocked(c->health, &c->targets[target], at.now);
     else
         daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->attempts++;
-    c->hedges++;
+    c->hedges += !knocks; /* which come ever more seldom */
     if (c->calls[target] < UINT8_MAX)
         c->calls[target]++;
 }
@@ -138,10 +193,15 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
     check(c->beside.out);
     const daruma_target *t = &c->targets[c->beside.target];
     c->beside.out = false;
-    if (f)
-        health_bad(c->health, t, c->beside.permits, f, c->id, &c->policy->kinds[f->kind].backoff, at);
-    else
+    if (!f) {
         health_drop(c->health, t, c->beside.permits, at.now);
+        return;
+    }
+    health_bad(c->health, t, c->beside.permits, f, c->id, c->beside.sent_at, &c->policy->kinds[f->kind].backoff, at);
+    if (f->status >= 400 && f->status < 500 && c->hedges) /* nobody waited for it */
+        c->hedges--;
+    choice_blame(c, c->beside.target, f->kind);
+    choice_spoil(c, c->beside.target, f);
 }
 
 void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, daruma_moment at)
@@ -152,18 +212,22 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
-            health_hung(c->health, &c->targets[c->target], c->sent_at);
+            health_hung(c->health, &c->targets[c->target], c->sent_at, c->beside.sent_at);
     } else if (!c->answered)
-        health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, &c->policy->kinds[f->kind].backoff, at);
-    choice_blame(c, f->kind);
+        health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, c->sent_at,
+                   &c->policy->kinds[f->kind].backoff, at);
+    choice_blame(c, c->target, f->kind);
     if (c->since < 0)
         c->since = at.now;
     c->last = f->kind;
     daruma_case_did(c, DARUMA_REMEDY_HEDGE);
+    if (c->begun)
+        daruma_case_did(c, DARUMA_REMEDY_RESUME);
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
     c->headed = c->beside.headed;
-    c->answered = c->noted = false;
+    c->answered = c->noted = c->late = c->begun = c->goes_on = false;
+    c->gap = 0;
     c->beside.out = false;
 }

@@ -1,0 +1,64 @@
+/* place.h - what is known of each place that can be sick, and where it is kept. health.c says what that means, usual.c
+ * how long its calls take. */
+#ifndef ENGINE_DECIDE_PLACE_H
+#define ENGINE_DECIDE_PLACE_H
+#include "engine/decide/health.h"
+
+/* The parts of a target that can be sick, each by itself. */
+enum { KEY, ACCOUNT, LANE, MODEL, PROVIDER, PARTS };
+
+/* Times of one kind, in ms: the mean and how far they lie from it, as TCP keeps them (RFC 6298). */
+typedef struct usual {
+    int32_t mean, off;
+    uint32_t n; /* how many there were */
+} usual;
+
+typedef struct place {
+    uint64_t id;
+    daruma_scope scope;
+    daruma_kind why;              /* what made it sick last */
+    daruma_ms cool_until;         /* it rests until then; meaningless while cool_ms is 0 */
+    daruma_ms cool_ms;            /* how long that rest was meant to be, 0: none */
+    daruma_ms cool_from;          /* when the call went out that made it rest */
+    daruma_ms probe_until;        /* it has rested and one call finds out whether it is well; 0: none does */
+    uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
+    uint32_t strikes;             /* rests in a row without a success between them */
+    bool named;                   /* the provider said how long */
+    daruma_breaker breaker;       /* lanes, models and providers */
+    daruma_budget budget;         /* providers: retries */
+    daruma_budget hedges;         /* providers: second calls beside a silent one */
+    usual times[HEALTH_TIMES][2]; /* models: streams, plain answers */
+    daruma_ms heard;              /* models: when the newest call that was answered went out ... */
+    daruma_ms heard_at;           /* ... and when that was; 0 none was */
+    daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
+    daruma_ms knocked_at;         /* models: when a second call went there blindly; 0 never */
+    daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
+    daruma_ms dead_to;            /* ... up to here; 0 none */
+    uint32_t next;                /* in its chain; places are named by index + 1, 0 is none */
+    uint32_t newer, older;        /* touched just after, just before */
+} place;
+
+struct daruma_health {
+    uint32_t nplaces, used;
+    uint32_t nchains;        /* a power of two */
+    uint32_t newest, oldest; /* touched */
+    uint32_t healed;         /* times that something was well before it was due */
+    uint32_t *chains;
+    place *places;
+};
+
+/* The place of a part of `t`, or NULL when nothing is known of it. */
+place *place_look(const daruma_health *w, const daruma_target *t, int part);
+/* The same, now touched last. */
+place *place_known(daruma_health *w, const daruma_target *t, int part);
+/* The same, made when there is none: never NULL. The one touched longest ago makes room. */
+place *place_for(daruma_health *w, const daruma_target *t, int part);
+/* All of them, the one touched last first; NULL behind the last. */
+place *place_newest(const daruma_health *w);
+place *place_older(const daruma_health *w, const place *p);
+
+static inline daruma_ms later(daruma_ms a, daruma_ms b)
+{
+    return a > b ? a : b;
+}
+#endif

@@ -1,0 +1,81 @@
+/* usual.c - how long the calls to each model usually take, learned from its answers: the mean and how far they lie from
+ * it, as TCP keeps them (RFC 6298); and what was heard of it when. */
+#include "engine/decide/place.h"
+#include "engine/decide/window.h"
+#include "base/limits.h"
+
+static void learn(usual *u, daruma_ms ms)
+{
+    int32_t took = ms < 0 ? 0 : ms < INT32_MAX / 8 ? (int32_t)ms : INT32_MAX / 8;
+    int32_t off = u->n ? (took > u->mean ? took - u->mean : u->mean - took) : took / 4;
+    u->off += u->n ? (off - u->off) / 4 : off;
+    u->mean += u->n ? (took - u->mean) / 8 : took;
+    u->n += u->n < UINT32_MAX;
+}
+
+void health_paused(daruma_health *w, const daruma_target *t, daruma_ms gap)
+{
+    learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][false], gap);
+}
+
+void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
+                 daruma_ms now)
+{
+    place *p = place_for(w, t, MODEL);
+    if (!p->heard_at || sent_at > p->heard)
+        p->heard = sent_at;
+    p->heard_at = now ? now : 1;
+    learn(&p->times[what][plain], ms_since(sent_at, now));
+}
+
+daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain)
+{
+    const place *p = place_look(w, t, MODEL);
+    const usual *u = p ? &p->times[what][plain] : NULL;
+    if (!u || !u->n)
+        return -1;
+    return u->mean + later(u->mean / 2, 4 * (daruma_ms)u->off);
+}
+
+daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plain)
+{
+    const place *p = place_look(w, t, MODEL);
+    if (!p || (plain ? !p->whole : !p->heard_at))
+        return INT64_MIN;
+    return plain ? p->whole : p->heard;
+}
+
+bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms silent, daruma_ms most, daruma_ms now)
+{
+    const place *p = place_look(w, t, MODEL);
+    daruma_ms quiet = p && p->heard_at ? ms_since(p->heard_at, now) : silent;
+    most = most < REST_MS_MAX ? most : REST_MS_MAX;
+    quiet = quiet / 2 < most ? quiet / 2 : most;
+    return !p || !p->knocked_at || ms_since(p->knocked_at, now) >= later(BREAKER_OPEN_MS, quiet);
+}
+
+void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    place_for(w, t, MODEL)->knocked_at = now ? now : 1;
+}
+
+bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since)
+{
+    const place *p = place_look(w, t, MODEL);
+    return p && p->heard_at && p->breaker.well_at > since;
+}
+
+void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at)
+{
+    place *p = place_for(w, t, MODEL);
+    bool near =
+        p->dead_to && ms_since(p->dead_to, sent_at) < HEDGE_DEAD_MS && ms_since(sent_at, p->dead_from) < HEDGE_DEAD_MS;
+    p->dead_from = near && p->dead_from < sent_at ? p->dead_from : sent_at;
+    p->dead_to = near && p->dead_to < back_at ? p->dead_to : back_at;
+}
+
+bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at)
+{
+    const place *p = place_look(w, t, MODEL);
+    return p && p->dead_to && sent_at >= p->dead_from && sent_at <= p->dead_to;
+}
