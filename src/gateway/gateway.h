@@ -33,6 +33,7 @@ typedef struct gateway_counts {
     uint64_t side_calls;                /* questions of our own: summaries and the like */
     uint64_t calls;                     /* to providers */
     uint64_t hedges;                    /* ... of them beside a silent one */
+    uint64_t hedges_won;                /* ... of which so many became the answer, or went on for one that failed */
     uint64_t waited_ms;                 /* in backoff, all requests together */
     uint64_t wasted_ms;                 /* in calls that failed */
     uint64_t kinds[DARUMA_KINDS];       /* failures by kind */

@@ -83,7 +83,7 @@ bool heal_unfit(exchange *x)
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
-static void use_body(exchange *x, daruma_str body)
+void heal_use(exchange *x, daruma_str body)
 {
     request_scan was = x->scan;
     x->body = body;
@@ -106,7 +106,7 @@ bool heal_write(exchange *x)
     if (b.full)
         return false;
     h->resume_of = (daruma_str){0};
-    use_body(x, buf_str(&b));
+    heal_use(x, buf_str(&b));
     return true;
 }
 
@@ -235,39 +235,59 @@ static void tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend
 /* ---- each remedy ---- */
 
 /* Each time from the request as it was: what the client has grows from cut to cut. */
-static bool resume(exchange *x, mend_report *rep)
+static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
 {
     heal *h = x->h;
     convo c;
     daruma_buf b = buf_in(x->c->arena);
-    int to = x->kase.want >= 0 ? x->kase.want : x->kase.target;
-    bool begins = exchange_dialect(x, to)->quirks & WIRE_PREFILL;
-    if (!talk_was_cut(x) || !x->body.n)
-        return false;
-    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && h->m.bad)
-        return false; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (!h->resume_of.n)
-        h->resume_of = x->body;
-    daruma_str so_far = talk_said(x);
-    if (talk_unsure(x)) /* what it was asked was answered with something else */
-        h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
-    h->prefilled = false;
+    bool begins = begun_for_it && (exchange_dialect(x, to)->quirks & WIRE_PREFILL);
+    daruma_str of = h->resume_of.n ? h->resume_of : x->body, so_far = talk_said(x);
+    *ret = (heal_onward){.of = of, .how = h->going};
     if (so_far.n) {
-        if (x->d->read(h->resume_of, x->c->arena, &c) != DARUMA_OK)
+        if (x->d->read(of, x->c->arena, &c) != DARUMA_OK)
             return false;
-        h->prefilled = begins && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
-                       memory_prefills(x->g->mem, x->targets[to].model_id);
-        if (!mend_continue(&c, so_far, h->prefilled ? GOING_PREFILLED : h->going, rep) || c.full)
+        if (begins && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
+            memory_prefills(x->g->mem, x->targets[to].model_id))
+            ret->how = GOING_PREFILLED;
+        if (!mend_continue(&c, so_far, ret->how, rep) || c.full)
             return false;
         keep_room(x, &c, rep);
         x->d->write(&c, &b);
     } else {
-        buf_put(&b, h->resume_of);
+        buf_put(&b, of);
     }
-    if (b.full)
+    ret->body = buf_str(&b);
+    return !b.full;
+}
+
+bool heal_go_on(exchange *x, int to, heal_onward *ret)
+{
+    mend_report rep = {0};
+    return talk_was_cut(x) && x->body.n && heal_open(x) && go_on(x, to, false, &rep, ret);
+}
+
+void heal_goes_on(exchange *x, const heal_onward *o)
+{
+    heal *h = x->h;
+    h->resume_of = o->of;
+    h->prefilled = o->how == GOING_PREFILLED;
+    talk_join_next(x, o->how);
+    heal_use(x, o->body);
+}
+
+static bool resume(exchange *x, mend_report *rep)
+{
+    heal *h = x->h;
+    heal_onward o;
+    if (!talk_was_cut(x) || !x->body.n)
         return false;
-    talk_join_next(x, h->prefilled ? GOING_PREFILLED : h->going);
-    use_body(x, buf_str(&b));
+    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && h->m.bad)
+        return false;   /* what it called was wrong, not cut: it was asked again as often as it may */
+    if (talk_unsure(x)) /* what it was asked was answered with something else */
+        h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
+    if (!go_on(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true, rep, &o))
+        return false;
+    heal_goes_on(x, &o);
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* hedge.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
- * when its first content comes, or when the first call fails: from there on it is the attempt.
+ * when its first content comes, or when the first call fails: from there on it is the attempt. Where the client has a
+ * part of the answer already, it is asked to go on with that.
  *
  *     attempt  ---- silent ----------+------------- cancelled
  *     rival            starts -------+--- content: takes over, relay.c goes on with it
@@ -24,8 +25,14 @@ struct rival {
     size_t parsed;        /* of it: whole events already looked at */
     stream_view view;
     daruma_ms started;
-    bool stream; /* its answer comes in events */
-    bool ended;  /* its answer is here whole */
+    bool stream;        /* its answer comes in events */
+    bool ended;         /* its answer is here whole */
+    bool refused;       /* its status is an error: what it says is read, and judged */
+    bool goes_on;       /* it was asked to go on with what the client has ... */
+    heal_onward onward; /* ... like this */
+    turn_reader in;
+    daruma_buf text; /* what it says */
+    bool calls;      /* it calls a tool, too */
 };
 
 static void rival_free(rival *r)
@@ -84,6 +91,10 @@ static void adopt(exchange *x, rival *r)
     x->rival = NULL;
     if (x->f)
         fetch_cancel(x->f);
+    if (r->goes_on) {
+        heal_goes_on(x, &r->onward);
+        x->went_on = true;
+    }
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
@@ -132,6 +143,7 @@ bool hedge_takes_over(exchange *x, const daruma_failure *f)
     if (!r)
         return false;
     daruma_case_hedge_takes_over(&x->kase, f, gateway_now(x->g));
+    x->g->counts.hedges_won++;
     exchange_wake(x->g);
     tell_hedged(x, r);
     adopt(x, r);
@@ -146,7 +158,7 @@ static void rival_won(rival *r)
     x->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
                                   .severity = daruma_kind_severity(DARUMA_TIMEOUT),
                                   .retryable = true,
-                                  .net = DARUMA_NET_FIRST_BYTE_TIMEOUT,
+                                  .net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT,
                                   .wait = -1,
                                   .limit = -1,
                                   .used = -1,
@@ -167,10 +179,56 @@ static void on_head(fetch *f, const http_head *h, void *user)
     r->stream = str_istarts(http_header(h, S("content-type")), S("text/event-stream"));
     if (h->status < 300 && r->stream)
         daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));
-    if (h->status >= 300) { /* the status and its fields say enough */
-        daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .status = h->status};
-        rival_failed(r, &ev);
+    r->refused = h->status >= 300;
+}
+
+static void was_refused(rival *r)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .body = buf_str(&r->held)};
+    rival_failed(r, &ev);
+}
+
+/* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. */
+static void cannot_join(rival *r)
+{
+    exchange *x = r->x;
+    x->unjoined = true;
+    hedge_cancel(x);
+}
+
+/* Does it go on where the client's part of the answer ends? Only then it takes over. */
+static join_verdict joins(rival *r, bool whole)
+{
+    daruma_str said = talk_said(r->x);
+    if (!said.n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
+        return whole ? JOIN_AT : JOIN_MORE;
+    join_seam seam = join_begin(said, r->onward.how);
+    return join_next(&seam, buf_str(&r->text), whole).verdict;
+}
+
+/* Reads one event of what is to be joined. False: it is over. */
+static bool read_rest(rival *r, const sse_event *e)
+{
+    turn_delta d[TURN_DELTAS_MAX];
+    daruma_arena room;
+    size_t had = r->text.n;
+    if (!sys_arena_init(&room, 0, SSE_EVENT_BYTES_MAX * 8))
+        return true;
+    size_t n = r->p->read_delta(&r->in, e, d, &room);
+    for (size_t i = 0; i < n; i++) {
+        if (d[i].kind == DELTA_TEXT)
+            buf_put(&r->text, d[i].text);
+        r->calls |= d[i].kind == DELTA_CALL;
     }
+    sys_arena_done(&room);
+    join_verdict v = r->text.n > had ? joins(r, false) : JOIN_MORE;
+    if (v == JOIN_MORE)
+        return true;
+    if (v == JOIN_AT)
+        rival_won(r);
+    else
+        cannot_join(r);
+    return false;
 }
 
 /* Looks at what is new in its stream. False: it is over. */
@@ -193,7 +251,9 @@ static bool read_events(rival *r, daruma_arena *large)
             rival_failed(r, &ev);
             return false;
         }
-        if (r->view.content) {
+        if (r->goes_on && !read_rest(r, &e))
+            return false;
+        if (r->view.content && !r->goes_on) {
             rival_won(r);
             return false;
         }
@@ -212,6 +272,12 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     rival *r = user;
     (void)f;
+    if (r->refused) {
+        buf_put(&r->held, str_sub(bytes, 0, CLASSIFY_BODY_BYTES_MAX - r->held.n));
+        if (r->held.n >= CLASSIFY_BODY_BYTES_MAX)
+            was_refused(r);
+        return;
+    }
     if (!r->stream && r->x->streaming && !r->held.n && relay_begins_stream(bytes)) {
         r->stream = true;
         daruma_case_hedge_headed(&r->x->kase, gateway_now(r->x->g));
@@ -220,7 +286,9 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
     if (r->stream && !read_stream(r))
         return;
     size_t most = r->stream ? STREAM_HELD_BYTES_MAX : ANSWER_HELD_BYTES_MAX / 2;
-    if (r->held.n > most) /* so much is content */
+    if (r->held.n > most && r->goes_on)
+        cannot_join(r);
+    else if (r->held.n > most) /* so much is content */
         rival_won(r);
 }
 
@@ -230,7 +298,18 @@ static void on_end(fetch *f, void *user)
     (void)f;
     r->f = NULL;
     r->ended = true;
+    if (r->refused) {
+        was_refused(r);
+        return;
+    }
     daruma_flaw flaw = DARUMA_FLAW_EMPTY;
+    if (r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished)) {
+        if (r->stream && joins(r, true) == JOIN_AT)
+            rival_won(r);
+        else
+            cannot_join(r);
+        return;
+    }
     if (!r->stream && r->head.status)
         flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
     if (flaw == DARUMA_FLAW_NONE) {
@@ -247,6 +326,10 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     (void)f;
     (void)why;
     r->f = NULL;
+    if (r->refused) { /* its status is known, and what came of its words */
+        was_refused(r);
+        return;
+    }
     daruma_evidence ev = {.phase = phase, .net = net};
     rival_failed(r, &ev);
 }
@@ -259,13 +342,23 @@ static const fetch_ops rival_ops = {.head = on_head, .body = on_body, .end = on_
 static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret)
 {
     const dialect *p = x->p;
-    daruma_str was = x->secret;
+    daruma_str was = x->secret, body = x->body;
+    request_scan scan = x->scan;
     moved_request *moved = x->moved;
-    bool ok = exchange_compose(x, r->target, secret, &r->arena, ret) && !x->c->arena->full && !r->arena.full;
+    bool full = x->c->arena->full, ok = true;
+    r->goes_on = x->kase.begun;
+    if (r->goes_on)
+        ok = heal_go_on(x, r->target, &r->onward);
+    if (r->goes_on && ok)
+        heal_use(x, r->onward.body);
+    ok = ok && exchange_compose(x, r->target, secret, &r->arena, ret) && !x->c->arena->full && !r->arena.full;
+    x->c->arena->full = full; /* that there is no memory for a second call does not concern the first */
     r->p = x->p;
     r->secret = x->secret;
     r->moved = x->moved;
     x->p = p;
+    x->body = body;
+    x->scan = scan;
     x->secret = was;
     x->moved = moved;
     return ok;
@@ -284,9 +377,10 @@ static bool begin(exchange *x, int target)
         return false;
     *r = (rival){.x = x, .target = target, .started = gateway_now(x->g).now};
     sys_arena_init(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
-    r->held = buf_in(&r->arena);
+    r->held = r->text = buf_in(&r->arena);
+    r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, secret, &q)) {
-        x->kase.spoiled[target] = 1;
+        x->kase.spoiled[target] |= !r->goes_on;
         rival_free(r);
         return false;
     }
@@ -312,14 +406,24 @@ static bool begin(exchange *x, int target)
 /* Is there anything to wait for yet? */
 static bool is_silent(const exchange *x)
 {
-    return x->f && x->safe && !exchange_passes(x) && !x->forwarded &&
-           (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
+    bool none = !x->forwarded &&
+                (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
+    return x->f && x->safe && !exchange_passes(x) && (none || x->kase.goes_on);
+}
+
+/* The client has a part of the answer: another call may go on with it, unless that part is none that can be gone on
+ * with, or the client is who is slow. */
+static bool goes_on(const exchange *x)
+{
+    return !x->unjoined && x->mode == ANSWER_RELAYED && !x->view.done && !x->view.finished && !x->paused &&
+           x->kase.can_mend && talk_was_cut(x) && !talk_unsure(x);
 }
 
 void hedge_look(exchange *x)
 {
     daruma_moment at = gateway_now(x->g);
     x->look_at = -1;
+    x->kase.goes_on = goes_on(x);
     if (!is_silent(x)) {
         exchange_timer(x);
         return;

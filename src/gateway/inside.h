@@ -224,6 +224,7 @@ struct exchange {
     bool paused;
     bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
     bool blank;      /* the client has the head of a whole answer, and white space */
+    bool unjoined;   /* a second call was asked to go on with a silent stream, and said something else */
     bool went_on;    /* an attempt failed behind its first bytes: likewise */
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */
@@ -431,6 +432,17 @@ typedef enum heal_result {
 } heal_result;
 bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 heal_result heal_apply(exchange *x, daruma_remedy_kind r);
+/* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
+typedef struct heal_onward {
+    daruma_str of;   /* the request as it was */
+    daruma_str body; /* ... and as it asks for the rest */
+    mend_going how;
+} heal_onward;
+/* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
+ * answer cannot be gone on with. */
+bool heal_go_on(exchange *x, int to, heal_onward *ret);
+void heal_goes_on(exchange *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
+void heal_use(exchange *x, daruma_str body);          /* from here on this is what is sent */
 /* The tools of the request; NULL when it has none that can be read. */
 const convo *heal_tools(exchange *x);
 /* The response format that the client asks for; NULL: none, or it cannot be read. */

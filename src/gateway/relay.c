@@ -122,6 +122,14 @@ void relay_progress(exchange *x)
     x->progress_by = limit < 0 ? -1 : add_sat(gateway_now(x->g).now, limit);
 }
 
+void relay_piece(exchange *x)
+{
+    relay_progress(x);
+    if (x->rival)
+        hedge_cancel(x); /* it speaks again */
+    daruma_case_piece(&x->kase, (daruma_ms)uv_now(x->g->loop));
+}
+
 /* ---- plain answers ---- */
 
 static void answer_ended(exchange *x)

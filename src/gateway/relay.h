@@ -23,6 +23,9 @@ void relay_fail(exchange *x, daruma_flaw flaw, daruma_str body);
 void relay_progress(exchange *x);
 daruma_outcome relay_outcome(const exchange *x); /* were it delivered now */
 
+/* Another piece of a stream that is handed on came. */
+void relay_piece(exchange *x);
+
 /* ---- stream.c ---- */
 
 /* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one

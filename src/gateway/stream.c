@@ -73,7 +73,9 @@ static bool commit(exchange *x)
     x->mode = ANSWER_RELAYED;
     x->look_at = -1;
     hedge_cancel(x);
-    if (x->f) /* the deadline was for its beginning: nobody hangs up on a stream that comes */
+    /* The client's deadline was for its beginning: nobody hangs up on a stream that comes, or on the rest of one. */
+    x->kase.deadline = x->s->cfg.clocks.total ? add_sat(x->started, x->s->cfg.clocks.total) : -1;
+    if (x->f)
         fetch_total(x->f, x->s->cfg.clocks.total);
     daruma_case_begun(&x->kase, gateway_now(x->g));
     exchange_wake(x->g);
@@ -98,6 +100,8 @@ static bool commit(exchange *x)
     else if (parsed < held.n)
         goes_on = relay(x, str_from(held, parsed));
     sys_arena_done(&was);
+    if (goes_on && x->f)
+        hedge_look(x);
     return goes_on;
 }
 
@@ -190,7 +194,7 @@ static bool relay(exchange *x, daruma_str bytes)
             break;
         x->p->watch(&x->view, &e, &scratch);
         if (!x->view.ping)
-            relay_progress(x);
+            relay_piece(x);
         broken = x->view.broken && !json_valid(e.data);
         x->view.broken = false; /* what is only unknown to us goes through */
         spoilt = is_spoilt(x);

@@ -149,7 +149,7 @@ holds("who waits for a provider goes when somebody else finds it well", {
     let ill = true;
     pair.own.answer = (q, res) => (ill ? send(res, 500, { error: { message: "The server had an error", type: "server_error" } }) : send(res, 200, good.openai));
     const waiting = Array.from({ length: 6 }, (_, i) => ask_(`say ${i}`)); // until the breaker opens
-    const shut = async () => (await pair.status()).places.some((p) => p.who === "model" && p.breaker === "open");
+    const shut = async () => (await pair.status()).places.some((p) => /model|target/.test(p.who) && p.breaker === "open");
     await until("the provider is left alone", shut);
     const calls = pair.own.seen.length, began = Date.now();
     ill = false;
