@@ -100,7 +100,7 @@ static void worlds_keep_within_their_class(void **state)
                 assert_true(w.faults[f].who && !(w.faults[f].who & ~all));
                 assert_true(w.faults[f].from < w.faults[f].until);
                 assert_true(c->ills & 1u << w.faults[f].ill);
-                if (leaves_one_well(c->where))
+                if (leaves_one_well(c->where) && w.faults[f].ill != SIM_REFUSED) /* which closes all of a provider */
                     assert_int_not_equal(w.faults[f].who, all);
             }
             for (int r = 1; r < w.nrequests && !w.agents; r++)
@@ -196,7 +196,7 @@ static void failures_are_judged_as_the_classifier_judges_them(void **state)
     static char room[1 << 16];
     for (int i = SIM_BROKEN; i < SIM_ILLS; i++)
         for (int sent = 0; sent < 2; sent++) {
-            if (i == SIM_SLOW || (sent && i != SIM_CUT))
+            if (i == SIM_SLOW || (sent && i != SIM_CUT && i != SIM_STALL))
                 continue;
             daruma_arena a = arena_over(room, sizeof room);
             sim_fate fate = {.ill = (sim_ill)i, .wait = -1};
@@ -260,11 +260,11 @@ static void nobody_waits_longer_than_patience_or_the_deadline(void **state)
     (void)state;
     a_world(1);
     sim_fault *f = ill(SIM_BROKEN, 1, 0, SIM_PATIENCE_MS + 1);
-    assert_best(false, 0, 0);
+    assert_best(false, 1, 0);
     f->until = T0 + SIM_PATIENCE_MS;
     assert_best(true, 1, SIM_PATIENCE_MS);
     w.requests[0].deadline = SIM_PATIENCE_MS;
-    assert_best(false, 0, 0);
+    assert_best(false, 1, 0);
 }
 
 static void a_retry_after_is_kept(void **state)
@@ -282,7 +282,7 @@ static void what_is_refused_for_good_is_not_waited_for(void **state)
     (void)state;
     a_world(1);
     ill(SIM_KEY, 1, 0, 5000);
-    assert_best(false, 0, 0);
+    assert_best(false, 1, 0); /* nobody is refused unasked */
 }
 
 static void a_request_that_a_firewall_refuses_goes_elsewhere(void **state)
@@ -292,23 +292,24 @@ static void a_request_that_a_firewall_refuses_goes_elsewhere(void **state)
     w.requests[0].walled = 1;
     assert_best(true, 1, 0);
     w.requests[0].walled = 3;
-    assert_best(false, 0, 0);
+    assert_best(false, 1, 0);
 }
 
 static void dice_are_not_known_beforehand(void **state)
 {
     (void)state;
-    uint64_t calls = 0;
+    uint64_t calls = 0, answered = 0;
     a_world(1);
     ill(SIM_BROKEN, 1, 0, 300)->share = 500; /* in the middle: every other call */
     w.faults[0].share_until = 500;
     w.faults[0].until = SIM_EVER;
     for (w.seed = 0; w.seed < 1000; w.seed++) {
         sim_answer a = sim_clairvoyant(&w, 0, T0, SIM_PATIENCE_MS);
-        assert_true(a.answered);
+        answered += a.answered;
         calls += a.calls;
     }
-    assert_in_range(calls, 1850, 2150); /* two on average */
+    assert_in_range(answered, 980, 1000); /* all but those whose patience was over before their luck came */
+    assert_in_range(calls, 1850, 2150);   /* two on average */
 }
 
 static void a_cut_answer_is_gone_on_with(void **state)
@@ -329,7 +330,7 @@ static void a_cut_answer_is_gone_on_with(void **state)
         }
     }
     assert_true(n > 100);
-    assert_in_range(sum / n, 900, 1250); /* begun anew it would be 1,900 and more */
+    assert_in_range(sum / n, 1400, 1750); /* with a backoff of 500; begun anew it would be 2,400 and more */
 }
 
 /* ---- a client alone ------------------------------------------------------------------ */

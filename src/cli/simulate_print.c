@@ -40,28 +40,24 @@ static const char *duration(text out, const regret_times *t, uint32_t milli)
 static void row(const char *name, const regret_sum *s)
 {
     text t[9];
-    printf("| %-17s | %8llu | %8llu | %7llu | %6s | %5s | %6s | %6s | %5s | %6s | %5s | %6s |\n", name,
+    printf("| %-17s | %8llu | %8llu | %7llu | %6s | %7llu | %5s | %6s | %6s | %5s | %6s | %5s | %6s |\n", name,
            (unsigned long long)s->requests, (unsigned long long)s->could, (unsigned long long)s->daruma.lost,
-           percent(t[0], s->daruma.lost, s->could), ratio(t[1], s->daruma.calls, s->calls),
-           duration(t[2], &s->daruma.added, 500), duration(t[3], &s->daruma.added, 990),
-           percent(t[4], s->sick, s->daruma.calls), percent(t[5], s->direct.lost, s->could),
-           ratio(t[6], s->direct.calls, s->calls), duration(t[7], &s->direct.added, 990));
+           percent(t[0], s->daruma.lost, s->could), (unsigned long long)s->daruma.late,
+           ratio(t[1], s->daruma.calls, s->calls), duration(t[2], &s->daruma.added, 500),
+           duration(t[3], &s->daruma.added, 990), percent(t[4], s->sick, s->daruma.calls),
+           percent(t[5], s->direct.lost, s->could), ratio(t[6], s->direct.calls, s->calls),
+           duration(t[7], &s->direct.added, 990));
 }
 
 static void print_head(const char *first)
 {
-    printf(
-        "|                   |          |          | daruma  |        |       |        |        |       | direct |   "
-        "    |  "
-        "      |\n");
-    printf("| %-17s | requests |    could |    lost | lost %% | calls | median |    p99 | sick%% | lost %% | calls |   "
-           " p99 "
-           "|\n",
+    printf("|                   |          |          | daruma  |        |         |       |        |        |       | "
+           "direct |       |        |\n"
+           "| %-17s | requests |    could |    lost | lost %% |    late | calls | median |    p99 | sick%% | lost %% | "
+           "calls |    p99 |\n"
+           "|-------------------|---------:|---------:|--------:|-------:|--------:|------:|-------:|-------:|------:|-"
+           "------:|------:|-------:|\n",
            first);
-    printf(
-        "|-------------------|---------:|---------:|--------:|-------:|------:|-------:|-------:|------:|-------:|---"
-        "---:"
-        "|-------:|\n");
 }
 
 void simulate_profiles(const regret_sum *sums, const char *const *names, size_t n)
@@ -108,11 +104,16 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
         if (sum->of[i].requests)
             row(sim_classes[i].name, &sum->of[i]);
     row("all", &sum->all);
-    printf("\ncould: requests that somebody who knows every fault beforehand gets answered. lost: of these, not "
-           "answered.\n"
+    printf("\ncould: requests that somebody who knows all that is sick gets answered. lost: of these, not answered. "
+           "late:\nnot answered, where the client did not wait for 1.5 times his time and one probe. "
            "calls: for one that he needs. median, p99: seconds above his. sick: share of calls to places known to be "
            "sick.\ndirect: a client with two retries of its own at the first target.\n");
     print_worst(sum, asked);
+    if (sum->nbelow) {
+        printf("\nIn %llu worlds a client alone has more answers; in the worst of these %u where daruma has %u:\n",
+               (unsigned long long)sum->nbelow, sum->below.alone, sum->below.ours);
+        replay_command(asked, sum->below.class->name, sum->below.k);
+    }
     if (sum->nbroken_all) {
         printf("\nWhat must always hold did not, in %llu worlds:\n", (unsigned long long)sum->nbroken_all);
         print_broken(sum, asked);
@@ -125,10 +126,11 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
 
 static void json_side(const char *name, const regret_side *s)
 {
-    printf("\"%s\":{\"lost\":%llu,\"won\":%llu,\"calls\":%llu,\"added_ms\":{\"p50\":%lld,\"p90\":%lld,\"p99\":%lld}}",
-           name, (unsigned long long)s->lost, (unsigned long long)s->won, (unsigned long long)s->calls,
-           (long long)regret_times_at(&s->added, 500), (long long)regret_times_at(&s->added, 900),
-           (long long)regret_times_at(&s->added, 990));
+    printf("\"%s\":{\"lost\":%llu,\"late\":%llu,\"won\":%llu,\"calls\":%llu,\"added_ms\":{\"p50\":%lld,\"p90\":%lld,"
+           "\"p99\":%lld}}",
+           name, (unsigned long long)s->lost, (unsigned long long)s->late, (unsigned long long)s->won,
+           (unsigned long long)s->calls, (long long)regret_times_at(&s->added, 500),
+           (long long)regret_times_at(&s->added, 900), (long long)regret_times_at(&s->added, 990));
 }
 
 static void json_sum(const char *name, const regret_sum *s)
@@ -171,7 +173,7 @@ void simulate_json(const regret *sum, const simulate_asked *asked)
         printf("%s{\"class\":\"%s\",\"world\":%llu,\"lost\":%u,\"could\":%u,\"calls\":%llu,\"needed\":%llu}", comma,
                sum->worst[i].class->name, (unsigned long long)sum->worst[i].k, sum->worst[i].lost, sum->worst[i].could,
                (unsigned long long)sum->worst[i].calls, (unsigned long long)sum->worst[i].needed);
-    printf("]}\n");
+    printf("],\"worlds_below_direct\":%llu}\n", (unsigned long long)sum->nbelow);
 }
 
 /* ---- one world ------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* clairvoyant.c - what was possible, and what a client does alone. */
 #include "sim/clairvoyant.h"
 #include "sim/dice.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 enum {
@@ -8,6 +9,9 @@ enum {
     HANG_MS = 30000,     /* what a call that may never be answered costs who knows no better, and when it gives up */
     LATE_MS = 100000000, /* worse than any wait: it would not be answered before the deadline */
 };
+
+/* Calls to a place that failed by chance are as far apart as the policies of the world have them. */
+static const daruma_backoff again = {.base = 500, .cap = 30000, .factor_milli = 2000};
 
 /* The first moment from `now` on when no fault hits every call to this target; SIM_EVER: there is none. */
 static daruma_ms open_at(const sim_world *w, int target, daruma_ms now)
@@ -19,11 +23,13 @@ static daruma_ms open_at(const sim_world *w, int target, daruma_ms now)
             const sim_fault *f = &w->faults[i];
             if (!(f->who & 1u << target) || f->ill == SIM_SLOW || sim_fault_share(f, now) < SIM_WHOLE)
                 continue;
-            if (!daruma_kind_passes(sim_ill_kind(f->ill)) && f->ill != SIM_EMPTY && f->ill != SIM_CUT)
+            if (!daruma_kind_passes(sim_ill_kind(f->ill)) && f->ill != SIM_EMPTY && f->ill != SIM_CUT &&
+                f->ill != SIM_STALL)
                 return SIM_EVER; /* refused for good, as far as anybody can tell: nobody waits for that */
-            now = sim_fault_clear(f, now);
-            if (now == SIM_EVER)
-                return now;
+            daruma_ms clear = sim_fault_clear(f, now);
+            if (clear == SIM_EVER || (f->ill == SIM_LIMIT_NAMED && clear - now > RETRY_ADVICE_MS_MAX))
+                return SIM_EVER; /* a wait that is named and so long is nobody's */
+            now = add_sat(clear, w->pace[target].head + w->pace[target].begin); /* a call of somebody has to show it */
             moved = true;
         }
     }
@@ -52,17 +58,15 @@ static daruma_ms delay_of(const sim_world *w, int target, daruma_ms now)
         if (!(f->who & 1u << target))
             continue;
         uint32_t share = sim_fault_share(f, now);
-        if (f->breaks && f->ill != SIM_SILENT && f->from > now && f->from < now + usual)
-            sum += f->from - now + 1;
         if (!share)
             continue;
         if (f->ill == SIM_SLOW) {
             sum += usual * ((daruma_ms)f->factor - SIM_WHOLE) / SIM_WHOLE * share / SIM_WHOLE;
             continue;
         }
-        daruma_ms each = f->ill == SIM_SILENT                       ? HANG_MS
-                         : f->ill == SIM_EMPTY || f->ill == SIM_CUT ? p->head + p->begin
-                                                                    : p->head;
+        daruma_ms each = f->ill == SIM_SILENT || f->ill == SIM_STALL ? HANG_MS
+                         : f->ill == SIM_EMPTY || f->ill == SIM_CUT  ? p->head + p->begin
+                                                                     : p->head;
         sum += share >= SIM_WHOLE ? LATE_MS : (each + 1) * share / (SIM_WHOLE - share);
     }
     return sum;
@@ -73,7 +77,9 @@ typedef struct plan {
     daruma_ms at;
 } plan;
 
-static plan best_plan(const sim_world *w, int r, daruma_ms now, daruma_ms latest, daruma_ms deadline)
+/* `not_before`: of each target, in the order of the world. */
+static plan best_plan(const sim_world *w, int r, daruma_ms now, const daruma_ms *not_before, daruma_ms latest,
+                      daruma_ms deadline)
 {
     plan best = {.target = -1};
     daruma_ms least = SIM_EVER;
@@ -81,7 +87,7 @@ static plan best_plan(const sim_world *w, int r, daruma_ms now, daruma_ms latest
         if (w->requests[r].walled & 1u << i)
             continue;
         daruma_ms usual = w->pace[i].head + w->pace[i].begin + w->pace[i].body;
-        daruma_ms at = open_at(w, i, now);
+        daruma_ms at = open_at(w, i, now > not_before[i] ? now : not_before[i]);
         for (int later = 0; later < 2; later++) { /* as soon as it can be, or when what is on now is over */
             if (later)
                 at = at < latest ? open_at(w, i, next_end(w, i, at)) : SIM_EVER;
@@ -99,25 +105,48 @@ static plan best_plan(const sim_world *w, int r, daruma_ms now, daruma_ms latest
     return best;
 }
 
+/* A client waits so long for a plain answer, or for the first content of a stream: that is what the clocks of SDKs
+ * measure. */
+static bool begins_in_time(const sim_world *w, int r, const sim_fate *f, daruma_ms sent, daruma_ms deadline)
+{
+    return !w->requests[r].plain && f->begin >= 0 && sent + f->begin <= deadline;
+}
+
+/* The call to `target` failed: its model is not asked again before the backoff is over. */
+static void back_off(const sim_world *w, int target, uint32_t nth, daruma_ms now, daruma_ms *not_before)
+{
+    for (int i = 0; i < w->ntargets; i++)
+        if (w->targets[i].model_id == w->targets[target].model_id)
+            not_before[i] = now + daruma_backoff_delay(&again, nth, 0);
+}
+
 sim_answer sim_clairvoyant(const sim_world *w, int r, daruma_ms at, daruma_ms patience)
 {
     uint8_t nth[SIM_TARGETS_MAX] = {0};
+    daruma_ms not_before[SIM_TARGETS_MAX] = {0};
     daruma_ms wait = w->requests[r].deadline, deadline = wait < 0 ? SIM_EVER : at + wait,
               latest = add_sat(at, patience);
     uint32_t rest = SIM_WHOLE;
     sim_answer a = {.ended = at};
     while (a.calls < CALLS_MAX) {
-        plan p = best_plan(w, r, a.ended, latest, deadline);
-        if (p.target < 0 || p.at >= deadline)
+        plan p = best_plan(w, r, a.ended, not_before, latest, deadline);
+        if (p.target < 0 || p.at >= deadline) {
+            a.calls += a.calls == 0; /* nobody may be refused unasked */
             return a;
+        }
         sim_fate f = sim_world_fate(w, r, p.target, nth[p.target]++, p.at, rest);
+        const sim_pace *pace = &w->pace[p.target];
         a.calls++;
+        a.usual = pace->head + pace->begin + pace->body;
         a.ended = p.at + (f.end < 0 || (f.ill != SIM_WELL && f.end > HANG_MS) ? HANG_MS : f.end);
+        if (begins_in_time(w, r, &f, p.at, deadline))
+            deadline = SIM_EVER;
         if (f.ill == SIM_WELL) {
             a.answered = a.ended <= deadline && f.end <= SIM_CLOCK_MS;
             return a;
         }
         rest -= f.came;
+        back_off(w, p.target, nth[p.target], a.ended, not_before);
         if (a.ended >= deadline)
             return a;
     }
@@ -140,6 +169,8 @@ sim_answer sim_direct(const sim_world *w, int r, daruma_ms at)
     for (uint32_t n = 0; n < TRIES && a.ended < deadline; n++) {
         sim_fate f = sim_world_fate(w, r, 0, n, a.ended, SIM_WHOLE);
         a.calls++;
+        if (begins_in_time(w, r, &f, a.ended, deadline))
+            deadline = at + SIM_CLOCK_MS;
         a.ended = f.end < 0 || a.ended + f.end > deadline ? deadline : a.ended + f.end;
         if (f.ill == SIM_WELL) {
             a.answered = a.ended < deadline;

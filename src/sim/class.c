@@ -7,7 +7,7 @@
 #define LOST    (BIT(RESET) | BIT(REFUSED))
 #define REFUSES (BIT(FORBIDDEN) | BIT(UNKNOWN_MODEL))
 #define LIMITS  (BIT(LIMIT) | BIT(LIMIT_NAMED))
-#define ANSWERS (BIT(EMPTY) | BIT(CUT))
+#define ANSWERS (BIT(EMPTY) | BIT(CUT) | BIT(STALL))
 #define SECONDS *1000
 #define ALONE                                                                                                          \
     {1, 1},                                                                                                            \
@@ -30,6 +30,7 @@ const sim_class sim_classes[] = {
     {"model-silent","one model never answers",                           {1, 2}, {2, 3}, {1, 2}, BIT(SILENT),                SIM_MODEL,    SIM_FIRST,               ANY_LOAD,             FULL,        {20 SECONDS, 90 SECONDS},  {20, 200}},
     {"model-half",  "one model fails a share of its calls",              {1, 2}, {2, 3}, {1, 2}, FAILS | LOST | ANSWERS,     SIM_MODEL,    SIM_FIRST | SIM_THROUGH, ANY_LOAD,             {200, 700},  {60 SECONDS, 90 SECONDS},  {20, 200}},
     {"model-cut",   "one model cuts every answer",                       {1, 2}, {2, 3}, {1, 2}, BIT(CUT),                   SIM_MODEL,    SIM_FIRST,               ANY_LOAD,             FULL,        {20 SECONDS, 90 SECONDS},  {20, 200}},
+    {"model-stall", "one model stops in the midst of every answer",      {1, 2}, {2, 3}, {1, 2}, BIT(STALL),                 SIM_MODEL,    SIM_FIRST,               ANY_LOAD,             FULL,        {20 SECONDS, 90 SECONDS},  {20, 200}},
     {"model-brief", "one model is sick for a few seconds",               {1, 2}, {2, 3}, {1, 2}, FAILS | LOST | ANSWERS,     SIM_MODEL,    SIM_FIRST,               ANY_LOAD,             FULL,        {1 SECONDS, 8 SECONDS},    {20, 200}},
     {"turns",       "two providers take turns in being down",            {2, 2}, {1, 2}, {1, 2}, FAILS | LOST,               SIM_TURNS,    SIM_FLAPS,               ANY_LOAD,             FULL,        {60 SECONDS, 90 SECONDS},  {20, 200}},
     {"all-down",    "every provider is down for a while",                {2, 3}, {1, 2}, {1, 2}, FAILS | LOST,               SIM_ALL,      0,                       ANY_LOAD,             FULL,        {1 SECONDS, 20 SECONDS},   {20, 200}},

@@ -230,7 +230,7 @@ static bool probed_already(const sim_host *h, int r, int part, uint64_t id, cons
     return false;
 }
 
-static void send(sim_host *h, int r, call *k, int target, const daruma_permit permits[3])
+static void send(sim_host *h, int r, call *k, int target, const daruma_permit permits[DARUMA_PERMITS])
 {
     live *x = &h->live[r];
     const daruma_target *t = &h->w->targets[target];
@@ -242,7 +242,8 @@ static void send(sim_host *h, int r, call *k, int target, const daruma_permit pe
     uint32_t nth = x->nth[target];
     x->nth[target] += x->nth[target] < UINT8_MAX;
     *k = (call){.out = true, .target = target, .sent = h->t};
-    k->fate = sim_world_fate(h->w, r, target, nth, h->t, x->rest);
+    uint32_t has = k == &x->beside && x->main.step == BEGUN ? x->main.fate.came : 0;
+    k->fate = sim_world_fate(h->w, r, target, nth, h->t, has < x->rest ? x->rest - has : 0);
     x->e.calls++;
     x->e.sick += known_sick(h, target);
 }
@@ -312,8 +313,11 @@ static void look(sim_host *h, int r)
     live *x = &h->live[r];
     daruma_moment at = moment(h);
     x->look_at = -1;
-    if (!x->main.out || x->main.step == BEGUN)
+    if (!x->main.out)
         return;
+    x->c.goes_on = x->main.step == BEGUN;
+    if (x->c.goes_on && x->main.fate.end >= 0) /* pieces come all the time, until it ends or fails */
+        daruma_case_piece(&x->c, at.now);
     daruma_silence s = daruma_case_silence(&x->c, at);
     switch (s.act) {
     case DARUMA_SILENCE_WAIT:
@@ -335,6 +339,8 @@ static void look(sim_host *h, int r)
 static void take_over(sim_host *h, int r, const daruma_failure *f)
 {
     live *x = &h->live[r];
+    if (x->main.step == BEGUN && !f) /* it has brought what it was to bring, and the other goes on with that */
+        x->rest -= x->main.fate.came < x->rest ? x->main.fate.came : x->rest;
     note_known(h, &x->main);
     daruma_case_hedge_takes_over(&x->c, f, moment(h));
     x->main = x->beside;
@@ -389,9 +395,11 @@ static void begins(sim_host *h, int r, call *k)
         wake(h);
     }
     x->main.step = BEGUN;
-    x->look_at = -1;
+    if (!h->w->requests[r].plain && h->w->requests[r].leaves < 0)
+        x->leaves = x->c.deadline = -1; /* that was how long it waits for the beginning */
     daruma_case_begun(&x->c, moment(h));
     wake(h);
+    look(h, r);
 }
 
 static void answered(sim_host *h, int r)
@@ -470,14 +478,33 @@ static void attempt(sim_host *h, int r)
     }
     send(h, r, &x->main, a.target, x->c.permits);
     say(h, r, "call %u to " TARGET_FMT "%s", x->e.calls, TARGET_ARG(&h->w->targets[a.target]),
-        x->c.permits[0].probe || x->c.permits[1].probe || x->c.permits[2].probe ? ", a probe" : "");
+        x->c.permits[0].probe || x->c.permits[1].probe || x->c.permits[2].probe || x->c.permits[3].probe ? ", a probe"
+                                                                                                         : "");
     look(h, r);
+}
+
+/* The time of the client is over: the host ends its calls a moment before. */
+static void runs_out(sim_host *h, int r)
+{
+    live *x = &h->live[r];
+    say(h, r, "its time is over");
+    for (int i = 0; i < 2 && x->main.out; i++) {
+        x->main.fate.ill = SIM_LATE;
+        fails(h, r, &x->main);
+    }
+    if (x->open)
+        finish(h, r, DARUMA_OUTCOME_EXPLAINED);
 }
 
 /* The client hangs up: at its deadline, or before. */
 static void leaves(sim_host *h, int r)
 {
     live *x = &h->live[r];
+    bool early = h->w->requests[r].leaves >= 0 && h->t - x->e.arrived >= h->w->requests[r].leaves;
+    if (!early) {
+        runs_out(h, r);
+        return;
+    }
     x->e.left = h->w->requests[r].leaves >= 0 && h->t - x->e.arrived >= h->w->requests[r].leaves;
     say(h, r, "the client leaves");
     x->main.out = x->beside.out = false;

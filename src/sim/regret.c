@@ -60,11 +60,19 @@ const sim_class *regret_class(uint64_t k, const sim_class *only, const sim_place
     return &sim_classes[0]; /* in which nothing is sick: it fits everything */
 }
 
+/* What is allowed is half as long again as the clairvoyant needs, and one probe. Where the client does not wait so
+ * long, nobody but him can know. */
+static bool is_tight(const sim_answer *best, daruma_ms best_took, daruma_ms deadline)
+{
+    return deadline >= 0 && best_took + best_took / 2 + best->usual > deadline;
+}
+
 static void add_side(regret_side *s, bool answered, daruma_ms took, uint32_t calls, const sim_answer *best,
-                     daruma_ms best_took)
+                     daruma_ms best_took, bool tight)
 {
     s->calls += calls;
-    s->lost += best->answered && !answered;
+    s->lost += best->answered && !answered && !tight;
+    s->late += best->answered && !answered && tight;
     s->won += answered && !best->answered;
     if (answered && best->answered)
         regret_times_note(&s->added, took > best_took ? took - best_took : 0);
@@ -107,15 +115,18 @@ static void add_request(regret_sum *s, regret_world *one, const sim_world *w, in
 {
     sim_answer best = sim_clairvoyant(w, r, e->arrived, patience), direct = sim_direct(w, r, e->arrived);
     daruma_ms took = e->ended - e->arrived, best_took = best.ended - e->arrived;
+    bool tight = is_tight(&best, best_took, w->requests[r].deadline);
     s->requests++;
     s->could += best.answered;
     s->calls += best.calls;
     s->sick += e->sick;
     s->hedges += e->hedges;
-    add_side(&s->daruma, e->answered, took, e->calls, &best, best_took);
-    add_side(&s->direct, direct.answered, direct.ended - e->arrived, direct.calls, &best, best_took);
+    add_side(&s->daruma, e->answered, took, e->calls, &best, best_took, tight);
+    add_side(&s->direct, direct.answered, direct.ended - e->arrived, direct.calls, &best, best_took, tight);
     one->could += best.answered;
-    one->lost += best.answered && !e->answered;
+    one->lost += best.answered && !e->answered && !tight;
+    one->ours += e->answered;
+    one->alone += direct.answered;
     one->calls += e->calls;
     one->needed += best.calls;
     if (e->answered && best.answered && took - best_took > one->slowest)
@@ -152,6 +163,7 @@ static void add_sum(regret_sum *to, const regret_sum *of)
     const regret_side *its[] = {&of->daruma, &of->direct};
     for (int i = 0; i < 2; i++) {
         side[i]->lost += its[i]->lost;
+        side[i]->late += its[i]->late;
         side[i]->won += its[i]->won;
         side[i]->calls += its[i]->calls;
         add_times(&side[i]->added, &its[i]->added);
@@ -179,6 +191,10 @@ void regret_run(regret *sum, sim_host *h, sim_world *w, const sim_class *class, 
             add_request(s, &one, w, r, e, patience);
     }
     keep_worst(sum, &one);
+    if (one.alone > one.ours) {
+        if (!sum->nbelow++ || one.alone - one.ours > sum->below.alone - sum->below.ours)
+            sum->below = one;
+    }
 }
 
 void regret_total(regret *sum)

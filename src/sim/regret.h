@@ -24,6 +24,7 @@ daruma_ms regret_times_at(const regret_times *t, uint32_t milli);
 /* One that answers, beside the clairvoyant. */
 typedef struct regret_side {
     uint64_t lost;      /* requests that could have been answered and were not */
+    uint64_t late;      /* ... but for that the time of the client was too short: it is not counted there */
     uint64_t won;       /* answered though the clairvoyant had no luck */
     uint64_t calls;     /* for all requests that count */
     regret_times added; /* time above the clairvoyant's, of those that both answered */
@@ -42,6 +43,7 @@ typedef struct regret_world {
     const sim_class *class;
     uint64_t k;           /* its number */
     uint32_t lost, could; /* requests */
+    uint32_t ours, alone; /* requests that daruma answered, and a client alone */
     uint64_t calls, needed;
     daruma_ms slowest; /* time above the clairvoyant's */
 } regret_world;
@@ -50,8 +52,10 @@ typedef struct regret {
     regret_sum all, of[REGRET_CLASSES]; /* in the order of sim_classes */
     regret_world worst[REGRET_WORST];
     int nworst;
-    uint64_t judged; /* worlds whose rules were looked at */
-    struct {         /* the first worlds in which a rule was broken */
+    uint64_t nbelow;    /* worlds in which a client alone has more answers */
+    regret_world below; /* the worst of these */
+    uint64_t judged;    /* worlds whose rules were looked at */
+    struct {            /* the first worlds in which a rule was broken */
         const sim_class *class;
         uint64_t k;
         sim_rule rule;

@@ -56,7 +56,8 @@ static void note_epoch(sim_rules *k, uint64_t id, uint16_t epoch)
     *e = (rules_epoch){id, epoch};
 }
 
-void rules_sent(sim_rules *k, int r, const daruma_case *c, const daruma_permit permits[3], int target, daruma_ms now)
+void rules_sent(sim_rules *k, int r, const daruma_case *c, const daruma_permit permits[DARUMA_PERMITS], int target,
+                daruma_ms now)
 {
     if (!c->out)
         rules_broke(k, SIM_RULE_ADMISSION, r);

@@ -28,7 +28,8 @@ void rules_broke(sim_rules *k, sim_rule rule, int request);
 /* `out`: the host has a call under way. */
 void rules_before_admit(sim_rules *k, int r, const daruma_case *c, bool out);
 /* A call went out with these permits. */
-void rules_sent(sim_rules *k, int r, const daruma_case *c, const daruma_permit permits[3], int target, daruma_ms now);
+void rules_sent(sim_rules *k, int r, const daruma_case *c, const daruma_permit permits[DARUMA_PERMITS], int target,
+                daruma_ms now);
 /* Around a call that ends. */
 void rules_before_end(sim_rules *k, const daruma_health *health, const daruma_case *c, daruma_ms now);
 void rules_ended(sim_rules *k, int r, daruma_health *health, const daruma_case *c, daruma_ms now);

@@ -171,6 +171,8 @@ static uint32_t all_who_meet(const sim_world *w, sim_ill ill, uint32_t who)
     size_t id = 0;
     if (ill == SIM_KEY)
         id = offsetof(daruma_target, key_id);
+    else if (ill == SIM_REFUSED) /* there is one door for all models */
+        id = offsetof(daruma_target, provider_id);
     else if (ill == SIM_NO_CREDIT)
         id = offsetof(daruma_target, account_id);
     else if (ill == SIM_LIMIT || ill == SIM_LIMIT_NAMED || ill == SIM_FORBIDDEN)
@@ -187,8 +189,8 @@ static uint32_t all_who_meet(const sim_world *w, sim_ill ill, uint32_t who)
 /* Is it refused for as long as it is there, every time? */
 static bool hits_all(sim_ill ill)
 {
-    return ill == SIM_LIMIT_NAMED ||
-           !(daruma_kind_passes(sim_ill_kind(ill)) || ill == SIM_EMPTY || ill == SIM_CUT || ill == SIM_SLOW);
+    return ill == SIM_LIMIT_NAMED || !(daruma_kind_passes(sim_ill_kind(ill)) || ill == SIM_EMPTY || ill == SIM_CUT ||
+                                       ill == SIM_STALL || ill == SIM_SLOW);
 }
 
 /* One fault as the class has them, for `who`. `span`: how long requests come. */
@@ -246,7 +248,7 @@ static void turns(sim_world *w, daruma_ms span, dice *d)
 static void set_faults(sim_world *w, dice *d)
 {
     const sim_class *c = w->class;
-    daruma_ms span = w->agents ? 20000 : w->requests[w->nrequests - 1].at - SIM_BEGIN_MS;
+    daruma_ms last = w->requests[w->nrequests - 1].at - SIM_BEGIN_MS, span = w->agents || last < 1000 ? 20000 : last;
     int first = c->shape & SIM_FIRST && dice_chance(d, 850) ? 0 : (int)(dice_roll(d) % (unsigned)w->ntargets);
     if (c->where == SIM_TURNS)
         turns(w, span, d);
@@ -367,6 +369,12 @@ static void strike(sim_fate *f, const sim_fault *fault, int i, daruma_ms now, bo
         f->begin = plain ? -1 : begin;
         f->came = plain ? 0 : rest * fault->factor / SIM_WHOLE;
         return;
+    case SIM_STALL: /* a plain answer stands still as well, but nobody sees any of it */
+        fail(f, SIM_STALL, i, -1);
+        f->head = plain ? -1 : head;
+        f->begin = plain ? -1 : begin;
+        f->came = plain ? 0 : rest * fault->factor / SIM_WHOLE;
+        return;
     case SIM_SILENT:
         fail(f, fault->breaks ? SIM_RESET : SIM_SILENT, i, fault->breaks ? left : -1);
         return;
@@ -478,8 +486,10 @@ daruma_evidence sim_evidence(sim_ill ill, bool sent)
 
 daruma_failure sim_failure(const sim_fate *f, bool sent)
 {
-    daruma_kind kind = f->ill == SIM_CUT && !sent ? DARUMA_NETWORK : ills[f->ill].kind;
-    bool again = daruma_kind_passes(kind) || f->ill == SIM_EMPTY || f->ill == SIM_CUT;
+    daruma_kind kind = sent || (f->ill != SIM_CUT && f->ill != SIM_STALL) ? ills[f->ill].kind
+                       : f->ill == SIM_CUT                                ? DARUMA_NETWORK
+                                                                          : DARUMA_TIMEOUT;
+    bool again = daruma_kind_passes(kind) || f->ill == SIM_EMPTY || f->ill == SIM_CUT || f->ill == SIM_STALL;
     return (daruma_failure){.kind = kind,
                             .severity = daruma_kind_severity(kind),
                             .retryable = again,

@@ -32,6 +32,7 @@
     X(SLOW,          "slow",                 UNKNOWN,          200, NONE,               NONE,  ANSWER,  0,  "")        \
     X(EMPTY,         "empty",                MALFORMED_OUTPUT, 200, NONE,               EMPTY, ANSWER,  80, "")        \
     X(CUT,           "cut",                  INTERRUPTED,      200, CUT,                CUT,   STREAM,  80, "")        \
+    X(STALL,         "stall",                INTERRUPTED,      200, IDLE_TIMEOUT,       SILENT,STREAM,  80, "")        \
     X(WALL,          "403 of a firewall",    PERMISSION,       403, NONE,               NONE,  ANSWER,  90,            \
       "<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>")                     \
     X(LATE,          "clock of the host",    TIMEOUT,          200, TOTAL_TIMEOUT,      NONE,  STREAM,  95, "")
@@ -63,7 +64,7 @@ typedef struct sim_fault {
     daruma_ms from, until;       /* when; `until` is the first moment without it */
     uint32_t share, share_until; /* of the calls that meet it, at `from` and at `until`: it grows between them */
     daruma_ms flaps;             /* on for so long, off for so long, from `from` on; 0: on throughout */
-    uint32_t factor;             /* SLOW: times as slow, in thousandths. CUT: so much of the answer comes */
+    uint32_t factor;             /* SLOW: times as slow, in thousandths. CUT, STALL: so much of the answer comes */
     bool breaks;                 /* what is under way when it begins breaks; SILENT: breaks when it ends */
 } sim_fault;
 

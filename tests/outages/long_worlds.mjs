@@ -65,6 +65,7 @@ const down = (name, { begin, end, away = false, warm = false, full = false, lone
 // These worlds are measured one after the other, so that they do not take each other's time. The short form looks at half of its
 // few calls: a busy machine may be slow twice, and then second calls have no budget left.
 const NEIGHBOUR = 100; // ms that the neighbour takes
+const FOUND_OUT = 300; // ms more where many meet the hanging model at once: few may ask beside it before those have found out
 let turn = sleep(10000); // the others have begun
 const hangs = (d, { behind = false, burst = false, slow = 0 } = {}) => ({
   name: `a model hangs${behind ? " behind its head" : ""}${burst ? ", many at once" : ""}${slow ? `, after ${slow} answers that were slow` : ""}: ${d}`,
@@ -85,7 +86,7 @@ const hangs = (d, { behind = false, burst = false, slow = 0 } = {}) => ({
         const line = `${how(stream)}-${other}`, [first] = lines[line].targets, ask = () => arrives(w.ask(line, stream), [FIRST, SECOND], LONGEST);
         let sum = 0;
         for (let i = 0; i < learn; i++) sum += (await ask()).ms;
-        const known = sum / learn, most = 1.5 * known + NEIGHBOUR + slack, quick = first.answer;
+        const known = sum / learn, most = 1.5 * known + NEIGHBOUR + slack + (burst ? FOUND_OUT : 0), quick = first.answer;
         for (let i = 0; i < slow; i++) {
           first.answer = answers.late(FIRST, 5 * usual);
           await ask();
