@@ -695,7 +695,7 @@ typedef struct daruma_case {
     daruma_ms sent_at;                     /* when it went out */
     daruma_beside beside;                  /* the call beside it */
     uint8_t hedges;                        /* such calls in all, but for those that were refused */
-    bool left;                             /* the client left while the attempt was silent */
+    bool left;                             /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;                       /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;                     /* calls made in all */
     int target;                            /* where the current or last attempt went, -1 none yet */

@@ -25,7 +25,7 @@ static const char faults[] = "models:\n"
                              "  - { model: slow-down, rate: 0.6, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
                              "  - { model: busy, rate: 0.6, kind: [overloaded, server_error, html] }\n"
                              "  - { model: flaky, rate: 0.6, kind: [reset, empty, truncated_json] }\n"
-                             "  - { model: no-credit, account: a, kind: quota }\n"
+                             "  - { model: no-credit, key: demo-key-one, kind: quota }\n"
                              "  - { model: retired, kind: model_not_found }\n"
                              "  - { model: down, kind: server_error }\n";
 
@@ -41,7 +41,8 @@ static const char config_form[] =
     "models:\n"
     "  - { name: retired, targets: [ demo/retired, demo/current ] }\n"
     "timeouts: { connect: 2s, first_byte: 5s, idle: 5s, total: 60s }\n"
-    "recovery: { kinds: { overloaded: { delay: 300ms }, server_error: { delay: 300ms }, network: { delay: 300ms } } }\n"
+    "recovery: { patience: 5s, kinds: { overloaded: { delay: 300ms }, server_error: { delay: 300ms }, network: { "
+    "delay: 300ms } } }\n"
     "events: { stderr: true }\n";
 
 #define SAY ",\"messages\":[{\"role\":\"user\",\"content\":\"say fall seven times, rise eight\"}]"

@@ -406,17 +406,21 @@ static bool begin(exchange *x, int target)
 /* Is there anything to wait for yet? */
 static bool is_silent(const exchange *x)
 {
-    bool none = !x->forwarded &&
+    bool none = (!x->forwarded || x->went_on) && /* the rest of an answer is waited for like its beginning */
                 (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
     return x->f && x->safe && !exchange_passes(x) && (none || x->kase.goes_on);
 }
 
-/* The client has a part of the answer: another call may go on with it, unless that part is none that can be gone on
- * with, or the client is who is slow. */
+/* The client has a part of the answer, and another call may go on with such an answer. */
+static bool is_part(const exchange *x)
+{
+    return !x->unjoined && x->mode == ANSWER_RELAYED && !x->view.done && !x->view.finished && x->kase.can_mend && x->f;
+}
+
+/* ... and with what is there now: unless it is thinking, or the client is who is slow. */
 static bool goes_on(const exchange *x)
 {
-    return !x->unjoined && x->mode == ANSWER_RELAYED && !x->view.done && !x->view.finished && !x->paused &&
-           x->kase.can_mend && talk_was_cut(x) && !talk_unsure(x);
+    return is_part(x) && !x->paused && talk_was_cut(x) && !talk_unsure(x);
 }
 
 void hedge_look(exchange *x)
@@ -425,6 +429,8 @@ void hedge_look(exchange *x)
     x->look_at = -1;
     x->kase.goes_on = goes_on(x);
     if (!is_silent(x)) {
+        if (is_part(x) && x->kase.ntargets > 1)
+            x->look_at = add_sat(at.now, HEDGE_NOTED_TIMES * HEDGE_PAUSE_MS);
         exchange_timer(x);
         return;
     }

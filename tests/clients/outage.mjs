@@ -351,6 +351,45 @@ every((name, d, w) => {
   }
 });
 
+// Thinking cannot be gone on with, and most streams of models that think begin with it.
+holds("outage anthropic stream: one that thought first and stands still in its words is gone on with", {
+  config: two("anthropic", "anthropic"),
+  limit: 20000,
+  async run(pair) {
+    const d = dialects.anthropic, w = wires.anthropic;
+    const event = (o) => `event: ${o.type}\ndata: ${JSON.stringify(o)}\n\n`, block = (index, content_block) => event({ type: "content_block_start", index, content_block });
+    const delta = (index, o) => event({ type: "content_block_delta", index, delta: o }), stop = (index) => event({ type: "content_block_stop", index });
+    const message = event({ type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", model: "m", content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } } });
+    await silent(pair, d, w, true, {
+      first: (q, res) => {
+        sse(res, message, block(0, { type: "thinking", thinking: "", signature: "" }), delta(0, { type: "thinking_delta", thinking: "hm" }));
+        setTimeout(() => res.write(delta(0, { type: "signature_delta", signature: "c2ln" }) + stop(0) + block(1, { type: "text", text: "" }) + delta(1, { type: "text_delta", text: "the quick brown " })), 300);
+      },
+      second: (q, res) => answer(w, q, res, "brown fox jumps"),
+    });
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.deepEqual([r.status, r.said], [200, "the quick brown fox jumps"], r.text);
+    assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+  },
+});
+
+holds("outage openai stream: beside a call that was asked for the rest and says nothing another one is asked", {
+  config: two("openai", "openai"),
+  limit: 20000,
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    let calls = 0;
+    await silent(pair, d, w, true, {
+      first: (q, res) => ++calls === 1 && (sse(res, w.opening(), w.piece("the quick brown ")), setTimeout(() => res.destroy(), 200)), // then silent
+      second: (q, res) => answer(w, q, res, "brown fox jumps"),
+    });
+    const r = await question(pair, d, { model: d.own, stream: true });
+    assert.deepEqual([r.status, r.said], [200, "the quick brown fox jumps"], r.text);
+    assert.ok(d.ended(r.events) && !d.failed(r.events), r.text);
+    assert.ok(r.took < 5000, `it took ${r.took} ms`);
+  },
+});
+
 holds("outage gemini: who wants one JSON array gets that of the second call", {
   config: two("gemini", "gemini"),
   async run(pair) {

@@ -547,7 +547,8 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    if (c->late && !c->answered && c->policy->health) /* it came after all, and far too late */
+    if (c->late && !c->answered && c->policy->health && choice_beside(c, at.now) >= 0)
+        /* it came after all, far too late for those who could ask somebody else */
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     else
         is_well(c, at);
@@ -564,7 +565,7 @@ void daruma_case_drop(daruma_case *c, daruma_moment at)
     if (c->outcome != DARUMA_OUTCOME_PENDING)
         return;
     check(c->out);
-    c->left = !c->answered && !c->headed && !c->begun;
+    c->left = !c->answered && !c->headed && !c->begun && ms_since(c->sent_at, at.now) >= HEDGE_MS_MIN;
     if (!c->answered && c->policy->health)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     if (c->beside.out)
