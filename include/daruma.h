@@ -306,6 +306,7 @@ typedef struct daruma_breaker {
     daruma_ms probe_took;  /* how long the last probe that failed was out; -1 none */
     uint64_t witness;      /* who saw the first failure of the row */
     uint32_t row;          /* failures since the last success */
+    uint32_t rows;         /* how many there were between two successes lately, in sixteenths */
     uint32_t passed;       /* calls that went elsewhere since it opened, or was probed last */
     uint16_t epoch;        /* a permit of an older epoch no longer counts */
     uint16_t trips;        /* in short order, so that it stays open longer each time */

@@ -37,6 +37,29 @@ static void another_key_comes_before_waiting_but_not_of_the_same_account(void **
     assert_remedy(daruma_case_next(&c, &g, 0, at(0)), WAIT_RETRY, 5000, 0); /* back to the one that rests shorter */
 }
 
+static void a_switch_that_did_not_come_to_pass_is_told_as_the_wait_that_it_was(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2")};
+    daruma_failure empty = surely(DARUMA_QUOTA, 429), busy = advised(DARUMA_RATE_LIMIT, 429, 1000);
+    fails(w, &p, &t[0], empty, 0); /* rests, and will not be back first */
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 2, -1, -1, at(0));
+    assert_int_equal(out(&c, 0), 1);
+    daruma_remedy r = daruma_case_next(&c, &busy, 0, at(0));
+    assert_int_equal(r.act, DARUMA_SEND);
+    daruma_admission a = {.wait = r.wait};
+    for (daruma_ms now = r.wait; !c.out; now += a.wait > 0 ? a.wait : 1) {
+        a = daruma_case_admit(&c, at(now));
+        assert_int_equal(a.act, DARUMA_SEND);
+    }
+    assert_int_equal(c.ndid, 1);
+    assert_int_equal(c.did[0], c.target == 1 ? DARUMA_REMEDY_WAIT_RETRY : DARUMA_REMEDY_SWITCH_ACCOUNT);
+    assert_int_equal(c.target, 1);
+}
+
 static void a_refused_key_costs_one_call_and_is_not_asked_again(void **state)
 {
     (void)state;
@@ -1031,6 +1054,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advice_is_waited_for_and_then_it_recovers),
         cmocka_unit_test(another_key_comes_before_waiting_but_not_of_the_same_account),
+        cmocka_unit_test(a_switch_that_did_not_come_to_pass_is_told_as_the_wait_that_it_was),
         cmocka_unit_test(a_refused_key_costs_one_call_and_is_not_asked_again),
         cmocka_unit_test(credentials_are_fetched_anew_once),
         cmocka_unit_test(an_unfit_remedy_is_given_back_and_the_next_one_is_tried),

@@ -176,6 +176,25 @@ static void a_row_of_five_that_two_requests_saw_is_waited_for_by_all(void **stat
     }
 }
 
+static void a_place_that_often_fails_and_works_between_is_not_down(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    daruma_ms now = 1000;
+    for (int round = 0; round < 10; round++) { /* one of four works */
+        for (uint64_t i = 0; i < 3; i++)
+            bad(&b, now += 100, i + 1);
+        good(&b, now += 100);
+    }
+    for (uint64_t i = 0; i < BREAKER_DOWN_ROW + 3 * BREAKER_ROWS_TIMES - 1; i++) {
+        bad(&b, now += 100, i + 1);
+        if (i == 2 * BREAKER_DOWN_ROW)
+            assert_int_equal(daruma_breaker_alone_in(&b, now), 0);
+    }
+    bad(&b, now += 100, 1);
+    assert_true(daruma_breaker_alone_in(&b, now) > 0);
+}
+
 static void who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down(void **state)
 {
     (void)state;
@@ -747,6 +766,7 @@ int main(void)
         cmocka_unit_test(two_failures_in_a_row_open_a_breaker),
         cmocka_unit_test(so_does_half_of_the_recent_calls_and_old_ones_are_forgotten),
         cmocka_unit_test(a_row_of_five_that_two_requests_saw_is_waited_for_by_all),
+        cmocka_unit_test(a_place_that_often_fails_and_works_between_is_not_down),
         cmocka_unit_test(who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down),
         cmocka_unit_test(many_calls_or_half_a_minute_come_before_a_probe),
         cmocka_unit_test(half_open_lets_exactly_one_probe_through),

@@ -1,5 +1,6 @@
 /* Calls that are silent: how long is usual, who is asked beside them, and what becomes of both. */
 #include "decide_kit.h"
+#include "engine/decide/health.h"
 
 /* A request that is out at `t[0]` since `now`. */
 static daruma_case silent(daruma_health *w, const daruma_policy *p, const daruma_target *t, size_t n, daruma_ms now)
@@ -91,8 +92,12 @@ static void a_model_that_nobody_knows_has_its_time(void **state)
         assert_hedges(&c, rows[i].usual, 1);
     }
     daruma_case c = silent(a_health(), &p, t, 2, 0);
-    c.plain = c.headed = true; /* its body is on its way */
-    assert_never(&c, 3600000);
+    c.plain = true; /* its body is on its way, and stops */
+    daruma_case_headed(&c, at(40000));
+    daruma_case_begun(&c, at(40000));
+    daruma_case_piece(&c, 50000);
+    assert_waits(&c, 50000 + HEDGE_STALL_MS - 1);
+    assert_hedges(&c, 50000 + HEDGE_STALL_MS, 1);
 }
 
 static void what_is_usual_is_learned_of_each_model(void **state)
@@ -123,6 +128,39 @@ static void half_of_a_short_deadline_is_left_for_the_other(void **state)
     assert_waits(&c, 999);
     assert_hedges(&c, 1000, 1);
     assert_never(&c, 2000); /* nobody could answer in time */
+}
+
+static void who_has_half_of_his_time_left_needs_no_budget_and_another_model(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    takes(w, &p, &t[0], 1000);
+    takes(w, &p, &t[1], 1000);
+    while (daruma_budget_left(health_hedges(w, &t[0]), 100000) > 0)
+        daruma_budget_take(health_hedges(w, &t[0]), 100000);
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 2, -1, 103000, of_another(100000));
+    out(&c, 100000);
+    succeeds(w, &p, &t[0], 100100); /* others are answered there meanwhile */
+    assert_waits(&c, 101400);
+    assert_hedges(&c, 101510, 1);
+}
+
+static void of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "b", "l"), target("q", "n", "b", "l"),
+                         target("r", "m", "c", "o")};
+    takes(w, &p, &t[0], 1000);
+    daruma_case c = silent(w, &p, t, 4, 100000);
+    assert_hedges(&c, 104000, 1);
+    daruma_case_hedge(&c, 1, at(104000));
+    assert_waits(&c, 104000 + HEDGE_UNKNOWN_MS - 1);
+    assert_hedges(&c, 104000 + HEDGE_UNKNOWN_MS, 3); /* nobody was asked there yet */
 }
 
 static void only_what_is_allowed_and_does_no_harm_is_asked_twice(void **state)
@@ -427,6 +465,8 @@ int main(void)
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
+        cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
+        cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
         cmocka_unit_test(second_calls_are_a_share_of_the_calls),
         cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),

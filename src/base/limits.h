@@ -65,8 +65,10 @@
 #define BREAKER_BAD_PERCENT        50    /* of them, and it opens: at 20 % faults retries do better than a breaker */
 #define BREAKER_OPEN_ROW           2     /* failures in a row, and it opens: one may be chance */
 #define BREAKER_DOWN_ROW           5     /* failures in a row of two requests, and it seems to be down altogether */
-#define BREAKER_OPEN_MS            1000  /* first time open; doubles with every trip in short order */
-#define BREAKER_FORGIVEN_TIMES     2     /* closed for so many times as long as it was open, one trip is forgiven */
+#define BREAKER_ROW_MAX            16    /* of a row that ended with a success, so much is remembered at most */
+#define BREAKER_ROWS_TIMES         6 /* ... and where rows are usual, so many times as many and it seems to be down */
+#define BREAKER_OPEN_MS            1000 /* first time open; doubles with every trip in short order */
+#define BREAKER_FORGIVEN_TIMES     2    /* closed for so many times as long as it was open, one trip is forgiven */
 #define BREAKER_PASSED_MIN         100 /* calls that go elsewhere before one probes, or REST_MS_MAX: a probe is cheap */
 #define BREAKER_PROBE_MS           10000 /* a probe that hangs keeps others off so long */
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */

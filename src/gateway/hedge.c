@@ -346,7 +346,7 @@ static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret
     request_scan scan = x->scan;
     moved_request *moved = x->moved;
     bool full = x->c->arena->full, ok = true;
-    r->goes_on = x->kase.begun;
+    r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
         ok = heal_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
@@ -407,7 +407,7 @@ static bool begin(exchange *x, int target)
 static bool is_silent(const exchange *x)
 {
     bool none = (!x->forwarded || x->went_on) && /* the rest of an answer is waited for like its beginning */
-                (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || (x->mode == ANSWER_WHOLE && !x->kase.headed));
+                (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || x->mode == ANSWER_WHOLE);
     return x->f && x->safe && !exchange_passes(x) && (none || x->kase.goes_on);
 }
 

@@ -273,6 +273,13 @@ static void pass_blanks(exchange *x, daruma_str bytes)
     call_write(x->c, bytes);
 }
 
+static void begin_whole(exchange *x)
+{
+    daruma_moment at = gateway_now(x->g);
+    daruma_case_headed(&x->kase, at);
+    daruma_case_begun(&x->kase, at);
+}
+
 static void on_body(fetch *f, daruma_str bytes, void *user)
 {
     exchange *x = user;
@@ -288,7 +295,9 @@ static void on_body(fetch *f, daruma_str bytes, void *user)
         break;
     case ANSWER_WHOLE:
         if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
-            daruma_case_headed(&x->kase, gateway_now(x->g));
+            begin_whole(x);
+        else if (x->kase.headed)
+            daruma_case_piece(&x->kase, (daruma_ms)uv_now(x->g->loop));
         if (!x->kase.headed)
             pass_blanks(x, bytes);
         if (hold_whole(x, bytes))

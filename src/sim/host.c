@@ -397,6 +397,8 @@ static void begins(sim_host *h, int r, call *k)
     x->main.step = BEGUN;
     if (!h->w->requests[r].plain && h->w->requests[r].leaves < 0)
         x->leaves = x->c.deadline = -1; /* that was how long it waits for the beginning */
+    if (x->c.plain)
+        daruma_case_headed(&x->c, moment(h));
     daruma_case_begun(&x->c, moment(h));
     wake(h);
     look(h, r);
@@ -422,7 +424,9 @@ static void call_step(sim_host *h, int r, call *k)
         fails(h, r, k);
     } else if (k->step < HEADED && k->fate.head >= 0) {
         k->step = HEADED;
-        if (k == &x->main)
+        if (x->c.plain)
+            ; /* its first byte is what counts */
+        else if (k == &x->main)
             daruma_case_headed(&x->c, moment(h));
         else
             daruma_case_hedge_headed(&x->c, moment(h));

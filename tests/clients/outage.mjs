@@ -373,6 +373,18 @@ holds("outage anthropic stream: one that thought first and stands still in its w
   },
 });
 
+holds("outage openai whole: an answer of which a part came, and no more, is asked for elsewhere", {
+  config: two("openai", "openai"),
+  limit: 30000,
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai;
+    const ends = await silent(pair, d, w, false, { first: (q, res) => res.writeHead(200, { "content-type": "application/json" }).write('{"id":"c1","object":"chat.completion","choices":[{"index":0,"mess'), second: (q, res) => answer(w, q, res) });
+    const r = await question(pair, d, { model: d.own });
+    assert.deepEqual([r.status, r.said, r.outcome, remedies(r)], [200, words, "recovered", "hedge"], r.text);
+    assert.equal(ends.first, 1);
+  },
+});
+
 holds("outage openai stream: beside a call that was asked for the rest and says nothing another one is asked", {
   config: two("openai", "openai"),
   limit: 20000,

@@ -128,7 +128,8 @@ static bool probe_is_served(const daruma_breaker *b, daruma_ms now)
 daruma_ms daruma_breaker_alone_in(const daruma_breaker *b, daruma_ms now)
 {
     daruma_ms in = daruma_breaker_opens_in(b, now), down = ms_since(b->well_at, b->bad_at) / 2;
-    if (in == 0 || !b->agreed || b->row < BREAKER_DOWN_ROW || probe_is_served(b, now))
+    if (in == 0 || !b->agreed || b->row < BREAKER_DOWN_ROW + b->rows * BREAKER_ROWS_TIMES / 16 ||
+        probe_is_served(b, now))
         return 0;
     down = down > ALONE_MS_MIN ? down : ALONE_MS_MIN;
     daruma_ms left = left_of(b->bad_at, down < REST_MS_MAX ? down : REST_MS_MAX, now), probe = probe_in(b, now);
@@ -158,6 +159,8 @@ void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t
         return;
     count(b, good, now);
     if (good) {
+        uint32_t row = b->row < BREAKER_ROW_MAX ? b->row : BREAKER_ROW_MAX;
+        b->rows = b->rows - b->rows / 4 + row * 4;
         b->row = 0;
         b->well_at = now;
         if (b->open_until)

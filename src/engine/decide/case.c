@@ -385,18 +385,21 @@ static daruma_admission refuse(const daruma_case *c, daruma_kind why)
     return (daruma_admission){.act = DARUMA_STOP, .target = -1, .why = c->attempts ? c->last : why};
 }
 
-/* What going to `to` now is, seen from where the last attempt went. */
+/* What going to `to` now is, seen from where the last attempt went. A switch is told only when it came to pass: who was
+ * to have another key, and waited until his own was well again, did no more than wait. */
 static void note_switch(daruma_case *c, int to)
 {
-    if (c->rung && c->rung != ABOVE)
-        daruma_case_did(c, c->policy->rungs[c->rung - 1].remedy);
-    if (c->target < 0 || to == c->target || to == c->want)
-        return;
-    for (int r = DARUMA_REMEDY_SWITCH_KEY; r <= DARUMA_REMEDY_SWITCH_MODEL; r++)
-        if (choice_leads((daruma_remedy_kind)r, &c->targets[c->target], &c->targets[to])) {
-            daruma_case_did(c, (daruma_remedy_kind)r);
-            return;
-        }
+    bool stays = c->target < 0 || to == c->target, told = false;
+    daruma_remedy_kind r = c->rung && c->rung != ABOVE ? c->policy->rungs[c->rung - 1].remedy : DARUMA_REMEDY_NONE;
+    if (choice_switches(r) && stays)
+        r = DARUMA_REMEDY_WAIT_RETRY;
+    if (!choice_switches(r))
+        daruma_case_did(c, r);
+    else if ((told = choice_leads(r, &c->targets[c->target], &c->targets[to])))
+        daruma_case_did(c, r);
+    for (r = DARUMA_REMEDY_SWITCH_KEY; !stays && !told && to != c->want && r <= DARUMA_REMEDY_SWITCH_MODEL; r++)
+        if ((told = choice_leads(r, &c->targets[c->target], &c->targets[to])))
+            daruma_case_did(c, r);
 }
 
 /* Is what goes out another request than the one that was refused? Then that one was no try of this. */
@@ -527,7 +530,7 @@ void daruma_case_begun(daruma_case *c, daruma_moment at)
     c->piece_at = at.now;
     for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
         probes |= c->out && c->permits[i].probe;
-    if (probes && c->last == DARUMA_INTERRUPTED) /* how its answers end is the question */
+    if (probes && (c->plain || c->last == DARUMA_INTERRUPTED)) /* how its answers end is the question */
         probes = false;
     for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
         probes = i == c->target || c->spoiled[i] || !choice_well(c, i, at.now);
@@ -552,8 +555,8 @@ void daruma_case_done(daruma_case *c, daruma_moment at)
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     else
         is_well(c, at);
-    if (c->begun && !c->plain)
-        health_paused(c->health, &c->targets[c->target], c->gap);
+    if (c->begun)
+        health_paused(c->health, &c->targets[c->target], c->plain, c->gap);
     if (c->beside.out)
         daruma_case_hedge_ended(c, NULL, at);
     c->out = false;

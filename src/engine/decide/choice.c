@@ -2,6 +2,7 @@
  * leads. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
+#include "engine/decide/window.h"
 #include "base/limits.h"
 
 /* Calls that one target may get for this kind of failure, together with those that would meet the same. */
@@ -316,26 +317,27 @@ static bool hangs_there(const daruma_case *c, int i, int target, daruma_ms sent_
     return c->targets[i].lane_id == t->lane_id && health_heard(c->health, t, c->plain) <= sent_at;
 }
 
-/* Calls of this case that went to the provider of target `i`, but for the first: a second model that is silent there
- * speaks against all of it. */
+/* Calls of this case that went to the provider of target `i`, but for the one that is silent first: a second model that
+ * is silent there speaks against all of it. */
 static uint32_t silent_there(const daruma_case *c, int i)
 {
-    uint32_t n = 0;
+    uint32_t n = 0, first = c->targets[i].provider_id == c->targets[c->target].provider_id;
     for (int j = 0; j < choice_count(c); j++)
         n += c->targets[j].provider_id == c->targets[i].provider_id ? c->calls[j] : 0;
-    return n ? n - 1 : 0;
+    return n > first ? n - first : 0;
 }
 
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
     uint32_t least = 0;
+    bool short_of_time = c->deadline >= 0 && ms_since(c->sent_at, now) >= ms_since(c->sent_at, c->deadline) / 2;
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
             !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
             continue;
         bool same = c->targets[i].model_id == c->targets[c->target].model_id;
-        if (i == c->target && !c->begun && c->calls[i] < 2)
+        if (i == c->target && !c->begun && c->calls[i] < 2 && !short_of_time)
             return i; /* others are answered there: it is this call that hangs */
         uint32_t silent = silent_there(c, i) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0);
         if (best < 0 || silent < least) {

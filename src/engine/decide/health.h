@@ -22,16 +22,16 @@ daruma_budget *health_hedges(daruma_health *w, const daruma_target *t);
 /* Times that are learned of each model, from the request being sent. */
 typedef enum health_time {
     HEALTH_HEAD,    /* to the head of its answer */
-    HEALTH_CONTENT, /* to the first content of a stream */
-    HEALTH_GAP,     /* the longest between two pieces of the content of a stream */
+    HEALTH_CONTENT, /* to the first content */
+    HEALTH_GAP,     /* the longest between two pieces of the content */
     HEALTH_TIMES
 } health_time;
 
 /* A call that went out at `sent_at` came so far; `plain`: its answer is not a stream. */
 void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
                  daruma_ms now);
-/* A stream was whole; so long was the longest time between two pieces of its content. */
-void health_paused(daruma_health *w, const daruma_target *t, daruma_ms gap);
+/* An answer was whole; so long was the longest time between two pieces of its content. */
+void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap);
 /* How long it takes at most, usually: half as long again as the mean, longer where the times differ; -1 unknown. */
 daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_time what, bool plain);
 /* When the newest of the calls to the model of `t` went out of which something came, or of which all did (`plain`: who

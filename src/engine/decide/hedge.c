@@ -5,7 +5,7 @@
  *                                                            call asks whether the place is back ("knocks")
  *
  * A stream that stands still between two pieces of its content is such a call, too, when the host says that another one
- * could go on with what came (`goes_on`).
+ * could go on with what came (`goes_on`); so is an answer in one piece of which a part came, and no more.
  *
  * After "The Tail at Scale" (Dean, Barroso, 2013): a second call behind the usual time costs little and cuts the tail.
  * Such calls have a budget, except where the first is known to go nowhere. A silent call is never ended for nothing. */
@@ -64,14 +64,16 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
                : n->headed ? HEDGE_BEGUN_MS
                : c->plain  ? HEDGE_PLAIN_MS
                            : HEDGE_UNKNOWN_MS;
-    if (c->beside.out || (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
+    bool known = n->own >= 0 || !c->noted;
+    if ((c->beside.out && known) ||
+        (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
     daruma_ms half = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / 2, needs = -1;
     if (other >= 0)
         needs = health_usual(c->health, &c->targets[other], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
     if (same_model && n->own < 0 && half < INT64_MAX)
         half += half / 2;
-    if (most > half && (!c->beside.out || (needs >= 0 && needs < half)))
+    if (most > half && (!c->beside.out || (needs >= 0 && needs < half) || (n->own >= 0 && n->own <= half)))
         most = half; /* the other one needs time, too; nobody who is asked beside it is given up for somebody unknown */
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
 }
@@ -126,7 +128,7 @@ static bool may_hedge(const daruma_case *c, daruma_ms now)
 {
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
     bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice;
-    bool body = c->begun ? !c->goes_on || c->plain : c->answered || (c->headed && c->plain); /* it is on its way */
+    bool body = c->begun ? !c->goes_on && !c->plain : c->answered; /* it is on its way */
     return on && silent && !body && c->hedges < HEDGES_EACH_MAX && (c->deadline < 0 || now < c->deadline);
 }
 
@@ -148,7 +150,9 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.target = knocks ? c->target : -1;
         return s;
     }
-    bool far = n.own >= 0 && n.silent >= 2 * n.own; /* so late that no budget is asked for */
+    /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
+    bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
+    bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
     bool lost = far || c->beside.out || !choice_well(c, c->target, at.now) || is_far_beyond(c, &n) ||
                 (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
     if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
@@ -221,7 +225,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
         c->since = at.now;
     c->last = f->kind;
     daruma_case_did(c, DARUMA_REMEDY_HEDGE);
-    if (c->begun)
+    if (c->begun && !c->plain)
         daruma_case_did(c, DARUMA_REMEDY_RESUME);
     c->target = c->want = c->beside.target;
     c->sent_at = c->beside.sent_at;

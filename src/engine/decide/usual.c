@@ -13,9 +13,9 @@ static void learn(usual *u, daruma_ms ms)
     u->n += u->n < UINT32_MAX;
 }
 
-void health_paused(daruma_health *w, const daruma_target *t, daruma_ms gap)
+void health_paused(daruma_health *w, const daruma_target *t, bool plain, daruma_ms gap)
 {
-    learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][false], gap);
+    learn(&place_for(w, t, MODEL)->times[HEALTH_GAP][plain], gap);
 }
 
 void health_took(daruma_health *w, const daruma_target *t, health_time what, bool plain, daruma_ms sent_at,
