@@ -300,6 +300,8 @@ typedef struct daruma_breaker {
     daruma_ms turned;          /* when this window began */
     daruma_ms well_at;         /* the last success; where there was none, the first failure of the row */
     daruma_ms bad_at;          /* the last failure */
+    daruma_ms asked_at;        /* when the newest of the calls that failed went out */
+    daruma_ms sent_at;         /* when the newest call went out */
     daruma_ms open_until;      /* 0 closed; past: half-open */
     daruma_ms closed_at;       /* when it was closed last */
     daruma_ms probe_until; /* half-open and its probe is out; others wait for it no longer than this. 0 none is out */
@@ -319,6 +321,7 @@ typedef struct daruma_permit {
     bool ok;         /* closed, or it is the probe */
     bool probe;      /* it is the one probe of a half-open breaker ... */
     daruma_ms until; /* ... that others wait for so long: a later one may follow it */
+    daruma_ms asked; /* when the call went out */
 } daruma_permit;
 
 /* A call goes out. When half-open, exactly one gets ok and probe. A call that goes out without ok (there is nobody else

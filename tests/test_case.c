@@ -595,6 +595,35 @@ static void nobody_fails_without_having_asked_unless_a_wait_was_named(void **sta
     }
 }
 
+static void the_last_call_of_a_request_leaves_time_for_its_answer(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_health *w = a_health();
+    daruma_case c;
+    for (int i = 0; i < 20; i++) { /* its answers take a second */
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        daruma_case_headed(&c, at(1000));
+        daruma_case_begun(&c, at(1000));
+        daruma_case_done(&c, at(1000));
+    }
+    for (int i = 0; i < 10; i++)
+        fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), 60000);
+    daruma_case_open(&c, w, &p, &t, 1, -1, 62000, of_another(60000));
+    daruma_ms now = 60000, taken = 60000; /* somebody else asks each time that one may */
+    for (daruma_admission a = {0}; !c.out; now += a.wait) {
+        if (now - taken >= ALONE_MS_MIN - ALONE_LOOK_MS) {
+            fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), now);
+            taken = now;
+        }
+        a = daruma_case_admit(&c, at(now));
+        assert_int_equal(a.act, DARUMA_SEND);
+    }
+    assert_in_range(now, 60400, 60600);
+}
+
 static void each_target_is_asked_before_it_ends_however_sick_they_are(void **state)
 {
     (void)state;
@@ -1078,6 +1107,7 @@ int main(void)
         cmocka_unit_test(who_has_nobody_else_waits_for_what_is_down_and_is_woken),
         cmocka_unit_test(what_failed_twice_only_is_asked_by_who_has_nobody_else),
         cmocka_unit_test(nobody_fails_without_having_asked_unless_a_wait_was_named),
+        cmocka_unit_test(the_last_call_of_a_request_leaves_time_for_its_answer),
         cmocka_unit_test(each_target_is_asked_before_it_ends_however_sick_they_are),
         cmocka_unit_test(patience_ends_in_an_honest_failure),
         cmocka_unit_test(patience_counts_from_the_first_failure_not_from_the_call),

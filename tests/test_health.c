@@ -176,6 +176,21 @@ static void a_row_of_five_that_two_requests_saw_is_waited_for_by_all(void **stat
     }
 }
 
+static void calls_that_hung_and_are_ended_when_a_place_comes_back_speak_of_the_past(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    daruma_permit asked[BREAKER_DOWN_ROW];
+    good(&b, 1000);
+    trip(&b, 1500);
+    for (uint64_t i = 0; i < BREAKER_DOWN_ROW; i++)
+        asked[i] = daruma_breaker_ask(&b, 2000);
+    for (uint64_t i = 0; i < BREAKER_DOWN_ROW; i++) /* a minute later the connections are reset */
+        daruma_breaker_tell(&b, asked[i], false, i + 1, 60000);
+    assert_true(daruma_breaker_opens_in(&b, 60000) > 0);
+    assert_int_equal(daruma_breaker_alone_in(&b, 60000), 0);
+}
+
 static void a_place_that_often_fails_and_works_between_is_not_down(void **state)
 {
     (void)state;
@@ -766,6 +781,7 @@ int main(void)
         cmocka_unit_test(two_failures_in_a_row_open_a_breaker),
         cmocka_unit_test(so_does_half_of_the_recent_calls_and_old_ones_are_forgotten),
         cmocka_unit_test(a_row_of_five_that_two_requests_saw_is_waited_for_by_all),
+        cmocka_unit_test(calls_that_hung_and_are_ended_when_a_place_comes_back_speak_of_the_past),
         cmocka_unit_test(a_place_that_often_fails_and_works_between_is_not_down),
         cmocka_unit_test(who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down),
         cmocka_unit_test(many_calls_or_half_a_minute_come_before_a_probe),

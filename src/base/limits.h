@@ -74,8 +74,9 @@
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
 #define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
-#define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
-#define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
+#define ALONE_MS_MIN               500  /* between two calls to what seems to be down, for those who have nobody else */
+#define LAST_CHANCE_MS             2000 /* who asked so long ago asks once more while there is just time for an answer */
+#define ALONE_LOOK_MS              200  /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */
 #define HEDGE_UNKNOWN_MS           2000  /* ... where nothing is known of the model, and no head of a stream came */

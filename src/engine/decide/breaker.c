@@ -9,7 +9,8 @@
  *
  * An open breaker orders and never forbids. There are two clocks for the two who may ask: who can go elsewhere
  * keeps off as long as it is open, who has nobody else keeps off only while it seems to be down altogether, and half
- * as long as that has lasted.
+ * as long as that has lasted, counted from the newest question: calls that were silent and are hung up on when a place
+ * comes back speak of the past.
  *
  * Every turn begins an epoch, and a permit carries the epoch it was given in: an answer that was under way since
  * before the turn says nothing about now. */
@@ -64,8 +65,10 @@ static void count(daruma_breaker *b, bool good, daruma_ms now)
 }
 
 /* One more failure of the row. */
-static void note_failure(daruma_breaker *b, uint64_t witness, daruma_ms now)
+static void note_failure(daruma_breaker *b, daruma_ms asked, uint64_t witness, daruma_ms now)
 {
+    if (b->row == 0 || asked > b->asked_at)
+        b->asked_at = asked;
     if (b->row == 0) {
         b->witness = witness;
         b->agreed = false;
@@ -132,14 +135,15 @@ daruma_ms daruma_breaker_alone_in(const daruma_breaker *b, daruma_ms now)
         probe_is_served(b, now))
         return 0;
     down = down > ALONE_MS_MIN ? down : ALONE_MS_MIN;
-    daruma_ms left = left_of(b->bad_at, down < REST_MS_MAX ? down : REST_MS_MAX, now), probe = probe_in(b, now);
+    daruma_ms left = left_of(b->asked_at, down < REST_MS_MAX ? down : REST_MS_MAX, now), probe = probe_in(b, now);
     left = left > probe ? left : probe;
     return left < in ? left : in;
 }
 
 daruma_permit daruma_breaker_ask(daruma_breaker *b, daruma_ms now)
 {
-    daruma_permit p = {.epoch = b->epoch, .ok = b->open_until == 0};
+    daruma_permit p = {.epoch = b->epoch, .ok = b->open_until == 0, .asked = now};
+    b->sent_at = now;
     if (p.ok)
         return p;
     daruma_ms left = daruma_breaker_opens_in(b, now);
@@ -167,7 +171,7 @@ void daruma_breaker_tell(daruma_breaker *b, daruma_permit p, bool good, uint64_t
             close_again(b, now);
         return;
     }
-    note_failure(b, witness, now);
+    note_failure(b, p.asked, witness, now);
     if (b->open_until ? p.probe && p.until == b->probe_until
                       : (!b->wary || b->agreed) && (b->row >= enough(b, now) || fails_mostly(b)))
         open_for_longer(b, now);

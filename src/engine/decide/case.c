@@ -96,12 +96,27 @@ static void hold(daruma_case *c, daruma_ms wait, daruma_ms own, daruma_ms now)
     c->not_before = add_sat(now, wait);
 }
 
+/* How long target `i` may be waited for so that its answer still comes in time, as far as is known. Who has no time to
+ * spare only takes the turn of others. */
+static daruma_ms spare_time(const daruma_case *c, int i, daruma_ms now)
+{
+    daruma_ms takes = health_usual(c->health, &c->targets[i], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
+    return c->deadline < 0 || takes < 0 ? INT64_MAX : c->deadline - add_sat(now, takes);
+}
+
 /* Those who wait for the same recovery do not come back in the same instant. */
 static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
 {
     daruma_backoff share = {.base = wait / BACKOFF_SPREAD_DIV, .cap = b->base, .jitter_milli = b->jitter_milli};
     daruma_ms most = share.base < share.cap ? share.base : share.cap;
     return b->jitter_milli ? most - daruma_backoff_delay(&share, 1, dice) : 0;
+}
+
+/* A wait for target `i` with that, but not so long that its answer would come too late. */
+static daruma_ms spread_wait(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at)
+{
+    daruma_ms apart = add_sat(wait, spread(wait, b, at.dice)), spare = spare_time(c, i, at.now);
+    return apart <= spare ? apart : spare > wait ? spare : wait;
 }
 
 /* ---- climbing ------------------------------------------------------------------ */
@@ -147,7 +162,7 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
     if (advised && f->wait > floor)
         floor = f->wait;
     if (floor <= c->policy->max_wait && floor > 0) {
-        floor += spread(floor, b, at.dice);
+        floor = spread_wait(c, to, floor, b, at);
         floor = floor < c->policy->max_wait ? floor : c->policy->max_wait;
     }
     return grown > floor ? grown : floor;
@@ -442,14 +457,20 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     if (first >= 0 && back.named_in == 0 && wait > longest_wait(c, at.now)) {
         daruma_ms most = longest_wait(c, at.now);
         bool waits = most >= WAIT_MS_MIN, short_of_time = c->deadline >= 0 || !waits;
-        if (short_of_time && health_may_hurry(c->health, &c->targets[first], at.now))
+        daruma_ms spare = spare_time(c, first, at.now);
+        if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], at.now))
             return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
+        if (spare <= 0 && (!c->attempts || ms_since(c->sent_at, at.now) > LAST_CHANCE_MS))
+            return go(c, first, at.now); /* later it would be in vain */
         if (waits)
             wait = c->deadline >= 0 && most > ALONE_LOOK_MS ? ALONE_LOOK_MS : most;
+        if (spare > 0 && wait > spare)
+            wait = spare;
+        last = spare < 0 ? -1 : last;
     }
     if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
-    daruma_ms apart = add_sat(wait, spread(wait, &c->policy->kinds[back.why].backoff, at.dice));
+    daruma_ms apart = spread_wait(c, first, wait, &c->policy->kinds[back.why].backoff, at);
     wait = apart <= c->policy->max_wait && in_time(c, apart, at.now) ? apart : wait;
     hold(c, wait, 0, at.now);
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};

@@ -124,7 +124,7 @@ bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms 
     for (int part = LANE; part <= PROVIDER; part++) {
         const place *p = place_look(w, t, part);
         const daruma_breaker *b = p ? &p->breaker : NULL;
-        if (b && b->open_until && (now < b->probe_until || ms_since(b->bad_at, now) < ALONE_MS_MIN))
+        if (b && b->open_until && ms_since(b->sent_at, now) < ALONE_MS_MIN)
             return false;
     }
     return true;

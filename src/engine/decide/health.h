@@ -48,7 +48,7 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */
 void health_passed(daruma_health *w, const daruma_target *t);
-/* May `t`, which is sick, be asked before its time by who is short of it? One at a time, twice a second. */
+/* May `t`, which is sick, be asked before its time by who is short of it? Twice a second. */
 bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A call that went out to `t` then was silent while a second one to the same place, which went out at `back_at`, was
  * answered. Calls that went out between them hang as it does. */
