@@ -139,6 +139,8 @@ typedef struct daruma_evidence {
     daruma_str provider; /* "openai", "anthropic", ...; empty when unknown. A hint only */
     daruma_str finish;   /* stop reason as sent, empty when none */
     daruma_str body;     /* raw: JSON, SSE, HTML or text; may be cut */
+    daruma_str request;  /* what was sent, as JSON: its words in `body` are no evidence. Empty when unknown */
+    daruma_str model;    /* the model that was asked for, where `request` does not hold it */
     const daruma_header *headers;
     size_t nheaders;
     size_t forwarded; /* answer bytes the client already has */
@@ -237,6 +239,7 @@ typedef struct daruma_failure {
     daruma_tool_kind tool_kind; /* for DARUMA_TOOL_ERROR */
     daruma_severity severity;
     bool retryable;     /* the same request may succeed later, unchanged */
+    bool hearsay;       /* words alone say that others are concerned, too: neither a code nor the status does */
     uint8_t sure;       /* percent */
     uint16_t rule;      /* the phrase row that spoke: daruma_rule_name(); 0 none */
     int status;         /* HTTP status, 0 when none came */
@@ -254,7 +257,8 @@ typedef struct daruma_failure {
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.
  * Works on structured code, then type, then status, then anchored text of the error
- * message itself, never on text elsewhere in the body. Text lives in `a`. Pure. */
+ * message itself, never on text elsewhere in the body, nor on words that it quotes from
+ * the request. Text lives in `a`. Pure. */
 DARUMA_API daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a);
 
 /* The provider's advice how long to wait, from headers, body and text; of several

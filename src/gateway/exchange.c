@@ -390,6 +390,14 @@ void exchange_mended(exchange *x, bool fit)
     carry_out(x);
 }
 
+void exchange_asked(const exchange *x, daruma_evidence *ev)
+{
+    if (!x->d || x->opaque || !x->body.n)
+        return;
+    ev->request = x->c->body;
+    ev->model = x->scan.model;
+}
+
 void exchange_failed(exchange *x, const daruma_evidence *ev)
 {
     daruma_moment at = gateway_now(x->g);
@@ -408,6 +416,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.body = exchange_veil(x, seen.body);
     keep_failure(x, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
+    exchange_asked(x, &seen);
     x->failure = daruma_classify(&seen, at, x->c->arena);
     x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
     x->failure.message = exchange_tool_words(x, x->failure.message);

@@ -60,13 +60,14 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     exchange *x = r->x;
     daruma_moment at = gateway_now(x->g);
     daruma_arena scratch = {0};
-    sys_arena_init(&scratch, 0, CLASSIFY_BODY_BYTES_MAX * 4);
+    sys_arena_init(&scratch, 0, CLASSIFY_BODY_BYTES_MAX * 8);
     ev->headers = r->head.headers;
     ev->nheaders = r->head.nheaders;
     ev->took = at.now - r->started;
     ev->provider = r->p->provider;
     ev->body = exchange_veil_of(x, r->target, r->secret, ev->body);
     ev->body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
+    exchange_asked(x, ev);
     daruma_failure f = daruma_classify(ev, at, &scratch);
     f = daruma_judge(x->kase.policy, ev, &f);
     x->rival = NULL;

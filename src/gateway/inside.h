@@ -370,6 +370,9 @@ bool head_is_credential(daruma_str name); /* of a field where clients put creden
 /* Hash of the client's credentials. `ret_ours`: this very daruma sent the request, it came back. */
 uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 
+/* Adds what was asked to what came of it: its words, quoted, are no evidence. */
+void exchange_asked(const exchange *x, daruma_evidence *ev);
+
 /* ---- veil.c: credentials in the words of others ---- */
 
 /* What a provider says, without the credentials that the attempt was made with; `text` itself when there are none in

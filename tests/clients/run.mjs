@@ -20,6 +20,7 @@ await import("./heal_edges.mjs");
 await import("./cli.mjs");
 await import("./commands.mjs");
 await import("./outage.mjs");
+await import("./neighbours.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");

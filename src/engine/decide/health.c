@@ -268,7 +268,7 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
         bool named = f->wait > 0;
         if (rests[i].kind != f->kind || (rests[i].by_advice && !named))
             continue;
-        place *p = place_for(w, t, rests[i].part);
+        place *p = place_for(w, t, f->hearsay ? LANE : rests[i].part);
         bool alone = !p->witness || p->witness == witness;
         if (!p->witness)
             p->witness = witness;
@@ -277,7 +277,9 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
         if (p->strikes < UINT32_MAX && (p->probe_until || cool_in(p, at.now) == 0))
             p->strikes++; /* answers that were under way when it began to rest are no news */
         daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(rests[i].first, p->strikes, b, at.dice);
-        cool(p, f->kind, ms, named, sent_at, at.now);
+        if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
+            ms = HEARSAY_REST_MS_MAX;
+        cool(p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "engine/judge/chars.h"
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
+#include "engine/judge/quote.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -435,6 +436,42 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     }
 }
 
+/* Does a status say such a thing by itself? */
+static bool status_agrees(daruma_kind k, int status)
+{
+    switch (k) {
+    case DARUMA_AUTH:
+    case DARUMA_PERMISSION:
+        return status == 401 || status == 403;
+    case DARUMA_QUOTA:
+    case DARUMA_RATE_LIMIT:
+        return status == 402 || status == 403 || status == 429 || status == 503;
+    case DARUMA_MODEL_NOT_FOUND:
+        return status == 404 || status == 403;
+    default:
+        return true; /* it concerns nobody else, or passes by itself */
+    }
+}
+
+/* Where a request is refused for what it holds, and says where, its words do not speak of accounts: perhaps they are
+ * its own. */
+static void doubt_words(daruma_failure *f, const said *s, uint8_t where)
+{
+    bool words = where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+    f->hearsay = f->rule && words && f->status && !status_agrees(f->kind, f->status);
+    bool refused = f->status == 400 || f->status == 404 || f->status == 422;
+    bool names_it = f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(s->param, S("model")) != STR_NONE;
+    if (!f->rule || !words || !refused || !s->param.n || names_it)
+        return;
+    if (f->kind == DARUMA_QUOTA || f->kind == DARUMA_RATE_LIMIT || f->kind == DARUMA_AUTH ||
+        f->kind == DARUMA_MODEL_NOT_FOUND) {
+        f->kind = DARUMA_INVALID_PARAMETER;
+        f->rule = 0;
+        f->sure = 60;
+        f->retryable = f->hearsay = false;
+    }
+}
+
 /* A tool whose words say nothing: the names of its exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
@@ -452,9 +489,10 @@ static bool waits(daruma_kind k)
     return means[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
 }
 
-daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
+/* Judges what `body` says. Of words in quotes only names are heard. */
+static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, daruma_moment at, daruma_arena *a)
 {
-    said s = unwrap(ev->body, a);
+    said s = unwrap(body, a);
     daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
     char number[4];
@@ -463,7 +501,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
         daruma_str line = flatten(s.texts[i], i ? OTHER_TEXT_BYTES_MAX : CLASSIFY_MESSAGE_BYTES_MAX, a);
         if (!i)
             message = line;
-        seen_text(&v, lower(line, a));
+        seen_text(&v, lower(quote_spans_strip(line, a), a));
     }
     if (s.param.n) {
         daruma_buf b = buf_in(a);
@@ -480,6 +518,7 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
     read_classes(&f, &v, &s, a);
+    doubt_words(&f, &s, match_row(f.rule).where);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;
@@ -495,6 +534,32 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.message = daruma_redact(message, a);
     f.subject = f.subject.n >= SECRET_BYTES_MIN ? daruma_redact(f.subject, a) : arena_copy(a, f.subject);
+    return f;
+}
+
+/* Whose failure it is: of the request itself, or of others too. */
+static bool is_its_own(daruma_kind k)
+{
+    daruma_scope who = daruma_kind_scope(k);
+    return who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION || who == DARUMA_SICK_ANSWER;
+}
+
+daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
+{
+    bool all = false;
+    daruma_str own = ev->body;
+    if (ev->body.n && (ev->request.n || ev->model.n))
+        own = quote_strip(ev->body, ev->request, ev->model, a, &all);
+    daruma_failure whole = judge_body(ev, ev->body, at, a);
+    if (own.p == ev->body.p)
+        return whole;
+    /* A conversation may hold the whole of an error that it meets once more. That is believed when it harms nobody
+     * else. */
+    if (all && is_its_own(whole.kind) && whole.kind != DARUMA_UNKNOWN)
+        return whole;
+    daruma_failure f = judge_body(ev, own, at, a);
+    f.subject = whole.subject;
+    f.message = whole.message;
     return f;
 }
 

@@ -1,0 +1,365 @@
+/* quote.c - takes out of an error what it quotes from the request.
+ *
+ *     request   {"role": "You exceeded your current quota", ...}
+ *     error     {"error": {"message": "Invalid value: 'You exceeded your current quota'. Use 'user'.", "param": ...}}
+ *     judged    {"error": {"message": "Invalid value: '    '. Use 'user'.", "param": ...}}
+ *
+ * Both are read as words: letters and digits, whatever stands between them and however often it was escaped. The words
+ * of the error wait in a table; the request goes by once, and each of its words lengthens the runs that end at the same
+ * word of the error. */
+#include "engine/judge/quote.h"
+#include "engine/judge/reader.h"
+#include "base/arena.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#define QUOTE_RUN_WORDS   6    /* a shorter run may be chance in a long conversation, unless it is all of a string */
+#define QUOTE_NAME_BYTES  8    /* a shorter name says nothing */
+#define QUOTE_ONE_BYTES   12   /* ... and one without seams: "assistant" and "function" are the wire's own words */
+#define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
+#define QUOTE_CHAINS      1024 /* a power of two */
+#define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
+
+typedef struct word {
+    uint64_t hash;
+    uint32_t from, to; /* its bytes */
+    uint32_t next;     /* the one before it in its chain, as index + 1 */
+    uint32_t run;      /* words of the request that end here ... */
+    uint32_t at;       /* ... as number `at` of it */
+    bool quoted;
+} word;
+
+typedef struct quote {
+    daruma_str body;
+    word *words;
+    uint32_t n, chains[QUOTE_CHAINS];
+    uint32_t at; /* words of the request so far, and one for each end of a string */
+    bool any;
+} quote;
+
+/* ---- words ---------------------------------------------------------------------- */
+
+static bool is_alnum(char c)
+{
+    return ch_alpha(c) || ch_digit(c);
+}
+
+static int hex_of(char c)
+{
+    return ch_digit(c) ? c - '0' : ch_lower(c) >= 'a' && ch_lower(c) <= 'f' ? ch_lower(c) - 'a' + 10 : -1;
+}
+
+/* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
+ * read, as one deep. */
+static uint32_t take_char(daruma_str s, size_t *i)
+{
+    unsigned char c = (unsigned char)s.p[(*i)++];
+    if (c < 0x80 && c != '\\')
+        return is_alnum((char)c) ? (uint32_t)(unsigned char)ch_lower((char)c) : 0;
+    if (c == '\\') {
+        while (*i < s.n && s.p[*i] == '\\')
+            ++*i;
+        char e = *i < s.n ? s.p[*i] : 0;
+        if (e && memchr("nrtbf", e, 5)) {
+            ++*i;
+            return 0;
+        }
+        uint32_t u = 0;
+        for (size_t k = 1; e == 'u' && k <= 4; k++) {
+            int h = *i + k < s.n ? hex_of(s.p[*i + k]) : -1;
+            if (h < 0)
+                return 0;
+            u = u << 4 | (uint32_t)h;
+        }
+        *i += e == 'u' ? 5 : 0;
+        return u < 0x80 ? (is_alnum((char)u) ? (uint32_t)(unsigned char)ch_lower((char)u) : 0) : u;
+    }
+    uint32_t u = c & (c >= 0xf0 ? 0x07 : c >= 0xe0 ? 0x0f : 0x1f);
+    while (*i < s.n && ((unsigned char)s.p[*i] & 0xc0) == 0x80)
+        u = u << 6 | ((unsigned char)s.p[(*i)++] & 0x3f);
+    return u >= 0x2000 && u < 0x2e80 ? 0 : u; /* dashes, curly quotes, arrows */
+}
+
+/* Scripts without spaces: each character is a word. */
+static bool stands_alone(uint32_t c)
+{
+    return c >= 0x2e80;
+}
+
+/* The next word of `s` from `*i` on. False: there is none. */
+static bool next_word(daruma_str s, size_t *i, word *ret)
+{
+    uint64_t h = 1469598103934665603u;
+    size_t from = 0, to = 0;
+    while (*i < s.n) {
+        size_t at = *i;
+        uint32_t c = take_char(s, i);
+        if (to && (!c || stands_alone(c))) {
+            *i = c ? at : *i;
+            break;
+        }
+        if (!c)
+            continue;
+        from = to ? from : at;
+        to = *i;
+        h = (h ^ c) * 1099511628211u;
+        if (stands_alone(c))
+            break;
+    }
+    *ret = (word){.hash = h, .from = (uint32_t)from, .to = (uint32_t)to};
+    return to > 0;
+}
+
+static void add_words(quote *q, daruma_str body, size_t from, size_t n)
+{
+    size_t i = 0;
+    word w;
+    while (q->n < QUOTE_WORDS_MAX && next_word(str_sub(body, from, n), &i, &w)) {
+        uint32_t *chain = &q->chains[w.hash >> 40 & (QUOTE_CHAINS - 1)];
+        w.from += (uint32_t)from;
+        w.to += (uint32_t)from;
+        w.next = *chain;
+        q->words[q->n++] = w;
+        *chain = q->n;
+    }
+    if (q->n < QUOTE_WORDS_MAX) /* no run goes on from one string to the next */
+        q->words[q->n++] = (word){0};
+}
+
+/* ---- strings of JSON ------------------------------------------------------------ */
+
+typedef struct json_string {
+    size_t from, n; /* without its quotes */
+    daruma_str key; /* the member it is the value of, or the member before it in a list */
+    bool is_key;
+} json_string;
+
+/* The next string from `*i` on; of JSON that is cut the last one ends with it. */
+static bool next_string(daruma_str s, size_t *i, json_string *ret)
+{
+    const char *p = *i < s.n ? memchr(s.p + *i, '"', s.n - *i) : NULL;
+    if (!p)
+        return false;
+    size_t from = (size_t)(p - s.p) + 1, end = from;
+    for (;;) {
+        const char *q = memchr(s.p + end, '"', s.n - end);
+        size_t slashes = 0;
+        end = q ? (size_t)(q - s.p) : s.n;
+        while (end - slashes > from && s.p[end - slashes - 1] == '\\')
+            slashes++;
+        if (!q || slashes % 2 == 0)
+            break;
+        end++;
+    }
+    ret->from = from;
+    ret->n = end - from;
+    *i = end < s.n ? end + 1 : s.n;
+    size_t after = *i;
+    while (after < s.n && ch_space(s.p[after]))
+        after++;
+    ret->is_key = after < s.n && s.p[after] == ':';
+    if (ret->is_key)
+        ret->key = str_sub(s, from, ret->n);
+    return true;
+}
+
+/* ---- runs ----------------------------------------------------------------------- */
+
+static void mark(quote *q, uint32_t last, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        q->words[last - i].quoted = true;
+    q->any = true;
+}
+
+/* A word of the request: of the error's words those that are the same, the later ones first. */
+static void meet(quote *q, uint64_t hash)
+{
+    q->at++;
+    for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
+        word *w = &q->words[i - 1];
+        if (w->hash != hash)
+            continue;
+        bool goes_on = i > 1 && w[-1].run && w[-1].at == q->at - 1;
+        w->run = goes_on ? w[-1].run + 1 : 1;
+        w->at = q->at;
+        if (w->run >= QUOTE_RUN_WORDS)
+            mark(q, i - 1, w->run == QUOTE_RUN_WORDS ? w->run : 1);
+    }
+}
+
+static bool is_mark(char c)
+{
+    return c == '\'' || c == '"' || c == '`' || c == '\\';
+}
+
+/* Do quotation marks stand around these words of the error? */
+static bool in_marks(const quote *q, uint32_t last, uint32_t n)
+{
+    size_t from = q->words[last + 1 - n].from, to = q->words[last].to;
+    while (from && !is_alnum(q->body.p[from - 1]) && !is_mark(q->body.p[from - 1]) && q->body.p[from - 1] != ' ')
+        from--;
+    while (to < q->body.n && !is_alnum(q->body.p[to]) && !is_mark(q->body.p[to]) && q->body.p[to] != ' ')
+        to++;
+    return from && to < q->body.n && is_mark(q->body.p[from - 1]) && is_mark(q->body.p[to]);
+}
+
+/* All of a string was met, of `n` words the last with this hash: whoever has all of it quotes it. `sure`: also without
+ * marks. */
+static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
+{
+    for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
+        const word *w = &q->words[i - 1];
+        if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n)))
+            mark(q, i - 1, n);
+    }
+}
+
+/* Names of the wire itself, which every request holds. */
+static bool is_of_wire(daruma_str text, daruma_str key, bool is_key)
+{
+    static const daruma_str roles[] = {{"user", 4},      {"assistant", 9}, {"system", 6}, {"tool", 4},
+                                       {"developer", 9}, {"function", 8},  {"model", 5}};
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        if (str_eq(text, roles[i]))
+            return true;
+    return is_key || str_eq(key, S("type"));
+}
+
+/* Is a string so much that nobody else would say it by chance? */
+static bool is_long(daruma_str text, uint32_t n)
+{
+    return n > 1 ? memchr(text.p, ' ', text.n) || text.n >= QUOTE_NAME_BYTES : text.n >= QUOTE_ONE_BYTES;
+}
+
+static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
+{
+    size_t i = 0;
+    uint32_t n = 0;
+    word w = {0}, last = {0};
+    q->at++;
+    while (next_word(text, &i, &w)) {
+        meet(q, w.hash);
+        last = w;
+        n++;
+    }
+    bool name = n && !memchr(text.p, ' ', text.n);
+    if (n && !(name && is_of_wire(text, key, is_key)))
+        meet_whole(q, last.hash, n, is_long(text, n));
+}
+
+/* ---- taking out ------------------------------------------------------------------ */
+
+/* Words for people, in which a quote may stand. */
+static bool is_words(daruma_str text, daruma_str key)
+{
+    enum role role = reader_role(key);
+    bool name = role == IS_CODE || role == IS_TYPE || role == IS_STATUS || role == IS_PARAM;
+    return !name || memchr(text.p, ' ', text.n);
+}
+
+static void read_body(quote *q, daruma_str body)
+{
+    json_string s = {0};
+    size_t i = 0;
+    daruma_str t = str_trim(body);
+    if (!t.n || (t.p[0] != '{' && t.p[0] != '[')) {
+        add_words(q, body, 0, body.n);
+        return;
+    }
+    while (next_string(body, &i, &s))
+        if (!s.is_key && is_words(str_sub(body, s.from, s.n), s.key))
+            add_words(q, body, s.from, s.n);
+}
+
+static bool is_number(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!ch_digit(s.p[i]))
+            return false;
+    return true;
+}
+
+daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, daruma_arena *a, bool *all)
+{
+    quote *q = arena_take(a, sizeof *q, _Alignof(quote));
+    word *words = arena_take(a, QUOTE_WORDS_MAX * sizeof *words, _Alignof(word));
+    json_string s = {0};
+    size_t i = 0;
+    *all = false;
+    if (!q || !words)
+        return body;
+    *q = (quote){.body = body, .words = words};
+    read_body(q, body);
+    while (q->n && next_string(request, &i, &s))
+        meet_string(q, str_sub(request, s.from, s.n), s.key, s.is_key);
+    meet_string(q, model, (daruma_str){0}, false);
+    char *out = q->any ? arena_take(a, body.n, 1) : NULL;
+    if (!out)
+        return body;
+    size_t n = 0, from = 0;
+    *all = true;
+    for (uint32_t k = 0; k < q->n; k++) {
+        const word *w = &words[k];
+        if (w->quoted) {
+            memcpy(out + n, body.p + from, w->from - from);
+            n += w->from - from;
+            from = w->to;
+        } else if (w->to && !is_number(str_sub(body, w->from, w->to - w->from))) {
+            *all = false;
+        }
+    }
+    memcpy(out + n, body.p + from, body.n - from);
+    return (daruma_str){out, n + body.n - from};
+}
+
+static bool has_letter(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (ch_alpha(s.p[i]))
+            return true;
+    return false;
+}
+
+/* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
+ * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
+static size_t span_end(daruma_str s, size_t from)
+{
+    char q = s.p[from];
+    size_t before = from;
+    while (before && s.p[before - 1] == ' ')
+        before--;
+    bool sentence = !before || s.p[before - 1] == ':' || (before < from && is_alnum(s.p[before - 1]));
+    if ((q != '"' && q != '\'' && q != '`') || !sentence)
+        return 0;
+    size_t spaces = 0;
+    for (size_t i = from + 1; i < s.n; i++) {
+        spaces += s.p[i] == ' ';
+        if (s.p[i] == q && (i + 1 == s.n || !is_alnum(s.p[i + 1])))
+            return spaces > QUOTE_SPAN_SPACES ? i : 0;
+    }
+    return 0;
+}
+
+daruma_str quote_spans_strip(daruma_str line, daruma_arena *a)
+{
+    char *out = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < line.n; i++) {
+        size_t end = span_end(line, i);
+        if (end && !out) {
+            out = arena_take(a, line.n, 1);
+            if (!out)
+                return line;
+            memcpy(out, line.p, i);
+            n = i;
+        }
+        if (out)
+            out[n++] = line.p[i];
+        if (end) {
+            out[n++] = line.p[end];
+            i = end;
+        }
+    }
+    return out && has_letter((daruma_str){out, n}) ? (daruma_str){out, n} : line;
+}

@@ -1,0 +1,101 @@
+/* Words that an error quotes from the request are no evidence, and all others are. */
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/judge/match.h"
+
+static daruma_failure judged(int status, daruma_str request, const char *form, daruma_str quote)
+{
+    static char room[1 << 20], text[1 << 16];
+    daruma_arena a = arena_over(room, sizeof room), own = arena_over(text, sizeof text);
+    daruma_buf b = buf_in(&own);
+    const char *gap = strstr(form, "%s");
+    buf_put(&b, (daruma_str){form, (size_t)(gap - form)});
+    buf_put(&b, quote);
+    buf_put(&b, str_of(gap + 2));
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = status, .body = buf_str(&b), .request = request};
+    return daruma_classify(&ev, at(0), &a);
+}
+
+/* What a row looks for, as somebody could write it. */
+static daruma_str spoken(const phrase *p, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    for (const char *c = p->says; *c; c++) {
+        if (*c == '*')
+            BUF_LIT(&b, "of it");
+        else if (*c == '#')
+            buf_putc(&b, '7');
+        else if (!strchr("^$|\"'`\\", *c))
+            buf_putc(&b, *c);
+    }
+    return str_trim(buf_str(&b));
+}
+
+static const char *const requests[] = {
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"%s\",\"content\":\"hello there\"}]}",
+    "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\",\"content\":\"hello there\"}]}",
+    "{\"model\":\"m\",\"metadata\":{\"tag\":\"%s\"},\"messages\":[]}",
+    "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"%s\",\"parameters\":{}}}],\"messages\":[]}",
+    "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}]}",
+};
+
+static const char *const errors[] = {
+    "{\"error\":{\"message\":\"Invalid value: '%s'. Supported values are: 'user' and 'assistant'.\",\"type\":\"invalid_"
+    "request_error\",\"param\":\"messages[0].role\",\"code\":\"invalid_value\"}}",
+    "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"messages.0: unexpected value "
+    "\\\"%s\\\"; "
+    "something else was expected\"}}",
+    "{\"error\":{\"code\":400,\"message\":\"Invalid value at 'contents[0].role': "
+    "`%s`\",\"status\":\"INVALID_ARGUMENT\"}}",
+    "{\"detail\":[{\"loc\":[\"body\",\"messages\",0],\"msg\":\"value is not a valid enumeration member: '%s'\"}]}",
+};
+
+static int bad;
+static void assert_same(const daruma_failure *f, const daruma_failure *g, daruma_str what, const char *request,
+                        const char *error)
+{
+    if (f->kind != g->kind || f->wait != g->wait || f->limit != g->limit || f->retryable != g->retryable ||
+        f->tool_kind != g->tool_kind)
+        bad++, print_message("# %s %s %.*s: %s, wait %lld; without it %s, wait %lld\n", request, error, (int)what.n,
+                             what.p, daruma_kind_name(f->kind), (long long)f->wait, daruma_kind_name(g->kind),
+                             (long long)g->wait);
+}
+
+static void no_row_is_found_in_what_is_quoted(void **state)
+{
+    (void)state;
+    static char room[4096], asked[8192];
+    size_t n = 0;
+    for (uint16_t r = 1; match_row(r).name; r++) {
+        const phrase row = match_row(r), *p = &row;
+        if (p->where != AT_TEXT && p->where != AT_CODE)
+            continue;
+        for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+            for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+                daruma_arena a = arena_over(room, sizeof room), b = arena_over(asked, sizeof asked);
+                daruma_str quote = spoken(p, &a);
+                daruma_buf q = buf_in(&b);
+                const char *gap = strstr(requests[i], "%s");
+                buf_put(&q, (daruma_str){requests[i], (size_t)(gap - requests[i])});
+                buf_put(&q, quote);
+                buf_put(&q, str_of(gap + 2));
+                int status = k == 3 ? 422 : 400;
+                daruma_failure f = judged(status, buf_str(&q), errors[k], quote);
+                daruma_failure g = judged(status, buf_str(&q), errors[k], S(""));
+                assert_same(&f, &g, quote, requests[i], errors[k]);
+                n++;
+            }
+    }
+    assert_true(n > 10000);
+    assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_row_is_found_in_what_is_quoted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
