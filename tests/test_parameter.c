@@ -217,10 +217,10 @@ static void a_lesson_does_no_more_than_it_says(void **state)
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
     mend_report rep = {0};
-    static const mend_lesson most = {PATCH_SET, "max_tokens", "..64000"},
-                             effort = {PATCH_SET, "reasoning_effort", "in:low,medium,high"},
-                             name = {PATCH_RENAME, "max_tokens", "max_completion_tokens"},
-                             both = {PATCH_SET, "max_completion_tokens", "..100"};
+    static const mend_lesson most = {PATCH_SET, "max_tokens", "..64000", false},
+                             effort = {PATCH_SET, "reasoning_effort", "in:low,medium,high", false},
+                             name = {PATCH_RENAME, "max_tokens", "max_completion_tokens", false},
+                             both = {PATCH_SET, "max_completion_tokens", "..100", false};
     convo c = read_with(&dialect_openai, "{\"model\":\"m\",\"max_tokens\":9,\"reasoning_effort\":\"low\"," HI "}", &a);
     assert_false(mend_lesson_apply(&c, &most, &rep));
     assert_false(mend_lesson_apply(&c, &effort, &rep));
@@ -241,7 +241,7 @@ static void lessons_are_kept_by_model_and_the_oldest_goes(void **state)
     daruma_arena own = arena_over(room, mend_lessons_bytes(2));
     mend_lessons *t = mend_lessons_new(&own, 2);
     assert_non_null(t);
-    mend_lesson l = {PATCH_DROP, "temperature", ""}, out[4];
+    mend_lesson l = {PATCH_DROP, "temperature", "", false}, out[4];
     mend_lessons_learn(t, 1, &l);
     mend_lessons_learn(t, 1, &l);
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 1);

@@ -143,7 +143,8 @@ void mended_learn(exchange *x)
     if (h && (h->format || h->nlessons))
         name_model(x, h->lesson_model);
     for (size_t i = 0; m && i < h->nlessons; i++)
-        mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
+        if (!h->lessons[i].once)
+            mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
 }
 
 void heal_worked(exchange *x, int64_t input_tokens)
@@ -207,6 +208,7 @@ bool mended_moved_learn(exchange *x)
     if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n ||
         x->p->read(x->moved->body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
         return false;
+    l.once = !mend_lesson_lasts(&l, &x->failure);
     heal_lesson(x, &l);
     return true;
 }

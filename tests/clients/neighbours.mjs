@@ -26,7 +26,31 @@ const says = {
   gemini: (words) => ({ labels: { team: words } }),
 };
 
+// What one request says wrongly is dropped from that one, and from no other.
+const wrong = {
+  openai: [["service_tier", "bogus", "flex"], ["temperature", "hot", 0.5], ["tool_choice", "auto", "none"]],
+  responses: [["service_tier", "bogus", "flex"], ["temperature", "hot", 0.5], ["tool_choice", "auto", "none"]],
+  anthropic: [["service_tier", "bogus", "standard_only"], ["temperature", "hot", 0.5]],
+  gemini: [],
+};
+const words = {
+  service_tier: ["Invalid value: 'bogus'. Supported values are: 'auto', 'default', 'flex', and 'priority'.", "invalid_value"],
+  temperature: ["Invalid type for 'temperature': expected a decimal, but got a string instead.", "invalid_type"],
+  tool_choice: ["Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.", null],
+};
+
 every((name, d, w) => {
+  for (const [param, bad, good] of wrong[name])
+    holds(`neighbours ${name}: a ${param} that is wrong in one request stays in the requests of others`, {
+      async run(pair) {
+        const [message, code] = words[param];
+        pair.own.answer = (q, res) => (JSON.parse(q.body)[param] === bad ? json(res, 400, name === "anthropic" ? { type: "error", error: { type: "invalid_request_error", message: `${param}: ${message}` } } : { error: { message, type: "invalid_request_error", param, code } }) : w.answer(res, "seven eight"));
+        await question(pair, d, { model: d.own, more: { [param]: bad } });
+        await question(pair, d, { model: d.own, more: { [param]: good }, text: "say more" });
+        assert.deepEqual(JSON.parse(pair.own.seen.at(-1).body)[param], good, "it was left out");
+      },
+    });
+
   for (const [what, words] of hostile)
     holds(`neighbours ${name}: ${what}, quoted from one request, rest nothing and cost nobody else a call`, {
       async run(pair) {

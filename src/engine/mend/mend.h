@@ -215,6 +215,7 @@ mend_known_counts mend_known_count(const mend_known *k);
 typedef struct mend_lesson {
     patch_op op;
     char path[96], value[96];
+    bool once; /* it is of one request, and not known from then on */
 } mend_lesson;
 /* Renames, clamps or drops exactly what the provider names in `f` (subject, message, code). False when it names nothing
  * that is in the request, or what cannot be done without (messages, model, tools). `ret` says what was done, to be
@@ -232,6 +233,9 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
+/* Does `l`, made of what `f` refused, hold for every request to that model? What was left out does only where the model
+ * never takes it: a wrong value, type, number or companion is a matter of that request. */
+bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f);
 /* `f` refuses something else than what `l` mended in `c`: that was taken. */
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f);
 /* Does it again, if the path is there. True when it changed something. */

@@ -392,6 +392,28 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
     return false;
 }
 
+bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
+{
+    static const char *const never[] = {"unsupported parameter", "unsupported_parameter", "unknown parameter",
+                                        "unknown_parameter",     "unrecognized",          "unknown name",
+                                        "unknown field",         "unexpected keyword",    "extra inputs",
+                                        "extra_forbidden",       "not permitted",         "not supported",
+                                        "unsupported field",     "does not support",      "doesn't support",
+                                        "not allowed for",       "is deprecated",         "is unsupported",
+                                        "no longer supported",   "additional propert",    "unexpected field"};
+    static const char *const sometimes[] = {" when ",     " unless ",     " without ", " together",
+                                            " both ",     "invalid type", "expected ", "must be",
+                                            " requires ", "only if",      " value"};
+    bool refused = false, only_then = false;
+    if (l->op != PATCH_DROP || l->value[0])
+        return true;
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        refused |= says(f->message, never[i]) || says(f->code, never[i]);
+    for (size_t i = 0; i < sizeof sometimes / sizeof *sometimes; i++)
+        only_then |= says(f->message, sometimes[i]);
+    return refused && !only_then;
+}
+
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f)
 {
     place p;

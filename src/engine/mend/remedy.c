@@ -238,10 +238,10 @@ static mending_result compacted(mending *m)
 
 /* ---- the history ---- */
 
-/* The model does not take it as it was: so it is said, and known the next time. */
-static void taught(mending *m)
+/* The model does not take it as it was: so it is said, and known the next time where it would be refused again. */
+static void taught(mending *m, const daruma_failure *f)
 {
-    m->taught = true;
+    m->taught = mend_lesson_lasts(&m->lesson, f);
     m->from = arena_copy(m->c.arena, str_of(m->lesson.path));
     m->to = arena_copy(m->c.arena, m->lesson.op == PATCH_DROP ? S("") : str_of(m->lesson.value));
 }
@@ -264,14 +264,14 @@ static mending_result messages(mending *m, const daruma_failure *f, int64_t wind
     if (mend_cache_marks(&m->c, f, &m->report))
         return MENDING_DONE;
     if (mend_empty_list(&m->c, f, &m->lesson, &m->report)) {
-        taught(m);
+        taught(m, f);
         return MENDING_DONE;
     }
     bool member = mend_member(&m->c, f, &m->lesson, &m->report);
     mend_report r = mend_messages(&m->c, f);
     mend_merge(&m->report, &r);
     if (member)
-        taught(m);
+        taught(m, f);
     return member || mend_did(&r) ? MENDING_DONE : MENDING_UNFIT;
 }
 
@@ -311,7 +311,7 @@ static mending_result parameter(mending *m, const daruma_failure *f, int64_t win
     (void)window;
     if (!mend_empty_list(&m->c, f, &m->lesson, &m->report) && !mend_parameter(&m->c, f, &m->lesson, &m->report))
         return MENDING_UNFIT;
-    taught(m);
+    taught(m, f);
     return MENDING_DONE;
 }
 
@@ -319,7 +319,7 @@ static mending_result schemas(mending *m, const daruma_failure *f, int64_t windo
 {
     (void)window;
     if (mend_empty_list(&m->c, f, &m->lesson, &m->report) || mend_member(&m->c, f, &m->lesson, &m->report)) {
-        taught(m);
+        taught(m, f);
         return MENDING_DONE;
     }
     if (mend_double_tools(&m->c, f, &m->report))
