@@ -163,6 +163,22 @@ static void of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobo
     assert_hedges(&c, 104000 + HEDGE_UNKNOWN_MS, 3); /* nobody was asked there yet */
 }
 
+static void who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "n", "a", "k"), target("p", "o", "a", "k")};
+    for (int i = 0; i < 4; i++) /* a model of this provider is down */
+        fails(w, &p, &t[0], failure(DARUMA_SERVER_ERROR, 500), 100000);
+    for (int i = 0; i < 2; i++) { /* another one is slow */
+        daruma_case c = silent(w, &p, t + 1, 2, 100000);
+        daruma_case_hedge(&c, 1, at(100000 + HEDGE_UNKNOWN_MS));
+        daruma_case_hedge_takes_over(&c, NULL, at(100000 + HEDGE_UNKNOWN_MS + 100));
+    }
+    assert_true(daruma_health_look(w, &t[2], 103000).well);
+}
+
 static void only_what_is_allowed_and_does_no_harm_is_asked_twice(void **state)
 {
     (void)state;
@@ -467,6 +483,7 @@ int main(void)
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
+        cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
         cmocka_unit_test(second_calls_are_a_share_of_the_calls),
         cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),

@@ -217,6 +217,9 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
             health_hung(c->health, &c->targets[c->target], c->sent_at, c->beside.sent_at);
+    } else if (!c->answered && f == &silent_failure) { /* of its provider that says nothing: others are just quicker */
+        health_silent(c->health, &c->targets[c->target], c->permits, c->id, at.now);
+        health_drop(c->health, &c->targets[c->target], c->permits, at.now);
     } else if (!c->answered)
         health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, c->sent_at,
                    &c->policy->kinds[f->kind].backoff, at);
