@@ -72,6 +72,8 @@ static uint32_t take_char(daruma_str s, size_t *i)
             u = u << 4 | (uint32_t)h;
         }
         *i += e == 'u' ? 5 : 0;
+        if (u >= 0xd800 && u <= 0xdfff) /* half of a character, which the other half must not lose */
+            return 0;
         return u < 0x80 ? (is_alnum((char)u) ? (uint32_t)(unsigned char)ch_lower((char)u) : 0) : u;
     }
     uint32_t u = c & (c >= 0xf0 ? 0x07 : c >= 0xe0 ? 0x0f : 0x1f);
@@ -291,6 +293,7 @@ daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, da
         return body;
     *q = (quote){.body = body, .words = words};
     read_body(q, body);
+    request = str_sub(request, 0, QUOTE_REQUEST_BYTES_MAX);
     while (q->n && next_string(request, &i, &s))
         meet_string(q, str_sub(request, s.from, s.n), s.key, s.is_key);
     meet_string(q, model, (daruma_str){0}, false);
