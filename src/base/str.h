@@ -8,6 +8,12 @@
 #define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).n, (s).p ? (s).p : ""
 
+/* A constant slice inside a table, where a compound literal may not stand. */
+#define LIT(text)                                                                                                      \
+    {                                                                                                                  \
+        (text), sizeof(text) - 1                                                                                       \
+    }
+
 static inline daruma_str str_of(const char *z)
 {
     return (daruma_str){z, z ? strlen(z) : 0};
@@ -47,6 +53,12 @@ static inline bool ch_alpha(char c)
 static inline bool ch_word(char c) /* letter, digit, underscore or a byte of a longer character */
 {
     return ch_alpha(c) || ch_digit(c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* The value of a hexadecimal digit, -1 for any other byte. */
+static inline int ch_hex(char c)
+{
+    return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* Equal but for the case of ASCII letters? */

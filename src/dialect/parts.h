@@ -8,12 +8,6 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* A constant slice inside a table, where a compound literal may not stand. */
-#define LIT(text)                                                                                                      \
-    {                                                                                                                  \
-        (text), sizeof(text) - 1                                                                                       \
-    }
-
 /* What a top-level member of a request tells. */
 typedef enum scan_what {
     SCAN_NOTHING,

@@ -33,11 +33,6 @@ static bool gives_away(daruma_str name, const char *between, daruma_str value)
     return !line.full && !a.full && !str_eq(clean, buf_str(&line));
 }
 
-static int hex_digit(char c)
-{
-    return ch_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* A text as it reads without the escapes of JSON, URLs and HTML. */
 typedef struct reading {
     daruma_str plain;
@@ -49,8 +44,8 @@ static int number_of(daruma_str digits, size_t most, int base, size_t *used)
 {
     int value = 0;
     size_t n = 0;
-    for (; n < digits.n && n < most && hex_digit(digits.p[n]) >= 0 && hex_digit(digits.p[n]) < base; n++)
-        value = value * base + hex_digit(digits.p[n]);
+    for (; n < digits.n && n < most && ch_hex(digits.p[n]) >= 0 && ch_hex(digits.p[n]) < base; n++)
+        value = value * base + ch_hex(digits.p[n]);
     *used = n;
     return n ? value : -1;
 }
