@@ -534,6 +534,54 @@ static void warnings_name_what_is_hardly_meant(void **state)
     assert_non_null(strstr(out, "first_byte is longer than total"));
 }
 
+/* Targets of one model, in order; the client's key goes to the first that takes it. */
+static void the_clients_key_is_meant_for_one_host(void **state)
+{
+    static const struct {
+        const char *providers; /* a letter each: who stands in the model */
+        const dialect *asks;
+        const char *out; /* those that are out of reach */
+    } rows[] = {
+        {"ab", &dialect_openai, "b"},           {"ba", &dialect_openai, "a"},
+        {"asb", &dialect_openai, "b"}, /* s is another path of a's host */
+        {"kab", &dialect_openai, "b"}, /* k has a key, z one of its own header */
+        {"akz", &dialect_openai, ""},           {"zab", &dialect_openai, "b"},
+        {"cab", &dialect_openai, "b"}, /* c speaks another dialect */
+        {"acb", &dialect_anthropic, ""},        {"ab", &dialect_openai_responses, "b"},
+        {"arb", &dialect_openai_responses, ""}, /* r alone is asked without conversion */
+    };
+    static const char providers[] =
+        "providers:\n- { name: a, dialect: openai, url: http://a }\n- { name: b, dialect: openai, url: http://b }\n"
+        "- { name: s, dialect: openai, url: http://A/second }\n- { name: k, dialect: openai, url: http://k, keys: [x] "
+        "}\n"
+        "- { name: z, dialect: openai, url: http://z, headers: { Api-Key: x } }\n"
+        "- { name: c, dialect: anthropic, url: http://c }\n- { name: r, dialect: openai-responses, url: http://r }\n";
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static char text[2048], out[4096];
+        char reached[8];
+        daruma_buf b = buf_over(text, sizeof text - 1), tells = buf_over(out, sizeof out - 1);
+        size_t n = 0;
+        config c;
+        config_error e;
+        buf_printf(&b, "%smodels: [{ name: m, targets: [", providers);
+        for (const char *p = rows[i].providers; *p; p++)
+            buf_printf(&b, "%s%c/m", p == rows[i].providers ? "" : ", ", *p);
+        BUF_LIT(&b, "] }]\n");
+        text[b.n] = 0;
+        assert_true(read_text(text, &c, &e));
+        for (size_t k = 0; rows[i].providers[k]; k++)
+            if (config_out_of_reach(&c, &c.models[0], rows[i].asks, k))
+                reached[n++] = rows[i].providers[k];
+        reached[n] = 0;
+        assert_string_equal(reached, rows[i].out);
+        config_warnings(&c, &tells);
+        out[tells.n] = 0;
+        if (n)
+            assert_non_null(strstr(out, "clients' keys go to its first target without keys"));
+    }
+}
+
 /* ---- paths ------------------------------------------------------------------------------------ */
 
 static void v1_stands_once_in_an_upstream_path(void **state)
@@ -645,6 +693,7 @@ int main(void)
         cmocka_unit_test(without_a_file_the_two_providers_are_there),
         cmocka_unit_test(the_environment_says_where_the_two_are),
         cmocka_unit_test(warnings_name_what_is_hardly_meant),
+        cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
         cmocka_unit_test(a_provider_at_our_own_address_is_seen),

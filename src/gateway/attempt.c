@@ -160,7 +160,7 @@ static daruma_str converted(exchange *x, int target)
 static daruma_str query_for(exchange *x, const config_provider *p)
 {
     daruma_str rest = x->c->head.query;
-    if (!p->nkeys || str_find(rest, S("key=")) == STR_NONE)
+    if (!config_has_key(p) || str_find(rest, S("key=")) == STR_NONE)
         return rest;
     daruma_buf b = buf_in(x->c->arena);
     while (rest.n) {

@@ -373,3 +373,38 @@ int config_provider_of(const config *c, const dialect *d)
             return (int)i;
     return d == &dialect_openai_responses ? config_provider_of(c, &dialect_openai) : -1;
 }
+
+bool config_has_key(const config_provider *p)
+{
+    bool has = p->nkeys > 0;
+    for (size_t i = 0; i < p->nheaders; i++) /* Azure's is called api-key */
+        has |= str_ieq(p->headers[i].name, str_of(p->dialect->key_header)) || str_ieq(p->headers[i].name, S("api-key"));
+    return has;
+}
+
+/* True if the target speaks `d` without a conversion; exchange_dialect() says the same of a request's targets. */
+static bool speaks(const config *c, const config_model *m, const dialect *d, size_t i)
+{
+    const dialect *is = c->providers[m->targets[i].provider].dialect;
+    bool either = d == &dialect_openai_responses && is == &dialect_openai;
+    for (size_t k = 0; k < m->ntargets && either; k++)
+        either = c->providers[m->targets[k].provider].dialect != d;
+    return is == d || either;
+}
+
+/* True if the target is asked with the client's key when nothing speaks against it. */
+static bool takes_client_key(const config *c, const config_model *m, const dialect *d, size_t i)
+{
+    return !config_has_key(&c->providers[m->targets[i].provider]) && speaks(c, m, d, i);
+}
+
+bool config_out_of_reach(const config *c, const config_model *m, const dialect *d, size_t i)
+{
+    size_t first = 0;
+    if (!takes_client_key(c, m, d, i))
+        return false;
+    while (!takes_client_key(c, m, d, first)) /* i at the latest */
+        first++;
+    const url *meant = &c->providers[m->targets[first].provider].to, *is = &c->providers[m->targets[i].provider].to;
+    return !str_ieq(meant->host, is->host) || meant->port != is->port || meant->tls != is->tls;
+}

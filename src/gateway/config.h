@@ -97,6 +97,12 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);
 
+/* True if the file gives the provider a key, under `keys` or as a header; else it gets the client's own. */
+bool config_has_key(const config_provider *p);
+/* True if a client that asks in `d` cannot use target `i` of the model: it would get the client's key, which is meant
+ * for another place, that of the first such target. */
+bool config_out_of_reach(const config *c, const config_model *m, const dialect *d, size_t i);
+
 /* Is the provider where `c` listens? Then each request would come back as a new one, without end. */
 bool config_is_self(const config *c, const config_provider *p);
 

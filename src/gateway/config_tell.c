@@ -145,16 +145,22 @@ static size_t warn_provider(const config *c, const config_provider *p, daruma_bu
 
 static size_t warn_model(const config *c, const config_model *m, daruma_buf *out)
 {
-    size_t ways = 0;
+    size_t ways = 0, n = 0;
     for (size_t i = 0; i < m->ntargets; i++) {
         size_t keys = c->providers[m->targets[i].provider].nkeys;
         ways += keys ? keys : 1;
+        const config_provider *p = &c->providers[m->targets[i].provider];
+        if (config_out_of_reach(c, m, p->dialect, i) && ++n)
+            buf_printf(out,
+                       "model " STR_FMT ": clients' keys go to its first target without keys, so " STR_FMT
+                       " is never asked with one; give it `keys`\n",
+                       STR_ARG(m->name), STR_ARG(p->name));
     }
     if (ways <= DARUMA_CASE_TRIED)
-        return 0;
+        return n;
     buf_printf(out, "model " STR_FMT ": targets and keys make %zu ways; only the first %d are tried\n",
                STR_ARG(m->name), ways, DARUMA_CASE_TRIED);
-    return 1;
+    return n + 1;
 }
 
 size_t config_warnings(const config *c, daruma_buf *out)

@@ -100,15 +100,18 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     const http_head *in = &x->c->head;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 5);
     daruma_str connection = http_header(in, S("connection"));
-    bool plain = x->d || p->nkeys; /* read, or to be searched for our key: not encoded */
+    bool plain = x->d || p->nkeys;                 /* read, or to be searched for our key: not encoded */
+    bool theirs = !config_has_key(p) && d == x->d; /* the client's own key is used */
     *n = 0;
     if (!out)
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (http_is_hop_by_hop(name, connection) || (p->nkeys && head_is_credential(name)) || is_configured(p, name))
+        if (http_is_hop_by_hop(name, connection) || is_configured(p, name))
             continue;
-        if (d != x->d && (is_of_dialect(name) || head_is_credential(name)))
+        if (!theirs && (head_is_credential(name) || str_ieq(name, S("cookie"))))
+            continue;
+        if (d != x->d && is_of_dialect(name))
             continue;
         if (is_ours(name) && (plain || !str_ieq(name, S("accept-encoding"))))
             continue;

@@ -204,9 +204,10 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
     return t;
 }
 
-/* A configured model some of whose providers have no keys of their own: those get the client's, each in its place. */
-static const daruma_target *targets_with_clients(const setup *s, const config_model *m, uint64_t credential,
-                                                 daruma_arena *a, size_t *n)
+/* A configured model some of whose providers have no keys of their own. The client's key is meant for the first of them
+ * that speaks its dialect; those at another place are left out. */
+static const daruma_target *targets_with_clients(const setup *s, const config_model *m, const dialect *d,
+                                                 uint64_t credential, daruma_arena *a, size_t *n)
 {
     size_t total = 0, one;
     for (size_t i = 0; i < m->ntargets; i++)
@@ -214,6 +215,8 @@ static const daruma_target *targets_with_clients(const setup *s, const config_mo
     daruma_target *t = ARENA_NEW(a, daruma_target, total);
     *n = 0;
     for (size_t i = 0; t && i < m->ntargets; i++) {
+        if (config_out_of_reach(&s->cfg, m, d, i))
+            continue;
         const daruma_target *way =
             setup_provider_targets(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
         for (size_t k = 0; way && k < one; k++) {
@@ -233,7 +236,7 @@ const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str 
         if (!str_eq(s->routes[i].model, model) || !m->ntargets)
             continue;
         if (s->routes[i].clients)
-            return targets_with_clients(s, m, credential, a, n);
+            return targets_with_clients(s, m, d, credential, a, n);
         *n = s->routes[i].ntargets;
         return s->routes[i].targets;
     }
