@@ -66,6 +66,10 @@ static const struct {
     {"hello\n", 1, 1, "found a single value"},
     {"? [a, b]\n: 1\n", 1, 3, "expected the name of an option, found a list"},
     {"listen: :1\nlisten: :2\n", 2, 1, "the key `listen` stands here twice, first in line 1"},
+    /* who is let in */
+    {"hosts: gate.example\n", 1, 8, "hosts: expected a list, found a single value"},
+    {"hosts: [\"gate.example:4141\"]\n", 1, 9, "hosts[0]: expected a name of letters, digits"},
+    {"hosts: [\"\"]\n", 1, 9, "it is empty"},
     /* keys */
     {"timeout: { connect: 5s }\n", 1, 1, "unknown key `timeout`; did you mean `timeouts`?"},
     {"timeouts: { conect: 5s }\n", 1, 13, "timeouts: unknown key `conect`; did you mean `connect`?"},
@@ -534,6 +538,22 @@ static void warnings_name_what_is_hardly_meant(void **state)
     assert_non_null(strstr(out, "first_byte is longer than total"));
 }
 
+static void hosts_are_read(void **state)
+{
+    (void)state;
+    config c;
+    config_error e;
+    static char out[4096];
+    daruma_buf b = buf_over(out, sizeof out - 1);
+    assert_true(read_text("hosts: [host.docker.internal, gate]\n" P, &c, &e));
+    assert_int_equal(c.nhosts, 2);
+    assert_str(c.hosts[0], "host.docker.internal");
+    config_summary(&c, &b);
+    assert_non_null(strstr(out, "  hosts      host.docker.internal, gate\n"));
+    assert_true(read_text(P, &c, &e));
+    assert_int_equal(c.nhosts, 0);
+}
+
 /* Targets of one model, in order; the client's key goes to the first that takes it. */
 static void the_clients_key_is_meant_for_one_host(void **state)
 {
@@ -693,6 +713,7 @@ int main(void)
         cmocka_unit_test(without_a_file_the_two_providers_are_there),
         cmocka_unit_test(the_environment_says_where_the_two_are),
         cmocka_unit_test(warnings_name_what_is_hardly_meant),
+        cmocka_unit_test(hosts_are_read),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),

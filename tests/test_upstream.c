@@ -561,9 +561,21 @@ static void localhost_is_this_machine(void **state)
         const char *host;
         bool local, loopback;
     } hosts[] = {
-        {"localhost", true, true},    {"LocalHost", true, true},      {"api.localhost", true, true},
-        {"127.0.0.1", false, true},   {"::1", false, true},           {"127.evil.example", false, false},
-        {".localhost", false, false}, {"notlocalhost", false, false}, {"localhost.example", false, false},
+        {"localhost", true, true},
+        {"LocalHost", true, true},
+        {"api.localhost", true, true},
+        {"127.0.0.1", false, true},
+        {"::1", false, true},
+        {"127.evil.example", false, false},
+        {".localhost", false, false},
+        {"notlocalhost", false, false},
+        {"localhost.example", false, false},
+        {"0:0::1", false, true},
+        {"::ffff:127.9.9.9", false, true},
+        {"::ffff:128.0.0.1", false, false},
+        {"::2", false, false},
+        {"", false, false},
+        {"128.0.0.1", false, false},
     };
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         assert_int_equal(host_is_localhost(str_of(hosts[i].host)), hosts[i].local);

@@ -120,6 +120,7 @@
 #define CONFIG_PROVIDERS_MAX       64          /* providers in one file */
 #define CONFIG_KEYS_MAX            64          /* keys of one provider */
 #define CONFIG_HEADERS_MAX         32          /* extra headers of one provider */
+#define CONFIG_NAMES_MAX           64          /* hosts, and paths that pass through, in one file */
 #define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 

@@ -46,7 +46,9 @@ typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_M
 typedef struct config {
     daruma_str file; /* where it was read from; empty: built in */
     daruma_str listen_host;
-    int listen_port; /* 4141 */
+    int listen_port;   /* 4141 */
+    daruma_str *hosts; /* names that a listener on the loopback answers to, beside its own */
+    size_t nhosts;
     config_provider *providers;
     size_t nproviders;
     config_model *models;

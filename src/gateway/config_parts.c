@@ -5,6 +5,15 @@
 #include "base/limits.h"
 #include "base/str.h"
 
+/* ---- hosts ----------------------------------------------------------------------- */
+
+const option_list config_list_hosts = {
+    .items = offsetof(config, hosts),
+    .count = offsetof(config, nhosts),
+    .size = sizeof(daruma_str),
+    .max = CONFIG_NAMES_MAX,
+};
+
 /* ---- keys ------------------------------------------------------------------------ */
 
 static bool key_fits(config_reader *r, void *base, void *item, size_t index)

@@ -14,6 +14,10 @@
 const option options[] = {
     {"listen", OPTION_LISTEN, AT(config, listen_host), .fallback = "127.0.0.1:4141",
      .help = "Where clients connect. `:4141` is the loopback too; any other address is used only when it is written here, since whoever reaches it can use your keys. Port 0 takes a free one."},
+    {"hosts", OPTION_LIST, .list = &config_list_hosts, .says = "none",
+     .help = "Names by which clients reach a daruma that listens on the loopback, beside `localhost`, names below it and loopback addresses. A request for any other name is refused with 403, since a page of another site may be behind it (DNS rebinding); pages of these hosts may ask as well. Where daruma listens on another address every name is answered."},
+    {"hosts[]", OPTION_NAME, .size = sizeof(daruma_str), .min = 1, .max = 253,
+     .help = "A host name, without a port."},
 
     {"providers", OPTION_LIST, .list = &config_list_providers, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
      .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},

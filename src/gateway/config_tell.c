@@ -34,6 +34,16 @@ static void put_listen(const config *c, daruma_buf *out)
     buf_printf(out, "%s" STR_FMT "%s:%d\n", six ? "[" : "", STR_ARG(c->listen_host), six ? "]" : "", c->listen_port);
 }
 
+static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        buf_putz(out, i ? ", " : what);
+        buf_put(out, names[i]);
+    }
+    if (n)
+        BUF_LIT(out, "\n");
+}
+
 static void put_provider(const config_provider *p, daruma_buf *out)
 {
     BUF_LIT(out, "  provider   ");
@@ -96,6 +106,7 @@ static void put_watch(const config *c, daruma_buf *out)
 void config_summary(const config *c, daruma_buf *out)
 {
     put_listen(c, out);
+    put_names("  hosts      ", c->hosts, c->nhosts, out);
     for (size_t i = 0; i < c->nproviders; i++)
         put_provider(&c->providers[i], out);
     for (size_t i = 0; i < c->nmodels; i++)

@@ -1,45 +1,74 @@
 /* guard.c - a gateway on the loopback holds keys that any page in a browser on this machine could spend: browsers
- * send simple requests anywhere, and a name of a stranger's may resolve to 127.0.0.1. They do say, though, which
- * page asks (Origin, Fetch standard 3.1) and which name was looked up (Host). */
+ * send simple requests anywhere, and a name of a stranger's may resolve to 127.0.0.1 (DNS rebinding). They do say,
+ * though, which page asks (Origin, Fetch standard 3.1; GET has none within one site) and which name was looked up
+ * (Host, RFC 9110, section 7.2). */
+#include "base/buf.h"
 #include "gateway/inside.h"
 
-/* "localhost:4141" -> "localhost", "[::1]:4141" -> "::1" */
+enum { NAME_SHOWN_BYTES = 100 };
+
+/* "localhost:4141" -> "localhost", "[::1]:4141" -> "::1", "localhost." -> "localhost"; empty when it is malformed. */
 static daruma_str host_of(daruma_str authority)
 {
-    if (authority.n && authority.p[0] == '[') {
-        daruma_str rest = str_from(authority, 1);
-        return str_cut(&rest, ']');
-    }
-    return str_cut(&authority, ':');
+    bool six = authority.n && authority.p[0] == '[';
+    daruma_str port = str_from(authority, six), host = str_cut(&port, six ? ']' : ':');
+    if (six && port.n && str_cut(&port, ':').n)
+        return (daruma_str){0};
+    for (size_t i = 0; i < port.n; i++)
+        if (!ch_digit(port.p[i]))
+            return (daruma_str){0};
+    return host.n && host.p[host.n - 1] == '.' ? str_sub(host, 0, host.n - 1) : host;
+}
+
+static bool is_ours(const config *c, daruma_str authority)
+{
+    daruma_str host = host_of(authority);
+    bool ours = host_is_loopback(host);
+    for (size_t i = 0; i < c->nhosts && !ours; i++)
+        ours = str_ieq(host, c->hosts[i]);
+    return ours;
 }
 
 /* An origin is "null", or scheme://host[:port]. Pages of programs on this machine have schemes of their own. */
-static bool is_foreign(daruma_str origin)
+static bool is_foreign(const config *c, daruma_str origin)
 {
     if (str_ieq(origin, S("null")))
         return true;
     size_t scheme = str_find(origin, S("://"));
     if (scheme == STR_NONE || !str_istarts(origin, S("http")))
         return false;
-    return !host_is_loopback(host_of(str_from(origin, scheme + 3)));
+    return !is_ours(c, str_from(origin, scheme + 3));
+}
+
+static void refuse_host(call *c, daruma_str host)
+{
+    daruma_buf b = buf_in(c->arena);
+    BUF_LIT(&b, "daruma listens on this machine alone and answers requests for localhost or a loopback address. This "
+                "one is for \"");
+    buf_put(&b, str_sub(host, 0, NAME_SHOWN_BYTES));
+    BUF_LIT(&b, "\". Set the client's base URL to http://localhost with the port of daruma, or allow the name in "
+                "daruma's configuration: hosts: [\"");
+    buf_put(&b, str_sub(host_of(host), 0, NAME_SHOWN_BYTES));
+    BUF_LIT(&b, "\"]");
+    call_refuse(c, 403, DARUMA_PERMISSION, buf_str(&b));
 }
 
 bool guard_refuses(const gateway *g, call *c)
 {
+    const config *cfg = &g->now->cfg;
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
-    bool tells = str_starts(c->head.path, S("/daruma/")) && !str_eq(c->head.path, S("/daruma/health"));
-    if (!host_is_loopback(g->now->cfg.listen_host))
+    if (!host_is_loopback(cfg->listen_host))
         return false; /* whoever opened it to a network has other guards, and other names */
-    if (!(origin.n && is_foreign(origin)) && !(tells && !host_is_loopback(host_of(host))))
-        return false;
-    daruma_header h[] = {{S("content-type"), S("application/json")}};
-    daruma_str body =
-        S("{\"error\":{\"message\":\"daruma listens on this machine alone and does not answer pages of other "
-          "sites. Programs that are no browser send no Origin.\",\"type\":\"permission_error\",\"param\":null,"
-          "\"code\":\"foreign_origin\"}}\n");
-    c->user = NULL;
-    call_head(c, 403, h, 1, (int64_t)body.n);
-    call_write(c, body);
-    call_end(c);
-    return true;
+    if (origin.n && is_foreign(cfg, origin)) {
+        call_refuse(c, 403, DARUMA_PERMISSION,
+                    S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
+                      "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "
+                      "configuration, under `hosts`."));
+        return true;
+    }
+    if (host.n && !is_ours(cfg, host)) { /* only HTTP/1.0 may have none, which no browser speaks */
+        refuse_host(c, host);
+        return true;
+    }
+    return false;
 }

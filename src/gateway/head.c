@@ -39,6 +39,14 @@ daruma_str head_query_key(const http_head *h)
     return (daruma_str){0};
 }
 
+const dialect *head_dialect(const http_head *h)
+{
+    if (http_header(h, S("anthropic-version")).n || str_find(h->path, S("/v1/messages")) != STR_NONE)
+        return &dialect_anthropic;
+    bool gemini = http_header(h, S("x-goog-api-key")).n || head_query_key(h).n || str_starts(h->path, S("/v1beta/"));
+    return gemini ? &dialect_gemini : &dialect_openai;
+}
+
 uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours)
 {
     uint64_t sum = g->secret;

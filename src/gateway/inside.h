@@ -367,6 +367,8 @@ void head_credentials(const http_head *h, daruma_buf *out); /* the values themse
 /* The key in the query, where Google's clients may put it; else empty. */
 daruma_str head_query_key(const http_head *h);
 bool head_is_credential(daruma_str name); /* of a field where clients put credentials */
+/* The dialect that the fields or the path of a request show where the path is no dialect's own; OpenAI's else. */
+const dialect *head_dialect(const http_head *h);
 /* Hash of the client's credentials. `ret_ours`: this very daruma sent the request, it came back. */
 uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 
@@ -547,8 +549,14 @@ void finish_interrupted(exchange *x);
 
 /* ---- guard.c ---- */
 
-/* Is it a web page of somebody else that asks through a browser on this machine? Then it is refused, and true. */
+/* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin) and requests for another host's
+ * name (Host). False: the request is neither. */
 bool guard_refuses(const gateway *g, call *c);
+
+/* ---- refuse.c ---- */
+
+/* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. */
+void call_refuse(call *c, int status, daruma_kind kind, daruma_str message);
 
 /* ---- upgrade.c ---- */
 

@@ -29,10 +29,9 @@ static bool method_is_safe(daruma_str m)
 /* Which provider a path goes to that is nobody's dialect. */
 static int provider_of_path(const setup *s, const http_head *h)
 {
-    bool anthropic = http_header(h, S("anthropic-version")).n || str_find(h->path, S("/v1/messages")) != STR_NONE;
-    bool gemini = http_header(h, S("x-goog-api-key")).n || head_query_key(h).n || str_starts(h->path, S("/v1beta/"));
-    int i = config_provider_of(&s->cfg, anthropic ? &dialect_anthropic : gemini ? &dialect_gemini : &dialect_openai);
-    if (i < 0 && !anthropic)
+    const dialect *d = head_dialect(h);
+    int i = config_provider_of(&s->cfg, d);
+    if (i < 0 && d != &dialect_anthropic)
         i = config_provider_of(&s->cfg, &dialect_openai_responses);
     return i < 0 && s->cfg.nproviders ? 0 : i;
 }

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include <arpa/inet.h>
 
 static bool no(const char **why, const char *what)
 {
@@ -95,10 +96,23 @@ bool host_is_localhost(daruma_str host)
     return str_ieq(host, S("localhost")) || (host.n > below.n && str_ieq(str_from(host, host.n - below.n), below));
 }
 
+/* ::1 however it is written, and ::ffff:127.0.0.0/104. */
+static bool is_loopback_v6(daruma_str host)
+{
+    char z[INET6_ADDRSTRLEN];
+    struct in6_addr a;
+    daruma_buf b = buf_over(z, sizeof z - 1);
+    buf_put(&b, host);
+    z[b.n] = 0;
+    if (b.full || inet_pton(AF_INET6, z, &a) != 1)
+        return false;
+    return IN6_IS_ADDR_LOOPBACK(&a) || (IN6_IS_ADDR_V4MAPPED(&a) && a.s6_addr[12] == 127);
+}
+
 bool host_is_loopback(daruma_str host)
 {
     bool number = host.n > 0; /* 127.evil.example is none */
     for (size_t i = 0; i < host.n; i++)
         number &= ch_digit(host.p[i]) || host.p[i] == '.';
-    return (number && str_starts(host, S("127."))) || str_eq(host, S("::1")) || host_is_localhost(host);
+    return (number && str_starts(host, S("127."))) || is_loopback_v6(host) || host_is_localhost(host);
 }

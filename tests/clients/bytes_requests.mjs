@@ -128,9 +128,9 @@ meets(["HTTP_HEAD_BYTES_MAX", "HTTP_HEADERS_MAX", "HTTP_URL_BYTES_MAX"], "the he
   async run(pair) {
     const p = await rawProvider((s) => s.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine"));
     const cases = [
-      ...around(limits.HTTP_HEAD_BYTES_MAX).map(([at, size]) => ["HTTP_HEAD_BYTES_MAX", at, head("GET /v1/a HTTP/1.1", ["host: x"], size), /431/]),
-      ...around(limits.HTTP_HEADERS_MAX).map(([at, n]) => ["HTTP_HEADERS_MAX", at, head("GET /v1/a HTTP/1.1", ["host: x", ...Array.from({ length: n - 1 }, (_, i) => `x-f-${i}: ${i}`)]), /431/]),
-      ...around(limits.HTTP_URL_BYTES_MAX).map(([at, size]) => ["HTTP_URL_BYTES_MAX", at, head(`GET /v1/${"u".repeat(size - 4)} HTTP/1.1`, ["host: x"]), /414/]),
+      ...around(limits.HTTP_HEAD_BYTES_MAX).map(([at, size]) => ["HTTP_HEAD_BYTES_MAX", at, head("GET /v1/a HTTP/1.1", ["host: localhost"], size), /431/]),
+      ...around(limits.HTTP_HEADERS_MAX).map(([at, n]) => ["HTTP_HEADERS_MAX", at, head("GET /v1/a HTTP/1.1", ["host: localhost", ...Array.from({ length: n - 1 }, (_, i) => `x-f-${i}: ${i}`)]), /431/]),
+      ...around(limits.HTTP_URL_BYTES_MAX).map(([at, size]) => ["HTTP_URL_BYTES_MAX", at, head(`GET /v1/${"u".repeat(size - 4)} HTTP/1.1`, ["host: localhost"]), /414/]),
     ];
     try {
       await pair.again(p.config);
@@ -215,7 +215,7 @@ meets(["HTTP_CHUNK_LINE_BYTES_MAX", "HTTP_HEAD_BYTES_MAX"], "long chunk lines an
       for (const [limit, at, text] of cases) {
         const what = `${limit}, of a request, ${at}`, fits = /(^|, )limit( - 1)?$/.test(at);
         pair.own.seen = [];
-        const r = await speak(pair, Buffer.from(`POST /v1/files HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${text}`), { quiet: 2000 });
+        const r = await speak(pair, Buffer.from(`POST /v1/files HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n${text}`), { quiet: 2000 });
         found(what, arrived(what, pair, { status: status(r) }, want), fits ? "whole" : /^(whole|400|431)$/);
       }
     } finally {
@@ -236,10 +236,10 @@ meets(["AHEAD_BYTES_MAX", "WRITE_QUEUE_BYTES_MAX"], "pipelined requests are each
         for (const parts of [1, 30]) {
           const bodies = [Buffer.from("first")], one = Math.floor(size / parts);
           for (let i = 0; i < parts; i++) {
-            const frame = `POST /v1/x HTTP/1.1\r\nhost: x\r\ncontent-length: ${String(one).padStart(6, "0")}\r\n\r\n`.length;
+            const frame = `POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(one).padStart(6, "0")}\r\n\r\n`.length;
             bodies.push(filling(one - frame + (i ? 0 : size - one * parts)).fill(65 + i, 0, 1));
           }
-          const bytes = Buffer.concat(bodies.flatMap((b) => [Buffer.from(`POST /v1/x HTTP/1.1\r\nhost: x\r\ncontent-length: ${String(b.length).padStart(6, "0")}\r\n\r\n`), b]));
+          const bytes = Buffer.concat(bodies.flatMap((b) => [Buffer.from(`POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(b.length).padStart(6, "0")}\r\n\r\n`), b]));
           const r = (await speak(pair, bytes, { slow, quiet: 3000, done: (t) => t.length > bodies.length * answer.length && t.split(answer).length > bodies.length })).toString("latin1");
           const got = [...r.matchAll(/<(\d+):([0-9a-f]{40})>/g)].map((m) => `${m[1]} ${m[2]}`);
           const what = `AHEAD_BYTES_MAX, ${parts} requests, ${reader}, ${at}`;
@@ -257,7 +257,7 @@ meets(["LINGER_BYTES_MAX"], "who is refused reads why, or sees the connection br
       for (const [at, size] of around(limits.LINGER_BYTES_MAX)) {
         const body = filling(size), what = `LINGER_BYTES_MAX, ${framing}, ${at}`;
         const frame = framing === "chunked" ? [Buffer.from(`${size.toString(16)}\r\n`), body, Buffer.from("\r\n0\r\n\r\n")] : [body];
-        const bytes = Buffer.concat([Buffer.from(`POST ${pathOf(dialects.openai)} HTTP/1.1\r\nhost: x\r\n${first(size)}\r\n\r\n`), ...frame]);
+        const bytes = Buffer.concat([Buffer.from(`POST ${pathOf(dialects.openai)} HTTP/1.1\r\nhost: localhost\r\n${first(size)}\r\n\r\n`), ...frame]);
         const r = await speak(pair, bytes, { piece: 1 * MIB, rest: 1, quiet: 3000 });
         found(what, r.length ? String(status(r)) : "broken off", at === "3 limits" ? /^(413|broken off)$/ : "413");
         assert.equal(pair.own.seen.length, 0, what);

@@ -213,7 +213,7 @@ holds("a client that gave up and asks again continues the same case", {
     pair.own.answer = (q, res) => q.n > 1 && send(res, 200, good.openai);
     const body = JSON.stringify(d.body(d.own, "say seven eight"));
     const gives = net.connect(pair.port, "127.0.0.1").on("error", () => {});
-    gives.write(`POST ${d.path} HTTP/1.1\r\nhost: x\r\nauthorization: ${d.headers.authorization}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+    gives.write(`POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: ${d.headers.authorization}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     await until("the call", () => pair.own.seen.length);
     gives.destroy();
     await until("it was noticed", () => pair.events().some((e) => e.event === "request_cancelled"));
@@ -360,7 +360,7 @@ function leaver(pair, d) {
   const s = net.connect(pair.port, "127.0.0.1");
   s.on("error", () => {});
   s.on("data", () => {});
-  const head = Object.entries({ host: "x", "content-length": Buffer.byteLength(body), ...d.headers }).map(([k, v]) => `${k}: ${v}\r\n`).join("");
+  const head = Object.entries({ host: "localhost", "content-length": Buffer.byteLength(body), ...d.headers }).map(([k, v]) => `${k}: ${v}\r\n`).join("");
   s.write(`POST ${pathOf(d, d.model, true)} HTTP/1.1\r\n${head}\r\n${body}`);
   return s;
 }

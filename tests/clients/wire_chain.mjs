@@ -34,7 +34,7 @@ async function second(pair, at, url, f) {
 
 // A provider whose address leads back: it hands on what it gets, head and body.
 const proxy = (pair) => (q, res) => {
-  const req = http.request({ host: "127.0.0.1", port: pair.port, path: q.url, method: q.method, headers: { ...q.headers, host: "elsewhere", connection: "close" } }, (r) => (res.writeHead(r.statusCode, r.headers), r.pipe(res)));
+  const req = http.request({ host: "127.0.0.1", port: pair.port, path: q.url, method: q.method, headers: { ...q.headers, host: `127.0.0.1:${pair.port}`, connection: "close" } }, (r) => (res.writeHead(r.statusCode, r.headers), r.pipe(res)));
   req.on("error", () => res.destroy());
   req.end(q.body);
 };

@@ -195,10 +195,10 @@ holds("no more clients than allowed; one that leaves makes room", {
   async run(pair) {
     const held = await Promise.all(Array.from({ length: 4 }, () => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1", () => ok(s)); s.on("error", () => {}); s.resume(); })));
     await sleep(100);
-    const one = await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: x\r\n\r\n", 300);
+    const one = await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 300);
     assert.doesNotMatch(one, /^HTTP\/1.1 200/);
     held.forEach((s) => s.destroy());
-    await until("there is room", async () => /^HTTP\/1.1 200/.test(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: x\r\n\r\n", 100)));
+    await until("there is room", async () => /^HTTP\/1.1 200/.test(await raw(pair, "GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n\r\n", 100)));
   },
 });
 
@@ -207,7 +207,7 @@ holds("a head that does not come to its end is not waited for", {
     const s = net.connect(pair.port, "127.0.0.1"), began = Date.now();
     let got = "";
     s.on("data", (d) => (got += d)).on("error", () => {});
-    s.write("GET /daruma/health HTTP/1.1\r\nhost: x\r\n");
+    s.write("GET /daruma/health HTTP/1.1\r\nhost: localhost\r\n");
     const drip = setInterval(() => s.write("x-slow: 1\r\n"), 500);
     await new Promise((ok) => s.on("close", ok));
     clearInterval(drip);
@@ -219,9 +219,9 @@ holds("a head that does not come to its end is not waited for", {
 holds("requests that could be read two ways reach the provider once or not at all", {
   async run(pair) {
     const d = dialects.openai, body = JSON.stringify(d.body(d.model, "say x")), n = body.length;
-    const post = (fields, rest) => `POST ${d.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-client\r\n${fields}\r\n${rest}`;
+    const post = (fields, rest) => `POST ${d.path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-client\r\n${fields}\r\n${rest}`;
     const chunked = `${n.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-    const hidden = "GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n";
+    const hidden = "GET /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n";
     const rows = [
       [post(`content-length: ${n}\r\ntransfer-encoding: chunked\r\n`, chunked), 0],
       [post(`content-length: ${n}\r\ncontent-length: ${n + 1}\r\n`, body), 0],
@@ -237,7 +237,7 @@ holds("requests that could be read two ways reach the provider once or not at al
       [post("transfer-encoding: chunked\r\n", `${chunked.slice(0, -2)}content-length: 900\r\n\r\n`), 1], // trailers are dropped
       [post(`content-length: ${n}\r\n`, body), 1],
       [post(`content-length: ${n + hidden.length}\r\n`, body + hidden), 1], // one request: what follows is its body
-      [`POST ${d.path} HTTP/1.1\nhost: x\ncontent-length: ${n}\n\n${body}`, 0],
+      [`POST ${d.path} HTTP/1.1\nhost: localhost\ncontent-length: ${n}\n\n${body}`, 0],
     ];
     for (const [bytes, calls] of rows) {
       await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });

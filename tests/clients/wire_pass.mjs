@@ -52,7 +52,7 @@ holds("a WebSocket is refused at once, so that its client asks over HTTP; other 
   config: ownFirst,
   async run(pair) {
     pair.own.answer = (q, res) => send(res, 200, { path: q.url });
-    const shake = (path, upgrade) => raw(pair, `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
+    const shake = (path, upgrade) => raw(pair, `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: Upgrade\r\nupgrade: ${upgrade}\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`);
     for (const path of ["/v1/responses", "/v1/realtime?model=m"]) {
       const r = await shake(path, "WebSocket");
       assert.match(r, /^HTTP\/1\.1 426 /);
@@ -70,9 +70,9 @@ holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should
     pair.own.answer = (q, res) => (q.method === "HEAD" ? res.writeHead(200, { "content-length": "1234", etag: "x" }).end() : send(res, 200, { path: q.url, body: q.body.toString() }));
     const head = await ask(pair, "/v1/models", { method: "HEAD" });
     assert.deepEqual([head.status, head.headers.etag, head.headers["content-length"], head.bytes.length], [200, "x", "1234", 0]);
-    const two = await raw(pair, "GET /v1/a HTTP/1.1\r\nhost: x\r\n\r\nGET /v1/b HTTP/1.1\r\nhost: x\r\n\r\n");
+    const two = await raw(pair, "GET /v1/a HTTP/1.1\r\nhost: localhost\r\n\r\nGET /v1/b HTTP/1.1\r\nhost: localhost\r\n\r\n");
     assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/a", "/v1/b"]);
-    const expect = await raw(pair, 'POST /v1/c HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
+    const expect = await raw(pair, 'POST /v1/c HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
     assert.match(expect, /^(HTTP\/1.1 100 .*\r\n\r\n)?HTTP\/1.1 200 [^]*"body":"hi"/);
     const old = await raw(pair, "GET /v1/d HTTP/1.0\r\n\r\n");
     assert.match(old, /^HTTP\/1.[01] (200|400)/);
@@ -355,7 +355,7 @@ holds("a client that leaves while a key command runs takes nobody along", {
     const stays = question(pair, d, { model: d.own });
     const leaves = question(pair, d, { model: d.own, text: "leaving" }).catch((e) => e);
     const body = JSON.stringify(d.body(d.own, "leaving too"));
-    await raw(pair, `POST ${d.path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 150); // leaves after 150 ms
+    await raw(pair, `POST ${d.path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${body.length}\r\n\r\n${body}`, 150); // leaves after 150 ms
     assert.equal((await stays).said, "fine");
     await leaves;
     assert.equal(pair.own.seen.length, 2);
