@@ -70,6 +70,8 @@ static const struct {
     {"hosts: gate.example\n", 1, 8, "hosts: expected a list, found a single value"},
     {"hosts: [\"gate.example:4141\"]\n", 1, 9, "hosts[0]: expected a name of letters, digits"},
     {"hosts: [\"\"]\n", 1, 9, "it is empty"},
+    {"passthrough: [api]\n", 1, 15, "passthrough[0]: a path begins with a slash, e.g. /api"},
+    {"passthrough: [/api, \"/x?y\"]\n", 1, 21, "passthrough[1]: a path ends before its `?`"},
     /* keys */
     {"timeout: { connect: 5s }\n", 1, 1, "unknown key `timeout`; did you mean `timeouts`?"},
     {"timeouts: { conect: 5s }\n", 1, 13, "timeouts: unknown key `conect`; did you mean `connect`?"},
@@ -538,20 +540,22 @@ static void warnings_name_what_is_hardly_meant(void **state)
     assert_non_null(strstr(out, "first_byte is longer than total"));
 }
 
-static void hosts_are_read(void **state)
+static void hosts_and_paths_are_read(void **state)
 {
     (void)state;
     config c;
     config_error e;
     static char out[4096];
     daruma_buf b = buf_over(out, sizeof out - 1);
-    assert_true(read_text("hosts: [host.docker.internal, gate]\n" P, &c, &e));
+    assert_true(read_text("hosts: [host.docker.internal, gate]\npassthrough: [/api, /]\n" P, &c, &e));
     assert_int_equal(c.nhosts, 2);
     assert_str(c.hosts[0], "host.docker.internal");
+    assert_int_equal(c.npassthrough, 2);
+    assert_str(c.passthrough[1], "/");
     config_summary(&c, &b);
-    assert_non_null(strstr(out, "  hosts      host.docker.internal, gate\n"));
+    assert_non_null(strstr(out, "  hosts      host.docker.internal, gate\n  paths      /api, /\n"));
     assert_true(read_text(P, &c, &e));
-    assert_int_equal(c.nhosts, 0);
+    assert_int_equal(c.nhosts + c.npassthrough, 0);
 }
 
 /* Targets of one model, in order; the client's key goes to the first that takes it. */
@@ -713,7 +717,7 @@ int main(void)
         cmocka_unit_test(without_a_file_the_two_providers_are_there),
         cmocka_unit_test(the_environment_says_where_the_two_are),
         cmocka_unit_test(warnings_name_what_is_hardly_meant),
-        cmocka_unit_test(hosts_are_read),
+        cmocka_unit_test(hosts_and_paths_are_read),
         cmocka_unit_test(the_clients_key_is_meant_for_one_host),
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),

@@ -1,4 +1,5 @@
-/* admin.c - what people and machines ask daruma itself: GET /daruma/health, /daruma/status, /daruma/events. */
+/* admin.c - what people and machines ask daruma itself: GET /daruma/health, /daruma/status, /daruma/events, and where
+ * they look first: /, /health, /ready. */
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
@@ -233,6 +234,22 @@ static void answer(call *c, int status, daruma_str type, daruma_str body)
     call_end(c);
 }
 
+/* Where people and probes look first. */
+static bool answers_probe(gateway *g, call *c)
+{
+    static const daruma_str paths[] = {LIT("/"), LIT("/health"), LIT("/ready")};
+    bool asks = str_eq(c->head.method, S("GET")) || str_eq(c->head.method, S("HEAD")), ours = false;
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        ours |= str_eq(c->head.path, paths[i]);
+    if (!ours || !asks)
+        return false;
+    c->user = NULL;
+    answer(c, g->draining && str_eq(c->head.path, S("/ready")) ? 503 : 200, S("application/json"),
+           g->draining ? S("{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":false}\n")
+                       : S("{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":true}\n"));
+    return true;
+}
+
 static void answer_events(gateway *g, call *c)
 {
     daruma_header h[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
@@ -252,6 +269,8 @@ static void answer_events(gateway *g, call *c)
 bool admin_handles(gateway *g, call *c)
 {
     daruma_str path = c->head.path;
+    if (answers_probe(g, c))
+        return true;
     if (!str_starts(path, S("/daruma/")) && !str_eq(path, S("/daruma")))
         return false;
     c->user = NULL;                                /* not an exchange */

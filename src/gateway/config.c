@@ -323,8 +323,7 @@ bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *er
     return false;
 }
 
-/* "v1", "v4", "v1beta": how APIs name their versions in a path. */
-static bool is_version(daruma_str segment)
+bool config_is_version(daruma_str segment)
 {
     if (segment.n < 2 || segment.p[0] != 'v' || !ch_digit(segment.p[1]))
         return false;
@@ -337,7 +336,7 @@ static bool is_version(daruma_str segment)
 static bool has_version(daruma_str path)
 {
     while (path.n)
-        if (is_version(str_cut(&path, '/')))
+        if (config_is_version(str_cut(&path, '/')))
             return true;
     return false;
 }
@@ -354,11 +353,12 @@ daruma_str config_upstream_path(const config_provider *p, daruma_str path, darum
     daruma_buf out = buf_in(a);
     buf_put(&out, prefix);
     if (has_version(prefix)) {
-        bool said = str_eq(first, S("v1")) || (is_version(first) && str_ends(prefix, first));
+        bool said = str_eq(first, S("v1")) || (config_is_version(first) && str_ends(prefix, first));
         buf_put(&out, said ? str_from(whole, first.n) : path);
         return buf_str(&out);
     }
-    if (!prefix.n && (is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
+    if (!prefix.n &&
+        (config_is_version(first) || !dialect_of_path(str_sub(path, 0, query == STR_NONE ? path.n : query + 1))))
         return path; /* others' paths are not ours to complete */
     if (!prefix.n)
         BUF_LIT(&out, "/v1");

@@ -49,6 +49,8 @@ typedef struct config {
     int listen_port;   /* 4141 */
     daruma_str *hosts; /* names that a listener on the loopback answers to, beside its own */
     size_t nhosts;
+    daruma_str *passthrough; /* prefixes of paths that go to a provider although no API has them */
+    size_t npassthrough;
     config_provider *providers;
     size_t nproviders;
     config_model *models;
@@ -95,6 +97,8 @@ bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *er
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
  * a prefix a path that has no version gets "/v1". Lives in `a` or borrows `path`. */
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
+/* True for "v1", "v4", "v1beta": how APIs name their versions in a path. */
+bool config_is_version(daruma_str segment);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);

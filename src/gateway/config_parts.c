@@ -5,13 +5,30 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-/* ---- hosts ----------------------------------------------------------------------- */
+/* ---- hosts and paths ------------------------------------------------------------- */
 
 const option_list config_list_hosts = {
     .items = offsetof(config, hosts),
     .count = offsetof(config, nhosts),
     .size = sizeof(daruma_str),
     .max = CONFIG_NAMES_MAX,
+};
+
+static bool path_fits(config_reader *r, void *base, void *item, size_t index)
+{
+    daruma_str path = *(daruma_str *)item;
+    (void)base, (void)index;
+    if (path.p[0] != '/')
+        return config_fail(r, "a path begins with a slash, e.g. /api");
+    return str_findch(path, '?') == STR_NONE || config_fail(r, "a path ends before its `?`; leave out the rest");
+}
+
+const option_list config_list_passthrough = {
+    .items = offsetof(config, passthrough),
+    .count = offsetof(config, npassthrough),
+    .size = sizeof(daruma_str),
+    .max = CONFIG_NAMES_MAX,
+    .fits = path_fits,
 };
 
 /* ---- keys ------------------------------------------------------------------------ */

@@ -18,6 +18,10 @@ const option options[] = {
      .help = "Names by which clients reach a daruma that listens on the loopback, beside `localhost`, names below it and loopback addresses. A request for any other name is refused with 403, since a page of another site may be behind it (DNS rebinding); pages of these hosts may ask as well. Where daruma listens on another address every name is answered."},
     {"hosts[]", OPTION_NAME, .size = sizeof(daruma_str), .min = 1, .max = 253,
      .help = "A host name, without a port."},
+    {"passthrough", OPTION_LIST, .list = &config_list_passthrough, .says = "none",
+     .help = "Paths that go to a provider, beside those of the APIs of OpenAI, Anthropic and Gemini. Every other path is answered with 404."},
+    {"passthrough[]", OPTION_STRING, .size = sizeof(daruma_str), .min = 1, .max = 1000,
+     .help = "The beginning of a path in whole segments: `/api` opens `/api` and `/api/tags`. `/` opens all."},
 
     {"providers", OPTION_LIST, .list = &config_list_providers, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
      .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},

@@ -83,6 +83,6 @@ bool option_known(daruma_str name, bool *secret);
 void option_expects(const option *o, daruma_buf *out);
 
 /* Hooks of the rows, in config_parts.c. */
-extern const option_list config_list_hosts, config_list_providers, config_list_keys, config_list_headers,
-    config_list_models, config_list_targets, config_list_kinds;
+extern const option_list config_list_hosts, config_list_passthrough, config_list_providers, config_list_keys,
+    config_list_headers, config_list_models, config_list_targets, config_list_kinds;
 #endif

@@ -107,6 +107,7 @@ void config_summary(const config *c, daruma_buf *out)
 {
     put_listen(c, out);
     put_names("  hosts      ", c->hosts, c->nhosts, out);
+    put_names("  paths      ", c->passthrough, c->npassthrough, out);
     for (size_t i = 0; i < c->nproviders; i++)
         put_provider(&c->providers[i], out);
     for (size_t i = 0; i < c->nmodels; i++)

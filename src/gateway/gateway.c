@@ -17,7 +17,8 @@ daruma_moment gateway_now(const gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
-    if (!guard_refuses(g, c) && !upgrade_refuses(c) && !admin_handles(g, c))
+    bool refused = guard_refuses(g, c) || path_refused_form(c) || upgrade_refuses(c);
+    if (!refused && !admin_handles(g, c) && !path_refused_unknown(g, c))
         exchange_begin(g, c);
 }
 

@@ -553,6 +553,13 @@ void finish_interrupted(exchange *x);
  * name (Host). False: the request is neither. */
 bool guard_refuses(const gateway *g, call *c);
 
+/* ---- paths.c ---- */
+
+/* Refuses a path that could leave the base URL of a provider, with 400. False: it cannot. */
+bool path_refused_form(call *c);
+/* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
+bool path_refused_unknown(const gateway *g, call *c);
+
 /* ---- refuse.c ---- */
 
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. */
@@ -565,5 +572,5 @@ bool upgrade_refuses(call *c);
 
 /* ---- admin.c ---- */
 
-bool admin_handles(gateway *g, call *c); /* /daruma/...: answers and returns true */
+bool admin_handles(gateway *g, call *c); /* /daruma/..., /, /health, /ready: answers and returns true */
 #endif

@@ -128,9 +128,9 @@ meets(["HTTP_HEAD_BYTES_MAX", "HTTP_HEADERS_MAX", "HTTP_URL_BYTES_MAX"], "the he
   async run(pair) {
     const p = await rawProvider((s) => s.write("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine"));
     const cases = [
-      ...around(limits.HTTP_HEAD_BYTES_MAX).map(([at, size]) => ["HTTP_HEAD_BYTES_MAX", at, head("GET /v1/a HTTP/1.1", ["host: localhost"], size), /431/]),
-      ...around(limits.HTTP_HEADERS_MAX).map(([at, n]) => ["HTTP_HEADERS_MAX", at, head("GET /v1/a HTTP/1.1", ["host: localhost", ...Array.from({ length: n - 1 }, (_, i) => `x-f-${i}: ${i}`)]), /431/]),
-      ...around(limits.HTTP_URL_BYTES_MAX).map(([at, size]) => ["HTTP_URL_BYTES_MAX", at, head(`GET /v1/${"u".repeat(size - 4)} HTTP/1.1`, ["host: localhost"]), /414/]),
+      ...around(limits.HTTP_HEAD_BYTES_MAX).map(([at, size]) => ["HTTP_HEAD_BYTES_MAX", at, head("GET /v1/files HTTP/1.1", ["host: localhost"], size), /431/]),
+      ...around(limits.HTTP_HEADERS_MAX).map(([at, n]) => ["HTTP_HEADERS_MAX", at, head("GET /v1/files HTTP/1.1", ["host: localhost", ...Array.from({ length: n - 1 }, (_, i) => `x-f-${i}: ${i}`)]), /431/]),
+      ...around(limits.HTTP_URL_BYTES_MAX).map(([at, size]) => ["HTTP_URL_BYTES_MAX", at, head(`GET /v1/files/${"u".repeat(size - 10)} HTTP/1.1`, ["host: localhost"]), /414/]),
     ];
     try {
       await pair.again(p.config);
@@ -171,7 +171,7 @@ meets(["HTTP_HEAD_BYTES_MAX", "HTTP_HEADERS_MAX"], "the head of an answer comes 
             if (!slow) s.write(bytes);
             s.write("fine");
           };
-          const r = await fetchAll(pair, "/v1/a", { method: "GET", keep: true });
+          const r = await fetchAll(pair, "/v1/files", { method: "GET", keep: true });
           if (r.status === 200) {
             assert.equal(r.bytes.toString(), "fine", what);
             const sent = bytes.toString().trimEnd().split("\r\n").slice(2);
@@ -208,7 +208,7 @@ meets(["HTTP_CHUNK_LINE_BYTES_MAX", "HTTP_HEAD_BYTES_MAX"], "long chunk lines an
             for (let i = 0; slow && i < text.length; i += step) (s.write(text.slice(i, i + step)), await sleep(1));
             if (!slow) s.write(text);
           };
-          found(`${what}, of an answer`, judged(what, await fetchAll(pair, "/v1/a", { method: "GET" }), want), fits ? "whole" : /^(whole|broken off|502)$/);
+          found(`${what}, of an answer`, judged(what, await fetchAll(pair, "/v1/files", { method: "GET" }), want), fits ? "whole" : /^(whole|broken off|502)$/);
         }
       await pair.again(patient);
       pair.own.answer = (q, res) => res.writeHead(200, json).end(fine);
@@ -236,10 +236,10 @@ meets(["AHEAD_BYTES_MAX", "WRITE_QUEUE_BYTES_MAX"], "pipelined requests are each
         for (const parts of [1, 30]) {
           const bodies = [Buffer.from("first")], one = Math.floor(size / parts);
           for (let i = 0; i < parts; i++) {
-            const frame = `POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(one).padStart(6, "0")}\r\n\r\n`.length;
+            const frame = `POST /v1/files HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(one).padStart(6, "0")}\r\n\r\n`.length;
             bodies.push(filling(one - frame + (i ? 0 : size - one * parts)).fill(65 + i, 0, 1));
           }
-          const bytes = Buffer.concat(bodies.flatMap((b) => [Buffer.from(`POST /v1/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(b.length).padStart(6, "0")}\r\n\r\n`), b]));
+          const bytes = Buffer.concat(bodies.flatMap((b) => [Buffer.from(`POST /v1/files HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${String(b.length).padStart(6, "0")}\r\n\r\n`), b]));
           const r = (await speak(pair, bytes, { slow, quiet: 3000, done: (t) => t.length > bodies.length * answer.length && t.split(answer).length > bodies.length })).toString("latin1");
           const got = [...r.matchAll(/<(\d+):([0-9a-f]{40})>/g)].map((m) => `${m[1]} ${m[2]}`);
           const what = `AHEAD_BYTES_MAX, ${parts} requests, ${reader}, ${at}`;

@@ -1,4 +1,4 @@
-// Who is let in: names a request may be for, and whose key goes where.
+// Who is let in: names a request may be for, paths that go to a provider, and whose key goes where.
 import assert from "node:assert/strict";
 import { ask, dialects, question, raw } from "./net.mjs";
 import { ownProvider } from "./pair.mjs";
@@ -19,7 +19,7 @@ holds("door: a gateway on the loopback answers loopback names and refuses every 
     const seen = pair.own.seen.length;
     const others = ["evil.example", "evil.example:4141", "127.0.0.1.evil.example", "localhost.evil.example", "localhost:80.evil.example", "[::1].evil.example", "notlocalhost", "128.0.0.1", "0.0.0.0", "[::2]", "[::ffff:128.0.0.1]", "host.docker.internal"];
     for (const host of others)
-      for (const path of ["/v1/models", "/daruma/health", "/daruma/status"]) {
+      for (const path of ["/v1/models", "/", "/health", "/daruma/health", "/nothing"]) {
         const r = await get(pair, path, host);
         assert.equal(statusOf(r), 403, `${host} ${path}`);
         assert.match(bodyOf(r).error.message, /hosts: \["/);
@@ -57,6 +57,89 @@ holds("door: where daruma listens for other machines, every name is answered", {
   async run(pair) {
     pair.own.answer = fine;
     assert.equal(statusOf(await get(pair, "/v1/models", "gate.example")), 200);
+  },
+});
+
+/* ---- paths ---- */
+
+holds("door: a path that could leave the provider's base URL is refused, and no provider sees it", {
+  config: (c) => (ownFirst(c), (c.passthrough = ["/"])),
+  async run(pair) {
+    pair.own.answer = fine;
+    const odd = ["/v1/../admin", "/v1/models/..", "/v1/./models", "/v1/%2e%2e/admin", "/v1/%2E./admin", "/v1/.%2e", "/v1/models%2f..%2fadmin", "/v1/%252e%252e/admin", "/v1/..;x/admin", "/v1/%2e%2e%3bx/admin", "/v1/models;x=y", "/v1/..\\admin", "/v1/models%5c..", "/v1//models", "//v1/models", "//evil.example/v1/models", "/v1/models//"];
+    for (const path of odd) {
+      const r = await get(pair, path);
+      assert.equal(statusOf(r), 400, path);
+      assert.match(bodyOf(r).error.message, /could leave the base URL/);
+    }
+    assert.equal(pair.own.seen.length, 0);
+    for (const path of ["/v1/models/", "/v1/models/org%2Fm", "/v1/models/a..b", "/v1/models/...", "/v1/models/.m", "/v1/files?after=../x;y//z"]) {
+      assert.equal(statusOf(await get(pair, path)), 200, path);
+      assert.equal(pair.own.seen.at(-1).url, path);
+    }
+  },
+});
+
+const apis = {
+  openai: ["/v1/chat/completions", "/v1/chat/completions/c-1/messages", "/v1/completions", "/v1/responses/r-1", "/v1/responses/r-1/input_items", "/v1/responses/compact", "/v1/conversations/c-1", "/v1/models", "/models", "/v1/embeddings", "/v1/audio/speech", "/v1/images/edits", "/v1/videos/v-1/content", "/v1/files/f-1/content", "/v1/uploads/u-1/parts", "/v1/moderations", "/v1/batches", "/v1/fine_tuning/jobs", "/v1/vector_stores/v/files", "/v1/assistants/a", "/v1/threads/t/runs", "/v1/realtime/client_secrets", "/v1/containers", "/v1/evals", "/v1/live/calls", "/v1/organization/usage/costs", "/openai/deployments/d/embeddings?api-version=1", "/openai/v1/models", "/api/v1/models"],
+  anthropic: ["/v1/messages/count_tokens", "/v1/messages/batches/b-1/results", "/v1/models/claude", "/v1/complete", "/v1/files", "/v1/skills", "/v1/organizations/me", "/v1/agents", "/v1/sessions/s/events", "/anthropic/v1/models"],
+  gemini: ["/v1beta/models", "/v1beta/models/m", "/v1beta/models/m:countTokens", "/v1alpha/models/m:embedContent", "/v1beta/files:register", "/upload/v1beta/files", "/download/v1beta/files/f:download", "/v1beta/cachedContents", "/v1beta/tunedModels/t", "/v1beta/batches/b:cancel", "/v1beta/fileSearchStores", "/v1beta/interactions/i", "/v1beta/openai/models", "/v1/projects/p/locations/l/publishers/google/models/m:predict", "/v1beta1/publishers/google/models/m:countTokens"],
+};
+each((name, d) =>
+  apis[name] &&
+  holds(`door: ${name}: the paths of its API go to its provider`, {
+    config: (c) => (c.providers = c.providers.filter((p) => p.name === { openai: "own", anthropic: "own-claude", gemini: "own-gemini" }[name]), c.models = []),
+    async run(pair) {
+      pair.own.answer = fine;
+      for (const path of apis[name]) {
+        const r = await ask(pair, path, { headers: d.headers });
+        assert.equal(r.status, 200, `${path}: ${r.text}`);
+      }
+      assert.equal(pair.own.seen.length, apis[name].length);
+    },
+  }),
+);
+
+holds("door: no other path goes to a provider, whatever the method, and the answer says how to open it", {
+  config: ownFirst,
+  async run(pair) {
+    pair.own.answer = fine;
+    for (const path of ["/metrics", "/healthz", "/live", "/favicon.ico", "/.env", "/v1", "/v1/", "/v1/metrics", "/v1/modelsx", "/api/tags", "/admin/v1/models", "/openai", "/wp-login.php"])
+      for (const method of ["GET", "POST", "DELETE", "OPTIONS"]) {
+        const r = await ask(pair, path, { method, headers: dialects.openai.headers, body: method === "POST" ? "{}" : undefined });
+        assert.equal(r.status, 404, `${method} ${path}`);
+        const { error } = JSON.parse(r.text);
+        assert.ok(error.message.includes(`passthrough: ["${path}"]`), error.message);
+        assert.equal(error.code, "not_found");
+      }
+    const claude = await ask(pair, "/v1/nothing", { headers: dialects.anthropic.headers });
+    assert.equal(JSON.parse(claude.text).error.type, "not_found_error");
+    assert.equal((await ask(pair, "/", { method: "POST", body: "{}" })).status, 404);
+    assert.equal(pair.own.seen.length, 0);
+  },
+});
+
+holds("door: `passthrough` opens paths by whole segments", {
+  config: (c) => (ownFirst(c), (c.passthrough = ["/api", "/metrics/"])),
+  async run(pair) {
+    pair.own.answer = fine;
+    for (const [path, status] of [["/api", 200], ["/api/tags?x=y", 200], ["/metrics/cpu", 200], ["/apix", 404], ["/metrics", 404], ["/v1/api", 404]]) assert.equal((await ask(pair, path)).status, status, path);
+    assert.equal(pair.own.seen.length, 3);
+    assert.equal(pair.own.seen[0].headers.authorization, "Bearer sk-one");
+  },
+});
+
+holds("door: /, /health and /ready are answered here, and questions to daruma as before", {
+  config: ownFirst,
+  async run(pair) {
+    for (const path of ["/", "/health", "/ready"]) {
+      const r = await ask(pair, path), head = await ask(pair, path, { method: "HEAD" });
+      const { name, ready } = JSON.parse(r.text);
+      assert.deepEqual([r.status, name, ready, head.status, head.text], [200, "daruma", true, 200, ""], path);
+    }
+    assert.deepEqual(JSON.parse((await ask(pair, "/daruma/health")).text), { status: "ok" });
+    assert.equal((await ask(pair, "/daruma/nothing")).status, 404);
+    assert.equal(pair.own.seen.length, 0);
   },
 });
 

@@ -23,7 +23,7 @@ holds("any path and method passes through, byte for byte, both ways", {
       ["POST", "/v1/embeddings", 200, '{"model":"e","input":"x" }'],
       ["POST", "/v1/files", 201, bytes],
       ["DELETE", "/v1/files/f-1", 204, null],
-      ["PUT", "/v1/odd/../path;x=y", 418, bytes],
+      ["PUT", "/v1/vector_stores/path:x=y,@z", 418, bytes],
       ["PATCH", "/v1/assistants/a", 403, '{"a":1}'],
       ["HEAD", "/v1/models", 200, null],
       ["GET", "/v1/chat/completions", 405, null],
@@ -70,11 +70,11 @@ holds("HEAD, Expect, pipelined requests and HTTP/1.0 are answered as they should
     pair.own.answer = (q, res) => (q.method === "HEAD" ? res.writeHead(200, { "content-length": "1234", etag: "x" }).end() : send(res, 200, { path: q.url, body: q.body.toString() }));
     const head = await ask(pair, "/v1/models", { method: "HEAD" });
     assert.deepEqual([head.status, head.headers.etag, head.headers["content-length"], head.bytes.length], [200, "x", "1234", 0]);
-    const two = await raw(pair, "GET /v1/a HTTP/1.1\r\nhost: localhost\r\n\r\nGET /v1/b HTTP/1.1\r\nhost: localhost\r\n\r\n");
-    assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/a", "/v1/b"]);
-    const expect = await raw(pair, 'POST /v1/c HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
+    const two = await raw(pair, "GET /v1/files/a HTTP/1.1\r\nhost: localhost\r\n\r\nGET /v1/files/b HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert.deepEqual([...two.matchAll(/"path":"([^"]*)"/g)].map((m) => m[1]), ["/v1/files/a", "/v1/files/b"]);
+    const expect = await raw(pair, 'POST /v1/files HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\nhi');
     assert.match(expect, /^(HTTP\/1.1 100 .*\r\n\r\n)?HTTP\/1.1 200 [^]*"body":"hi"/);
-    const old = await raw(pair, "GET /v1/d HTTP/1.0\r\n\r\n");
+    const old = await raw(pair, "GET /v1/files HTTP/1.0\r\n\r\n");
     assert.match(old, /^HTTP\/1.[01] (200|400)/);
     assert.doesNotMatch(old, /transfer-encoding/i);
   },

@@ -1,0 +1,123 @@
+/* paths.c - which paths go to a provider. What goes there goes with its key and behind its base URL, so a path that
+ * could leave the base URL is refused, and so is one that no API of ours has. */
+#include "base/buf.h"
+#include "gateway/inside.h"
+
+enum { PATH_SHOWN_BYTES = 200 };
+
+// clang-format off
+/* What may stand before the first word, with or without a version ("/v1", "/v1beta"): Azure's and Gemini's paths for
+ * OpenAI's clients, prefixes that gateways use, Gemini's files. */
+static const daruma_str leads[] = {
+    LIT("openai"), LIT("anthropic"), LIT("api"), LIT("upload"), LIT("download"),
+};
+
+/* The first words of the APIs' paths, as the reference pages and the official SDKs have them. */
+static const daruma_str words[] = {
+    /* OpenAI; `deployments` is Azure's, `rerank` of servers like OpenAI's */
+    LIT("agents"), LIT("assistants"), LIT("audio"), LIT("batches"), LIT("chat"), LIT("chatkit"), LIT("completions"),
+    LIT("containers"), LIT("content_provenance_checks"), LIT("conversations"), LIT("decisions"), LIT("deployments"),
+    LIT("edits"), LIT("embeddings"), LIT("engines"), LIT("evals"), LIT("files"), LIT("fine-tunes"),
+    LIT("fine_tuning"), LIT("images"), LIT("live"), LIT("models"), LIT("moderations"), LIT("organization"),
+    LIT("projects"), LIT("realtime"), LIT("rerank"), LIT("responses"), LIT("safety"), LIT("skills"), LIT("threads"),
+    LIT("uploads"), LIT("vaults"), LIT("vector_stores"), LIT("videos"), LIT("webhook_endpoints"),
+    LIT("webhook_event_types"),
+    /* Anthropic */
+    LIT("complete"), LIT("deployment_runs"), LIT("dreams"), LIT("environments"), LIT("memory_stores"),
+    LIT("messages"), LIT("organizations"), LIT("sessions"), LIT("traces"), LIT("tunnels"), LIT("user_profiles"),
+    /* Gemini; the last ones on Vertex AI */
+    LIT("auth_tokens"), LIT("cachedContents"), LIT("corpora"), LIT("dynamic"), LIT("fileSearchStores"),
+    LIT("generatedFiles"), LIT("interactions"), LIT("media"), LIT("operations"), LIT("tunedModels"),
+    LIT("tuningJobs"), LIT("webhooks"), LIT("batchPredictionJobs"), LIT("endpoints"), LIT("publishers"),
+    LIT("ragCorpora"), LIT("reasoningEngines"),
+};
+// clang-format on
+
+static bool is_in(const daruma_str *list, size_t n, daruma_str word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(list[i], word))
+            return true;
+    return false;
+}
+
+/* The byte at path[*i] with its escapes undone, those of escapes as well: servers behind us may undo them more than
+ * once. *i moves behind it. */
+static char byte_at(daruma_str path, size_t *i)
+{
+    char c = path.p[(*i)++];
+    while (c == '%' && path.n - *i >= 2 && ch_hex(path.p[*i]) >= 0 && ch_hex(path.p[*i + 1]) >= 0) {
+        c = (char)(ch_hex(path.p[*i]) << 4 | ch_hex(path.p[*i + 1]));
+        *i += 2;
+    }
+    return c;
+}
+
+/* True if a server could read the path as one outside of the provider's base URL: it has a segment "." or "..", an
+ * empty one, parameters behind ';' (Java servers cut them off: "..;x"), or '\' (a slash to some). */
+static bool leaves_prefix(daruma_str path)
+{
+    size_t i = 1, n = 0, dots = 0; /* bytes of the segment, and how many are dots */
+    while (i < path.n) {
+        char c = byte_at(path, &i);
+        if (c == ';' || c == '\\' || (c == '/' && (n == 0 || (n <= 2 && dots == n))))
+            return true;
+        n = c == '/' ? 0 : n + 1;
+        dots = c == '/' ? 0 : dots + (c == '.');
+    }
+    return n > 0 && n <= 2 && dots == n;
+}
+
+static bool is_opened(const config *c, daruma_str path)
+{
+    for (size_t i = 0; i < c->npassthrough; i++) {
+        daruma_str p = c->passthrough[i], rest = str_from(path, p.n);
+        if (str_starts(path, p) && (!rest.n || rest.p[0] == '/' || str_ends(p, S("/"))))
+            return true;
+    }
+    return false;
+}
+
+/* True if an API has this path: "/v1/files/f-1/content", "/models", "/v1beta/models/m:countTokens". */
+static bool is_known(daruma_str path)
+{
+    enum { LEADS_MAX = 3 }; /* /upload/v1beta/openai */
+    daruma_str rest = str_from(path, 1), word = str_cut(&rest, '/');
+    for (int i = 0; i < LEADS_MAX && (config_is_version(word) || is_in(leads, sizeof leads / sizeof *leads, word)); i++)
+        word = str_cut(&rest, '/');
+    word = str_cut(&word, ':');   /* "files:register" */
+    if (str_eq(path, S("/live"))) /* a probe of this machine, and no call of OpenAI's Live API */
+        return false;
+    return is_in(words, sizeof words / sizeof *words, word);
+}
+
+bool path_refused_form(call *c)
+{
+    if (!leaves_prefix(c->head.path))
+        return false;
+    call_refuse(
+        c, 400, DARUMA_UNKNOWN,
+        S("The path of this request has a segment that is empty, `.` or `..`, or it has `;` or `\\`, perhaps "
+          "escaped. It could leave the base URL of the provider, and daruma sends it to none. Remove that part; "
+          "an empty segment often comes from a base URL that ends with a slash."));
+    return true;
+}
+
+bool path_refused_unknown(const gateway *g, call *c)
+{
+    daruma_str path = c->head.path;
+    if (dialect_of_path(path) || is_known(path) || is_opened(&g->now->cfg, path))
+        return false;
+    daruma_buf b = buf_in(c->arena);
+    daruma_str shown = str_sub(path, 0, PATH_SHOWN_BYTES);
+    BUF_LIT(&b, "daruma does not know the path ");
+    buf_put(&b, shown);
+    BUF_LIT(&b,
+            " as one of OpenAI's, Anthropic's or Gemini's API, and sends it to no provider. Check the client's base "
+            "URL: it ends with /v1 for OpenAI's SDK, and with the port for Anthropic's and Google's. If the provider "
+            "has this path, allow it in daruma's configuration: passthrough: [\"");
+    buf_put(&b, shown);
+    BUF_LIT(&b, "\"]");
+    call_refuse(c, 404, DARUMA_UNKNOWN, buf_str(&b));
+    return true;
+}
