@@ -6,12 +6,20 @@
  *     tools, settings -- field by field --> what the target knows */
 #include "dialect/convert.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include <xxhash.h>
 
-/* A call that was carried, for the result that follows. */
+/* A call that was carried, for the result that follows. Calls are known by 1 + where they stand in the list; 0 is none.
+ *
+ *     of one id, from the newest back    newest -> open -> before -> before
+ *     of one name, from the oldest on    newest -> waits -> next -> next
+ *
+ * What was answered is passed over once and then no more: the newest one keeps where that ended. */
 typedef struct carried {
     daruma_str was, id, name; /* id it had, id it got */
     bool answered;
+    uint64_t before, open; /* of its id: the one before that had no result; of the newest: the newest without */
+    uint64_t next, waits;  /* of its name: the one behind; of the newest: the oldest that may have no result */
 } carried;
 
 /* Media of a result that must stand outside of it. */
@@ -27,6 +35,8 @@ typedef struct conversion {
     dialect_losses *lost;
     carried *calls;
     size_t ncalls, nanswered; /* all before nanswered have their result */
+    str_map by_was, by_name;  /* the newest call with the id it had; with its name */
+    str_map ids;              /* that were given */
     stray *strays;
     size_t nstrays, calls_cap, strays_cap;
     bool fresh;  /* the source's message is new: its first unit begins one, unless the wire wants it merged */
@@ -279,23 +289,54 @@ static daruma_str made_id(conversion *c, uint64_t hash)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
-static bool id_used(const conversion *c, daruma_str id)
-{
-    for (size_t i = c->ncalls; i--;)
-        if (str_eq(c->calls[i].id, id))
-            return true;
-    return false;
-}
-
 /* Its own id where it has one that fits and is nobody else's; else one made of what it is and how many came before. */
 static daruma_str id_for(conversion *c, const convo_part *call, daruma_str arguments)
 {
     daruma_str id = call->id;
-    if (convert_id_fits(c->to, id) && !id_used(c, id))
+    if (convert_id_fits(c->to, id) && !map_get(&c->ids, id))
         return id;
-    if (id.n && !convert_id_fits(c->to, id) && !id_used(c, id = made_id(c, convert_hash(id, 0))))
+    if (id.n && !convert_id_fits(c->to, id) && !map_get(&c->ids, id = made_id(c, convert_hash(id, 0))))
         return id;
     return made_id(c, convert_hash(arguments, convert_hash(call->name, convert_hash(call->id, c->ncalls + 1))));
+}
+
+/* The newest call without result among those that have the id of call `newest`; 0 when all have theirs. */
+static uint64_t open_of(const conversion *c, uint64_t newest)
+{
+    carried *n = &c->calls[newest - 1];
+    while (n->open && c->calls[n->open - 1].answered)
+        n->open = c->calls[n->open - 1].before;
+    return n->open;
+}
+
+/* The oldest call without result among those that have the name of call `newest`; 0 when all have theirs. */
+static uint64_t waiting_of(const conversion *c, uint64_t newest)
+{
+    carried *n = &c->calls[newest - 1];
+    while (n->waits && c->calls[n->waits - 1].answered)
+        n->waits = c->calls[n->waits - 1].next;
+    return n->waits;
+}
+
+/* Enters call `at` (1 + where it stands) where results look for it. */
+static void enter_call(conversion *c, uint64_t at)
+{
+    carried *call = &c->calls[at - 1];
+    uint64_t *was = map_put(&c->by_was, c->out->arena, call->was), *name;
+    call->open = call->waits = at;
+    if (was) {
+        call->before = *was ? open_of(c, *was) : 0;
+        *was = at;
+    }
+    if ((name = map_put(&c->by_name, c->out->arena, call->name))) {
+        uint64_t waits = *name ? waiting_of(c, *name) : 0;
+        if (waits) {
+            c->calls[*name - 1].next = at;
+            call->waits = waits;
+        }
+        *name = at;
+    }
+    c->out->full |= !was || !name || !map_put(&c->ids, c->out->arena, call->id);
 }
 
 static void carry_call(conversion *c, const convo_part *p)
@@ -310,28 +351,28 @@ static void carry_call(conversion *c, const convo_part *p)
     to->name = convert_name(c->to, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
     calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = p->name};
+    enter_call(c, c->ncalls);
 }
 
 /* The call a result belongs to: by id the newest, else in order, by name if the wire says it. NULL when there is none.
  */
 static carried *call_of(conversion *c, const convo_part *result)
 {
-    carried *any = NULL;
+    const uint64_t *newest;
+    uint64_t at = 0;
     if (result->id.n) {
-        for (size_t i = c->ncalls; i--;)
-            if (str_eq(c->calls[i].was, result->id)) {
-                if (!c->calls[i].answered)
-                    return &c->calls[i];
-                any = any ? any : &c->calls[i];
-            }
-        return any;
+        newest = map_get(&c->by_was, result->id);
+        at = newest ? open_of(c, *newest) : 0;
+        at = at || !newest ? at : *newest;
+    } else if (result->name.n) {
+        newest = map_get(&c->by_name, result->name);
+        at = newest ? waiting_of(c, *newest) : 0;
+    } else {
+        while (c->nanswered < c->ncalls && c->calls[c->nanswered].answered)
+            c->nanswered++;
+        at = c->nanswered < c->ncalls ? c->nanswered + 1 : 0;
     }
-    while (c->nanswered < c->ncalls && c->calls[c->nanswered].answered)
-        c->nanswered++;
-    for (size_t i = c->nanswered; i < c->ncalls; i++)
-        if (!c->calls[i].answered && (!result->name.n || str_eq(c->calls[i].name, result->name)))
-            return &c->calls[i];
-    return NULL;
+    return at ? &c->calls[at - 1] : NULL;
 }
 
 static void keep_stray(conversion *c, const convo_part *media, daruma_str id)

@@ -1,6 +1,7 @@
 /* convert_settings.c - tools and settings of one dialect as another knows them. */
 #include "dialect/convert.h"
 #include "base/arena.h"
+#include "base/map.h"
 
 /* ---- tools ---- */
 
@@ -42,24 +43,20 @@ static size_t count_calls(const convo *c)
     return n;
 }
 
-static bool is_renamed(const convo *out, daruma_str was)
-{
-    for (size_t i = 0; i < out->nrenames; i++)
-        if (str_eq(out->renames[i].was, was))
-            return true;
-    return false;
-}
-
 /* Tools that are not declared there stand in the history all the same, and the model may call one by the name that it
  * saw. */
 static void carry_called(const convo *from, convo *out, const dialect *to, size_t most)
 {
+    str_map seen = {0};
+    for (size_t i = 0; i < out->nrenames; i++)
+        map_put(&seen, out->arena, out->renames[i].was);
     for (size_t i = 0; i < from->nmessages; i++)
         for (size_t k = 0; k < from->messages[i].nparts; k++) {
             const convo_part *p = &from->messages[i].parts[k];
-            if (p->kind == PART_CALL && p->name.n && out->nrenames < most && !is_renamed(out, p->name))
+            if (p->kind == PART_CALL && p->name.n && out->nrenames < most && map_add(&seen, out->arena, p->name))
                 carry_name(out, to, most, p->name);
         }
+    out->full |= out->arena->full;
 }
 
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
@@ -98,15 +95,17 @@ static bool has_calls(const convo *c)
 static void declare_called(convo *out)
 {
     size_t n = 0;
+    str_map declared = {0};
     for (size_t i = 0; i < out->nmessages; i++)
         n += out->messages[i].nparts;
     out->tools = more_tools(out, n);
     for (size_t i = 0; out->tools && i < out->nmessages; i++)
         for (size_t k = 0; k < out->messages[i].nparts; k++) {
             const convo_part *p = &out->messages[i].parts[k];
-            if (p->kind == PART_CALL && p->name.n && !convo_tool_find(out, p->name))
+            if (p->kind == PART_CALL && p->name.n && map_add(&declared, out->arena, p->name))
                 out->tools[out->ntools++] = (convo_tool){.name = p->name, .schema = S("{\"type\":\"object\"}")};
         }
+    out->full |= out->arena->full;
     if (out->ntools)
         out->set.choice = CHOICE_NONE;
 }

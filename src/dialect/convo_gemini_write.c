@@ -30,15 +30,8 @@ static bool is_written(const convo *c, const convo_part *p)
 /* The name of the tool whose result this is: its own, else that of the call with its id. */
 static daruma_str result_name(const convo *c, const convo_part *p)
 {
-    if (p->name.n)
-        return p->name;
-    for (size_t i = 0; p->id.n && i < c->nmessages; i++)
-        for (size_t k = 0; k < c->messages[i].nparts; k++) {
-            const convo_part *call = &c->messages[i].parts[k];
-            if (call->kind == PART_CALL && call->name.n && str_eq(call->id, p->id))
-                return call->name;
-        }
-    return S("unknown_tool");
+    const convo_part *call = p->name.n ? NULL : call_of_id(c, p->id);
+    return p->name.n ? p->name : call ? call->name : S("unknown_tool");
 }
 
 static void put_media(daruma_buf *out, const convo_part *p)

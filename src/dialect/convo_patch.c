@@ -284,8 +284,11 @@ static void write_composed(const convo *c, void (*compose)(const convo *c, darum
 void body_write(const convo *c, const body_member *m, size_t n, void (*compose)(const convo *c, daruma_buf *out),
                 daruma_buf *out)
 {
+    str_map calls = {0};
+    convo written = *c;
+    written.calls = &calls;
     if (c->body.n)
-        write_edited(c, m, n, out);
+        write_edited(&written, m, n, out);
     else
-        write_composed(c, compose, out);
+        write_composed(&written, compose, out);
 }

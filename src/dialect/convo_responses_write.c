@@ -155,13 +155,8 @@ static void put_message(const convo *c, const convo_message *m, daruma_buf *out)
 /* Is the call with this id one of a custom tool? Then its result is of another type. */
 static bool is_custom(const convo *c, daruma_str id)
 {
-    for (size_t i = 0; i < c->nmessages; i++)
-        for (size_t k = 0; k < c->messages[i].nparts; k++) {
-            const convo_part *p = &c->messages[i].parts[k];
-            if (p->kind == PART_CALL && p->raw.n && str_eq(p->id, id))
-                return responses_item_of(p->raw) == ITEM_CUSTOM_CALL;
-        }
-    return false;
+    const convo_part *call = call_of_id(c, id);
+    return call && call->raw.n && responses_item_of(call->raw) == ITEM_CUSTOM_CALL;
 }
 
 static bool holds_media(const convo_part *p)

@@ -1,6 +1,7 @@
 /* convo_write.c - finding members, walking and replacing, composing. Patches and whole bodies are in convo_patch.c. */
 #include "dialect/convo_write.h"
 #include "base/arena.h"
+#include "base/check.h"
 #include "base/limits.h"
 
 /* ---- reading ---- */
@@ -313,6 +314,29 @@ void weave_close(weave *w)
     if (w->at && white_end(w->at, end) == end)
         buf_put(w->out, (daruma_str){w->at, (size_t)(end - w->at)});
     buf_putc(w->out, ']');
+}
+
+/* ---- calls by id ---- */
+
+static void index_calls(const convo *c)
+{
+    map_put(c->calls, c->arena, (daruma_str){0}); /* no call's id: it says that the conversation was looked through */
+    for (size_t i = 0; i < c->nmessages; i++)
+        for (size_t k = 0; k < c->messages[i].nparts; k++) {
+            const convo_part *p = &c->messages[i].parts[k];
+            uint64_t *at = p->kind == PART_CALL && p->id.n && p->name.n ? map_put(c->calls, c->arena, p->id) : NULL;
+            if (at && !*at)
+                *at = (uint64_t)i << 32 | (k + 1);
+        }
+}
+
+const convo_part *call_of_id(const convo *c, daruma_str id)
+{
+    check(c->calls);
+    if (!c->calls->n && !c->arena->full)
+        index_calls(c);
+    const uint64_t *at = id.n ? map_get(c->calls, id) : NULL;
+    return at ? &c->messages[*at >> 32].parts[(*at & UINT32_MAX) - 1] : NULL;
 }
 
 /* ---- composing ---- */

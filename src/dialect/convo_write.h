@@ -101,6 +101,10 @@ enum { BODY_MEMBERS_MAX = 8 };
 void body_write(const convo *c, const body_member *m, size_t n, void (*compose)(const convo *c, daruma_buf *out),
                 daruma_buf *out);
 
+/* The first call with that id; NULL when there is none. For what body_write calls: the conversation is looked through
+ * once. */
+const convo_part *call_of_id(const convo *c, daruma_str id);
+
 /* ---- composing: commas come by themselves ---- */
 
 void put_key(daruma_buf *out, const char *key);                   /* ,"key": */

@@ -11,6 +11,7 @@
  * message or part with empty raw was made by us, or comes from another dialect: it is written from its fields. */
 #ifndef MODEL_CONVO_H
 #define MODEL_CONVO_H
+#include "base/map.h"
 #include "daruma.h"
 
 typedef enum convo_role {
@@ -151,10 +152,11 @@ typedef struct convo {
     convo_settings set;
     convo_patch *patches;
     size_t npatches, patch_cap;
-    bool edited; /* anything was edited: else write gives `body` */
-    bool remote; /* names what lives on the server, here or in a part: see above */
-    bool before; /* ... and its history begins there: what is here goes on from it */
-    bool full;   /* memory ran out while editing: do not use it */
+    bool edited;    /* anything was edited: else write gives `body` */
+    bool remote;    /* names what lives on the server, here or in a part: see above */
+    bool before;    /* ... and its history begins there: what is here goes on from it */
+    bool full;      /* memory ran out while editing: do not use it */
+    str_map *calls; /* while it is written: calls by id, once one was asked for (convo_write.h) */
 } convo;
 
 /* What daruma.h calls a conversation: one that knows how it is written. */
