@@ -1,6 +1,7 @@
 #include "engine/mend/history.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 size_t history_parts(const convo_message *m)
@@ -44,6 +45,48 @@ void history_say(convo *c, size_t at, daruma_str text)
         c->full = true;
 }
 
+void history_insert_later(convo *c, history_inserts *list, size_t at, convo_role role, daruma_str text)
+{
+    if (list->n == list->cap) {
+        size_t cap = list->cap ? list->cap * 2 : CONVO_MESSAGES_FIRST;
+        struct history_insert *p = ARENA_NEW(c->arena, struct history_insert, cap);
+        if (!p) {
+            c->full = true;
+            return;
+        }
+        if (list->n)
+            memcpy(p, list->p, list->n * sizeof *p);
+        list->p = p;
+        list->cap = cap;
+    }
+    list->p[list->n++] = (struct history_insert){at, role, text};
+}
+
+void history_insert(convo *c, const history_inserts *list)
+{
+    size_t from = c->nmessages, to = from + list->n, cap = to;
+    convo_message *all = list->n ? ARENA_NEW(c->arena, convo_message, cap) : NULL;
+    c->full |= list->n && !all;
+    if (!all)
+        return;
+    for (size_t k = list->n; k-- > 0;) {
+        const struct history_insert *one = &list->p[k];
+        size_t behind = from - one->at;
+        if (behind)
+            memcpy(all + to - behind, c->messages + one->at, behind * sizeof *all);
+        from = one->at;
+        to -= behind + 1;
+        all[to] = (convo_message){.role = one->role, .edited = true};
+        convo_part *p = convo_add_part(c, &all[to], PART_TEXT, (daruma_str){0});
+        if (p)
+            history_text(c, &all[to], p, one->text);
+    }
+    if (from)
+        memcpy(all, c->messages, from * sizeof *all);
+    c->messages = all;
+    c->nmessages = c->cap = cap;
+}
+
 bool history_sealed(const convo_message *m)
 {
     for (size_t i = 0; i < m->nparts; i++)
@@ -63,28 +106,34 @@ static bool one_voice(const convo *c, const convo_message *a, const convo_messag
     return (a->role == CONVO_ASSISTANT) == (b->role == CONVO_ASSISTANT);
 }
 
-/* Results stay in front of everything else. */
-static bool join(convo *c, convo_message *into, convo_message *from)
+/* The messages from `first` to `last` that are on the wire become the first of them. Results stay in front of
+ * everything else. */
+static bool join(convo *c, size_t first, size_t last)
 {
-    size_t n = history_parts(into) + history_parts(from), k = 0;
-    convo_part *parts = ARENA_NEW(c->arena, convo_part, n);
+    convo_message *into = &c->messages[first];
+    size_t n = 0, k = 0;
+    for (size_t i = first; i <= last; i++)
+        n += history_on(&c->messages[i]) ? history_parts(&c->messages[i]) : 0;
+    convo_part *parts = ARENA_NEW(c->arena, convo_part, n + !n);
     if (!parts) {
         c->full = true;
         return false;
     }
     for (int pass = 0; pass < 2; pass++)
-        for (int which = 0; which < 2; which++) {
-            const convo_message *m = which ? from : into;
-            for (size_t i = 0; i < m->nparts; i++)
-                if (!m->parts[i].dropped && (m->parts[i].kind == PART_RESULT) == (pass == 0))
-                    parts[k++] = m->parts[i];
+        for (size_t i = first; i <= last; i++) {
+            const convo_message *m = &c->messages[i];
+            for (size_t j = 0; j < m->nparts && history_on(m); j++)
+                if (!m->parts[j].dropped && (m->parts[j].kind == PART_RESULT) == (pass == 0))
+                    parts[k++] = m->parts[j];
         }
-    if (into->role == CONVO_TOOL && from->role == CONVO_USER)
-        into->role = CONVO_USER;
+    for (size_t i = first + 1; i <= last; i++) {
+        if (history_on(&c->messages[i]) && into->role == CONVO_TOOL && c->messages[i].role == CONVO_USER)
+            into->role = CONVO_USER;
+        c->messages[i].dropped = true;
+    }
     into->parts = parts;
     into->nparts = into->cap = n;
     into->edited = true;
-    from->dropped = true;
     c->edited = true;
     return true;
 }
@@ -101,22 +150,26 @@ static bool mergeable(const convo *c, const convo_message *m)
 uint32_t history_merge(convo *c)
 {
     uint32_t merged = 0;
-    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
-        size_t j;
-        if (!history_on(&c->messages[i]) || c->messages[i].apart)
+    history_inserts parted = {0};
+    for (size_t i = 0, j; i < c->nmessages && !c->full; i = j) {
+        const convo_message *m = &c->messages[i];
+        size_t last = i;
+        j = history_next(c, i);
+        if (!history_on(m) || m->apart || !mergeable(c, m))
             continue;
-        while ((j = history_next(c, i)) < c->nmessages && one_voice(c, &c->messages[i], &c->messages[j]) &&
-               mergeable(c, &c->messages[i]) && mergeable(c, &c->messages[j]) && !c->full) {
+        for (; j < c->nmessages && one_voice(c, m, &c->messages[j]) && mergeable(c, &c->messages[j]);
+             j = history_next(c, j)) {
             merged++;
-            if (c->messages[j].role != CONVO_ASSISTANT || !history_sealed(&c->messages[j])) {
-                if (!join(c, &c->messages[i], &c->messages[j]))
-                    return merged;
-                continue;
+            if (c->messages[j].role == CONVO_ASSISTANT && history_sealed(&c->messages[j])) {
+                history_insert_later(c, &parted, j, CONVO_USER, S(HISTORY_GO_ON)); /* it stays a message of its own */
+                break;
             }
-            history_say(c, j, S(HISTORY_GO_ON)); /* what is sealed stays a message of its own */
-            break;
+            last = j;
         }
+        if (last > i && !join(c, i, last))
+            return merged;
     }
+    history_insert(c, &parted);
     return merged;
 }
 

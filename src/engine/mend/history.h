@@ -20,8 +20,20 @@ size_t history_next(const convo *c, size_t at);
 size_t history_before(const convo *c, size_t at);
 /* A part becomes a text of ours. */
 void history_text(convo *c, convo_message *m, convo_part *p, daruma_str text);
-/* A new message of the user with a text, at index `at`. */
+/* A new message of the user with a text, at index `at`. Moves all behind it: for many, see history_insert. */
 void history_say(convo *c, size_t at, daruma_str text);
+/* Messages of ours that are to come into the list, in one pass: `text` of `role` before the message that has the index
+ * `at` now. In order of `at`. */
+typedef struct history_inserts {
+    struct history_insert {
+        size_t at;
+        convo_role role;
+        daruma_str text;
+    } * p;
+    size_t n, cap;
+} history_inserts;
+void history_insert_later(convo *c, history_inserts *list, size_t at, convo_role role, daruma_str text);
+void history_insert(convo *c, const history_inserts *list);
 /* Said to the model at the end of the conversation: by the user, in their newest message where the wire wants turns. */
 void history_tell_model(convo *c, daruma_str text);
 /* Has it something that a provider checks, and so must stay as it is or go whole? */

@@ -34,12 +34,11 @@ static bool hollow(const convo *c, const convo_message *m)
     return n == 0;
 }
 
-/* A message without anything goes, unless the user has to say something there. */
-static void mend_hollow(mending *x, size_t i)
+/* A message without anything goes, unless the user has to say something there. `before` and `next`: its neighbours. */
+static void mend_hollow(mending *x, size_t i, size_t before, size_t next)
 {
     convo *c = x->c;
     convo_message *m = &c->messages[i];
-    size_t before = history_before(c, i), next = history_next(c, i);
     bool between = before != STR_NONE && c->messages[before].role == CONVO_ASSISTANT &&
                    (next >= c->nmessages || c->messages[next].role == CONVO_ASSISTANT);
     bool first = before == STR_NONE || c->messages[before].role == CONVO_SYSTEM;
@@ -76,10 +75,12 @@ static void mend_empty(mending *x)
 {
     convo *c = x->c;
     bool texts = x->named || wire(c, WIRE_NO_EMPTY);
-    for (size_t i = 0; i < c->nmessages && !c->full; i++) {
+    size_t before = STR_NONE; /* the newest that stayed */
+    for (size_t i = 0, next = 0; i < c->nmessages && !c->full; i++) {
         convo_message *m = &c->messages[i];
         bool here = x->named && (x->at.message == STR_NONE || x->at.message == i);
         size_t others = 0;
+        next = next > i ? next : history_next(c, i);
         if (!history_on(m))
             continue;
         for (size_t j = 0; j < m->nparts; j++)
@@ -97,9 +98,11 @@ static void mend_empty(mending *x)
             x->empty += others > 0;
         }
         if (!m->apart && hollow(c, m) && m->role != CONVO_SYSTEM && m->role != CONVO_TOOL)
-            mend_hollow(x, i);
+            mend_hollow(x, i, before, next);
         else if (!m->apart && m->nparts && !history_parts(m))
             convo_drop_message(c, m);
+        if (history_on(m) && !m->apart)
+            before = i;
     }
 }
 
@@ -237,18 +240,16 @@ static void mend_role_names(mending *x)
 static void mend_silence(mending *x)
 {
     convo *c = x->c;
-    for (size_t i = 0, next; i < c->nmessages && !c->full; i++) {
-        if (!history_on(&c->messages[i]) || c->messages[i].role != CONVO_TOOL)
-            continue;
+    history_inserts said = {0};
+    for (size_t i = 0, next; i < c->nmessages && !c->full; i = next) {
         next = history_next(c, i);
-        if (next >= c->nmessages || c->messages[next].role != CONVO_USER)
+        if (!history_on(&c->messages[i]) || c->messages[i].role != CONVO_TOOL || next >= c->nmessages ||
+            c->messages[next].role != CONVO_USER)
             continue;
-        convo_message *m = convo_insert_message(c, next, CONVO_ASSISTANT);
-        convo_part *p = m ? convo_insert_part(c, m, 0, PART_TEXT) : NULL;
-        if (p)
-            history_text(c, m, p, S(HISTORY_NOTHING));
+        history_insert_later(c, &said, next, CONVO_ASSISTANT, S(HISTORY_NOTHING));
         x->order++;
     }
+    history_insert(c, &said);
 }
 
 /* ---- thinking ---- */
