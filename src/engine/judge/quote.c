@@ -44,11 +44,6 @@ static bool is_alnum(char c)
     return ch_alpha(c) || ch_digit(c);
 }
 
-static int hex_of(char c)
-{
-    return ch_digit(c) ? c - '0' : ch_lower(c) >= 'a' && ch_lower(c) <= 'f' ? ch_lower(c) - 'a' + 10 : -1;
-}
-
 /* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
  * read, as one deep. */
 static uint32_t take_char(daruma_str s, size_t *i)
@@ -66,7 +61,7 @@ static uint32_t take_char(daruma_str s, size_t *i)
         }
         uint32_t u = 0;
         for (size_t k = 1; e == 'u' && k <= 4; k++) {
-            int h = *i + k < s.n ? hex_of(s.p[*i + k]) : -1;
+            int h = *i + k < s.n ? ch_hex(s.p[*i + k]) : -1;
             if (h < 0)
                 return 0;
             u = u << 4 | (uint32_t)h;
