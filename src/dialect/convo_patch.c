@@ -9,13 +9,19 @@
 typedef struct step {
     const convo_patch *patch;
     daruma_str head, rest;
+    size_t next; /* 1 + the next one with this head, once there are many */
+    bool used;   /* met what it names */
 } step;
 
+/* Those of one object or list, in their order. Few are looked through; of many the heads are known. */
 typedef struct steps {
     step *p;
-    size_t n;
-    bool *used; /* met what it names */
+    size_t n, cap;
+    size_t renames; /* that rename a member of it */
+    str_map heads;  /* of the first `known`: 1 + the first with that head in the upper half, the last in the lower */
+    size_t known;
 } steps;
+enum { STEPS_FEW = 8 };
 
 typedef struct patching {
     const convo *c;
@@ -39,25 +45,78 @@ static step step_of(const convo_patch *p, daruma_str path)
     return s;
 }
 
-static bool step_add(patching *x, steps *s, size_t most, step one)
+static bool step_add(patching *x, steps *s, step one)
 {
-    if (!s->p) {
-        s->p = ARENA_NEW(x->scratch, step, most);
-        s->used = ARENA_NEW(x->scratch, bool, most);
-        if (!s->p || !s->used) {
-            *s = (steps){0};
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? s->cap * 2 : STEPS_FEW / 2;
+        step *p = ARENA_NEW(x->scratch, step, cap);
+        if (!p) {
             x->out->full = true;
             return false;
         }
+        if (s->n)
+            memcpy(p, s->p, s->n * sizeof *p);
+        s->p = p;
+        s->cap = cap;
     }
+    s->renames += one.patch->op == PATCH_RENAME && !one.rest.n;
     s->p[s->n++] = one;
     return true;
 }
 
-static void fate_step(patching *x, fate *f, const step *s, size_t most)
+/* Enters the heads that are new in the list. */
+static void know_heads(patching *x, steps *s)
+{
+    for (; s->known < s->n; s->known++) {
+        uint64_t *at = map_put(&s->heads, x->scratch, s->p[s->known].head), i = s->known + 1;
+        if (!at) {
+            x->out->full = true;
+            return;
+        }
+        if (*at)
+            s->p[(*at & UINT32_MAX) - 1].next = (size_t)i;
+        *at = (*at ? *at >> 32 : i) << 32 | i;
+    }
+}
+
+/* The first step from `from` on that begins with `name`, raw or plain; s->n when there is none. */
+static size_t step_find(patching *x, steps *s, daruma_str name, size_t from)
+{
+    if (s->n <= STEPS_FEW) {
+        while (from < s->n && !key_is(name, s->p[from].head))
+            from++;
+        return from;
+    }
+    know_heads(x, s);
+    if (name.n && memchr(name.p, '\\', name.n)) {
+        daruma_buf b = buf_in(x->scratch);
+        buf_putc(&b, '"');
+        buf_put(&b, name);
+        buf_putc(&b, '"');
+        name = json_text(buf_str(&b), x->scratch);
+    }
+    const uint64_t *at = map_get(&s->heads, name);
+    size_t i = at ? (size_t)(*at >> 32) : 0;
+    while (i && i <= from)
+        i = s->p[i - 1].next;
+    return i ? i - 1 : s->n;
+}
+
+/* The next one behind `i` with the same head. */
+static size_t step_next(const steps *s, size_t i)
+{
+    size_t next = i + 1;
+    if (s->n > STEPS_FEW)
+        return s->p[i].next ? s->p[i].next - 1 : s->n;
+    while (next < s->n && !str_eq(s->p[next].head, s->p[i].head))
+        next++;
+    return next;
+}
+
+static void fate_step(patching *x, fate *f, const step *s)
 {
     if (s->rest.n) {
-        step_add(x, &f->below, most, step_of(s->patch, s->rest));
+        step_add(x, &f->below, step_of(s->patch, s->rest));
         return;
     }
     switch (s->patch->op) {
@@ -65,7 +124,7 @@ static void fate_step(patching *x, fate *f, const step *s, size_t most)
         f->value = s->patch->value;
         f->set = true;
         f->gone = false;
-        f->below.n = 0;
+        f->below = (steps){0};
         return;
     case PATCH_DROP:
         f->gone = true;
@@ -80,18 +139,19 @@ static void fate_step(patching *x, fate *f, const step *s, size_t most)
 static fate fate_of(patching *x, daruma_str key, daruma_str value, steps *s)
 {
     fate f = {.name = key, .value = value};
-    for (size_t i = 0; i < s->n; i++)
-        if (key_is(f.name, s->p[i].head)) {
-            s->used[i] = true;
-            fate_step(x, &f, &s->p[i], s->n);
-        }
+    for (size_t i = step_find(x, s, key, 0); i < s->n;) {
+        bool other = s->p[i].patch->op == PATCH_RENAME && !s->p[i].rest.n;
+        s->p[i].used = true;
+        fate_step(x, &f, &s->p[i]);
+        i = other ? step_find(x, s, f.name, i + 1) : step_next(s, i);
+    }
     return f;
 }
 
 /* Does another member get this name? Then the one that has it goes: a name stands once. */
 static bool name_taken(const steps *s, daruma_str key, daruma_str object)
 {
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; s->renames && i < s->n; i++)
         if (s->p[i].patch->op == PATCH_RENAME && !s->p[i].rest.n && key_is(key, s->p[i].patch->value) &&
             !key_is(key, s->p[i].head) && json_get(object, s->p[i].head).n)
             return true;
@@ -160,7 +220,7 @@ static void patch_new(patching *x, splice *s, steps *due, daruma_str object)
     int64_t at;
     for (size_t i = 0; i < due->n; i++) {
         daruma_str name = due->p[i].head, rest = due->p[i].rest;
-        if (due->used[i] || due->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
+        if (due->p[i].used || due->p[i].patch->op != PATCH_SET || (rest.n && (s->close == ']' || names_index(rest))))
             continue;
         if (s->close == ']' ? !str_int(name, &at) || (size_t)at != s->passed : name_taken(due, name, object))
             continue;
@@ -190,7 +250,7 @@ static void put_missing(patching *x, splice *s, steps *due, uint32_t seen)
         *s = before;
         for (size_t k = 0; k < due->n; k++)
             if (key_is(m->key, due->p[k].head))
-                due->used[k] = false;
+                due->p[k].used = false;
     }
 }
 
@@ -239,7 +299,7 @@ static steps steps_of(patching *x, const convo_patch *p, size_t n)
 {
     steps s = {0};
     for (size_t i = 0; i < n; i++)
-        if (!step_add(x, &s, n, step_of(&p[i], p[i].path)))
+        if (p[i].path.n && !step_add(x, &s, step_of(&p[i], p[i].path)))
             break;
     return s;
 }

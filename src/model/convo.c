@@ -206,10 +206,16 @@ static void touch(convo *c, convo_message *m)
     c->edited = true;
 }
 
+/* Is it a part of the message, and not of a result in it? */
+static bool is_outer(const convo_message *m, const convo_part *p)
+{
+    return p >= m->parts && p < m->parts + m->nparts;
+}
+
 /* A part within a result changes that result. */
 static void touch_outer(convo_message *m, const convo_part *p)
 {
-    for (size_t i = 0; i < m->nparts; i++) {
+    for (size_t i = 0; i < m->nparts && !is_outer(m, p); i++) {
         convo_part *r = &m->parts[i];
         if (!r->nparts || p < r->parts || p >= r->parts + r->nparts)
             continue;
@@ -235,6 +241,9 @@ void convo_drop_part(convo *c, convo_message *m, convo_part *p)
     p->dropped = true;
     touch_outer(m, p);
     touch(c, m);
+    size_t at = is_outer(m, p) ? (size_t)(p - m->parts) : 0; /* who drops many drops neighbours: a look beside it */
+    if ((at > 0 && !m->parts[at - 1].dropped) || (at + 1 < m->nparts && !m->parts[at + 1].dropped))
+        return;
     for (size_t i = 0; i < m->nparts; i++)
         if (!m->parts[i].dropped)
             return;
@@ -271,18 +280,36 @@ convo_part *convo_insert_part(convo *c, convo_message *m, size_t at, part_kind k
     return p;
 }
 
+const convo_patch *convo_patch_of(const convo *c, daruma_str path, bool renames)
+{
+    const uint64_t *both = map_get(&c->patch_at, path);
+    uint64_t at = !both ? 0 : renames ? *both >> 32 : *both & UINT32_MAX;
+    if (!at)
+        return NULL;
+    if (at <= c->npatches && (c->patches[at - 1].op == PATCH_RENAME) == renames &&
+        str_eq(c->patches[at - 1].path, path))
+        return &c->patches[at - 1];
+    for (size_t i = c->npatches; i--;) /* a copy of this convo got a patch that we have not */
+        if ((c->patches[i].op == PATCH_RENAME) == renames && str_eq(c->patches[i].path, path))
+            return &c->patches[i];
+    return NULL;
+}
+
 void convo_patch_add(convo *c, patch_op op, daruma_str path, daruma_str value)
 {
-    size_t keep = 0;
-    for (size_t i = 0; i < c->npatches; i++) /* a later word on the same path takes the place of an earlier one */
-        if (op == PATCH_RENAME || c->patches[i].op == PATCH_RENAME || !str_eq(c->patches[i].path, path))
-            c->patches[keep++] = c->patches[i];
-    c->npatches = keep;
+    bool renames = op == PATCH_RENAME;
     convo_patch *list = grown(c, c->patches, c->npatches, &c->patch_cap, sizeof *list, CONVO_PATCHES_FIRST);
-    if (!list)
+    uint64_t *at = list ? map_put(&c->patch_at, c->arena, path) : NULL;
+    if (!at) {
+        c->full = true;
         return;
+    }
     c->patches = list;
-    c->patches[c->npatches++] = (convo_patch){op, path, value};
+    const convo_patch *old = renames ? NULL : convo_patch_of(c, path, false);
+    if (old) /* a later word on the same path takes the place of an earlier one */
+        list[old - list].path = (daruma_str){0};
+    list[c->npatches++] = (convo_patch){op, path, value};
+    *at = renames ? (*at & UINT32_MAX) | (uint64_t)c->npatches << 32 : (*at >> 32 << 32) | c->npatches;
     c->edited = true;
 }
 

@@ -111,7 +111,7 @@ typedef struct convo_settings {
 typedef enum patch_op { PATCH_SET, PATCH_DROP, PATCH_RENAME } patch_op;
 typedef struct convo_patch {
     patch_op op;
-    daruma_str path;
+    daruma_str path;  /* empty: a later one took its place */
     daruma_str value; /* SET: raw JSON; RENAME: the new name of the last member */
 } convo_patch;
 
@@ -152,11 +152,12 @@ typedef struct convo {
     convo_settings set;
     convo_patch *patches;
     size_t npatches, patch_cap;
-    bool edited;    /* anything was edited: else write gives `body` */
-    bool remote;    /* names what lives on the server, here or in a part: see above */
-    bool before;    /* ... and its history begins there: what is here goes on from it */
-    bool full;      /* memory ran out while editing: do not use it */
-    str_map *calls; /* while it is written: calls by id, once one was asked for (convo_write.h) */
+    str_map patch_at; /* path -> 1 + its newest patch; in the upper half 1 + its newest renaming */
+    bool edited;      /* anything was edited: else write gives `body` */
+    bool remote;      /* names what lives on the server, here or in a part: see above */
+    bool before;      /* ... and its history begins there: what is here goes on from it */
+    bool full;        /* memory ran out while editing: do not use it */
+    str_map *calls;   /* while it is written: calls by id, once one was asked for (convo_write.h) */
 } convo;
 
 /* What daruma.h calls a conversation: one that knows how it is written. */
@@ -201,6 +202,8 @@ convo_message *convo_insert_message(convo *c, size_t at, convo_role role);
 /* A new part at index `at` of a message; NULL without memory. Pointers to its parts are stale afterwards. */
 convo_part *convo_insert_part(convo *c, convo_message *m, size_t at, part_kind kind);
 void convo_patch_add(convo *c, patch_op op, daruma_str path, daruma_str value); /* a later one for the same path wins */
+/* The newest patch for that path that renames it, or that does not; NULL when there is none. */
+const convo_patch *convo_patch_of(const convo *c, daruma_str path, bool renames);
 void convo_set_max_output(convo *c, int64_t tokens);
 
 /* ---- making one: for readers and converters; nothing is marked as edited ---- */

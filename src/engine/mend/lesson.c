@@ -137,10 +137,10 @@ daruma_str lesson_value(daruma_str rule, daruma_str value, daruma_arena *a)
 /* What the body has at a path after the patches that are there: what SET said last, nothing when it is gone. */
 static daruma_str now(const convo *c, daruma_str path, daruma_str value)
 {
-    for (size_t i = 0; i < c->npatches; i++)
-        if (str_eq(c->patches[i].path, path))
-            value = c->patches[i].op == PATCH_SET ? c->patches[i].value : (daruma_str){0};
-    return value;
+    const convo_patch *p = convo_patch_of(c, path, false), *renamed = convo_patch_of(c, path, true);
+    if (renamed && (!p || renamed > p))
+        return (daruma_str){0};
+    return !p ? value : p->op == PATCH_SET ? p->value : (daruma_str){0};
 }
 
 /* The value of a member that got the name at the end of `path` by an earlier lesson. */

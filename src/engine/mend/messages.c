@@ -132,7 +132,7 @@ static bool calls(const convo_message *m)
 static void mend_last(mending *x)
 {
     convo *c = x->c;
-    for (size_t i; (i = history_before(c, c->nmessages)) != STR_NONE;) {
+    for (size_t i = c->nmessages; (i = history_before(c, i)) != STR_NONE;) {
         convo_message *m = &c->messages[i];
         bool said = false;
         if (m->role != CONVO_ASSISTANT || calls(m))

@@ -256,6 +256,8 @@ static void drop_calls(pairs_plan *p)
         if (k->fate != GOES)
             continue;
         convo_drop_part(c, m, plan_part(p, k));
+        if (i && p->calls[i - 1].message == k->message)
+            continue; /* the message is looked at when the first of its calls was */
         if (history_on(m) && !says_something(c, m))
             convo_drop_message(c, m);
         if (plan_wire(p, WIRE_FLAT) && !history_on(m))
@@ -304,16 +306,13 @@ void mend_double_items(convo *c, const daruma_failure *f, mend_report *rep)
     uint32_t n = 0;
     if (!f || !(c->quirks & WIRE_FLAT) || str_ifind(f->message, S("duplicate item")) == STR_NONE)
         return;
-    for (size_t i = 1; i < c->nmessages; i++) {
+    str_map seen = {0};
+    for (size_t i = 0; i < c->nmessages; i++) {
         convo_message *m = &c->messages[i];
-        if (m->dropped || m->apart || !m->hash || !json_get(m->raw, S("id")).n)
+        if (m->dropped || m->apart || !m->hash || !json_get(m->raw, S("id")).n || map_add(&seen, c->arena, m->raw))
             continue;
-        for (size_t k = 0; k < i; k++)
-            if (c->messages[k].hash == m->hash && !c->messages[k].dropped && str_eq(c->messages[k].raw, m->raw)) {
-                convo_drop_message(c, m);
-                n++;
-                break;
-            }
+        convo_drop_message(c, m);
+        n++;
     }
     rep->messages_mended += n;
     if (n)

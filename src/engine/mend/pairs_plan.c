@@ -371,7 +371,8 @@ static bool turn_referred(const pairs_plan *p, const called_turn *t)
 static bool turn_sealed(const pairs_plan *p, const called_turn *t)
 {
     for (size_t i = t->first; i < t->first + t->n; i++)
-        if (history_sealed(plan_message(p, &p->calls[i])))
+        if ((i == t->first || p->calls[i].message != p->calls[i - 1].message) &&
+            history_sealed(plan_message(p, &p->calls[i])))
             return true;
     size_t before = plan_wire(p, WIRE_FLAT) ? history_before(p->c, p->calls[t->first].message) : STR_NONE;
     return before != STR_NONE && p->c->messages[before].nparts && p->c->messages[before].parts[0].kind == PART_THINKING;

@@ -197,14 +197,11 @@ static daruma_str sibling(convo *c, daruma_str path, const char *name)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
-static bool path_z_true(const convo *c, daruma_str path)
+/* Does the tool ask for strict mode, beside its schema? */
+static bool asks_strict(const convo_tool *t)
 {
-    char z[128];
-    if (path.n >= sizeof z)
-        return false;
-    memcpy(z, path.p, path.n);
-    z[path.n] = 0;
-    return json_is_true(json_path(c->body, z));
+    return json_is_true(json_get(t->raw, S("strict"))) ||
+           json_is_true(json_get(json_get(t->raw, S("function")), S("strict")));
 }
 
 /* Lowers one; true when its schema changed. */
@@ -224,22 +221,18 @@ static bool lower_tool(convo *c, convo_tool *t, complaint what)
     t->schema = low;
     convo_patch_add(c, PATCH_SET, t->schema_path, low);
     daruma_str strict = sibling(c, t->schema_path, "strict");
-    if (!what.keyword.n && path_z_true(c, strict)) /* what is lowered that far is no schema for strict mode */
+    if (!what.keyword.n && asks_strict(t)) /* what is lowered that far is no schema for strict mode */
         convo_patch_add(c, PATCH_DROP, strict, (daruma_str){0});
     return true;
 }
 
-/* How often the schema of one tool was lowered, at most. */
-static size_t times_lowered(const convo *c)
+/* Was the schema of a tool lowered before? */
+static bool was_lowered(const convo *c)
 {
-    size_t most = 0;
-    for (size_t k = 0; k < c->ntools; k++) {
-        size_t n = 0;
-        for (size_t i = 0; i < c->npatches; i++)
-            n += c->tools[k].schema_path.n && str_eq(c->patches[i].path, c->tools[k].schema_path);
-        most = n > most ? n : most;
-    }
-    return most;
+    for (size_t k = 0; k < c->ntools; k++)
+        if (c->tools[k].schema_path.n && convo_patch_of(c, c->tools[k].schema_path, false))
+            return true;
+    return false;
 }
 
 uint32_t schema_lower_all(convo *c, daruma_str keyword)
@@ -300,15 +293,14 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
     uint32_t n = 0;
     if (!f || !(says(f->message, "duplicate") || says(f->message, "must be unique")))
         return false;
-    for (size_t i = 1; i < c->ntools && i < PARAMETER_PLACES_MAX; i++)
-        for (size_t k = 0; k < i; k++) {
-            daruma_str path = tool_path(&c->tools[i]);
-            if (!path.n || !c->tools[i].name.n || !str_eq(c->tools[i].name, c->tools[k].name))
-                continue;
-            convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
-            n++;
-            break;
-        }
+    str_map names = {0};
+    for (size_t i = 0; i < c->ntools; i++) {
+        daruma_str path = tool_path(&c->tools[i]);
+        if (!c->tools[i].name.n || map_add(&names, c->arena, c->tools[i].name) || !path.n)
+            continue;
+        convo_patch_add(c, PATCH_DROP, path, (daruma_str){0});
+        n++;
+    }
     rep->patches += n;
     if (n)
         mend_say(rep, "%u doubled tools were left out", n);
@@ -318,8 +310,7 @@ bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep)
 bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
 {
     complaint what = complaint_of(f);
-    size_t times = times_lowered(c);
-    bool again = times > 0, late = times + 1 >= REFUSALS_MENDED_MAX, any_named = false;
+    bool again = was_lowered(c), any_named = false;
     uint32_t n = 0;
     daruma_str first = {0};
     if (f && mend_format_meant(c, f))
@@ -327,8 +318,8 @@ bool mend_tool_schemas(convo *c, const daruma_failure *f, mend_report *rep)
     for (size_t i = 0; f && i < c->ntools; i++)
         any_named |= is_named(f, &c->tools[i]);
     /* First what was named, where it was named; a keyword that is not taken is not taken in any tool. Then all of the
-     * named one, then all of all. Who has named so many has more. */
-    for (int step = what.keyword.n && !late ? 0 : 1; step < 3 && !n; step++)
+     * named one, then all of all. */
+    for (int step = what.keyword.n ? 0 : 1; step < 3 && !n; step++)
         for (size_t i = 0; i < c->ntools; i++) {
             if (step == 1 && any_named && !again && !is_named(f, &c->tools[i]))
                 continue;

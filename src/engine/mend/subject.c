@@ -213,10 +213,8 @@ static bool search_lists(daruma_str value, daruma_str name, place at, int depth,
 /* Was it left out by now? */
 static bool is_gone(const convo *c, const place *p)
 {
-    for (size_t i = 0; i < c->npatches; i++)
-        if (c->patches[i].op != PATCH_SET && str_eq(c->patches[i].path, place_path(p)))
-            return true;
-    return false;
+    const convo_patch *patch = convo_patch_of(c, place_path(p), false);
+    return (patch && patch->op == PATCH_DROP) || convo_patch_of(c, place_path(p), true);
 }
 
 bool parameter_named(const convo *c, daruma_str name, place *ret)
