@@ -149,6 +149,7 @@
 #define SCHEMA_REFS_MAX        512         /* references written out in one schema, for the same reason */
 #define SCHEMA_STEPS_MAX       20000       /* subschemas looked at for one value: references branch exponentially */
 #define SCHEMA_STEP_BYTES      4096        /* of a text that is searched count as one more: 80 MB in all */
+#define LOOKUP_BYTES_MIN       1024        /* a shorter object or list is looked through: an index costs more */
 #define ARGS_WHY_BYTES_MAX     1000        /* of what a model is told about its call */
 #define ARGS_SUGGEST_MAX       3           /* names of tools that are suggested */
 #define ASK_ANSWER_BYTES_MAX   16000       /* of a bad answer that is shown to its model again */

@@ -119,19 +119,16 @@ static daruma_str why_unknown(const convo *c, daruma_str name, daruma_arena *a)
 }
 
 /* The arguments as they should look: what is there and fits stays, what is required gets a mark of its type. */
-static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value)
+static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, daruma_arena *a)
 {
     daruma_str root = schema, key, s, given;
     schema = schema_follow(root, schema);
-    daruma_str required = json_get(schema, S("required"));
+    lookup required = {.of = json_get(schema, S("required")), .a = a}, members = {.of = value, .a = a};
     bool first = true;
     buf_putc(b, '{');
-    for (json_iter it = json_open(json_get(schema, S("properties"))); json_next(&it, &key, &s);) {
-        bool must = false;
-        daruma_str name;
-        for (json_iter names = json_open(required); json_next(&names, NULL, &name);)
-            must |= json_is_string(name) && str_eq(str_sub(name, 1, name.n - 2), key);
-        given = json_is_object(value) ? json_get(value, key) : (daruma_str){0};
+    for (json_iter it = json_open(json_get(schema, S("properties"))); json_next(&it, &key, &s) && !b->full;) {
+        bool must = lookup_has(&required, key);
+        given = lookup_get(&members, key);
         if (!must && !given.n)
             continue;
         if (!first)
@@ -142,7 +139,7 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value)
         BUF_LIT(b, "\":");
         s = schema_follow(root, s);
         daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
-        if (given.n && schema_fits_in(root, s, given, NULL)) {
+        if (given.n && schema_fits_in(root, s, given, NULL, a)) {
             buf_put(b, given.n <= 80 ? given : S("\"...\""));
         } else if (json_is_array(list)) {
             BUF_LIT(b, "<one of ");
@@ -163,7 +160,7 @@ static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str
     enum { SKELETON_BYTES_MAX = 400 };
     char room[SKELETON_BYTES_MAX];
     daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
-    put_skeleton(&skeleton, t->schema, value);
+    put_skeleton(&skeleton, t->schema, value, a);
     bool shows = t->schema.n && !skeleton.full;
     BUF_LIT(&b, "The arguments of `");
     put_cut(&b, str_sub(t->name, 0, 128), 0);
@@ -187,7 +184,7 @@ static args_check wrong(args_verdict v, daruma_str name, daruma_str why)
 
 /* `missing` brackets were closed at the end of `value`. True if nothing but they can be missing: in each object that
  * was open stand all members that its schema knows. A list that was open may have lost elements. */
-static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing)
+static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing, daruma_arena *a)
 {
     daruma_str schema = root, key = {0}, v = value, last, ignored;
     for (; missing; missing--) {
@@ -195,8 +192,9 @@ static bool lacks_nothing(daruma_str root, daruma_str value, size_t missing)
         if (!json_is_object(v) || !args_lists_all(schema))
             return false;
         daruma_str properties = json_get(schema, S("properties"));
+        lookup members = {.of = v, .a = a};
         for (json_iter it = json_open(properties); json_next(&it, &key, &ignored);)
-            if (!json_get(v, key).n)
+            if (!lookup_get(&members, key).n)
                 return false;
         for (json_iter it = json_open(v); json_next(&it, &key, &last);)
             ;
@@ -212,7 +210,7 @@ static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bo
 {
     repair_value v = repair_text(text, a);
     *ret_quotes = v.quotes;
-    *ret_cut = v.cut || (v.missing && !lacks_nothing(root, v.json, v.missing));
+    *ret_cut = v.cut || (v.missing && !lacks_nothing(root, v.json, v.missing, a));
     return *ret_cut ? (daruma_str){0} : v.json;
 }
 
@@ -221,7 +219,7 @@ static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bo
 static daruma_str fitted(daruma_str root, daruma_str value, bool mended, size_t *ret_dropped, daruma_arena *a)
 {
     daruma_str better = args_coerce(root, value, a);
-    if (!better.n || (!mended && !schema_fits_in(root, root, better, NULL)))
+    if (!better.n || (!mended && !schema_fits_in(root, root, better, NULL, a)))
         return better;
     return args_known(root, better, a, ret_dropped);
 }
@@ -244,7 +242,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
     char room[ARGS_WHY_BYTES_MAX];
     daruma_str schema = t->schema, root = {0};
     bool ends = false;
-    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_in(root, root, value, NULL))) {
+    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_in(root, root, value, NULL, a))) {
         if (json_is_object(value) || !schema.n)
             return good;
     }
@@ -259,7 +257,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
     if (good.dropped && quotes) /* what seems to be a member may be a piece of a string */
         return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
     daruma_buf why = buf_over(room, sizeof room);
-    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why)) {
+    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why, a)) {
         good.verdict = ARGS_REPAIRED;
         good.fixed = better;
         return good;
@@ -326,7 +324,7 @@ static daruma_str why_not_said(daruma_str root, daruma_str problems, daruma_str 
     char room[SKELETON_BYTES_MAX];
     daruma_buf b = why_open(a), skeleton = buf_over(room, sizeof room);
     if (json_get(schema_follow(root, root), S("properties")).n)
-        put_skeleton(&skeleton, root, value);
+        put_skeleton(&skeleton, root, value, a);
     bool shows = skeleton.n && !skeleton.full;
     BUF_LIT(&b, "It must be one JSON value and nothing else, with no words and no fence around it:\n");
     put_cut(&b, problems, shows ? skeleton.n + 60 : 0);
@@ -345,7 +343,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     bool told = json_whole(schema, &root), whole = json_whole(text, &value), quotes = false, ends = false;
     if (told && schema_takes(schema_follow(root, root), "string"))
         return good; /* bare words may be meant */
-    if (whole && (!told || schema_fits_in(root, root, value, NULL)))
+    if (whole && (!told || schema_fits_in(root, root, value, NULL, a)))
         return good;
     if (!whole)
         value = repaired(root, text, a, &quotes, &ends);
@@ -358,7 +356,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     daruma_buf why = buf_over(room, sizeof room);
     if (dropped && quotes)
         return wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
-    if (better.n && (!told || schema_fits_in(root, root, better, &why)))
+    if (better.n && (!told || schema_fits_in(root, root, better, &why, a)))
         return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped};
     return wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
 }

@@ -19,7 +19,7 @@ static void put(coercion *c, daruma_str schema, daruma_str value);
 
 static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 {
-    return schema_fits_after(&c->steps, c->root, schema, value);
+    return schema_fits_after(&c->steps, c->root, schema, value, c->a);
 }
 
 /* The text of a string that is JSON of `type`, else empty. */
@@ -66,23 +66,16 @@ static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
     return false;
 }
 
-static bool is_listed(daruma_str names, daruma_str key)
-{
-    daruma_str name;
-    for (json_iter it = json_open(names); json_next(&it, NULL, &name);)
-        if (json_is_string(name) && str_eq(str_sub(name, 1, name.n - 2), key))
-            return true;
-    return false;
-}
-
 static void put_object(coercion *c, daruma_str schema, daruma_str value)
 {
-    daruma_str properties = json_get(schema, S("properties")), required = json_get(schema, S("required")), key, v;
+    lookup properties = {.of = json_get(schema, S("properties")), .a = c->a};
+    lookup required = {.of = json_get(schema, S("required")), .a = c->a};
+    daruma_str key, v;
     bool first = true;
     buf_putc(c->out, '{');
     for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
-        daruma_str s = json_get(properties, key);
-        if (json_is_null(v) && s.n && !is_listed(required, key) && !fits_here(c, s, v))
+        daruma_str s = lookup_get(&properties, key);
+        if (json_is_null(v) && s.n && !lookup_has(&required, key) && !fits_here(c, s, v))
             continue; /* null for what may be left out */
         if (!first)
             buf_putc(c->out, ',');
@@ -185,7 +178,8 @@ static void put_known(sieve *k, daruma_str schema, daruma_str value)
 {
     schema = schema_follow(k->root, schema);
     bool object = json_is_object(value), lists = object && args_lists_all(schema), first = true;
-    daruma_str properties = json_get(schema, S("properties")), items = json_get(schema, S("items")), key, v;
+    lookup properties = {.of = json_get(schema, S("properties")), .a = k->a};
+    daruma_str items = json_get(schema, S("items")), key, v;
     if ((!object && !json_is_array(value)) || !json_is_object(schema) || k->depth == SCHEMA_DEPTH_MAX) {
         buf_put(k->out, value);
         return;
@@ -193,7 +187,7 @@ static void put_known(sieve *k, daruma_str schema, daruma_str value)
     k->depth++;
     buf_putc(k->out, value.p[0]);
     for (json_iter it = json_open(value); json_next(&it, &key, &v);) {
-        daruma_str s = object ? json_get(properties, name_of(key, k->a)) : items;
+        daruma_str s = object ? lookup_get(&properties, name_of(key, k->a)) : items;
         if (lists && !s.n) {
             k->dropped++;
             continue;

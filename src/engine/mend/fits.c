@@ -12,6 +12,7 @@ typedef struct judge {
     char path[160];
     size_t n;        /* of path */
     uint32_t *steps; /* taken so far, SCHEMA_STEPS_MAX at most */
+    daruma_arena a;  /* for what is looked for in large objects; given back with each */
     int depth;
 } judge;
 
@@ -155,30 +156,37 @@ static bool object_fits(judge *j, daruma_str schema, daruma_str value)
     daruma_str properties = json_get(schema, S("properties")), required = json_get(schema, S("required"));
     daruma_str more = json_get(schema, S("additionalProperties")), key, v, name;
     bool ok = true, patterns = json_get(schema, S("patternProperties")).n;
+    daruma_arena was = j->a;
+    lookup given = {.of = value, .a = was.beg ? &j->a : NULL}, known = {.of = properties, .a = given.a};
     json_iter it = json_open(required);
+    searches(j, value);
+    searches(j, properties);
     while (json_next(&it, NULL, &name) && !tired(j)) {
-        searches(j, value);
-        if (!json_is_string(name) || json_get(value, str_sub(name, 1, name.n - 2)).n)
+        if (lookup_scans(&given))
+            searches(j, value);
+        if (!json_is_string(name) || lookup_get(&given, str_sub(name, 1, name.n - 2)).n)
             continue;
-        size_t was = path_push(j, str_sub(name, 1, name.n - 2), -1);
-        daruma_str s = schema_follow(j->root, json_get(properties, str_sub(name, 1, name.n - 2)));
+        size_t n = path_push(j, str_sub(name, 1, name.n - 2), -1);
+        daruma_str s = schema_follow(j->root, lookup_get(&known, str_sub(name, 1, name.n - 2)));
         daruma_str type = json_get(s, S("type"));
         ok &= wrong_with(j, "a value, it is required: ", type.n ? type : S("any"), (daruma_str){0});
-        j->n = was;
+        j->n = n;
     }
     it = json_open(value);
     while (json_next(&it, &key, &v) && (ok || j->why) && !tired(j)) {
-        searches(j, properties);
-        daruma_str s = json_get(properties, key);
-        size_t was = path_push(j, key, -1);
+        if (lookup_scans(&known))
+            searches(j, properties);
+        daruma_str s = lookup_get(&known, key);
+        size_t n = path_push(j, key, -1);
         if (s.n)
             ok &= fits(j, s, v);
         else if (more.n && more.p[0] == 'f' && !patterns)
             ok &= wrong(j, S("no such property"), v);
         else if (json_is_object(more) && !patterns)
             ok &= fits(j, more, v);
-        j->n = was;
+        j->n = n;
     }
+    j->a = was;
     return ok;
 }
 
@@ -289,16 +297,16 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
     return ok;
 }
 
-bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value)
+bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value, const daruma_arena *a)
 {
-    judge j = {.root = root, .steps = steps};
+    judge j = {.root = root, .steps = steps, .a = *a};
     return fits(&j, schema, value);
 }
 
-bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why)
+bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, const daruma_arena *a)
 {
     uint32_t steps = 0;
-    judge j = {.root = root, .why = why, .steps = &steps};
+    judge j = {.root = root, .why = why, .steps = &steps, .a = *a};
     return fits(&j, schema, value);
 }
 
@@ -310,5 +318,6 @@ bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)
             BUF_LIT(why, "- expected JSON\n");
         return false;
     }
-    return schema_fits_in(schema, schema, value, why);
+    daruma_arena none = {0};
+    return schema_fits_in(schema, schema, value, why, &none);
 }

@@ -18,8 +18,9 @@ typedef struct view {
     bool variant[VIEW_MAX]; /* one of several alternatives: what it requires is not required */
     size_t n, followed;     /* followed: references on the way, to be forgotten again */
     bool nullable;
-    daruma_str choice; /* alternatives that stay, as their list */
-    daruma_str values; /* alternatives that are single values: their list */
+    daruma_str choice;         /* alternatives that stay, as their list */
+    daruma_str values;         /* alternatives that are single values: their list */
+    lookup required[VIEW_MAX]; /* names that a part requires */
 } view;
 
 typedef struct lowering {
@@ -215,23 +216,29 @@ static void put_map_of_schemas(lowering *l, daruma_str map)
     buf_putc(&l->out, '}');
 }
 
-/* Is a property of that name known to the parts before `i`, or (at < SIZE_MAX) to any? */
-static bool has_property(const view *v, size_t before, daruma_str key)
+/* Is a property of that name known to the parts before `before`? */
+static bool has_property(lookup *properties, size_t before, daruma_str key)
 {
     for (size_t i = 0; i < before; i++)
-        if (json_get(json_get(v->part[i], S("properties")), key).n)
+        if (lookup_get(&properties[i], key).n)
             return true;
     return false;
 }
 
-static bool is_required(const view *v, daruma_str key)
+static void look_at_properties(lowering *l, const view *v, lookup properties[VIEW_MAX])
 {
-    daruma_str name;
     for (size_t i = 0; i < v->n; i++)
-        if (!v->variant[i])
-            for (json_iter it = json_open(json_get(v->part[i], S("required"))); json_next(&it, NULL, &name);)
-                if (json_is_string(name) && str_eq(str_sub(name, 1, name.n - 2), key))
-                    return true;
+        properties[i] = (lookup){.of = json_get(v->part[i], S("properties")), .a = l->a};
+}
+
+static bool is_required(lowering *l, view *v, daruma_str key)
+{
+    for (size_t i = 0; i < v->n; i++) {
+        if (!v->required[i].a)
+            v->required[i] = (lookup){.of = json_get(v->part[i], S("required")), .a = l->a};
+        if (!v->variant[i] && lookup_has(&v->required[i], key))
+            return true;
+    }
     return false;
 }
 
@@ -253,17 +260,19 @@ static void put_nullable(lowering *l, daruma_str schema)
     buf_put(&l->out, str_from(node, at + type.n));
 }
 
-static void put_properties(lowering *l, const view *v)
+static void put_properties(lowering *l, view *v)
 {
+    lookup properties[VIEW_MAX];
     daruma_str key, s;
     bool first = true;
+    look_at_properties(l, v, properties);
     buf_putc(&l->out, '{');
     for (size_t i = 0; i < v->n; i++)
-        for (json_iter it = json_open(json_get(v->part[i], S("properties"))); json_next(&it, &key, &s);) {
-            if (has_property(v, i, key))
+        for (json_iter it = json_open(properties[i].of); json_next(&it, &key, &s);) {
+            if (has_property(properties, i, key))
                 continue;
             put_name(l, &first, key);
-            if (l->strict && !is_required(v, key))
+            if (l->strict && !is_required(l, v, key))
                 put_nullable(l, s);
             else
                 write_node(l, s, false);
@@ -272,13 +281,15 @@ static void put_properties(lowering *l, const view *v)
 }
 
 /* The names that are required and known; in strict mode all. Returns how many; without any nothing is written. */
-static size_t put_required(lowering *l, const view *v, bool *first)
+static size_t put_required(lowering *l, view *v, bool *first)
 {
+    lookup properties[VIEW_MAX];
     daruma_str key, s;
     size_t any = 0;
+    look_at_properties(l, v, properties);
     for (size_t i = 0; i < v->n; i++)
-        for (json_iter it = json_open(json_get(v->part[i], S("properties"))); json_next(&it, &key, &s);) {
-            if (has_property(v, i, key) || !(l->strict || is_required(v, key)))
+        for (json_iter it = json_open(properties[i].of); json_next(&it, &key, &s);) {
+            if (has_property(properties, i, key) || !(l->strict || is_required(l, v, key)))
                 continue;
             if (!any)
                 put_name(l, first, S("required"));
@@ -352,7 +363,7 @@ static bool is_any(daruma_str key, const char *const *names)
 }
 
 /* One keyword that keeps its place. */
-static void put_keyword(lowering *l, const view *v, daruma_str key, daruma_str value, bool *first)
+static void put_keyword(lowering *l, view *v, daruma_str key, daruma_str value, bool *first)
 {
     static const char *const lists[] = {"anyOf", "oneOf", "allOf", "prefixItems", NULL};
     static const char *const maps[] = {"$defs", "definitions", "patternProperties", "dependentSchemas", NULL};
@@ -409,7 +420,7 @@ static bool is_passed(const lowering *l, daruma_str key)
     return l->strict && (str_eq(key, S("additionalProperties")) || str_eq(key, S("required")));
 }
 
-static void put_keywords(lowering *l, const view *v, bool *first)
+static void put_keywords(lowering *l, view *v, bool *first)
 {
     daruma_str key, value;
     for (size_t i = 0; i < v->n; i++)
@@ -430,7 +441,7 @@ static void put_pair(lowering *l, bool *first, daruma_str key, daruma_str value)
 }
 
 /* What a node must say and does not. */
-static void put_missing(lowering *l, const view *v, bool top, bool *first)
+static void put_missing(lowering *l, view *v, bool top, bool *first)
 {
     daruma_str type = said(v, S("type")), properties = said(v, S("properties")), items = said(v, S("items"));
     daruma_str tuple = said(v, S("prefixItems")), values = said(v, S("enum")), s = {0};

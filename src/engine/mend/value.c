@@ -63,6 +63,59 @@ static bool is_whole(daruma_str v)
     return json_is_number(v) && !d.odd && !d.part.n;
 }
 
+/* ---- finding many ---- */
+
+bool lookup_scans(const lookup *l)
+{
+    return !l->a || l->of.n < LOOKUP_BYTES_MIN;
+}
+
+/* Names are entered as json_get compares them, those of a list as they are spelt. */
+static void lookup_make(lookup *l)
+{
+    daruma_str key, value;
+    map_put(&l->at, l->a, (daruma_str){0}); /* it was made, if there is nothing else in it */
+    for (json_iter it = json_open(l->of); json_next(&it, &key, &value);) {
+        if (!json_is_object(l->of))
+            key = json_is_string(value) ? str_sub(value, 1, value.n - 2) : (daruma_str){0};
+        else if (str_findch(key, '\\') != STR_NONE)
+            key = json_text((daruma_str){key.p - 1, key.n + 2}, l->a);
+        uint64_t *at = map_put(&l->at, l->a, key);
+        if (at)
+            *at = (uint64_t)(value.p - l->of.p) + 1;
+    }
+}
+
+static uint64_t lookup_at(lookup *l, daruma_str name)
+{
+    if (!l->at.n)
+        lookup_make(l);
+    const uint64_t *at = map_get(&l->at, name);
+    return at ? *at : 0;
+}
+
+daruma_str lookup_get(lookup *l, daruma_str name)
+{
+    daruma_str value = {0};
+    if (lookup_scans(l) || !json_is_object(l->of))
+        return json_get(l->of, name);
+    uint64_t at = lookup_at(l, name);
+    if (at)
+        json_skip(l->of, (size_t)at - 1, &value);
+    return value;
+}
+
+bool lookup_has(lookup *l, daruma_str raw)
+{
+    daruma_str one;
+    if (!lookup_scans(l) && json_is_array(l->of))
+        return lookup_at(l, raw) > 0;
+    for (json_iter it = json_open(l->of); json_next(&it, NULL, &one);)
+        if (json_is_string(one) && str_eq(str_sub(one, 1, one.n - 2), raw))
+            return true;
+    return false;
+}
+
 /* ---- values ---- */
 
 const char *value_type(daruma_str v)
