@@ -232,10 +232,10 @@ static bool says_something(convo *c, const convo_message *m)
     return false;
 }
 
-/* Thinking that stood before what went, and now before nothing: providers refuse an item of it that nothing follows. */
-static void drop_loose_thinking(convo *c, size_t at)
+/* Thinking that stood before what went, and now before nothing: providers refuse an item of it that nothing follows.
+ * `next`: what is there behind it. */
+static void drop_loose_thinking(convo *c, size_t at, size_t next)
 {
-    size_t next = history_next(c, at);
     if (next < c->nmessages && c->messages[next].role == CONVO_ASSISTANT && says_something(c, &c->messages[next]))
         return;
     for (size_t i = at; (i = history_before(c, i)) != STR_NONE;) {
@@ -250,6 +250,7 @@ static void drop_loose_thinking(convo *c, size_t at)
 static void drop_calls(pairs_plan *p)
 {
     convo *c = p->c;
+    size_t next = c->nmessages, seen = next; /* the first message that is there from `seen` on */
     for (size_t i = p->ncalls; i-- > 0;) {
         const knot *k = &p->calls[i];
         convo_message *m = plan_message(p, k);
@@ -260,8 +261,10 @@ static void drop_calls(pairs_plan *p)
             continue; /* the message is looked at when the first of its calls was */
         if (history_on(m) && !says_something(c, m))
             convo_drop_message(c, m);
+        for (; seen > k->message + 1; seen--)
+            next = history_on(&c->messages[seen - 1]) ? seen - 1 : next;
         if (plan_wire(p, WIRE_FLAT) && !history_on(m))
-            drop_loose_thinking(c, k->message);
+            drop_loose_thinking(c, k->message, next);
     }
 }
 
