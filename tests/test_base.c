@@ -4,8 +4,43 @@
 #include "base/date.h"
 #include "base/buf.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include "engine/watch/same_bits.h"
 #include <stdlib.h>
+
+static void a_map_keeps_a_number_for_each_text(void **state)
+{
+    (void)state;
+    static char mem[4 << 20];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    str_map m = {0};
+    assert_null(map_get(&m, S("")));
+    for (uint64_t i = 0; i < 5000; i++) {
+        daruma_buf b = buf_in(&a);
+        buf_int(&b, (int64_t)i);
+        uint64_t *at = map_put(&m, &a, buf_str(&b));
+        assert_true(at && !*at);
+        *at = i + 1;
+    }
+    assert_int_equal(*map_get(&m, S("0")), 1);
+    assert_int_equal(*map_put(&m, &a, S("4999")), 5000);
+    assert_null(map_get(&m, S("5000")));
+    assert_true(map_add(&m, &a, (daruma_str){0}));
+    assert_false(map_add(&m, &a, S("")));
+    assert_int_equal(m.n, 5001);
+}
+
+static void a_map_without_room_says_so(void **state)
+{
+    (void)state;
+    char mem[64];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    str_map m = {0};
+    assert_null(map_put(&m, &a, S("x")));
+    assert_false(map_add(&m, &a, S("x")));
+    assert_null(map_get(&m, S("x")));
+    assert_true(a.full);
+}
 
 static void a_member_is_found_verbatim(void **state)
 {
@@ -161,6 +196,8 @@ static void bits_of_the_longest_text_are_all_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_map_keeps_a_number_for_each_text),
+        cmocka_unit_test(a_map_without_room_says_so),
         cmocka_unit_test(a_member_is_found_verbatim),
         cmocka_unit_test(the_last_of_duplicate_keys_wins_whatever_its_spelling),
         cmocka_unit_test(escapes_become_utf8),
