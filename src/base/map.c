@@ -3,18 +3,18 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-enum { ROWS_FIRST = 64 };
+enum { ROWS_FIRST = 16 };
 
 typedef struct str_map_row {
     daruma_str key;
-    uint64_t hash, number;
+    uint64_t number;
 } str_map_row;
 
 /* Where the key stands, or would stand. */
-static str_map_row *row_of(str_map_row *rows, size_t cap, daruma_str key, uint64_t hash)
+static str_map_row *row_of(str_map_row *rows, size_t cap, daruma_str key)
 {
-    size_t i = hash & (cap - 1);
-    while (rows[i].key.p && (rows[i].hash != hash || !str_eq(rows[i].key, key)))
+    size_t i = XXH3_64bits(key.p, key.n) & (cap - 1);
+    while (rows[i].key.p && !str_eq(rows[i].key, key))
         i = (i + 1) & (cap - 1);
     return &rows[i];
 }
@@ -27,7 +27,7 @@ static bool grow(str_map *m, daruma_arena *a)
         return false;
     for (size_t i = 0; i < m->cap; i++)
         if (m->rows[i].key.p)
-            *row_of(rows, cap, m->rows[i].key, m->rows[i].hash) = m->rows[i];
+            *row_of(rows, cap, m->rows[i].key) = m->rows[i];
     m->rows = rows;
     m->cap = cap;
     return true;
@@ -41,16 +41,15 @@ static daruma_str keyed(daruma_str key)
 uint64_t *map_put(str_map *m, daruma_arena *a, daruma_str key)
 {
     key = keyed(key);
-    uint64_t hash = XXH3_64bits(key.p, key.n);
-    str_map_row *row = m->cap ? row_of(m->rows, m->cap, key, hash) : NULL;
+    str_map_row *row = m->cap ? row_of(m->rows, m->cap, key) : NULL;
     if (row && row->key.p)
         return &row->number;
-    if (m->n >= m->cap / 2) {
+    if (m->n >= m->cap / 4 * 3) {
         if (!grow(m, a))
             return NULL;
-        row = row_of(m->rows, m->cap, key, hash);
+        row = row_of(m->rows, m->cap, key);
     }
-    *row = (str_map_row){.key = key, .hash = hash};
+    *row = (str_map_row){.key = key};
     m->n++;
     return &row->number;
 }
@@ -58,6 +57,6 @@ uint64_t *map_put(str_map *m, daruma_arena *a, daruma_str key)
 uint64_t *map_get(const str_map *m, daruma_str key)
 {
     key = keyed(key);
-    str_map_row *row = m->n ? row_of(m->rows, m->cap, key, XXH3_64bits(key.p, key.n)) : NULL;
+    str_map_row *row = m->n ? row_of(m->rows, m->cap, key) : NULL;
     return row && row->key.p ? &row->number : NULL;
 }

@@ -5,7 +5,7 @@
 #include "daruma.h"
 
 typedef struct str_map {
-    struct str_map_row *rows; /* a power of two, at most half of them taken; a free one has no key */
+    struct str_map_row *rows; /* a power of two, at most 3/4 of them taken; a free one has no key */
     size_t n, cap;
 } str_map;
 

@@ -18,8 +18,8 @@
 typedef struct carried {
     daruma_str was, id, name; /* id it had, id it got */
     bool answered;
-    uint64_t before, open; /* of its id: the one before that had no result; of the newest: the newest without */
-    uint64_t next, waits;  /* of its name: the one behind; of the newest: the oldest that may have no result */
+    uint32_t before, open; /* of its id: the one before that had no result; of the newest: the newest without */
+    uint32_t next, waits;  /* of its name: the one behind; of the newest: the oldest that may have no result */
 } carried;
 
 /* Media of a result that must stand outside of it. */
@@ -36,7 +36,7 @@ typedef struct conversion {
     carried *calls;
     size_t ncalls, nanswered; /* all before nanswered have their result */
     str_map by_was, by_name;  /* the newest call with the id it had; with its name */
-    str_map ids;              /* that were given */
+    str_map ids;              /* that were given in place of others */
     stray *strays;
     size_t nstrays, calls_cap, strays_cap;
     bool fresh;  /* the source's message is new: its first unit begins one, unless the wire wants it merged */
@@ -289,19 +289,25 @@ static daruma_str made_id(conversion *c, uint64_t hash)
     return b.full ? (daruma_str){0} : buf_str(&b);
 }
 
+/* Has a call that id? The first that had one that fits kept it. */
+static bool id_used(const conversion *c, daruma_str id)
+{
+    return map_get(&c->ids, id) || (convert_id_fits(c->to, id) && map_get(&c->by_was, id));
+}
+
 /* Its own id where it has one that fits and is nobody else's; else one made of what it is and how many came before. */
 static daruma_str id_for(conversion *c, const convo_part *call, daruma_str arguments)
 {
     daruma_str id = call->id;
-    if (convert_id_fits(c->to, id) && !map_get(&c->ids, id))
+    if (convert_id_fits(c->to, id) && !id_used(c, id))
         return id;
-    if (id.n && !convert_id_fits(c->to, id) && !map_get(&c->ids, id = made_id(c, convert_hash(id, 0))))
+    if (id.n && !convert_id_fits(c->to, id) && !id_used(c, id = made_id(c, convert_hash(id, 0))))
         return id;
     return made_id(c, convert_hash(arguments, convert_hash(call->name, convert_hash(call->id, c->ncalls + 1))));
 }
 
 /* The newest call without result among those that have the id of call `newest`; 0 when all have theirs. */
-static uint64_t open_of(const conversion *c, uint64_t newest)
+static uint32_t open_of(const conversion *c, uint64_t newest)
 {
     carried *n = &c->calls[newest - 1];
     while (n->open && c->calls[n->open - 1].answered)
@@ -310,7 +316,7 @@ static uint64_t open_of(const conversion *c, uint64_t newest)
 }
 
 /* The oldest call without result among those that have the name of call `newest`; 0 when all have theirs. */
-static uint64_t waiting_of(const conversion *c, uint64_t newest)
+static uint32_t waiting_of(const conversion *c, uint64_t newest)
 {
     carried *n = &c->calls[newest - 1];
     while (n->waits && c->calls[n->waits - 1].answered)
@@ -319,7 +325,7 @@ static uint64_t waiting_of(const conversion *c, uint64_t newest)
 }
 
 /* Enters call `at` (1 + where it stands) where results look for it. */
-static void enter_call(conversion *c, uint64_t at)
+static void enter_call(conversion *c, uint32_t at)
 {
     carried *call = &c->calls[at - 1];
     uint64_t *was = map_put(&c->by_was, c->out->arena, call->was), *name;
@@ -329,14 +335,16 @@ static void enter_call(conversion *c, uint64_t at)
         *was = at;
     }
     if ((name = map_put(&c->by_name, c->out->arena, call->name))) {
-        uint64_t waits = *name ? waiting_of(c, *name) : 0;
+        uint32_t waits = *name ? waiting_of(c, *name) : 0;
         if (waits) {
             c->calls[*name - 1].next = at;
             call->waits = waits;
         }
         *name = at;
     }
-    c->out->full |= !was || !name || !map_put(&c->ids, c->out->arena, call->id);
+    if (!str_eq(call->id, call->was))
+        map_put(&c->ids, c->out->arena, call->id);
+    c->out->full |= c->out->arena->full;
 }
 
 static void carry_call(conversion *c, const convo_part *p)
@@ -351,7 +359,7 @@ static void carry_call(conversion *c, const convo_part *p)
     to->name = convert_name(c->to, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
     calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = p->name};
-    enter_call(c, c->ncalls);
+    enter_call(c, (uint32_t)c->ncalls);
 }
 
 /* The call a result belongs to: by id the newest, else in order, by name if the wire says it. NULL when there is none.
