@@ -335,11 +335,12 @@ static bool act_system(run *r)
 /* What a model learned: done to each request. */
 static bool act_lessons(run *r)
 {
-    static const mend_lesson learned[] = {{PATCH_DROP, "tools.*.schema.additionalProperties", "lower", false},
-                                          {PATCH_DROP, "tools.*.function.strict", "", false},
-                                          {PATCH_DROP, "messages.*.content.*.cache_control", "", false},
-                                          {PATCH_DROP, "messages.*.tool_calls", "[]", false},
-                                          {PATCH_RENAME, "max_tokens", "max_completion_tokens", false}};
+    static const mend_lesson learned[] = {
+        {.op = PATCH_DROP, .path = "tools.*.schema.additionalProperties", .value = "lower"},
+        {.op = PATCH_DROP, .path = "tools.*.function.strict", .value = ""},
+        {.op = PATCH_DROP, .path = "messages.*.content.*.cache_control", .value = ""},
+        {.op = PATCH_DROP, .path = "messages.*.tool_calls", .value = "[]"},
+        {.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"}};
     mend_report rep = {0};
     for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
         mend_lesson_apply(&r->c, &learned[i], &rep);

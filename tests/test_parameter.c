@@ -217,10 +217,10 @@ static void a_lesson_does_no_more_than_it_says(void **state)
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
     mend_report rep = {0};
-    static const mend_lesson most = {PATCH_SET, "max_tokens", "..64000", false},
-                             effort = {PATCH_SET, "reasoning_effort", "in:low,medium,high", false},
-                             name = {PATCH_RENAME, "max_tokens", "max_completion_tokens", false},
-                             both = {PATCH_SET, "max_completion_tokens", "..100", false};
+    static const mend_lesson most = {.op = PATCH_SET, .path = "max_tokens", .value = "..64000"},
+                             effort = {.op = PATCH_SET, .path = "reasoning_effort", .value = "in:low,medium,high"},
+                             name = {.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"},
+                             both = {.op = PATCH_SET, .path = "max_completion_tokens", .value = "..100"};
     convo c = read_with(&dialect_openai, "{\"model\":\"m\",\"max_tokens\":9,\"reasoning_effort\":\"low\"," HI "}", &a);
     assert_false(mend_lesson_apply(&c, &most, &rep));
     assert_false(mend_lesson_apply(&c, &effort, &rep));
@@ -233,7 +233,7 @@ static void a_lesson_does_no_more_than_it_says(void **state)
     assert_str(c.set.max_output_path, "max_completion_tokens");
 }
 
-static void lessons_are_kept_by_model_and_the_oldest_goes(void **state)
+static void lessons_are_kept_by_lane_and_the_oldest_goes(void **state)
 {
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
@@ -241,7 +241,7 @@ static void lessons_are_kept_by_model_and_the_oldest_goes(void **state)
     daruma_arena own = arena_over(room, mend_lessons_bytes(2));
     mend_lessons *t = mend_lessons_new(&own, 2);
     assert_non_null(t);
-    mend_lesson l = {PATCH_DROP, "temperature", "", false}, out[4];
+    mend_lesson l = {.op = PATCH_DROP, .path = "temperature", .value = ""}, out[4];
     mend_lessons_learn(t, 1, &l);
     mend_lessons_learn(t, 1, &l);
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 1);
@@ -256,6 +256,50 @@ static void lessons_are_kept_by_model_and_the_oldest_goes(void **state)
     }
     assert_int_equal(mend_lessons_list(t, 1, out, 4), 0);
     assert_int_equal(mend_lessons_list(t, 2, out, 4), 8);
+}
+
+static void a_lesson_that_hurts_is_forgotten(void **state)
+{
+    (void)state;
+    static const struct {
+        mend_lesson l;
+        const char *message, *param;
+        bool hurts;
+    } rows[] = {
+        {{.op = PATCH_DROP, .path = "tool_choice"}, "Missing required parameter: 'tool_choice'.", NULL, true},
+        {{.op = PATCH_DROP, .path = "tool_choice"}, "something is wrong", "tool_choice", true},
+        {{.op = PATCH_DROP, .path = "messages.*.reasoning"}, "messages.3.reasoning: Field required", NULL, true},
+        {{.op = PATCH_DROP, .path = "tool_choice"}, "Unknown parameter: 'tool_choices'.", NULL, false},
+        {{.op = PATCH_DROP, .path = "top_p"}, "Unknown parameter: 'stop_ptr'.", NULL, false},
+        {{.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"},
+         "Unsupported parameter: 'max_completion_tokens' is not supported with this model.",
+         NULL,
+         true},
+        {{.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"},
+         "max_completion_tokens is too large: 100000.",
+         NULL,
+         false},
+        {{.op = PATCH_SET, .path = "temperature", .value = "0..1"}, "Invalid 'temperature': must be 1.", NULL, false},
+        {{.op = PATCH_DROP, .path = "tools", .value = "[]"}, "tools: at least one is needed", NULL, false},
+        {{.op = PATCH_DROP, .path = "tools.*.schema.pattern", .value = "lower"}, "'pattern' is missing", NULL, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        mend_lessons *t = mend_lessons_new(&a, 4);
+        daruma_failure f = failure(rows[i].message, rows[i].param, &a);
+        mend_lesson first, l = rows[i].l;
+        l.applied = 1;
+        assert_non_null(t);
+        mend_lessons_learn(t, 7, &l);
+        mend_lessons_learn(t, 8, &l);
+        if (mend_lessons_forget(t, 7, &f, &first) != rows[i].hurts)
+            fail_msg("row %zu: %s", i, rows[i].message);
+        assert_int_equal(mend_lessons_list(t, 7, NULL, 0), !rows[i].hurts);
+        assert_int_equal(mend_lessons_list(t, 8, NULL, 0), 1);
+        l.applied = 0; /* it did nothing that could have hurt */
+        mend_lessons_learn(t, 7, &l);
+        assert_int_equal(mend_lessons_forget(t, 7, &f, &first), 0);
+    }
 }
 
 /* ---- schemas and formats in a request ---- */
@@ -388,7 +432,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_what_is_named_is_changed),
         cmocka_unit_test(a_lesson_does_no_more_than_it_says),
-        cmocka_unit_test(lessons_are_kept_by_model_and_the_oldest_goes),
+        cmocka_unit_test(lessons_are_kept_by_lane_and_the_oldest_goes),
+        cmocka_unit_test(a_lesson_that_hurts_is_forgotten),
         cmocka_unit_test(the_tool_that_is_named_is_lowered_first),
         cmocka_unit_test(strict_mode_is_given_what_it_wants),
         cmocka_unit_test(a_declaration_of_google_is_found),

@@ -160,8 +160,8 @@
 #define JOIN_TAIL_BYTES        80          /* last words that a model is asked to begin with, at least */
 #define JOIN_ANCHOR_BYTES_MAX  300         /* ... and at most, where the last ones repeat what stands before them */
 #define JOIN_KEPT_BYTES        24          /* of a cut answer that are not shown when it is asked for in other words */
-#define LESSONS_PER_MODEL      4           /* parameters that one model does not take, on average */
-#define LESSONS_SHOWN          16          /* of one model on the status page */
+#define LESSONS_PER_LANE       4           /* parameters that one model does not take, on average */
+#define LESSONS_SHOWN          16          /* of one account's model on the status page */
 #define REFUSALS_MENDED_MAX    8 /* parameters, or keywords of schemas, refused one after the other, for one request */
 #define PARAMETER_DEPTH_MAX    4 /* levels of settings that are searched for a parameter's name */
 #define PARAMETER_PLACES_MAX   512 /* of one member in all messages that are edited for one lesson */
@@ -185,8 +185,9 @@
 #define COMPACT_PROMPT_TOKENS_MAX 100000     /* of the conversation, as the summariser is shown it */
 #define APOLOGY_TOKENS            300        /* output cap of an explanation by a model: fewer than 100 words */
 #define KNOWN_TEXT_BYTES          (8u << 20) /* compressions of earlier turns that are remembered, all tenants */
-#define LESSON_MODELS             1024       /* models about which is remembered what they refuse */
-#define MODELS_MAX                1024       /* models whose window or habits are remembered */
+#define LESSON_LANES              1024       /* accounts' models about which is remembered what they refuse */
+#define LANES_MAX                 1024       /* ... whose window or habits are remembered */
+#define COUNTS_MAX                4096       /* clients of them of whom is remembered how their requests are counted */
 #define OWNERS_MAX                16384      /* stored answers (previous_response_id) whose account is remembered */
 
 #define REQUEST_RATE              4000 /* bytes of a request to 1,000 tokens, until a provider has counted one */
@@ -198,9 +199,10 @@
 #define ESTIMATE_RATE             3500       /* the same as the estimate of requests that were read has it */
 #define WINDOW_LEARNED_MIN        1000       /* tokens: a limit that a provider names below this is none of a window, */
 #define WINDOW_LEARNED_MAX        1000000000 /* ... nor is one above; as configured windows */
-#define WINDOW_NEAR_PERCENT       97         /* of a window: what is estimated longer is not sent */
-#define REFUSED_NEAR_PERCENT      90         /* of a request that was refused without numbers: likewise */
-#define SHRINK_FREE_PERCENT       5 /* of a window that stay free: providers count a little differently each time */
+#define WINDOW_BYTES_MIN          2  /* bytes of a request to a token, at least: a shorter one fills no such window */
+#define WINDOW_NEAR_PERCENT       97 /* of a window: what is estimated longer is not sent */
+#define REFUSED_NEAR_PERCENT      90 /* of a request that was refused without numbers: likewise */
+#define SHRINK_FREE_PERCENT       5  /* of a window that stay free: providers count a little differently each time */
 #define SHRINK_BLIND_PERCENT                                                                                           \
     70 /* of a window, where the provider names no count; of our estimate, before it was refused */
 #define SHRINK_HALF_PERCENT           50 /* of our estimate, where nothing is known: MEND_SHRINKS of them leave a sixteenth */

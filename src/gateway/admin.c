@@ -79,11 +79,11 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
     if (!h.well)
         buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
                    daruma_scope_name(h.who), (long long)h.in);
-    int64_t window = t->window > 0 ? t->window : memory_window(g->mem, t->model_id);
+    int64_t window = t->window > 0 ? t->window : memory_window(g->mem, t->lane_id);
     if (window > 0)
         buf_printf(b, ",\"window\":%lld", (long long)window);
     BUF_LIT(b, ",\"learned\":");
-    mended_lessons(g, t->model_id, b);
+    mended_lessons(g, t->lane_id, b);
     buf_printf(b, ",\"retries_left\":%lld},",
                (long long)daruma_budget_left(daruma_health_budget(g->health, t, now), now));
 }
@@ -104,20 +104,22 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
     close_object(b);
 }
 
-/* What was learned of models, whether the file names them or not. */
+/* What was learned of models by each account, whether the file names them or not, and which case taught it. */
 static void put_learned(daruma_buf *b, const gateway *g)
 {
     static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
-    memory_model m;
+    memory_lane m;
     bool first = true;
     BUF_LIT(b, "\"models_learned\":[");
-    for (size_t i = 0; i < MODELS_MAX; i++) {
-        if (!memory_model_at(g->mem, i, &m))
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        if (!memory_lane_at(g->mem, i, &m))
             continue;
         buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
         buf_json(b, m.provider);
         BUF_LIT(b, ",\"model\":");
         buf_json(b, m.model);
+        BUF_LIT(b, ",\"account\":");
+        buf_json(b, m.account);
         if (m.window > 0)
             buf_printf(b, ",\"window\":%lld", (long long)m.window);
         if (m.format)
@@ -126,7 +128,9 @@ static void put_learned(daruma_buf *b, const gateway *g)
             BUF_LIT(b, ",\"prefill\":false");
         BUF_LIT(b, ",\"parameters\":");
         mended_lessons(g, m.id, b);
-        buf_putc(b, '}');
+        BUF_LIT(b, ",\"case\":\"");
+        buf_hex64(b, m.by);
+        buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(gateway_now(g).now - m.at));
         first = false;
     }
     BUF_LIT(b, "],");

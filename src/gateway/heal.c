@@ -116,7 +116,7 @@ static int64_t window_of(const exchange *x)
     if (x->kase.target < 0)
         return -1;
     const daruma_target *t = &x->targets[x->kase.target];
-    return t->window > 0 ? t->window : memory_window(x->g->mem, t->model_id);
+    return t->window > 0 ? t->window : memory_window(x->g->mem, t->lane_id);
 }
 
 /* Google's windows are of the input alone. */
@@ -131,7 +131,7 @@ static void keep_room(exchange *x, convo *c, mend_report *rep)
     int64_t window = window_of(x);
     if (window <= 0 || shares_none(x) || x->kase.policy->mend.sends_any)
         return;
-    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
+    int64_t rate = memory_rate(x->g->mem, exchange_counted(x));
     mend_cap_beside(c, (mend_share){window, ESTIMATE_RATE * 1000 / rate}, rep);
 }
 
@@ -163,6 +163,15 @@ static void becomes(daruma_failure *f, daruma_kind k)
     f->retryable = daruma_kind_passes(k);
 }
 
+/* Can the request have filled the window that the refusal names? Words that speak of a window prove none: they may be
+ * somebody's, quoted. */
+static bool fills(const exchange *x, const daruma_failure *f)
+{
+    int64_t bytes = (int64_t)(x->moved ? x->moved->body.n : x->body.n), cap = x->scan.max_output;
+    return !f->hearsay && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX &&
+           add_sat(bytes / WINDOW_BYTES_MIN, cap > 0 ? cap : 0) >= f->limit;
+}
+
 void heal_reconsider(exchange *x, daruma_failure *f)
 {
     if (!x->kase.can_mend || x->kase.target < 0)
@@ -170,17 +179,16 @@ void heal_reconsider(exchange *x, daruma_failure *f)
     const daruma_target *t = &x->targets[x->kase.target];
     bool refused = f->status == 400 || f->status == 422;
     if (x->h && x->h->prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
-        memory_prefill_refused(x->g->mem, t->model_id);
-        memory_model_name(x->g->mem, t);
+        x->h->no_prefill = true;
+        memory_prefill_refused(x->g->mem, t->lane_id);
+        memory_learned(x->g->mem, t, x->kase.id, gateway_now(x->g).now);
         becomes(f, DARUMA_INTERRUPTED);
     }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
-    if (too_long && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX) {
-        memory_window_put(x->g->mem, t->model_id, f->limit);
-        memory_model_name(x->g->mem, t);
-    }
+    if (too_long && fills(x, f) && memory_window_put(x->g->mem, t->lane_id, f->limit))
+        memory_learned(x->g->mem, t, x->kase.id, gateway_now(x->g).now);
     if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
-        memory_rate_put(x->g->mem, t->model_id, x->body.n, f->used);
+        memory_rate_put(x->g->mem, exchange_counted(x), x->body.n, f->used);
     if (too_long && f->limit <= 0 && window_of(x) <= 0)
         mended_refuse(x, x->body.n);
     int64_t window = window_of(x);
@@ -246,8 +254,8 @@ static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal
     if (so_far.n) {
         if (x->d->read(of, x->c->arena, &c) != DARUMA_OK)
             return false;
-        if (begins && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
-            memory_prefills(x->g->mem, x->targets[to].model_id))
+        if (begins && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
+            memory_prefills(x->g->mem, x->targets[to].lane_id))
             ret->how = GOING_PREFILLED;
         if (!mend_continue(&c, so_far, ret->how, rep) || c.full)
             return false;
@@ -296,19 +304,19 @@ bool heal_is(daruma_remedy_kind r)
     return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME;
 }
 
-void heal_learns_of(heal *h, uint64_t model)
+void heal_learns_of(heal *h, uint64_t lane)
 {
-    if (h->lesson_model == model)
+    if (h->lesson_lane == lane)
         return;
-    h->lesson_model = model;
-    h->nlessons = 0; /* that they help another model was never seen */
+    h->lesson_lane = lane;
+    h->nlessons = 0; /* that they help another one was never seen */
     h->format = FORMAT_UNSAID;
 }
 
 void heal_lesson(exchange *x, const mend_lesson *l)
 {
     heal *h = x->h;
-    heal_learns_of(h, x->targets[x->kase.target].model_id);
+    heal_learns_of(h, x->targets[x->kase.target].lane_id);
     if (h->nlessons && strcmp(h->lessons[h->nlessons - 1].path, l->path) != 0)
         mended_learn(x);
     if (h->nlessons < HEAL_LESSONS_MAX)
@@ -327,7 +335,7 @@ static bool mended_so(exchange *x)
     if (m->taught)
         heal_lesson(x, &m->lesson);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
-        heal_learns_of(h, x->targets[x->kase.target].model_id);
+        heal_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = m->c.set.format;
     }
     if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
@@ -385,6 +393,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
         tell(x, DARUMA_WHEN_MENDED, r, &rep);
         return HEAL_SEND;
     }
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
+        return HEAL_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
     h->m.last = r == DARUMA_REMEDY_COMPACT || !h->policy.side_calls;
@@ -404,7 +414,7 @@ static int64_t beside(const exchange *x, int64_t cap)
  * would. */
 static bool too_long(const exchange *x, daruma_failure *f)
 {
-    int64_t window = window_of(x), rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
+    int64_t window = window_of(x), rate = memory_rate(x->g->mem, exchange_counted(x));
     int64_t used = mul_sat((int64_t)x->body.n, 1000) / rate, refused = (int64_t)mended_refused(x);
     *f = (daruma_failure){.kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     if (window > 0) {
@@ -420,8 +430,8 @@ static bool too_long_indeed(exchange *x, daruma_failure *f)
 {
     if (f->limit < 0)
         return true;
-    int64_t rate = memory_rate(x->g->mem, x->targets[x->kase.target].model_id);
-    int64_t scale = memory_scale(x->g->mem, x->targets[x->kase.target].model_id);
+    int64_t rate = memory_rate(x->g->mem, exchange_counted(x));
+    int64_t scale = memory_scale(x->g->mem, exchange_counted(x));
     int64_t tokens = convo_tokens(&x->h->m.c);
     f->used = scale ? mul_sat(tokens, scale) / 1000 : mul_sat(tokens, ESTIMATE_RATE) / rate;
     return f->used > f->limit * WINDOW_NEAR_PERCENT / 100 - beside(x, x->h->m.c.set.max_output);

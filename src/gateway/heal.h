@@ -23,10 +23,13 @@ struct heal {
     daruma_str resume_of;                  /* the body before it was asked to go on; empty: it never was */
     mend_going going;                      /* how it is asked to, where it is not begun for the model */
     bool known;                            /* what earlier turns taught was done to it */
+    uint64_t taught;                       /* the lane whose lessons were done to it; 0 none */
+    const char *as_taught;                 /* what it was then: x->body.p, until something else is mended */
     bool prefilled;                        /* the last attempt was asked to go on from a begun answer */
+    bool no_prefill;                       /* and it was refused: it is not asked so again */
     mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when it goes on */
     size_t nlessons;
-    uint64_t lesson_model;
+    uint64_t lesson_lane;
     convo_format format; /* the response format came down to this: learned likewise; FORMAT_UNSAID: it did not */
     bool ahead;          /* what is asked on the side is asked before the request went out */
     bool apologises;
@@ -38,7 +41,7 @@ struct heal {
     int64_t ask_tokens;
 };
 
-void heal_learns_of(heal *h, uint64_t model);        /* what is learned from here on is learned of that model */
+void heal_learns_of(heal *h, uint64_t lane);         /* what is learned from here on is learned of that lane */
 void heal_lesson(exchange *x, const mend_lesson *l); /* that was mended: it is learned if the provider goes on */
 bool heal_open(exchange *x);                         /* reads the request into x->h->c; false: it cannot be read */
 /* The provider goes on, or refuses something else: what was mended of the request by now is learned of the model. */

@@ -103,32 +103,38 @@ bool memory_has_notices(const memory *m);
 /* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
 void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
-/* What is known of a model: its context window, learned from what it refused; -1 unknown. Whether it goes on from a
- * begun answer (prefill): it is taken to until it said no. */
-int64_t memory_window(const memory *m, uint64_t model_id);
-void memory_window_put(memory *m, uint64_t model_id, int64_t tokens);
-/* How many bytes of a request the model counts as 1,000 tokens, as its newest long request was counted. Counts of
- * short ones and of what is no text (images) say nothing and are not taken. */
-int64_t memory_rate(const memory *m, uint64_t model_id);
-void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens);
-/* Its tokens to 1,000 of our estimate of a request that was read; 0 unknown. */
-int64_t memory_scale(const memory *m, uint64_t model_id);
-void memory_scale_put(memory *m, uint64_t model_id, int64_t estimate, int64_t tokens);
-bool memory_prefills(const memory *m, uint64_t model_id);
+/* What is known of a lane, that is of an account's way to a model (daruma_target.lane_id): its context window, learned
+ * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
+ * requests than that. */
+int64_t memory_window(const memory *m, uint64_t lane);
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens);
+/* It took a request of so many tokens. True: so the window that was learned is wrong, and forgotten. */
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
+/* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
+bool memory_prefills(const memory *m, uint64_t lane);
+void memory_prefill_refused(memory *m, uint64_t lane);
 /* The most of a response format that it is known to take: until it refused one, a schema. */
-convo_format memory_format(const memory *m, uint64_t model_id);
-void memory_format_put(memory *m, uint64_t model_id, convo_format most);
-void memory_prefill_refused(memory *m, uint64_t model_id);
-/* What was learned of a model, for the status page: its name is kept when the first thing is. */
-typedef struct memory_model {
+convo_format memory_format(const memory *m, uint64_t lane);
+void memory_format_put(memory *m, uint64_t lane, convo_format most);
+/* How many bytes of a request are counted there as 1,000 tokens, as the newest long request of that client was counted
+ * (`whose`: exchange_counted()). Counts of short ones and of what is no text (images) say nothing and are not taken. */
+int64_t memory_rate(const memory *m, uint64_t whose);
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens);
+/* Tokens to 1,000 of our estimate of a request that was read; 0 unknown. */
+int64_t memory_scale(const memory *m, uint64_t whose);
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens);
+/* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
+typedef struct memory_lane {
     uint64_t id;
-    daruma_str provider, model; /* live as long as nothing else is learned */
-    int64_t window;             /* -1 unknown */
-    convo_format format;        /* the best response format that it takes; FORMAT_UNSAID: none was refused */
+    daruma_str provider, account, model; /* live as long as nothing else is learned */
+    int64_t window;                      /* -1 unknown */
+    convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
     bool no_prefill;
-} memory_model;
-void memory_model_name(memory *m, const daruma_target *t);
-bool memory_model_at(const memory *m, size_t index, memory_model *ret); /* false: nothing there; up to MODELS_MAX */
+    uint64_t by; /* the case that taught the last of it, and when */
+    daruma_ms at;
+} memory_lane;
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
+bool memory_lane_at(const memory *m, size_t index, memory_lane *ret); /* false: nothing there; up to LANES_MAX */
 
 /* ---- events.c: the event log ---- */
 
@@ -309,6 +315,7 @@ daruma_moment gateway_now(const gateway *g); /* as the loop has it: no clock is 
 void exchange_begin(gateway *g, call *c);
 uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
 uint64_t exchange_session(const exchange *x);      /* one client's conversation with one model */
+uint64_t exchange_counted(const exchange *x);      /* one client's requests on the lane at hand */
 /* Files, containers and the like that the request names live with one account. They are looked for when another one
  * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */
 bool exchange_stay(exchange *x, int target);
@@ -483,7 +490,9 @@ void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON obj
 void mended_moved(exchange *x, int target, daruma_str *body);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(exchange *x);
-void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out); /* a JSON array */
+void mended_lessons(const gateway *g, uint64_t lane, daruma_buf *out); /* a JSON array */
+/* The provider refuses what was learned: it is forgotten, and the request goes out as if it had never been. */
+bool mended_unlearn(exchange *x);
 
 /* ---- side.c: questions of our own to a model, on the case of the request ---- */
 

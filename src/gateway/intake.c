@@ -66,6 +66,11 @@ static void continue_case(exchange *x, daruma_ms now)
     daruma_case_resume(&x->kase, &was);
 }
 
+uint64_t exchange_counted(const exchange *x)
+{
+    return x->targets[x->kase.target].lane_id ^ x->credential;
+}
+
 /* A conversation of one client with one model: its prompt cache lives with one key. */
 uint64_t exchange_session(const exchange *x)
 {

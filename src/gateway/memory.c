@@ -20,16 +20,25 @@ typedef struct kept_case {
     bool full;
 } kept_case;
 
-/* What is known of a model. */
-typedef struct model_fact {
-    uint64_t model; /* 0 empty */
+/* What is known of a lane: an account's way to a model. */
+typedef struct lane_fact {
+    uint64_t lane; /* 0 empty */
     int64_t window;
-    int64_t rate;  /* bytes of a request to 1,000 of its tokens; 0 unknown */
-    int64_t scale; /* its tokens to 1,000 of our estimate; 0 unknown */
+    int64_t taken; /* tokens of the longest request that it took: no window is smaller */
     bool no_prefill;
-    convo_format format;         /* FORMAT_UNSAID: none was refused */
-    char provider[40], name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
-} model_fact;
+    convo_format format; /* FORMAT_UNSAID: none was refused */
+    char provider[40], account[40],
+        name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
+    uint64_t by;  /* the case that taught the last of it, and when */
+    daruma_ms at;
+} lane_fact;
+
+/* How the requests of one client are counted on a lane: what others write there is other text. */
+typedef struct count_fact {
+    uint64_t whose; /* 0 empty */
+    int64_t rate;   /* bytes of a request to 1,000 of its tokens; 0 unknown */
+    int64_t scale;  /* its tokens to 1,000 of our estimate; 0 unknown */
+} count_fact;
 
 typedef struct owner {
     uint64_t answer, key_id;
@@ -43,7 +52,8 @@ struct memory {
     uint32_t next_case;
     uint64_t *notices; /* likewise; 0 empty */
     size_t nnotices;
-    model_fact *models; /* likewise */
+    lane_fact *lanes;   /* likewise */
+    count_fact *counts; /* likewise */
     owner *owners;      /* likewise */
 };
 
@@ -59,7 +69,8 @@ void memory_free(memory *m)
     free(m->sessions);
     free(m->cases);
     free(m->notices);
-    free(m->models);
+    free(m->lanes);
+    free(m->counts);
     free(m->owners);
     free(m);
 }
@@ -166,102 +177,159 @@ bool memory_has_notices(const memory *m)
     return m->nnotices > 0;
 }
 
-static model_fact *fact_of(const memory *m, uint64_t model_id)
+/* ---- what is known of lanes ---- */
+
+static lane_fact *fact_at(const memory *m, uint64_t lane)
 {
-    return &m->models[model_id % MODELS_MAX];
+    return &m->lanes[lane % LANES_MAX];
 }
 
-static model_fact *fact_make(memory *m, uint64_t model_id)
+/* NULL: nothing is known. */
+static const lane_fact *fact_of(const memory *m, uint64_t lane)
 {
-    if (!m->models && !(m->models = calloc(MODELS_MAX, sizeof *m->models)))
+    return m->lanes && fact_at(m, lane)->lane == lane ? fact_at(m, lane) : NULL;
+}
+
+static lane_fact *fact_make(memory *m, uint64_t lane)
+{
+    if (!m->lanes && !(m->lanes = calloc(LANES_MAX, sizeof *m->lanes)))
         return NULL;
-    model_fact *f = fact_of(m, model_id);
-    if (f->model != model_id)
-        *f = (model_fact){.model = model_id, .window = -1};
+    lane_fact *f = fact_at(m, lane);
+    if (f->lane != lane)
+        *f = (lane_fact){.lane = lane, .window = -1};
     return f;
 }
 
-int64_t memory_window(const memory *m, uint64_t model_id)
+int64_t memory_window(const memory *m, uint64_t lane)
 {
-    return m->models && fact_of(m, model_id)->model == model_id ? fact_of(m, model_id)->window : -1;
+    const lane_fact *f = fact_of(m, lane);
+    return f ? f->window : -1;
 }
 
-void memory_window_put(memory *m, uint64_t model_id, int64_t tokens)
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens)
 {
-    model_fact *f = fact_make(m, model_id);
-    if (f)
-        f->window = tokens;
+    lane_fact *f = fact_make(m, lane);
+    if (!f || tokens < f->taken)
+        return false;
+    f->window = tokens;
+    return true;
 }
 
-int64_t memory_rate(const memory *m, uint64_t model_id)
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens)
 {
-    bool known = m->models && fact_of(m, model_id)->model == model_id && fact_of(m, model_id)->rate;
-    return known ? fact_of(m, model_id)->rate : REQUEST_RATE;
+    lane_fact *f = tokens >= RATE_TOKENS_MIN ? fact_make(m, lane) : NULL;
+    bool wrong = f && f->window > 0 && tokens > f->window;
+    if (f && tokens > f->taken)
+        f->taken = tokens;
+    if (wrong)
+        f->window = -1;
+    return wrong;
 }
 
-void memory_rate_put(memory *m, uint64_t model_id, size_t bytes, int64_t tokens)
+bool memory_prefills(const memory *m, uint64_t lane)
 {
-    int64_t rate = tokens >= RATE_TOKENS_MIN ? mul_sat((int64_t)bytes, 1000) / tokens : 0;
-    model_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? fact_make(m, model_id) : NULL;
-    if (f)
-        f->rate = rate;
+    const lane_fact *f = fact_of(m, lane);
+    return !f || !f->no_prefill;
 }
 
-int64_t memory_scale(const memory *m, uint64_t model_id)
+void memory_prefill_refused(memory *m, uint64_t lane)
 {
-    return m->models && fact_of(m, model_id)->model == model_id ? fact_of(m, model_id)->scale : 0;
-}
-
-void memory_scale_put(memory *m, uint64_t model_id, int64_t estimate, int64_t tokens)
-{
-    int64_t scale = tokens >= RATE_TOKENS_MIN && estimate > 0 ? mul_sat(tokens, 1000) / estimate : 0;
-    model_fact *f = scale >= SCALE_MIN && scale <= SCALE_MAX ? fact_make(m, model_id) : NULL;
-    if (f)
-        f->scale = scale;
-}
-
-bool memory_prefills(const memory *m, uint64_t model_id)
-{
-    return !m->models || fact_of(m, model_id)->model != model_id || !fact_of(m, model_id)->no_prefill;
-}
-
-void memory_prefill_refused(memory *m, uint64_t model_id)
-{
-    model_fact *f = fact_make(m, model_id);
+    lane_fact *f = fact_make(m, lane);
     if (f)
         f->no_prefill = true;
 }
 
-convo_format memory_format(const memory *m, uint64_t model_id)
+convo_format memory_format(const memory *m, uint64_t lane)
 {
-    bool told = m->models && fact_of(m, model_id)->model == model_id && fact_of(m, model_id)->format;
-    return told ? fact_of(m, model_id)->format : FORMAT_SCHEMA;
+    const lane_fact *f = fact_of(m, lane);
+    return f && f->format ? f->format : FORMAT_SCHEMA;
 }
 
-void memory_format_put(memory *m, uint64_t model_id, convo_format most)
+void memory_format_put(memory *m, uint64_t lane, convo_format most)
 {
-    model_fact *f = fact_make(m, model_id);
+    lane_fact *f = fact_make(m, lane);
     if (f)
         f->format = most;
 }
 
-void memory_model_name(memory *m, const daruma_target *t)
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
 {
-    model_fact *f = fact_make(m, t->model_id);
-    if (!f || f->name[0])
+    lane_fact *f = fact_make(m, t->lane_id);
+    if (!f)
+        return;
+    f->by = by;
+    f->at = at;
+    if (f->name[0])
         return;
     snprintf(f->provider, sizeof f->provider, STR_FMT, STR_ARG(t->provider));
+    snprintf(f->account, sizeof f->account, STR_FMT, STR_ARG(t->account));
     snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
 }
 
-bool memory_model_at(const memory *m, size_t index, memory_model *ret)
+bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
 {
-    const model_fact *f = m->models && index < MODELS_MAX ? &m->models[index] : NULL;
+    const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
     if (!f || !f->name[0])
         return false;
-    *ret = (memory_model){f->model, str_of(f->provider), str_of(f->name), f->window, f->format, f->no_prefill};
+    *ret = (memory_lane){.id = f->lane,
+                         .provider = str_of(f->provider),
+                         .account = str_of(f->account),
+                         .model = str_of(f->name),
+                         .window = f->window,
+                         .format = f->format,
+                         .no_prefill = f->no_prefill,
+                         .by = f->by,
+                         .at = f->at};
     return true;
 }
+
+/* ---- how requests are counted ---- */
+
+static count_fact *count_of(const memory *m, uint64_t whose)
+{
+    count_fact *f = m->counts ? &m->counts[whose % COUNTS_MAX] : NULL;
+    return f && f->whose == whose ? f : NULL;
+}
+
+static count_fact *count_make(memory *m, uint64_t whose)
+{
+    if (!m->counts && !(m->counts = calloc(COUNTS_MAX, sizeof *m->counts)))
+        return NULL;
+    count_fact *f = &m->counts[whose % COUNTS_MAX];
+    if (f->whose != whose)
+        *f = (count_fact){.whose = whose};
+    return f;
+}
+
+int64_t memory_rate(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f && f->rate ? f->rate : REQUEST_RATE;
+}
+
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens)
+{
+    int64_t rate = tokens >= RATE_TOKENS_MIN ? mul_sat((int64_t)bytes, 1000) / tokens : 0;
+    count_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->rate = rate;
+}
+
+int64_t memory_scale(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f ? f->scale : 0;
+}
+
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens)
+{
+    int64_t scale = tokens >= RATE_TOKENS_MIN && estimate > 0 ? mul_sat(tokens, 1000) / estimate : 0;
+    count_fact *f = scale >= SCALE_MIN && scale <= SCALE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->scale = scale;
+}
+
+/* ---- who made stored answers ---- */
 
 uint64_t memory_owner(const memory *m, uint64_t answer)
 {

@@ -1,5 +1,6 @@
 /* mended.c - what was mended before, so that it is mended at once the next time: compressions of tool output by their
- * content, and what models were found to refuse. Tenants share nothing. */
+ * content, and what models were found to refuse. Tenants share nothing: lessons are of a lane, an account's way to a
+ * model, and a client's own key is an account. What was learned and hurts is forgotten. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -30,10 +31,10 @@ static mended *mended_of(gateway *g)
     mended *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
-    size_t bytes = mend_known_bytes(KNOWN_TEXT_BYTES) + mend_lessons_bytes(LESSON_MODELS) + 4096;
+    size_t bytes = mend_known_bytes(KNOWN_TEXT_BYTES) + mend_lessons_bytes(LESSON_LANES) + 4096;
     if (sys_arena_init(&m->arena, 0, bytes * 2)) {
         m->known = mend_known_new(&m->arena, KNOWN_TEXT_BYTES);
-        m->lessons = mend_lessons_new(&m->arena, LESSON_MODELS);
+        m->lessons = mend_lessons_new(&m->arena, LESSON_LANES);
         m->marks = calloc(CONVERSATIONS, sizeof *m->marks);
     }
     if (!m->known || !m->lessons || !m->marks) {
@@ -81,16 +82,25 @@ void mended_refuse(exchange *x, size_t bytes)
         at->refused = bytes;
 }
 
+static void tell_known(exchange *x, const mend_report *done, const daruma_target *t)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "known_mendings_applied";
+    e.reason = str_of(done->what);
+    e.target = t;
+    exchange_event(x, &e);
+}
+
 void heal_known(exchange *x)
 {
     mended *m = x->g->mended;
     if (!x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
         return;
-    uint64_t model = x->targets[x->kase.want >= 0 ? x->kase.want : 0].model_id;
+    uint64_t lane = x->targets[x->kase.want >= 0 ? x->kase.want : 0].lane_id;
     bool moves = exchange_dialect(x, x->kase.want >= 0 ? x->kase.want : 0) != x->d;
-    convo_format most = memory_format(x->g->mem, model);
+    convo_format most = memory_format(x->g->mem, lane);
     bool simpler = x->scan.schema && most < FORMAT_SCHEMA;
-    bool lessons = m && !moves && mend_lessons_list(m->lessons, model, NULL, 0) > 0;
+    bool lessons = m && !moves && mend_lessons_list(m->lessons, lane, NULL, 0) > 0;
     const mark *at = mark_of(m, x, false);
     bool known = at && at->compressed;
     if ((!lessons && !known && !simpler) || !heal_open(x))
@@ -103,7 +113,7 @@ void heal_known(exchange *x)
         m->hits += mend_did(&done);
     }
     if (lessons)
-        taught = mend_lessons_apply(m->lessons, model, &h->m.c);
+        taught = mend_lessons_apply(m->lessons, lane, &h->m.c);
     bool parameters = mend_did(&taught), formats = false;
     while (simpler && h->m.c.set.format > most && mend_format(&h->m.c, &taught))
         formats = true;
@@ -118,18 +128,17 @@ void heal_known(exchange *x)
     if (formats)
         exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
     h->known = known;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "known_mendings_applied";
-    e.reason = str_of(done.what);
-    exchange_event(x, &e);
+    h->taught = parameters ? lane : 0;
+    h->as_taught = x->body.p;
+    tell_known(x, &done, &x->targets[x->kase.want >= 0 ? x->kase.want : 0]);
 }
 
-/* Who looks at the status reads names. */
-static void name_model(exchange *x, uint64_t model_id)
+/* Who looks at the status reads names, and who taught it. */
+static void tell_origin(exchange *x, uint64_t lane)
 {
     for (size_t i = 0; i < x->kase.ntargets; i++)
-        if (x->targets[i].model_id == model_id) {
-            memory_model_name(x->g->mem, &x->targets[i]);
+        if (x->targets[i].lane_id == lane) {
+            memory_learned(x->g->mem, &x->targets[i], x->kase.id, gateway_now(x->g).now);
             return;
         }
 }
@@ -138,13 +147,54 @@ void mended_learn(exchange *x)
 {
     const heal *h = x->h;
     mended *m = h && h->nlessons ? mended_of(x->g) : NULL;
-    if (h && h->format)
-        memory_format_put(x->g->mem, h->lesson_model, h->format);
-    if (h && (h->format || h->nlessons))
-        name_model(x, h->lesson_model);
-    for (size_t i = 0; m && i < h->nlessons; i++)
-        if (!h->lessons[i].once)
-            mend_lessons_learn(m->lessons, h->lesson_model, &h->lessons[i]);
+    bool learns = h && h->format;
+    if (learns)
+        memory_format_put(x->g->mem, h->lesson_lane, h->format);
+    for (size_t i = 0; m && i < h->nlessons; i++) {
+        mend_lesson l = h->lessons[i];
+        l.by = x->kase.id;
+        l.at = gateway_now(x->g).now;
+        if (!l.once)
+            mend_lessons_learn(m->lessons, h->lesson_lane, &l);
+        learns |= !l.once;
+    }
+    if (learns)
+        tell_origin(x, h->lesson_lane);
+}
+
+/* What was learned does not hold, and is told. */
+static void forgot(exchange *x, daruma_str what, daruma_str why)
+{
+    daruma_buf b = buf_in(x->c->arena);
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "lesson_forgotten";
+    buf_put(&b, what);
+    BUF_LIT(&b, ": ");
+    buf_put(&b, why);
+    e.reason = buf_str(&b);
+    exchange_event(x, &e);
+}
+
+bool mended_unlearn(exchange *x)
+{
+    heal *h = x->h;
+    mended *m = x->g->mended;
+    mend_lesson l;
+    bool moved = x->p != x->d;
+    uint64_t lane = moved ? x->targets[x->kase.target].lane_id : h->taught;
+    if (!m || !lane || !mend_lessons_forget(m->lessons, lane, &x->failure, &l))
+        return false;
+    forgot(x, str_of(l.path), S("the provider asks for what was left out, or does not know its new name"));
+    if (moved)
+        return true; /* it is converted anew */
+    if (x->body.p != h->as_taught)
+        return false; /* more was mended since: the next request goes out without it */
+    heal_use(x, h->from);
+    h->m = (mending){.policy = &h->policy};
+    h->read = h->known = false;
+    h->taught = 0;
+    heal_known(x);
+    return true;
 }
 
 void heal_worked(exchange *x, int64_t input_tokens)
@@ -152,10 +202,12 @@ void heal_worked(exchange *x, int64_t input_tokens)
     heal *h = x->h;
     mark *at = mark_of(x->g->mended, x, false);
     mended_learn(x);
+    if (memory_taken(x->g->mem, x->targets[x->kase.target].lane_id, input_tokens))
+        forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
-        memory_rate_put(x->g->mem, x->targets[x->kase.target].model_id, x->body.n, input_tokens);
+        memory_rate_put(x->g->mem, exchange_counted(x), x->body.n, input_tokens);
     if (h && h->read && x->p == x->d && !h->m.c.before)
-        memory_scale_put(x->g->mem, x->targets[x->kase.target].model_id, convo_tokens(&h->m.c), input_tokens);
+        memory_scale_put(x->g->mem, exchange_counted(x), convo_tokens(&h->m.c), input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
         at->refused = 0; /* it was not its length */
     if (!h || (!h->m.shortened && !h->known))
@@ -176,18 +228,18 @@ void heal_worked(exchange *x, int64_t input_tokens)
 
 void mended_moved(exchange *x, int target, daruma_str *body)
 {
-    const mended *m = x->g->mended;
+    mended *m = x->g->mended;
     const heal *h = x->h;
-    uint64_t model = x->targets[target].model_id;
-    bool known = m && mend_lessons_list(m->lessons, model, NULL, 0) > 0,
-         own = h && h->nlessons && h->lesson_model == model;
+    uint64_t lane = x->targets[target].lane_id;
+    bool known = m && mend_lessons_list(m->lessons, lane, NULL, 0) > 0,
+         own = h && h->nlessons && h->lesson_lane == lane;
     convo c;
     mend_report done = {0};
     daruma_buf b = buf_in(x->c->arena);
     if ((!known && !own) || x->p->read(*body, x->c->arena, &c) != DARUMA_OK)
         return;
     if (known)
-        done = mend_lessons_apply(m->lessons, model, &c);
+        done = mend_lessons_apply(m->lessons, lane, &c);
     for (size_t i = 0; own && i < h->nlessons; i++)
         mend_lesson_apply(&c, &h->lessons[i], &done);
     if (!mend_did(&done) || c.full)
@@ -197,6 +249,8 @@ void mended_moved(exchange *x, int target, daruma_str *body)
         return;
     *body = buf_str(&b);
     exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+    if (known)
+        tell_known(x, &done, &x->targets[target]);
 }
 
 bool mended_moved_learn(exchange *x)
@@ -225,11 +279,11 @@ void mended_status(const gateway *g, daruma_buf *out)
                (unsigned long long)(m ? m->hits : 0));
 }
 
-void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out)
+void mended_lessons(const gateway *g, uint64_t lane, daruma_buf *out)
 {
     static const char *const ops[] = {[PATCH_SET] = "set", [PATCH_DROP] = "drop", [PATCH_RENAME] = "rename"};
     mend_lesson l[LESSONS_SHOWN];
-    size_t n = g->mended ? mend_lessons_list(g->mended->lessons, model_id, l, LESSONS_SHOWN) : 0;
+    size_t n = g->mended ? mend_lessons_list(g->mended->lessons, lane, l, LESSONS_SHOWN) : 0;
     buf_putc(out, '[');
     for (size_t i = 0; i < n && i < LESSONS_SHOWN; i++) {
         buf_printf(out, "%s{\"do\":\"%s\",\"path\":", i ? "," : "", ops[l[i].op]);
@@ -238,7 +292,9 @@ void mended_lessons(const gateway *g, uint64_t model_id, daruma_buf *out)
             BUF_LIT(out, ",\"value\":");
             buf_json(out, str_of(l[i].value));
         }
-        buf_putc(out, '}');
+        BUF_LIT(out, ",\"case\":\"");
+        buf_hex64(out, l[i].by);
+        buf_printf(out, "\",\"ago_ms\":%lld,\"applied\":%u}", (long long)(gateway_now(g).now - l[i].at), l[i].applied);
     }
     buf_putc(out, ']');
 }

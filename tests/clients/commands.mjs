@@ -257,7 +257,11 @@ wired("what was learned of a model is in the status, also of one that no file na
     assert.equal((await send()).status, 200);
     const [m, ...others] = (await pair.status()).models_learned;
     assert.deepEqual([m.provider, m.model, others.length], ["openai", "m-main", 0]);
-    assert.deepEqual(m.parameters, [{ do: "rename", path: "max_tokens", value: "max_completion_tokens" }]);
+    assert.deepEqual(m.parameters.map(({ do: what, path, value }) => ({ what, path, value })), [{ what: "rename", path: "max_tokens", value: "max_completion_tokens" }]);
+    assert.match(m.account, /^client-[0-9a-f]{16}$/);
+    assert.match(m.case, /^[0-9a-f]{16}$/);
+    assert.deepEqual([m.parameters[0].case, m.parameters[0].applied], [m.case, 0]);
+    assert.ok(m.parameters[0].ago_ms >= 0 && m.ago_ms >= 0);
     const call = (i) => [{ role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: "look", arguments: "{}" } }] }, { role: "tool", tool_call_id: `c${i}`, content: `${i} ${"many words ".repeat(400)}` }];
     assert.equal((await send({ messages: [...[1, 2, 3, 4, 5].flatMap(call), { role: "user", content: "say hi" }] })).status, 200);
     assert.equal((await pair.status()).models_learned[0].window, 3000);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { every, json } from "./wires.mjs";
+import { every, json, own } from "./wires.mjs";
 
 const hostile = [
   ["the words of an empty account", "You exceeded your current quota, please check your plan and billing details."],
@@ -67,6 +67,113 @@ every((name, d, w) => {
         const s = await pair.status();
         assert.ok(s.places.length > 0);
         for (const p of s.places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
+      },
+    });
+});
+
+/* ---- lessons belong to who paid for them ---- */
+
+const theirs = (c) => c.providers.forEach((p) => delete p.keys); // each client brings its own key
+const keyed = (name, key) => ({ openai: { authorization: `Bearer ${key}` }, responses: { authorization: `Bearer ${key}` }, anthropic: { "x-api-key": key }, gemini: { "x-goog-api-key": key } })[name];
+const keyOf = (q) => (q.headers.authorization ?? q.headers["x-api-key"] ?? q.headers["x-goog-api-key"]).replace("Bearer ", "");
+const refuses = (name, w, res, param) => w.refuse(res, name === "gemini" ? `Unknown name "${param}": Cannot find field.` : name === "anthropic" ? `${param}: Extra inputs are not permitted` : `Unsupported parameter: '${param}' is not supported with this model.`, { param, code: "unsupported_parameter" });
+
+every((name, d, w) => {
+  const param = name === "gemini" ? "cachePoint" : "service_tier";
+  const more = { [param]: "auto" }, has = (q) => param in JSON.parse(q.body);
+
+  holds(`neighbours ${name}: what one client's key was refused goes out with another's`, {
+    config: theirs,
+    async run(pair) {
+      pair.own.answer = (q, res) => (has(q) && keyOf(q) === "k-first" ? refuses(name, w, res, param) : w.answer(res, "seven eight"));
+      const first = await question(pair, d, { model: d.own, more, headers: keyed(name, "k-first") });
+      assert.deepEqual([first.status, first.outcome, first.headers["x-daruma-remedies"]], [200, "recovered", "mend_parameter"], first.text);
+      const other = await question(pair, d, { model: d.own, more, text: "say more", headers: keyed(name, "k-second") });
+      assert.deepEqual([other.outcome, other.headers["x-daruma-remedies"], has(pair.own.seen.at(-1))], ["ok", "none", true], "the second client's request was changed for the first one's lesson");
+      const again = await question(pair, d, { model: d.own, more, text: "say once more", headers: keyed(name, "k-first") });
+      assert.deepEqual([again.headers["x-daruma-attempts"], again.headers["x-daruma-remedies"], has(pair.own.seen.at(-1))], ["1", "mend_parameter", false], "it was not learned, or not told");
+      const told = pair.events().filter((e) => e.event === "known_mendings_applied");
+      assert.equal(told.length, 1);
+      assert.match(told[0].reason, new RegExp(param));
+      const { models_learned } = await pair.status();
+      assert.deepEqual(models_learned.map((m) => [m.parameters.length, m.parameters[0].applied, m.parameters[0].case]), [[1, 1, first.headers["x-daruma-case"]]]);
+    },
+  });
+
+  holds(`neighbours ${name}: a lesson that hurts is forgotten, and the request goes out as it came`, {
+    async run(pair) {
+      let wants = false;
+      pair.own.answer = (q, res) => {
+        if (!wants) return has(q) ? refuses(name, w, res, param) : w.answer(res, "seven eight");
+        return has(q) ? w.answer(res, "seven eight") : w.refuse(res, `Missing required parameter: '${param}'.`, { param, code: "missing_required_parameter" });
+      };
+      assert.equal((await question(pair, d, { model: d.own, more })).status, 200);
+      assert.equal((await question(pair, d, { model: d.own, more, text: "two" })).headers["x-daruma-attempts"], "1");
+      wants = true; // the provider has a new version
+      const r = await question(pair, d, { model: d.own, more, text: "three" });
+      assert.deepEqual([r.status, r.said, r.headers["x-daruma-attempts"]], [200, "seven eight", "2"], r.text);
+      const next = await question(pair, d, { model: d.own, more, text: "four" });
+      assert.deepEqual([next.outcome, next.headers["x-daruma-attempts"]], ["ok", "1"], next.text);
+      assert.equal(pair.events().filter((e) => e.event === "lesson_forgotten").length, 1);
+      for (const m of (await pair.status()).models_learned) assert.deepEqual(m.parameters, []);
+    },
+  });
+
+  holds(`neighbours ${name}: a model that one client may not use is asked for another, whose key may`, {
+    config: theirs,
+    async run(pair) {
+      pair.own.answer = (q, res) => (keyOf(q) === "k-first" ? json(res, 404, { type: "error", error: { code: name === "gemini" ? 404 : "model_not_found", type: "not_found_error", status: "NOT_FOUND", message: `The model ${d.own} does not exist or you do not have access to it.` } }) : w.answer(res, "seven eight"));
+      for (const text of ["one", "two", "three"]) assert.equal((await question(pair, d, { model: d.own, text, headers: keyed(name, "k-first") })).status, 404);
+      const calls = pair.own.seen.length;
+      const other = await question(pair, d, { model: d.own, headers: keyed(name, "k-second") });
+      assert.deepEqual([other.status, other.said, pair.own.seen.length], [200, "seven eight", calls + 1], other.text);
+    },
+  });
+
+  holds(`neighbours ${name}: a model that is overloaded for one client, for a while, is asked for another at once`, {
+    config: theirs,
+    async run(pair) {
+      pair.own.answer = (q, res) => (keyOf(q) === "k-first" ? res.writeHead(503, { "content-type": "application/json", "retry-after": "20" }).end(JSON.stringify({ error: { message: "The model is overloaded, please try again later.", type: "overloaded_error" } })) : w.answer(res, "seven eight"));
+      const first = await question(pair, d, { model: d.own, headers: { ...keyed(name, "k-first"), "x-daruma-deadline-ms": "500" }, signal: AbortSignal.timeout(1500) }).catch((e) => e);
+      assert.ok(first.status === 503 || first.name === "TimeoutError" || first.name === "AbortError", first.text ?? String(first));
+      const at = Date.now();
+      const other = await question(pair, d, { model: d.own, headers: keyed(name, "k-second") });
+      assert.deepEqual([other.status, other.said, other.headers["x-daruma-attempts"]], [200, "seven eight", "1"], other.text);
+      assert.ok(Date.now() - at < 1000, `it waited ${Date.now() - at} ms`);
+    },
+  });
+
+  if (name !== "responses") // whose words have no numbers
+    holds(`neighbours ${name}: a window that the refused request cannot have filled is not learned`, {
+      async run(pair) {
+        const long = `remember this: ${"lorem ipsum dolor sit amet ".repeat(600)}`;
+        pair.own.answer = (q, res) => (q.body.includes("short") ? w.overflow(res, 1500, 1600) : w.answer(res, "seven eight"));
+        await question(pair, d, { model: d.own, text: "short" });
+        const r = await question(pair, d, { model: d.own, text: long });
+        assert.deepEqual([r.status, r.outcome, r.headers["x-daruma-remedies"]], [200, "ok", "none"], r.text);
+        assert.ok(pair.own.seen.at(-1).body.includes(long), "it was shortened");
+        assert.ok((await pair.status()).models_learned.every((m) => !m.window));
+      },
+    });
+
+  if (name !== "responses")
+    holds(`neighbours ${name}: a window that is smaller than what was taken is forgotten, or not learned at all`, {
+      async run(pair) {
+        const words = (n) => "lorem ipsum dolor sit amet ".repeat(n);
+        const turns = Array.from({ length: 4 }, (_, i) => [{ user: `look ${words(20)}` }, { call: `c${i}` }, { result: `c${i}`, text: words(60) }]).flat();
+        let refuse = 1, count = 5;
+        pair.own.answer = (q, res) => (refuse-- > 0 ? w.overflow(res, 2000, 3000) : w.answer(res, "seven eight", [], undefined, count));
+        const send = () => question(pair, d, own(d, w, turns));
+        await send();
+        const window = async () => (await pair.status()).models_learned.find((m) => m.window)?.window;
+        assert.equal(await window(), 2000);
+        count = 5000; // as the provider counts what it took
+        await question(pair, d, { model: d.own, text: "a picture" });
+        assert.equal(await window(), undefined, "it was kept");
+        assert.equal(pair.events().filter((e) => e.event === "lesson_forgotten").length, 1);
+        refuse = 1;
+        await send();
+        assert.equal(await window(), undefined, "it was learned again");
       },
     });
 });

@@ -228,7 +228,8 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
 
 enum { SLOWER = -1 };
 
-/* Which place a kind of failure makes rest, and for how long when nothing was advised. */
+/* Which place a kind of failure makes rest, and for how long when nothing was advised. What an account was told of a
+ * model is no word to another account: that a model is down for all of them its breaker sees, from several of them. */
 // clang-format off
 static const struct {
     daruma_kind kind;
@@ -242,9 +243,9 @@ static const struct {
     {DARUMA_QUOTA,           ACCOUNT, REST_MS_MAX, false, true,  90},
     {DARUMA_AUTH,            KEY,     REST_MS_MAX, false, true,  90},
     {DARUMA_PERMISSION,      LANE,    REST_MS_MAX, false, true,  101},
-    {DARUMA_MODEL_NOT_FOUND, MODEL,   REST_MS_MAX, false, true,  101},
-    {DARUMA_OVERLOADED,      MODEL,   0,           true,  false, 0},
-    {DARUMA_SERVER_ERROR,    MODEL,   0,           true,  false, 0},
+    {DARUMA_MODEL_NOT_FOUND, LANE,    REST_MS_MAX, false, true,  101},
+    {DARUMA_OVERLOADED,      LANE,    0,           true,  false, 0},
+    {DARUMA_SERVER_ERROR,    LANE,    0,           true,  false, 0},
 };
 // clang-format on
 

@@ -328,62 +328,96 @@ bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep)
     return true;
 }
 
-/* ---- what was learned of models ---- */
+/* ---- what was learned ---- */
+
+enum { LESSON_WAYS = 16 /* places among which a lane's lessons stand */ };
 
 typedef struct entry {
-    uint64_t model;
+    uint64_t lane;    /* 0: free */
+    uint32_t learned; /* stamp of the table's own clock */
     mend_lesson lesson;
 } entry;
 
 struct mend_lessons {
-    uint32_t cap, n, next; /* next: the oldest, which makes room */
+    uint32_t sets, ways, clock;
     entry e[];
 };
 
-size_t mend_lessons_bytes(uint32_t models)
+static uint32_t places_of(uint32_t lanes)
 {
-    return sizeof(mend_lessons) + sizeof(entry) * LESSONS_PER_MODEL * (size_t)models + _Alignof(entry);
+    uint32_t n = LESSONS_PER_LANE * lanes;
+    return n < LESSON_WAYS ? n : n / LESSON_WAYS * LESSON_WAYS;
 }
 
-mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t models)
+size_t mend_lessons_bytes(uint32_t lanes)
 {
-    mend_lessons *t =
-        arena_take(a, sizeof *t + sizeof(entry) * LESSONS_PER_MODEL * (size_t)models, _Alignof(mend_lessons));
-    if (t)
-        t->cap = LESSONS_PER_MODEL * models;
+    return sizeof(mend_lessons) + sizeof(entry) * (size_t)places_of(lanes) + _Alignof(entry);
+}
+
+mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes)
+{
+    uint32_t n = places_of(lanes);
+    mend_lessons *t = arena_take(a, sizeof *t + sizeof(entry) * (size_t)n, _Alignof(mend_lessons));
+    if (t) {
+        t->ways = n < LESSON_WAYS ? n : LESSON_WAYS;
+        t->sets = t->ways ? n / t->ways : 0;
+    }
     return t;
 }
 
-void mend_lessons_learn(mend_lessons *t, uint64_t model, const mend_lesson *l)
+/* The places where lessons of that lane may stand: `ways` of them. */
+static size_t set_of(const mend_lessons *t, uint64_t lane)
 {
-    if (!t->cap)
-        return;
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->e[i].model == model && !strcmp(t->e[i].lesson.path, l->path)) {
-            t->e[i].lesson = *l; /* a later word on the same parameter */
-            return;
-        }
-    t->e[t->next] = (entry){model, *l};
-    t->next = (t->next + 1) % t->cap;
-    t->n += t->n < t->cap;
+    return (size_t)(lane % t->sets) * t->ways;
 }
 
-mend_report mend_lessons_apply(const mend_lessons *t, uint64_t model, convo *c)
+void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l)
+{
+    if (!t->sets)
+        return;
+    entry *set = &t->e[set_of(t, lane)], *at = set;
+    for (uint32_t i = 0; i < t->ways; i++) {
+        if (set[i].lane == lane && !strcmp(set[i].lesson.path, l->path)) {
+            at = &set[i]; /* a later word on the same parameter */
+            break;
+        }
+        if (set[i].learned < at->learned)
+            at = &set[i];
+    }
+    *at = (entry){lane, ++t->clock, *l};
+}
+
+mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c)
 {
     mend_report rep = {0};
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->e[i].model == model)
-            mend_lesson_apply(c, &t->e[i].lesson, &rep);
+    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++)
+        if (set[i].lane == lane && mend_lesson_apply(c, &set[i].lesson, &rep))
+            set[i].lesson.applied++;
     return rep;
 }
 
-size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out, size_t max)
+size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret)
 {
     size_t n = 0;
-    for (uint32_t i = 0; i < t->n; i++)
-        if (t->e[i].model == model) {
+    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++)
+        if (set[i].lane == lane && set[i].lesson.applied && mend_lesson_hurts(&set[i].lesson, f)) {
+            if (!n++)
+                *ret = set[i].lesson;
+            set[i] = (entry){0};
+        }
+    return n;
+}
+
+size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max)
+{
+    size_t n = 0;
+    const entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++)
+        if (set[i].lane == lane) {
             if (n < max)
-                out[n] = t->e[i].lesson;
+                out[n] = set[i].lesson;
             n++;
         }
     return n;

@@ -215,7 +215,10 @@ mend_known_counts mend_known_count(const mend_known *k);
 typedef struct mend_lesson {
     patch_op op;
     char path[96], value[96];
-    bool once; /* it is of one request, and not known from then on */
+    bool once;        /* it is of one request, and not known from then on */
+    uint64_t by;      /* the case that taught it */
+    daruma_ms at;     /* when it did */
+    uint32_t applied; /* requests that it changed since then */
 } mend_lesson;
 /* Renames, clamps or drops exactly what the provider names in `f` (subject, message, code). False when it names nothing
  * that is in the request, or what cannot be done without (messages, model, tools). `ret` says what was done, to be
@@ -243,13 +246,19 @@ bool mend_lesson_apply(convo *c, const mend_lesson *l, mend_report *rep);
 
 /* After mend_clamp_output(): the cap, where the provider named it as the most that the model writes (target.c). */
 bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *ret);
-typedef struct mend_lessons mend_lessons; /* fixed-capacity table: model id -> lessons */
-size_t mend_lessons_bytes(uint32_t models);
-mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t models);
-void mend_lessons_learn(mend_lessons *t, uint64_t model, const mend_lesson *l);
-mend_report mend_lessons_apply(const mend_lessons *t, uint64_t model, convo *c);
-/* Lessons of a model, for status pages: writes up to `max`, returns how many there are. */
-size_t mend_lessons_list(const mend_lessons *t, uint64_t model, mend_lesson *out, size_t max);
+/* Does `f` refuse what `l` did to a request: does it ask for what was left out, or not know the new name? */
+bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f);
+/* Fixed-capacity table of lessons. They belong to a lane, that is an account's way to a model (daruma_target.lane_id):
+ * what one account was refused says nothing about another. The oldest make room for new ones. */
+typedef struct mend_lessons mend_lessons;
+size_t mend_lessons_bytes(uint32_t lanes);
+mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes);
+void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l);
+mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c);
+/* Forgets each lesson of the lane that `f` shows to hurt; how many, `ret` says which was the first. */
+size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret);
+/* Lessons of a lane, for status pages: writes up to `max`, returns how many there are. */
+size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max);
 
 /* ---- schema.c ---- */
 

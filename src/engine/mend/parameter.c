@@ -414,6 +414,31 @@ bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
     return refused && !only_then;
 }
 
+/* Does the word stand in what `f` says, alone? */
+static bool named(const daruma_failure *f, daruma_str word)
+{
+    daruma_str m = f->message;
+    if (!word.n)
+        return false;
+    if (f->subject.n && name_same(path_last(f->subject), word))
+        return true;
+    for (size_t from = 0, at; (at = str_ifind(str_from(m, from), word)) != STR_NONE; from += at + word.n) {
+        size_t begin = from + at, end = begin + word.n;
+        if ((!begin || !name_char(m.p[begin - 1])) && (end == m.n || !name_char(m.p[end])))
+            return true;
+    }
+    return false;
+}
+
+bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f)
+{
+    mend_lesson refused = {.op = PATCH_DROP};
+    daruma_str name = path_last(str_of(l->op == PATCH_RENAME ? l->value : l->path));
+    if (lesson_keyword(l).n || l->op == PATCH_SET || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !named(f, name))
+        return false;
+    return l->op == PATCH_DROP || mend_lesson_lasts(&refused, f);
+}
+
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f)
 {
     place p;
