@@ -694,6 +694,7 @@ typedef struct daruma_case {
     bool answered;                         /* ... whose target did what a target has to do: see daruma_case_answered */
     bool useless;                          /* ... and what it brought was of no use */
     bool noted;                            /* ... and its silence was noted as a failure */
+    bool overdue;                          /* ... or, earlier, counted among its model's that are */
     bool late;                             /* ... or was before its content came: it is no success any more */
     bool headed;                           /* ... and its head came, with a status that is no error */
     bool begun;                            /* ... and content of its stream */

@@ -278,17 +278,38 @@ static void calls_between_two_that_hung_need_no_budget(void **state)
     daruma_case_hedge_takes_over(&first, NULL, at(102100));
     daruma_case_hedge(&last, 0, at(102200));
     daruma_case_hedge_takes_over(&last, NULL, at(102300));
-    int spent = 0; /* what is left of the budget */
-    for (; spent < 100; spent++) {
-        daruma_case c = silent(w, &p, t, 2, 102300);
-        if (daruma_case_silence(&c, at(104300)).act != DARUMA_SILENCE_HEDGE)
-            break;
-        daruma_case_hedge(&c, 1, at(104300));
-        daruma_case_drop(&c, at(104300));
-    }
-    assert_in_range(spent, 1, 99);
+    while (daruma_budget_left(health_hedges(w, &t[0]), 104300) > 0)
+        daruma_budget_take(health_hedges(w, &t[0]), 104300);
     assert_hedges(&between, 104400, 0);
     assert_waits(&behind, 104400);
+}
+
+/* A burst at a model that hangs: who comes first asks at the usual time, and so do the others, who need no budget. */
+static void several_that_are_overdue_at_once_need_no_budget(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    for (int heard = 0; heard < 2; heard++) {
+        daruma_health *w = a_health();
+        daruma_case c[HEDGE_MUTE_CALLS];
+        for (int i = 0; i < 3; i++)
+            takes(w, &p, &t[0], 1000);
+        for (int i = 0; i < HEDGE_MUTE_CALLS; i++)
+            c[i] = silent(w, &p, t, 2, 100000);
+        daruma_case newer = silent(w, &p, t, 1, 101000);
+        while (daruma_budget_left(health_hedges(w, &t[0]), 101600) > 0)
+            daruma_budget_take(health_hedges(w, &t[0]), 101600);
+        for (int i = 0; i < HEDGE_MUTE_CALLS - 1; i++)
+            assert_waits(&c[i], 101600);
+        if (heard) /* another one is answered there meanwhile: so these may only take long */
+            daruma_case_headed(&newer, at(101600));
+        if (heard)
+            assert_waits(&c[HEDGE_MUTE_CALLS - 1], 101600);
+        else
+            for (int i = HEDGE_MUTE_CALLS - 1; i >= 0; i--)
+                assert_hedges(&c[i], 101600, 1);
+    }
 }
 
 static void a_silence_far_beyond_the_usual_counts_as_a_failure_once(void **state)
@@ -489,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),
         cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
         cmocka_unit_test(calls_between_two_that_hung_need_no_budget),
+        cmocka_unit_test(several_that_are_overdue_at_once_need_no_budget),
         cmocka_unit_test(a_silence_far_beyond_the_usual_counts_as_a_failure_once),
         cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),
         cmocka_unit_test(the_first_goes_on_when_the_second_fails_or_is_not_needed),

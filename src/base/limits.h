@@ -97,6 +97,7 @@
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
 #define HEDGE_KNOCK_DIV            4    /* ... or when this part of the time of the client is over */
 #define HEDGE_KNOCKS_MAX           10   /* in the time of a client */
+#define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
 #define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */
 #define HEALTH_COOL_MS_MAX         86400000 /* longer advice is an error of the provider's clock or ours */

@@ -433,7 +433,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
     c->left = false;
-    c->answered = c->useless = c->headed = c->noted = c->late = c->begun = c->goes_on = false;
+    c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->sent_at = now;
     c->gap = 0;
     c->rung = 0;

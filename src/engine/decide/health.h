@@ -41,6 +41,10 @@ daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plai
  * ever more so, but at least every `most` ms. */
 bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms silent, daruma_ms most, daruma_ms now);
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* A call to `t` gets silent for longer than is usual. */
+void health_overdue(daruma_health *w, const daruma_target *t);
+/* So are several, and none was heard since the first of them: it is none that happens to take long. */
+bool health_mute(const daruma_health *w, const daruma_target *t);
 /* A call to `t` is silent for far longer than usual, and goes on: a failure to those who choose. */
 void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                    uint64_t witness, daruma_ms now);

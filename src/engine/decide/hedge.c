@@ -144,6 +144,10 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     s.look_in = n.silent < most && (n.begun || most - n.silent < HEDGE_LOOK_MS) ? most - n.silent : HEDGE_LOOK_MS;
     if (n.silent < most)
         return s;
+    if (!c->overdue && !c->beside.out && !n.headed && !n.begun && n.own >= 0) {
+        c->overdue = true;
+        health_overdue(c->health, &c->targets[c->target]);
+    }
     if (other < 0) {
         bool knocks = may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
@@ -153,7 +157,8 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
     bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
     bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
-    bool lost = far || c->beside.out || !choice_well(c, c->target, at.now) || is_far_beyond(c, &n) ||
+    bool mute = c->overdue && health_mute(c->health, &c->targets[c->target]);
+    bool lost = far || mute || c->beside.out || !choice_well(c, c->target, at.now) || is_far_beyond(c, &n) ||
                 (!c->headed && health_hangs(c->health, &c->targets[c->target], c->sent_at));
     if (lost || daruma_budget_left(health_hedges(c->health, &c->targets[c->target]), at.now) > 0) {
         s.act = DARUMA_SILENCE_HEDGE;
@@ -234,7 +239,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     c->sent_at = c->beside.sent_at;
     memcpy(c->permits, c->beside.permits, sizeof c->permits);
     c->headed = c->beside.headed;
-    c->answered = c->noted = c->late = c->begun = c->goes_on = false;
+    c->answered = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->gap = 0;
     c->beside.out = false;
 }

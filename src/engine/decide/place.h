@@ -32,6 +32,7 @@ typedef struct place {
     daruma_ms heard_at;           /* ... and when that was; 0 none was */
     daruma_ms whole;              /* models: when the newest call went out whose answer came whole; 0 none did */
     daruma_ms knocked_at;         /* models: when a second call went there blindly; 0 never */
+    uint32_t overdue;             /* models: calls that got silent for longer than is usual since one was heard */
     daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
     daruma_ms dead_to;            /* ... up to here; 0 none */
     uint32_t next;                /* in its chain; places are named by index + 1, 0 is none */

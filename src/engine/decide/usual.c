@@ -25,6 +25,7 @@ void health_took(daruma_health *w, const daruma_target *t, health_time what, boo
     if (!p->heard_at || sent_at > p->heard)
         p->heard = sent_at;
     p->heard_at = now ? now : 1;
+    p->overdue = 0;
     learn(&p->times[what][plain], ms_since(sent_at, now));
 }
 
@@ -52,6 +53,18 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
     most = most < REST_MS_MAX ? most : REST_MS_MAX;
     quiet = quiet / 2 < most ? quiet / 2 : most;
     return !p || !p->knocked_at || ms_since(p->knocked_at, now) >= later(BREAKER_OPEN_MS, quiet);
+}
+
+void health_overdue(daruma_health *w, const daruma_target *t)
+{
+    place *p = place_for(w, t, MODEL);
+    p->overdue += p->overdue < UINT32_MAX;
+}
+
+bool health_mute(const daruma_health *w, const daruma_target *t)
+{
+    const place *p = place_look(w, t, MODEL);
+    return p && p->overdue >= HEDGE_MUTE_CALLS;
 }
 
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now)
