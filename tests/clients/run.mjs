@@ -21,6 +21,7 @@ await import("./cli.mjs");
 await import("./commands.mjs");
 await import("./outage.mjs");
 await import("./neighbours.mjs");
+await import("./tenants.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");
