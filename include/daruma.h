@@ -403,6 +403,15 @@ DARUMA_API void daruma_health_reconsider(daruma_health *w);
 DARUMA_API uint32_t daruma_health_healed(const daruma_health *w);
 
 /* One sick or watched place, for status pages. */
+/* What a sick or silent place has cost, since it is watched. */
+typedef struct daruma_tally {
+    uint32_t sick;   /* calls that went to it although it was sick ... */
+    uint32_t probes; /* ... of these one by one, to find out whether it is well */
+    uint32_t hedges; /* calls to somebody else beside one of its own that was silent */
+    uint32_t knocks; /* ... and to itself, since nobody else was well */
+    uint32_t waits;  /* times that a request waited for it to become well */
+} daruma_tally;
+
 typedef struct daruma_place {
     uint64_t id;
     daruma_scope scope;
@@ -410,6 +419,7 @@ typedef struct daruma_place {
     daruma_ms cool_in;   /* until its cooldown ends, 0 none, -1 never by itself */
     const char *breaker; /* "closed", "open", "half-open"; static */
     uint32_t calls, bad; /* as the breaker counts them */
+    daruma_tally tally;
 } daruma_place;
 /* Writes up to `max` places that are watched; returns how many there are. */
 DARUMA_API size_t daruma_health_list(const daruma_health *w, daruma_ms now, daruma_place *out, size_t max);

@@ -72,6 +72,9 @@ static void a_silent_call_with_nobody_else_goes_on(void **state)
     }
     assert_in_range(knocks, 3, 10);
     assert_int_equal(c.hedges, 0);
+    daruma_tally n = model_of(c.health, &t, 600000).tally;
+    assert_int_equal(n.knocks, knocks);
+    assert_int_equal(n.hedges + n.sick + n.probes + n.waits, 0);
     assert_true(c.out);
 }
 
@@ -312,6 +315,42 @@ static void several_that_are_overdue_at_once_need_no_budget(void **state)
     }
 }
 
+static void what_a_sick_place_costs_is_counted(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")}, busy = target("r", "o", "c", "m");
+    daruma_health *w = a_health();
+    daruma_failure named = failure(DARUMA_RATE_LIMIT, 429);
+    named.wait = 5000;
+    for (int i = 0; i < 2; i++)
+        fails(w, &p, t, failure(DARUMA_OVERLOADED, 529), 0);
+    fails(w, &p, &busy, named, REST_MS_MAX);
+    assert_false(daruma_health_look(w, t, 100).well);
+    daruma_case only, both, probe = silent(w, &p, t, 2, REST_MS_MAX);
+    assert_true(probe.permits[3].probe);
+    assert_hedges(&probe, REST_MS_MAX + HEDGE_SICK_MS, 1);
+    daruma_case_hedge(&probe, 1, at(REST_MS_MAX + HEDGE_SICK_MS));
+    daruma_case_open(&both, w, &p, t, 2, -1, -1, of_another(REST_MS_MAX));
+    assert_int_equal(out(&both, REST_MS_MAX), 1); /* the probe is out */
+    daruma_case_open(&only, w, &p, &busy, 1, -1, -1, of_another(REST_MS_MAX));
+    assert_true(daruma_case_admit(&only, at(REST_MS_MAX)).wait > 0);
+    daruma_place list[32];
+    daruma_tally lane = {0}, busy_lane = {0}, other = {0};
+    for (size_t i = 0, n = daruma_health_list(w, REST_MS_MAX, list, 32); i < n && i < 32; i++) {
+        lane = list[i].id == t[0].lane_id ? list[i].tally : lane;
+        busy_lane = list[i].id == busy.lane_id ? list[i].tally : busy_lane;
+        other = list[i].id == t[1].lane_id ? list[i].tally : other;
+    }
+    assert_int_equal(lane.sick, 1);
+    assert_int_equal(lane.probes, 1);
+    assert_int_equal(lane.waits, 0);
+    assert_int_equal(busy_lane.waits, 1);
+    assert_int_equal(busy_lane.sick, 0);
+    assert_int_equal(model_of(w, t, REST_MS_MAX).tally.hedges, 1);
+    assert_int_equal(other.sick + other.probes + other.waits, 0);
+}
+
 static void a_silence_far_beyond_the_usual_counts_as_a_failure_once(void **state)
 {
     (void)state;
@@ -511,6 +550,7 @@ int main(void)
         cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
         cmocka_unit_test(calls_between_two_that_hung_need_no_budget),
         cmocka_unit_test(several_that_are_overdue_at_once_need_no_budget),
+        cmocka_unit_test(what_a_sick_place_costs_is_counted),
         cmocka_unit_test(a_silence_far_beyond_the_usual_counts_as_a_failure_once),
         cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),
         cmocka_unit_test(the_first_goes_on_when_the_second_fails_or_is_not_needed),

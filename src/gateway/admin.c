@@ -203,8 +203,11 @@ static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
         buf_printf(b, "\"who\":\"%s\",", daruma_scope_name(p->scope));
         if (p->cool_in || p->bad) /* of what was always well there is nothing to tell */
             buf_printf(b, "\"why\":\"%s\",", daruma_kind_name(p->why));
-        buf_printf(b, "\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u},", p->breaker,
+        const daruma_tally *n = &p->tally;
+        buf_printf(b, "\"breaker\":\"%s\",\"cool_in_ms\":%lld,\"calls\":%u,\"bad\":%u,", p->breaker,
                    (long long)p->cool_in, p->calls, p->bad);
+        buf_printf(b, "\"sick_calls\":%u,\"probes\":%u,\"hedges\":%u,\"knocks\":%u,\"waits\":%u},", n->sick, n->probes,
+                   n->hedges, n->knocks, n->waits);
     }
     if (shown)
         b->n--;

@@ -473,6 +473,7 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     daruma_ms apart = spread_wait(c, first, wait, &c->policy->kinds[back.why].backoff, at);
     wait = apart <= c->policy->max_wait && in_time(c, apart, at.now) ? apart : wait;
     hold(c, wait, 0, at.now);
+    health_awaited(c->health, &c->targets[first], back.who);
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};
 }
 

@@ -151,18 +151,31 @@ static bool probe_rested(place *p, daruma_ms now)
     return true;
 }
 
+/* Asks the breaker of a place, and counts a call that goes there all the same. */
+static daruma_permit enter(place *p, daruma_ms now)
+{
+    daruma_permit given = daruma_breaker_ask(&p->breaker, now);
+    p->tally.sick += p->breaker.open_until != 0;
+    p->tally.probes += given.probe;
+    return given;
+}
+
 void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[DARUMA_PERMITS], daruma_ms now)
 {
     permits[2] = (daruma_permit){.ok = true};
     for (int part = KEY; part <= MODEL; part++) {
         place *p = place_known(w, t, part);
-        if (p && probe_rested(p, now))
-            permits[2].probe = true;
+        bool probes = p && probe_rested(p, now);
+        if (!p)
+            continue;
+        permits[2].probe |= probes;
+        p->tally.sick += (probes || cool_in(p, now) > 0) && !p->breaker.open_until; /* else enter() counts it */
+        p->tally.probes += probes;
     }
-    permits[3] = daruma_breaker_ask(&place_for(w, t, LANE)->breaker, now);
-    permits[0] = daruma_breaker_ask(&place_for(w, t, MODEL)->breaker, now);
+    permits[3] = enter(place_for(w, t, LANE), now);
+    permits[0] = enter(place_for(w, t, MODEL), now);
     place *provider = place_for(w, t, PROVIDER);
-    permits[1] = daruma_breaker_ask(&provider->breaker, now);
+    permits[1] = enter(provider, now);
     daruma_budget_call(&provider->budget, now);
     daruma_budget_call(&provider->hedges, now);
 }
@@ -371,6 +384,15 @@ void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit pe
     end_probes(w, t, permits, NEVER_GOOD, at.now);
 }
 
+void health_awaited(daruma_health *w, const daruma_target *t, daruma_scope who)
+{
+    for (int part = KEY; part < PARTS; part++) {
+        place *p = place_look(w, t, part);
+        if (p && p->scope == who)
+            p->tally.waits++;
+    }
+}
+
 /* ---- for status pages --------------------------------------------------------- */
 
 static const char *breaker_word(const daruma_breaker *b, daruma_ms now)
@@ -392,7 +414,8 @@ size_t daruma_health_list(const daruma_health *w, daruma_ms now, daruma_place *o
                                 .cool_in = cool_in(p, now),
                                 .breaker = breaker_word(&p->breaker, now),
                                 .calls = p->breaker.all + p->breaker.was_all,
-                                .bad = p->breaker.bad + p->breaker.was_bad};
+                                .bad = p->breaker.bad + p->breaker.was_bad,
+                                .tally = p->tally};
     }
     return n;
 }

@@ -41,6 +41,10 @@ daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plai
  * ever more so, but at least every `most` ms. */
 bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms silent, daruma_ms most, daruma_ms now);
 void health_knocked(daruma_health *w, const daruma_target *t, daruma_ms now);
+/* A second call goes out beside one to `t` that is silent; `knocks`: to `t` itself. */
+void health_hedged(daruma_health *w, const daruma_target *t, bool knocks);
+/* A request waits for that part of `t`. */
+void health_awaited(daruma_health *w, const daruma_target *t, daruma_scope who);
 /* A call to `t` gets silent for longer than is usual. */
 void health_overdue(daruma_health *w, const daruma_target *t);
 /* So are several, and none was heard since the first of them: it is none that happens to take long. */

@@ -182,6 +182,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
         health_knocked(c->health, &c->targets[target], at.now);
     else
         daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
+    health_hedged(c->health, &c->targets[c->target], target == c->target);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->attempts++;

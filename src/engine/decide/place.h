@@ -35,8 +35,9 @@ typedef struct place {
     uint32_t overdue;             /* models: calls that got silent for longer than is usual since one was heard */
     daruma_ms dead_from;          /* models: calls that went out from here on hang, though the place is well ... */
     daruma_ms dead_to;            /* ... up to here; 0 none */
-    uint32_t next;                /* in its chain; places are named by index + 1, 0 is none */
-    uint32_t newer, older;        /* touched just after, just before */
+    daruma_tally tally;
+    uint32_t next;         /* in its chain; places are named by index + 1, 0 is none */
+    uint32_t newer, older; /* touched just after, just before */
 } place;
 
 struct daruma_health {

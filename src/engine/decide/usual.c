@@ -55,6 +55,12 @@ bool health_may_knock(const daruma_health *w, const daruma_target *t, daruma_ms 
     return !p || !p->knocked_at || ms_since(p->knocked_at, now) >= later(BREAKER_OPEN_MS, quiet);
 }
 
+void health_hedged(daruma_health *w, const daruma_target *t, bool knocks)
+{
+    daruma_tally *n = &place_for(w, t, MODEL)->tally;
+    ++*(knocks ? &n->knocks : &n->hedges);
+}
+
 void health_overdue(daruma_health *w, const daruma_target *t)
 {
     place *p = place_for(w, t, MODEL);
