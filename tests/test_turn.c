@@ -496,6 +496,45 @@ static void what_was_said_is_the_same_everywhere(void **state)
     assert_true(str_find(last, S("\"created_at\":1730000000")) != STR_NONE);
 }
 
+/* The number of an event is the provider's word. */
+static void a_sequence_number_at_the_end_of_its_range_is_gone_on_from(void **state)
+{
+    (void)state;
+    static const char *const begun[] = {
+        EVENT("response.created",
+              ",\"sequence_number\":9223372036854775807,\"response\":{\"id\":\"r\",\"model\":\"m\"}"),
+        EVENT("response.created",
+              ",\"sequence_number\":9223372036854775806,\"response\":{\"id\":\"r\",\"model\":\"m\"}"),
+        EVENT("response.created",
+              ",\"sequence_number\":99999999999999999999,\"response\":{\"id\":\"r\",\"model\":\"m\"}")
+            EVENT("response.in_progress", ""), /* none: counted from the one before */
+    };
+    daruma_failure f = {.kind = DARUMA_NETWORK, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
+        daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
+        turn_writer w = {.usage = TURN_USAGE_NONE, .text = buf_in(&keep), .items = buf_in(&keep)};
+        daruma_buf out = buf_in(&a), error = buf_in(&a);
+        daruma_str rest = str_of(begun[i]);
+        sse_event e;
+        while (sse_next(&rest, &e, &a))
+            goes_by(&dialect_openai_responses, &w, &e, true, &a);
+        turn_reader r = w.r;
+        dialect_openai_responses.write_stream_error(&error, &f, 502, S("cut"), S(""), &r);
+        say_on(&dialect_openai_responses, &w, DELTA_TEXT, "on", &out);
+        say_on(&dialect_openai_responses, &w, DELTA_END, "", &out);
+        daruma_str made[] = {buf_str(&out), buf_str(&error)};
+        for (size_t j = 0; j < 2; j++) {
+            int64_t last = -1;
+            while (sse_next(&made[j], &e, &a)) {
+                int64_t n = json_int(json_get(e.data, S("sequence_number")), -1);
+                assert_true(n > last && n < 100);
+                last = n;
+            }
+            assert_true(last > 0);
+        }
+    }
+}
+
 /* ---- the shape of what is written anew ---- */
 
 static void is_written(const dialect *d, const char *want)
@@ -900,6 +939,7 @@ int main(void)
         cmocka_unit_test(any_split_of_the_bytes_gives_the_same),
         cmocka_unit_test(a_cut_stream_is_gone_on_with_wherever_it_was_cut),
         cmocka_unit_test(what_was_said_is_the_same_everywhere),
+        cmocka_unit_test(a_sequence_number_at_the_end_of_its_range_is_gone_on_from),
         cmocka_unit_test(streams_are_written_as_the_providers_write_them),
         cmocka_unit_test(usage_is_a_chunk_of_its_own_when_asked_for),
         cmocka_unit_test(what_was_read_from_a_cache_and_written_to_it_is_counted),

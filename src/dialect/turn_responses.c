@@ -466,7 +466,8 @@ size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         return 0;
     if (!r->began)
         r->sequence = -1;
-    r->sequence = v.sequence >= 0 ? v.sequence : r->sequence + 1;
+    bool counted = v.sequence >= 0 && v.sequence <= SEQUENCE_MAX;
+    r->sequence = counted ? v.sequence : r->sequence + 1;
     int at = v.at >= 0 && v.at < INT16_MAX ? (int)v.at : r->open >= 0 ? r->open : r->blocks;
     if (json_is_object(v.response))
         read_start(&l, r, v.response, a);
