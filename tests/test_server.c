@@ -324,6 +324,65 @@ static void a_reader_that_has_stopped_is_let_go(void **state)
     server_close(t.s);
 }
 
+/* Writes until no more may be written. */
+static void fill(site *t)
+{
+    static char block[65536];
+    until(t->held);
+    call_head(t->held, 200, NULL, 0, -1);
+    while (call_write(t->held, (daruma_str){block, sizeof block}))
+        pump_once();
+}
+
+static void an_answer_under_way_waits_for_its_reader_but_not_for_ever(void **state)
+{
+    (void)state;
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .reader_ms = 400});
+    peer reads = peer_connect(t.port);
+    peer_say(&reads, HEAD("GET", "/hold") "\r\n");
+    fill(&t);
+    call *c = t.held;
+    t.held = NULL;
+    peer never = peer_connect(t.port);
+    peer_say(&never, HEAD("GET", "/hold") "\r\n");
+    fill(&t);
+    pump_ms(200);
+    until((peer_hear(&reads), t.drained == 1)); /* it was away for a while */
+    until(t.gone == 1 && !t.held);              /* the other one does not come back */
+    assert_true(call_write(c, S("more")));
+    call_end(c);
+    until(heard(&reads, "0\r\n\r\n"));
+    peer_done(&reads);
+    peer_done(&never);
+    server_close(t.s);
+}
+
+static void readers_are_waited_for_as_long_as_there_is_room(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t room;
+        bool drain;
+    } rows[] = {{1, false}, {0, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        site t;
+        site_start(&t, (server_limits){.body_bytes = 10,
+                                       .connections = 4,
+                                       .reader_ms = 60000,
+                                       .reader_crowded_ms = 30,
+                                       .readers_bytes = rows[i].room});
+        peer p = peer_connect(t.port);
+        peer_say(&p, HEAD("GET", "/hold") "\r\n");
+        fill(&t);
+        if (rows[i].drain)
+            server_drain(t.s, on_drain_done, &t);
+        until(t.gone == 1 && server_connections(t.s) == 0);
+        peer_done(&p);
+        server_close(t.s);
+    }
+}
+
 static void answers_that_nobody_reads_hold_the_next_requests_back(void **state)
 {
     (void)state;
@@ -441,6 +500,36 @@ static void draining_lets_calls_end(void **state)
     server_close(t.s);
 }
 
+static void draining_waits_for_a_request_in_part_and_then_refuses_it(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {HEAD("POST", "/x"), HEAD("POST", "/x") "Content-Length: 50\r\n\r\nab",
+                                        HEAD("POST", "/x") "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n"};
+    site t;
+    site_start(&t, (server_limits){.body_bytes = 100, .connections = 9, .drain_ms = 300});
+    peer slow[3], quick = peer_connect(t.port);
+    peer_say(&quick, HEAD("POST", "/quick") "Content-Length: 2\r\n\r\no");
+    for (size_t i = 0; i < 3; i++) {
+        slow[i] = peer_connect(t.port);
+        peer_say(&slow[i], parts[i]);
+    }
+    until(server_connections(t.s) == 4);
+    pump_ms(5);
+    server_drain(t.s, on_drain_done, &t);
+    peer_say(&quick, "k");
+    until(heard(&quick, "connection: close\r\n\r\nok") && heard_end(&quick));
+    peer_done(&quick);
+    for (size_t i = 0; i < 3; i++) {
+        until(heard(&slow[i], "connection: close\r\n\r\n{"));
+        assert_true(heard(&slow[i], "HTTP/1.1 503 ") && heard(&slow[i], "retry-after: 1\r\n"));
+        assert_true(heard(&slow[i], "is stopping"));
+        peer_done(&slow[i]);
+    }
+    until(t.drain_done);
+    assert_int_equal(t.requests, 1);
+    server_close(t.s);
+}
+
 static void running_out_of_descriptors_is_survived(void **state)
 {
     (void)state;
@@ -506,11 +595,14 @@ int main(void)
         T(a_slow_reader_holds_the_handler_back),
         T(an_answer_that_has_ended_reaches_a_slow_reader_whole),
         T(a_reader_that_has_stopped_is_let_go),
+        T(an_answer_under_way_waits_for_its_reader_but_not_for_ever),
+        T(readers_are_waited_for_as_long_as_there_is_room),
         T(answers_that_nobody_reads_hold_the_next_requests_back),
         T(limits_are_told_to_the_client),
         T(a_body_that_never_falls_silent_must_still_come),
         T(an_idle_connection_is_closed_in_the_end),
         T(draining_lets_calls_end),
+        T(draining_waits_for_a_request_in_part_and_then_refuses_it),
         T(running_out_of_descriptors_is_survived),
         T(a_thousand_requests_leave_nothing_behind),
     };

@@ -34,8 +34,11 @@
 #define POOL_IDLE_MS               30000        /* idle upstream connection; shorter than providers keep theirs */
 #define POOL_IDLE_MAX              128          /* idle upstream connections to one origin */
 #define WRITE_QUEUE_BYTES_MAX      (256u << 10) /* waiting for a slow reader before the other side is paused */
-#define READER_MS_MAX              30000        /* a client that takes nothing of its answer for so long is let go */
-#define LINGER_MS                  2000         /* a refused client may go on sending so long and still read why */
+#define READER_MS_MAX              600000 /* a client that takes nothing of its answer for so long is let go; ... */
+#define READER_CROWDED_MS_MAX      30000  /* ... for so long, while the gateway stops or answers fill their room */
+#define READERS_BYTES_MAX          (256u << 20) /* that room: of all answers together that wait for their clients */
+#define DRAIN_REQUEST_MS_MAX       5000 /* a request that is not whole so long after the order to stop is refused */
+#define LINGER_MS                  2000 /* a refused client may go on sending so long and still read why */
 #define LINGER_BYTES_MAX           (8u << 20)   /* and so much */
 #define AHEAD_BYTES_MAX            (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
 #define CALL_ARENA_BYTES_MAX       (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */

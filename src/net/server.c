@@ -23,9 +23,11 @@ static void leave_queue(conn *c)
 
 void conn_wait_for_reader(conn *c, conn_wait then)
 {
-    c->unread = c->tcp.write_queue_size;
-    conn_wait_for(c, c->unread ? FOR_READER : then);
+    c->taken = c->put - c->tcp.write_queue_size;
+    conn_wait_for(c, c->tcp.write_queue_size ? FOR_READER : then);
 }
+
+static void tell_gone(conn *c);
 
 static void ran_out(conn *c)
 {
@@ -37,10 +39,12 @@ static void ran_out(conn *c)
         conn_refuse(c, &(http_fault){408, "the body fell silent"});
         return;
     case FOR_READER:
-        if (c->tcp.write_queue_size && c->tcp.write_queue_size >= c->unread)
-            conn_close(c);
+        if (c->tcp.write_queue_size && c->put - c->tcp.write_queue_size == c->taken)
+            tell_gone(c);
         else
-            conn_wait_for_reader(c, c->state == LINGERING ? FOR_CLOSE : FOR_REQUEST);
+            conn_wait_for_reader(c, c->state == LINGERING      ? FOR_CLOSE
+                                    : c->state == WITH_HANDLER ? FOR_NOTHING
+                                                               : FOR_REQUEST);
         return;
     case FOR_REQUEST:
     case FOR_CLOSE:
@@ -49,13 +53,36 @@ static void ran_out(conn *c)
     }
 }
 
+/* Who reads later has its answer kept for long, as far as there is room for all of them. */
+static daruma_ms reader_patience(const server *s)
+{
+    size_t bytes = 0;
+    for (const conn *c = s->waiting[FOR_READER].first; c; c = c->wait_next)
+        bytes += c->tcp.write_queue_size;
+    return s->draining || bytes > s->limits.readers_bytes ? s->limits.reader_crowded_ms : s->wait_ms[FOR_READER];
+}
+
+/* The order to stop came long ago: requests that are still not whole hold it up no longer. */
+static void refuse_unfinished(server *s)
+{
+    static const conn_wait unfinished[] = {FOR_HEAD, FOR_BODY};
+    for (size_t i = 0; i < 2; i++)
+        while (s->waiting[unfinished[i]].first)
+            conn_refuse(
+                s->waiting[unfinished[i]].first,
+                &(http_fault){503, "daruma is stopping and did not get the whole request in time; send it again"});
+}
+
 static void on_tick(uv_timer_t *tick)
 {
     server *s = tick->data;
     daruma_ms now = (daruma_ms)uv_now(s->loop);
     bool somebody = false;
+    if (s->draining && now - s->drain_since >= s->limits.drain_ms)
+        refuse_unfinished(s);
     for (int i = 0; i < WAITS; i++) {
-        while (s->waiting[i].first && now - s->waiting[i].first->since >= s->wait_ms[i])
+        daruma_ms most = i == FOR_READER ? reader_patience(s) : s->wait_ms[i];
+        while (s->waiting[i].first && now - s->waiting[i].first->since >= most)
             ran_out(s->waiting[i].first);
         somebody |= s->waiting[i].first != NULL;
     }
@@ -78,7 +105,7 @@ void conn_wait_for(conn *c, conn_wait what)
     *(q->last ? &q->last->wait_next : &q->first) = c;
     q->last = c;
     if (!uv_is_active((uv_handle_t *)&s->tick) && !s->closing) {
-        daruma_ms shortest = 2000;
+        daruma_ms shortest = s->limits.drain_ms < 2000 ? s->limits.drain_ms : 2000;
         for (int i = 0; i < WAITS; i++)
             if (s->wait_ms[i] < shortest)
                 shortest = s->wait_ms[i];
@@ -208,6 +235,7 @@ static void on_written(uv_write_t *req, int status)
         conn_later(c);
     } else if (c->blocked && c->state == WITH_HANDLER && c->tcp.write_queue_size == 0) {
         c->blocked = false;
+        conn_wait_for(c, FOR_NOTHING);
         c->server->ops.drained(&c->call, c->server->user);
     } else if (c->state == IN_HEAD && c->rest.n && c->tcp.write_queue_size == 0) {
         conn_later(c); /* requests that came ahead */
@@ -222,6 +250,7 @@ void conn_write(conn *c, uv_buf_t *bufs, unsigned n)
     size_t skip = sent > 0 ? (size_t)sent : 0, rest = 0;
     for (unsigned i = 0; i < n; i++)
         rest += bufs[i].len;
+    c->put += rest;
     rest -= skip;
     if (rest == 0)
         return;
@@ -353,6 +382,9 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->loop = loop;
     s->limits = *limits;
     s->limits.body_ms = limits->body_ms ? limits->body_ms : BODY_MS_MAX;
+    s->limits.reader_crowded_ms = limits->reader_crowded_ms ? limits->reader_crowded_ms : READER_CROWDED_MS_MAX;
+    s->limits.readers_bytes = limits->readers_bytes ? limits->readers_bytes : READERS_BYTES_MAX;
+    s->limits.drain_ms = limits->drain_ms ? limits->drain_ms : DRAIN_REQUEST_MS_MAX;
     s->ops = *ops;
     s->user = user;
     s->wait_ms[FOR_REQUEST] = limits->keepalive_ms ? limits->keepalive_ms : KEEPALIVE_MS;
@@ -392,6 +424,7 @@ uint32_t server_connections(const server *s)
 void server_drain(server *s, void (*done)(void *user), void *user)
 {
     s->draining = true;
+    s->drain_since = (daruma_ms)uv_now(s->loop);
     s->drained = done;
     s->drained_user = user;
     close_own((uv_handle_t *)&s->listener);

@@ -38,7 +38,9 @@ typedef struct server_limits {
     size_t body_bytes;                             /* of a request body; BODY_BYTES_MAX */
     uint32_t connections;                          /* CONNECTIONS_MAX */
     daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
-    daruma_ms reader_ms;                           /* 0: READER_MS_MAX */
+    daruma_ms reader_ms, reader_crowded_ms;        /* 0: READER_MS_MAX, READER_CROWDED_MS_MAX */
+    size_t readers_bytes;                          /* 0: READERS_BYTES_MAX */
+    daruma_ms drain_ms;                            /* 0: DRAIN_REQUEST_MS_MAX */
     daruma_ms body_ms;                             /* 0: BODY_MS_MAX */
 } server_limits;
 
@@ -48,8 +50,8 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
                       void *user, char why[256]);
 int server_port(const server *s);
 uint32_t server_connections(const server *s);
-/* Accepts nobody any more, closes idle connections, lets calls in flight end (Connection: close);
- * `done` is called when the last has gone. */
+/* Accepts nobody any more, closes idle connections, lets calls in flight end (Connection: close). A request that is not
+ * whole in time gets 503. `done` is called when the last has gone. */
 void server_drain(server *s, void (*done)(void *user), void *user);
 /* Closes everything now (gone() is called for calls in flight) and frees it once the loop has run. */
 void server_close(server *s);

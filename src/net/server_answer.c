@@ -69,6 +69,16 @@ static uv_buf_t chunk_line(char *line, size_t cap, size_t n)
     return buf_of(buf_str(&b));
 }
 
+/* True while so much waits for the client that no more may. It has its time to go on reading from when that began. */
+static bool is_blocked(conn *c)
+{
+    if (!c->blocked && c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX) {
+        c->blocked = true;
+        conn_wait_for_reader(c, FOR_NOTHING);
+    }
+    return c->blocked;
+}
+
 bool call_write(call *call_, daruma_str bytes)
 {
     conn *c = conn_of(call_);
@@ -91,9 +101,7 @@ bool call_write(call *call_, daruma_str bytes)
         c->answer_left -= (int64_t)bytes.n;
     conn_write(c, bufs, n);
     conn_drop_head(c);
-    if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
-        c->blocked = true;
-    return !c->blocked;
+    return !is_blocked(c);
 }
 
 void call_end(call *call_)
@@ -153,9 +161,7 @@ bool call_raw(call *call_, daruma_str bytes)
         return !c->blocked;
     uv_buf_t buf = buf_of(bytes);
     conn_write(c, &buf, 1);
-    if (c->tcp.write_queue_size >= WRITE_QUEUE_BYTES_MAX)
-        c->blocked = true;
-    return !c->blocked;
+    return !is_blocked(c);
 }
 
 void call_reset(call *call_)

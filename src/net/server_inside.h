@@ -22,7 +22,7 @@ typedef enum conn_wait {
     FOR_REQUEST,
     FOR_HEAD,
     FOR_BODY,
-    FOR_READER, /* to take anything of the answer that waits for it */
+    FOR_READER, /* to take anything of the answer that waits for it, which may still be under way */
     FOR_CLOSE,
     WAITS,
     FOR_NOTHING = WAITS
@@ -46,7 +46,8 @@ struct conn {
     http_chunks chunks;
     daruma_str head_out; /* of the answer, waits for its first body bytes; see head_room() */
     int64_t answer_left; /* body bytes of the answer still to come; -1 chunked, or until close */
-    size_t unread;       /* bytes that waited for the client when that was last looked at */
+    uint64_t put;        /* bytes written to the client, those that wait included */
+    uint64_t taken;      /* of them, those that were gone when its reading was last looked at */
     uint32_t lingered;   /* bytes thrown away */
     uint8_t state;       /* conn_state */
     uint8_t waits;       /* conn_wait */
@@ -80,7 +81,8 @@ struct server {
     conn *all, *later;
     conn_queue waiting[WAITS];
     daruma_ms wait_ms[WAITS];
-    uint64_t calls; /* to number them */
+    daruma_ms drain_since; /* when it was told to stop */
+    uint64_t calls;        /* to number them */
     uint32_t open;
     uint8_t handles; /* of its own, not closed yet */
     bool draining, closing;
@@ -100,7 +102,8 @@ void conn_later(conn *c);                             /* conn_look_after() runs 
 void conn_close(conn *c);                             /* at once */
 void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what the socket does not: a copy waits */
 
-/* The answer has ended, perhaps not yet on the wire: who goes on reading it gets all of it, however slowly. */
+/* The answer has ended, perhaps not yet on the wire, or what waits is all that may: who goes on reading gets all of it,
+ * however slowly, and who does not read may come back to it. */
 void conn_wait_for_reader(conn *c, conn_wait then);
 void conn_drop_head(conn *c);    /* the answer's, which went out or never will */
 void conn_free_request(conn *c); /* all that one request and its answer hold */

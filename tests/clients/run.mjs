@@ -13,7 +13,7 @@ import { needNode22 } from "./node22.mjs";
 needNode22();
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
-for (const part of ["streams", "pass", "door", "life", "chain"]) await import(`./wire_${part}.mjs`);
+for (const part of ["streams", "pass", "door", "life", "chain", "harm"]) await import(`./wire_${part}.mjs`);
 await import("./gemini.mjs");
 await import("./heal.mjs");
 await import("./heal_edges.mjs");
