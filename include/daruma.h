@@ -107,7 +107,8 @@ typedef enum daruma_phase {
     X(CONNECT_TIMEOUT, "connect_timeout", "no connection was made in time")                                            \
     X(FIRST_BYTE_TIMEOUT, "first_byte_timeout", "the answer did not begin in time")                                    \
     X(IDLE_TIMEOUT, "idle_timeout", "the answer fell silent")                                                          \
-    X(TOTAL_TIMEOUT, "total_timeout", "the answer took longer than it may in all")
+    X(TOTAL_TIMEOUT, "total_timeout", "the answer took longer than it may in all")                                     \
+    X(LOCAL, "local", "this machine had no descriptor, memory or port left for it")
 
 typedef enum daruma_net {
 #define X(sym, ...) DARUMA_NET_##sym,

@@ -685,6 +685,21 @@ static void connections_that_are_not_made_are_the_providers_fault(void **state)
     }
 }
 
+static void what_this_machine_lacks_is_nobodys_fault(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target m = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_failure f = failure(DARUMA_NETWORK, 0);
+    f.net = DARUMA_NET_LOCAL;
+    for (int i = 0; i < 40; i++)
+        fails(w, &p, &m, f, i * 100);
+    daruma_condition h = daruma_health_look(w, &m, 4000);
+    assert_true(h.well);
+    assert_int_equal(h.in, 0);
+}
+
 static void a_success_clears_what_stands_above_it_and_nothing_beside(void **state)
 {
     (void)state;
@@ -809,6 +824,7 @@ int main(void)
         cmocka_unit_test(one_account_that_fails_makes_its_sibling_not_sick_and_two_make_the_model),
         cmocka_unit_test(two_models_that_fail_make_their_provider_sick_unless_one_succeeds),
         cmocka_unit_test(connections_that_are_not_made_are_the_providers_fault),
+        cmocka_unit_test(what_this_machine_lacks_is_nobodys_fault),
         cmocka_unit_test(a_success_clears_what_stands_above_it_and_nothing_beside),
         cmocka_unit_test(a_success_ends_a_rest_but_no_wait_that_the_provider_named),
         cmocka_unit_test(a_sick_model_is_asked_last_and_probed_when_it_rested),

@@ -530,29 +530,47 @@ static void draining_waits_for_a_request_in_part_and_then_refuses_it(void **stat
     server_close(t.s);
 }
 
-static void running_out_of_descriptors_is_survived(void **state)
+/* `stolen`: another thread took libuv's own reserve in the moment that it was free. */
+static void out_of_descriptors(bool stolen)
 {
-    (void)state;
     site t;
     site_start(&t, usual);
     struct rlimit usually, none;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)t.port)};
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    peer p, q;
+    peer p, q, idle = peer_connect(t.port);
+    until(server_connections(t.s) == 1); /* what earlier ones held is closed by now */
+    int fd = socket(AF_INET, SOCK_STREAM, 0), next = socket(AF_INET, SOCK_STREAM, 0);
     getrlimit(RLIMIT_NOFILE, &usually);
-    none = (struct rlimit){(rlim_t)fd + 1, usually.rlim_max};
+    none = (struct rlimit){(rlim_t)(next > fd ? next : fd) + 1, usually.rlim_max};
+    int reserve = loop->emfile_fd; /* libuv's */
+    if (stolen)
+        loop->emfile_fd = -1;
     setrlimit(RLIMIT_NOFILE, &none);
     connect(fd, (struct sockaddr *)&at, sizeof at);
     peer_own(&p, fd);
     until(heard_end(&p)); /* turned away, not left hanging */
+    if (stolen) {         /* the spare one is gone as well: who idles makes room */
+        connect(next, (struct sockaddr *)&at, sizeof at);
+        until(heard_end(&idle));
+    }
+    close(next);
+    peer_done(&idle);
     setrlimit(RLIMIT_NOFILE, &usually);
+    loop->emfile_fd = reserve;
     q = peer_connect(t.port);
     peer_say(&q, HEAD("GET", "/x") "\r\n");
     until(heard(&q, "HTTP/1.1 200 "));
     peer_done(&p);
     peer_done(&q);
     server_close(t.s);
+}
+
+static void running_out_of_descriptors_is_survived(void **state)
+{
+    (void)state;
+    out_of_descriptors(false);
+    out_of_descriptors(true);
 }
 
 static void a_thousand_requests_leave_nothing_behind(void **state)

@@ -286,7 +286,7 @@ static void send_now(exchange *x, int target, daruma_str secret)
     x->g->counts.calls++;
     x->f = fetch_start(x->s->up, &r, &relay_ops, x);
     if (!x->f) {
-        daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .net = DARUMA_NET_UNREACHABLE, .took = 0};
+        daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .net = DARUMA_NET_LOCAL, .took = 0};
         exchange_failed(x, &ev);
         return;
     }

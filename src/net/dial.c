@@ -2,6 +2,7 @@
 #include "net/wire.h"
 #include "base/str.h"
 #include "net/proxy.h"
+#include "sys/sys.h"
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static void begin_tls(wire *w)
     bool judge = !(u->insecure && host_is_loopback(str_of(o->host)));
     w->tls = u->tls ? tls_new(u->tls, o->host, judge, &o->session) : NULL;
     if (!w->tls) {
-        wire_broken(w, DARUMA_NET_TLS, u->tls ? "out of memory" : u->why);
+        wire_broken(w, u->tls || sys_out_of_descriptors() ? DARUMA_NET_LOCAL : DARUMA_NET_TLS,
+                    u->tls ? "out of memory" : u->why);
         return;
     }
     w->state = WIRE_HANDSHAKE;
@@ -53,7 +55,7 @@ void dial_on_tunnel(wire *w, daruma_str in)
     http_head head;
     bool until_close;
     if (!http_rest_keep(&w->rest, in)) {
-        wire_broken(w, DARUMA_NET_PROXY, "out of memory");
+        wire_broken(w, DARUMA_NET_LOCAL, "out of memory");
         return;
     }
     in = (daruma_str){w->rest.p, w->rest.n};
@@ -123,6 +125,11 @@ static const struct { int error; daruma_net net; } meanings[] = {
     {UV_ECONNREFUSED, DARUMA_NET_REFUSED},
     {UV_ECONNRESET, DARUMA_NET_RESET},
     {UV_ETIMEDOUT, DARUMA_NET_CONNECT_TIMEOUT},
+    {UV_EMFILE, DARUMA_NET_LOCAL},
+    {UV_ENFILE, DARUMA_NET_LOCAL},
+    {UV_ENOMEM, DARUMA_NET_LOCAL},
+    {UV_ENOBUFS, DARUMA_NET_LOCAL},
+    {UV_EADDRNOTAVAIL, DARUMA_NET_LOCAL}, /* of connect(): no port is free */
 };
 // clang-format on
 
@@ -209,7 +216,9 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
             try_address(w);
         } else {
             snprintf(u->why, sizeof u->why, "%.150s: %s", o->host, uv_strerror(status));
-            wire_broken(w, DARUMA_NET_DNS, u->why);
+            bool ours =
+                status == UV_EAI_MEMORY || sys_out_of_descriptors(); /* what fails for that calls itself anything */
+            wire_broken(w, ours ? DARUMA_NET_LOCAL : DARUMA_NET_DNS, u->why);
         }
     }
     if (status == 0)
@@ -265,7 +274,7 @@ static void resolve(wire *w)
         return;
     }
     free(l);
-    wire_fail_later(w, DARUMA_NET_DNS, "the name could not be looked up");
+    wire_fail_later(w, DARUMA_NET_LOCAL, "the name could not be looked up");
 }
 
 wire *wire_dial(upstream *u, origin *o, fetch *f)

@@ -7,6 +7,7 @@
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* ---- waiting ---- */
 
@@ -140,8 +141,11 @@ void conn_free_request(conn *c)
 
 static void free_server(server *s)
 {
-    if (s->closing && s->handles == 0 && s->open == 0)
-        free(s);
+    if (!s->closing || s->handles || s->open)
+        return;
+    if (s->spare >= 0)
+        close(s->spare);
+    free(s);
 }
 
 static void on_closed(uv_handle_t *h)
@@ -314,11 +318,35 @@ void conn_later(conn *c)
 
 /* ---- accepting ---- */
 
+/* No descriptor is left, and libuv has none to turn clients away with: another thread took its own in the moment that
+ * it was free. It calls again and again until accept() gets one, so one is freed here, and stays free until then. */
+static void turn_away(server *s)
+{
+    conn *idle = s->waiting[FOR_REQUEST].first;
+    uv_os_fd_t listener;
+    int fd;
+    if (s->spare >= 0) {
+        close(s->spare);
+        s->spare = -1;
+        uv_fileno((uv_handle_t *)&s->listener, &listener);
+        while ((fd = accept(listener, NULL, NULL)) >= 0)
+            close(fd);
+    } else if (idle || s->all) {
+        tell_gone(idle ? idle : s->all); /* one request is lost instead of all */
+    } else {
+        uv_sleep(1); /* the other thread will give back what it took */
+    }
+}
+
 static void on_connection(uv_stream_t *listener, int status)
 {
     server *s = listener->data;
-    if (status < 0) /* out of descriptors: libuv has closed those who waited, others may come */
+    if (status < 0) {
+        turn_away(s);
         return;
+    }
+    if (s->spare < 0)
+        s->spare = sys_spare_descriptor();
     conn *c = calloc(1, sizeof *c);
     if (!c)
         return;
@@ -380,6 +408,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     sys_ignore_sigpipe();
     sys_memory_keep();
     s->loop = loop;
+    s->spare = sys_spare_descriptor();
     s->limits = *limits;
     s->limits.body_ms = limits->body_ms ? limits->body_ms : BODY_MS_MAX;
     s->limits.reader_crowded_ms = limits->reader_crowded_ms ? limits->reader_crowded_ms : READER_CROWDED_MS_MAX;

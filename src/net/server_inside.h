@@ -83,6 +83,7 @@ struct server {
     daruma_ms wait_ms[WAITS];
     daruma_ms drain_since; /* when it was told to stop */
     uint64_t calls;        /* to number them */
+    int spare;             /* descriptor, given up for a moment to turn clients away when no other is left; -1 none */
     uint32_t open;
     uint8_t handles; /* of its own, not closed yet */
     bool draining, closing;

@@ -217,7 +217,7 @@ static void send_plain(fetch *f, daruma_str head)
     }
     rest_write *rest = malloc(sizeof *rest + (first == 0 ? bufs[0].len : 0));
     if (!rest) {
-        wire_fail_later(w, DARUMA_NET_RESET, "out of memory");
+        wire_fail_later(w, DARUMA_NET_LOCAL, "out of memory");
         return;
     }
     if (first == 0) {
@@ -311,7 +311,7 @@ static bool take_head(fetch *f, daruma_str *in)
     http_found found = http_scan_head(&w->scan, in->p, in->n, &fault);
     if (found == HTTP_MORE) {
         if (!http_rest_keep(&w->rest, *in))
-            fetch_on_broken(f, DARUMA_NET_RESET, "out of memory");
+            fetch_on_broken(f, DARUMA_NET_LOCAL, "out of memory");
         return false;
     }
     daruma_str raw = str_sub(*in, 0, w->scan.at);
@@ -391,7 +391,7 @@ void fetch_on_bytes(fetch *f, daruma_str in)
     }
     if (w->rest.n) { /* a head came in part; what is kept stands until the connection is free again */
         if (!http_rest_keep(&w->rest, in)) {
-            fetch_on_broken(f, DARUMA_NET_RESET, "out of memory");
+            fetch_on_broken(f, DARUMA_NET_LOCAL, "out of memory");
             return;
         }
         in = (daruma_str){w->rest.p, w->rest.n};

@@ -205,7 +205,7 @@ void wire_write_copy(wire *w, daruma_str bytes)
             return;
         free(c);
     }
-    wire_fail_later(w, DARUMA_NET_RESET, "out of memory");
+    wire_fail_later(w, DARUMA_NET_LOCAL, "out of memory");
 }
 
 void wire_flush_tls(wire *w)

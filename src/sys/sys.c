@@ -3,12 +3,14 @@
 #include "base/check.h"
 #include "base/str.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -205,4 +207,18 @@ void sys_descriptors_all(void)
         r.rlim_cur = r.rlim_max;
         setrlimit(RLIMIT_NOFILE, &r); /* where it is refused, what there is has to do */
     }
+}
+
+int sys_spare_descriptor(void)
+{
+    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+bool sys_out_of_descriptors(void)
+{
+    int fd = sys_spare_descriptor();
+    if (fd < 0)
+        return errno == EMFILE || errno == ENFILE;
+    close(fd);
+    return false;
 }

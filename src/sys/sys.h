@@ -29,4 +29,8 @@ void sys_memory_give_back(void);
 void sys_ignore_sigpipe(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */
 void sys_descriptors_all(void);
+/* A descriptor that is good for nothing but to be closed when another is needed; -1 when there is none. */
+int sys_spare_descriptor(void);
+/* True if no descriptor can be had now: what fails then may call itself anything. */
+bool sys_out_of_descriptors(void);
 #endif

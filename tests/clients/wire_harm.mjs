@@ -1,8 +1,10 @@
 // What a client, a provider or the machine does badly harms nobody else: slow readers and senders, no descriptors, pipes
 // that nobody reads, bytes that a terminal obeys.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import net from "node:net";
-import { dialects, question, until } from "./net.mjs";
+import { ask, dialects, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { good, holds } from "./wire.mjs";
 
@@ -84,5 +86,67 @@ holds("responses: numbers of events at the end of their range are gone on from",
     assert.ok(d.failed(r.events), r.text);
     assert.ok(made.length >= 3 && made.every((n, i) => n >= 0 && (!i || n > made[i - 1])), r.text);
     assert.equal(r.events.filter((e) => e.json && !(e.json.sequence_number >= 0)).length, 0, r.text);
+  },
+});
+
+/* ---- no descriptors ---- */
+
+// From here on the gateway can open `more` descriptors.
+async function allow(pair, more) {
+  const pid = pair.gateway().pid;
+  await sleep(100); // what is being closed is closed
+  const open = new Set(readdirSync(`/proc/${pid}/fd`).map(Number));
+  let most = 0;
+  for (let free = 0; free < more || open.has(most); most++) free += !open.has(most);
+  execFileSync("prlimit", [`--pid=${pid}`, `--nofile=${most}:`]);
+}
+const ticks = (pid) => readFileSync(`/proc/${pid}/stat`, "latin1").split(" ").slice(13, 15).reduce((a, b) => a + Number(b), 0); // of 10 ms
+
+holds("no descriptor is left to connect to a provider: it is waited for, and nobody is blamed", {
+  config: (c) => ((c.recovery.on_failure = "error"), delete c.recovery.max_attempts),
+  async run(pair) {
+    const d = dialects.openai;
+    pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(good.openai));
+    await allow(pair, 1); // for the client's own connection
+    const waits = question(pair, d, { model: d.own, headers: { "x-stainless-timeout": "10" } });
+    await until("it is waited", () => pair.events().filter((e) => e.kind === "network").length > 3);
+    await allow(pair, 100);
+    const r = await waits;
+    assert.deepEqual([r.status, r.said, r.outcome, r.headers["x-daruma-remedies"]], [200, "fine", "recovered", "retry_fresh,wait_retry"], r.text);
+    for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker, p.bad], [0, "closed", 0], JSON.stringify(p));
+    assert.equal(pair.own.seen.length, 1);
+  },
+});
+
+for (const [what, host] of [["an address", "127.0.0.1"], ["a name", "provider.invalid"]])
+  holds(`no descriptor is left to connect to ${what}: the error names our own limit`, {
+    config: (c) => (c.providers.forEach((p) => (p.url = p.url.replace("127.0.0.1", host))), (c.recovery.on_failure = "error")),
+    async run(pair) {
+      const d = dialects.openai;
+      await allow(pair, 1);
+      const r = await question(pair, d, { headers: { "x-stainless-timeout": "2" } });
+      assert.ok(r.status >= 500, r.text);
+      assert.match(r.json.error.message, /this machine had no descriptor.*ulimit -n/);
+      await allow(pair, 100);
+      for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker, p.bad], [0, "closed", 0], JSON.stringify(p));
+    },
+  });
+
+holds("clients that come while no descriptor is left do not keep the loop busy", {
+  async run(pair) {
+    const g = pair.gateway(), open = [];
+    const client = () => new Promise((ok) => { const s = net.connect(pair.port, "127.0.0.1"); open.push(s); s.on("connect", ok).on("error", ok); });
+    await ask(pair, "/daruma/health");
+    await allow(pair, 4);
+    for (let i = 0; i < 20; i++) await client();
+    const began = ticks(g.pid);
+    const more = setInterval(client, 50);
+    await sleep(2000);
+    clearInterval(more);
+    const used = ticks(g.pid) - began;
+    open.forEach((s) => s.destroy());
+    assert.ok(used < 40, `${used * 10} ms of 2 s`);
+    await allow(pair, 100);
+    assert.equal((await question(pair, dialects.openai)).said, "seven eight");
   },
 });

@@ -204,7 +204,7 @@ static unsigned have(const daruma_case *c, const daruma_rung *g, const daruma_fa
         return has;
     if (choice_tries_left(c, to, g->kind))
         has |= DARUMA_NEED_TRIES;
-    if (to != c->target)
+    if (to != c->target && f->net != DARUMA_NET_LOCAL) /* nobody else could be reached either */
         has |= DARUMA_NEED_KEY | DARUMA_NEED_ACCOUNT | DARUMA_NEED_MODEL;
     return has;
 }

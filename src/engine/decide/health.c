@@ -367,6 +367,10 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
 void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit permits[DARUMA_PERMITS],
                 const daruma_failure *f, uint64_t witness, daruma_ms sent_at, const daruma_backoff *b, daruma_moment at)
 {
+    if (f->net == DARUMA_NET_LOCAL) { /* it was not even asked */
+        health_drop(w, t, permits, at.now);
+        return;
+    }
     bool here = f->kind != DARUMA_CANCELLED, away = here && not_connected(f->net);
     verdict model = away ? NOTHING : of_model(f), provider = model;
     if (here && f->status >= 400 && f->status < 500 && model == NOTHING)

@@ -65,6 +65,16 @@ static const char *own_step(const daruma_failure *f)
     return NULL;
 }
 
+/* What people can do where waiting helps. */
+static const char *waiting_step(const daruma_failure *f)
+{
+    if (f->net == DARUMA_NET_LOCAL)
+        return "; if it lasts, allow daruma more open files (`ulimit -n`, LimitNOFILE) or more memory, or send it "
+               "fewer "
+               "requests at a time";
+    return steps[f->kind].step;
+}
+
 static void put_clean(daruma_buf *out, daruma_str text, size_t max)
 {
     char room[WORDS_ROOM_BYTES];
@@ -277,10 +287,10 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
             buf_duration(out, f->wait);
         else
             BUF_LIT(out, "a minute");
-        buf_putz(out, steps[f->kind].step);
+        buf_putz(out, waiting_step(f));
     } else if (steps[f->kind].waits) {
         BUF_LIT(out, " Trying again will not help by itself");
-        buf_putz(out, steps[f->kind].step);
+        buf_putz(out, waiting_step(f));
     } else {
         const char *own = own_step(f);
         BUF_LIT(out, " ");
