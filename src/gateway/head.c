@@ -108,7 +108,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     const http_head *in = &x->c->head;
     daruma_header *out = ARENA_NEW(a, daruma_header, in->nheaders + p->nheaders + 5);
     daruma_str connection = http_header(in, S("connection"));
-    bool plain = x->d || p->nkeys;                 /* read, or to be searched for our key: not encoded */
+    bool plain = x->d || config_has_key(p);        /* read, or to be searched for our key: not encoded */
     bool theirs = !config_has_key(p) && d == x->d; /* the client's own key is used */
     *n = 0;
     if (!out)

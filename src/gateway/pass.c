@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "gateway/relay.h"
 
+enum { CODING_SHOWN_BYTES = 40 };
+
 /* The length of the body that follows; to HEAD, of the one that GET would bring (RFC 9110 8.6). -1 not known. */
 static int64_t announced(const exchange *x, const http_head *h)
 {
@@ -69,6 +71,39 @@ void pass_unread(exchange *x)
     relay_forward(x, buf_str(&x->held));
     exchange_scratch_reset(x);
     x->mode = ANSWER_PASSED;
+}
+
+/* In place of the fields that say what the body is. */
+static void say_json(exchange *x)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < x->nheaders; i++)
+        if (!str_istarts(x->headers[i].name, S("content-")))
+            x->headers[kept++] = x->headers[i];
+    x->headers[kept++] = (daruma_header){S("content-type"), S("application/json")}; /* at least one was left out */
+    x->nheaders = kept;
+}
+
+void pass_hide(exchange *x)
+{
+    http_head h = {.headers = x->headers, .nheaders = x->nheaders};
+    bool ours = config_has_key(exchange_provider(x, x->kase.target));
+    if (!exchange_passes(x) || !ours || !relay_is_coded(x->headers, x->nheaders))
+        return;
+    daruma_failure f = {.status = x->status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    daruma_buf b = buf_in(x->c->arena);
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "answer_not_readable";
+    e.reason = S("the error is encoded, which was not asked for: its status is passed on, its words are not");
+    exchange_event(x, &e);
+    buf_printf(&b, "The provider answered with HTTP %d and an error that is encoded as ", x->status);
+    buf_put(&b, str_sub(http_header(&h, S("content-encoding")), 0, CODING_SHOWN_BYTES));
+    BUF_LIT(&b, ", although daruma asked for one that can be read. It may repeat daruma's key, so its words are not "
+                "passed on.");
+    x->held.n = 0;
+    x->cut = false;
+    head_dialect(&x->c->head)->write_error(&x->held, &f, x->status, buf_str(&b), (daruma_str){0});
+    say_json(x);
 }
 
 void pass_ended(exchange *x)

@@ -63,8 +63,7 @@ void relay_forward(exchange *x, daruma_str bytes)
     }
 }
 
-/* Coded though nobody asked for it: nobody here can read it. */
-static bool is_coded(const daruma_header *h, size_t n)
+bool relay_is_coded(const daruma_header *h, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (str_ieq(h[i].name, S("content-encoding")) && h[i].value.n && !str_ieq(h[i].value, S("identity")))
@@ -74,7 +73,7 @@ static bool is_coded(const daruma_header *h, size_t n)
 
 daruma_evidence relay_evidence(const exchange *x, daruma_phase phase)
 {
-    bool readable = exchange_passes(x) || !is_coded(x->headers, x->nheaders);
+    bool readable = exchange_passes(x) || !relay_is_coded(x->headers, x->nheaders);
     daruma_str body = readable ? buf_str(&x->held) : (daruma_str){0};
     return (daruma_evidence){
         .phase = phase, .status = x->status, .body = body, .headers = x->headers, .nheaders = x->nheaders};
@@ -200,7 +199,7 @@ static void on_head(fetch *f, const http_head *h, void *user)
         }
     } else if (exchange_passes(x)) {
         pass_begin(x, h);
-    } else if (is_coded(h->headers, h->nheaders) && x->p == x->d && !call_started(x->c)) {
+    } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !call_started(x->c)) {
         pass_coded(x, h);
     } else if (is_event_stream(h) && !x->blank) {
         stream_begin(x);
@@ -325,6 +324,8 @@ static void on_end(fetch *f, void *user)
     exchange *x = user;
     (void)f;
     x->f = NULL;
+    if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
+        pass_hide(x);
     switch (x->mode) {
     case ANSWER_NONE:
     case ANSWER_ERROR: {
@@ -358,6 +359,8 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
         stream_ended(x); /* the answer was whole; only the connection died after it */
         return;
     }
+    if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
+        pass_hide(x);
     if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */
         pass_refused(x);
         return;

@@ -26,6 +26,9 @@ daruma_outcome relay_outcome(const exchange *x); /* were it delivered now */
 /* Another piece of a stream that is handed on came. */
 void relay_piece(exchange *x);
 
+/* Coded though nobody asked for it: nobody here can read it. */
+bool relay_is_coded(const daruma_header *h, size_t n);
+
 /* ---- stream.c ---- */
 
 /* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
@@ -44,5 +47,8 @@ void pass_unread(exchange *x); /* what is held goes out, and what follows: it is
 /* What says no was collected: it goes out. Of what was too large to be searched for credentials only the beginning
  * does, and the connection breaks off. */
 void pass_refused(exchange *x);
+/* An error that was collected and is encoded may repeat our key where nobody can see it: what is held becomes an error
+ * of our own with its status. Nothing is done where the client's own key was used, or the bytes can be read. */
+void pass_hide(exchange *x);
 void pass_ended(exchange *x);
 #endif
