@@ -24,13 +24,22 @@ static void stop(void *user)
     s->g = NULL;
 }
 
+/* Once it serves, nobody waits for whoever reads stderr. */
+static void say(const char *format, const char *one, const char *two)
+{
+    char text[1024];
+    daruma_buf b = buf_over(text, sizeof text);
+    buf_printf(&b, format, one, two);
+    sys_write_now(STDERR_FILENO, buf_str(&b));
+}
+
 static void summary(const serving *s)
 {
     char text[2048];
     daruma_buf b = buf_over(text, sizeof text);
     gateway_summary(s->g, &b);
     if (!s->quiet)
-        fprintf(stderr, STR_FMT, STR_ARG(buf_str(&b)));
+        sys_write_now(STDERR_FILENO, buf_str(&b));
 }
 
 static void on_drained(void *user)
@@ -49,7 +58,7 @@ static void on_stop(uv_signal_t *h, int signum)
     if (!s->g)
         return;
     if (!s->draining && !s->quiet)
-        fprintf(stderr, "daruma: stopping; requests under way may end (again: stop now)\n");
+        sys_write_now(STDERR_FILENO, S("daruma: stopping; requests under way may end (again: stop now)\n"));
     s->draining = true;
     gateway_drain(s->g, on_drained, s);
 }
@@ -62,9 +71,9 @@ static void on_hup(uv_signal_t *h, int signum)
     if (!s->g)
         return;
     if (gateway_reload(s->g, why))
-        fprintf(stderr, "daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
+        say("daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
     else
-        fprintf(stderr, "daruma: the configuration stays as it was: %s\n", why);
+        say("daruma: the configuration stays as it was: %s%s\n", why, "");
 }
 
 static void watch_signals(serving *s, uv_loop_t *loop)

@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "sys/sys.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,6 +13,7 @@
 struct event_log {
     int fd; /* -1: no file */
     bool to_stderr;
+    bool fd_torn, stderr_torn; /* the last line there broke off */
     call *subscribers[EVENT_SUBSCRIBERS_MAX];
     size_t nsubscribers;
     uint64_t written, lost;
@@ -32,7 +33,7 @@ bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512])
     if (file.n) {
         char path[4096];
         snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
-        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        fd = sys_open_log(path);
         if (fd < 0) {
             snprintf(why, 512, "events.file: %.400s: %s", path, strerror(errno));
             return false;
@@ -41,6 +42,7 @@ bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512])
     if (l->fd >= 0)
         close(l->fd);
     l->fd = fd;
+    l->fd_torn = false;
     l->to_stderr = to_stderr;
     return true;
 }
@@ -54,18 +56,15 @@ void events_free(event_log *l)
     free(l);
 }
 
-static void write_all(int fd, daruma_str s, uint64_t *lost)
+/* A line goes out whole, or is lost and counted: a full disk, or a pipe that nobody empties, does not stop requests.
+ * What went out of a lost one is ended before the next. */
+static void write_line(event_log *l, int fd, bool *torn, daruma_str line)
 {
-    while (s.n) {
-        ssize_t n = write(fd, s.p, s.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            ++*lost; /* a full disk does not stop requests */
-            return;
-        }
-        s = str_from(s, (size_t)n);
-    }
+    if (*torn && sys_write_now(fd, S("\n")))
+        *torn = false;
+    size_t n = *torn ? 0 : sys_write_now(fd, line);
+    *torn |= n > 0 && n < line.n;
+    l->lost += n < line.n;
 }
 
 /* Who does not read fast enough is let go: the file has everything. */
@@ -91,7 +90,7 @@ void events_emit(event_log *l, const daruma_event *e)
         } else {
             l->written++;
             if (l->fd >= 0)
-                write_all(l->fd, buf_str(&b), &l->lost);
+                write_line(l, l->fd, &l->fd_torn, buf_str(&b));
             memcpy(text, "data: ", 6);
             text[6 + b.n] = '\n'; /* the line's own newline and this one end the event */
             tell_subscribers(l, (daruma_str){text, b.n + 7});
@@ -101,8 +100,14 @@ void events_emit(event_log *l, const daruma_event *e)
         daruma_buf b = buf_over(text, sizeof text);
         daruma_event_say(e, &b);
         if (!b.full)
-            write_all(STDERR_FILENO, buf_str(&b), &l->lost);
+            write_line(l, STDERR_FILENO, &l->stderr_torn, buf_str(&b));
     }
+}
+
+void events_status(const event_log *l, daruma_buf *out)
+{
+    buf_printf(out, "\"events\":{\"written\":%llu,\"lost\":%llu,\"listeners\":%zu},", (unsigned long long)l->written,
+               (unsigned long long)l->lost, l->nsubscribers);
 }
 
 bool events_has_room(const event_log *l)

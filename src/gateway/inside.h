@@ -143,7 +143,8 @@ event_log *events_new(void);
 bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
-bool events_has_room(const event_log *l); /* for one more who listens */
+void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
+bool events_has_room(const event_log *l);                /* for one more who listens */
 /* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
 void events_subscribe(event_log *l, call *c);
 void events_unsubscribe(event_log *l, call *c);

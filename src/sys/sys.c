@@ -4,11 +4,13 @@
 #include "base/str.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -193,6 +195,34 @@ void sys_memory_give_back(void)
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
+}
+
+/* A pipe that can be written to takes so many bytes at once (POSIX: PIPE_BUF; Linux: a page of it is free). Its own
+ * O_NONBLOCK would be everybody's who shares it, a terminal's shell among them. */
+enum { PIPE_BYTES = 4096 };
+
+size_t sys_write_now(int fd, daruma_str bytes)
+{
+    size_t done = 0;
+    while (done < bytes.n) {
+        struct pollfd p = {.fd = fd, .events = POLLOUT};
+        if (poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+            break;
+        size_t some = bytes.n - done < PIPE_BYTES ? bytes.n - done : PIPE_BYTES;
+        ssize_t n = write(fd, bytes.p + done, some);
+        if (n < 0 && errno != EINTR)
+            break;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return done;
+}
+
+int sys_open_log(const char *path)
+{
+    struct stat s;
+    bool fifo = stat(path, &s) == 0 && S_ISFIFO(s.st_mode);
+    /* A pipe opened for both is there before its reader is, and outlives one (Linux). */
+    return open(path, (fifo ? O_RDWR : O_WRONLY) | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
 }
 
 void sys_ignore_sigpipe(void)

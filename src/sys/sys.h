@@ -25,6 +25,10 @@ daruma_str sys_env(const char *name);
 void sys_memory_keep(void);
 /* Returns what is free to the kernel: for when there is nothing to do. */
 void sys_memory_give_back(void);
+/* Writes what goes to `fd` without waiting for whoever reads it, and returns how many bytes that was. */
+size_t sys_write_now(int fd, daruma_str bytes);
+/* Opens a file or a pipe for appending, without waiting for whoever reads the pipe. -1 and errno. */
+int sys_open_log(const char *path);
 /* Writing to a closed socket or pipe becomes an error instead of a signal. Any number of times. */
 void sys_ignore_sigpipe(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */

@@ -1,13 +1,14 @@
 // What a client, a provider or the machine does badly harms nobody else: slow readers and senders, no descriptors, pipes
 // that nobody reads, bytes that a terminal obeys.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import net from "node:net";
+import { join } from "node:path";
 import zlib from "node:zlib";
 import { ask, dialects, question, until } from "./net.mjs";
-import { sleep } from "./pair.mjs";
-import { good, holds } from "./wire.mjs";
+import { daruma, freePort, sleep } from "./pair.mjs";
+import { good, holds, once } from "./wire.mjs";
 
 const exited = (child) => (child.exitCode !== null || child.signalCode ? Promise.resolve() : new Promise((ok) => child.once("exit", ok)));
 const post = (body, more = "") => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer sk-client\r\ncontent-type: application/json\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
@@ -115,6 +116,63 @@ holds("an encoded error that repeats our key does not reach the client; its stat
     await pair.again((c) => (c.providers.splice(0, 9, { name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, headers: { "api-key": "sk-two" } }), (c.models = [])));
     pair.own.answer = (q, res) => (assert.equal(q.headers["accept-encoding"], "identity"), res.writeHead(404, { "content-encoding": "gzip" }).end(zlib.gzipSync(q.headers["api-key"])));
     assert.match((await ask(pair, "/v1/models", { headers: { "accept-encoding": "gzip" } })).text, /encoded as gzip/);
+  },
+});
+
+/* ---- pipes that nobody empties ---- */
+
+// Enough events to fill a pipe: what is sent to a key that is refused is told several times.
+async function many(pair, n) {
+  const d = dialects.openai;
+  pair.own.answer = (q, res) => res.writeHead(500, { "content-type": "application/json" }).end(`{"error":{"message":"${"long ".repeat(100)}"}}`);
+  await Promise.all(Array.from({ length: n }, async (_, i) => assert.equal((await question(pair, d, { model: d.own, text: `say ${i}` })).status, 500)));
+}
+
+holds("events go to a pipe that nobody reads: nothing waits, what is lost is counted, and lines stay whole", {
+  limit: 30000,
+  config: (c) => (c.recovery.on_failure = "error"),
+  async run(pair) {
+    const fifo = join(pair.dir, "fifo");
+    rmSync(fifo, { force: true });
+    execFileSync("mkfifo", [fifo]);
+    await pair.again((c) => ((c.events.file = fifo), once(c), (c.recovery.on_failure = "error"))); // it starts although nobody reads
+    await many(pair, 120);
+    const { events } = await pair.status();
+    assert.ok(events.lost > 0 && events.written > events.lost, JSON.stringify(events));
+    const reader = spawn("cat", [fifo]);
+    let got = "";
+    reader.stdout.on("data", (d) => (got += d));
+    await until("the pipe is read", () => got.length > 30000);
+    const before = (await pair.status()).events.lost;
+    await many(pair, 1);
+    await sleep(100);
+    reader.kill();
+    assert.equal((await pair.status()).events.lost, before);
+    const whole = got.split("\n").slice(0, -1).filter((l) => { try { return JSON.parse(l); } catch { return false; } }), lines = got.split("\n").slice(0, -1);
+    assert.ok(lines.length - whole.length <= 1, "more than the one line that the full pipe cut is broken");
+    assert.match(whole.at(-1), /"outcome":"failed"/);
+  },
+});
+
+holds("nobody reads stderr: requests are answered, and the order to stop is obeyed", {
+  limit: 30000,
+  async run(pair) {
+    const port = await freePort(), file = join(pair.dir, "loud.yaml");
+    pair.write((c) => ((c.listen = `127.0.0.1:${port}`), once(c), (c.recovery.on_failure = "error"), (c.events = { stderr: true })));
+    execFileSync("cp", [join(pair.dir, "daruma.yaml"), file]);
+    const g = spawn(daruma, ["serve", file], { stdio: ["ignore", "ignore", "pipe"] });
+    g.stderr.pause();
+    try {
+      const loud = { ...pair, port, own: pair.own };
+      await until("it listens", () => ask(loud, "/daruma/health").then(() => true, () => false));
+      await many(loud, 300);
+      g.kill("SIGHUP");
+      g.kill("SIGTERM");
+      await Promise.race([exited(g), sleep(4000)]);
+      assert.equal(g.exitCode, 0);
+    } finally {
+      g.kill("SIGKILL");
+    }
   },
 });
 
