@@ -193,9 +193,40 @@ static void bits_of_the_longest_text_are_all_there(void **state)
     free(text);
 }
 
+static void what_a_terminal_obeys_is_not_fit_to_be_shown(void **state)
+{
+    (void)state;
+    static const char *const unfit[] = {
+        "\x1b",         "\a",           "\n",           "\x7f",         "\xc2\x80",
+        "\xc2\x9b",     "\xc2\x9f",     "\x9b",         "\xd8\x9c",     "\xe2\x80\x8e",
+        "\xe2\x80\xa8", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xaf", "\xf3\xa0\x81\x81"};
+    static const char *const fit[] = {"a",
+                                      " ",
+                                      "\xc2\xa0",
+                                      "\xc3\x9b",
+                                      "\xd8\x9d",
+                                      "\xe2\x80\x8d",
+                                      "\xe2\x80\xa6",
+                                      "\xe4\xb8\x9b",
+                                      "\xf0\x9f\x9b\x9b",
+                                      "\xf3\xa0\x84\x80",
+                                      "\xff"};
+    bool is;
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+        assert_int_equal(str_step(str_of(unfit[i]), &is), strlen(unfit[i]));
+        assert_false(is);
+    }
+    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+        assert_int_equal(str_step(str_of(fit[i]), &is), strlen(fit[i]));
+        assert_true(is);
+    }
+    assert_int_equal(str_step(S("\xe2\x80"), &is), 1); /* cut: its bytes alone */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_map_keeps_a_number_for_each_text),
         cmocka_unit_test(a_map_without_room_says_so),
         cmocka_unit_test(a_member_is_found_verbatim),

@@ -80,23 +80,6 @@ void buf_printf(daruma_buf *b, const char *fmt, ...)
         buf_put(b, (daruma_str){text, (size_t)n});
 }
 
-/* Length of the UTF-8 sequence at the start of s, 0 when it is not one (RFC 3629). */
-static size_t utf8_len(daruma_str s)
-{
-    const unsigned char *p = (const unsigned char *)s.p;
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
-    if (n > s.n)
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)))
-        return 0;
-    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
-        return 0;
-    return n;
-}
-
 void buf_json(daruma_buf *b, daruma_str s)
 {
     static const char hex[] = "0123456789abcdef";
@@ -108,7 +91,7 @@ void buf_json(daruma_buf *b, daruma_str s)
             i++;
             continue;
         }
-        size_t n = c >= 0x80 ? utf8_len(str_from(s, i)) : 0;
+        size_t n = c >= 0x80 ? str_utf8(str_from(s, i)) : 0;
         if (n) {
             i += n;
             continue;

@@ -114,3 +114,36 @@ size_t str_distance(daruma_str a, daruma_str b, size_t max)
     }
     return row[b.n] > max ? max + 1 : row[b.n];
 }
+
+size_t str_utf8(daruma_str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    if (n > s.n)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if (n == 3 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)))
+        return 0;
+    if (n == 4 && ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
+        return 0;
+    return n;
+}
+
+size_t str_step(daruma_str s, bool *ret_fit)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t n = str_utf8(s);
+    bool unfit = p[0] < 0x20 || p[0] == 0x7f || (n == 0 && p[0] < 0xa0);
+    if (n == 2)
+        unfit = (p[0] == 0xc2 && p[1] < 0xa0) || (p[0] == 0xd8 && p[1] == 0x9c); /* U+0080 to 9F; U+061C */
+    else if (n == 3 && p[0] == 0xe2 && p[1] == 0x80)
+        unfit = p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae); /* U+200E, F, 2028 to 2E */
+    else if (n == 3 && p[0] == 0xe2 && p[1] == 0x81)
+        unfit = p[2] >= 0xa6 && p[2] <= 0xaf; /* U+2066 to 6F */
+    else if (n == 4)
+        unfit = p[0] == 0xf3 && p[1] == 0xa0 && p[2] < 0x82; /* U+E0000 to E007F, letters that are not seen */
+    *ret_fit = !unfit;
+    return n ? n : 1;
+}

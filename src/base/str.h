@@ -108,4 +108,11 @@ static inline int64_t mul_sat(int64_t a, int64_t b)
     int64_t r;
     return __builtin_mul_overflow(a, b, &r) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN) : r;
 }
+
+/* Length of the UTF-8 character at the start of `s`, which is not empty; 0 when it is none (RFC 3629). */
+size_t str_utf8(daruma_str s);
+/* Bytes of the character at the start of `s`, which is not empty; 1 when it is none. `*ret_fit`: it may be shown to
+ * people. What a terminal obeys (C0, DEL, C1, also as a bare byte) is not fit, nor what turns a line around or hides
+ * words (bidi marks, tags). What comes from outside is asked so before it is printed. */
+size_t str_step(daruma_str s, bool *ret_fit);
 #endif

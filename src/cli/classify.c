@@ -123,7 +123,7 @@ static int judge_lines(daruma_str all, char *mem)
             bad = 1;
             continue;
         }
-        fwrite(out.p, 1, out.n, stdout);
+        cli_put_json(stdout, buf_str(&out));
     }
     return bad;
 }

@@ -72,11 +72,16 @@ bool cli_no_object(const char *command, const char *what, daruma_str body);
  * fields, behind the ev->nheaders that stand in `headers` (room for `max`), and its body, in `a`. False: it is none. */
 bool cli_pasted(daruma_str text, daruma_evidence *ev, daruma_header *headers, size_t max, daruma_arena *a);
 
-/* Words of others, for a terminal: control characters, which would be obeyed there, become '?'. In `room`, as much as
- * it has room for. */
+/* Words of others, for a terminal: what it would obey or that turns lines around becomes '?' (str_step()). In
+ * `room`, as much as it has room for. */
 daruma_str cli_plain(daruma_str text, char *room, size_t n);
 /* Prints them so. */
 void cli_put(FILE *to, daruma_str text);
+
+/* The same of several lines. */
+void cli_put_page(FILE *to, daruma_str text);
+/* Prints JSON, such characters in its strings as escapes. */
+void cli_put_json(FILE *to, daruma_str json);
 
 /* A place in a text, for people. */
 enum { CLI_REST_BYTES = 40 };

@@ -41,7 +41,7 @@ static int explain_text(int status, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_explain(&f, NULL, &b);
     buf_putc(&b, '\n');
-    fwrite(b.p, 1, b.n, stdout);
+    cli_put_page(stdout, buf_str(&b));
     return 0;
 }
 
@@ -103,7 +103,7 @@ static void tell_event(daruma_str line, size_t *calls, daruma_arena *a)
         }
     }
     buf_putc(&b, '\n');
-    fwrite(b.p, 1, b.n, stdout);
+    cli_put_page(stdout, buf_str(&b));
 }
 
 /* The last failure of a case, in the words the client got. */
@@ -112,7 +112,9 @@ static void tell_end(daruma_str line, daruma_arena *a)
     bool known;
     daruma_str told = json_text(json_get(line, S("reason")), a);
     if (told.n) {
-        printf("\n" STR_FMT "\n", STR_ARG(told));
+        putchar('\n');
+        cli_put_page(stdout, told);
+        putchar('\n');
         return;
     }
     daruma_kind k = daruma_kind_parse(json_text(json_get(line, S("kind")), a), &known);
@@ -129,7 +131,7 @@ static void tell_end(daruma_str line, daruma_arena *a)
     daruma_buf b = buf_in(a);
     daruma_explain(&f, NULL, &b);
     buf_putc(&b, '\n');
-    fwrite(b.p, 1, b.n, stdout);
+    cli_put_page(stdout, buf_str(&b));
 }
 
 /* The whole number of the case that begins so, as lines on a terminal show it. Empty when there is none, or `*many`. */

@@ -108,7 +108,7 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
         say_record(id, &spoke, buf_str(&why), a, &out);
     if (out.full || a->full)
         return wrong(l, "the record is too large");
-    fwrite(out.p, 1, out.n, stdout);
+    (l->jsonl ? cli_put_json : cli_put_page)(stdout, buf_str(&out));
     return 0;
 }
 

@@ -6,27 +6,60 @@
 daruma_str cli_plain(daruma_str text, char *room, size_t n)
 {
     size_t at = 0;
-    for (size_t i = 0; i < text.n && at < n; i++) {
-        unsigned char c = (unsigned char)text.p[i], next = i + 1 < text.n ? (unsigned char)text.p[i + 1] : 0;
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0) { /* U+0080 to U+009F: controls as well (ISO 6429) */
-            room[at++] = '?';
-            i++;
-            continue;
-        }
-        room[at++] = c < 0x20 || c == 0x7f ? '?' : text.p[i];
+    for (size_t i = 0, step; i < text.n; i += step) {
+        bool fit;
+        step = str_step(str_from(text, i), &fit);
+        if (at + (fit ? step : 1) > n)
+            break;
+        memcpy(room + at, fit ? text.p + i : "?", fit ? step : 1);
+        at += fit ? step : 1;
     }
     return (daruma_str){room, at};
 }
 
 void cli_put(FILE *to, daruma_str text)
 {
-    char room[256];
-    for (size_t i = 0; i < text.n;) {
-        size_t n = text.n - i < sizeof room ? text.n - i : sizeof room;
-        n -= n > 1 && n < text.n - i && (unsigned char)text.p[i + n - 1] == 0xc2; /* with what follows it */
-        daruma_str some = cli_plain(str_sub(text, i, n), room, sizeof room);
-        fwrite(some.p, 1, some.n, to);
-        i += n;
+    for (size_t i = 0, step; i < text.n; i += step) {
+        bool fit;
+        step = str_step(str_from(text, i), &fit);
+        fwrite(fit ? text.p + i : "?", 1, fit ? step : 1, to);
+    }
+}
+
+void cli_put_page(FILE *to, daruma_str text)
+{
+    for (size_t end; text.n; text = str_from(text, end + 1)) {
+        end = str_findch(text, '\n');
+        cli_put(to, str_sub(text, 0, end));
+        if (end == STR_NONE)
+            return;
+        fputc('\n', to);
+    }
+}
+
+/* The code point of one character; of a bare byte, the byte. */
+static unsigned code_of(daruma_str c)
+{
+    unsigned code = (unsigned char)c.p[0];
+    if (c.n > 1)
+        code &= 0xffu >> (c.n + 1);
+    for (size_t i = 1; i < c.n; i++)
+        code = code << 6 | ((unsigned char)c.p[i] & 0x3f);
+    return code;
+}
+
+void cli_put_json(FILE *to, daruma_str json)
+{
+    for (size_t i = 0, step; i < json.n; i += step) {
+        bool fit;
+        step = str_step(str_from(json, i), &fit);
+        unsigned code = code_of(str_sub(json, i, step));
+        if (fit || code < 0x20)
+            fwrite(json.p + i, 1, step, to);
+        else if (code < 0x10000)
+            fprintf(to, "\\u%04x", code);
+        else
+            fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
     }
 }
 

@@ -38,22 +38,22 @@ static daruma_str short_text(daruma_str text, size_t columns, daruma_arena *a)
     daruma_str s = str_trim(daruma_redact(str_sub(str_trim(text), 0, 4096), a));
     size_t n = 0;
     bool space = false;
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c <= ' ' || c == 0x7f) {
+    for (size_t i = 0, step; i < s.n; i += step) {
+        bool fit;
+        step = str_step(str_from(s, i), &fit);
+        if (!fit || s.p[i] == ' ') {
             space = true;
             continue;
         }
-        bool begins = (c & 0xc0) != 0x80;
-        if (begins && n + space >= columns) {
+        if (n + space >= columns) {
             BUF_LIT(&b, " ...");
             break;
         }
         if (space && b.n)
             buf_putc(&b, ' ');
-        n += begins + space;
+        n += 1 + space;
         space = false;
-        buf_putc(&b, (char)c);
+        buf_put(&b, str_sub(s, i, step));
     }
     return buf_str(&b);
 }
@@ -497,7 +497,7 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
         fprintf(stderr, "daruma review: %s: it is too large for the memory that there is\n", path);
         return 2;
     }
-    fwrite(p.out.p, 1, p.out.n, stdout);
+    (json ? cli_put_json : cli_put_page)(stdout, buf_str(&p.out));
     return found(&r) ? 1 : 0;
 }
 

@@ -17,6 +17,28 @@ const run = (args, input = "", more = {}) => {
 const holds = (name, run) => wire.push({ name: `commands: ${name}`, chaos: "faults: []\n", run });
 const provider = "providers: [ { name: main, dialect: openai, url: http://127.0.0.1:9100/v1, keys: [ abc-one ] } ]\n";
 
+holds("what comes from outside is not obeyed by a terminal: C1, bidi marks and escapes are taken out of all that is told", async () => {
+  const odd = "a\u009b31mb\u202ec\u2066d\u200fe\u061cf\u2028g\u001b[31mh\u0007i\u{e0041}j\u0085k";
+  const obeyed = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\u{e0000}-\u{e007f}]/u;
+  const error = JSON.stringify({ error: { message: `The model ${odd} is overloaded; try another one ${odd}`, type: odd, code: odd, param: odd } });
+  const call = (i, args, result) => [{ role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: `look_${odd}`, arguments: JSON.stringify({ path: args }) } }] }, { role: "tool", tool_call_id: `c${i}`, content: result }];
+  const run_ = { model: odd, messages: [{ role: "user", content: odd }, ...[1, 2, 3, 4, 5, 6].flatMap((i) => call(i, odd, `Error: ${odd} not found`))] };
+  const event = { event: "error_recovery_failed", case: "0000000000000001", kind: "overloaded", message: odd, model: odd, provider: odd, reason: odd };
+  let said = 0;
+  for (const [args, input] of [
+    [["classify", "--status", "529"], error], [["classify", "--status", "400", "--text"], error], [["explain", "--status", "529"], error], [["explain", "--status", "400", "--provider", odd, "--model", odd], error],
+    [["review"], JSON.stringify(run_)], [["loops"], JSON.stringify(run_)], [["explain"], JSON.stringify(event)], [["mend"], `{"messages": [${odd}`], [["convert", "--from", "openai", "--to", "anthropic"], odd],
+    [["check", "-"], `providers: [ { name: main, dialect: "${odd.replace(/[\u001b\u0007]/g, "")}", url: "http://127.0.0.1/v1" } ]\n`],
+    [["classify", "--jsonl"], JSON.stringify({ id: odd, status: 529, body: error })], [["loops", "--jsonl"], JSON.stringify(run_)], [["review", "--json"], JSON.stringify(run_)],
+  ]) {
+    const r = run(args, input);
+    said += r.out.length + r.err.length;
+    for (const [where, text] of [["stdout", r.out], ["stderr", r.err]]) assert.doesNotMatch(text, obeyed, `${args[0]} ${where}: ${JSON.stringify(text)}`);
+  }
+  assert.ok(said > 3000);
+  assert.ok(JSON.parse(run(["review", "--json"], JSON.stringify(run_)).out)); // escaped, and JSON still
+});
+
 /* ---- what is typed ---- */
 
 const names = ["serve", "with", "demo", "chaos", "check", "policy", "classify", "explain", "replay", "loops", "review", "mend", "convert", "version"];

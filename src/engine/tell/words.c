@@ -26,9 +26,14 @@ daruma_str words_clean(daruma_str text, size_t max, daruma_arena *a)
     char *p = arena_take(a, shown.n + 3, 1);
     if (!p)
         return (daruma_str){0};
-    for (size_t i = 0; i < shown.n; i++)
-        p[i] = (unsigned char)shown.p[i] < 0x20 || shown.p[i] == 0x7f ? ' ' : shown.p[i];
+    size_t n = 0;
+    for (size_t i = 0, step; i < shown.n; i += step) {
+        bool fit;
+        step = str_step(str_from(shown, i), &fit);
+        memcpy(p + n, fit ? shown.p + i : " ", fit ? step : 1);
+        n += fit ? step : 1;
+    }
     if (dots)
-        memcpy(p + shown.n, "...", 3);
-    return (daruma_str){p, shown.n + (dots ? 3 : 0)};
+        memcpy(p + n, "...", 3);
+    return (daruma_str){p, n + (dots ? 3 : 0)};
 }
