@@ -118,7 +118,9 @@
 #define CASE_MS_MAX                120000 /* and for how long; SDKs retry within seconds */
 #define NOTICES_MAX                4096   /* hashes of messages daruma wrote */
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
-#define EVENT_SUBSCRIBERS_MAX      64     /* listeners on /daruma/events */
+#define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
+#define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
+#define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
 
 #define CONFIG_BYTES_MAX           (1u << 20)  /* a configuration file; real ones have a few KiB */
 #define CONFIG_PROVIDERS_MAX       64          /* providers in one file */

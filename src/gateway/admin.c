@@ -224,6 +224,7 @@ static void put_status(gateway *g, daruma_buf *b)
                (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
                upstream_open(g->now->up), memory_sessions(g->mem));
     put_counts(b, &g->counts);
+    refusals_status(g, b);
     events_status(g->events, b);
     put_providers(b, &g->now->cfg);
     put_targets(b, g, now);

@@ -17,7 +17,7 @@ daruma_moment gateway_now(const gateway *g)
 static void on_request(call *c, void *user)
 {
     gateway *g = user;
-    bool refused = guard_refuses(g, c) || path_refused_form(c) || upgrade_refuses(c);
+    bool refused = guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c);
     if (!refused && !admin_handles(g, c) && !path_refused_unknown(g, c))
         exchange_begin(g, c);
 }

@@ -40,7 +40,7 @@ static bool is_foreign(const config *c, daruma_str origin)
     return !is_ours(c, str_from(origin, scheme + 3));
 }
 
-static void refuse_host(call *c, daruma_str host)
+static void refuse_host(gateway *g, call *c, daruma_str host)
 {
     daruma_buf b = buf_in(c->arena);
     BUF_LIT(&b, "daruma listens on this machine alone and answers requests for localhost or a loopback address. This "
@@ -50,24 +50,24 @@ static void refuse_host(call *c, daruma_str host)
                 "daruma's configuration: hosts: [\"");
     buf_put(&b, str_sub(host_of(host), 0, NAME_SHOWN_BYTES));
     BUF_LIT(&b, "\"]");
-    call_refuse(c, 403, DARUMA_PERMISSION, buf_str(&b));
+    call_refuse(g, c, REFUSED_HOST, 403, DARUMA_PERMISSION, buf_str(&b));
 }
 
-bool guard_refuses(const gateway *g, call *c)
+bool guard_refuses(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
     if (!host_is_loopback(cfg->listen_host))
         return false; /* whoever opened it to a network has other guards, and other names */
     if (origin.n && is_foreign(cfg, origin)) {
-        call_refuse(c, 403, DARUMA_PERMISSION,
+        call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
                       "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "
                       "configuration, under `hosts`."));
         return true;
     }
     if (host.n && !is_ours(cfg, host)) { /* only HTTP/1.0 may have none, which no browser speaks */
-        refuse_host(c, host);
+        refuse_host(g, c, host);
         return true;
     }
     return false;

@@ -28,6 +28,13 @@ typedef struct rival rival;     /* a second call beside a silent one */
 
 enum { TENANT_KEY_BYTES = 32 };
 
+/* Why a request is refused at the door, before it is one of the counted requests. */
+typedef enum refusal { REFUSED_HOST, REFUSED_ORIGIN, REFUSED_PATH, REFUSED_UNKNOWN_PATH, REFUSALS } refusal;
+typedef struct refused_count {
+    uint64_t all, untold; /* and those since the last event */
+    daruma_ms told_at;    /* that event; 0 none */
+} refused_count;
+
 /* ---- keys.c: secrets and the commands that print them ---- */
 
 typedef struct key_state {
@@ -163,6 +170,7 @@ struct gateway {
     memory *mem;
     event_log *events;
     gateway_counts counts;
+    refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */
     size_t nidle;
@@ -561,19 +569,21 @@ void finish_interrupted(exchange *x);
 
 /* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin) and requests for another host's
  * name (Host). False: the request is neither. */
-bool guard_refuses(const gateway *g, call *c);
+bool guard_refuses(gateway *g, call *c);
 
 /* ---- paths.c ---- */
 
 /* Refuses a path that could leave the base URL of a provider, with 400. False: it cannot. */
-bool path_refused_form(call *c);
+bool path_refused_form(gateway *g, call *c);
 /* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
-bool path_refused_unknown(const gateway *g, call *c);
+bool path_refused_unknown(gateway *g, call *c);
 
 /* ---- refuse.c ---- */
 
-/* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. */
-void call_refuse(call *c, int status, daruma_kind kind, daruma_str message);
+/* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
+ * counted, and told in an event, the first of many at a time. */
+void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_str message);
+void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
 
 /* ---- upgrade.c ---- */
 

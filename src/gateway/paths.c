@@ -91,19 +91,19 @@ static bool is_known(daruma_str path)
     return is_in(words, sizeof words / sizeof *words, word);
 }
 
-bool path_refused_form(call *c)
+bool path_refused_form(gateway *g, call *c)
 {
     if (!leaves_prefix(c->head.path))
         return false;
     call_refuse(
-        c, 400, DARUMA_UNKNOWN,
+        g, c, REFUSED_PATH, 400, DARUMA_UNKNOWN,
         S("The path of this request has a segment that is empty, `.` or `..`, or it has `;` or `\\`, perhaps "
           "escaped. It could leave the base URL of the provider, and daruma sends it to none. Remove that part; "
           "an empty segment often comes from a base URL that ends with a slash."));
     return true;
 }
 
-bool path_refused_unknown(const gateway *g, call *c)
+bool path_refused_unknown(gateway *g, call *c)
 {
     daruma_str path = c->head.path;
     if (dialect_of_path(path) || is_known(path) || is_opened(&g->now->cfg, path))
@@ -118,6 +118,6 @@ bool path_refused_unknown(const gateway *g, call *c)
             "has this path, allow it in daruma's configuration: passthrough: [\"");
     buf_put(&b, shown);
     BUF_LIT(&b, "\"]");
-    call_refuse(c, 404, DARUMA_UNKNOWN, buf_str(&b));
+    call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, buf_str(&b));
     return true;
 }

@@ -1,9 +1,65 @@
 /* refuse.c - answers a request that daruma itself refuses before it becomes an exchange: no provider sees it, no case
- * is opened, nothing is counted. */
+ * is opened. It is counted by its reason, and told in an event, so that who is attacked or misconfigured sees it. */
 #include "base/buf.h"
+#include "base/limits.h"
 #include "gateway/inside.h"
 
-void call_refuse(call *c, int status, daruma_kind kind, daruma_str message)
+// clang-format off
+static const struct {
+    const char *name; /* in the status */
+    const char *what; /* in an event; the name or path behind it is the client's word */
+} refusals[REFUSALS] = {
+    [REFUSED_HOST]         = {"host",         "a request for the name of another host"},
+    [REFUSED_ORIGIN]       = {"origin",       "a page of another site"},
+    [REFUSED_PATH]         = {"path",         "a path that could leave the provider's base URL"},
+    [REFUSED_UNKNOWN_PATH] = {"unknown_path", "a path that no API has"},
+};
+// clang-format on
+
+/* What the client said that it is refused for. Of a path no more than its beginning, and of the query nothing: it may
+ * hold a key. */
+static daruma_str said(const call *c, refusal why)
+{
+    daruma_str s = why == REFUSED_HOST     ? http_header(&c->head, S("host"))
+                   : why == REFUSED_ORIGIN ? http_header(&c->head, S("origin"))
+                                           : c->head.path;
+    return str_sub(s, 0, REFUSED_SHOWN_BYTES);
+}
+
+static void tell(gateway *g, const call *c, refusal why)
+{
+    refused_count *n = &g->refused[why];
+    daruma_moment at = gateway_now(g);
+    daruma_event e = DARUMA_EVENT_INIT;
+    char room[512];
+    daruma_buf b = buf_over(room, sizeof room);
+    n->all++;
+    if (n->told_at && at.now - n->told_at < REFUSED_TOLD_EVERY_MS) {
+        n->untold++;
+        return;
+    }
+    buf_putz(&b, refusals[why].what);
+    BUF_LIT(&b, ": ");
+    buf_put(&b, said(c, why));
+    if (n->untold)
+        buf_printf(&b, " (%llu more since the last event)", (unsigned long long)n->untold);
+    n->untold = 0;
+    n->told_at = at.now;
+    e.name = "request_refused";
+    e.at = at;
+    e.reason = buf_str(&b);
+    events_emit(g->events, &e);
+}
+
+void refusals_status(const gateway *g, daruma_buf *out)
+{
+    BUF_LIT(out, "\"refused\":{");
+    for (int i = 0; i < REFUSALS; i++)
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "", refusals[i].name, (unsigned long long)g->refused[i].all);
+    BUF_LIT(out, "},");
+}
+
+void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_str message)
 {
     const dialect *d = dialect_of_path(c->head.path);
     daruma_failure f = {.kind = kind, .status = status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
@@ -12,6 +68,7 @@ void call_refuse(call *c, int status, daruma_kind kind, daruma_str message)
     d = d ? d : head_dialect(&c->head);
     d->write_error(&body, &f, status, message, (daruma_str){0});
     BUF_LIT(&body, "\n");
+    tell(g, c, why);
     c->user = NULL; /* no exchange */
     call_head(c, status, h, sizeof h / sizeof *h, (int64_t)body.n);
     call_write(c, buf_str(&body));

@@ -1,7 +1,7 @@
 // Who is let in: names a request may be for, paths that go to a provider, and whose key goes where.
 import assert from "node:assert/strict";
 import { ask, dialects, question, raw } from "./net.mjs";
-import { ownProvider } from "./pair.mjs";
+import { ownProvider, sleep } from "./pair.mjs";
 import { each, good, holds, send } from "./wire.mjs";
 
 const get = (pair, path, host = "localhost") => raw(pair, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
@@ -140,6 +140,26 @@ holds("door: /, /health and /ready are answered here, and questions to daruma as
     assert.deepEqual(JSON.parse((await ask(pair, "/daruma/health")).text), { status: "ok" });
     assert.equal((await ask(pair, "/daruma/nothing")).status, 404);
     assert.equal(pair.own.seen.length, 0);
+  },
+});
+
+holds("door: what is refused is counted by its reason and told, one of many at a time, without a secret", {
+  async run(pair) {
+    const say = (path, headers) => raw(pair, `GET ${path} HTTP/1.1\r\nconnection: close\r\n${Object.entries(headers).map(([k, v]) => `${k}: ${v}\r\n`).join("")}\r\n`);
+    const here = { host: "localhost" };
+    for (let i = 0; i < 5; i++) {
+      assert.equal(statusOf(await say("/v1/models", { host: "evil.example" })), 403);
+      assert.equal(statusOf(await say("/v1/models", { ...here, origin: "http://page.example" })), 403);
+      assert.equal(statusOf(await say("/v1/../x", here)), 400);
+      assert.equal(statusOf(await say("/nothing/sk-leak-0123456789abcdef0123?key=sk-leak-1123456789abcdef0123", here)), 404);
+    }
+    const s = await pair.status(), told = pair.events().filter((e) => e.event === "request_refused");
+    assert.deepEqual([s.refused, s.requests.all], [{ host: 5, origin: 5, path: 5, unknown_path: 5 }, 0]);
+    assert.deepEqual(told.map((e) => e.reason.split(": ")[0]), ["a request for the name of another host", "a page of another site", "a path that could leave the provider's base URL", "a path that no API has"]);
+    for (const [i, words] of ["evil.example", "http://page.example", "/v1/../x", "/nothing/"].entries()) assert.ok(told[i].reason.includes(words), told[i].reason);
+    await sleep(1050);
+    await say("/v1/models", { host: "other.example" });
+    assert.match(pair.events().at(-1).reason, /other\.example \(4 more since the last event\)$/);
   },
 });
 
