@@ -92,9 +92,66 @@ static void no_row_is_found_in_what_is_quoted(void **state)
     assert_int_equal(bad, 0);
 }
 
+/* A client may call the members of its request as it likes. */
+static void names_that_no_api_has_are_quotes_as_well(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "You exceeded your current quota",
+        "You_exceeded_your_current_quota",
+        "you-exceeded-your-current-quota",
+        "Please try again in 86400s",
+        "please_try_again_in_86400s_rate_limit_reached",
+        "The_model_m_does_not_exist_or_you_do_not_have_access_to_it",
+    };
+    static const char *const forms[] = {
+        "{\"error\":{\"message\":\"Unrecognized request argument supplied: %s\",\"type\":\"invalid_request_error\"}}",
+        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"%s: Extra inputs are not "
+        "permitted\"}}",
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+            char request[256];
+            snprintf(request, sizeof request, "{\"messages\":[],\"%s\":true}", keys[i]);
+            daruma_failure f = judged(400, str_of(request), forms[k], str_of(keys[i]));
+            if (f.kind != DARUMA_INVALID_PARAMETER && f.kind != DARUMA_UNKNOWN)
+                fail_msg("%s: %s", keys[i], daruma_kind_name(f.kind));
+            assert_true(f.wait <= 0);
+        }
+    /* Names that APIs have are what such an error is about. */
+    daruma_failure f =
+        judged(400, S("{\"disable_parallel_tool_use\":true,\"max_completion_tokens\":5}"),
+               "{\"error\":{\"message\":\"Unsupported parameter: '%s' is not supported with this model.\"}}",
+               S("max_completion_tokens"));
+    assert_int_equal(f.kind, DARUMA_INVALID_PARAMETER);
+    assert_true(str_eq(f.subject, S("max_completion_tokens")));
+}
+
+/* In the midst of a stream the request may be gone. */
+static void without_the_request_what_stands_in_quotes_is_none_of_the_providers_words(void **state)
+{
+    (void)state;
+    static char room[1 << 20];
+    static const char quoted[] =
+        "{\"error\":{\"message\":\"Invalid value: 'You exceeded your current quota, please check "
+        "your plan, try again in 86400s'\"}}",
+                      bare[] = "{\"error\":{\"message\":\"You exceeded your current quota, please check your plan\"}}";
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_evidence ev = {
+        .phase = DARUMA_AT_STREAM, .status = 200, .flaw = DARUMA_FLAW_ERROR_EVENT, .body = str_of(quoted)};
+    daruma_failure f = daruma_classify(&ev, at(0), &a);
+    assert_true(f.kind != DARUMA_QUOTA && f.kind != DARUMA_RATE_LIMIT && f.wait <= 0);
+    ev.body = str_of(bare);
+    f = daruma_classify(&ev, at(0), &a);
+    assert_int_equal(f.kind, DARUMA_QUOTA);
+    assert_true(f.hearsay); /* it rests one lane, for seconds */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_that_no_api_has_are_quotes_as_well),
+        cmocka_unit_test(without_the_request_what_stands_in_quotes_is_none_of_the_providers_words),
         cmocka_unit_test(no_row_is_found_in_what_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

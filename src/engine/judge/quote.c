@@ -16,6 +16,7 @@
 #define QUOTE_RUN_WORDS   6    /* a shorter run may be chance in a long conversation, unless it is all of a string */
 #define QUOTE_NAME_BYTES  8    /* a shorter name says nothing */
 #define QUOTE_ONE_BYTES   12   /* ... and one without seams: "assistant" and "function" are the wire's own words */
+#define QUOTE_KEY_WORDS   4    /* a member's name of more is none of an API's: disable_parallel_tool_use has four */
 #define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
@@ -213,14 +214,14 @@ static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
 }
 
 /* Names of the wire itself, which every request holds. */
-static bool is_of_wire(daruma_str text, daruma_str key, bool is_key)
+static bool is_of_wire(daruma_str text, uint32_t words, daruma_str key, bool is_key)
 {
     static const daruma_str roles[] = {{"user", 4},      {"assistant", 9}, {"system", 6}, {"tool", 4},
                                        {"developer", 9}, {"function", 8},  {"model", 5}};
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         if (str_eq(text, roles[i]))
             return true;
-    return is_key || str_eq(key, S("type"));
+    return (is_key && words <= QUOTE_KEY_WORDS) || str_eq(key, S("type"));
 }
 
 /* Is a string so much that nobody else would say it by chance? */
@@ -241,7 +242,7 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
         n++;
     }
     bool name = n && !memchr(text.p, ' ', text.n);
-    if (n && !(name && is_of_wire(text, key, is_key)))
+    if (n && !(name && is_of_wire(text, n, key, is_key)))
         meet_whole(q, last.hash, n, is_long(text, n));
 }
 
