@@ -34,13 +34,17 @@ static identity issue(const identity *by, const char *names, long not_after)
     X509_gmtime_adj(X509_getm_notAfter(me.cert), not_after);
     X509_set_pubkey(me.cert, me.key);
     char name[40];
-    snprintf(name, sizeof name, "daruma test %ld", serial);
+    bool common = names && strncmp(names, "CN:", 3) == 0; /* and no other name */
+    if (common)
+        snprintf(name, sizeof name, "%s", names + 3);
+    else
+        snprintf(name, sizeof name, "daruma test %ld", serial);
     X509_NAME_add_entry_by_txt(X509_get_subject_name(me.cert), "CN", MBSTRING_ASC, (const unsigned char *)name, -1, -1,
                                0);
     X509_set_issuer_name(me.cert, X509_get_subject_name(issuer));
-    if (by)
+    if (by && !common)
         extend(me.cert, issuer, NID_subject_alt_name, names);
-    else
+    else if (!by)
         extend(me.cert, issuer, NID_basic_constraints, "critical,CA:TRUE");
     X509_sign(me.cert, by ? by->key : me.key, EVP_sha256());
     return me;
@@ -215,6 +219,9 @@ static void certificates_are_judged(void **state)
         {"127.0.0.1", "IP:127.0.0.1", 3600, false, false, true, ""},
         {"localhost", "DNS:localhost", 3600, false, false, true, ""},
         {"localhost", "DNS:example.com", 3600, false, false, false, "hostname mismatch"},
+        {"localhost", "CN:localhost", 3600, false, false, false, "no subjectAltName"},
+        {"127.0.0.1", "CN:127.0.0.1", 3600, false, false, false, "no subjectAltName"},
+        {"localhost", "email:a@localhost", 3600, false, false, false, "hostname mismatch"},
         {"127.0.0.1", "DNS:localhost", 3600, false, false, false, "IP address mismatch"},
         {"localhost", "DNS:localhost", -3600, false, false, false, "certificate has expired"},
         {"localhost", "DNS:localhost", 3600, true, false, false, "unable to get local issuer certificate"},

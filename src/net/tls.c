@@ -26,6 +26,7 @@ struct tls {
     SSL *ssl;
     daruma_str in;         /* bytes from the wire, not yet used */
     tls_session **session; /* where the newest ticket is kept */
+    bool nameless;         /* the peer's certificate, refused for its name, has none under subjectAltName */
 };
 
 /* ---- the wire as OpenSSL sees it ---- */
@@ -171,10 +172,22 @@ static bool set_name(SSL *ssl, const char *host)
     unsigned char ip[16];
     if (inet_pton(AF_INET, host, ip) == 1 || inet_pton(AF_INET6, host, ip) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1; /* no SNI: RFC 6066 3 */
-    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    /* A common name is no name of a host (RFC 9525, section 2). */
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     void *name = (void *)(uintptr_t)host; /* OpenSSL only reads it */
     return SSL_set1_host(ssl, host) == 1 &&
            SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) == 1;
+}
+
+/* Of a certificate that is refused for its name: has it any, but the common name that nobody looks at any more? */
+static int on_verdict(int fine, X509_STORE_CTX *store)
+{
+    int error = X509_STORE_CTX_get_error(store);
+    X509 *cert = X509_STORE_CTX_get0_cert(store);
+    tls *t = SSL_get_app_data(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+    if (error == X509_V_ERR_HOSTNAME_MISMATCH || error == X509_V_ERR_IP_ADDRESS_MISMATCH)
+        t->nameless = X509_get_ext_by_NID(cert, NID_subject_alt_name, -1) < 0;
+    return fine;
 }
 
 tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **session)
@@ -196,7 +209,7 @@ tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **sessio
     BIO_set_init(wire, 1);
     SSL_set_bio(t->ssl, wire, wire);
     SSL_set_app_data(t->ssl, t);
-    SSL_set_verify(t->ssl, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, NULL);
+    SSL_set_verify(t->ssl, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, verify ? on_verdict : NULL);
     if (*session)
         SSL_set_session(t->ssl, *session);
     SSL_set_connect_state(t->ssl);
@@ -230,6 +243,13 @@ daruma_str tls_take(tls *t)
     return out;
 }
 
+static const char *verdict_words(const tls *t, long verdict)
+{
+    bool name = verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH;
+    return name && t->nameless ? "the certificate has no subjectAltName, and its common name is not looked at"
+                               : X509_verify_cert_error_string(verdict);
+}
+
 static tls_step step_of(tls *t, int result)
 {
     tls_context *c = t->context;
@@ -243,7 +263,7 @@ static tls_step step_of(tls *t, int result)
     long verdict = SSL_get_verify_result(t->ssl);
     bool certificate = verdict != X509_V_OK && SSL_get_verify_mode(t->ssl) != SSL_VERIFY_NONE;
     c->net = certificate ? DARUMA_NET_CERTIFICATE : DARUMA_NET_TLS;
-    snprintf(c->why, sizeof c->why, "%s", certificate ? X509_verify_cert_error_string(verdict) : reason());
+    snprintf(c->why, sizeof c->why, "%s", certificate ? verdict_words(t, verdict) : reason());
     return TLS_BAD;
 }
 
