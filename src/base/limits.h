@@ -118,6 +118,7 @@
 #define CASE_MS_MAX                120000 /* and for how long; SDKs retry within seconds */
 #define NOTICES_MAX                4096   /* hashes of messages daruma wrote */
 #define KEY_COMMAND_MS_MAX         15000  /* a key command; password managers may ask a daemon */
+#define ESCAPES_UNDONE_MAX         8      /* times that escapes of a path are undone; nobody escapes more than twice */
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
 #define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */

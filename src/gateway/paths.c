@@ -1,6 +1,8 @@
 /* paths.c - which paths go to a provider. What goes there goes with its key and behind its base URL, so a path that
  * could leave the base URL is refused, and so is one that no API of ours has. */
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "gateway/inside.h"
 
 enum { PATH_SHOWN_BYTES = 200 };
@@ -41,31 +43,44 @@ static bool is_in(const daruma_str *list, size_t n, daruma_str word)
     return false;
 }
 
-/* The byte at path[*i] with its escapes undone, those of escapes as well: servers behind us may undo them more than
- * once. *i moves behind it. */
-static char byte_at(daruma_str path, size_t *i)
+/* Undoes the escapes of p[0..n) in place; what is left of n. */
+static size_t undo_escapes(char *p, size_t n)
 {
-    char c = path.p[(*i)++];
-    while (c == '%' && path.n - *i >= 2 && ch_hex(path.p[*i]) >= 0 && ch_hex(path.p[*i + 1]) >= 0) {
-        c = (char)(ch_hex(path.p[*i]) << 4 | ch_hex(path.p[*i + 1]));
-        *i += 2;
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool escape = p[i] == '%' && n - i > 2 && ch_hex(p[i + 1]) >= 0 && ch_hex(p[i + 2]) >= 0;
+        p[to++] = escape ? (char)(ch_hex(p[i + 1]) << 4 | ch_hex(p[i + 2])) : p[i];
+        i += escape ? 2 : 0;
     }
-    return c;
+    return to;
 }
 
 /* True if a server could read the path as one outside of the provider's base URL: it has a segment "." or "..", an
- * empty one, parameters behind ';' (Java servers cut them off: "..;x"), or '\' (a slash to some). */
-static bool leaves_prefix(daruma_str path)
+ * empty one, parameters behind ';' (Java servers cut them off: "..;x"), '\' (a slash to some), or a control character
+ * (a NUL ends a string in C). Servers behind us may undo escapes more than once, so all are undone here, those that
+ * the others make as well: "%25%32e" is "%2e", and that a dot. */
+static bool leaves_prefix(daruma_str path, daruma_arena *a)
 {
-    size_t i = 1, n = 0, dots = 0; /* bytes of the segment, and how many are dots */
-    while (i < path.n) {
-        char c = byte_at(path, &i);
-        if (c == ';' || c == '\\' || (c == '/' && (n == 0 || (n <= 2 && dots == n))))
+    char *p = arena_take(a, path.n, 1);
+    size_t n = path.n, was, passes = 0, length = 0, dots = 0; /* bytes of the segment, and how many are dots */
+    if (!p)
+        return true;
+    memcpy(p, path.p, n);
+    do {
+        was = n;
+        n = undo_escapes(p, n);
+    } while (n < was && ++passes < ESCAPES_UNDONE_MAX);
+    if (n < was)
+        return true;
+    for (size_t i = 1; i < n; i++) {
+        char c = p[i];
+        if (c == ';' || c == '\\' || (unsigned char)c < 0x20 || c == 0x7f ||
+            (c == '/' && (length == 0 || (length <= 2 && dots == length))))
             return true;
-        n = c == '/' ? 0 : n + 1;
+        length = c == '/' ? 0 : length + 1;
         dots = c == '/' ? 0 : dots + (c == '.');
     }
-    return n > 0 && n <= 2 && dots == n;
+    return length > 0 && length <= 2 && dots == length;
 }
 
 static bool is_opened(const config *c, daruma_str path)
@@ -93,7 +108,7 @@ static bool is_known(daruma_str path)
 
 bool path_refused_form(gateway *g, call *c)
 {
-    if (!leaves_prefix(c->head.path))
+    if (!leaves_prefix(c->head.path, c->arena))
         return false;
     call_refuse(
         g, c, REFUSED_PATH, 400, DARUMA_UNKNOWN,

@@ -104,7 +104,7 @@ static bool is_loopback_v6(daruma_str host)
     daruma_buf b = buf_over(z, sizeof z - 1);
     buf_put(&b, host);
     z[b.n] = 0;
-    if (b.full || inet_pton(AF_INET6, z, &a) != 1)
+    if (b.full || strlen(z) < b.n || inet_pton(AF_INET6, z, &a) != 1)
         return false;
     return IN6_IS_ADDR_LOOPBACK(&a) || (IN6_IS_ADDR_V4MAPPED(&a) && a.s6_addr[12] == 127);
 }

@@ -365,6 +365,18 @@ holds("the manual page has every command and every option that the program has",
   }
 });
 
+holds("each promise of SECURITY.md names tests that there are", async () => {
+  const text = readFileSync(join(root, "SECURITY.md"), "utf8"), folders = [join(root, "tests"), join(root, "tests/clients"), join(root, "fuzz")];
+  const tests = folders.flatMap((f) => readdirSync(f).filter((n) => /\.(c|mjs)$/.test(n)).map((n) => n + "\n" + readFileSync(join(f, n), "utf8"))).join("\n").replaceAll('\\"', '"');
+  const rows = text.split("\n").filter((l) => /^\| [A-Z]/.test(l)).map((l) => l.split("|")[2]);
+  assert.ok(rows.length > 15);
+  for (const row of rows) {
+    const names = [...row.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    assert.ok(names.length, `a promise that no test holds: ${row}`);
+    for (const name of names) assert.ok(tests.includes(name), `there is no test "${name}"`);
+  }
+});
+
 holds("a number that stands beside the name of a limit is that limit", async () => {
   const header = readFileSync(join(root, "src/base/limits.h"), "utf8").replace(/\\\n/g, " ").replace(/\/\*.*?\*\//gs, "");
   const limits = new Map([...header.matchAll(/^#define (\w+) +(\S.*)$/gm)].map(([, name, value]) => [name, Number(Function(`return ${value.replace(/(\d)u\b/g, "$1")}`)())]));
