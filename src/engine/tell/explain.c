@@ -70,12 +70,10 @@ static const char *waiting_step(const daruma_failure *f)
 {
     if (f->net == DARUMA_NET_LOCAL)
         return "; if it lasts, allow daruma more open files (`ulimit -n`, LimitNOFILE) or more memory, or send it "
-               "fewer "
-               "requests at a time";
+               "fewer requests at a time";
     if (f->net == DARUMA_NET_CERTIFICATE)
         return ": check that the server's certificate names its host under subjectAltName (a common name alone does "
-               "not "
-               "count), has not expired, and is signed by an authority that this machine trusts";
+               "not count), has not expired, and is signed by an authority that this machine trusts";
     return steps[f->kind].step;
 }
 
