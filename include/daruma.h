@@ -694,36 +694,38 @@ typedef struct daruma_case {
     size_t ntargets;
     daruma_ms opened, deadline; /* deadline: -1 none */
     uint64_t id;
-    bool safe_twice;                       /* (set) sending it again does no harm; true after open */
-    bool can_refresh;                      /* (set) the host can fetch credentials anew; false after open */
-    bool can_mend;                         /* (set) the host can mend the conversation; false after open */
-    bool enforced;                         /* (set) calls of the answer may be refused (LOOP); false after open */
-    bool plain;                            /* (set) the answer comes in one piece; false after open: a stream */
-    bool paid;                             /* the remedy given last took a retry out of the budget */
-    uint8_t shrinks;                       /* times the conversation was shortened for this request */
-    bool out;                              /* an attempt is in the world right now */
-    bool answered;                         /* ... whose target did what a target has to do: see daruma_case_answered */
-    bool useless;                          /* ... and what it brought was of no use */
-    bool noted;                            /* ... and its silence was noted as a failure */
-    bool overdue;                          /* ... or, earlier, counted among its model's that are */
-    bool late;                             /* ... or was before its content came: it is no success any more */
-    bool headed;                           /* ... and its head came, with a status that is no error */
-    bool begun;                            /* ... and content of its stream */
-    bool goes_on;                          /* (set) ... which another call could go on with; false with every attempt */
-    daruma_ms piece_at;                    /* when the newest piece of that came ... */
-    daruma_ms gap;                         /* ... and the longest time between two of them */
-    daruma_ms sent_at;                     /* when it went out */
-    daruma_beside beside;                  /* the call beside it */
-    uint8_t hedges;                        /* such calls in all, but for those that were refused */
-    bool left;                             /* it was dropped after it had been silent for a while: the client left */
-    daruma_ms since;                       /* first failure, or first wait for somebody to become well; -1 none */
-    uint32_t attempts;                     /* calls made in all */
-    int target;                            /* where the current or last attempt went, -1 none yet */
-    int want;                              /* where the next one shall go, -1 any */
-    daruma_ms not_before;                  /* the next one goes out no earlier ... */
-    daruma_ms due;                         /* ... but from here on, if what is sick becomes well before its time */
-    uint16_t rung;                         /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
-    uint8_t round;                         /* of climbing: what can be done now, later, at the end */
+    bool safe_twice;      /* (set) sending it again does no harm; true after open */
+    bool done_once;       /* (set) what was sent may have been done, and must not be done twice: nothing
+                             is sent again; false after open */
+    bool can_refresh;     /* (set) the host can fetch credentials anew; false after open */
+    bool can_mend;        /* (set) the host can mend the conversation; false after open */
+    bool enforced;        /* (set) calls of the answer may be refused (LOOP); false after open */
+    bool plain;           /* (set) the answer comes in one piece; false after open: a stream */
+    bool paid;            /* the remedy given last took a retry out of the budget */
+    uint8_t shrinks;      /* times the conversation was shortened for this request */
+    bool out;             /* an attempt is in the world right now */
+    bool answered;        /* ... whose target did what a target has to do: see daruma_case_answered */
+    bool useless;         /* ... and what it brought was of no use */
+    bool noted;           /* ... and its silence was noted as a failure */
+    bool overdue;         /* ... or, earlier, counted among its model's that are */
+    bool late;            /* ... or was before its content came: it is no success any more */
+    bool headed;          /* ... and its head came, with a status that is no error */
+    bool begun;           /* ... and content of its stream */
+    bool goes_on;         /* (set) ... which another call could go on with; false with every attempt */
+    daruma_ms piece_at;   /* when the newest piece of that came ... */
+    daruma_ms gap;        /* ... and the longest time between two of them */
+    daruma_ms sent_at;    /* when it went out */
+    daruma_beside beside; /* the call beside it */
+    uint8_t hedges;       /* such calls in all, but for those that were refused */
+    bool left;            /* it was dropped after it had been silent for a while: the client left */
+    daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
+    uint32_t attempts;    /* calls made in all */
+    int target;           /* where the current or last attempt went, -1 none yet */
+    int want;             /* where the next one shall go, -1 any */
+    daruma_ms not_before; /* the next one goes out no earlier ... */
+    daruma_ms due;        /* ... but from here on, if what is sick becomes well before its time */
+    uint16_t rung;        /* 1 + the row of a remedy that was given but not yet admitted; 0 none */
+    uint8_t round;        /* of climbing: what can be done now, later, at the end */
     daruma_permit permits[DARUMA_PERMITS]; /* of the current attempt: model, provider, rested place, lane */
     uint8_t used[DARUMA_CASE_RUNGS];       /* times each rung was climbed */
     uint8_t calls[DARUMA_CASE_TRIED];      /* calls to each target */

@@ -508,6 +508,26 @@ static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **s
     }
 }
 
+static void what_may_have_been_done_is_not_sent_again_whatever_the_failure(void **state)
+{
+    (void)state;
+    daruma_target t[] = {target("p", "m", "a", "k1"), target("p", "m", "b", "k2"), target("q", "n", "c", "k3")};
+    const char *name;
+    for (size_t n = 0; (name = daruma_policy_name(n)); n++) {
+        const daruma_policy *p = daruma_policy_find(str_of(name));
+        for (int k = 0; k < DARUMA_KINDS; k++)
+            for (size_t forwarded = 0; forwarded < 2; forwarded++) {
+                daruma_case c = mending(p, t, 3);
+                daruma_failure f = failure((daruma_kind)k, k % 2 ? 500 : 0);
+                c.can_refresh = c.done_once = true;
+                daruma_remedy r = daruma_case_next(&c, &f, forwarded * 100, at(0));
+                if (r.act == DARUMA_SEND)
+                    fail_msg("%s: %s sends by %s", name, daruma_kind_name((daruma_kind)k),
+                             daruma_remedy_name(r.remedy));
+            }
+    }
+}
+
 static void a_policy_that_is_off_makes_the_first_failure_final(void **state)
 {
     (void)state;
@@ -1103,6 +1123,7 @@ int main(void)
         cmocka_unit_test(a_broken_stream_goes_on_here_then_elsewhere_then_what_came_is_kept),
         cmocka_unit_test(what_was_begun_goes_on_however_often_it_was_tried_before),
         cmocka_unit_test(what_must_not_happen_twice_is_repeated_only_after_a_refusal),
+        cmocka_unit_test(what_may_have_been_done_is_not_sent_again_whatever_the_failure),
         cmocka_unit_test(a_policy_that_is_off_makes_the_first_failure_final),
         cmocka_unit_test(who_has_nobody_else_waits_for_what_is_down_and_is_woken),
         cmocka_unit_test(what_failed_twice_only_is_asked_by_who_has_nobody_else),

@@ -15,6 +15,7 @@ static const scan_key keys[] = {
     {LIT("max_tokens"),    SCAN_MAX},
     {LIT("container"),      SCAN_STATE_ID}, /* of code execution */
     {LIT("thread"),         SCAN_THREAD},
+    {LIT("mcp_servers"),    SCAN_SERVERS},
 };
 
 // clang-format on
@@ -32,7 +33,7 @@ static bool may_be_empty(daruma_str finish)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, newest);
+    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_anthropic, newest);
 }
 
 /* What the model's total input was: the cached parts are counted beside input_tokens. */
@@ -47,7 +48,7 @@ static void read_usage(daruma_str usage, int64_t *in, int64_t *out)
 }
 
 typedef struct block_view {
-    bool text, calls, thought, other;
+    bool text, calls, thought, other, effects;
 } block_view;
 
 /* A block says something when a member besides its type does: text, thinking, data. A call says
@@ -55,11 +56,13 @@ typedef struct block_view {
 static block_view read_block(daruma_str block)
 {
     block_view b = {0};
-    daruma_str key, value, type = {0};
+    daruma_str key, value, type = {0}, name = {0};
     bool said = false;
     for (json_iter it = json_open(block); json_next(&it, &key, &value);)
         if (key_is(key, S("type")))
             type = value_raw(value);
+        else if (key_is(key, S("name")))
+            name = value_raw(value);
         else if (!key_is(key, S("citations")))
             said |= value_given(value);
     if (str_eq(type, S("text")))
@@ -70,6 +73,7 @@ static block_view read_block(daruma_str block)
         b.thought = said;
     else
         b.other = type.n > 0;
+    b.effects = hosted_block(type, name);
     return b;
 }
 
@@ -94,6 +98,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
         a.text |= b.text;
         a.calls |= b.calls;
         other |= b.other;
+        a.effects |= b.effects;
     }
     other |= may_be_empty(a.finish);
     if (!whole_ok(&w))
@@ -154,6 +159,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     } else if (str_eq(ev.type, S("content_block_start"))) {
         block_view b = read_block(ev.block);
         v->began = true;
+        v->effects |= b.effects;
         v->content |= b.text || b.calls || b.thought || b.other;
     } else if (str_eq(ev.type, S("content_block_delta"))) {
         daruma_str key, value;

@@ -24,6 +24,9 @@ typedef struct request_scan {
     uint64_t before;    /* hash of the id of the answer or conversation that it goes on from, 0 none */
     bool conversing;    /* ... of a conversation: the next request names the same */
     bool unstored;      /* its answer is kept nowhere: nobody can go on from it by its id */
+    bool effects;       /* the provider may do for it what must not be done twice: tools of its own, work behind */
+    bool behind;        /* ... behind its answer, in the background */
+    uint32_t choices;   /* answers that are asked for at once; 0 not said */
     bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
     bool has_user;      /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
@@ -39,20 +42,32 @@ typedef struct answer_view {
     daruma_flaw flaw;                    /* NONE: good to go out */
     daruma_str finish;                   /* stop reason as sent */
     bool text, calls;                    /* has text, has tool calls */
+    bool effects;                        /* the provider did something for it that must not be done twice */
     int64_t input_tokens, output_tokens; /* usage, -1 not said */
 } answer_view;
 
-/* Reads a stream event by event. All zero to begin with. */
+/* The answers that one request asked for (`n`, `candidateCount`), by their index: which have begun, which have ended.
+ */
+typedef struct choice_set {
+    uint64_t seen[CHOICES_MAX / 64], over[CHOICES_MAX / 64];
+    bool beyond; /* one had an index that is not told apart */
+} choice_set;
+
+/* Reads a stream event by event. All zero to begin with, but for `choices`. */
 typedef struct stream_view {
+    uint32_t choices;                    /* (set) answers that were asked for; 0 and 1 are one */
+    choice_set set;                      /* those that came */
+    bool many;                           /* there is more than one: they cannot be told by their texts alone */
     bool began;                          /* any event of the dialect came */
     bool content;                        /* text, thinking, refusal or a tool call came: the commit point */
     bool done;                           /* the terminal marker came */
-    bool finished;                       /* a stop reason came */
+    bool finished;                       /* a stop reason came, of each answer */
     bool told;                           /* that reason explains an answer without content: it is no flaw */
     bool broken;                         /* an event that is not what the dialect sends */
     bool spoilt;                         /* a stop reason that says that the model called in a broken way */
     bool error;                          /* an error event came; it is in error_body */
     bool ping;                           /* the newest event was only a ping or comment: not progress */
+    bool effects;                        /* the provider did, or began, what must not be done twice */
     daruma_str error_body;               /* data of the error event, in the bytes that were fed */
     char finish[32];                     /* stop reason, cut */
     int64_t input_tokens, output_tokens; /* 0 not said */

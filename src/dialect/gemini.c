@@ -77,7 +77,7 @@ static bool names_uploads(daruma_str contents)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, newest);
+    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_gemini, newest);
     if (r.ok && !r.remote)
         r.remote = names_uploads(r.messages);
     return r;
@@ -88,10 +88,13 @@ typedef struct answer_parts {
     bool known;                       /* has a member that only responses have */
     bool odd;                         /* candidates that are none */
     bool text, calls, thought, other; /* other: media, code and what it gave */
+    bool effects;                     /* ... what must not be done twice */
     bool error;
     daruma_str finish;  /* of the first candidate, without quotes */
     daruma_str blocked; /* why the prompt was refused */
-    int64_t in, out;    /* tokens, -1 not said */
+    choice_set set;
+    size_t n;        /* candidates so far */
+    int64_t in, out; /* tokens, -1 not said */
 } answer_parts;
 
 static void pass_part(answer_parts *a, json_iter *it)
@@ -106,8 +109,10 @@ static void pass_part(answer_parts *a, json_iter *it)
             thought = json_is_true(value);
         else if (key_camel(key, S("functionCall")))
             a->calls |= value_given(value);
-        else if (json_is_object(value) && !key_camel(key, S("videoMetadata")) && !key_camel(key, S("partMetadata")))
+        else if (json_is_object(value) && !key_camel(key, S("videoMetadata")) && !key_camel(key, S("partMetadata"))) {
             a->other = true; /* inlineData, executableCode, codeExecutionResult, ... */
+            a->effects |= hosted_part(key, value);
+        }
     json_leave(it, &part, NULL);
     a->text |= text && !thought;
     a->thought |= text && thought;
@@ -138,15 +143,18 @@ static void pass_content(answer_parts *a, json_iter *it)
 
 static void pass_candidate(answer_parts *a, json_iter *it)
 {
-    daruma_str key, value, finish = {0};
+    daruma_str key, value, finish = {0}, index = {0};
     json_iter candidate = json_enter(it);
     while (json_step(&candidate, &key))
         if (key_is(key, S("content")))
             pass_content(a, &candidate);
         else if (json_pass(&candidate, &value) && key_camel(key, S("finishReason")))
-            finish = value_raw(value);
+            finish = str_eq(value_raw(value), S("FINISH_REASON_UNSPECIFIED")) ? (daruma_str){0} : value_raw(value);
+        else if (key_is(key, S("index")))
+            index = value;
     json_leave(it, &candidate, NULL);
-    if (!a->finish.n && !str_eq(finish, S("FINISH_REASON_UNSPECIFIED")))
+    choice_add(&a->set, index, a->n++, finish.n > 0);
+    if (!a->finish.n)
         a->finish = finish;
 }
 
@@ -230,6 +238,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
     answer_view v = {.finish = a.finish.n ? a.finish : a.blocked,
                      .text = a.text,
                      .calls = a.calls,
+                     .effects = a.effects,
                      .input_tokens = a.in,
                      .output_tokens = a.out};
     reason_means means = meaning(a.finish);
@@ -258,6 +267,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         v->broken = true;
         return;
     }
+    v->effects |= a.effects;
     if (a.error) {
         watch_error(v, e->data);
         return;
@@ -270,8 +280,10 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     v->spoilt = meaning(a.finish) == REASON_BROKEN;
     v->broken = a.odd || v->spoilt;
     v->told |= a.blocked.n > 0 || meaning(a.finish) == REASON_TOLD;
-    v->done |= finish.n > 0;
     watch_finish(v, finish);
+    watch_choices(v, &a.set);
+    v->finished |= a.blocked.n > 0;
+    v->done |= v->finished;
     if (a.in >= 0)
         v->input_tokens = a.in;
     if (a.out >= 0)

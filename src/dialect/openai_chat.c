@@ -13,12 +13,13 @@ static const scan_key keys[] = {
     {LIT("response_format"),       SCAN_FORMAT},
     {LIT("max_tokens"),            SCAN_MAX},
     {LIT("max_completion_tokens"), SCAN_MAX},
+    {LIT("n"),                     SCAN_CHOICES},
 };
 // clang-format on
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, newest);
+    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_chat, newest);
 }
 
 /* What the choices of an answer or of an event hold; message and delta have the same members. */
@@ -26,9 +27,22 @@ typedef struct choices_view {
     bool given, null;          /* it is an array; or null */
     bool odd;                  /* one has neither message nor delta nor error */
     bool text, calls, thought; /* one has */
+    bool effects;              /* one has what the server did and must not do twice */
     bool error;                /* OpenRouter: the provider failed in the middle */
     daruma_str finish;         /* the first stop reason, without quotes */
+    choice_set set;
+    size_t n;
 } choices_view;
+
+/* Some servers say which of the calls were theirs: https://docs.x.ai/docs/guides/tools/overview. */
+static bool has_effects(daruma_str calls)
+{
+    daruma_str call;
+    for (json_iter it = json_open(calls); json_next(&it, NULL, &call);)
+        if (hosted_item(&hosted_chat, value_raw(json_get(call, S("type")))))
+            return true;
+    return false;
+}
 
 static void pass_message(choices_view *c, json_iter *it)
 {
@@ -40,10 +54,13 @@ static void pass_message(choices_view *c, json_iter *it)
         if (key_is(key, S("content")) || key_is(key, S("refusal")) || key_is(key, S("audio")) ||
             key_is(key, S("images")))
             c->text = true;
-        else if (key_is(key, S("tool_calls")) || key_is(key, S("function_call")))
+        else if (key_is(key, S("executed_tools"))) /* Groq: https://console.groq.com/docs/compound */
+            c->text = c->effects = true;
+        else if (key_is(key, S("tool_calls")) || key_is(key, S("function_call"))) {
             c->calls = true;
-        else if (key_is(key, S("reasoning_content")) || key_is(key, S("reasoning")) ||
-                 key_is(key, S("reasoning_details")))
+            c->effects |= has_effects(value);
+        } else if (key_is(key, S("reasoning_content")) || key_is(key, S("reasoning")) ||
+                   key_is(key, S("reasoning_details")))
             c->thought = true;
     }
     json_leave(it, &m, NULL);
@@ -51,7 +68,7 @@ static void pass_message(choices_view *c, json_iter *it)
 
 static void pass_choice(choices_view *c, json_iter *it)
 {
-    daruma_str key, value, finish = {0};
+    daruma_str key, value, finish = {0}, index = {0};
     bool shape = false, error = false;
     json_iter choice = json_enter(it);
     while (json_step(&choice, &key))
@@ -62,11 +79,14 @@ static void pass_choice(choices_view *c, json_iter *it)
             break;
         } else if (key_is(key, S("finish_reason"))) {
             finish = value_raw(value);
+        } else if (key_is(key, S("index"))) {
+            index = value;
         } else if (key_is(key, S("error"))) {
             error = value_given(value);
         }
     json_leave(it, &choice, NULL);
     error |= str_eq(finish, S("error"));
+    choice_add(&c->set, index, c->n++, finish.n > 0);
     c->odd |= !shape && !error;
     c->error |= error;
     if (!c->finish.n)
@@ -129,6 +149,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
     a.finish = choices.finish;
     a.text = choices.text;
     a.calls = choices.calls;
+    a.effects = choices.effects;
     a.flaw = !whole_ok(&it) ? DARUMA_FLAW_BROKEN : error ? DARUMA_FLAW_ERROR_EVENT : flaw_of(&choices);
     return a;
 }
@@ -139,8 +160,11 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     daruma_str key, value;
     bool error = false, known = false;
     (void)scratch;
-    if (watch_plain(v, e))
+    if (watch_plain(v, e)) {
+        v->broken |= v->done && choices_uneven(v); /* somebody between ended it who did not see that it was cut */
+        v->done &= !v->broken;
         return;
+    }
     json_iter it = whole_open(e->data);
     while (json_step(&it, &key))
         if (key_is(key, S("choices"))) {
@@ -161,10 +185,12 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     v->began |= known;
     v->ping = !known && !error;
     v->content |= choices.text || choices.calls || choices.thought;
+    v->effects |= choices.effects;
     if (error || choices.error)
         watch_error(v, e->data);
     v->told |= may_be_empty(choices.finish);
     watch_finish(v, choices.finish);
+    watch_choices(v, &choices.set);
 }
 
 static bool is_error(daruma_str body)

@@ -16,7 +16,8 @@ static const scan_key keys[] = {
     {LIT("previous_response_id"), SCAN_BEFORE},
     {LIT("conversation"),         SCAN_BEFORE_ID},
     {LIT("store"),                SCAN_STORE},
-    {LIT("prompt"),               SCAN_STATE_ID}, /* a template that the account keeps */
+    {LIT("prompt"),               SCAN_PROMPT},
+    {LIT("background"),           SCAN_BEHIND},
 };
 // clang-format on
 
@@ -40,7 +41,7 @@ static bool names_server_items(daruma_str input)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, newest);
+    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_responses, newest);
     if (r.ok && !r.remote)
         r.remote = names_server_items(r.messages);
     return r;
@@ -48,7 +49,7 @@ static request_scan scan(daruma_str body, uint32_t *newest)
 
 /* What one output item says. */
 typedef struct item_view {
-    bool text, calls, thought;
+    bool text, calls, thought, effects;
 } item_view;
 
 static bool parts_say(daruma_str parts)
@@ -72,6 +73,8 @@ static item_view read_item(daruma_str item)
         v.thought = said || parts_say(json_get(item, S("summary")));
     else
         v.calls = type.n > 0;
+    if (v.calls && !hosted_shell(type, json_get(item, S("environment")), &v.effects))
+        v.effects = hosted_item(&hosted_responses, type);
     return v;
 }
 
@@ -107,6 +110,7 @@ static void read_output(response_view *r)
         r->says.text |= v.text;
         r->says.calls |= v.calls;
         r->says.thought |= v.thought;
+        r->says.effects |= v.effects;
     }
 }
 
@@ -132,6 +136,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
     answer_view a = {.finish = r.reason.n ? r.reason : r.status,
                      .text = r.says.text,
                      .calls = r.says.calls,
+                     .effects = r.says.effects,
                      .input_tokens = r.in,
                      .output_tokens = r.out};
     if (!whole_ok(&w))
@@ -153,6 +158,7 @@ static void watch_response(stream_view *v, const sse_event *e, daruma_str type, 
     for (json_iter it = json_open(response); json_next(&it, &key, &value);)
         read_member(&r, key, value);
     read_output(&r);
+    v->effects |= r.says.effects;
     if (r.error || str_eq(type, S("response.failed")) || str_eq(type, S("response.cancelled"))) {
         watch_error(v, e->data);
         return;
@@ -170,11 +176,16 @@ static void watch_response(stream_view *v, const sse_event *e, daruma_str type, 
 }
 
 /* Deltas of whatever kind, and the beginnings and ends of items and parts. */
-static bool carries_content(daruma_str type, daruma_str item, daruma_str part, bool said)
+static bool carries_content(daruma_str type, daruma_str item, daruma_str part, bool said, bool *effects)
 {
     if (str_starts(type, S("response.output_item."))) {
         item_view i = read_item(item);
+        *effects |= i.effects;
         return i.text || i.calls || i.thought;
+    }
+    if (hosted_event(type)) {
+        *effects = true;
+        return true;
     }
     if (str_starts(type, S("response.content_part.")) || str_starts(type, S("response.reasoning_summary_part.")))
         return value_given(json_get(part, S("text"))) || value_given(json_get(part, S("refusal")));
@@ -215,7 +226,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     }
     v->ping = str_eq(type, S("ping")) || str_eq(type, S("keepalive"));
     v->began |= str_starts(type, S("response."));
-    v->content |= carries_content(type, item, part, said);
+    v->content |= carries_content(type, item, part, said, &v->effects);
     if (json_is_object(response))
         watch_response(v, e, type, response);
 }

@@ -25,7 +25,11 @@ typedef enum scan_what {
     SCAN_BEFORE_ID, /* ... or a conversation, which is the same for all its requests */
     SCAN_STORE,     /* false: the answer is kept nowhere */
     SCAN_THREAD,    /* Anthropic: the conversation is to be kept on the server, or one that is kept there goes on */
-    SCAN_CONFIG,    /* Gemini's generationConfig: output cap and format */
+    SCAN_CONFIG,    /* Gemini's generationConfig: output cap, format and number of answers */
+    SCAN_PROMPT,    /* Responses: a template that the account keeps; its tools stand there */
+    SCAN_SERVERS,   /* anything but nothing is a server whose tools the provider calls */
+    SCAN_BEHIND,    /* true: the answer is made in the background */
+    SCAN_CHOICES,   /* how many answers are asked for at once */
 } scan_what;
 
 typedef struct scan_key {
@@ -33,9 +37,32 @@ typedef struct scan_key {
     scan_what what;
 } scan_key;
 
+/* Which of a dialect's hosted tools have no effects outside: names of what a request declares, and of what stands in an
+ * answer. */
+typedef struct hosted {
+    const daruma_str *tools;
+    size_t ntools;
+    const daruma_str *items;
+    size_t nitems;
+    bool by_member; /* Gemini: the name is that of a member */
+} hosted;
+
 /* Reads a request by its dialect's table of `n` keys. Looks into messages only up to the first
  * user message. */
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, uint32_t *newest);
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest);
+
+/* ---- hosted.c ---- */
+
+extern const hosted hosted_chat, hosted_responses, hosted_anthropic, hosted_gemini;
+/* Passes the tools that a request declares. True if one may have effects outside; *ret is their span. */
+bool hosted_tools(const hosted *h, json_iter *it, daruma_str *ret);
+/* True if what is called so in an answer may have had effects outside. Empty names have none. */
+bool hosted_item(const hosted *h, daruma_str name);
+/* False: the type is no shell's. Else *ret says whether it runs at the provider. */
+bool hosted_shell(daruma_str type, daruma_str environment, bool *ret);
+bool hosted_block(daruma_str type, daruma_str name); /* the same for a block of Anthropic's */
+bool hosted_event(daruma_str type);                  /* ... for an event of Responses that tells of a call's progress */
+bool hosted_part(daruma_str key, daruma_str value);  /* ... for a member of a part of Gemini's */
 
 /* Adds a string value to a hash: of a long one its length, its beginning and its end, so that it is not read twice. */
 uint64_t hash_text(uint64_t h, daruma_str string);
@@ -69,6 +96,12 @@ bool is_error_shape(daruma_str key, daruma_str value);
 bool watch_plain(stream_view *v, const sse_event *e); /* comments, [DONE], errors as fields: true when that was all */
 void watch_error(stream_view *v, daruma_str body);
 void watch_finish(stream_view *v, daruma_str raw);
+/* Adds an answer to a set: `index` as its value stands there, `nth` where it stands in the list. */
+void choice_add(choice_set *set, daruma_str index, size_t nth, bool over);
+/* Behind an event: what it had is added, and `finished` is true when each answer has ended. */
+void watch_choices(stream_view *v, const choice_set *more);
+/* True if some of several answers have ended and others have not. */
+bool choices_uneven(const stream_view *v);
 
 /* How the families name a failure: "rate_limit_error", "rate_limit_exceeded", ... */
 typedef struct error_words {

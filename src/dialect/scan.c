@@ -188,6 +188,12 @@ static void take_format(request_scan *r, bool asked, daruma_str member)
         r->format_raw = member;
 }
 
+static void take_choices(request_scan *r, daruma_str value)
+{
+    int64_t n = json_int(value, 0);
+    r->choices = n < 0 ? 0 : n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 /* Gemini keeps the output cap and the response format one level down. */
 static void take_config(request_scan *r, daruma_str config)
 {
@@ -197,6 +203,8 @@ static void take_config(request_scan *r, daruma_str config)
     for (json_iter it = json_open(config); json_next(&it, &key, &value);)
         if (key_camel(key, S("maxOutputTokens")) && json_int(value, -1) >= 0)
             r->max_output = json_int(value, -1);
+        else if (key_camel(key, S("candidateCount")))
+            take_choices(r, value);
         else if (key_camel(key, S("responseMimeType")))
             take_format(r, value_is(value, S("application/json")), config);
         else if (key_camel(key, S("responseSchema")) || key_camel(key, S("responseJsonSchema")))
@@ -220,6 +228,11 @@ static void take_before(request_scan *r, daruma_str id, bool conversing)
     r->conversing = conversing;
 }
 
+static bool names_one(daruma_str value)
+{
+    return value_given(json_is_string(value) ? value : json_get(value, S("id")));
+}
+
 static void take(request_scan *r, scan_what what, daruma_str value)
 {
     switch (what) {
@@ -229,11 +242,6 @@ static void take(request_scan *r, scan_what what, daruma_str value)
         return;
     case SCAN_STREAM:
         r->stream = json_is_true(value);
-        return;
-    case SCAN_TOOLS:
-        r->tools |= !json_is_string(value) && value_given(value); /* Gemini: a list, or one alone */
-        if (json_is_array(value))
-            r->tools_raw = value;
         return;
     case SCAN_FORMAT:
         take_format(r, wants_json(value), value);
@@ -251,7 +259,7 @@ static void take(request_scan *r, scan_what what, daruma_str value)
             r->remote_id = hash_id(value);
         return;
     case SCAN_STATE_ID:
-        r->remote |= json_is_string(value) ? value_given(value) : value_given(json_get(value, S("id")));
+        r->remote |= names_one(value);
         if (!r->remote_id)
             r->remote_id = hash_id(value);
         return;
@@ -269,11 +277,35 @@ static void take(request_scan *r, scan_what what, daruma_str value)
     case SCAN_CONFIG:
         take_config(r, value);
         return;
+    case SCAN_PROMPT:
+        take(r, SCAN_STATE_ID, value);
+        r->effects |= names_one(value);
+        return;
+    case SCAN_SERVERS:
+        r->effects |= value_given(value);
+        return;
+    case SCAN_BEHIND:
+        r->behind = json_is_true(value);
+        r->effects |= r->behind;
+        return;
+    case SCAN_CHOICES:
+        take_choices(r, value);
+        return;
+    case SCAN_TOOLS:
     case SCAN_MESSAGES:
     case SCAN_SYSTEM:
     case SCAN_NOTHING:
         return;
     }
+}
+
+static void take_tools(request_scan *r, const hosted *h, json_iter *it)
+{
+    daruma_str value = {0};
+    r->effects |= hosted_tools(h, it, &value);
+    r->tools |= !json_is_string(value) && value_given(value); /* Gemini: a list, or one alone */
+    if (json_is_array(value))
+        r->tools_raw = value;
 }
 
 static scan_what what_of(const scan_key *keys, size_t n, daruma_str key)
@@ -284,7 +316,7 @@ static scan_what what_of(const scan_key *keys, size_t n, daruma_str key)
     return SCAN_NOTHING;
 }
 
-request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, uint32_t *newest)
+request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, const hosted *h, uint32_t *newest)
 {
     request_scan r = {.max_output = -1};
     daruma_str key, value;
@@ -297,6 +329,8 @@ request_scan scan_request(daruma_str body, const scan_key *keys, size_t n, uint3
             pass_messages(&r, &it, newest);
         else if (what == SCAN_SYSTEM)
             system = hash_system(&it);
+        else if (what == SCAN_TOOLS)
+            take_tools(&r, h, &it);
         else if (json_pass(&it, &value))
             take(&r, what, value);
     }

@@ -63,3 +63,55 @@ bool watch_plain(stream_view *v, const sse_event *e)
     }
     return false;
 }
+
+/* ---- several answers in one stream ---- */
+
+void choice_add(choice_set *set, daruma_str index, size_t nth, bool over)
+{
+    int64_t at = json_int(index, (int64_t)nth);
+    if (at < 0 || at >= CHOICES_MAX) {
+        set->beyond = true;
+        return;
+    }
+    set->seen[at / 64] |= (uint64_t)1 << at % 64;
+    if (over)
+        set->over[at / 64] |= (uint64_t)1 << at % 64;
+}
+
+/* How many have begun, and `*over`: have all that did, and all that were asked for, ended? */
+static uint32_t count_choices(const stream_view *v, bool *over)
+{
+    uint32_t seen = 0;
+    *over = !v->set.beyond && v->choices <= CHOICES_MAX;
+    for (size_t i = 0; i < CHOICES_MAX; i++) {
+        uint64_t bit = (uint64_t)1 << i % 64;
+        bool began = v->set.seen[i / 64] & bit;
+        seen += began;
+        if ((began || i < v->choices) && !(v->set.over[i / 64] & bit))
+            *over = false;
+    }
+    return seen;
+}
+
+void watch_choices(stream_view *v, const choice_set *more)
+{
+    bool over;
+    for (size_t i = 0; i < CHOICES_MAX / 64; i++) {
+        v->set.seen[i] |= more->seen[i];
+        v->set.over[i] |= more->over[i];
+    }
+    v->set.beyond |= more->beyond;
+    uint32_t seen = count_choices(v, &over);
+    v->many = v->choices > 1 || seen > 1 || v->set.beyond;
+    v->finished = seen > 0 && over;
+}
+
+bool choices_uneven(const stream_view *v)
+{
+    bool any = false, open = false;
+    for (size_t i = 0; i < CHOICES_MAX / 64; i++) {
+        any |= v->set.over[i] != 0;
+        open |= v->set.seen[i] != v->set.over[i];
+    }
+    return v->many && any && open;
+}

@@ -8,12 +8,14 @@
 
 bool answer_checks_calls(const exchange *x)
 {
+    if (x->view.effects) /* it cannot be asked for again */
+        return false;
     return (x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0) || steer_checks_calls(x);
 }
 
 bool answer_checks_format(const exchange *x)
 {
-    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.format_raw.n > 0;
+    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.format_raw.n > 0 && !x->view.effects;
 }
 
 /* Tells the client, the counts and the event log that the answer goes out mended. */

@@ -248,7 +248,7 @@ bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *
                            .has_body = x->c->body.n > 0 || x->c->head.length > 0 || x->d,
                            /* What must not be sent twice is not sent where a closed connection may leave that open;
                             * and a probe is one call. */
-                           .fresh = x->kase.attempts > 1 || !x->safe || x->kase.permits[0].probe ||
+                           .fresh = x->kase.attempts > 1 || !x->safe || x->scan.effects || x->kase.permits[0].probe ||
                                     x->kase.permits[1].probe || x->kase.permits[3].probe,
                            .clocks = clocks_of(x, gateway_now(x->g).now)};
     x->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
@@ -259,6 +259,11 @@ bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *
     else
         ret->body[0] = converted(x, target);
     return ret->body[0].n || x->p == x->d;
+}
+
+stream_view exchange_view(const exchange *x)
+{
+    return (stream_view){.choices = x->p == x->d ? x->scan.choices : 0}; /* which no conversion carries over */
 }
 
 static void send_now(exchange *x, int target, daruma_str secret)
@@ -276,7 +281,7 @@ static void send_now(exchange *x, int target, daruma_str secret)
         no_memory(x, at);
         return;
     }
-    x->view = (stream_view){0};
+    x->view = exchange_view(x);
     x->mode = ANSWER_NONE;
     x->cut = false;
     x->failed_event = (daruma_str){0};

@@ -405,6 +405,8 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     fetch *f = x->f;
     x->f = NULL;
     x->progress_by = x->look_at = -1;
+    if (x->view.effects && x->mode == ANSWER_RELAYED && x->t)
+        talk_let_go(x);
     if (x->streaming && call_started(x->c) && x->beat_at < 0)
         x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
     seen.took = at.now - x->attempt_started;
@@ -432,6 +434,9 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     e.took = seen.took;
     exchange_tell(x, DARUMA_WHEN_FAILED, &e);
     x->kase.safe_twice = safe_again(x, &seen);
+    x->kase.done_once = !exchange_passes(x) && effects_done(x, &seen);
+    if (x->kase.done_once)
+        hedge_cancel(x);
     if (hedge_takes_over(x, &x->failure))
         return;
     if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */

@@ -106,9 +106,9 @@ void finish_comment(exchange *x, daruma_outcome o)
 static void put_advice(exchange *x, daruma_header *h, size_t *n)
 {
     daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, gateway_now(x->g).now);
-    bool again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable;
+    bool once = x->kase.done_once, again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable && !once;
     h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
-    if (in < 0 || !x->failure.retryable)
+    if (in < 0 || !x->failure.retryable || once)
         return;
     daruma_buf b = buf_in(x->c->arena);
     buf_int(&b, (in + 999) / 1000);

@@ -99,11 +99,11 @@ static void adopt(exchange *x, rival *r)
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
-    x->view = (stream_view){0};
     x->mode = ANSWER_NONE;
     x->status = 0;
     x->failed_event = (daruma_str){0};
     x->p = r->p;
+    x->view = exchange_view(x);
     x->secret = r->secret;
     x->moved = r->moved;
     x->attempt_started = r->started;
@@ -355,6 +355,7 @@ static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret
     ok = ok && exchange_compose(x, r->target, secret, &r->arena, ret) && !x->c->arena->full && !r->arena.full;
     x->c->arena->full = full; /* that there is no memory for a second call does not concern the first */
     r->p = x->p;
+    r->view = exchange_view(x);
     r->secret = x->secret;
     r->moved = x->moved;
     x->p = p;
@@ -409,7 +410,7 @@ static bool is_silent(const exchange *x)
 {
     bool none = (!x->forwarded || x->went_on) && /* the rest of an answer is waited for like its beginning */
                 (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || x->mode == ANSWER_WHOLE);
-    return x->f && x->safe && !exchange_passes(x) && (none || x->kase.goes_on);
+    return x->f && x->safe && !effects_possible(x) && !exchange_passes(x) && (none || x->kase.goes_on);
 }
 
 /* The client has a part of the answer, and another call may go on with such an answer. */

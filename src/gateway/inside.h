@@ -346,9 +346,19 @@ const dialect *exchange_dialect(const exchange *x, int target); /* that a target
 void exchange_key_here(exchange *x);                            /* a key command ended */
 key_state *exchange_key(const exchange *x, int target);         /* NULL: the client's own */
 
+stream_view exchange_view(const exchange *x); /* of the call at hand, before anything of its stream came */
+
 /* What goes out to that target; the parts that are made for it are in `a`. False: it is not whole, or cannot be carried
  * over to its dialect. x->p, x->secret and x->moved are those of that call from here on. */
 bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *a, fetch_request *ret);
+
+/* ---- effects.c: work that must not be done twice ---- */
+
+/* True if a call of this request may do such work: no second one is made beside it, and none over a connection that may
+ * be dead. */
+bool effects_possible(const exchange *x);
+/* True if the attempt that failed so may have done it. */
+bool effects_done(const exchange *x, const daruma_evidence *ev);
 
 /* ---- hedge.c: a second call beside a silent one ---- */
 
@@ -414,6 +424,9 @@ bool talk_begin(exchange *x);
 bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch);
 /* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
 bool talk_end(exchange *x);
+/* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
+ * mended in it any more. */
+void talk_let_go(exchange *x);
 bool talk_unsure(const exchange *x);   /* a continuation that cannot be joined with certainty */
 bool talk_is_plain(const exchange *x); /* the provider's bytes go out as they are */
 bool talk_was_cut(const exchange *x);  /* there is something that another attempt could go on from */

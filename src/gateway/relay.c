@@ -135,6 +135,8 @@ static void answer_ended(exchange *x)
 {
     daruma_str body = buf_str(&x->held);
     answer_view v = x->p->check(body, &x->scratch);
+    x->view.effects = v.effects;
+    x->view.done = v.flaw == DARUMA_FLAW_NONE || v.flaw == DARUMA_FLAW_EMPTY;
     if (call_started(x->c) && !x->blank && v.flaw == DARUMA_FLAW_NONE)
         v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
     if (v.flaw == DARUMA_FLAW_NONE && heal_window_full(x, v.finish, v.input_tokens, v.text || v.calls)) {

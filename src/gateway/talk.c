@@ -280,6 +280,12 @@ static void give_up_hold(exchange *x)
     t->calls = t->last = NULL;
 }
 
+void talk_let_go(exchange *x)
+{
+    if (x->t->mode == TALK_PLAIN && x->t->holding && !x->t->writing)
+        give_up_hold(x);
+}
+
 /* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
 static void read_in_part(exchange *x)
 {
@@ -324,6 +330,11 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
     turn_delta d[TURN_DELTAS_MAX];
     turn_reader before = {0};
     daruma_arena large = {0};
+    if (x->view.many && t->mode == TALK_PLAIN) { /* several answers: neither joined nor mended */
+        read_in_part(x);
+        t->begun = true;
+        return true;
+    }
     bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
     bool raw = true;
     if (big && !sys_arena_init(&large, 0, SSE_EVENT_BYTES_MAX * 8))
@@ -337,7 +348,8 @@ bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch)
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
         note(x, &d[i]);
-    if (!all && t->mode != TALK_PLAIN) {
+    bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
+    if ((!all && t->mode != TALK_PLAIN) || (again && x->view.effects) || x->view.many) {
         raw = unsure(x);
     } else if (t->mode == TALK_PLAIN) {
         raw = pass_plain(x, e, d, n, &before);

@@ -22,6 +22,7 @@ await import("./commands.mjs");
 await import("./outage.mjs");
 await import("./neighbours.mjs");
 await import("./tenants.mjs");
+await import("./effects.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");

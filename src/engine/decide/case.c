@@ -301,7 +301,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
         const daruma_rung *g = &c->policy->rungs[r];
         bool sends = daruma_remedy_act(g->remedy) == DARUMA_SEND;
         if (g->kind != f->kind || c->used[r] >= g->times || !fits_round(g->remedy, c->round) ||
-            (sends && !c->policy->enabled))
+            (sends && (!c->policy->enabled || c->done_once)))
             continue;
         int to = choice_where(c, g->remedy, f->kind, c->round == LATER, at.now);
         if (sends && to < 0)

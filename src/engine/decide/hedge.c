@@ -127,7 +127,7 @@ static bool is_far_beyond(const daruma_case *c, const silent_call *n)
 static bool may_hedge(const daruma_case *c, daruma_ms now)
 {
     bool on = c->policy->health && c->policy->hedge && c->policy->enabled;
-    bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice;
+    bool silent = c->outcome == DARUMA_OUTCOME_PENDING && c->out && c->safe_twice && !c->done_once;
     bool body = c->begun ? !c->goes_on && !c->plain : c->answered; /* it is on its way */
     return on && silent && !body && c->hedges < HEDGES_EACH_MAX && (c->deadline < 0 || now < c->deadline);
 }

@@ -199,8 +199,10 @@ static bool put_remedies(daruma_buf *out, uint32_t remedies)
 }
 
 /* Why one call was all. */
-static const char *why_once(const daruma_failure *f)
+static const char *why_once(const daruma_failure *f, const daruma_case *c)
 {
+    if (c->done_once)
+        return "because the provider may have done what must not be done twice.";
     if (f->kind == DARUMA_INTERRUPTED)
         return "because its answer had already begun to go out.";
     if (f->kind == DARUMA_UNKNOWN && !f->retryable)
@@ -235,7 +237,7 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
     }
     if (c->attempts == 1) {
         BUF_LIT(out, " daruma called once and did not repeat it, ");
-        buf_putz(out, why_once(f));
+        buf_putz(out, why_once(f, c));
     } else {
         BUF_LIT(out, " daruma ");
         if (!put_remedies(out, c->remedies))
@@ -249,6 +251,8 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
         }
         BUF_LIT(out, "), without success.");
     }
+    if (c->done_once && c->attempts > 1)
+        BUF_LIT(out, " It went no further, because the provider may have done what must not be done twice.");
     if (c->remedies & 1u << DARUMA_REMEDY_KEEP_PARTIAL)
         BUF_LIT(out, " What had arrived of the answer was kept.");
 }
@@ -376,5 +380,10 @@ void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *o
     put_quote(out, f);
     if (c)
         put_tried(out, f, c);
-    put_step(out, f);
+    if (c && c->done_once)
+        BUF_LIT(out,
+                " A tool that runs at the provider, or a call in the background, may have been carried out: look what "
+                "it did before you send this again.");
+    else
+        put_step(out, f);
 }
