@@ -764,6 +764,9 @@ typedef struct daruma_admission {
 /* May an attempt go out, when, and where? SEND with wait 0 means: go, and tell me
  * how it ended with exactly one of _next, _done or _drop. */
 DARUMA_API daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at);
+/* The attempt that is out was sent once more by the host itself, because its connection had been closed before it was
+ * received. It counts as a call and as RETRY_FRESH; it says nothing about the target. */
+DARUMA_API void daruma_case_resent(daruma_case *c);
 /* The attempt failed: the next thing to try. Updates health. May be asked again for the same
  * failure before an admit: then the remedy it gave is taken as unfit and it climbs on. Every
  * ladder ends in a STOP or KEEP, so this does. `forwarded`: answer bytes the client has. */

@@ -167,7 +167,7 @@ static void got_fail(fetch *f, daruma_net net, daruma_phase phase, const char *w
     snprintf(g->why, sizeof g->why, "%s", why);
 }
 
-static const fetch_ops got_ops = {got_head, got_body, got_end, got_fail};
+static const fetch_ops got_ops = {.head = got_head, .body = got_body, .end = got_end, .fail = got_fail};
 
 typedef struct net {
     upstream *u;

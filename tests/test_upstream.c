@@ -8,7 +8,7 @@
 
 typedef struct got {
     fetch *f;
-    int status, heads, ends, fails;
+    int status, heads, ends, fails, agains;
     daruma_net net;
     daruma_phase phase;
     char why[128];
@@ -53,7 +53,16 @@ static void got_fail(fetch *f, daruma_net net, daruma_phase phase, const char *w
     snprintf(g->why, sizeof g->why, "%s", why);
 }
 
-static const fetch_ops got_ops = {got_head, got_body, got_end, got_fail};
+static void got_again(fetch *f, daruma_net net, void *user)
+{
+    got *g = user;
+    (void)f;
+    g->agains++;
+    g->net = net;
+}
+
+static const fetch_ops got_ops = {
+    .head = got_head, .body = got_body, .again = got_again, .end = got_end, .fail = got_fail};
 
 typedef struct net {
     upstream *u;
@@ -245,11 +254,38 @@ static void a_stale_connection_costs_nothing(void **state)
         peer q = peer_accept(n.listener);
         until(heard(&q, "{}"));
         assert_int_equal(g.fails, 0);
+        assert_int_equal(g.agains, 1); /* told, so that it can be counted */
         peer_say(&q, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         until(g.ends == 1 && upstream_open(n.u) == 0);
         peer_done(&p);
         peer_done(&q);
     }
+    net_stop(&n);
+}
+
+/* A provider that had the request for longer than a round trip may be at work: who judges it decides. */
+static void a_request_is_not_sent_again_when_it_was_received_long_ago(void **state)
+{
+    (void)state;
+    net n;
+    net_start(&n, (upstream_settings){0});
+    got g = {0};
+    go(&n, &g, "GET", NULL, long_clocks);
+    peer p = peer_accept(n.listener);
+    until(heard(&p, "\r\n\r\n"));
+    peer_say(&p, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    until(g.ends == 1);
+    go(&n, &g, "POST", "{}", long_clocks);
+    assert_true(fetch_was_reused(g.f));
+    until(heard(&p, "{}"));
+    pump_ms(2 * POOL_AGAIN_MS_MAX); /* however slow connecting was on this machine */
+    close(p.fd);
+    p.fd = -1;
+    until(g.fails);
+    assert_int_equal(g.agains, 0);
+    assert_int_equal(g.net, DARUMA_NET_CLOSED);
+    assert_int_equal(g.phase, DARUMA_AT_WAIT);
+    peer_done(&p);
     net_stop(&n);
 }
 
@@ -604,6 +640,7 @@ int main(void)
         T(a_connection_is_used_again),
         T(too_much_answer_is_never_the_next_one),
         T(a_stale_connection_costs_nothing),
+        T(a_request_is_not_sent_again_when_it_was_received_long_ago),
         T(a_fresh_connection_is_not_tried_twice),
         T(each_clock_has_its_name),
         T(a_head_that_comes_byte_by_byte_is_no_sign_of_life),

@@ -31,8 +31,11 @@
 #define KEEPALIVE_FIRST_S          30 /* of silence on a connection to a provider before TCP asks whether it is there */
 #define KEEPALIVE_EVERY_S          10 /* and between two such questions */
 #define KEEPALIVE_TIMES            6  /* without an answer, and it is gone */
-#define POOL_IDLE_MS               30000        /* idle upstream connection; shorter than providers keep theirs */
-#define POOL_IDLE_MAX              128          /* idle upstream connections to one origin */
+#define POOL_IDLE_MS               30000 /* idle upstream connection; shorter than providers keep theirs */
+#define POOL_IDLE_MAX              128   /* idle upstream connections to one origin */
+#define POOL_AGAIN_TRIPS           2     /* round trips behind sending: who closed before we sent is heard by then */
+#define POOL_AGAIN_MS_MIN          25    /* of them: a busy loop hears later; little work is done in less */
+#define POOL_AGAIN_MS_MAX          500   /* of them: nobody is so far away, a slow handshake says nothing */
 #define WRITE_QUEUE_BYTES_MAX      (256u << 10) /* waiting for a slow reader before the other side is paused */
 #define READER_MS_MAX              600000 /* a client that takes nothing of its answer for so long is let go; ... */
 #define READER_CROWDED_MS_MAX      30000  /* ... for so long, while the gateway stops or answers fill their room */

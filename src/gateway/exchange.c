@@ -307,6 +307,29 @@ void exchange_tell_begin(exchange *x)
     exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
 }
 
+void exchange_resent(exchange *x)
+{
+    gateway_counts *n = &x->g->counts;
+    daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
+    n->kinds[x->failure.kind]++;
+    n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
+    n->calls++;
+    failed.failure = &x->failure;
+    failed.attempt = x->kase.attempts;
+    failed.took = gateway_now(x->g).now - x->attempt_started;
+    exchange_tell(x, DARUMA_WHEN_FAILED, &failed);
+    x->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
+    exchange_tell_begin(x);
+    again.failure = &x->failure;
+    again.remedy = &x->remedy;
+    again.delay = 0;
+    again.attempt = x->kase.attempts + 1;
+    again.max_attempts = tries_of(x);
+    again.target = &x->targets[x->kase.target];
+    exchange_tell(x, DARUMA_WHEN_AGAIN, &again);
+    daruma_case_resent(&x->kase);
+}
+
 static void obey(exchange *x, daruma_remedy r)
 {
     daruma_event e = DARUMA_EVENT_INIT;

@@ -293,6 +293,8 @@ void exchange_free_idle(gateway *g);
 void exchange_failed(exchange *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
 void exchange_done(exchange *x, int64_t input_tokens);
+/* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
+void exchange_resent(exchange *x);
 void exchange_event(exchange *x, daruma_event *e);
 /* That was done to the request or to the answer, beside what the ladder sends: the client is told, and it is counted.
  */

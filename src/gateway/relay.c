@@ -351,6 +351,22 @@ static void on_end(fetch *f, void *user)
     }
 }
 
+/* Nobody judges it, but it is told and counted like any other repeat. */
+static void on_again(fetch *f, daruma_net net, void *user)
+{
+    exchange *x = user;
+    (void)f;
+    x->failure = (daruma_failure){.kind = DARUMA_NETWORK,
+                                  .severity = daruma_kind_severity(DARUMA_NETWORK),
+                                  .retryable = true,
+                                  .net = net,
+                                  .wait = -1,
+                                  .limit = -1,
+                                  .used = -1,
+                                  .requested = -1};
+    exchange_resent(x);
+}
+
 static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
 {
     exchange *x = user;
@@ -378,4 +394,4 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     exchange_failed(x, &ev);
 }
 
-const fetch_ops relay_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+const fetch_ops relay_ops = {.head = on_head, .body = on_body, .again = on_again, .end = on_end, .fail = on_fail};

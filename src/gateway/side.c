@@ -104,7 +104,15 @@ static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *wh
     side_over(s, (daruma_str){0});
 }
 
-static const fetch_ops side_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+static void on_again(fetch *f, daruma_net net, void *user)
+{
+    const side *s = user;
+    (void)f;
+    (void)net;
+    s->x->g->counts.side_calls++;
+}
+
+static const fetch_ops side_ops = {.head = on_head, .body = on_body, .again = on_again, .end = on_end, .fail = on_fail};
 
 static void side_free(side *s)
 {

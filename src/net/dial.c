@@ -17,6 +17,7 @@ typedef struct lookup {
 struct dial {
     uv_connect_t req;
     lookup *lookup;
+    daruma_ms tried; /* when the address at hand was, or the proxy was asked for its tunnel */
     daruma_ms share; /* the address being tried has until then, if there are others; INT64_MAX: no limit */
     int next;        /* address to be tried */
     int error;       /* of the last one, libuv's */
@@ -75,6 +76,7 @@ void dial_on_tunnel(wire *w, daruma_str in)
         wire_broken(w, DARUMA_NET_PROXY, u->why);
         return;
     }
+    wire_took_trip(w, now_of(u) - w->dial->tried);
     begin_tls(w);
 }
 
@@ -104,6 +106,8 @@ static void on_connect(uv_connect_t *req, int status)
         return;
     }
     origin *o = w->origin;
+    if (!(o->tls && o->proxy))
+        wire_took_trip(w, now_of(w->upstream) - w->dial->tried);
     uv_tcp_nodelay(&w->tcp, 1);
     keep_alive(&w->tcp);
     if (!wire_read(w, true)) {
@@ -111,6 +115,7 @@ static void on_connect(uv_connect_t *req, int status)
     } else if (o->tls && o->proxy) {
         daruma_buf b = buf_over(w->upstream->scratch, sizeof w->upstream->scratch);
         w->state = WIRE_TUNNEL;
+        w->dial->tried = now_of(w->upstream);
         proxy_put_connect(&b, o->proxy, str_of(o->host), o->port);
         wire_write_copy(w, buf_str(&b));
     } else if (o->tls) {
@@ -152,6 +157,7 @@ static void try_address(wire *w)
     /* An address that swallows packets must not take the time of the others: it gets an equal share. */
     daruma_ms all = w->fetch ? fetch_connect_ms(w->fetch) : 0, now = now_of(w->upstream);
     int left = o->nat - d->next;
+    d->tried = now;
     d->share = all && left > 0 ? now + (w->since + all - now) / (left + 1) : INT64_MAX;
     wire_arm(w, d->share);
     w->state = WIRE_CONNECTING;

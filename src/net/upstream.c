@@ -77,10 +77,18 @@ static daruma_phase phase_of(const fetch *f, wire_state state)
                                : DARUMA_AT_WAIT;
 }
 
-/* On a fresh connection, when the old one had been closed before it saw us. */
-static bool again(fetch *f)
+/* True while what comes back may be the answer of somebody who had closed before the request came. */
+static bool is_soon(const fetch *f)
 {
-    if (!f->reused || f->begun || f->upstream->closing)
+    daruma_ms trip = f->wire->origin->trip, most = trip < 0 ? 0 : mul_sat(trip, POOL_AGAIN_TRIPS);
+    most = most < POOL_AGAIN_MS_MIN ? POOL_AGAIN_MS_MIN : most > POOL_AGAIN_MS_MAX ? POOL_AGAIN_MS_MAX : most;
+    return (daruma_ms)uv_now(f->upstream->loop) - f->wire->since <= most; /* since it was sent */
+}
+
+/* On a fresh connection, when the old one had been closed before it saw us. */
+static bool again(fetch *f, daruma_net net)
+{
+    if (!f->reused || f->begun || f->upstream->closing || !is_soon(f))
         return false;
     f->reused = f->all_sent = false;
     f->sent = 0;
@@ -89,6 +97,8 @@ static bool again(fetch *f)
         return false;
     f->wire = fresh;
     arm(f);
+    if (f->ops->again)
+        f->ops->again(f, net, f->user);
     return true;
 }
 
@@ -98,7 +108,7 @@ void fetch_on_broken(fetch *f, daruma_net net, const char *why)
     daruma_phase phase = phase_of(f, (wire_state)w->state);
     w->fetch = NULL;
     wire_close(w);
-    if ((net == DARUMA_NET_RESET || net == DARUMA_NET_CLOSED || net == DARUMA_NET_TLS) && again(f))
+    if ((net == DARUMA_NET_RESET || net == DARUMA_NET_CLOSED || net == DARUMA_NET_TLS) && again(f, net))
         return;
     f->ops->fail(f, net, phase, why, f->user);
     free(f);

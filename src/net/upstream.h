@@ -4,8 +4,9 @@
  *                  ... any time ... -> ops.fail          exactly one of end and fail; never both
  *   fetch_cancel                                         neither; the fetch is dead at once
  *
- * A request that fails on a reused connection before any answer byte is sent once more on a
- * fresh one, silently, when that is safe (the provider had closed it before it saw us). */
+ * A request that fails on a reused connection before any answer byte, about a round trip behind its sending, is sent
+ * once more on a fresh one: the provider had closed it before it saw us. ops.again tells. Whatever fails later is a
+ * failure: the provider may be at work. */
 #ifndef NET_UPSTREAM_H
 #define NET_UPSTREAM_H
 #include "net/http.h"
@@ -36,6 +37,7 @@ typedef struct fetch_clocks { /* milliseconds, 0 none */
 typedef struct fetch_ops {
     void (*head)(fetch *f, const http_head *h, void *user); /* valid during the call; 1xx are swallowed */
     void (*body)(fetch *f, daruma_str bytes, void *user);   /* decoded from chunks; valid during the call */
+    void (*again)(fetch *f, daruma_net net, void *user);    /* it is sent once more, only that; NULL: nobody counts */
     void (*end)(fetch *f, void *user);                      /* complete; the fetch is dead after this returns */
     void (*fail)(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user); /* dead after this */
 } fetch_ops;

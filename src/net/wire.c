@@ -31,11 +31,18 @@ origin *origin_of(upstream *u, const url *to)
     o->host = (char *)(o + 1);
     memcpy(o->host, to->host.p, to->host.n);
     o->port = to->port;
+    o->trip = -1;
     o->tls = to->tls;
     o->proxy = proxy_of(u, to);
     o->next = u->origins;
     u->origins = o;
     return o;
+}
+
+void wire_took_trip(wire *w, daruma_ms took)
+{
+    origin *o = w->origin;
+    o->trip = o->trip < 0 || took < o->trip ? took : o->trip + (took - o->trip) / 4;
 }
 
 /* ---- the end of a wire ---- */

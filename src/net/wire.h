@@ -35,6 +35,7 @@ struct origin {
     struct sockaddr_in6 at[DNS_ADDRESSES_MAX]; /* of the host or the proxy; both families fit */
     int nat;
     daruma_ms at_until; /* they are believed until then */
+    daruma_ms trip;     /* a round trip to there, as connecting shows it: the quickest, which ages; -1 none yet */
     tls_session *session;
 };
 
@@ -87,7 +88,8 @@ void wire_keep(wire *w); /* back to the pool */
 void wire_close(wire *w);
 void wire_arm(wire *w, daruma_ms at); /* fetch_on_clock() or the pool's end not later than that */
 void wire_fail_later(wire *w, daruma_net net, const char *why);
-bool wire_read(wire *w, bool on); /* starts or stops reading */
+void wire_took_trip(wire *w, daruma_ms took); /* a round trip to its peer took so long */
+bool wire_read(wire *w, bool on);             /* starts or stops reading */
 /* Sends bytes; what the socket does not take at once is copied. */
 void wire_write_copy(wire *w, daruma_str bytes);
 void wire_flush_tls(wire *w); /* sends what TLS has written */

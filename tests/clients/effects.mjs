@@ -291,6 +291,50 @@ holds("effects: a call to a client's tool that is broken does not have the hoste
   },
 });
 
+// ---- connections that are used again ----
+
+// The provider has answered once, so that its connection is in the pool; then it takes a request and dies.
+async function dies(pair, d, w, ms, more = {}) {
+  const sockets = new Set();
+  pair.own.answer = (q, res, socket) => (sockets.add(socket), w.answer(res, "one"));
+  assert.equal((await question(pair, d, { model: d.own, text: "warm" })).said, "one");
+  const from = pair.own.seen.length, events = pair.events().length;
+  let calls = 0, reused = false;
+  pair.own.answer = (q, res, socket) => {
+    if (calls++) return w.answer(res, "seven eight");
+    reused = sockets.has(socket);
+    ms ? setTimeout(() => socket.destroy(), ms) : socket.destroy();
+  };
+  const r = await question(pair, d, { model: d.own, more });
+  return { r, reused, calls, got: pair.own.seen.length - from, events: pair.events().slice(events) };
+}
+
+for (const ms of [0, 400])
+  holds(`effects: a request that a provider took from a pooled connection ${ms ? "long ago" : "just now"} is counted when it is sent again`, {
+    config: (c) => (quick(c), (c.recovery.hedge = "off")),
+    async run(pair) {
+      const d = dialects.openai, { r, reused, calls, got, events } = await dies(pair, d, wires.openai, ms);
+      assert.ok(reused, "the connection was not used again");
+      assert.deepEqual([r.status, r.said, r.outcome, calls, got], [200, "seven eight", "recovered", 2, 2], r.text);
+      assert.equal(r.headers["x-daruma-attempts"], "2");
+      assert.equal(r.headers["x-daruma-remedies"], "retry_fresh");
+      for (const name of ["llm_request_failed", "llm_retry_attempt", "error_recovery_success"]) assert.equal(events.filter((e) => e.event === name).length, 1, JSON.stringify(events, null, 1));
+      assert.equal(events.find((e) => e.event === "llm_request_failed").kind, "network");
+      const s = await pair.status();
+      assert.deepEqual([s.calls.all, s.remedies.retry_fresh], [3, 1], JSON.stringify(s, null, 1));
+    },
+  });
+
+holds("effects: what must not be done twice does not go over a connection that may be dead", {
+  config: quick,
+  async run(pair) {
+    for (const ms of [0, 400]) {
+      const { r, reused, calls } = await dies(pair, dialects.responses, wires.responses, ms, harmful.responses.mcp.more);
+      assert.deepEqual([reused, calls], [false, 1], r.text);
+    }
+  },
+});
+
 // ---- several answers to one request ----
 
 // The events of `n` answers that come mixed: each says two pieces and then why it ends.

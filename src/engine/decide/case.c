@@ -608,6 +608,15 @@ void daruma_case_close(daruma_case *c, daruma_outcome o, daruma_moment at)
     c->outcome = o;
 }
 
+void daruma_case_resent(daruma_case *c)
+{
+    if (c->outcome != DARUMA_OUTCOME_PENDING)
+        return;
+    check(c->out);
+    c->attempts++;
+    daruma_case_did(c, DARUMA_REMEDY_RETRY_FRESH);
+}
+
 /* Calls that speak against target `i`: its own, or those of the last target when what is sick is part of both. */
 static uint8_t failures_of(const daruma_case *c, const daruma_failure *f, int i)
 {
