@@ -179,7 +179,7 @@
 #define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define SEQUENCE_MAX                                                                                                   \
     0xffffffff             /* number of an event in a stream of Responses; behind a higher one we count ourselves */
-#define TURN_CALLS_MAX 64  /* calls in one streamed answer that are told apart; models make at most some dozens */
+#define TURN_CALLS_MAX 64  /* newest calls of a streamed answer that are told apart: so many may come mixed */
 #define CHOICES_MAX    128 /* answers of one request (`n`) that are told apart: OpenAI makes no more; of 64 each */
 #define RESUME_BODY_BYTES_MAX                                                                                          \
     (16u << 20)                   /* a request is kept so long as its answer streams, to go on when that breaks off */

@@ -242,7 +242,7 @@ static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str b
     } else if (str_eq(type, S("thinking"))) {
         block_open(r, at, DELTA_THINKING);
         say(l, r, DELTA_THINKING, -1, json_text(json_get(block, S("thinking")), a));
-    } else if (str_eq(type, S("tool_use")) && call_fits(r)) {
+    } else if (str_eq(type, S("tool_use"))) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);
@@ -267,7 +267,7 @@ static void read_block_delta(delta_list *l, turn_reader *r, int at, daruma_str d
         delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(delta, S("signature")), a));
     else if (!str_eq(type, S("input_json_delta")))
         delta_add(l, DELTA_OTHER)->text = delta;
-    else if (call_find(r, at) >= 0)
+    else if (call_told(r, at) >= 0)
         say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_text(json_get(delta, S("partial_json")), a));
 }
 
@@ -279,6 +279,7 @@ size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         return 0;
     daruma_str type = value_raw(json_get(whole, S("type")));
     int at = (int)json_int(json_get(whole, S("index")), r->open);
+    r->lost |= at >= INT16_MAX;
     if (at < 0 || at >= INT16_MAX)
         at = r->open < 0 ? 0 : r->open;
     if (!type.n)
@@ -376,10 +377,6 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     close_block(w, out);
     int at = w->r.blocks, nth = call_begin(&w->r, at);
-    if (nth < 0) {
-        w->broken = true;
-        return;
-    }
     w->call_shift = nth - d->index;
     block_open(&w->r, at, DELTA_CALL);
     block_event(out, "content_block_start", at);

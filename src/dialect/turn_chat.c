@@ -268,17 +268,7 @@ static const convo_part *part_at(const turn *t, daruma_str span)
 /* Text that was added stands behind the content. */
 static void put_content(daruma_buf *out, const turn *t, daruma_str span)
 {
-    turn now = *t;
-    convo_part texts[16];
-    size_t n = 0;
-    for (size_t i = 0; i < t->message.nparts && n < 16; i++) {
-        const convo_part *p = &t->message.parts[i];
-        if (p->kind == PART_TEXT && (!p->raw.n || p->raw.p == span.p))
-            texts[n++] = *p;
-    }
-    now.message.parts = texts;
-    now.message.nparts = n;
-    put_texts(out, &now, PART_TEXT);
+    put_texts_of(out, t, PART_TEXT, span.p);
 }
 
 static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
@@ -415,19 +405,16 @@ static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, dar
     int at = said >= 0 && said < INT16_MAX          ? (int)said
              : id.n && !str_eq(id, str_of(r->item)) ? r->blocks
                                                     : r->blocks - 1;
-    int nth = at < 0 ? -1 : call_find(r, at);
+    int nth = at < 0 ? -1 : call_told(r, at);
+    if (r->lost)
+        return;
     char known[sizeof r->item];
     KEEP(known, id);
     if (nth >= 0 && id.n && name.n && strcmp(known, r->item) != 0 && nth == r->calls - 1) {
-        nth = -1;
-        at = r->blocks;
+        nth = -1; /* of two with one index the newer one is meant from here on */
     }
     if (nth < 0) {
         nth = call_begin(r, at < 0 ? at = r->blocks : at);
-        if (nth < 0) {
-            delta_add(l, DELTA_OTHER);
-            return;
-        }
         block_open(r, at, DELTA_CALL);
         KEEP(r->item, id);
         turn_delta *d = delta_add(l, DELTA_CALL);

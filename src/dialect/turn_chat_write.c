@@ -46,15 +46,31 @@ static void put_args_delta(turn_writer *w, int at, daruma_str text, daruma_buf *
     chunk_end(out);
 }
 
+static int index_of(const turn_writer *w, int nth)
+{
+    return w->r.call_block[nth % TURN_CALLS_MAX];
+}
+
+static bool is_mute(const turn_writer *w, int nth)
+{
+    return w->mute[nth % TURN_CALLS_MAX / 64] >> nth % 64 & 1;
+}
+
+static void set_mute(turn_writer *w, int nth, bool mute)
+{
+    uint64_t bit = (uint64_t)1 << nth % 64, *word = &w->mute[nth % TURN_CALLS_MAX / 64];
+    *word = mute ? *word | bit : *word & ~bit;
+}
+
 /* A call without arguments: clients parse what they get, and an empty text is no JSON. */
 static void close_call(turn_writer *w, int nth, daruma_buf *out)
 {
-    if (nth < 0 || nth >= w->r.calls || !(w->mute[nth / 64] >> nth % 64 & 1))
+    if (nth < call_oldest(&w->r) || nth >= w->r.calls || !is_mute(w, nth))
         return;
-    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
-    if (w->r.call_block[nth] == w->r.open)
+    set_mute(w, nth, false);
+    if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += 2;
-    put_args_delta(w, w->r.call_block[nth], S("{}"), out);
+    put_args_delta(w, index_of(w, nth), S("{}"), out);
 }
 
 static void write_speech(turn_writer *w, const turn_delta *d, const char *member, daruma_buf *out)
@@ -73,12 +89,9 @@ static void write_speech(turn_writer *w, const turn_delta *d, const char *member
 
 static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
+    close_call(w, w->r.calls - TURN_CALLS_MAX, out); /* it is not told apart from here on */
     int at = w->r.blocks, nth = call_begin(&w->r, at);
-    if (nth < 0) {
-        w->broken = true;
-        return;
-    }
-    w->mute[nth / 64] |= (uint64_t)1 << nth % 64;
+    set_mute(w, nth, true);
     w->call_shift = nth - d->index;
     block_open(&w->r, at, DELTA_CALL);
     KEEP(w->r.item, d->id);
@@ -98,20 +111,20 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     int nth = d->index + w->call_shift;
     if (!d->text.n)
         return;
-    if (nth < 0 || nth >= w->r.calls) {
+    if (nth < call_oldest(&w->r) || nth >= w->r.calls) {
         w->broken = true;
         return;
     }
-    w->mute[nth / 64] &= ~((uint64_t)1 << nth % 64);
-    if (w->r.call_block[nth] == w->r.open)
+    set_mute(w, nth, false);
+    if (index_of(w, nth) == w->r.open)
         w->r.open_bytes += (int64_t)d->text.n;
-    put_args_delta(w, w->r.call_block[nth], d->text, out);
+    put_args_delta(w, index_of(w, nth), d->text, out);
 }
 
 static void write_end(turn_writer *w, daruma_buf *out)
 {
     bool usage = w->usage.input >= 0 || w->usage.output >= 0;
-    for (int i = 0; i < w->r.calls; i++)
+    for (int i = call_oldest(&w->r); i < w->r.calls; i++)
         close_call(w, i, out);
     if (!w->r.finished) {
         chunk(w, out);
@@ -141,7 +154,7 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         return;
     begin(w, d->kind == DELTA_START ? d : NULL, out);
     if (r->open_kind == DELTA_CALL && r->open >= 0 && r->open_bytes == 0 && r->calls) /* begun before our time, too */
-        w->mute[(r->calls - 1) / 64] |= (uint64_t)1 << (r->calls - 1) % 64;
+        set_mute(w, r->calls - 1, true);
     writer_finish(w, d);
     switch (d->kind) {
     case DELTA_TEXT:

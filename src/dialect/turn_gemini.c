@@ -319,10 +319,6 @@ static void read_part_deltas(delta_list *l, turn_reader *r, daruma_str part, dar
     int nth = -1;
     if (json_is_object(call)) {
         nth = call_begin(r, r->calls);
-        if (nth < 0) {
-            delta_add(l, DELTA_OTHER)->text = part;
-            return;
-        }
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = nth;
         d->id = json_text(json_get(call, S("id")), a);
@@ -419,10 +415,6 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     flush_call(w, out);
     int nth = call_begin(&w->r, w->r.calls);
-    if (nth < 0) {
-        w->broken = true;
-        return;
-    }
     w->call_shift = nth - d->index;
     block_open(&w->r, nth, DELTA_CALL);
     w->held.n = w->items.n = w->call_id.n = w->call_name.n = 0;

@@ -29,26 +29,28 @@ void keep_cut(char *to, size_t cap, daruma_str s)
     to[n] = 0;
 }
 
-bool call_fits(turn_reader *r)
-{
-    r->lost |= r->calls >= TURN_CALLS_MAX;
-    return r->calls < TURN_CALLS_MAX;
-}
-
 int call_begin(turn_reader *r, int at)
 {
-    if (!call_fits(r))
-        return -1;
-    r->call_block[r->calls] = (int16_t)(at < 0 || at > INT16_MAX ? INT16_MAX : at);
+    int16_t *slot = &r->call_block[r->calls % TURN_CALLS_MAX];
+    if (r->calls >= TURN_CALLS_MAX && *slot >= r->gone)
+        r->gone = *slot + 1;
+    *slot = (int16_t)(at < 0 || at > INT16_MAX ? INT16_MAX : at);
     return r->calls++;
 }
 
 int call_find(const turn_reader *r, int at)
 {
-    for (int i = r->calls; i--;)
-        if (r->call_block[i] == at)
+    for (int i = r->calls; i-- > call_oldest(r);)
+        if (r->call_block[i % TURN_CALLS_MAX] == at)
             return i;
     return -1;
+}
+
+int call_told(turn_reader *r, int at)
+{
+    int nth = call_find(r, at);
+    r->lost |= nth < 0 && at < r->gone;
+    return nth;
 }
 
 void block_open(turn_reader *r, int at, delta_kind kind)
@@ -125,17 +127,16 @@ bool answer_says(const turn *t, part_kind kind)
 }
 
 /* Strings put one behind the other: each is written whole as JSON and its quotes are taken off. */
-void put_texts(daruma_buf *out, const turn *t, part_kind kind)
+void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw)
 {
-    if (!answer_says(t, kind)) {
-        BUF_LIT(out, "null");
-        return;
-    }
+    size_t begun = out->n;
+    bool any = false;
     buf_putc(out, '"');
     for (size_t i = 0; i < t->message.nparts; i++) {
         const convo_part *p = &t->message.parts[i];
-        if (p->kind != kind || p->dropped)
+        if (p->kind != kind || p->dropped || (at_raw && p->raw.n && p->raw.p != at_raw))
             continue;
+        any = true;
         size_t at = out->n;
         buf_json(out, p->text);
         if (out->full)
@@ -143,7 +144,17 @@ void put_texts(daruma_buf *out, const turn *t, part_kind kind)
         memmove(out->p + at, out->p + at + 1, out->n - at - 2);
         out->n -= 2;
     }
-    buf_putc(out, '"');
+    if (any) {
+        buf_putc(out, '"');
+    } else {
+        out->n = begun;
+        BUF_LIT(out, "null");
+    }
+}
+
+void put_texts(daruma_buf *out, const turn *t, part_kind kind)
+{
+    put_texts_of(out, t, kind, NULL);
 }
 
 daruma_str arguments_text(daruma_str text)

@@ -19,10 +19,16 @@ turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str tex
 void keep_cut(char *to, size_t cap, daruma_str s);
 #define KEEP(field, s) keep_cut((field), sizeof(field), (s))
 
-bool call_fits(turn_reader *r); /* Is there room for one more call? If not, the reader remembers that one was lost. */
-/* The next call of a stream stands at wire index `at`: its number, or -1 when there are too many. */
+/* The next call of a stream stands at wire index `at`: its number. The newest TURN_CALLS_MAX are told apart. */
 int call_begin(turn_reader *r, int at);
 int call_find(const turn_reader *r, int at); /* newest one with that wire index; -1 */
+/* The same for what belongs to a call: where that one may be too old to be told, the reader remembers that something
+ * was lost. */
+int call_told(turn_reader *r, int at);
+static inline int call_oldest(const turn_reader *r) /* number of the oldest call that is told apart */
+{
+    return r->calls > TURN_CALLS_MAX ? r->calls - TURN_CALLS_MAX : 0;
+}
 /* A block, item or (Chat) kind of speech is open from here on. */
 void block_open(turn_reader *r, int at, delta_kind kind);
 
@@ -44,6 +50,8 @@ bool answer_has_calls(const turn *t);
 bool answer_edited(const turn *t); /* any part is edited, dropped or new */
 /* The texts of the parts of a kind, joined; as a JSON string, or null when there are none. */
 void put_texts(daruma_buf *out, const turn *t, part_kind kind);
+/* The same of those that are new or stand at `at_raw`. */
+void put_texts_of(daruma_buf *out, const turn *t, part_kind kind, const char *at_raw);
 bool answer_says(const turn *t, part_kind kind);
 /* The arguments of a call: an object, whatever the model wrote. */
 void put_args(daruma_buf *out, daruma_str text);

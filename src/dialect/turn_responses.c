@@ -357,7 +357,7 @@ static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str it
     KEEP(r->item, json_text(json_get(item, S("id")), a));
     r->stage = STAGE_ITEM;
     r->part = 0;
-    if (str_eq(type, S("function_call")) && call_fits(r)) {
+    if (str_eq(type, S("function_call"))) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = call_begin(r, at);
@@ -421,7 +421,7 @@ static void read_text(delta_list *l, turn_reader *r, const event_view *v, delta_
 {
     daruma_str text = json_text(v->text, a);
     bool done = str_ends(v->type, S(".done"));
-    int nth = kind == DELTA_ARGUMENTS ? call_find(r, v->at < 0 ? r->open : (int)v->at) : -1;
+    int nth = kind == DELTA_ARGUMENTS ? call_told(r, v->at < 0 ? r->open : (int)v->at) : -1;
     if (kind == DELTA_ARGUMENTS && nth < 0)
         return;
     if (kind != DELTA_ARGUMENTS && r->stage == STAGE_ITEM)
@@ -468,6 +468,7 @@ size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         r->sequence = -1;
     bool counted = v.sequence >= 0 && v.sequence <= SEQUENCE_MAX;
     r->sequence = counted ? v.sequence : r->sequence + 1;
+    r->lost |= v.at >= INT16_MAX;
     int at = v.at >= 0 && v.at < INT16_MAX ? (int)v.at : r->open >= 0 ? r->open : r->blocks;
     if (json_is_object(v.response))
         read_start(&l, r, v.response, a);

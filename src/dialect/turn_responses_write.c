@@ -223,8 +223,6 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     new_item(w, DELTA_CALL, d, out);
     int nth = call_begin(&w->r, w->r.open);
-    if (nth < 0)
-        w->broken = true;
     w->call_shift = nth - d->index;
 }
 

@@ -102,16 +102,19 @@ static void collect_call(exchange *x, const turn_delta *d)
     c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
     c->name = arena_copy(&t->arena, exchange_tool_name(x, d->name));
     c->args = buf_in(&t->arena);
+    c->before = t->last;
+    c->index = t->last ? t->last->index + 1 : 0;
     *(t->last ? &t->last->next : &t->calls) = c;
     t->last = c;
 }
 
+/* From the end: only the newest TURN_CALLS_MAX are told apart. */
 static held_call *call_at(talk *t, int index)
 {
-    held_call *c = t->calls;
-    for (int i = 0; c && i < index; i++)
-        c = c->next;
-    return c;
+    held_call *c = t->last;
+    while (c && c->index > index)
+        c = c->before;
+    return c && c->index == index ? c : NULL;
 }
 
 /* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */

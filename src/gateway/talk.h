@@ -8,7 +8,8 @@ typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_m
 typedef struct held_call {
     daruma_str id, name, signature;
     daruma_buf args;
-    struct held_call *next;
+    int index; /* among the calls of the answer */
+    struct held_call *next, *before;
 } held_call;
 
 struct talk {

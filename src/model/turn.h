@@ -74,14 +74,16 @@ typedef struct turn_reader {
     int open;                           /* index of the block that is open, -1 none (set when `began`) */
     delta_kind open_kind;               /* TEXT, THINKING or CALL */
     int calls;                          /* calls begun so far */
-    int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of each call */
+    int16_t call_block[TURN_CALLS_MAX]; /* wire index (block, output item, tool_calls index) of the newest calls: that
+                                           of call n at n % TURN_CALLS_MAX */
+    int gone;                           /* one behind the highest wire index that is no longer in there */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
     char item[72];                      /* Responses: id of the open item; Chat: id of the newest call */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
     bool began, finished, ended;
-    bool lost; /* there were more calls than are told apart: what is read is not all of the answer */
+    bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;
 
 /* State of writing a stream. Begin with all zero for a new answer, or copy `r` from a reader to go on with the stream
@@ -98,7 +100,7 @@ typedef struct turn_writer {
     daruma_buf items; /* Responses: finished output items, for response.completed: JSON with commas */
     daruma_buf call_id, call_name;      /* of the open call */
     int call_shift;                     /* number of a call here less its number where it came from */
-    uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the calls begun here that have no arguments yet */
+    uint64_t mute[TURN_CALLS_MAX / 64]; /* Chat: bits of the newest calls begun here that have no arguments yet */
     bool usage_asked; /* Chat: usage is a chunk of its own behind the last choice (stream_options.include_usage); else
                          it stands with the finish reason */
     bool broken; /* what came could not be written on this wire: arguments of a call that was closed. Do not end it */

@@ -291,6 +291,75 @@ holds("effects: a call to a client's tool that is broken does not have the hoste
   },
 });
 
+// ---- many at once ----
+
+// A row of numbers that is the same each time.
+const dice = (seed) => () => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0), seed / 2 ** 32);
+const SOAK = Number(process.env.EFFECTS ?? 300), AT_ONCE = 24;
+
+// How a call ends: what the provider sends of its answer, and what becomes of the connection.
+const ends = {
+  destroyed: (res, socket) => socket.destroy(),
+  reset: (res, socket) => socket.resetAndDestroy(),
+  ended: (res) => res.end(),
+  "an error event": (res, socket, name) => res.end(name === "anthropic" ? named({ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }) : name === "responses" ? named({ type: "error", code: "server_error", message: "The server had an error", sequence_number: 99 }) : data({ error: { code: 503, message: "The server had an error", type: "server_error", status: "UNAVAILABLE" } })),
+  "half an event": (res, socket) => res.write("data: {\"type\":", () => socket.destroy()),
+};
+
+holds(`effects: of ${SOAK} broken answers with hosted tools none is done twice, and each says that it is not whole`, {
+  config(c) {
+    Object.assign(c.timeouts, { first_byte: "20s", idle: "20s", total: "60s" });
+    // Two accounts and two models everywhere: whoever repeats has where to go.
+    for (const [name, own] of Object.entries(target)) c.models.push({ name: `soak-${name}`, targets: [own, own.replace(/[^/]*$/, "other")] });
+  },
+  limit: 30000 + SOAK * 60,
+  async run(pair) {
+    const roll = dice(7), of = (list) => list[Math.floor(roll() * list.length)], done = new Map(), plans = new Map(), sums = { whole: 0, degraded: 0, failed: 0, explained: 0, calls: 0, refused: 0 };
+    pair.own.answer = (q, res, socket) => {
+      const id = /#(\d+)#/.exec(q.body)[1], plan = plans.get(id), list = plan.tool.events();
+      sums.calls++;
+      pair.own.seen.length = 0;
+      if (plan.refuse > 0 && plan.refuse--) { // which is no work, and may be asked again elsewhere
+        sums.refused++;
+        return json(res, 429, { error: { code: 429, message: "slow down", type: "requests", status: "RESOURCE_EXHAUSTED" } });
+      }
+      // What it announces it does, and where it breaks nobody knows; only its own error in front of any item says that it did nothing.
+      const at = list.findIndex((e) => e.effect), nothing = plan.way === "an error event" && streams(q) && plan.cut >= 0 && plan.cut <= at && plan.name !== "openai";
+      if (!nothing) done.set(id, (done.get(id) ?? 0) + 1);
+      if (plan.cut < 0) return plan.way === "reset" ? socket.resetAndDestroy() : socket.destroy();
+      if (!streams(q)) {
+        const all = JSON.stringify(plan.tool.whole());
+        res.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(all) });
+        return res.write(all.slice(0, Math.floor((all.length * plan.cut) / (list.length + 1))), () => socket.destroy());
+      }
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      res.flushHeaders();
+      for (const e of list.slice(0, plan.cut)) res.write(text(e));
+      setTimeout(() => ends[plan.way](res, socket, plan.name), roll() * 4);
+    };
+    let next = 0;
+    const one = async () => {
+      for (let n; (n = next++) < SOAK; ) {
+        const name = of(Object.keys(harmful)), tool = of(Object.values(harmful[name])), stream = roll() < 0.9, size = tool.events().length;
+        const plan = { name, tool, way: of(Object.keys(ends)), cut: Math.floor(roll() * (size + 1)) - 1, refuse: roll() < 0.1 ? 1 : 0 };
+        plans.set(String(n), plan);
+        const d = dialects[name], r = await question(pair, d, { model: `soak-${name}`, stream, more: tool.more, text: `say #${n}#` });
+        const where = `${n}: ${name}, ${stream ? "stream" : "whole"}, event ${plan.cut} of ${size}, ${plan.way}\n${r.status} ${r.text}`;
+        assert.ok((done.get(String(n)) ?? 0) <= 1, `done ${done.get(String(n))} times: ${where}`);
+        const ended = r.events && d.ended(r.events) && !d.failed(r.events) && !/outcome=explained/.test(r.text) && r.outcome !== "explained";
+        const whole = ["openai", "anthropic"].includes(name) ? size - 1 : size;
+        if (ended) assert.ok(plan.cut >= whole, `a cut answer is whole: ${where}`);
+        else assert.ok(told(r) || r.status >= 400, `nobody is told: ${where}`);
+        sums[ended ? "whole" : /outcome=degraded/.test(r.text) ? "degraded" : r.outcome === "explained" || /outcome=explained/.test(r.text) ? "explained" : "failed"]++;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, one));
+    if (process.env.EFFECTS) console.log(`# ${SOAK} asked, ${JSON.stringify(sums)}, most effects of one: ${Math.max(...done.values())}`);
+    assert.equal(Math.max(...done.values()), 1, "something came when its client had its end already");
+    assert.ok(sums.degraded > SOAK / 4, JSON.stringify(sums));
+  },
+});
+
 // ---- connections that are used again ----
 
 // The provider has answered once, so that its connection is in the pool; then it takes a request and dies.
@@ -413,3 +482,41 @@ for (const to of ["anthropic", "gemini", "responses"])
         }
     },
   });
+
+// ---- many calls in one answer ----
+
+const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
+// Streams that are written anew: what the provider answers first, and then.
+const rewritten = {
+  "asked again": (w, n) => [[w.opening(), w.piece("well, "), w.called(0, "call_x", "look", '{"city": '), w.closingCalls()], n],
+  "gone on with": (w, n) => [[w.opening(), w.piece("The quick brown fox jumps over "), null], n],
+  "mended in place": (w, n) => [null, n, '{"city":"a",}'],
+};
+for (const [from, to] of Object.keys(wires).flatMap((a) => Object.keys(wires).map((b) => [a, b])).filter(([a, b]) => a !== "responses" || b !== "openai")) // which is given as it is
+  for (const [what, plan] of Object.entries(from === to ? rewritten : { converted: (w, n) => [null, n] }))
+    holds(`effects ${from}${from === to ? "" : ` to ${to}`}: of many calls in a stream that is ${what} none is lost without a word`, {
+      config(c) {
+        quick(c);
+        c.models.push({ name: "many", targets: [target[to]] });
+      },
+      async run(pair) {
+        const d = dialects[from], w = wires[from], theirs = wires[to];
+        for (const n of [63, 64, 65, 130, 300]) {
+          const [first, many, args = '{"city":"a"}'] = plan(theirs, n);
+          let calls = 0;
+          pair.own.answer = (q, res, socket) => {
+            if (first && !calls++) {
+              res.writeHead(200, { "content-type": "text/event-stream" });
+              for (const e of first) if (e) res.write(e);
+              return first.includes(null) ? setTimeout(() => socket.destroy(), 2) : res.end();
+            }
+            res.writeHead(200, { "content-type": "text/event-stream" });
+            res.end(theirs.opening() + (what === "gone on with" ? theirs.piece("jumps over the lazy dog") : "") + [...Array(many).keys()].map((i) => theirs.called(i, `call_${i}`, "look", i ? '{"city":"a"}' : args)).join("") + theirs.closingCalls());
+          };
+          const r = await question(pair, d, { model: "many", stream: true, more: { tools: w.tools(schema) } });
+          if (d.failed(r.events)) continue; // told
+          assert.ok(r.outcome !== "explained" && d.ended(r.events), r.text.slice(-500));
+          assert.equal(w.calls(r).filter(Boolean).length, n, `${n} calls: ${r.text.slice(-500)}`);
+        }
+      },
+    });

@@ -4,13 +4,16 @@
 //   SDK --> daruma serve --> daruma chaos
 //
 // DARUMA=path/to/daruma run.mjs [--bytes] [name...] runs with --bytes the scenarios that meet every limit on bytes (bytes_kit.mjs)
-// instead; with names only scenarios whose name contains one of the words.
+// instead; with names only scenarios whose name contains one of the words. --effects=10000 breaks so many streams of hosted tools
+// in place of some hundreds (effects.mjs).
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { needNode22 } from "./node22.mjs";
 
 needNode22();
+const soak = process.argv.findIndex((a) => a.startsWith("--effects="));
+if (soak > 0) process.env.EFFECTS = process.argv.splice(soak, 1)[0].slice("--effects=".length);
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
 for (const part of ["streams", "pass", "door", "life", "chain", "harm"]) await import(`./wire_${part}.mjs`);
