@@ -76,7 +76,7 @@ void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, cons
     b->w.wall = x->wall;
     b->w.made = x->id;
     b->w.usage = TURN_USAGE_NONE;
-    b->w.text.arena = keep;
+    b->w.text.arena = b->r.keep = keep;
     size_t n = x->model.n < sizeof b->w.r.model ? x->model.n : sizeof b->w.r.model - 1;
     if (n)
         memcpy(b->w.r.model, x->model.p, n);

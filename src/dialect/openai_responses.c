@@ -384,7 +384,7 @@ static void write_stream_error(daruma_buf *out, const daruma_failure *f, int sta
     event(out, "response.failed", next + 1);
     BUF_LIT(out, ",\"response\":");
     put_response_head(out, &(write_ctx){.model = begun ? str_of(r->model) : S(""), .wall = begun ? r->created : 0},
-                      begun ? str_of(r->id) : S(""), "failed");
+                      begun ? turn_id(r) : S(""), "failed");
     BUF_LIT(out, ",\"error\":{\"code\":");
     put_cstr(out, w.code ? w.code : w.type);
     BUF_LIT(out, ",\"message\":");

@@ -219,7 +219,7 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str message, daruma
     turn_delta *d = delta_add(l, DELTA_START);
     d->id = json_text(json_get(message, S("id")), a);
     d->model = json_text(json_get(message, S("model")), a);
-    KEEP(r->id, d->id);
+    reader_id(r, d->id);
     KEEP(r->model, d->model);
     d->usage = read_usage(json_get(message, S("usage"))); /* for who writes the start of a message */
     block_open(r, -1, DELTA_OTHER);
@@ -326,7 +326,7 @@ static void begin(turn_writer *w, const turn_delta *d, daruma_buf *out)
         return;
     event_open(out, "message_start");
     BUF_LIT(out, ",\"message\":");
-    put_head(out, str_of(w->r.id), w->made, str_of(w->r.model));
+    put_head(out, turn_id(&w->r), w->made, str_of(w->r.model));
     BUF_LIT(out, "],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":");
     put_usage(out, &w->usage);
     buf_putc(out, '}');

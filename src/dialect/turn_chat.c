@@ -402,21 +402,17 @@ static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, dar
     daruma_str id = json_text(json_get(entry, S("id")), a), name = json_text(json_get(function, S("name")), a);
     daruma_str arguments = json_get(function, S("arguments"));
     int64_t said = json_int(json_get(entry, S("index")), -1);
-    int at = said >= 0 && said < INT16_MAX          ? (int)said
-             : id.n && !str_eq(id, str_of(r->item)) ? r->blocks
-                                                    : r->blocks - 1;
+    int at = said >= 0 && said < INT16_MAX ? (int)said : id.n && !reader_is_item(r, id) ? r->blocks : r->blocks - 1;
     int nth = at < 0 ? -1 : call_told(r, at);
     if (r->lost)
         return;
-    char known[sizeof r->item];
-    KEEP(known, id);
-    if (nth >= 0 && id.n && name.n && strcmp(known, r->item) != 0 && nth == r->calls - 1) {
+    if (nth >= 0 && id.n && name.n && !reader_is_item(r, id) && nth == r->calls - 1) {
         nth = -1; /* of two with one index the newer one is meant from here on */
     }
     if (nth < 0) {
         nth = call_begin(r, at < 0 ? at = r->blocks : at);
         block_open(r, at, DELTA_CALL);
-        KEEP(r->item, id);
+        reader_item(r, id);
         turn_delta *d = delta_add(l, DELTA_CALL);
         d->index = nth;
         d->id = id;
@@ -471,7 +467,7 @@ size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daru
         turn_delta *d = delta_add(&l, DELTA_START);
         d->id = json_text(json_get(whole, S("id")), a);
         d->model = json_text(json_get(whole, S("model")), a);
-        KEEP(r->id, d->id);
+        reader_id(r, d->id);
         KEEP(r->model, d->model);
         r->created = json_int(json_get(whole, S("created")), 0);
         block_open(r, -1, DELTA_OTHER);

@@ -5,7 +5,7 @@
 static void chunk(turn_writer *w, daruma_buf *out)
 {
     BUF_LIT(out, "data: {\"id\":");
-    buf_json(out, str_of(w->r.id));
+    buf_json(out, turn_id(&w->r));
     BUF_LIT(out, ",\"object\":\"chat.completion.chunk\",\"created\":");
     buf_int(out, w->r.created);
     BUF_LIT(out, ",\"model\":");

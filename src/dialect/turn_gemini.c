@@ -345,7 +345,7 @@ size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, da
         turn_delta *d = delta_add(&l, DELTA_START);
         d->id = v.id;
         d->model = v.model;
-        KEEP(r->id, v.id);
+        reader_id(r, v.id);
         KEEP(r->model, v.model);
         block_open(r, -1, DELTA_OTHER);
         r->began = true;
@@ -380,7 +380,7 @@ static void chunk_end(turn_writer *w, turn_finish finish, bool usage, daruma_buf
         buf_json(out, finish_word(finishes, NFINISHES, finish));
     }
     BUF_LIT(out, ",\"index\":0}]");
-    put_tail(out, usage ? &w->usage : NULL, str_of(w->r.model), str_of(w->r.id));
+    put_tail(out, usage ? &w->usage : NULL, str_of(w->r.model), turn_id(&w->r));
     BUF_LIT(out, "\n\n");
 }
 

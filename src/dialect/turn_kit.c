@@ -29,6 +29,32 @@ void keep_cut(char *to, size_t cap, daruma_str s)
     to[n] = 0;
 }
 
+static daruma_str kept_long(const turn_reader *r, size_t cap, daruma_str id)
+{
+    return id.n < cap || !r->keep ? (daruma_str){0} : arena_copy(r->keep, id);
+}
+
+void reader_id(turn_reader *r, daruma_str id)
+{
+    KEEP(r->id, id);
+    r->long_id = kept_long(r, sizeof r->id, id);
+}
+
+void reader_item(turn_reader *r, daruma_str id)
+{
+    KEEP(r->item, id);
+    r->long_item = kept_long(r, sizeof r->item, id);
+}
+
+bool reader_is_item(const turn_reader *r, daruma_str id)
+{
+    char cut[sizeof r->item];
+    if (r->long_item.n)
+        return str_eq(id, r->long_item);
+    KEEP(cut, id);
+    return strcmp(cut, r->item) == 0;
+}
+
 int call_begin(turn_reader *r, int at)
 {
     int16_t *slot = &r->call_block[r->calls % TURN_CALLS_MAX];
@@ -272,7 +298,8 @@ bool writer_begin(turn_writer *w, const turn_delta *start, const char *prefix)
     r->began = true;
     block_open(r, -1, DELTA_OTHER);
     if (start && start->id.n) {
-        KEEP(r->id, start->id);
+        r->keep = w->text.arena;
+        reader_id(r, start->id);
     } else {
         daruma_buf id = buf_over(r->id, sizeof r->id - 1);
         put_made_id(&id, prefix, w->made, 0);

@@ -18,6 +18,9 @@ turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str tex
 /* A copy in fixed room with a NUL, cut between characters. */
 void keep_cut(char *to, size_t cap, daruma_str s);
 #define KEEP(field, s) keep_cut((field), sizeof(field), (s))
+void reader_id(turn_reader *r, daruma_str id);            /* the answer has that id */
+void reader_item(turn_reader *r, daruma_str id);          /* its newest item, or (Chat) call */
+bool reader_is_item(const turn_reader *r, daruma_str id); /* has that one this id? */
 
 /* The next call of a stream stands at wire index `at`: its number. The newest TURN_CALLS_MAX are told apart. */
 int call_begin(turn_reader *r, int at);

@@ -344,7 +344,7 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str response, darum
     turn_delta *d = delta_add(l, DELTA_START);
     d->id = json_text(json_get(response, S("id")), a);
     d->model = json_text(json_get(response, S("model")), a);
-    KEEP(r->id, d->id);
+    reader_id(r, d->id);
     KEEP(r->model, d->model);
     r->created = json_int(json_get(response, S("created_at")), 0);
     block_open(r, -1, DELTA_OTHER);
@@ -354,7 +354,7 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str response, darum
 static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
-    KEEP(r->item, json_text(json_get(item, S("id")), a));
+    reader_item(r, json_text(json_get(item, S("id")), a));
     r->stage = STAGE_ITEM;
     r->part = 0;
     if (str_eq(type, S("function_call"))) {

@@ -20,7 +20,7 @@ static void item_event(turn_writer *w, const char *type, const char *part_index,
 {
     event(w, type, out);
     BUF_LIT(out, ",\"item_id\":");
-    buf_json(out, str_of(w->r.item));
+    buf_json(out, turn_item(&w->r));
     BUF_LIT(out, ",\"output_index\":");
     buf_int(out, w->r.open);
     if (part_index) {
@@ -34,7 +34,7 @@ static void response_event(turn_writer *w, const char *type, const char *status,
 {
     event(w, type, out);
     BUF_LIT(out, ",\"response\":");
-    responses_put_head(out, str_of(w->r.id), w->r.created, str_of(w->r.model), status, reason);
+    responses_put_head(out, turn_id(&w->r), w->r.created, str_of(w->r.model), status, reason);
     buf_put(out, buf_str(&w->items));
     responses_put_tail(out, end ? &w->usage : NULL);
     event_end(out);
@@ -59,7 +59,7 @@ static responses_item open_item(const turn_writer *w)
     daruma_str said = buf_str(&w->text);
     responses_item i = {.kind = r->open_kind,
                         .done = true,
-                        .id = str_of(r->item),
+                        .id = turn_item(r),
                         .call_id = buf_str(&w->call_id),
                         .name = buf_str(&w->call_name),
                         .text = buf_str(&w->held)};
@@ -154,6 +154,7 @@ static void new_item(turn_writer *w, delta_kind kind, const turn_delta *call, da
                                          : "msg_",
                 w->made, (uint64_t)r->blocks);
     r->item[id.n] = 0;
+    r->long_item = (daruma_str){0};
     r->stage = STAGE_ITEM;
     r->part = 0;
     w->held.n = w->call_id.n = w->call_name.n = 0;
@@ -251,7 +252,7 @@ static void write_end(turn_writer *w, daruma_buf *out)
         size_t at = out->n;
         responses_put_item(
             out,
-            &(responses_item){.kind = DELTA_TEXT, .done = true, .id = str_of(w->r.item), .text = buf_str(&w->text)});
+            &(responses_item){.kind = DELTA_TEXT, .done = true, .id = turn_item(&w->r), .text = buf_str(&w->text)});
         if (out->full)
             return;
         writer_keep(w, &w->items, (daruma_str){out->p + at, out->n - at});

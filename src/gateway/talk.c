@@ -52,7 +52,7 @@ bool talk_begin(exchange *x)
     t->next = TALK_REASK;
     if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
         t->going = GOING_ANCHORED;
-    t->in = (turn_reader){.sequence = -1};
+    t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
     t->holding = t->thinking = t->joined = t->unsure = t->mended = false;
     t->at_hold = NULL;
     t->seam = NULL;
@@ -506,7 +506,7 @@ bool talk_was_cut(const exchange *x)
 
 daruma_str talk_id(const exchange *x)
 {
-    return str_of(x->t->in.id);
+    return turn_id(&x->t->in);
 }
 
 const turn_reader *talk_reached(const exchange *x)

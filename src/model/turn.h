@@ -6,6 +6,7 @@
 #ifndef MODEL_TURN_H
 #define MODEL_TURN_H
 #include "base/limits.h"
+#include "base/str.h"
 #include "model/convo.h"
 
 typedef enum turn_finish {
@@ -66,9 +67,12 @@ typedef struct turn_delta {
 typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DONE } turn_stage;
 
 /* State of reading a stream, and what is needed to go on writing it in the provider's stead. All zero to begin
- * with; strings are kept in fixed room (cut) so that it owns no memory. */
+ * with, but for `keep`; strings are kept in fixed room (cut) so that it owns no memory. */
 typedef struct turn_reader {
     char id[72], model[64];
+    daruma_arena *keep;   /* (set) where ids that do not fit are kept whole; NULL: they are cut */
+    daruma_str long_id;   /* `id`, where it is there */
+    daruma_str long_item; /* `item`, likewise */
     int64_t created;
     int blocks;                         /* content blocks or output items begun so far */
     int open;                           /* index of the block that is open, -1 none (set when `began`) */
@@ -85,6 +89,16 @@ typedef struct turn_reader {
     bool began, finished, ended;
     bool lost; /* something of a call is not told apart any more: what is read is not all of the answer */
 } turn_reader;
+
+/* The id of the answer, and of its open item, whole. */
+static inline daruma_str turn_id(const turn_reader *r)
+{
+    return r->long_id.n ? r->long_id : str_of(r->id);
+}
+static inline daruma_str turn_item(const turn_reader *r)
+{
+    return r->long_item.n ? r->long_item : str_of(r->item);
+}
 
 /* State of writing a stream. Begin with all zero for a new answer, or copy `r` from a reader to go on with the stream
  * that it has read. */
