@@ -4,6 +4,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/judge/match.h"
+#include <stdlib.h>
+#include <time.h>
 
 static daruma_failure judged(int status, daruma_str request, const char *form, daruma_str quote)
 {
@@ -147,11 +149,38 @@ static void without_the_request_what_stands_in_quotes_is_none_of_the_providers_w
     assert_true(f.hearsay); /* it rests one lane, for seconds */
 }
 
+/* One word, again and again, in the error and in the request: the work is the product of the two. */
+static void a_word_that_is_repeated_is_not_looked_at_for_ever(void **state)
+{
+    (void)state;
+    static char said[8192], room[1 << 20];
+    size_t bytes = 4u << 20;
+    char *asked = malloc(bytes);
+    assert_non_null(asked);
+    for (size_t i = 0; i < bytes; i++)
+        asked[i] = i % 2 ? ' ' : 'a';
+    asked[0] = '"';
+    daruma_buf b = buf_over(said, sizeof said);
+    BUF_LIT(&b, "{\"error\":{\"message\":\"Invalid value: '");
+    for (int i = 0; i < 1500; i++)
+        BUF_LIT(&b, "a ");
+    BUF_LIT(&b, "'. You exceeded your current quota\"}}");
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_evidence ev = {
+        .phase = DARUMA_AT_ANSWER, .status = 400, .body = buf_str(&b), .request = (daruma_str){asked, bytes}};
+    clock_t from = clock();
+    daruma_failure f = daruma_classify(&ev, at(0), &a);
+    assert_true(clock() - from < 10 * CLOCKS_PER_SEC); /* it took minutes; under a sanitizer a second is usual */
+    assert_int_not_equal(f.kind, DARUMA_QUOTA);        /* what nobody could tell from a quote is no evidence */
+    free(asked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_that_no_api_has_are_quotes_as_well),
         cmocka_unit_test(without_the_request_what_stands_in_quotes_is_none_of_the_providers_words),
+        cmocka_unit_test(a_word_that_is_repeated_is_not_looked_at_for_ever),
         cmocka_unit_test(no_row_is_found_in_what_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

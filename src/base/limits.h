@@ -7,7 +7,8 @@
 #define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
 #define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
-#define QUOTE_REQUEST_BYTES_MAX    (16u << 20)  /* of a request, that an error may quote: 40 ms of the one loop */
+#define QUOTE_REQUEST_BYTES_MAX    (10u << 20)  /* of a request, that an error may quote: 25 ms of the one loop */
+#define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
 #define FAILURE_TEXT_BYTES_MAX     500 /* of a message in an event or an explanation */
@@ -17,6 +18,7 @@
 #define HTTP_URL_BYTES_MAX         (16u << 10) /* request target */
 #define HTTP_CHUNK_LINE_BYTES_MAX  256         /* chunk size with extensions */
 #define BODY_BYTES_MAX             (64u << 20) /* request body, default of `limits.body` */
+#define ALL_BODIES_BYTES_MAX       (1u << 30)  /* of all request bodies at a time, default of `limits.memory` */
 #define ANSWER_HELD_BYTES_MAX      (16u << 20) /* of a plain answer that is checked before it goes out */
 #define ANSWER_ARENA_BYTES_MAX     (128u << 20) /* of one attempt: such an answer as it grew, read and written anew */
 #define STREAM_HELD_BYTES_MAX      (256u << 10) /* of a stream before its commit point */
@@ -110,6 +112,16 @@
 
 #define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
+
+#define JOB_BYTES_MIN              (256u << 10) /* of a request: work on a shorter one is over before a thread begins */
+#define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
+#define LOOP_BYTES_MAX             (4u << 20) /* of a request that is read on the loop: 50 ms where it is small talk */
+#define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
+#define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
+#define HEAL_BYTES_USUAL           (8u << 10)   /* of a request as it is read, to begin with */
+#define HEAL_KEPT_BYTES            (256u << 10) /* of it that may be kept while a provider thinks */
+#define HEAL_KEPT_TIMES            2            /* ... and so many times the size of a larger request */
+#define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */
 #define CALL_BYTES_USUAL           512 /* beside a request's head: names, target and key, twice what most calls need */

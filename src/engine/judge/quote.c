@@ -19,6 +19,7 @@
 #define QUOTE_KEY_WORDS   4    /* a member's name of more is none of an API's: disable_parallel_tool_use has four */
 #define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
 #define QUOTE_CHAINS      1024 /* a power of two */
+#define QUOTE_STRING_COST 8    /* bytes that could be read in the time that a string takes, beside its own */
 #define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
 
 typedef struct word {
@@ -34,7 +35,8 @@ typedef struct quote {
     daruma_str body;
     word *words;
     uint32_t n, chains[QUOTE_CHAINS];
-    uint32_t at; /* words of the request so far, and one for each end of a string */
+    uint32_t at;  /* words of the request so far, and one for each end of a string */
+    size_t looks; /* at words of the error, for those of the request */
     bool any;
 } quote;
 
@@ -176,6 +178,8 @@ static void meet(quote *q, uint64_t hash)
     q->at++;
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         word *w = &q->words[i - 1];
+        if (++q->looks > QUOTE_LOOKS_MAX)
+            return;
         if (w->hash != hash)
             continue;
         bool goes_on = i > 1 && w[-1].run && w[-1].at == q->at - 1;
@@ -208,6 +212,7 @@ static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         const word *w = &q->words[i - 1];
+        q->looks++;
         if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n)))
             mark(q, i - 1, n);
     }
@@ -290,9 +295,15 @@ daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, da
     *q = (quote){.body = body, .words = words};
     read_body(q, body);
     request = str_sub(request, 0, QUOTE_REQUEST_BYTES_MAX);
-    while (q->n && next_string(request, &i, &s))
+    for (size_t strings = 0; q->n && q->looks <= QUOTE_LOOKS_MAX && next_string(request, &i, &s); strings++) {
+        if (i + strings * QUOTE_STRING_COST > QUOTE_REQUEST_BYTES_MAX)
+            break;
         meet_string(q, str_sub(request, s.from, s.n), s.key, s.is_key);
+    }
     meet_string(q, model, (daruma_str){0}, false);
+    /* One word again and again, in both: what it quotes nobody can say in time. Then it says nothing. */
+    for (uint32_t k = 0; q->looks > QUOTE_LOOKS_MAX && k < q->n; k++)
+        q->any |= words[k].quoted = words[k].to > 0;
     char *out = q->any ? arena_take(a, body.n, 1) : NULL;
     if (!out)
         return body;
