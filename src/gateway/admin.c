@@ -40,6 +40,7 @@ static void put_counts(daruma_buf *b, const gateway_counts *n)
         bad += n->kinds[k];
     put_count(b, "failed", bad);
     put_count(b, "on_the_side", n->side_calls);
+    put_count(b, "beside_the_loop", n->jobs);
     put_count(b, "hedges", n->hedges);
     put_count(b, "hedges_won", n->hedges_won);
     put_count(b, "wasted_ms", n->wasted_ms);

@@ -33,38 +33,12 @@ key_state *exchange_key(const exchange *x, int target)
     return key == HOST_CLIENT_KEY ? NULL : &x->s->keys[host / HOST_KEYS][key];
 }
 
-/* Is it a provider that did not make the thinking of this conversation? */
-static bool is_strange(const exchange *x, int target)
-{
-    const config_provider *home = exchange_provider(x, (int)x->home), *here = exchange_provider(x, target);
-    return x->kase.can_mend && here != home &&
-           (!str_ieq(here->to.host, home->to.host) || here->to.port != home->to.port);
-}
-
-/* The request without what another provider's model thought; empty: it has none of it. */
-static daruma_str without_thinking(exchange *x)
-{
-    convo c;
-    daruma_buf b = buf_in(x->c->arena);
-    if (x->d->read(x->body, x->c->arena, &c) != DARUMA_OK || !mend_strange_thinking(&c))
-        return (daruma_str){0};
-    x->d->write(&c, &b);
-    if (b.full || c.full)
-        return (daruma_str){0};
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "request_converted";
-    e.reason = S("written for another provider; left out: thinking");
-    exchange_event(x, &e);
-    return buf_str(&b);
-}
-
 /* The body in pieces, with the target's model in place of the one asked for. */
 static void body_pieces(exchange *x, int target, daruma_str out[4])
 {
     daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
-    daruma_str other = is_strange(x, target) ? without_thinking(x) : (daruma_str){0};
-    if (other.n) {
-        body = other;
+    if (x->stranger.n && exchange_is_strange(x, target)) {
+        body = x->stranger;
         raw = x->d->scan(body, NULL).model_raw;
     }
     out[0] = body;
@@ -78,82 +52,6 @@ static void body_pieces(exchange *x, int target, daruma_str out[4])
     out[0] = str_sub(body, 0, at);
     out[1] = buf_str(&name);
     out[2] = str_from(body, at + raw.n);
-}
-
-static void tell_losses(exchange *x, const dialect_losses *lost)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    daruma_buf b = buf_in(x->c->arena);
-    BUF_LIT(&b, "written for a provider that speaks ");
-    buf_putz(&b, x->p->name);
-    for (size_t i = 0; i < lost->n; i++) {
-        buf_putz(&b, i ? ", " : "; left out: ");
-        buf_putz(&b, lost->what[i]);
-    }
-    e.name = "request_converted";
-    e.reason = buf_str(&b);
-    exchange_event(x, &e);
-}
-
-/* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
-static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
-{
-    m->renames = to->nrenames ? ARENA_NEW(a, convo_rename, to->nrenames) : NULL;
-    for (; m->renames && m->nrenames < to->nrenames; m->nrenames++) {
-        const convo_rename *r = &to->renames[m->nrenames];
-        m->renames[m->nrenames] = (convo_rename){.was = arena_copy(a, r->was), .is = arena_copy(a, r->is)};
-    }
-}
-
-daruma_str exchange_tool_name(const exchange *x, daruma_str name)
-{
-    return x->p != x->d && x->moved ? convo_name_was(x->moved->renames, x->moved->nrenames, name) : name;
-}
-
-static daruma_str with_name_was(daruma_str text, const convo_rename *r, daruma_arena *a)
-{
-    daruma_buf b = buf_in(a);
-    size_t at = str_find(text, r->is);
-    if (at == STR_NONE)
-        return text;
-    for (daruma_str rest = text; rest.n; at = str_find(rest, r->is)) {
-        buf_put(&b, str_sub(rest, 0, at == STR_NONE ? rest.n : at));
-        buf_put(&b, at == STR_NONE ? S("") : r->was);
-        rest = at == STR_NONE ? S("") : str_from(rest, at + r->is.n);
-    }
-    return b.full ? text : buf_str(&b);
-}
-
-daruma_str exchange_tool_words(const exchange *x, daruma_str text)
-{
-    for (size_t i = 0; x->p != x->d && x->moved && i < x->moved->nrenames; i++)
-        text = with_name_was(text, &x->moved->renames[i], x->c->arena);
-    return text;
-}
-
-/* The request as a provider of another dialect takes it; empty when it cannot be carried over. */
-static daruma_str converted(exchange *x, int target)
-{
-    daruma_arena *a = x->c->arena;
-    convo from, to;
-    dialect_losses lost = {0};
-    daruma_buf b = buf_in(a);
-    if (x->d->read(x->body, a, &from) != DARUMA_OK || dialect_convert(&from, x->p, a, &to, &lost) != DARUMA_OK)
-        return (daruma_str){0};
-    if (x->targets[target].model.n)
-        to.set.model = x->targets[target].model;
-    to.set.stream = x->streaming;
-    x->p->write(&to, &b);
-    moved_request *m = ARENA_NEW(a, moved_request, 1);
-    if (b.full || to.full || !m)
-        return (daruma_str){0};
-    tell_losses(x, &lost);
-    m->body = buf_str(&b);
-    m->tokens = convo_tokens(&to);
-    keep_renames(m, &to, a);
-    mended_moved(x, target, &m->body);
-    x->moved = m;
-    return m->body;
 }
 
 /* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */
@@ -229,8 +127,10 @@ static void no_memory(exchange *x, daruma_moment at)
 static void cannot_move(exchange *x, int target, daruma_moment at)
 {
     daruma_event e = DARUMA_EVENT_INIT;
+    bool large = x->moved && x->moved->too_large;
     e.name = "request_not_convertible";
-    e.reason = S("this request holds what only its own provider understands");
+    e.reason = large ? S("this request is too large to be written for a provider that speaks another dialect")
+                     : S("this request holds what only its own provider understands");
     exchange_event(x, &e);
     daruma_case_drop(&x->kase, at);
     x->kase.spoiled[target] = 1;
@@ -257,7 +157,7 @@ bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *
     if (x->p == x->d)
         body_pieces(x, target, ret->body);
     else
-        ret->body[0] = converted(x, target);
+        ret->body[0] = exchange_converts(x, target) ? (daruma_str){0} : x->moved->body;
     return ret->body[0].n || x->p == x->d;
 }
 
@@ -270,6 +170,12 @@ static void send_now(exchange *x, int target, daruma_str secret)
 {
     daruma_moment at = gateway_now(x->g);
     fetch_request r;
+    heal_rest(x);
+    if (!exchange_convert(x, target)) {
+        exchange_timer(x); /* heartbeats go on, exchange_fitted() will be called */
+        return;
+    }
+    exchange_sweep(x);
     exchange_scratch_reset(x);
     sys_arena_init(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     x->held = buf_in(&x->scratch);
@@ -313,8 +219,8 @@ static void send_to(exchange *x, int target, daruma_str secret)
 static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
 {
     if (!x->sent) {
-        bool asked = x->kase.target >= 0;
-        daruma_kind kind = asked ? DARUMA_INVALID_MESSAGE : a.why;
+        bool asked = x->kase.target >= 0, large = x->moved && x->moved->too_large;
+        daruma_kind kind = !asked ? a.why : large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_INVALID_MESSAGE;
         x->failure = (daruma_failure){.kind = kind,
                                       .severity = daruma_kind_severity(kind),
                                       .retryable = daruma_kind_passes(kind),
@@ -323,8 +229,11 @@ static void nobody_well(exchange *x, daruma_admission a, daruma_moment at)
                                       .requested = -1,
                                       .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
         if (asked)
-            x->failure.message = S("This request holds what only its own provider understands, and every target of its "
-                                   "model that may be called speaks another dialect.");
+            x->failure.message =
+                large ? S("This request is too large to be written for another dialect, and every target of its model "
+                          "that may be called speaks another one.")
+                      : S("This request holds what only its own provider understands, and every target of its model "
+                          "that may be called speaks another dialect.");
         x->failed_body = (daruma_str){0};
     }
     finish_failed(x);

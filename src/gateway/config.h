@@ -67,7 +67,7 @@ typedef struct config {
     config_target summariser;        /* who summarises; model empty: the target at hand */
     daruma_str events_file;          /* empty: none */
     bool events_stderr;              /* a readable line each; default: when stderr is a terminal */
-    size_t body_bytes_max;
+    size_t body_bytes_max, all_bytes_max;
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */
     daruma_str ca_file;

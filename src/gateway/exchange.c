@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "gateway/inside.h"
+#include "gateway/job.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <xxhash.h>
@@ -55,6 +55,7 @@ static void exchange_give_back(exchange *x)
     if (x->timer_on)
         uv_timer_stop(&x->timer);
     exchange_scratch_reset(x);
+    texts_free(x->texts);
     talk_free(x->t);
     setup_drop(x->s);
     g->active--;
@@ -200,6 +201,7 @@ void exchange_end(exchange *x, daruma_outcome o)
 {
     gateway_counts *n = &x->g->counts;
     hedge_cancel(x);
+    job_leave(x);
     heal_gone(x);
     daruma_case_close(&x->kase, o, gateway_now(x->g));
     exchange_wake(x->g);

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "gateway/inside.h"
+#include "gateway/job.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,7 +91,9 @@ static bool start(gateway *g, char why[512])
         return false;
     snprintf(host, sizeof host, STR_FMT, STR_ARG(g->now->cfg.listen_host));
     int port = g->now->cfg.listen_port;
-    server_limits limits = {.body_bytes = g->now->cfg.body_bytes_max, .connections = g->now->cfg.connections_max};
+    const config *cfg = &g->now->cfg;
+    server_limits limits = {
+        .body_bytes = cfg->body_bytes_max, .all_bytes = cfg->all_bytes_max, .connections = cfg->connections_max};
     g->srv = server_listen(g->loop, host, port, &limits, &ops, g, cause);
     if (!g->srv)
         snprintf(why, 512, "%s", cause);
@@ -104,6 +106,7 @@ static void gateway_free(gateway *g)
     setup_drop(g->now);
     events_free(g->events);
     memory_free(g->mem);
+    jobs_free(g->jobs);
     mended_free(g->mended);
     watch_free(g->watch);
     free(g->health_memory);
@@ -146,12 +149,14 @@ const config *gateway_config(const gateway *g)
 static bool keep_socket(setup *now, const config *was, bool listen_given)
 {
     config *c = &now->cfg;
-    bool other = was->body_bytes_max != c->body_bytes_max || was->connections_max != c->connections_max;
+    bool other = was->body_bytes_max != c->body_bytes_max || was->all_bytes_max != c->all_bytes_max ||
+                 was->connections_max != c->connections_max;
     if (!listen_given)
         other |= !str_eq(was->listen_host, c->listen_host) || was->listen_port != c->listen_port;
     c->listen_host = arena_copy(&now->arena, was->listen_host);
     c->listen_port = was->listen_port;
     c->body_bytes_max = was->body_bytes_max;
+    c->all_bytes_max = was->all_bytes_max;
     c->connections_max = was->connections_max;
     return other;
 }

@@ -31,6 +31,7 @@ typedef struct gateway_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
     uint64_t passed;                                                          /* requests on other paths */
     uint64_t side_calls;                /* questions of our own: summaries and the like */
+    uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */
     uint64_t calls;                     /* to providers */
     uint64_t hedges;                    /* ... of them beside a silent one */
     uint64_t hedges_won;                /* ... of which so many became the answer, or went on for one that failed */

@@ -346,12 +346,15 @@ static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret
     daruma_str was = x->secret, body = x->body;
     request_scan scan = x->scan;
     moved_request *moved = x->moved;
+    uint32_t edition = x->edition;
     bool full = x->c->arena->full, ok = true;
     r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
         ok = heal_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
         heal_use(x, r->onward.body);
+    ok = ok && (x->body.n < JOB_BYTES_MIN || !exchange_converts(x, r->target)) &&
+         exchange_convert(x, r->target); /* at once, or not at all */
     ok = ok && exchange_compose(x, r->target, secret, &r->arena, ret) && !x->c->arena->full && !r->arena.full;
     x->c->arena->full = full; /* that there is no memory for a second call does not concern the first */
     r->p = x->p;
@@ -360,6 +363,7 @@ static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret
     r->moved = x->moved;
     x->p = p;
     x->body = body;
+    x->edition = edition;
     x->scan = scan;
     x->secret = was;
     x->moved = moved;
@@ -382,7 +386,7 @@ static bool begin(exchange *x, int target)
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, secret, &q)) {
-        x->kase.spoiled[target] |= !r->goes_on;
+        x->kase.spoiled[target] |= !r->goes_on && x->body.n < JOB_BYTES_MIN;
         rival_free(r);
         return false;
     }

@@ -18,13 +18,16 @@
 
 typedef struct exchange exchange;
 typedef struct setup setup;
-typedef struct key_run key_run; /* one run of a key's command */
-typedef struct mended mended;   /* known compressions and lessons, all conversations */
-typedef struct heal heal;       /* the mending of one request */
-typedef struct talk talk;       /* a streamed answer: what the client has of it */
-typedef struct watch watch;     /* agents, and whether they go in circles */
-typedef struct steer steer;     /* what is done about the agent of one request */
-typedef struct rival rival;     /* a second call beside a silent one */
+typedef struct key_run key_run;           /* one run of a key's command */
+typedef struct mended mended;             /* known compressions and lessons, all conversations */
+typedef struct heal heal;                 /* the mending of one request */
+typedef struct talk talk;                 /* a streamed answer: what the client has of it */
+typedef struct watch watch;               /* agents, and whether they go in circles */
+typedef struct steer steer;               /* what is done about the agent of one request */
+typedef struct rival rival;               /* a second call beside a silent one */
+typedef struct request_text request_text; /* a request as it was written anew */
+typedef struct job job;                   /* work on a large request, away from the loop */
+typedef struct jobs jobs;
 
 enum { TENANT_KEY_BYTES = 32 };
 
@@ -182,6 +185,7 @@ struct gateway {
     char via[sizeof "1.1 daruma-01234567"]; /* what it is called in Via: RFC 9110, section 7.6.3 */
     unsigned char tenant_key[TENANT_KEY_BYTES];
     bool tenant_keyed; /* it was made */
+    jobs *jobs;        /* work under way, and what waits for it */
     mended *mended;    /* what was mended before; NULL until something was */
     watch *watch;      /* agents that are watched; NULL until there is one */
     bool draining;
@@ -204,7 +208,11 @@ typedef enum answer_mode {
 
 /* The request as a provider of another dialect got it. */
 typedef struct moved_request {
-    daruma_str body;
+    daruma_str body;       /* one of x->texts; empty: it cannot be carried over */
+    int target;            /* whom it was written for */
+    uint32_t of;           /* the edition of the request that it was made of */
+    size_t nlessons;       /* ... when so much was learned of the request */
+    bool too_large;        /* there was no room to carry it over */
     int64_t tokens;        /* estimate of all of it */
     convo_rename *renames; /* tools that are called something else there */
     size_t nrenames;
@@ -217,12 +225,19 @@ struct exchange {
     const dialect *d; /* NULL: a path we only pass on */
     const dialect *p; /* of the provider that is called; another than d when the conversation moved */
     request_scan scan;
-    daruma_str body;     /* what is sent: the client's, or without our own notices */
-    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
-    bool safe;           /* sending it twice does no harm */
-    uint64_t credential; /* hash of what the client showed */
-    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
-    uint64_t tenant;     /* the same keyed, 0 not asked for yet: exchange_tenant() */
+    daruma_str body;      /* what is sent: the client's, or as it was written anew, which is one of `texts` */
+    uint32_t edition;     /* of `body`: another one each time it changes */
+    uint32_t editions;    /* so many there were */
+    request_text *texts;  /* what was written of it, each in memory of its own */
+    daruma_str stranger;  /* `body` without thinking, for another provider; empty: it has none of it */
+    uint32_t stranger_of; /* ... the edition that was made of; 0 none */
+    bool circles;         /* its agent goes in circles */
+    job *job;             /* work on it is under way, and nothing else */
+    bool opaque;          /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;            /* sending it twice does no harm */
+    uint64_t credential;  /* hash of what the client showed */
+    uint64_t agent;       /* what its agent is known by to watch.c, 0 none */
+    uint64_t tenant;      /* the same keyed, 0 not asked for yet: exchange_tenant() */
     const daruma_target *targets;
     daruma_case kase;
     daruma_ms started, attempt_started;
@@ -324,6 +339,7 @@ daruma_moment gateway_now(const gateway *g); /* as the loop has it: no clock is 
 /* ---- intake.c: a request comes in ---- */
 
 void exchange_begin(gateway *g, call *c);
+void exchange_known(exchange *x);                  /* what is known of it was done to it: it goes on */
 uint64_t exchange_request_hash(const exchange *x); /* same client, same body */
 uint64_t exchange_session(const exchange *x);      /* one client's conversation with one model */
 uint64_t exchange_counted(const exchange *x);      /* one client's requests on the lane at hand */
@@ -336,10 +352,6 @@ bool exchange_stay(exchange *x, int target);
 void exchange_loosen(exchange *x, const daruma_failure *f);
 
 /* ---- attempt.c: one call to a provider ---- */
-
-/* What the client calls a tool that the provider at hand calls so. */
-daruma_str exchange_tool_name(const exchange *x, daruma_str name);
-daruma_str exchange_tool_words(const exchange *x, daruma_str text); /* what it says with such names in it */
 
 void exchange_attempt(exchange *x); /* asks the engine and sends, waits or ends */
 void exchange_fitted(exchange *x);  /* what heal_fits() waited for is over: it goes out */
@@ -361,6 +373,25 @@ bool exchange_compose(exchange *x, int target, daruma_str secret, daruma_arena *
 bool effects_possible(const exchange *x);
 /* True if the attempt that failed so may have done it. */
 bool effects_done(const exchange *x, const daruma_evidence *ev);
+
+/* ---- convert.c: the request as another provider takes it ---- */
+
+/* Makes what exchange_compose() needs for that target. False: that takes a while, exchange_fitted() will be called. */
+bool exchange_convert(exchange *x, int target);
+bool exchange_converts(const exchange *x, int target); /* is there anything to be made? */
+/* Is it a provider that did not make the thinking of this conversation? */
+bool exchange_is_strange(const exchange *x, int target);
+/* What the client calls a tool that the provider at hand calls so. */
+daruma_str exchange_tool_name(const exchange *x, daruma_str name);
+daruma_str exchange_tool_words(const exchange *x, daruma_str text); /* what it says with such names in it */
+
+/* ---- texts.c: requests as they were written anew ---- */
+
+request_text *text_new(daruma_str bytes); /* a copy; NULL without memory */
+daruma_str text_str(const request_text *b);
+daruma_str exchange_own(exchange *x, request_text *b); /* it is one of x->texts now; NULL: empty */
+void texts_free(request_text *list);
+void exchange_sweep(exchange *x); /* gives back those that nobody needs any more */
 
 /* ---- hedge.c: a second call beside a silent one ---- */
 
@@ -478,7 +509,8 @@ typedef struct heal_onward {
  * answer cannot be gone on with. */
 bool heal_go_on(exchange *x, int to, heal_onward *ret);
 void heal_goes_on(exchange *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
-void heal_use(exchange *x, daruma_str body);          /* from here on this is what is sent */
+void heal_use(exchange *x, daruma_str body);          /* from here on this is what is sent; one of x->texts */
+void heal_rest(exchange *x); /* it goes out: memory that is much for its size is given back until it is mended again */
 /* The tools of the request; NULL when it has none that can be read. */
 const convo *heal_tools(exchange *x);
 /* The response format that the client asks for; NULL: none, or it cannot be read. */
@@ -486,8 +518,9 @@ const convo *heal_format(exchange *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
  * get it right then may be at its best, and what it says is no worse than it was. */
 bool heal_unfit(exchange *x);
-/* What earlier turns and requests taught about this one is done at once. */
-void heal_known(exchange *x);
+/* What earlier turns and requests taught about this one is done at once. False: that takes a while,
+ * exchange_known() will be called. */
+bool heal_known(exchange *x);
 /* Nothing helped: a conversation that stays too long is not worked on for ever. */
 void heal_gave_up(exchange *x);
 /* Before it goes out to the target at hand: is it known already that its window cannot take it? Then it is mended as
@@ -510,13 +543,15 @@ bool heal_apologise(exchange *x);
 
 void mended_free(mended *m);
 void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: known compressions */
-/* A request as it was converted for a target of another dialect: what is known of the target's model is done to it. */
-void mended_moved(exchange *x, int target, daruma_str *body);
+/* What is known of a target's model, and what this request taught, to be done to it as it was converted for it; the
+ * first `known` are known. */
+size_t mended_lessons_of(const exchange *x, int target, mend_lesson *out, size_t max, size_t *known);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(exchange *x);
 void mended_lessons(const gateway *g, uint64_t lane, daruma_buf *out); /* a JSON array */
-/* The provider refuses what was learned: it is forgotten, and the request goes out as if it had never been. */
-bool mended_unlearn(exchange *x);
+/* The provider refuses what was learned: it is forgotten, and the request goes out as if it had never been. WAITS:
+ * exchange_mended() will be called. */
+heal_result mended_unlearn(exchange *x);
 
 /* ---- side.c: questions of our own to a model, on the case of the request ---- */
 

@@ -196,6 +196,7 @@ static void strip_notices(exchange *x, uint32_t *newest)
     if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
         request_scan was = x->scan;
         x->body = buf_str(&out);
+        x->edition = ++x->editions;
         x->scan = x->d->scan(x->body, newest);
         if (!x->scan.model_raw.n) {
             x->scan.model = was.model;
@@ -246,6 +247,7 @@ void exchange_begin(gateway *g, call *c)
     x->s = setup_hold(g->now);
     x->started = gateway_now(x->g).now;
     x->body = c->body;
+    x->edition = ++x->editions;
     bool ours;
     x->credential = head_credential(g, &c->head, &ours);
     x->d = x->p = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
@@ -284,9 +286,16 @@ void exchange_begin(gateway *g, call *c)
         return;
     }
     begin_case(x, ntargets);
-    bool circles = watch_request(x, newest); /* as the client sent it */
-    heal_known(x);
-    if (circles && steer_request(x))
+    x->circles = watch_request(x, newest); /* as the client sent it */
+    if (heal_known(x))
+        exchange_known(x);
+    else
+        exchange_timer(x); /* heartbeats go on */
+}
+
+void exchange_known(exchange *x)
+{
+    if (x->circles && steer_request(x))
         return;
     if (x->opaque) {
         daruma_event e = DARUMA_EVENT_INIT;

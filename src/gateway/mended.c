@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/heal.h"
+#include "gateway/job.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -22,6 +23,8 @@ struct mended {
     mend_lessons *lessons;
     mark *marks;             /* conversations of which something is known, direct-mapped */
     uint64_t requests, hits; /* requests of such conversations, and those where something was found */
+    uint32_t readers;        /* requests that are under way on another thread, and look into the tables */
+    bool closed;             /* the gateway is over: the last of them frees it */
 };
 
 static mended *mended_of(gateway *g)
@@ -50,6 +53,9 @@ static mended *mended_of(gateway *g)
 void mended_free(mended *m)
 {
     if (!m)
+        return;
+    m->closed = true;
+    if (m->readers)
         return;
     sys_arena_done(&m->arena);
     free(m->marks);
@@ -82,7 +88,7 @@ void mended_refuse(exchange *x, size_t bytes)
         at->refused = bytes;
 }
 
-static void tell_known(exchange *x, const mend_report *done, const daruma_target *t)
+void mended_tell(exchange *x, const mend_report *done, const daruma_target *t)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "known_mendings_applied";
@@ -91,46 +97,141 @@ static void tell_known(exchange *x, const mend_report *done, const daruma_target
     exchange_event(x, &e);
 }
 
-void heal_known(exchange *x)
+void mended_applied(exchange *x, uint64_t lane, const mend_lesson *l)
 {
+    if (x->g->mended)
+        mend_lessons_counted(x->g->mended->lessons, lane, l);
+}
+
+/* What is known is done to the conversation, perhaps on another thread: the tables do not change meanwhile. */
+typedef struct knowing {
+    heal *h;
+    mended *m; /* NULL: nothing is known but of its format */
+    daruma_str body;
+    uint64_t tenant;
+    bool known, simpler; /* compressions of this conversation are; its model takes a simpler format */
+    convo_format most;   /* ... this one */
+    mend_lesson lessons[LESSONS_APPLIED_MAX];
+    size_t nlessons;
+    uint64_t lane; /* whose they are */
+    int target;    /* that it is done for */
+    bool anew;     /* behind a failure: what hurt was forgotten */
+    /* what came of it */
+    bool applied[LESSONS_APPLIED_MAX];
+    mend_report done, taught;
+    bool parameters, formats;
+    request_text *made;
+    request_scan scan;
+} knowing;
+
+static void apply_known(void *data)
+{
+    knowing *k = data;
+    heal *h = k->h;
+    if (!heal_read(h, k->body))
+        return;
+    if (k->known)
+        k->done = mend_known_apply(k->m->known, k->tenant, &h->m.c);
+    for (size_t i = 0; i < k->nlessons; i++)
+        k->applied[i] = mend_lesson_apply(&h->m.c, &k->lessons[i], &k->taught);
+    k->parameters = mend_did(&k->taught);
+    while (k->simpler && h->m.c.set.format > k->most && mend_format(&h->m.c, &k->taught))
+        k->formats = true;
+    if (k->parameters || k->formats || mend_did(&k->done) || h->m.c.full)
+        k->made = heal_written(h, &k->scan);
+}
+
+static void known_over(knowing *k)
+{
+    mended *m = k->m;
+    if (m && --m->readers == 0 && m->closed)
+        mended_free(m);
+    free(k);
+}
+
+static void known_drop(void *data)
+{
+    knowing *k = data;
+    texts_free(k->made);
+    known_over(k);
+}
+
+static void known_done(exchange *x, knowing *k)
+{
+    heal_tell_limits(x);
+    if (k->known)
+        k->m->hits += mend_did(&k->done);
+    if (k->made) {
+        bool shorter = mend_did(&k->done);
+        mend_report all = k->done;
+        mend_merge(&all, &k->taught);
+        heal_take(x, k->made, &k->scan);
+        if (shorter)
+            exchange_did(x, k->done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+        if (k->parameters)
+            exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+        if (k->formats)
+            exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
+        x->h->known = k->known;
+        x->h->taught = k->parameters ? k->lane : 0;
+        x->h->as_taught = x->edition;
+        for (size_t i = 0; i < k->nlessons; i++)
+            if (k->applied[i])
+                mended_applied(x, k->lane, &k->lessons[i]);
+        mended_tell(x, &all, &x->targets[k->target]);
+    }
+    known_over(k);
+}
+
+static void known_then(exchange *x, void *data)
+{
+    bool anew = ((knowing *)data)->anew;
+    known_done(x, data);
+    if (anew)
+        exchange_mended(x, true);
+    else
+        exchange_known(x);
+}
+
+static bool do_known(exchange *x, bool anew)
+{
+    static const job_kind known_work = {.work = apply_known, .then = known_then, .drop = known_drop};
     mended *m = x->g->mended;
     if (!x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
-        return;
-    uint64_t lane = x->targets[x->kase.want >= 0 ? x->kase.want : 0].lane_id;
-    bool moves = exchange_dialect(x, x->kase.want >= 0 ? x->kase.want : 0) != x->d;
+        return true;
+    int target = x->kase.want >= 0 ? x->kase.want : 0;
+    uint64_t lane = x->targets[target].lane_id;
+    bool moves = exchange_dialect(x, target) != x->d;
     convo_format most = memory_format(x->g->mem, lane);
     bool simpler = x->scan.schema && most < FORMAT_SCHEMA;
-    bool lessons = m && !moves && mend_lessons_list(m->lessons, lane, NULL, 0) > 0;
+    size_t nlessons = m && !moves ? mend_lessons_list(m->lessons, lane, NULL, 0) : 0;
     const mark *at = mark_of(m, x, false);
     bool known = at && at->compressed;
-    if ((!lessons && !known && !simpler) || !heal_open(x))
-        return;
-    heal *h = x->h;
-    mend_report done = {0}, taught = {0};
-    if (known) {
-        m->requests++;
-        done = mend_known_apply(m->known, exchange_tenant(x), &h->m.c);
-        m->hits += mend_did(&done);
+    knowing *k = (nlessons || known || simpler) && heal_can(x) ? calloc(1, sizeof *k) : NULL;
+    if (!k)
+        return true;
+    *k = (knowing){.h = x->h, .m = m, .body = x->body, .known = known, .simpler = simpler, .most = most};
+    k->lane = lane;
+    k->target = target;
+    k->anew = anew;
+    k->tenant = known ? exchange_tenant(x) : 0;
+    if (nlessons) {
+        mend_lessons_list(m->lessons, lane, k->lessons, LESSONS_APPLIED_MAX);
+        k->nlessons = nlessons < LESSONS_APPLIED_MAX ? nlessons : LESSONS_APPLIED_MAX;
     }
-    if (lessons)
-        taught = mend_lessons_apply(m->lessons, lane, &h->m.c);
-    bool parameters = mend_did(&taught), formats = false;
-    while (simpler && h->m.c.set.format > most && mend_format(&h->m.c, &taught))
-        formats = true;
-    bool shorter = mend_did(&done);
-    mend_merge(&done, &taught);
-    if (!mend_did(&done) || !heal_write(x))
-        return;
-    if (shorter)
-        exchange_did(x, done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
-    if (parameters)
-        exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    if (formats)
-        exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
-    h->known = known;
-    h->taught = parameters ? lane : 0;
-    h->as_taught = x->body.p;
-    tell_known(x, &done, &x->targets[x->kase.want >= 0 ? x->kase.want : 0]);
+    if (m) {
+        m->readers++;
+        m->requests += known;
+    }
+    if (!job_run(x, &known_work, k))
+        return false;
+    known_done(x, k);
+    return true;
+}
+
+bool heal_known(exchange *x)
+{
+    return do_known(x, false);
 }
 
 /* Who looks at the status reads names, and who taught it. */
@@ -175,7 +276,7 @@ static void forgot(exchange *x, daruma_str what, daruma_str why)
     exchange_event(x, &e);
 }
 
-bool mended_unlearn(exchange *x)
+heal_result mended_unlearn(exchange *x)
 {
     heal *h = x->h;
     mended *m = x->g->mended;
@@ -183,18 +284,33 @@ bool mended_unlearn(exchange *x)
     bool moved = x->p != x->d;
     uint64_t lane = moved ? x->targets[x->kase.target].lane_id : h->taught;
     if (!m || !lane || !mend_lessons_forget(m->lessons, lane, &x->failure, &l))
-        return false;
+        return HEAL_UNFIT;
     forgot(x, str_of(l.path), S("the provider asks for what was left out, or does not know its new name"));
-    if (moved)
-        return true; /* it is converted anew */
-    if (x->body.p != h->as_taught)
-        return false; /* more was mended since: the next request goes out without it */
+    if (moved) {
+        if (x->moved)
+            x->moved->of = 0; /* it is converted anew */
+        return HEAL_SEND;
+    }
+    if (x->edition != h->as_taught)
+        return HEAL_UNFIT; /* more was mended since: the next request goes out without it */
+    heal_forget(h);
     heal_use(x, h->from);
-    h->m = (mending){.policy = &h->policy};
-    h->read = h->known = false;
     h->taught = 0;
-    heal_known(x);
-    return true;
+    return do_known(x, true) ? HEAL_SEND : HEAL_WAITS;
+}
+
+static bool learn_shortened(exchange *x, mended *m)
+{
+    heal *h = x->h;
+    convo before;
+    daruma_arena room;
+    if (!sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        return false;
+    bool good = h->d->read(h->from, &room, &before) == DARUMA_OK;
+    if (good)
+        mend_known_learn(m->known, exchange_tenant(x), &before, &h->m.c);
+    sys_arena_done(&room);
+    return good;
 }
 
 void heal_worked(exchange *x, int64_t input_tokens)
@@ -206,8 +322,9 @@ void heal_worked(exchange *x, int64_t input_tokens)
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
         memory_rate_put(x->g->mem, exchange_counted(x), x->body.n, input_tokens);
-    if (h && h->read && x->p == x->d && !h->m.c.before)
-        memory_scale_put(x->g->mem, exchange_counted(x), convo_tokens(&h->m.c), input_tokens);
+    int64_t tokens = h && h->read && !h->tokens && !h->m.c.before ? convo_tokens(&h->m.c) : h ? h->tokens : 0;
+    if (tokens && x->p == x->d)
+        memory_scale_put(x->g->mem, exchange_counted(x), tokens, input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
         at->refused = 0; /* it was not its length */
     if (!h || (!h->m.shortened && !h->known))
@@ -215,42 +332,25 @@ void heal_worked(exchange *x, int64_t input_tokens)
     if (h->m.shortened && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), 0);
     mended *m = mended_of(x->g);
-    if (!m)
+    if (!m || m->readers || !x->scan.conversation)
+        return; /* while the table is read on another thread: it is mended anew the next time */
+    if (h->learned)
+        mend_known_merge(m->known, h->learned);
+    else if (!h->read || h->again || !learn_shortened(x, m))
         return;
-    if (h->read && x->scan.conversation) {
-        convo before;
-        if (h->d->read(h->from, x->c->arena, &before) == DARUMA_OK) {
-            mend_known_learn(m->known, exchange_tenant(x), &before, &h->m.c);
-            mark_of(m, x, true)->compressed = true;
-        }
-    }
+    mark_of(m, x, true)->compressed = true;
 }
 
-void mended_moved(exchange *x, int target, daruma_str *body)
+size_t mended_lessons_of(const exchange *x, int target, mend_lesson *out, size_t max, size_t *known)
 {
-    mended *m = x->g->mended;
+    const mended *m = x->g->mended;
     const heal *h = x->h;
     uint64_t lane = x->targets[target].lane_id;
-    bool known = m && mend_lessons_list(m->lessons, lane, NULL, 0) > 0,
-         own = h && h->nlessons && h->lesson_lane == lane;
-    convo c;
-    mend_report done = {0};
-    daruma_buf b = buf_in(x->c->arena);
-    if ((!known && !own) || x->p->read(*body, x->c->arena, &c) != DARUMA_OK)
-        return;
-    if (known)
-        done = mend_lessons_apply(m->lessons, lane, &c);
-    for (size_t i = 0; own && i < h->nlessons; i++)
-        mend_lesson_apply(&c, &h->lessons[i], &done);
-    if (!mend_did(&done) || c.full)
-        return;
-    x->p->write(&c, &b);
-    if (b.full)
-        return;
-    *body = buf_str(&b);
-    exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    if (known)
-        tell_known(x, &done, &x->targets[target]);
+    size_t n = m ? mend_lessons_list(m->lessons, lane, out, max) : 0;
+    *known = n = n < max ? n : max;
+    for (size_t i = 0; h && h->lesson_lane == lane && i < h->nlessons && n < max; i++)
+        out[n++] = h->lessons[i];
+    return n;
 }
 
 bool mended_moved_learn(exchange *x)
@@ -259,8 +359,14 @@ bool mended_moved_learn(exchange *x)
     convo c;
     mend_lesson l;
     mend_report rep = {0};
-    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n ||
-        x->p->read(x->moved->body, x->c->arena, &c) != DARUMA_OK || !mend_parameter(&c, &x->failure, &l, &rep))
+    daruma_arena room;
+    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX ||
+        !sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        return false;
+    bool found =
+        x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;
+    sys_arena_done(&room);
+    if (!found)
         return false;
     l.once = !mend_lesson_lasts(&l, &x->failure);
     heal_lesson(x, &l);

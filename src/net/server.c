@@ -126,12 +126,18 @@ void conn_drop_head(conn *c)
     c->head_out = (daruma_str){0};
 }
 
-void conn_free_request(conn *c)
+void conn_free_body(conn *c)
 {
-    sys_arena_done(&c->arena);
+    c->server->bytes -= c->nbody;
     free(c->body);
     c->body = NULL;
     c->nbody = c->body_cap = 0;
+}
+
+void conn_free_request(conn *c)
+{
+    sys_arena_done(&c->arena);
+    conn_free_body(c);
     c->chunks = (http_chunks){0};
     conn_drop_head(c);
     c->call = (call){0};
@@ -410,6 +416,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->loop = loop;
     s->spare = sys_spare_descriptor();
     s->limits = *limits;
+    s->limits.all_bytes = limits->all_bytes ? limits->all_bytes : ALL_BODIES_BYTES_MAX;
     s->limits.body_ms = limits->body_ms ? limits->body_ms : BODY_MS_MAX;
     s->limits.reader_crowded_ms = limits->reader_crowded_ms ? limits->reader_crowded_ms : READER_CROWDED_MS_MAX;
     s->limits.readers_bytes = limits->readers_bytes ? limits->readers_bytes : READERS_BYTES_MAX;
@@ -448,6 +455,11 @@ int server_port(const server *s)
 uint32_t server_connections(const server *s)
 {
     return s->open;
+}
+
+size_t server_bytes(const server *s)
+{
+    return s->bytes;
 }
 
 void server_drain(server *s, void (*done)(void *user), void *user)

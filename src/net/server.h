@@ -36,6 +36,7 @@ typedef struct server_ops {
 
 typedef struct server_limits {
     size_t body_bytes;                             /* of a request body; BODY_BYTES_MAX */
+    size_t all_bytes;                              /* of all request bodies at a time; 0: ALL_BODIES_BYTES_MAX */
     uint32_t connections;                          /* CONNECTIONS_MAX */
     daruma_ms head_ms, body_idle_ms, keepalive_ms; /* 0: HEAD_MS_MAX, BODY_IDLE_MS_MAX, KEEPALIVE_MS */
     daruma_ms reader_ms, reader_crowded_ms;        /* 0: READER_MS_MAX, READER_CROWDED_MS_MAX */
@@ -50,6 +51,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
                       void *user, char why[256]);
 int server_port(const server *s);
 uint32_t server_connections(const server *s);
+size_t server_bytes(const server *s); /* of request bodies at hand */
 /* Accepts nobody any more, closes idle connections, lets calls in flight end (Connection: close). A request that is not
  * whole in time gets 503. `done` is called when the last has gone. */
 void server_drain(server *s, void (*done)(void *user), void *user);
@@ -74,4 +76,12 @@ void call_reset(call *c);
 /* Gives the body's memory back early. */
 void call_drop_body(call *c);
 bool call_started(const call *c); /* a head went out */
+
+/* The memory of a call whose client left, for somebody who still reads it: its body and its arena, as they are. */
+typedef struct call_memory {
+    char *body;
+    daruma_arena arena;
+} call_memory;
+call_memory call_take_memory(call *c); /* the call has nothing of it any more, and no arena */
+void call_memory_free(call_memory *m);
 #endif

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -179,10 +180,25 @@ void call_drop_body(call *call_)
 {
     conn *c = conn_of(call_);
     check(c->state == WITH_HANDLER);
-    free(c->body);
-    c->body = NULL;
-    c->nbody = c->body_cap = 0;
+    conn_free_body(c);
     c->call.body = (daruma_str){0};
+}
+
+call_memory call_take_memory(call *call_)
+{
+    conn *c = conn_of(call_);
+    call_memory m = {.body = c->body, .arena = c->arena};
+    c->body = NULL;
+    conn_free_body(c);
+    c->arena = (daruma_arena){0};
+    return m;
+}
+
+void call_memory_free(call_memory *m)
+{
+    free(m->body);
+    sys_arena_done(&m->arena);
+    *m = (call_memory){0};
 }
 
 bool call_started(const call *call_)

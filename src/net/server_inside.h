@@ -84,6 +84,7 @@ struct server {
     daruma_ms drain_since; /* when it was told to stop */
     uint64_t calls;        /* to number them */
     int spare;             /* descriptor, given up for a moment to turn clients away when no other is left; -1 none */
+    size_t bytes;          /* of request bodies, all connections together */
     uint32_t open;
     uint8_t handles; /* of its own, not closed yet */
     bool draining, closing;
@@ -106,7 +107,8 @@ void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what the socket d
 /* The answer has ended, perhaps not yet on the wire, or what waits is all that may: who goes on reading gets all of it,
  * however slowly, and who does not read may come back to it. */
 void conn_wait_for_reader(conn *c, conn_wait then);
-void conn_drop_head(conn *c);    /* the answer's, which went out or never will */
+void conn_drop_head(conn *c); /* the answer's, which went out or never will */
+void conn_free_body(conn *c);
 void conn_free_request(conn *c); /* all that one request and its answer hold */
 /* Says that nothing more comes and reads on until the client has gone: closing over unread bytes would
  * reset the connection, and the client might never read why. */

@@ -50,6 +50,20 @@ static bool room_for_chunks(conn *c, size_t n)
     return true;
 }
 
+/* So much more of the body is here. Who brings more than there is room for is refused, not those who came before:
+ * false.
+ */
+static bool body_takes(conn *c, size_t n)
+{
+    server *s = c->server;
+    s->bytes += n;
+    c->nbody += n;
+    if (s->bytes <= s->limits.all_bytes)
+        return true;
+    conn_refuse(c, &(http_fault){503, "the requests under way take all the memory there is for them, try again"});
+    return false;
+}
+
 static void take_chunks(conn *c, daruma_str *in)
 {
     for (;;) {
@@ -74,7 +88,8 @@ static void take_chunks(conn *c, daruma_str *in)
                 return;
             }
             memcpy(c->body + c->nbody, data.p, data.n);
-            c->nbody += data.n;
+            if (!body_takes(c, data.n))
+                return;
         }
     }
 }
@@ -91,9 +106,9 @@ static void take_body(conn *c, daruma_str *in)
 {
     daruma_str piece = str_sub(*in, 0, c->body_cap - c->nbody);
     memcpy(c->body + c->nbody, piece.p, piece.n);
-    c->nbody += piece.n;
     *in = str_from(*in, piece.n);
-    body_grew(c);
+    if (body_takes(c, piece.n))
+        body_grew(c);
 }
 
 /* ---- heads ---- */
@@ -264,9 +279,9 @@ static void body_came(conn *c, const char *at, size_t n)
 {
     size_t missing = c->body_cap - c->nbody;
     char next = n > missing ? at[missing] : 0;
-    c->nbody += n > missing ? missing : n;
     c->feeding = true;
-    body_grew(c);
+    if (body_takes(c, n > missing ? missing : n))
+        body_grew(c);
     c->feeding = false;
     if (n > missing)
         feed(c, (daruma_str){&next, 1});

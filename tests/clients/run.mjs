@@ -26,6 +26,7 @@ await import("./outage.mjs");
 await import("./neighbours.mjs");
 await import("./tenants.mjs");
 await import("./effects.mjs");
+await import("./large.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./watch.mjs");

@@ -248,6 +248,26 @@ void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const
     learn_compactions(k, tenant, before, after, b);
 }
 
+size_t mend_known_room(const convo *after)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < after->nmessages; i++)
+        for (size_t j = 0; j < after->messages[i].nparts; j++) {
+            const convo_part *p = &after->messages[i].parts[j];
+            bytes += p->ready && (p->edited || !p->raw.n) ? p->text.n : 0;
+        }
+    return bytes * 4 + 1; /* no text may take more than a quarter */
+}
+
+void mend_known_merge(mend_known *k, const mend_known *more)
+{
+    for (uint32_t i = 0; i < more->n; i++) {
+        const entry *e = &more->entries[(more->first + i) % more->slots];
+        if (!e->dead)
+            store(k, e->key, (daruma_str){more->texts + e->at, e->n}, e->from, e->to);
+    }
+}
+
 /* ---- applying ---- */
 
 static daruma_str text_of(const mend_known *k, const entry *e, convo *c)

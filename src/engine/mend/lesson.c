@@ -397,6 +397,16 @@ mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c)
     return rep;
 }
 
+void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l)
+{
+    entry *set = t->sets ? &t->e[set_of(t, lane)] : t->e;
+    for (uint32_t i = 0; t->sets && i < t->ways; i++) {
+        mend_lesson *mine = &set[i].lesson;
+        mine->applied += set[i].lane == lane && mine->op == l->op && strcmp(mine->path, l->path) == 0 &&
+                         strcmp(mine->value, l->value) == 0;
+    }
+}
+
 size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret)
 {
     size_t n = 0;

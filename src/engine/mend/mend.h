@@ -204,6 +204,10 @@ mend_known *mend_known_new(daruma_arena *a, size_t texts_bytes);
  * result is known by its content and its call, so that a tool called once more is seen in full once more; a compaction
  * by all messages before its end (the system prompt apart, which may tell the time). */
 void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const convo *after);
+/* The texts_bytes of a table that holds all that mend_known_learn() finds in `after`. */
+size_t mend_known_room(const convo *after);
+/* Remembers what another table does. */
+void mend_known_merge(mend_known *k, const mend_known *more);
 /* Replaces what is known; the same bytes each time. Of compactions the one that covers most; forks of a conversation
  * share what they have in common. */
 mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c);
@@ -255,6 +259,8 @@ size_t mend_lessons_bytes(uint32_t lanes);
 mend_lessons *mend_lessons_new(daruma_arena *a, uint32_t lanes);
 void mend_lessons_learn(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 mend_report mend_lessons_apply(mend_lessons *t, uint64_t lane, convo *c);
+/* One of its lessons, as mend_lessons_list() gave it, was done to a request and changed it. */
+void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 /* Forgets each lesson of the lane that `f` shows to hurt; how many, `ret` says which was the first. */
 size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret);
 /* Lessons of a lane, for status pages: writes up to `max`, returns how many there are. */

@@ -1,0 +1,135 @@
+/* job.c - work on large requests runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well. What comes
+ * first is done first.
+ *
+ *   job_run --> waiting --> under way --> then()
+ *                  |            |
+ *             client left  client left: the job keeps the call's memory --> drop() */
+#include "gateway/job.h"
+#include "base/limits.h"
+#include "gateway/heal.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+struct job {
+    uv_work_t req;
+    jobs *all;
+    job *next;
+    exchange *x; /* NULL: the client left */
+    const job_kind *kind;
+    void *data;
+    bool begun;
+    /* of a request that is over: what the work reads */
+    setup *s;
+    call_memory memory;
+    request_text *texts;
+    heal *h;
+};
+
+struct jobs {
+    job *first, *last; /* that wait */
+    uint32_t under_way;
+    bool closed; /* the gateway is over */
+};
+
+static void begin_some(jobs *all, uv_loop_t *loop);
+
+static void work(uv_work_t *req)
+{
+    job *j = req->data;
+    j->kind->work(j->data);
+}
+
+static void let_go(job *j)
+{
+    if (j->h)
+        heal_free(j->h);
+    texts_free(j->texts);
+    call_memory_free(&j->memory);
+    setup_drop(j->s);
+}
+
+static void over(uv_work_t *req, int status)
+{
+    job *j = req->data;
+    jobs *all = j->all;
+    (void)status;
+    all->under_way--;
+    begin_some(all, req->loop);
+    if (j->x) {
+        j->x->job = NULL;
+        j->kind->then(j->x, j->data);
+    } else {
+        j->kind->drop(j->data);
+        let_go(j);
+    }
+    free(j);
+    if (all->closed && !all->under_way)
+        free(all);
+}
+
+static void begin_some(jobs *all, uv_loop_t *loop)
+{
+    while (all->first && all->under_way < JOBS_MAX) {
+        job *j = all->first;
+        all->first = j->next;
+        all->under_way++;
+        j->begun = true;
+        uv_queue_work(loop, &j->req, work, over);
+    }
+}
+
+bool job_run(exchange *x, const job_kind *kind, void *data)
+{
+    gateway *g = x->g;
+    bool large = x->body.n >= JOB_BYTES_MIN;
+    if (large && !g->jobs)
+        g->jobs = calloc(1, sizeof *g->jobs);
+    job *j = large && g->jobs ? calloc(1, sizeof *j) : NULL;
+    if (!j) {
+        kind->work(data);
+        return true;
+    }
+    *j = (job){.all = g->jobs, .x = x, .kind = kind, .data = data};
+    j->req.data = j;
+    *(g->jobs->first ? &g->jobs->last->next : &g->jobs->first) = j;
+    g->jobs->last = j;
+    x->job = j;
+    g->counts.jobs++;
+    begin_some(g->jobs, g->loop);
+    return false;
+}
+
+void job_leave(exchange *x)
+{
+    job *j = x->job;
+    if (!j)
+        return;
+    x->job = NULL;
+    j->x = NULL;
+    if (j->begun) {
+        j->s = setup_hold(x->s);
+        j->memory = call_take_memory(x->c);
+        j->texts = x->texts;
+        j->h = x->h;
+        x->texts = NULL;
+        x->h = NULL;
+        return;
+    }
+    job **at = &j->all->first, *before = NULL;
+    for (; *at != j; at = &before->next)
+        before = *at;
+    *at = j->next;
+    if (j->all->last == j)
+        j->all->last = before;
+    j->kind->drop(j->data);
+    free(j);
+}
+
+void jobs_free(jobs *all)
+{
+    if (!all)
+        return;
+    all->closed = true;
+    if (!all->under_way)
+        free(all);
+}

@@ -1,0 +1,192 @@
+// Large requests: what is done to them keeps nobody else waiting, takes no more memory than it needs while the provider
+// thinks, and is given up rather than the request.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import { ask, dialects, pathOf, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { holds } from "./wire.mjs";
+import { wires } from "./wires.mjs";
+
+const MIB = 1 << 20;
+const d = dialects.openai, w = wires.openai;
+const repeat = (item, bytes) => {
+  const list = [];
+  for (let n = 0, i = 0; n < bytes; i++) {
+    list.push(item(i));
+    n += list.at(-1).length + 1;
+  }
+  return list.join(",");
+};
+const said = (items, more = "") => `{"model":"m-own"${more},"messages":[{"role":"user","content":"Go."},${items},{"role":"user","content":"Go on."}]}`;
+const turns = (bytes) => repeat((i) => `{"role":"${i % 2 ? "user" : "assistant"}","content":"hi ${i}"}`, bytes);
+const empty = (bytes) => repeat((i) => `{"role":"${i % 2 ? "user" : "assistant"}","content":""}`, bytes);
+const schema = '{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}';
+const tools = (bytes) => `{"model":"m-own","messages":[{"role":"user","content":"Go."}],"tools":[${repeat((i) => `{"type":"function","function":{"name":"tool_${i}","strict":true,"parameters":${schema}}}`, bytes)}]}`;
+
+const post = (pair, body, more = {}) => ask(pair, pathOf(d), { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body, ...more });
+const unsupported = (res) => w.refuse(res, "Unsupported parameter: 'seed' is not supported with this model.", { param: "seed", code: "unsupported_parameter" });
+const patient = (c) => (c.timeouts.first_byte = c.timeouts.total = "60s");
+const toClaude = (c) => (patient(c), (c.models.find((m) => m.name === "m-own").targets = ["own-claude/c-own"]));
+const rss = (pair) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pair.gateway().pid}/status`, "utf8"))[1]) / 1024;
+const isSanitized = (pair) => /libasan|libclang_rt/.test(readFileSync(`/proc/${pair.gateway().pid}/maps`, "utf8")); // their memory is not the gateway's
+
+/* ---- mending is given up, not the request ---- */
+
+holds("large: a request that is too much to be mended goes out as the client sent it", {
+  limit: 120000,
+  async run(pair) {
+    const refuses = (q) => q.body.length < MIB && JSON.parse(q.body).seed !== undefined;
+    pair.own.answer = (q, res) => (refuses(q) ? unsupported(res) : w.answer(res, "seven eight"));
+    const small = await post(pair, said('{"role":"user","content":"hi"}', ',"seed":1'));
+    assert.equal(small.headers["x-daruma-remedies"], "mend_parameter", small.text); // that is known from now on
+    const body = said(empty(16 * MIB), ',"seed":1'), seen = pair.own.seen.length;
+    const r = await post(pair, body);
+    assert.deepEqual([r.status, pair.own.seen.length - seen], [200, 1], r.text.slice(0, 300));
+    assert.ok(pair.own.seen.at(-1).body.equals(Buffer.from(body)), "it is not what the client sent");
+    assert.deepEqual(pair.events().filter((e) => e.event === "mending_given_up").map((e) => Boolean(e.reason)), [true]);
+  },
+});
+
+holds("large: what is too much to be mended after a refusal gets the provider's words, not ours", {
+  limit: 120000,
+  async run(pair) {
+    pair.own.answer = (q, res) => w.refuse(res, "messages: text content blocks must be non-empty");
+    const r = await post(pair, said(empty(16 * MIB)));
+    assert.equal(r.status, 400, r.text.slice(0, 300));
+    assert.match(JSON.parse(r.text).error.message, /must be non-empty/);
+    assert.equal(pair.events().filter((e) => e.event === "mending_given_up").length, 1);
+  },
+});
+
+holds("large: what is too much to be written for another dialect is refused in words", {
+  limit: 120000,
+  config: toClaude,
+  async run(pair) {
+    pair.own.answer = (q, res) => wires.anthropic.answer(res, "seven eight");
+    const r = await post(pair, said(turns(24 * MIB)));
+    assert.equal(pair.own.seen.length, 0);
+    assert.ok(r.status >= 400 && r.status < 500, `${r.status}`);
+    assert.match(JSON.parse(r.text).error.message, /too large/);
+  },
+});
+
+/* ---- nobody waits for it ---- */
+
+// Asks for the gateway's health again and again on a thread of its own; the longest that one took, in ms.
+async function probing(pair, run) {
+  const script = `
+    const http = require("http"), { parentPort, workerData: port } = require("worker_threads");
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    let worst = 0, n = 0, over = false;
+    parentPort.on("message", () => (over = true));
+    const once = () => {
+      const from = performance.now();
+      http.get({ host: "127.0.0.1", port, path: "/daruma/health", agent }, (r) => r.resume().on("end", () => {
+        worst = Math.max(worst, performance.now() - from);
+        if (++n === 1) (worst = 0, parentPort.postMessage("on"));
+        if (over) { agent.destroy(); parentPort.postMessage([worst, n]); parentPort.close(); } else setTimeout(once, 5);
+      }));
+    };
+    once();`;
+  const worker = new Worker(script, { eval: true, workerData: pair.port });
+  const next = () => new Promise((ok, no) => worker.once("message", ok).once("error", no));
+  await next();
+  const from = performance.now(), ret = await run(), took = performance.now() - from, told = next();
+  worker.postMessage("over");
+  const [worst, n] = await told;
+  return { worst, n, took, ret };
+}
+
+for (const [what, body, refusal, config] of [
+  ["is mended", () => tools(16 * MIB), "Invalid schema for function 'tool_0': In context=('properties', 'path'), 'additionalProperties' is not permitted."],
+  ["is mended before it goes out", () => said(turns(12 * MIB), ',"seed":1'), null],
+  ["is written for another dialect", () => said(turns(7 * MIB)), null, toClaude],
+])
+  holds(`large: while a request of many MB ${what}, others are answered`, {
+    limit: 120000,
+    config,
+    async run(pair) {
+      if (what === "is mended before it goes out") {
+        pair.own.answer = (q, res) => (JSON.parse(q.body).seed === undefined ? w.answer(res, "seven eight") : unsupported(res));
+        await post(pair, said('{"role":"user","content":"hi"}', ',"seed":1'));
+      }
+      let refused = !refusal;
+      pair.own.answer = (q, res) => (refused ? (config ? wires.anthropic : w).answer(res, "seven eight") : ((refused = true), w.refuse(res, refusal)));
+      const sent = body(), r = await probing(pair, () => post(pair, sent));
+      assert.equal(r.ret.status, 200, r.ret.text.slice(0, 300));
+      assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
+      // Who would wait for the work waits for most of the request; bytes of 16 MB that come and go take a while, too.
+      assert.ok(r.worst < 150 || r.worst < r.took / 4, `somebody waited ${r.worst} ms of ${r.took}`);
+    },
+  });
+
+holds("large: clients that leave while their request is mended or converted harm nobody", {
+  limit: 120000,
+  config: (c) => (patient(c), c.models.push({ name: "m-moved", targets: ["own-claude/c-own"] })),
+  async run(pair) {
+    pair.own.answer = (q, res) => (/messages$/.test(q.url) ? wires.anthropic.answer(res, "seven eight") : JSON.parse(q.body).tools?.[0].function.strict ? w.refuse(res, "Invalid schema for function 'tool_0': In context=(), 'additionalProperties' is not permitted.") : w.answer(res, "seven eight"));
+    const bodies = [tools(2 * MIB), said(turns(2 * MIB)).replace("m-own", "m-moved")];
+    const leaves = async (i) => {
+      const before = (await pair.status()).calls.beside_the_loop;
+      await post(pair, bodies[i % 2], {
+        onStart: async (req) => {
+          for (let t = 0; t < 400 && (await pair.status()).calls.beside_the_loop === before; t++) await sleep(5);
+          await sleep(i * 3);
+          req.destroy();
+        },
+      }).catch(() => {});
+    };
+    for (let round = 0; round < 4; round++) await Promise.all([0, 1, 2, 3, 4, 5].map((i) => leaves(i + round)));
+    await until("all are gone", async () => (await pair.status()).active === 0 || (await pair.status()).active === undefined);
+    const r = await post(pair, bodies[1]);
+    assert.equal(r.status, 200, r.text.slice(0, 300));
+  },
+});
+
+/* ---- memory ---- */
+
+for (const [what, config, refuses] of [
+  ["converted", toClaude, false],
+  ["mended", patient, true],
+])
+  holds(`large: ten requests of 2 MB that were ${what} hold four times their size while the provider thinks`, {
+    limit: 120000,
+    config,
+    async run(pair) {
+      let go, waiting = 0;
+      const gone = new Promise((ok) => (go = ok));
+      pair.own.answer = async (q, res) => {
+        if (refuses && JSON.parse(q.body).seed !== undefined) return unsupported(res);
+        waiting++;
+        await gone;
+        (refuses ? w : wires.anthropic).answer(res, "seven eight");
+      };
+      const body = said(turns(2 * MIB), ',"seed":1'), before = rss(pair);
+      const all = Array.from({ length: 10 }, () => post(pair, body));
+      await until("all wait", () => waiting === 10, 60000);
+      await sleep(200);
+      const held = rss(pair) - before;
+      go();
+      for (const r of await Promise.all(all)) assert.equal(r.status, 200, r.text.slice(0, 300));
+      if (!isSanitized(pair)) assert.ok(held <= 4 * 20 + 8, `${held} MB for 20 MB of requests`);
+    },
+  });
+
+holds("large: beyond limits.memory a request is refused in words, and those before it are not", {
+  limit: 60000,
+  config: (c) => (patient(c), c.limits = { memory: "3MiB" }),
+  async run(pair) {
+    let go;
+    const gone = new Promise((ok) => (go = ok));
+    pair.own.answer = async (q, res) => (await gone, w.answer(res, "seven eight"));
+    const body = said(turns(2 * MIB)), first = post(pair, body);
+    await until("the first is there", () => pair.own.seen.length === 1);
+    const second = await post(pair, body);
+    assert.deepEqual([second.status, second.headers["retry-after"]], [503, "1"]);
+    assert.match(JSON.parse(second.text).error.message, /memory/);
+    assert.equal((await post(pair, said('{"role":"user","content":"hi"}'), { onStart: () => setTimeout(go, 100) })).status, 200);
+    assert.equal((await first).status, 200);
+    assert.equal((await post(pair, body)).status, 200, "what was given back is not there");
+  },
+});
