@@ -1,0 +1,590 @@
+/* bench/shapes - shapes of requests of any size, in four dialects, and what is done with them without I/O. bench_growth
+ * takes the time of it, tests/test_growth.c counts its steps. */
+#include "shapes.h"
+#include "engine/mend/mend.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include <stdio.h>
+
+#define MB ((size_t)1 << 20)
+
+enum { CHAT, RESPONSES, ANTHROPIC, GEMINI, WIRES };
+static const dialect *const wires[WIRES] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
+                                            &dialect_gemini};
+static const char *const wire_names[WIRES] = {"chat", "responses", "anthropic", "gemini"};
+
+/* A body of a shape: `before`, `item` as often as the size allows, `after`. '#' in an item is its number. An item
+ * that is NULL: the wire has no such requests. */
+struct shape {
+    const char *name;
+    struct {
+        const char *before, *item, *after;
+    } of[WIRES];
+};
+
+#define CHAT_HEAD      "{\"model\":\"m\",\"messages\":["
+#define USER           "{\"role\":\"user\",\"content\":\"Find the fault.\"}"
+#define RESPONSES_HEAD "{\"model\":\"m\",\"input\":["
+#define ANTHROPIC_HEAD "{\"model\":\"m\",\"max_tokens\":4096,\"messages\":["
+#define GEMINI_HEAD    "{\"contents\":["
+#define GEMINI_USER    "{\"role\":\"user\",\"parts\":[{\"text\":\"Find the fault.\"}]}"
+#define SCHEMA                                                                                                         \
+    "{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\",\"format\":\"uri\"},\"n\":{\"type\":"          \
+    "\"integer\"}},\"required\":[\"path\"],\"additionalProperties\":false}"
+
+#define OUTPUT                                                                                                         \
+    "src/file_#.c:12: error: unknown name request_#\\nTraceback of /home/me/run_#.py, line #\\nall is well here and "  \
+    "there is nothing to say of it, nothing at all, again and again and again, for as long as it takes to say so. "    \
+    "id=7f3a#b2 https://example.org/a/#?b=c made 12 of 30, the rest is as it was before and will be so tomorrow."
+
+static const shape shapes[] = {
+    {"loop",
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_#\",\"type\":\"function\","
+       "\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/file_#.c\\\"}\"}}]},"
+       "{\"role\":\"tool\",\"tool_call_id\":\"call_#\",\"content\":\"int main(void) { return 0; }\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/"
+       "file_#.c\\\"}\"},{\"type\":\"function_call_output\",\"call_id\":\"call_#\",\"output\":\"int main(void) { "
+       "return 0; }\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"read\",\"input\":{"
+       "\"path\":\"/src/file_#.c\"}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"
+       "\"toolu_#\",\"content\":\"int main(void) { return 0; }\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{\"path\":\"/src/file_#.c\"}}}]}"
+       ",{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read\",\"response\":{\"output\":\"int "
+       "main(void) { return 0; }\"}}}]}",
+       "]}"}}},
+    {"one-id", /* a client that numbers the calls of each turn from 0 */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_0\",\"type\":\"function\","
+       "\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/file_#.c\\\"}\"}}]},"
+       "{\"role\":\"tool\",\"tool_call_id\":\"call_0\",\"content\":\"int main(void) { return 0; }\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_0\",\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/"
+       "file_#.c\\\"}\"},{\"type\":\"function_call_output\",\"call_id\":\"call_0\",\"output\":\"int main(void) { "
+       "return 0; }\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_0\",\"name\":\"read\",\"input\":{"
+       "\"path\":\"/src/file_#.c\"}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"
+       "\"toolu_0\",\"content\":\"int main(void) { return 0; }\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"id\":\"c\",\"name\":\"read\",\"args\":{\"path\":\"/src/"
+       "file_#.c\"}}}]},{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"id\":\"c\",\"name\":\"read\","
+       "\"response\":{\"output\":\"int main(void) { return 0; }\"}}}]}",
+       "]}"}}},
+    {"lost", /* calls whose results are missing */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_#\",\"type\":\"function\","
+       "\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/file_#.c\\\"}\"}}]}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"read\",\"arguments\":\"{\\\"path\\\":\\\"/src/"
+       "file_#.c\\\"}\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"read\",\"input\":{"
+       "\"path\":\"/src/file_#.c\"}}]},{\"role\":\"user\",\"content\":\"Go on.\"}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read_#\",\"args\":{\"path\":\"/src/"
+       "file_#.c\"}}}]},{\"role\":\"user\",\"parts\":[{\"text\":\"Go on.\"}]}",
+       "]}"}}},
+    {"stray", /* results whose calls are missing */
+     {{CHAT_HEAD USER, ",{\"role\":\"tool\",\"tool_call_id\":\"call_#\",\"content\":\"int main(void);\"}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"type\":\"function_call_output\",\"call_id\":\"call_#\",\"output\":\"int main;\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_#\",\"content\":\"int "
+       "main;\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read_#\",\"response\":{\"output\":\"int "
+       "main;\"}}}]}",
+       "]}"}}},
+    {"wide", /* all calls in one turn, all results behind it, in the other order */
+     {{CHAT_HEAD USER ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\","
+                      "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}",
+       ",{\"id\":\"call_#\",\"type\":\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}",
+       "]},{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"x\"}]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"read\",\"arguments\":\"{}\"}",
+       ",{\"type\":\"function_call_output\",\"call_id\":\"call_0\",\"output\":\"x\"}]}"},
+      {ANTHROPIC_HEAD USER ",{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"So.\"}",
+       ",{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"read\",\"input\":{}}",
+       "]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_0\",\"content\":\"x\"}]}]"
+       "}"},
+      {GEMINI_HEAD GEMINI_USER ",{\"role\":\"model\",\"parts\":[{\"text\":\"So.\"}",
+       ",{\"functionCall\":{\"name\":\"read\",\"args\":{}}}",
+       "]},{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read\",\"response\":{\"output\":\"x\"}}}]}]"
+       "}"}}},
+    {"empty",
+     {{CHAT_HEAD USER, ",{\"role\":\"assistant\",\"content\":\"\"},{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"role\":\"assistant\",\"content\":\"\"},{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {ANTHROPIC_HEAD USER, ",{\"role\":\"assistant\",\"content\":\"\"},{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"text\":\"\"}]},{\"role\":\"user\",\"parts\":[{\"text\":\"\"}]}", "]}"}}},
+    {"empty-user",
+     {{CHAT_HEAD USER, ",{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {ANTHROPIC_HEAD USER, ",{\"role\":\"user\",\"content\":\"\"}", "]}"},
+      {GEMINI_HEAD GEMINI_USER, ",{\"role\":\"user\",\"parts\":[{\"text\":\"\"}]}", "]}"}}},
+    {"turns", /* of the user alone */
+     {{CHAT_HEAD USER, ",{\"role\":\"user\",\"content\":\"hi #\"}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"role\":\"user\",\"content\":\"hi #\"}", "]}"},
+      {ANTHROPIC_HEAD USER, ",{\"role\":\"user\",\"content\":\"hi #\"}", "]}"},
+      {GEMINI_HEAD GEMINI_USER, ",{\"role\":\"user\",\"parts\":[{\"text\":\"hi #\"}]}", "]}"}}},
+    {"parts", /* many in one message */
+     {{CHAT_HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}",
+       ",{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"\"}", "]}]}"},
+      {RESPONSES_HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"\"}",
+       ",{\"type\":\"input_text\",\"text\":\"a\"},{\"type\":\"input_text\",\"text\":\"\"}", "]}]}"},
+      {ANTHROPIC_HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"\"}",
+       ",{\"type\":\"text\",\"text\":\"a\"},{\"type\":\"text\",\"text\":\"\"}", "]}]}"},
+      {GEMINI_HEAD "{\"role\":\"user\",\"parts\":[{\"text\":\"\"}", ",{\"text\":\"a\"},{\"text\":\"\"}", "]}]}"}}},
+    {"system",
+     {{CHAT_HEAD USER, ",{\"role\":\"system\",\"content\":\"Be short.\"},{\"role\":\"user\",\"content\":\"hi\"}", "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"role\":\"developer\",\"content\":\"Be short.\"},{\"role\":\"user\",\"content\":\"hi\"}", "]}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"system\":[{\"type\":\"text\",\"text\":\"Be kind.\"}",
+       ",{\"type\":\"text\",\"text\":\"Be short.\"}", "],\"messages\":[" USER "]}"},
+      {"{\"systemInstruction\":{\"parts\":[{\"text\":\"Be kind.\"}", ",{\"text\":\"Be short.\"}",
+       "]},\"contents\":[" GEMINI_USER "]}"}}},
+    {"tools",
+     {{"{\"model\":\"m\",\"messages\":[" USER "],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"x\"}}",
+       ",{\"type\":\"function\",\"function\":{\"name\":\"tool_#\",\"description\":\"d\",\"strict\":true,"
+       "\"parameters\":" SCHEMA "}}",
+       "]}"},
+      {"{\"model\":\"m\",\"input\":[" USER "],\"tools\":[{\"type\":\"function\",\"name\":\"x\"}",
+       ",{\"type\":\"function\",\"name\":\"tool_#\",\"description\":\"d\",\"strict\":true,\"parameters\":" SCHEMA "}",
+       "]}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "],\"tools\":[{\"name\":\"x\",\"input_schema\":" SCHEMA
+       "}",
+       ",{\"name\":\"tool.#\",\"description\":\"d\",\"input_schema\":" SCHEMA "}", "]}"},
+      {"{\"contents\":[" GEMINI_USER "],\"tools\":[{\"functionDeclarations\":[{\"name\":\"x\"}",
+       ",{\"name\":\"tool.#\",\"description\":\"d\",\"parametersJsonSchema\":" SCHEMA "}", "]}]}"}}},
+    {"bare-tools", /* without schemas, so small that they are many */
+     {{"{\"model\":\"m\",\"messages\":[" USER "],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"x\"}}",
+       ",{\"type\":\"function\",\"function\":{\"name\":\"tool.#\"}}", "]}"},
+      {"{\"model\":\"m\",\"input\":[" USER "],\"tools\":[{\"type\":\"function\",\"name\":\"x\"}",
+       ",{\"type\":\"function\",\"name\":\"tool.#\"}", "]}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "],\"tools\":[{\"name\":\"x\"}",
+       ",{\"name\":\"tool.#\"}", "]}"},
+      {"{\"contents\":[" GEMINI_USER "],\"tools\":[{\"functionDeclarations\":[{\"name\":\"x\"}",
+       ",{\"name\":\"tool.#\"}", "]}]}"}}},
+    {"marks",
+     {[ANTHROPIC] = {ANTHROPIC_HEAD "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}",
+                     ",{\"type\":\"text\",\"text\":\"a\",\"cache_control\":{\"type\":\"ephemeral\"}}", "]}]}"}}},
+    {"turn-marks",
+     {[ANTHROPIC] = {ANTHROPIC_HEAD USER,
+                     ",{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\",\"cache_control\":{\"type\":"
+                     "\"ephemeral\"}}]}",
+                     "]}"}}},
+    {"output", /* of tools, long, with what a mask keeps of it */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_#\",\"type\":\"function\","
+       "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]},"
+       "{\"role\":\"tool\",\"tool_call_id\":\"call_#\",\"content\":\"" OUTPUT "\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"read\",\"arguments\":\"{}\"},{\"type\":"
+       "\"function_call_output\",\"call_id\":\"call_#\",\"output\":\"" OUTPUT "\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"read\",\"input\":{}}"
+       "]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_#\",\"content\":\"" OUTPUT
+       "\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{}}}]},{\"role\":\"user\","
+       "\"parts\":["
+       "{\"functionResponse\":{\"name\":\"read\",\"response\":{\"output\":\"" OUTPUT "\"}}}]}",
+       "]}"}}},
+    {"no-output", /* results that say nothing */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_#\",\"type\":\"function\","
+       "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]},"
+       "{\"role\":\"tool\",\"tool_call_id\":\"call_#\",\"content\":\"\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"read\",\"arguments\":\"{}\"},{\"type\":"
+       "\"function_call_output\",\"call_id\":\"call_#\",\"output\":\"\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"read\",\"input\":{}}"
+       "]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_#\",\"content\":\"\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{}}}]},{\"role\":\"user\","
+       "\"parts\":["
+       "{\"functionResponse\":{\"name\":\"read\",\"response\":{}}}]}",
+       "]}"}}},
+    {"members", /* of the body, and of a message */
+     {{"{\"model\":\"m\",\"messages\":[" USER "]", ",\"x_#\":1", "}"},
+      {"{\"model\":\"m\",\"input\":[" USER "]", ",\"x_#\":1", "}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "]", ",\"x_#\":1", "}"},
+      {"{\"contents\":[" GEMINI_USER "]", ",\"x_#\":1", "}"}}},
+};
+
+static void put_item(daruma_buf *out, const char *item, unsigned n)
+{
+    daruma_str rest = str_of(item);
+    while (rest.n) {
+        size_t at = str_findch(rest, '#');
+        buf_put(out, str_sub(rest, 0, at == STR_NONE ? rest.n : at));
+        if (at != STR_NONE)
+            buf_int(out, n);
+        rest = str_from(rest, at == STR_NONE ? rest.n : at + 1);
+    }
+}
+
+static daruma_str body_of(const shape *s, int wire, size_t bytes, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    buf_putz(&b, s->of[wire].before);
+    for (unsigned n = 0; b.n < bytes; n++)
+        put_item(&b, s->of[wire].item, n);
+    buf_putz(&b, s->of[wire].after);
+    return buf_str(&b);
+}
+
+/* ---- what is done with it ---- */
+
+typedef struct run {
+    const dialect *from, *to;
+    daruma_str body;
+    daruma_arena *a;
+    convo c;
+} run;
+
+static bool written(run *r, const dialect *d, const convo *c)
+{
+    daruma_buf out = buf_in(r->a);
+    d->write(c, &out);
+    return !out.full && !c->full;
+}
+
+static bool act_convert(run *r)
+{
+    convo to = {0};
+    dialect_losses lost = {0};
+    return dialect_convert(&r->c, r->to, r->a, &to, &lost) == DARUMA_OK && written(r, r->to, &to);
+}
+
+static bool act_pairs(run *r)
+{
+    bool broken = mend_pairs_broken(&r->c);
+    mend_report rep = mend_pairs(&r->c, MEND_SYNTHESISE);
+    (void)rep;
+    (void)broken;
+    return written(r, r->from, &r->c);
+}
+
+static bool act_prune(run *r)
+{
+    mend_pairs(&r->c, MEND_PRUNE);
+    return written(r, r->from, &r->c);
+}
+
+static bool act_messages(run *r)
+{
+    mend_messages(&r->c, NULL);
+    return written(r, r->from, &r->c);
+}
+
+static bool act_mask(run *r)
+{
+    mend_mask(&r->c, convo_tokens(&r->c) / 2, NULL);
+    return written(r, r->from, &r->c);
+}
+
+static bool act_shed(run *r)
+{
+    mend_shed(&r->c, r->body.n / 2);
+    return written(r, r->from, &r->c);
+}
+
+/* After another remedy of the same request, as a ladder has them. */
+static bool mended_by(run *r, const char *message)
+{
+    daruma_failure f = {.kind = DARUMA_INVALID_TOOL_SCHEMA, .message = str_of(message)};
+    mend_report rep = {0};
+    mend_lesson l;
+    mend_messages(&r->c, &f);
+    mend_member(&r->c, &f, &l, &rep);
+    mend_parameter(&r->c, &f, &l, &rep);
+    mend_empty_list(&r->c, &f, &l, &rep);
+    mend_cache_marks(&r->c, &f, &rep);
+    mend_double_tools(&r->c, &f, &rep);
+    mend_tool_schemas(&r->c, &f, &rep);
+    mend_double_items(&r->c, &f, &rep);
+    return written(r, r->from, &r->c);
+}
+
+static bool act_keyword(run *r)
+{
+    return mended_by(r, "Invalid schema: 'additionalProperties' is not supported");
+}
+
+static bool act_any_schema(run *r)
+{
+    return mended_by(r, "Invalid schema for a function") && mended_by(r, "Invalid schema for a function");
+}
+
+static bool act_marks(run *r)
+{
+    return mended_by(r, "A maximum of 4 blocks with cache_control may be provided. Found 1000000000.");
+}
+
+static bool act_double(run *r)
+{
+    return mended_by(r, "tools: Tool names must be unique. Duplicate item found.");
+}
+
+static bool act_empty(run *r)
+{
+    return mended_by(r, "messages: text content blocks must be non-empty");
+}
+
+static bool act_roles(run *r)
+{
+    return mended_by(r, "messages: roles must alternate between user and assistant");
+}
+
+static bool act_system(run *r)
+{
+    return mended_by(r, "Unexpected role \"system\": system messages are not supported");
+}
+
+/* What a model learned: done to each request. */
+static bool act_lessons(run *r)
+{
+    static const mend_lesson learned[] = {
+        {.op = PATCH_DROP, .path = "tools.*.schema.additionalProperties", .value = "lower"},
+        {.op = PATCH_DROP, .path = "tools.*.function.strict", .value = ""},
+        {.op = PATCH_DROP, .path = "messages.*.content.*.cache_control", .value = ""},
+        {.op = PATCH_DROP, .path = "messages.*.tool_calls", .value = "[]"},
+        {.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"}};
+    mend_report rep = {0};
+    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
+        mend_lesson_apply(&r->c, &learned[i], &rep);
+    return written(r, r->from, &r->c);
+}
+
+/* Output is masked, that is learned, and done to the next turn. */
+static bool act_known(run *r)
+{
+    convo before, next;
+    mend_known *k = mend_known_new(r->a, r->body.n);
+    mend_mask(&r->c, convo_tokens(&r->c) / 4, NULL);
+    if (!k || r->from->read(r->body, r->a, &before) != DARUMA_OK || r->from->read(r->body, r->a, &next) != DARUMA_OK)
+        return false;
+    mend_known_learn(k, 1, &before, &r->c);
+    mend_known_apply(k, 1, &next);
+    return written(r, r->from, &next);
+}
+
+static bool act_compact(run *r)
+{
+    mend_report rep = {0};
+    mend_cut cut = mend_compact_plan(&r->c, convo_tokens(&r->c) / 4);
+    if (cut.to > cut.from && mend_compact_prompt(&r->c, cut, r->body.n).n)
+        mend_compact_put(&r->c, cut, S("They looked for the fault, and have not found it."), &rep);
+    return written(r, r->from, &r->c);
+}
+
+static bool act_summarise(run *r)
+{
+    enum { MANY = 1 << 16 };
+    mend_report rep = {0};
+    mend_large *large = ARENA_NEW(r->a, mend_large, MANY);
+    size_t n = large ? mend_large_results(&r->c, 300, true, MEND_SUMMARY_PLAIN, large, MANY) : 0;
+    for (size_t i = 0; i < n; i++) {
+        daruma_str prompt = mend_summary_prompt(&r->c, large[i], MEND_SUMMARY_PLAIN);
+        mend_summary_put(&r->c, large[i], str_sub(prompt, 0, 40), MEND_SUMMARY_PLAIN, &rep);
+    }
+    return written(r, r->from, &r->c);
+}
+
+/* What providers complain about in messages: each kind is looked for in all of them. */
+static bool act_blocks(run *r)
+{
+    return mended_by(r, "messages.1.content.0: Input tag 'text' found using 'type' does not match any of the expected "
+                        "tags");
+}
+
+static bool act_no_result(run *r)
+{
+    return mended_by(r, "messages.2: tool results must have a non-empty content");
+}
+
+static bool act_prefill(run *r)
+{
+    return mended_by(r, "This model does not support assistant message prefill. The conversation must end with a user "
+                        "message.");
+}
+
+static bool act_named_tool(run *r)
+{
+    return mended_by(r, "Invalid schema for function 'tool_1': 'format' is not supported");
+}
+
+/* All is said as one answer, each call is held against the tools, and it goes to a client of each other dialect. */
+static bool act_answer(run *r)
+{
+    turn t = {0};
+    write_ctx x = {.model = S("m"), .id = 1};
+    daruma_buf b = buf_in(r->a);
+    t.message = (convo_message){.role = CONVO_ASSISTANT};
+    for (size_t i = 0; i < r->c.nmessages; i++)
+        for (size_t k = 0; k < r->c.messages[i].nparts; k++) {
+            const convo_part *p = &r->c.messages[i].parts[k];
+            convo_part *q = p->kind == PART_CALL || p->kind == PART_TEXT
+                                ? convo_add_part(&r->c, &t.message, p->kind, (daruma_str){0})
+                                : NULL;
+            if (q)
+                *q = (convo_part){
+                    .kind = p->kind, .id = p->id, .name = p->name, .text = convo_part_text(&r->c, p), .ready = true};
+        }
+    t.finish = FINISH_STOP;
+    r->from->write_answer(&t, &x, &b);
+    for (int w = 0; w < WIRES && !b.full; w++) {
+        daruma_buf out = buf_in(r->a);
+        dialect_convert_answer(r->from, wires[w], buf_str(&b), &x, &out, r->a);
+    }
+    turn read = {0};
+    if (b.full || r->from->read_answer(buf_str(&b), r->a, &read) != DARUMA_OK)
+        return !b.full;
+    for (size_t i = 0; i < read.message.nparts; i++) {
+        const convo_part *p = &read.message.parts[i];
+        if (p->kind == PART_CALL && r->c.ntools)
+            mend_args(&r->c, p->name, convo_part_text(&r->c, p), false, r->a);
+    }
+    return true;
+}
+
+static const struct act {
+    const char *name;
+    bool (*go)(run *r);
+} acts[] = {
+    {"pairs", act_pairs},
+    {"prune", act_prune},
+    {"messages", act_messages},
+    {"mask", act_mask},
+    {"shed", act_shed},
+    {"keyword", act_keyword},
+    {"any-schema", act_any_schema},
+    {"marks", act_marks},
+    {"double", act_double},
+    {"empty", act_empty},
+    {"roles", act_roles},
+    {"system", act_system},
+    {"lessons", act_lessons},
+    {"known", act_known},
+    {"compact", act_compact},
+    {"summarise", act_summarise},
+    {"blocks", act_blocks},
+    {"no-result", act_no_result},
+    {"prefill", act_prefill},
+    {"named", act_named_tool},
+    {"answer", act_answer},
+};
+
+/* ---- one tool, and a call of it ---- */
+
+enum { MANY_GOOD, MANY_COERCED, MANY_UNKNOWN, MANY_MISSING, MANY_LOWERED, MANY_STRICT, MANY_ENUM, MANYS };
+static const char *const many_names[MANYS] = {"fit", "coerced", "unknown", "missing", "lowered", "strict", "enum"};
+
+/* A schema of so many bytes, all of whose members are required, and arguments for it. */
+static bool act_many(int what, size_t bytes, daruma_arena *a, bool make, daruma_str *schema, daruma_str *args)
+{
+    if (make) {
+        daruma_buf s = buf_in(a);
+        BUF_LIT(&s, "{\"type\":\"object\",\"properties\":{\"p\":{\"type\":\"integer\"}");
+        unsigned n = 0;
+        for (; s.n < bytes / 3 * 2 && what != MANY_UNKNOWN && what != MANY_ENUM; n++)
+            put_item(&s, ",\"p#\":{\"type\":\"integer\",\"title\":\"t\"}", n);
+        if (what == MANY_ENUM) {
+            BUF_LIT(&s, ",\"e\":{\"enum\":[0");
+            for (; s.n < bytes; n++)
+                put_item(&s, ",\"v#\"", n);
+            BUF_LIT(&s, "]}");
+        }
+        BUF_LIT(&s, "},\"additionalProperties\":false,\"required\":[\"p\"");
+        for (unsigned i = 0; i < n && what != MANY_ENUM; i++)
+            put_item(&s, ",\"p#\"", i);
+        BUF_LIT(&s, "]}");
+        *schema = buf_str(&s);
+        daruma_buf b = buf_in(a);
+        buf_putz(&b, what == MANY_COERCED ? "{\"p\":\"1\"" : "{\"p\":1");
+        if (what == MANY_ENUM)
+            put_item(&b, ",\"e\":\"v#\"", n - 1);
+        for (unsigned i = 0; what == MANY_UNKNOWN ? b.n < bytes : i < n && what != MANY_MISSING && what != MANY_ENUM;
+             i++)
+            put_item(&b, what == MANY_COERCED ? ",\"p#\":\"1\"" : ",\"p#\":1", i);
+        buf_putz(&b, what == MANY_UNKNOWN ? ",}" : "}"); /* broken: it is repaired, and what is unknown goes */
+        *args = buf_str(&b);
+        return !s.full && !b.full;
+    }
+    if (what == MANY_LOWERED)
+        return schema_lower(*schema, S("title"), false, a).p != schema->p || bytes > MB;
+    if (what == MANY_STRICT)
+        return schema_lower(*schema, S("additionalProperties"), true, a).n;
+    convo_tool t = {.name = S("read"), .schema = *schema};
+    convo c = {.tools = &t, .ntools = 1, .arena = a};
+    args_check v = mend_args(&c, t.name, *args, false, a);
+    return v.verdict != ARGS_UNKNOWN_TOOL; /* what is too much to mend is told to the model */
+}
+
+/* ---- rows ---- */
+
+bool rows_each(bool (*f)(const row *x, void *user), void *user)
+{
+    bool good = true;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (int w = 0; w < WIRES; w++) {
+            row x = {.shape = &shapes[s], .wire = w, .many = -1};
+            for (x.to = 0; shapes[s].of[w].item && x.to < WIRES; x.to++) {
+                snprintf(x.name, sizeof x.name, "%s %s>%s", shapes[s].name, wire_names[w], wire_names[x.to]);
+                good &= x.to == w || f(&x, user);
+            }
+            x.to = -1;
+            for (x.act = 0; shapes[s].of[w].item && x.act < (int)(sizeof acts / sizeof *acts); x.act++) {
+                snprintf(x.name, sizeof x.name, "%s %s %s", shapes[s].name, wire_names[w], acts[x.act].name);
+                good &= f(&x, user);
+            }
+        }
+    for (int m = 0; m < MANYS; m++) {
+        row x = {.many = m, .to = -1};
+        snprintf(x.name, sizeof x.name, "call %s", many_names[m]);
+        good &= f(&x, user);
+    }
+    return good;
+}
+
+bool row_do(const row *x, size_t bytes, daruma_arena *a, int64_t (*clock)(void), int64_t *ret_took)
+{
+    int64_t from;
+    bool good;
+    if (x->many >= 0) {
+        daruma_str schema, args;
+        if (!act_many(x->many, bytes, a, true, &schema, &args))
+            return false;
+        from = clock();
+        good = act_many(x->many, bytes, a, false, &schema, &args);
+    } else {
+        run r = {.from = wires[x->wire], .to = x->to < 0 ? NULL : wires[x->to], .a = a};
+        r.body = body_of(x->shape, x->wire, bytes, a);
+        from = clock();
+        good = r.from->read(r.body, a, &r.c) == DARUMA_OK && (x->to >= 0 ? act_convert(&r) : acts[x->act].go(&r));
+    }
+    *ret_took = clock() - from;
+    return good;
+}
