@@ -37,8 +37,8 @@ key_state *exchange_key(const exchange *x, int target)
 static void body_pieces(exchange *x, int target, daruma_str out[4])
 {
     daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
-    if (x->stranger.n && exchange_is_strange(x, target)) {
-        body = x->stranger;
+    if (x->variant.n && x->variant_for == target && x->variant_of == x->edition) {
+        body = x->variant;
         raw = x->d->scan(body, NULL).model_raw;
     }
     out[0] = body;

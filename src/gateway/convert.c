@@ -1,6 +1,6 @@
-/* convert.c - the request as another provider takes it: in another dialect, or without what only the first provider's
- * model thought. It is made in memory of its own that is given back at once; what stays is the bytes, and the names of
- * tools that changed. */
+/* convert.c - the request as one target takes it: in its dialect, without what only another provider's model thought,
+ * and with what is known of the target done to it. It is made in memory of its own that is given back at once; what
+ * stays is the bytes, and the names of tools that changed. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -12,20 +12,19 @@
 
 /* One conversion: what it is made from, which nobody changes meanwhile, and what came of it. */
 typedef struct conversion {
-    const dialect *from, *to; /* the same: only thinking is left out */
+    const dialect *from, *to;
     daruma_str body, model;
     int target;
     bool streaming;
-    mend_lesson lessons[LESSONS_APPLIED_MAX]; /* known of the target's model */
-    size_t nlessons, nknown;                  /* the first so many are not of this request alone */
+    bool strange; /* what another provider's model thought is left out */
+    mended_facts facts;
     /* made */
-    bool applied[LESSONS_APPLIED_MAX];
+    bool stripped;
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
-    mend_report taught;
     int64_t tokens;
-    request_text *made; /* NULL: it cannot be done */
+    request_text *made; /* NULL: it cannot be done, or nothing is to be done */
 } conversion;
 
 static request_text *written(const dialect *d, const convo *c, daruma_arena *room)
@@ -35,17 +34,31 @@ static request_text *written(const dialect *d, const convo *c, daruma_arena *roo
     return b.full || c->full ? NULL : text_new(buf_str(&b));
 }
 
-/* What is known of the target's model is done to the request as it was converted. */
-static void apply_lessons(conversion *v)
+static bool was_taught(const conversion *v)
+{
+    return v->facts.parameters || v->facts.formats;
+}
+
+/* The same dialect. */
+static void adapt(conversion *v)
+{
+    v->stripped = v->strange && mend_strange_thinking(&v->c);
+    mended_do(&v->facts, &v->c);
+    if (v->stripped || was_taught(v))
+        v->made = written(v->to, &v->c, &v->room);
+}
+
+/* What is known of the target is done to the request as it was written for it. */
+static void adapt_made(conversion *v)
 {
     convo c;
-    if (!v->made || !v->nlessons || v->to->read(text_str(v->made), &v->room, &c) != DARUMA_OK)
+    bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA;
+    if (!v->made || !any || v->to->read(text_str(v->made), &v->room, &c) != DARUMA_OK)
         return;
-    for (size_t i = 0; i < v->nlessons; i++)
-        v->applied[i] = mend_lesson_apply(&c, &v->lessons[i], &v->taught);
-    request_text *better = mend_did(&v->taught) ? written(v->to, &c, &v->room) : NULL;
+    mended_do(&v->facts, &c);
+    request_text *better = was_taught(v) ? written(v->to, &c, &v->room) : NULL;
     if (!better) {
-        v->taught = (mend_report){0};
+        v->facts.parameters = v->facts.formats = false;
         return;
     }
     texts_free(v->made);
@@ -58,8 +71,7 @@ static void convert(void *data)
     if (!sys_arena_init(&v->room, 0, MEND_ARENA_BYTES_MAX) || v->from->read(v->body, &v->room, &v->c) != DARUMA_OK)
         return;
     if (v->from == v->to) {
-        if (mend_strange_thinking(&v->c))
-            v->made = written(v->to, &v->c, &v->room);
+        adapt(v);
         return;
     }
     if (dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost) != DARUMA_OK)
@@ -69,7 +81,7 @@ static void convert(void *data)
     v->out.set.stream = v->streaming;
     v->tokens = convo_tokens(&v->out);
     v->made = written(v->to, &v->out, &v->room);
-    apply_lessons(v);
+    adapt_made(v);
 }
 
 /* ---- what came of it ---- */
@@ -107,45 +119,48 @@ static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
     }
 }
 
-static void tell_taught(exchange *x, const conversion *v)
+static void keep_variant(exchange *x, conversion *v)
 {
-    const daruma_target *t = &x->targets[v->target];
-    exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-    for (size_t i = 0; i < v->nknown; i++)
-        if (v->applied[i])
-            mended_applied(x, t->lane_id, &v->lessons[i]);
-    if (v->nknown)
-        mended_tell(x, &v->taught, t);
+    x->variant_of = x->edition;
+    x->variant_for = v->target;
+    x->variant = exchange_own(x, v->made);
+    if (x->variant.n && v->stripped)
+        tell_stripped(x);
+    if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */
+        x->h->too_much = true;
+        heal_tell_limits(x);
+    }
+}
+
+static void keep_moved(exchange *x, conversion *v)
+{
+    moved_request *m = ARENA_NEW(x->c->arena, moved_request, 1);
+    if (!m) {
+        texts_free(v->made);
+        return;
+    }
+    *m = (moved_request){.of = x->edition,
+                         .target = v->target,
+                         .nlessons = x->h ? x->h->nlessons : 0,
+                         .tokens = v->tokens,
+                         .too_large = v->room.full || v->c.full || v->out.full};
+    m->body = exchange_own(x, v->made);
+    x->moved = m;
+    if (m->body.n) {
+        keep_renames(m, &v->out, x->c->arena);
+        tell_losses(x, v->to, &v->lost);
+    }
 }
 
 static void keep(exchange *x, conversion *v)
 {
-    bool large = v->room.full || v->c.full || v->out.full;
-    if (v->from == v->to) {
-        x->stranger_of = x->edition;
-        x->stranger = exchange_own(x, v->made);
-        if (x->stranger.n)
-            tell_stripped(x);
-    } else {
-        moved_request *m = ARENA_NEW(x->c->arena, moved_request, 1);
-        if (m) {
-            *m = (moved_request){.of = x->edition,
-                                 .target = v->target,
-                                 .nlessons = x->h ? x->h->nlessons : 0,
-                                 .tokens = v->tokens,
-                                 .too_large = large};
-            m->body = exchange_own(x, v->made);
-            x->moved = m;
-            if (m->body.n) {
-                keep_renames(m, &v->out, x->c->arena);
-                tell_losses(x, v->to, &v->lost);
-            }
-            if (mend_did(&v->taught))
-                tell_taught(x, v);
-        } else {
-            texts_free(v->made);
-        }
-    }
+    bool told = v->made && was_taught(v);
+    if (v->from == v->to)
+        keep_variant(x, v);
+    else
+        keep_moved(x, v);
+    if (told)
+        mended_did(x, v->target, &v->facts);
     sys_arena_done(&v->room);
     free(v);
 }
@@ -172,7 +187,7 @@ static bool is_made(const exchange *x, int target, const dialect *to)
 {
     const moved_request *m = x->moved;
     if (to == x->d)
-        return x->stranger_of == x->edition;
+        return x->variant_of == x->edition && x->variant_for == target;
     return m && m->target == target && m->of == x->edition && m->nlessons == (x->h ? x->h->nlessons : 0);
 }
 
@@ -186,7 +201,7 @@ bool exchange_is_strange(const exchange *x, int target)
 bool exchange_converts(const exchange *x, int target)
 {
     const dialect *to = exchange_dialect(x, target);
-    return x->d && (to != x->d || exchange_is_strange(x, target)) && !is_made(x, target, to);
+    return x->d && (to != x->d || exchange_is_strange(x, target) || mended_knows(x, target)) && !is_made(x, target, to);
 }
 
 bool exchange_convert(exchange *x, int target)
@@ -201,9 +216,9 @@ bool exchange_convert(exchange *x, int target)
                       .body = x->body,
                       .model = x->targets[target].model,
                       .target = target,
-                      .streaming = x->streaming};
-    if (v->from != v->to)
-        v->nlessons = mended_lessons_of(x, target, v->lessons, LESSONS_APPLIED_MAX, &v->nknown);
+                      .streaming = x->streaming,
+                      .strange = exchange_is_strange(x, target)};
+    mended_know(x, target, &v->facts);
     if (!job_run(x, &conversions, v))
         return false;
     keep(x, v);

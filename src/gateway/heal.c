@@ -51,13 +51,6 @@ static void put_away(heal *h)
     sys_arena_done(&h->own);
 }
 
-void heal_forget(heal *h)
-{
-    put_away(h);
-    h->m = (mending){.policy = &h->policy};
-    h->known = false;
-}
-
 static void give_up(heal *h)
 {
     put_away(h);
@@ -543,7 +536,11 @@ static void work(void *data)
     if (w->ends) {
         w->result = mending_end(&h->m);
     } else {
-        if (!heal_read(h, w->body) || (w->weighs && !w->at && !too_long_indeed(h)))
+        if (!heal_read(h, w->body))
+            return;
+        if (w->facts && !w->at)
+            mended_do(w->facts, &h->m.c);
+        if (w->weighs && !w->at && !too_long_indeed(h))
             return;
         while (w->result == MENDING_UNFIT && w->at < w->nsteps && spend(h)) {
             w->did = w->steps[w->at++];
@@ -572,6 +569,8 @@ static void mended_so(exchange *x)
     mending *m = &h->m;
     heal_take(x, h->work.made, &h->work.scan);
     h->work.made = NULL;
+    if (h->work.facts && h->work.ahead) /* else it was told when it went out so */
+        mended_did(x, x->kase.target, h->work.facts);
     if (m->taught)
         heal_lesson(x, &m->lesson);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
@@ -657,6 +656,8 @@ static heal_work *plan(exchange *x, const daruma_failure *f, const daruma_remedy
                      .scale = memory_scale(x->g->mem, whose),
                      .beside = room_beside(x)};
     memcpy(w->steps, steps, n * sizeof *steps);
+    if (x->p == x->d && mended_knows(x, x->kase.target) && (w->facts = ARENA_NEW(x->c->arena, mended_facts, 1)))
+        mended_know(x, x->kase.target, w->facts);
     return w;
 }
 
@@ -675,9 +676,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
         tell(x, DARUMA_WHEN_MENDED, r, &rep);
         return HEAL_SEND;
     }
-    heal_result forgot = r == DARUMA_REMEDY_MEND_PARAMETER ? mended_unlearn(x) : HEAL_UNFIT;
-    if (forgot != HEAL_UNFIT)
-        return forgot;
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
+        return HEAL_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
     h->m.last = r == DARUMA_REMEDY_COMPACT || !h->policy.side_calls;

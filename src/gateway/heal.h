@@ -25,6 +25,8 @@ typedef struct heal_work {
     int64_t rate;      /* bytes of a request that the target's model counts as 1,000 tokens */
     int64_t scale;     /* its tokens to 1,000 of our estimate; 0 unknown */
     mend_share beside; /* what is added to the request is taken off the output cap; limit 0: it is not */
+    mended_facts
+        *facts; /* what is known of the target at hand is done first, as it is when it goes out; NULL nothing */
     /* what came of it */
     mending_result result;
     daruma_remedy_kind did;
@@ -55,8 +57,6 @@ struct heal {
     daruma_str resume_of;                  /* the body before it was asked to go on; empty: it never was */
     mend_going going;                      /* how it is asked to, where it is not begun for the model */
     bool known;                            /* what earlier turns taught was done to it */
-    uint64_t taught;                       /* the lane whose lessons were done to it; 0 none */
-    uint32_t as_taught;                    /* what it was then: x->edition, until something else is mended */
     bool prefilled;                        /* the last attempt was asked to go on from a begun answer */
     bool no_prefill;                       /* and it was refused: it is not asked so again */
     mend_lesson lessons[HEAL_LESSONS_MAX]; /* what the provider refused: learned when it goes on */
@@ -81,12 +81,9 @@ bool heal_can(exchange *x);               /* may it be read, as far as is known?
 bool heal_read(heal *h, daruma_str body); /* of any size, on any thread */
 request_text *heal_written(heal *h,
                            request_scan *ret); /* m.c as it is sent from here on; NULL: mending it is given up */
-void heal_take(exchange *x, request_text *made, const request_scan *scan);      /* ... it is */
-void mended_tell(exchange *x, const mend_report *done, const daruma_target *t); /* what was known was done to it */
-void mended_applied(exchange *x, uint64_t lane, const mend_lesson *l);          /* ... for the status */
-void heal_tell_limits(exchange *x);                                             /* that mending was given up, once */
-void heal_forget(heal *h); /* what was mended, as if it had never been */
-void heal_free(heal *h);   /* what it holds beside the call's memory */
+void heal_take(exchange *x, request_text *made, const request_scan *scan); /* ... it is */
+void heal_tell_limits(exchange *x);                                        /* that mending was given up, once */
+void heal_free(heal *h);                                                   /* what it holds beside the call's memory */
 /* The provider goes on, or refuses something else: what was mended of the request by now is learned of the model. */
 void mended_learn(exchange *x);
 /* Bytes of a request of this conversation that a provider refused without numbers; 0 none. And that it did. */

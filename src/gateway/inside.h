@@ -9,6 +9,7 @@
  */
 #ifndef GATEWAY_INSIDE_H
 #define GATEWAY_INSIDE_H
+#include "base/limits.h"
 #include "base/str.h"
 #include "gateway/config.h"
 #include "engine/mend/remedy.h"
@@ -225,19 +226,21 @@ struct exchange {
     const dialect *d; /* NULL: a path we only pass on */
     const dialect *p; /* of the provider that is called; another than d when the conversation moved */
     request_scan scan;
-    daruma_str body;      /* what is sent: the client's, or as it was written anew, which is one of `texts` */
-    uint32_t edition;     /* of `body`: another one each time it changes */
-    uint32_t editions;    /* so many there were */
-    request_text *texts;  /* what was written of it, each in memory of its own */
-    daruma_str stranger;  /* `body` without thinking, for another provider; empty: it has none of it */
-    uint32_t stranger_of; /* ... the edition that was made of; 0 none */
-    bool circles;         /* its agent goes in circles */
-    job *job;             /* work on it is under way, and nothing else */
-    bool opaque;          /* an encoded or unreadable body: passed on, not recovered */
-    bool safe;            /* sending it twice does no harm */
-    uint64_t credential;  /* hash of what the client showed */
-    uint64_t agent;       /* what its agent is known by to watch.c, 0 none */
-    uint64_t tenant;      /* the same keyed, 0 not asked for yet: exchange_tenant() */
+    daruma_str body;     /* what is sent: the client's, or as it was written anew, which is one of `texts` */
+    uint32_t edition;    /* of `body`: another one each time it changes */
+    uint32_t editions;   /* so many there were */
+    request_text *texts; /* what was written of it, each in memory of its own */
+    daruma_str variant;  /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
+                            empty: it gets `body` itself */
+    int variant_for;     /* ... that target */
+    uint32_t variant_of; /* ... the edition that was made of; 0 none */
+    bool circles;        /* its agent goes in circles */
+    job *job;            /* work on it is under way, and nothing else */
+    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;           /* sending it twice does no harm */
+    uint64_t credential; /* hash of what the client showed */
+    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
+    uint64_t tenant;     /* the same keyed, 0 not asked for yet: exchange_tenant() */
     const daruma_target *targets;
     daruma_case kase;
     daruma_ms started, attempt_started;
@@ -543,15 +546,26 @@ bool heal_apologise(exchange *x);
 
 void mended_free(mended *m);
 void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: known compressions */
-/* What is known of a target's model, and what this request taught, to be done to it as it was converted for it; the
- * first `known` are known. */
-size_t mended_lessons_of(const exchange *x, int target, mend_lesson *out, size_t max, size_t *known);
+/* What is known of a target: lessons of its lane, and the most of a response format that it takes. */
+typedef struct mended_facts {
+    mend_lesson lessons[LESSONS_APPLIED_MAX]; /* `applied` of each: it changed this request */
+    size_t nlessons, nknown;                  /* the first so many are not of this request alone */
+    convo_format most;
+    /* done */
+    mend_report report;
+    bool parameters, formats;
+} mended_facts;
+bool mended_knows(const exchange *x, int target); /* is there anything that may be done for it? */
+/* With what this request taught itself, when it is converted for that target. */
+void mended_know(const exchange *x, int target, mended_facts *ret);
+/* Does it to a request in the target's dialect, on any thread; and says what was done. */
+void mended_do(mended_facts *f, convo *c);
+void mended_did(exchange *x, int target, const mended_facts *f);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(exchange *x);
 void mended_lessons(const gateway *g, uint64_t lane, daruma_buf *out); /* a JSON array */
-/* The provider refuses what was learned: it is forgotten, and the request goes out as if it had never been. WAITS:
- * exchange_mended() will be called. */
-heal_result mended_unlearn(exchange *x);
+/* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */
+bool mended_unlearn(exchange *x);
 
 /* ---- side.c: questions of our own to a model, on the case of the request ---- */
 

@@ -88,38 +88,25 @@ void mended_refuse(exchange *x, size_t bytes)
         at->refused = bytes;
 }
 
-void mended_tell(exchange *x, const mend_report *done, const daruma_target *t)
+static void tell_known(exchange *x, const mend_report *done, int target)
 {
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "known_mendings_applied";
     e.reason = str_of(done->what);
-    e.target = t;
+    e.target = &x->targets[target];
     exchange_event(x, &e);
 }
 
-void mended_applied(exchange *x, uint64_t lane, const mend_lesson *l)
-{
-    if (x->g->mended)
-        mend_lessons_counted(x->g->mended->lessons, lane, l);
-}
+/* ---- compressions ---- */
 
-/* What is known is done to the conversation, perhaps on another thread: the tables do not change meanwhile. */
+/* What is known is done to the conversation, perhaps on another thread: the table does not change meanwhile. */
 typedef struct knowing {
     heal *h;
-    mended *m; /* NULL: nothing is known but of its format */
+    mended *m;
     daruma_str body;
     uint64_t tenant;
-    bool known, simpler; /* compressions of this conversation are; its model takes a simpler format */
-    convo_format most;   /* ... this one */
-    mend_lesson lessons[LESSONS_APPLIED_MAX];
-    size_t nlessons;
-    uint64_t lane; /* whose they are */
-    int target;    /* that it is done for */
-    bool anew;     /* behind a failure: what hurt was forgotten */
     /* what came of it */
-    bool applied[LESSONS_APPLIED_MAX];
-    mend_report done, taught;
-    bool parameters, formats;
+    mend_report done;
     request_text *made;
     request_scan scan;
 } knowing;
@@ -130,21 +117,15 @@ static void apply_known(void *data)
     heal *h = k->h;
     if (!heal_read(h, k->body))
         return;
-    if (k->known)
-        k->done = mend_known_apply(k->m->known, k->tenant, &h->m.c);
-    for (size_t i = 0; i < k->nlessons; i++)
-        k->applied[i] = mend_lesson_apply(&h->m.c, &k->lessons[i], &k->taught);
-    k->parameters = mend_did(&k->taught);
-    while (k->simpler && h->m.c.set.format > k->most && mend_format(&h->m.c, &k->taught))
-        k->formats = true;
-    if (k->parameters || k->formats || mend_did(&k->done) || h->m.c.full)
+    k->done = mend_known_apply(k->m->known, k->tenant, &h->m.c);
+    if (mend_did(&k->done) || h->m.c.full)
         k->made = heal_written(h, &k->scan);
 }
 
 static void known_over(knowing *k)
 {
     mended *m = k->m;
-    if (m && --m->readers == 0 && m->closed)
+    if (--m->readers == 0 && m->closed)
         mended_free(m);
     free(k);
 }
@@ -159,80 +140,43 @@ static void known_drop(void *data)
 static void known_done(exchange *x, knowing *k)
 {
     heal_tell_limits(x);
-    if (k->known)
-        k->m->hits += mend_did(&k->done);
+    k->m->hits += mend_did(&k->done);
     if (k->made) {
-        bool shorter = mend_did(&k->done);
-        mend_report all = k->done;
-        mend_merge(&all, &k->taught);
         heal_take(x, k->made, &k->scan);
-        if (shorter)
-            exchange_did(x, k->done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
-        if (k->parameters)
-            exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
-        if (k->formats)
-            exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
-        x->h->known = k->known;
-        x->h->taught = k->parameters ? k->lane : 0;
-        x->h->as_taught = x->edition;
-        for (size_t i = 0; i < k->nlessons; i++)
-            if (k->applied[i])
-                mended_applied(x, k->lane, &k->lessons[i]);
-        mended_tell(x, &all, &x->targets[k->target]);
+        exchange_did(x, k->done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+        x->h->known = true;
+        tell_known(x, &k->done, x->kase.want >= 0 ? x->kase.want : 0);
     }
     known_over(k);
 }
 
 static void known_then(exchange *x, void *data)
 {
-    bool anew = ((knowing *)data)->anew;
     known_done(x, data);
-    if (anew)
-        exchange_mended(x, true);
-    else
-        exchange_known(x);
+    exchange_known(x);
 }
 
-static bool do_known(exchange *x, bool anew)
+bool heal_known(exchange *x)
 {
     static const job_kind known_work = {.work = apply_known, .then = known_then, .drop = known_drop};
     mended *m = x->g->mended;
-    if (!x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets)
-        return true;
-    int target = x->kase.want >= 0 ? x->kase.want : 0;
-    uint64_t lane = x->targets[target].lane_id;
-    bool moves = exchange_dialect(x, target) != x->d;
-    convo_format most = memory_format(x->g->mem, lane);
-    bool simpler = x->scan.schema && most < FORMAT_SCHEMA;
-    size_t nlessons = m && !moves ? mend_lessons_list(m->lessons, lane, NULL, 0) : 0;
     const mark *at = mark_of(m, x, false);
-    bool known = at && at->compressed;
-    knowing *k = (nlessons || known || simpler) && heal_can(x) ? calloc(1, sizeof *k) : NULL;
+    if (!at || !at->compressed || !x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets ||
+        !heal_can(x))
+        return true;
+    knowing *k = calloc(1, sizeof *k);
     if (!k)
         return true;
-    *k = (knowing){.h = x->h, .m = m, .body = x->body, .known = known, .simpler = simpler, .most = most};
-    k->lane = lane;
-    k->target = target;
-    k->anew = anew;
-    k->tenant = known ? exchange_tenant(x) : 0;
-    if (nlessons) {
-        mend_lessons_list(m->lessons, lane, k->lessons, LESSONS_APPLIED_MAX);
-        k->nlessons = nlessons < LESSONS_APPLIED_MAX ? nlessons : LESSONS_APPLIED_MAX;
-    }
-    if (m) {
-        m->readers++;
-        m->requests += known;
-    }
+    *k = (knowing){.h = x->h, .m = m, .body = x->body, .tenant = exchange_tenant(x)};
+    m->readers++;
+    m->requests++;
     if (!job_run(x, &known_work, k))
         return false;
     known_done(x, k);
     return true;
 }
 
-bool heal_known(exchange *x)
-{
-    return do_known(x, false);
-}
+/* ---- lessons ---- */
 
 /* Who looks at the status reads names, and who taught it. */
 static void tell_origin(exchange *x, uint64_t lane)
@@ -276,27 +220,17 @@ static void forgot(exchange *x, daruma_str what, daruma_str why)
     exchange_event(x, &e);
 }
 
-heal_result mended_unlearn(exchange *x)
+bool mended_unlearn(exchange *x)
 {
-    heal *h = x->h;
     mended *m = x->g->mended;
     mend_lesson l;
-    bool moved = x->p != x->d;
-    uint64_t lane = moved ? x->targets[x->kase.target].lane_id : h->taught;
-    if (!m || !lane || !mend_lessons_forget(m->lessons, lane, &x->failure, &l))
-        return HEAL_UNFIT;
+    if (!m || !mend_lessons_forget(m->lessons, x->targets[x->kase.target].lane_id, &x->failure, &l))
+        return false;
     forgot(x, str_of(l.path), S("the provider asks for what was left out, or does not know its new name"));
-    if (moved) {
-        if (x->moved)
-            x->moved->of = 0; /* it is converted anew */
-        return HEAL_SEND;
-    }
-    if (x->edition != h->as_taught)
-        return HEAL_UNFIT; /* more was mended since: the next request goes out without it */
-    heal_forget(h);
-    heal_use(x, h->from);
-    h->taught = 0;
-    return do_known(x, true) ? HEAL_SEND : HEAL_WAITS;
+    if (x->moved)
+        x->moved->of = 0;
+    x->variant_of = 0;
+    return true;
 }
 
 static bool learn_shortened(exchange *x, mended *m)
@@ -341,16 +275,58 @@ void heal_worked(exchange *x, int64_t input_tokens)
     mark_of(m, x, true)->compressed = true;
 }
 
-size_t mended_lessons_of(const exchange *x, int target, mend_lesson *out, size_t max, size_t *known)
+/* The most of a response format that the target takes, of those asked for. */
+static convo_format format_of(const exchange *x, int target)
+{
+    return x->scan.schema ? memory_format(x->g->mem, x->targets[target].lane_id) : FORMAT_SCHEMA;
+}
+
+bool mended_knows(const exchange *x, int target)
+{
+    const mended *m = x->g->mended;
+    return x->kase.can_mend && x->kase.policy->mend.enabled &&
+           ((m && mend_lessons_list(m->lessons, x->targets[target].lane_id, NULL, 0) > 0) ||
+            format_of(x, target) < FORMAT_SCHEMA);
+}
+
+void mended_know(const exchange *x, int target, mended_facts *ret)
 {
     const mended *m = x->g->mended;
     const heal *h = x->h;
     uint64_t lane = x->targets[target].lane_id;
-    size_t n = m ? mend_lessons_list(m->lessons, lane, out, max) : 0;
-    *known = n = n < max ? n : max;
-    for (size_t i = 0; h && h->lesson_lane == lane && i < h->nlessons && n < max; i++)
-        out[n++] = h->lessons[i];
-    return n;
+    bool knows = mended_knows(x, target), moves = exchange_dialect(x, target) != x->d; /* else they are done to it */
+    size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
+    ret->most = knows ? format_of(x, target) : FORMAT_SCHEMA;
+    ret->nknown = n = n < LESSONS_APPLIED_MAX ? n : LESSONS_APPLIED_MAX;
+    for (size_t i = 0; moves && h && h->lesson_lane == lane && i < h->nlessons && n < LESSONS_APPLIED_MAX; i++)
+        ret->lessons[n++] = h->lessons[i];
+    ret->nlessons = n;
+}
+
+void mended_do(mended_facts *f, convo *c)
+{
+    for (size_t i = 0; i < f->nlessons; i++) {
+        f->lessons[i].applied = mend_lesson_apply(c, &f->lessons[i], &f->report);
+        f->parameters |= f->lessons[i].applied;
+    }
+    while (c->set.format > f->most && mend_format(c, &f->report))
+        f->formats = true;
+}
+
+void mended_did(exchange *x, int target, const mended_facts *f)
+{
+    bool known = f->formats;
+    if (f->parameters)
+        exchange_did(x, DARUMA_REMEDY_MEND_PARAMETER);
+    if (f->formats)
+        exchange_did(x, DARUMA_REMEDY_LOWER_FORMAT);
+    for (size_t i = 0; x->g->mended && i < f->nknown; i++)
+        if (f->lessons[i].applied) {
+            mend_lessons_counted(x->g->mended->lessons, x->targets[target].lane_id, &f->lessons[i]);
+            known = true;
+        }
+    if (known)
+        tell_known(x, &f->report, target);
 }
 
 bool mended_moved_learn(exchange *x)

@@ -53,7 +53,7 @@ void exchange_sweep(exchange *x)
     for (request_text **at = &x->texts; !x->rival && *at;) {
         request_text *b = *at;
         if (holds(b, x->body) || (x->h && (holds(b, x->h->from) || holds(b, x->h->resume_of))) ||
-            (x->moved && holds(b, x->moved->body)) || holds(b, x->stranger)) {
+            (x->moved && holds(b, x->moved->body)) || holds(b, x->variant)) {
             at = &b->next;
             continue;
         }

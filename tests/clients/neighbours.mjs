@@ -100,6 +100,19 @@ every((name, d, w) => {
     },
   });
 
+  holds(`neighbours ${name}: what one account was refused goes out to another`, {
+    async run(pair) {
+      const away = new Set();
+      pair.own.answer = (q, res) => (away.has(keyOf(q)) ? json(res, 429, { error: { message: "Rate limit reached, please slow down", type: "rate_limit_error" } }) : has(q) && keyOf(q) === "sk-one" ? refuses(name, w, res, param) : w.answer(res, "seven eight"));
+      assert.equal((await question(pair, d, { model: d.own, more })).status, 200);
+      away.add("sk-one");
+      await question(pair, d, { model: d.own, text: "fill the place of the first account" }); // it rests now, for a moment
+      const other = await question(pair, d, { model: d.own, more, text: "say more" });
+      assert.equal(keyOf(pair.own.seen.at(-1)), "sk-two");
+      assert.deepEqual([other.status, has(pair.own.seen.at(-1))], [200, true], other.text);
+    },
+  });
+
   holds(`neighbours ${name}: a lesson that hurts is forgotten, and the request goes out as it came`, {
     async run(pair) {
       let wants = false;
