@@ -295,7 +295,7 @@ holds("effects: a call to a client's tool that is broken does not have the hoste
 
 // A row of numbers that is the same each time.
 const dice = (seed) => () => ((seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0), seed / 2 ** 32);
-const SOAK = Number(process.env.EFFECTS ?? 300), AT_ONCE = 24;
+const SOAK = Number(process.env.EFFECTS ?? 150), AT_ONCE = 24;
 
 // How a call ends: what the provider sends of its answer, and what becomes of the connection.
 const ends = {
@@ -312,7 +312,7 @@ holds(`effects: of ${SOAK} broken answers with hosted tools none is done twice, 
     // Two accounts and two models everywhere: whoever repeats has where to go.
     for (const [name, own] of Object.entries(target)) c.models.push({ name: `soak-${name}`, targets: [own, own.replace(/[^/]*$/, "other")] });
   },
-  limit: 30000 + SOAK * 60,
+  limit: 90000 + SOAK * 100, // places that only fail are waited for
   async run(pair) {
     const roll = dice(7), of = (list) => list[Math.floor(roll() * list.length)], done = new Map(), plans = new Map(), sums = { whole: 0, degraded: 0, failed: 0, explained: 0, calls: 0, refused: 0 };
     pair.own.answer = (q, res, socket) => {
