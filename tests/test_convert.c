@@ -248,6 +248,15 @@ static void losses_are_told(void **state)
     assert_true(lost(&l, "stop"));
     converted(&dialect_openai, &dialect_gemini, str_of(chat), &l, &a);
     assert_true(lost(&l, "parallel_tool_calls"));
+    assert_false(lost(&l, "several_answers"));
+    converted(&dialect_openai, &dialect_gemini, S("{\"n\":2,\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}"), &l,
+              &a);
+    assert_true(lost(&l, "several_answers"));
+    converted(&dialect_gemini, &dialect_openai,
+              S("{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"x\"}]}],\"generationConfig\":{"
+                "\"candidateCount\":2}}"),
+              &l, &a);
+    assert_true(lost(&l, "several_answers"));
     converted(
         &dialect_openai, &dialect_anthropic,
         S("{\"messages\":[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"system\",\"content\":\"y\"}],\"seed\":1,"

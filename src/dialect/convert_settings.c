@@ -336,6 +336,15 @@ static void convert_format(const convo *from, convo *out, const dialect *to, dia
         s->format_name = S("answer");
 }
 
+/* Who asked for several answers gets one. */
+static bool wants_several(const convo *from)
+{
+    daruma_str body = str_trim(from->body);
+    daruma_str n = json_get(body, S("n")),
+               candidates = json_get(json_get(body, S("generationConfig")), S("candidateCount"));
+    return json_int(n, 1) > 1 || json_int(candidates, 1) > 1;
+}
+
 void convert_settings(const convo *from, const dialect *to, convo *out, dialect_losses *lost)
 {
     out->set.max_output_path = to == &dialect_openai             ? S("max_completion_tokens")
@@ -343,6 +352,8 @@ void convert_settings(const convo *from, const dialect *to, convo *out, dialect_
                                : to == &dialect_gemini           ? S("generationConfig.maxOutputTokens")
                                                                  : S("max_tokens");
     out->set.format_edited = false;
+    if (wants_several(from))
+        dialect_lose(lost, "several_answers");
     carry_tools(from, out, to, lost);
     convert_choice(out, to, lost);
     if (to == &dialect_anthropic && !out->ntools && has_calls(out))
