@@ -42,6 +42,35 @@ static void a_map_without_room_says_so(void **state)
     assert_true(a.full);
 }
 
+/* As it is defined. */
+static size_t place_of(daruma_str s, daruma_str what)
+{
+    for (size_t at = 0; at + what.n <= s.n; at++)
+        if (memcmp(s.p + at, what.p, what.n) == 0)
+            return at;
+    return STR_NONE;
+}
+
+static void a_text_is_found_wherever_it_stands(void **state)
+{
+    (void)state;
+    uint32_t dice = 7;
+    for (int round = 0; round < 20000; round++) {
+        size_t n = (dice = dice * 1664525 + 1013904223) >> 8 & 255, m = (dice >> 16 & 7) + 1;
+        char *s = malloc(n + 1), what[8]; /* just as long, so that a sanitizer sees what is read behind it */
+        assert_non_null(s);
+        for (size_t i = 0; i < n; i++)
+            s[i] = (char)('a' + ((dice = dice * 1664525 + 1013904223) >> 24) % 3);
+        for (size_t i = 0; i < m; i++)
+            what[i] = (char)('a' + ((dice = dice * 1664525 + 1013904223) >> 24) % 3);
+        daruma_str at = {realloc(s, n ? n : 1), n}, it = {what, m};
+        assert_int_equal(str_find(at, it), place_of(at, it));
+        free((char *)(uintptr_t)at.p);
+    }
+    assert_int_equal(str_find(S("abc"), S("")), 0);
+    assert_int_equal(str_find(S("abc"), S("abcd")), STR_NONE);
+}
+
 static void a_member_is_found_verbatim(void **state)
 {
     (void)state;
@@ -235,6 +264,7 @@ int main(void)
         cmocka_unit_test(durations_and_dates_are_read),
         cmocka_unit_test(a_duration_is_told_however_long_it_is),
         cmocka_unit_test(broken_json_is_refused_and_every_prefix_too),
+        cmocka_unit_test(a_text_is_found_wherever_it_stands),
         cmocka_unit_test(a_buffer_writes_json_strings),
         cmocka_unit_test(bits_say_what_bytes_say),
         cmocka_unit_test(bits_of_the_longest_text_are_all_there),

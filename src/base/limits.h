@@ -295,6 +295,8 @@
 #define WATCH_FIRST_WORDS_BYTES   4096    /* of a history's first words, where it says that it is a summary */
 #define STORED_ANSWERS_MAX        1024    /* newest answers (previous_response_id) whose calls are remembered */
 #define STORED_ANSWER_BYTES_MAX   65536   /* of the calls of one; of one that calls with more nothing is */
+#define STORED_READ_BYTES_MAX     1048576 /* of an answer that is read for them, on the loop: 10 ms */
+#define ANSWER_ID_BYTES_MAX       65536   /* of an answer, in which its id stands */
 #define STORED_BYTES_MAX          4194304 /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */

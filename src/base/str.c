@@ -10,12 +10,22 @@ bool str_ends(daruma_str s, daruma_str with)
     return s.n >= with.n && (with.n == 0 || memcmp(s.p + s.n - with.n, with.p, with.n) == 0);
 }
 
-size_t str_find(daruma_str s, daruma_str what)
+enum { BLOCK = 64 };
+
+/* Does `a` stand in one of the bytes of a block, and `b` as far behind it as it has to? Compilers make vectors of it.
+ */
+static bool block_may_hold(const char *at_a, char a, const char *at_b, char b)
 {
-    if (what.n == 0)
-        return 0;
-    for (size_t at = 0; at + what.n <= s.n;) {
-        const char *hit = memchr(s.p + at, what.p[0], s.n - what.n + 1 - at);
+    unsigned char any = 0;
+    for (int i = 0; i < BLOCK; i++)
+        any |= (unsigned char)((at_a[i] == a) & (at_b[i] == b));
+    return any;
+}
+
+static size_t find_between(daruma_str s, daruma_str what, size_t at, size_t end)
+{
+    while (at < end) {
+        const char *hit = memchr(s.p + at, what.p[0], end - at);
         if (!hit)
             return STR_NONE;
         at = (size_t)(hit - s.p);
@@ -24,6 +34,23 @@ size_t str_find(daruma_str s, daruma_str what)
         at++;
     }
     return STR_NONE;
+}
+
+/* Its second byte and its last but one decide where it is looked for: names in quotes all begin and end with the same.
+ */
+size_t str_find(daruma_str s, daruma_str what)
+{
+    size_t at = 0, hit = STR_NONE;
+    if (what.n == 0)
+        return 0;
+    if (what.n > s.n)
+        return STR_NONE;
+    size_t ends = s.n - what.n + 1;
+    for (; what.n > 3 && at + BLOCK <= ends; at += BLOCK)
+        if (block_may_hold(s.p + at + 1, what.p[1], s.p + at + what.n - 2, what.p[what.n - 2]) &&
+            (hit = find_between(s, what, at, at + BLOCK)) != STR_NONE)
+            return hit;
+    return find_between(s, what, at, ends);
 }
 
 size_t str_ifind(daruma_str s, daruma_str what_lower)

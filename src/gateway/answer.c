@@ -41,8 +41,7 @@ static void say_mended(daruma_buf *what, daruma_str tool, const args_check *c)
                    c->dropped > 1 ? "s" : "");
 }
 
-/* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
-static bool refused(exchange *x, turn *t, daruma_arena *a)
+bool answer_refused(exchange *x, const turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a);
     for (size_t i = 0; steer_checks_calls(x) && i < t->message.nparts && !why.n; i++) {
@@ -69,20 +68,16 @@ static void say_anew(daruma_buf *why, const convo_part *p, const args_check *c, 
     buf_put(why, c->verdict == ARGS_REPAIRED ? c->fixed : args);
 }
 
-bool answer_check(exchange *x, turn *t, daruma_arena *a)
+/* Holds the calls of an answer against the tools and mends what can be mended in place, on any thread. */
+static void test_calls(answer_test *k, turn *t, daruma_arena *a)
 {
-    if (refused(x, t, a))
-        return false;
-    const convo *tools = heal_tools(x);
-    daruma_buf why = buf_in(a), what = buf_in(x->c->arena);
-    if (!tools)
-        return true;
+    daruma_buf why = buf_in(a), what = buf_in(a);
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
             continue;
         daruma_str args = p->text;
-        args_check c = mend_args(tools, p->name, args, mend_args_cut(t, i), a);
+        args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
@@ -101,88 +96,92 @@ bool answer_check(exchange *x, turn *t, daruma_arena *a)
             buf_putc(&why, '\n');
         buf_put(&why, c.why);
     }
-    if (!why.n && what.n)
-        tell_mended(x, buf_str(&what));
-    if (!why.n)
-        return true;
-    heal_bad_answer(x, t, buf_str(&why));
-    return false;
+    k->bad = why.n > 0;
+    k->why = buf_str(&why);
+    k->mended = k->bad ? S("") : buf_str(&what);
 }
 
-bool answer_check_format(exchange *x, turn *t, daruma_arena *a)
+/* The same for words that were asked for as JSON. */
+static void test_format(answer_test *k, turn *t, daruma_arena *a)
 {
-    const convo *asked = heal_format(x);
+    daruma_str schema = k->format->set.format_schema;
     convo_part *words = NULL;
     daruma_buf all = buf_in(a);
     size_t n = 0;
-    if (!asked || t->refused || (t->finish != FINISH_STOP && t->finish != FINISH_NONE))
-        return true; /* it is no answer, or not all of one */
+    if (t->refused || (t->finish != FINISH_STOP && t->finish != FINISH_NONE))
+        return; /* it is no answer, or not all of one */
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->dropped || p->kind == PART_THINKING)
             continue;
-        if (p->kind != PART_TEXT || mend_said(asked->set.format_schema, p->text, a).verdict == ARGS_GOOD)
-            return true;
+        if (p->kind != PART_TEXT || mend_said(schema, p->text, a).verdict == ARGS_GOOD)
+            return;
         buf_put(&all, p->text);
         words = p;
         n++;
     }
     if (!n || all.full)
-        return true;
-    args_check c = mend_said(asked->set.format_schema, n == 1 ? words->text : buf_str(&all), a);
+        return;
+    args_check c = mend_said(schema, n == 1 ? words->text : buf_str(&all), a);
     if (c.verdict == ARGS_GOOD)
-        return true;
+        return;
     if (c.verdict == ARGS_REPAIRED && n == 1 && !words->sealed) {
         words->text = c.fixed;
         words->ready = words->edited = t->message.edited = true;
-        tell_mended(
-            x, c.dropped ? S("the answer was asked for as JSON and was made so, without what its schema does not know")
-                         : S("the answer was asked for as JSON, and was made so"));
-        return true;
+        k->made_json =
+            c.dropped ? S("the answer was asked for as JSON and was made so, without what its schema does not know")
+                      : S("the answer was asked for as JSON, and was made so");
+        return;
     }
-    if (c.verdict == ARGS_REPAIRED || (c.verdict == ARGS_UNFIT && !heal_unfit(x)))
-        return true;
-    heal_bad_answer(x, t, c.why);
-    return false;
+    if (c.verdict == ARGS_REPAIRED || (c.verdict == ARGS_UNFIT && k->was_unfit))
+        return;
+    k->unfit = c.verdict == ARGS_UNFIT;
+    k->bad = true;
+    k->why = c.why;
+}
+
+void answer_test_do(answer_test *k, turn *t, daruma_arena *a)
+{
+    if (k->tools)
+        test_calls(k, t, a);
+    if (k->format && !k->bad)
+        test_format(k, t, a);
+}
+
+bool answer_test_done(exchange *x, const answer_test *k, const turn *t)
+{
+    daruma_str what = arena_copy(x->c->arena, k->mended);
+    if (k->unfit)
+        heal_unfit(x);
+    if (what.n)
+        tell_mended(x, what);
+    if (k->made_json.n)
+        tell_mended(x, k->made_json);
+    if (k->bad)
+        heal_bad_answer(x, t, k->why);
+    return !k->bad;
+}
+
+bool answer_check(exchange *x, turn *t, daruma_arena *a)
+{
+    if (answer_refused(x, t, a))
+        return false;
+    answer_test k = {.tools = heal_tools(x)};
+    answer_test_do(&k, t, a);
+    return answer_test_done(x, &k, t);
+}
+
+bool answer_check_format(exchange *x, turn *t, daruma_arena *a)
+{
+    answer_test k = {.format = heal_format(x), .was_unfit = heal_was_unfit(x)};
+    answer_test_do(&k, t, a);
+    return answer_test_done(x, &k, t);
 }
 
 /* A stream of Anthropic's sends no pieces behind `input: {}`, and Gemini leaves `args` out. */
-daruma_str answer_args(const exchange *x, turn_finish finish, daruma_str args)
+daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args)
 {
-    bool objects = x->p == &dialect_anthropic || x->p == &dialect_gemini;
+    bool objects = p == &dialect_anthropic || p == &dialect_gemini;
     bool by_length = finish == FINISH_LENGTH || finish == FINISH_WINDOW;
     return !args.n && objects && !by_length ? S("{}") : args;
-}
-
-daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body)
-{
-    turn t;
-    daruma_arena *a = &x->scratch;
-    bool format = answer_checks_format(x);
-    calls = calls && answer_checks_calls(x);
-    if (!calls && !format && x->p == x->d)
-        return DARUMA_FLAW_NONE;
-    if (x->p->read_answer(*body, a, &t) != DARUMA_OK)
-        return x->p == x->d ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
-    for (size_t i = 0; i < t.message.nparts; i++) { /* the arguments as text, whatever the wire makes of them */
-        convo owner = {.arena = a};
-        convo_part *p = &t.message.parts[i];
-        daruma_str text = convo_text(&owner, p);
-        if (p->kind == PART_CALL)
-            p->text = answer_args(x, t.finish, text);
-        p->name = exchange_tool_name(x, p->name);
-    }
-    if ((calls && !answer_check(x, &t, a)) || (format && !answer_check_format(x, &t, a)))
-        return DARUMA_FLAW_BROKEN;
-    if (x->p == x->d && !t.message.edited)
-        return DARUMA_FLAW_NONE;
-    daruma_buf out = buf_in(a);
-    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
-    if (x->p != x->d)
-        dialect_carry_answer(&t, x->d, &w, a);
-    x->d->write_answer(&t, &w, &out);
-    if (out.full)
-        return DARUMA_FLAW_BROKEN;
-    *body = exchange_listed(x, buf_str(&out));
-    return DARUMA_FLAW_NONE;
 }

@@ -219,7 +219,7 @@ bool exchange_convert(exchange *x, int target)
                       .streaming = x->streaming,
                       .strange = exchange_is_strange(x, target)};
     mended_know(x, target, &v->facts);
-    if (!job_run(x, &conversions, v))
+    if (!job_run(x, x->body.n, &conversions, v))
         return false;
     keep(x, v);
     return true;

@@ -228,10 +228,16 @@ void exchange_end(exchange *x, daruma_outcome o)
 
 /* ---- how it went ---- */
 
+daruma_str exchange_answer_id(exchange *x)
+{
+    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
+    return x->t ? talk_id(x) : json_text(json_get(begin, S("id")), x->c->arena);
+}
+
 /* A stored answer is known to the account that made it only; what refers to it goes there. */
 static void remember_owner(exchange *x, const daruma_target *t)
 {
-    daruma_str id = x->t ? talk_id(x) : json_text(json_get(buf_str(&x->held), S("id")), x->c->arena);
+    daruma_str id = exchange_answer_id(x);
     if (id.n)
         memory_owner_put(x->g->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
 }

@@ -131,6 +131,11 @@ const convo *heal_tools(exchange *x)
     daruma_str raw = x->scan.tools_raw;
     if (!h || !raw.n)
         return NULL;
+    if (raw.n > LOOP_BYTES_MAX) { /* they are read on the loop */
+        h->too_much = true;
+        heal_tell_limits(x);
+        return NULL;
+    }
     if (!h->tools_read) {
         h->tools_read = true;
         if (dialect_read_tools(x->d, raw, x->c->arena, &h->tools) != DARUMA_OK)
@@ -146,7 +151,7 @@ const convo *heal_format(exchange *x)
 {
     heal *h = heal_of(x);
     daruma_str raw = x->scan.format_raw;
-    if (!h || !raw.n)
+    if (!h || !raw.n || raw.n > LOOP_BYTES_MAX)
         return NULL;
     if (!h->wanted_read) {
         h->wanted_read = true;
@@ -163,6 +168,11 @@ bool heal_unfit(exchange *x)
     if (h)
         h->unfit = true;
     return first;
+}
+
+bool heal_was_unfit(const exchange *x)
+{
+    return x->h && x->h->unfit;
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
@@ -639,7 +649,7 @@ static void work_drop(void *data)
 static heal_result run_work(exchange *x)
 {
     static const job_kind mending_work = {.work = work, .then = work_then, .drop = work_drop};
-    return job_run(x, &mending_work, x->h) ? work_done(x) : HEAL_WAITS;
+    return job_run(x, x->body.n, &mending_work, x->h) ? work_done(x) : HEAL_WAITS;
 }
 
 static heal_work *plan(exchange *x, const daruma_failure *f, const daruma_remedy_kind *steps, size_t n)

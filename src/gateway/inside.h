@@ -311,6 +311,7 @@ void exchange_free_idle(gateway *g);
 void exchange_failed(exchange *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
 void exchange_done(exchange *x, int64_t input_tokens);
+daruma_str exchange_answer_id(exchange *x); /* empty: it has none, or not where ids stand */
 /* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
 void exchange_resent(exchange *x);
 void exchange_event(exchange *x, daruma_event *e);
@@ -489,9 +490,30 @@ bool answer_checks_format(const exchange *x);
 /* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
 bool answer_check_format(exchange *x, turn *t, daruma_arena *a);
 /* The arguments of a call as text, where a wire says nothing of a call without arguments. */
-daruma_str answer_args(const exchange *x, turn_finish finish, daruma_str args);
-/* A whole answer on its way out, as the client's dialect has it. */
-daruma_flaw answer_mend(exchange *x, bool calls, daruma_str *body);
+daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
+/* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
+bool answer_refused(exchange *x, const turn *t, daruma_arena *a);
+/* What an answer is held against, and what came of it. */
+typedef struct answer_test {
+    const convo *tools;  /* NULL: its calls are not looked at */
+    const convo *format; /* NULL: it was not asked for as JSON */
+    bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
+    /* found */
+    bool bad;             /* it has to be asked for again */
+    bool unfit;           /* ... since it does not fit its schema */
+    daruma_str why;       /* ... which is said so to the model */
+    daruma_str mended;    /* what was mended in its calls; empty: nothing */
+    daruma_str made_json; /* ... and in its words */
+} answer_test;
+/* Does it, on any thread, and mends in place. What is new is in `a`. */
+void answer_test_do(answer_test *k, turn *t, daruma_arena *a);
+/* Says what came of it. False: it has to be asked for again. */
+bool answer_test_done(exchange *x, const answer_test *k, const turn *t);
+
+/* ---- whole.c: answers that come in one piece ---- */
+
+/* All of it is there, in x->held: it is judged, mended, written for the client and handed on. */
+void whole_ended(exchange *x);
 
 /* ---- heal.c: carrying out remedies on the conversation ---- */
 
@@ -521,6 +543,7 @@ const convo *heal_format(exchange *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
  * get it right then may be at its best, and what it says is no worse than it was. */
 bool heal_unfit(exchange *x);
+bool heal_was_unfit(const exchange *x); /* is the first time over? */
 /* What earlier turns and requests taught about this one is done at once. False: that takes a while,
  * exchange_known() will be called. */
 bool heal_known(exchange *x);

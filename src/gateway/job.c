@@ -1,5 +1,5 @@
-/* job.c - work on large requests runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well. What comes
- * first is done first.
+/* job.c - work on large requests and answers runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well.
+ * What comes first is done first.
  *
  *   job_run --> waiting --> under way --> then()
  *                  |            |
@@ -22,6 +22,7 @@ struct job {
     setup *s;
     call_memory memory;
     request_text *texts;
+    daruma_arena scratch; /* ... of the answer */
     heal *h;
 };
 
@@ -44,6 +45,7 @@ static void let_go(job *j)
     if (j->h)
         heal_free(j->h);
     texts_free(j->texts);
+    sys_arena_done(&j->scratch);
     call_memory_free(&j->memory);
     setup_drop(j->s);
 }
@@ -78,10 +80,10 @@ static void begin_some(jobs *all, uv_loop_t *loop)
     }
 }
 
-bool job_run(exchange *x, const job_kind *kind, void *data)
+bool job_run(exchange *x, size_t bytes, const job_kind *kind, void *data)
 {
     gateway *g = x->g;
-    bool large = x->body.n >= JOB_BYTES_MIN;
+    bool large = bytes >= JOB_BYTES_MIN;
     if (large && !g->jobs)
         g->jobs = calloc(1, sizeof *g->jobs);
     job *j = large && g->jobs ? calloc(1, sizeof *j) : NULL;
@@ -111,7 +113,9 @@ void job_leave(exchange *x)
         j->memory = call_take_memory(x->c);
         j->texts = x->texts;
         j->h = x->h;
+        j->scratch = x->scratch;
         x->texts = NULL;
+        x->scratch = (daruma_arena){0};
         x->h = NULL;
         return;
     }

@@ -170,7 +170,7 @@ bool heal_known(exchange *x)
     *k = (knowing){.h = x->h, .m = m, .body = x->body, .tenant = exchange_tenant(x)};
     m->readers++;
     m->requests++;
-    if (!job_run(x, &known_work, k))
+    if (!job_run(x, x->body.n, &known_work, k))
         return false;
     known_done(x, k);
     return true;

@@ -129,40 +129,6 @@ void relay_piece(exchange *x)
     daruma_case_piece(&x->kase, (daruma_ms)uv_now(x->g->loop));
 }
 
-/* ---- plain answers ---- */
-
-static void answer_ended(exchange *x)
-{
-    daruma_str body = buf_str(&x->held);
-    answer_view v = x->p->check(body, &x->scratch);
-    x->view.effects = v.effects;
-    x->view.done = v.flaw == DARUMA_FLAW_NONE || v.flaw == DARUMA_FLAW_EMPTY;
-    if (call_started(x->c) && !x->blank && v.flaw == DARUMA_FLAW_NONE)
-        v.flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
-    if (v.flaw == DARUMA_FLAW_NONE && heal_window_full(x, v.finish, v.input_tokens, v.text || v.calls)) {
-        v.flaw = DARUMA_FLAW_EMPTY;
-        v.finish = S("model_context_window_exceeded");
-    }
-    if (v.flaw == DARUMA_FLAW_NONE && (v.flaw = answer_mend(x, v.calls, &body)) != DARUMA_FLAW_NONE) {
-        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = v.flaw};
-        daruma_case_answered(&x->kase, gateway_now(x->g)); /* wrong words are no matter of health */
-        exchange_failed(x, &ev); /* its calls are what is wrong, whatever it says of its end */
-        return;
-    }
-    if (v.flaw != DARUMA_FLAW_NONE) {
-        daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
-        ev.flaw = v.flaw;
-        ev.finish = v.finish;
-        exchange_failed(x, &ev);
-        return;
-    }
-    relay_head(x, (int64_t)body.n);
-    call *c = x->c;
-    call_write(c, body);
-    exchange_done(x, v.input_tokens);
-    call_end(c);
-}
-
 /* ---- callbacks of the attempt ---- */
 
 static bool is_event_stream(const http_head *h)
@@ -336,7 +302,7 @@ static void on_end(fetch *f, void *user)
         break;
     }
     case ANSWER_WHOLE:
-        answer_ended(x);
+        whole_ended(x);
         break;
     case ANSWER_HELD:
     case ANSWER_RELAYED:

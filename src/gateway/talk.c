@@ -408,7 +408,7 @@ turn talk_turn(exchange *x)
                                                            .name = c->name,
                                                            .signature = c->signature,
                                                            .value = object ? buf_str(&c->args) : (daruma_str){0},
-                                                           .text = answer_args(x, t->finish, buf_str(&c->args))};
+                                                           .text = answer_args(x->p, t->finish, buf_str(&c->args))};
     return r;
 }
 

@@ -365,8 +365,7 @@ static void keep_answer(exchange *x)
 {
     watch *w = x->g->watch;
     agent_keys *keys;
-    daruma_str id = x->t ? talk_id(x) : json_text(json_get(buf_str(&x->held), S("id")), x->c->arena);
-    uint64_t key = past_key(x, id);
+    uint64_t key = past_key(x, exchange_answer_id(x));
     daruma_str items = {0};
     daruma_arena own;
     turn t;
@@ -376,7 +375,7 @@ static void keep_answer(exchange *x)
         t = talk_turn(x);
         items = talk_items(x, &own);
     }
-    if (x->t || x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK)
+    if (x->t || (x->held.n <= STORED_READ_BYTES_MAX && x->p->read_answer(buf_str(&x->held), &own, &t) == DARUMA_OK))
         past_put(w, key, &t, items, &own);
     if (agent_of_chain(w, x->agent, &keys))
         keys->stored = key;

@@ -121,6 +121,64 @@ for (const [what, body, refusal, config] of [
     },
   });
 
+// Calls of an answer, each of them with what no tool has.
+const calls = (bytes) => Array.from({ length: bytes / 130 }, (_, i) => [`call_${i}`, "look", { path: `/src/file_${i}.c` }]);
+const withTools = (m) => JSON.stringify({ model: m, messages: [{ role: "user", content: "Go." }], tools: w.tools({ type: "object", properties: { path: { type: "string" } } }) });
+
+for (const [what, config] of [
+  ["checked", patient],
+  ["written for another dialect", toClaude],
+])
+  holds(`large: while an answer of many MB is ${what}, others are answered`, {
+    limit: 120000,
+    config,
+    async run(pair) {
+      const list = calls(12 * MIB);
+      pair.own.answer = (q, res) => (config === toClaude ? wires.anthropic.answer(res, "", list) : w.answer(res, "", list.map(([id, name, args]) => [id, name, JSON.stringify(args)])));
+      const r = await probing(pair, () => post(pair, withTools("m-own")));
+      assert.equal(r.ret.status, 200, r.ret.text.slice(0, 300));
+      assert.equal(w.calls({ json: JSON.parse(r.ret.text) }).length, list.length);
+      assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
+      assert.ok(r.worst < 150 || r.worst < r.took / 4, `somebody waited ${r.worst} ms of ${r.took}`);
+    },
+  });
+
+holds("large: an answer of many MB whose calls cannot be carried out is asked for again", {
+  limit: 120000,
+  config: patient,
+  async run(pair) {
+    const list = calls(2 * MIB).map(([id, name, args]) => [id, name, JSON.stringify(args)]);
+    const bad = [...list.slice(0, -1), ["call_bad", "no_such_tool_at_all", "{}"]];
+    pair.own.answer = (q, res) => w.answer(res, "", pair.own.seen.length === 1 ? bad : list);
+    const r = await post(pair, withTools("m-own"));
+    assert.deepEqual([r.status, pair.own.seen.length], [200, 2], r.text.slice(0, 300));
+    assert.equal(w.calls({ json: JSON.parse(r.text) }).length, list.length);
+  },
+});
+
+holds("large: clients that leave while their answer is checked harm nobody", {
+  limit: 120000,
+  config: patient,
+  async run(pair) {
+    const list = calls(4 * MIB).map(([id, name, args]) => [id, name, JSON.stringify(args)]);
+    pair.own.answer = (q, res) => w.answer(res, "", list);
+    const leaves = async (i) => {
+      const before = (await pair.status()).calls.beside_the_loop;
+      await post(pair, withTools("m-own"), {
+        onStart: async (req) => {
+          for (let t = 0; t < 400 && (await pair.status()).calls.beside_the_loop === before; t++) await sleep(5);
+          await sleep(i * 2);
+          req.destroy();
+        },
+      }).catch(() => {});
+    };
+    for (let round = 0; round < 3; round++) await Promise.all([0, 1, 2, 3, 4].map((i) => leaves(i + round)));
+    await until("all are gone", async () => !(await pair.status()).active);
+    const r = await post(pair, withTools("m-own"));
+    assert.equal(r.status, 200, r.text.slice(0, 300));
+  },
+});
+
 holds("large: clients that leave while their request is mended or converted harm nobody", {
   limit: 120000,
   config: (c) => (patient(c), c.models.push({ name: "m-moved", targets: ["own-claude/c-own"] })),
