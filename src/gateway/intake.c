@@ -187,11 +187,13 @@ static void begin_case(exchange *x, size_t ntargets)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
 
-/* What the client asked with a model's mouth that was ours is taken out again. */
+/* What the client asked with a model's mouth that was ours is taken out again. In a very large request it stays: all of
+ * it would be written anew while everybody waits. */
 static void strip_notices(exchange *x, uint32_t *newest)
 {
     daruma_buf out = buf_in(x->c->arena);
-    if (!memory_has_notices(x->g->mem) || str_find(x->body, S("[daruma] ")) == STR_NONE)
+    if (!memory_has_notices(x->g->mem) || x->body.n > NOTICE_REQUEST_BYTES_MAX ||
+        str_find(x->body, S("[daruma] ")) == STR_NONE)
         return;
     if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
         request_scan was = x->scan;

@@ -185,7 +185,7 @@ daruma_str sys_env(const char *name)
 void sys_memory_keep(void)
 {
 #ifdef __GLIBC__
-    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
     mallopt(M_TRIM_THRESHOLD, 32 << 20);
 #endif
 }

@@ -231,6 +231,48 @@ for (const [what, config, refuses] of [
     },
   });
 
+// An agent that reads one file again and again: it is told so as well, which is another time that its request is written.
+const circles = (bytes) => repeat((i) => `{"role":"assistant","content":null,"tool_calls":[{"id":"call_${i}","type":"function","function":{"name":"read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_${i}","content":"int main(void) { return 0; }"}`, bytes);
+
+holds("large: ten requests of 2 MB that were mended, and then converted, hold four times their size while the provider thinks", {
+  limit: 120000,
+  config: (c) => (patient(c), c.models.find((m) => m.name === "m-own").targets.push("own-claude/c-own")),
+  async run(pair) {
+    let go, waiting = 0;
+    const gone = new Promise((ok) => (go = ok));
+    pair.own.answer = async (q, res) => {
+      if (!/messages$/.test(q.url)) return JSON.parse(q.body).seed !== undefined ? unsupported(res) : w.refuse(res, "The model `m-own` does not exist", { code: "model_not_found" });
+      waiting++;
+      await gone;
+      wires.anthropic.answer(res, "seven eight");
+    };
+    const body = said(circles(2 * MIB), ',"seed":1'), before = rss(pair);
+    const all = Array.from({ length: 10 }, () => post(pair, body));
+    await until("all wait", () => waiting === 10, 60000);
+    await sleep(200);
+    const held = rss(pair) - before;
+    go();
+    for (const r of await Promise.all(all)) assert.equal(r.status, 200, r.text.slice(0, 300));
+    if (!isSanitized(pair)) assert.ok(held <= 4 * 20 + 8, `${held} MB for 20 MB of requests`);
+  },
+});
+
+holds("large: our own words are not looked for in a request that would hold everybody", {
+  limit: 60000,
+  config: (c) => (patient(c), (c.recovery.on_failure = "message")),
+  async run(pair) {
+    pair.own.answer = (q, res) => w.refuse(res, "This is refused.");
+    const notice = JSON.parse((await post(pair, said('{"role":"user","content":"hi"}'))).text).choices[0].message.content;
+    const with_ours = (bytes) => said(`{"role":"assistant","content":${JSON.stringify(notice)}},${turns(bytes)}`);
+    pair.own.answer = (q, res) => w.answer(res, "seven eight");
+    for (const [mib, stays] of [[1, false], [8, true]]) {
+      const r = await post(pair, with_ours(mib * MIB));
+      assert.equal(r.status, 200, r.text.slice(0, 300));
+      assert.equal(pair.own.seen.at(-1).body.includes("[daruma] "), stays, `${mib} MiB`);
+    }
+  },
+});
+
 holds("large: beyond limits.memory a request is refused in words, and those before it are not", {
   limit: 60000,
   config: (c) => (patient(c), c.limits = { memory: "3MiB" }),
