@@ -1,4 +1,4 @@
-/* heal.h - the mending of one request, as heal.c and side.c share it. */
+/* heal.h - the mending of one request, as heal.c, heal_work.c and side.c share it. */
 #ifndef GATEWAY_HEAL_H
 #define GATEWAY_HEAL_H
 #include "base/limits.h"
@@ -71,6 +71,18 @@ struct heal {
     size_t nquestions, asked, answered;
     int64_t ask_tokens;
 };
+
+/* ---- heal.c, for heal_work.c ---- */
+
+void heal_give_up(heal *h);                     /* it takes too much: the request stays as it is */
+bool heal_is_much(const heal *h, size_t bytes); /* too much to be kept while a provider thinks, beside such a request */
+int64_t heal_window(const exchange *x);         /* tokens of the target's, as configured or learned; -1 unknown */
+bool heal_shares_none(const exchange *x);       /* the target's window is of the input alone */
+mend_share heal_room_beside(const exchange *x); /* for what is added to the request; limit 0: as much as it likes */
+bool heal_shortens(daruma_remedy_kind r);
+void heal_tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep); /* MENDED or BROKE */
+
+/* ---- both, for others ---- */
 
 void heal_learns_of(heal *h, uint64_t lane);         /* what is learned from here on is learned of that lane */
 void heal_lesson(exchange *x, const mend_lesson *l); /* that was mended: it is learned if the provider goes on */

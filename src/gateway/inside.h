@@ -515,7 +515,7 @@ bool answer_test_done(exchange *x, const answer_test *k, const turn *t);
 /* All of it is there, in x->held: it is judged, mended, written for the client and handed on. */
 void whole_ended(exchange *x);
 
-/* ---- heal.c: carrying out remedies on the conversation ---- */
+/* ---- heal.c, heal_work.c: carrying out remedies on the conversation ---- */
 
 typedef enum heal_result {
     HEAL_SEND,  /* mended: send it */
