@@ -116,7 +116,6 @@
 #define JOB_BYTES_MIN              (256u << 10) /* of a request: work on a shorter one is over before a thread begins */
 #define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop: 50 ms where it is small talk */
-#define RESUME_LOOP_BYTES_MAX      (1u << 22) /* ... to go on with a stream that was cut, which is worth 75 ms */
 #define NOTICE_REQUEST_BYTES_MAX   (6u << 20) /* of a request in which our words are looked for: 40 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */

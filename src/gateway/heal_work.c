@@ -50,11 +50,7 @@ static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal
 /* Can the request be gone on with? All of it is read for that, on the loop. */
 static bool can_go_on(exchange *x)
 {
-    if (!talk_was_cut(x) || !heal_can(x))
-        return false;
-    x->h->too_much |= x->body.n > RESUME_LOOP_BYTES_MAX;
-    heal_tell_limits(x);
-    return x->body.n <= RESUME_LOOP_BYTES_MAX;
+    return talk_was_cut(x) && heal_can(x);
 }
 
 bool heal_go_on(exchange *x, int to, heal_onward *ret)
