@@ -36,6 +36,7 @@ bool heal_can(exchange *x)
 static void put_away(heal *h)
 {
     h->read = false;
+    h->read_from = (daruma_str){0};
     h->m.c = (convo){0};
     h->m.from = h->m.to = (daruma_str){0};
     h->m.unsent = false;
@@ -65,6 +66,7 @@ bool heal_read(heal *h, daruma_str body)
         return false;
     }
     h->read = s == DARUMA_OK;
+    h->read_from = body;
     h->unread = !h->read;
     h->again |= h->from.n > 0;
     if (!h->from.n)
@@ -105,9 +107,9 @@ bool heal_is_much(const heal *h, size_t bytes)
 void heal_rest(exchange *x)
 {
     heal *h = x->h;
-    exchange_sweep(x);
     if (h && h->read && heal_is_much(h, h->from.n))
         put_away(h);
+    exchange_sweep(x);
 }
 
 void heal_free(heal *h)

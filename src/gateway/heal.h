@@ -49,6 +49,7 @@ struct heal {
     heal_work work;            /* under way */
     const dialect *d;          /* of m.c */
     daruma_str from;           /* the body that m.c was read from the first time: the client's */
+    daruma_str read_from;      /* ... and the last time: m.c borrows from it while it is kept */
     convo tools;               /* only the tools of the request */
     bool tools_read;
     convo wanted; /* only the response format that the client asks for */

@@ -48,12 +48,17 @@ static bool holds(const request_text *b, daruma_str s)
     return s.n && s.p == b->bytes;
 }
 
+static bool heal_needs(const heal *h, const request_text *b)
+{
+    return holds(b, h->from) || holds(b, h->read_from) || holds(b, h->resume_of);
+}
+
 void exchange_sweep(exchange *x)
 {
     for (request_text **at = &x->texts; !x->rival && *at;) {
         request_text *b = *at;
-        if (holds(b, x->body) || (x->h && (holds(b, x->h->from) || holds(b, x->h->resume_of))) ||
-            (x->moved && holds(b, x->moved->body)) || holds(b, x->variant)) {
+        if (holds(b, x->body) || (x->h && heal_needs(x->h, b)) || (x->moved && holds(b, x->moved->body)) ||
+            holds(b, x->variant)) {
             at = &b->next;
             continue;
         }

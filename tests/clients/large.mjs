@@ -290,3 +290,36 @@ holds("large: beyond limits.memory a request is refused in words, and those befo
     assert.equal((await post(pair, body)).status, 200, "what was given back is not there");
   },
 });
+
+/* ---- what is read borrows from the body that it was read from ---- */
+
+for (const kib of [100, 600])
+  holds(`large: a request of ${kib} KiB that is shortened and then mended twice more stays the request`, {
+    limit: 60000,
+    config: (c) => (patient(c), (c.recovery.max_attempts = 6)),
+    async run(pair) {
+      const params = ["seed", "top_p", "frequency_penalty"];
+      pair.own.answer = (q, res) => {
+        if (q.body.length > (kib << 10) * 0.7) return w.overflow(res, Math.floor(kib * 180), Math.floor(kib * 256));
+        const b = JSON.parse(q.body), param = params.find((p) => p in b);
+        return param ? w.refuse(res, `Unsupported parameter: '${param}' is not supported with this model.`, { param, code: "unsupported_parameter" }) : w.answer(res, "seven eight");
+      };
+      const text = "lorem ipsum dolor sit amet ".repeat(8);
+      const list = [{ role: "user", content: "Go." }];
+      for (let i = 0, n = 0; n < kib << 10; i++) {
+        list.push({ role: "assistant", content: null, tool_calls: [{ id: `c${i}`, type: "function", function: { name: "look", arguments: `{"i":${i}}` } }] }, { role: "tool", tool_call_id: `c${i}`, content: text });
+        n += 380;
+      }
+      list.push({ role: "user", content: "Go on." });
+      const r = await post(pair, JSON.stringify({ model: "m-own", seed: 1, top_p: 0.5, frequency_penalty: 0.1, messages: list }));
+      assert.equal(r.status, 200, r.text);
+      const b = JSON.parse(pair.own.seen.at(-1).body);
+      for (const p of params) assert.ok(!(p in b), `${p} was not left out`);
+      const calls = new Map(list.filter((m) => m.tool_calls).map((m) => [m.tool_calls[0].id, m.tool_calls[0].function.arguments]));
+      for (const m of b.messages) {
+        for (const c of m.tool_calls ?? []) assert.equal(c.function.arguments, calls.get(c.id), "a call is another");
+        if (m.role === "tool") assert.ok(calls.has(m.tool_call_id), m.tool_call_id);
+      }
+      assert.equal(b.messages.at(-1).content, "Go on.");
+    },
+  });
