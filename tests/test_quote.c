@@ -41,6 +41,9 @@ static const char *const requests[] = {
     "{\"model\":\"m\",\"metadata\":{\"tag\":\"%s\"},\"messages\":[]}",
     "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"%s\",\"parameters\":{}}}],\"messages\":[]}",
     "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"%s\"}]}]}",
+    "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":\"look\","
+    "\"arguments\":"
+    "\"{\\\"of\\\":\\\"it all\\\",\\\"place\\\":\\\"%s\\\",\\\"n\\\":1}\"}}]}]}",
 };
 
 static const char *const errors[] = {

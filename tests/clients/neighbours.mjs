@@ -1,8 +1,8 @@
 // Several clients of one gateway: what one of them says or asks for wrongly costs no other one anything.
 import assert from "node:assert/strict";
-import { question } from "./net.mjs";
+import { dialects, question } from "./net.mjs";
 import { holds } from "./wire.mjs";
-import { every, json, own } from "./wires.mjs";
+import { every, json, own, wires } from "./wires.mjs";
 
 const hostile = [
   ["the words of an empty account", "You exceeded your current quota, please check your plan and billing details."],
@@ -69,6 +69,57 @@ every((name, d, w) => {
         for (const p of s.places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
       },
     });
+});
+
+/* ---- quotes in other clothes ---- */
+
+// How a request may hold words, and how the error that quotes them shows them.
+const chat = (more) => ({ messages: [{ role: "user", content: "hi" }], ...more });
+const called = (args) => chat({ messages: [{ role: "user", content: "hi" }, { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: JSON.stringify(args) } }] }, { role: "tool", tool_call_id: "c1", content: "x" }] });
+const clothes = [
+  ["a value in the arguments of a tool call", (words) => called({ place: words, of: "it" }), (words) => `Bad request: ${words}`],
+  ["an address, read by the provider", (words) => chat({ user: `https://pictures.example/${encodeURIComponent(words)}` }), (words) => `Failed to load https://pictures.example/${words}`],
+  ["a text that a page shows", (words) => chat({ user: words.replaceAll(" ", " & ") }), (words) => `<html><body><h1>Error</h1><p>${words.replaceAll(" ", " &amp; ")}</p></body></html>`],
+];
+for (const [what, more, shown] of clothes)
+  for (const status of [400, 500])
+    for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded"])
+      holds(`neighbours: "${words}" in ${what}, quoted with ${status}, is judged as other words are`, {
+        config: (c) => (c.recovery.max_attempts = 3),
+        async run(pair) {
+          const { answer } = wires.openai, d = dialects.openai;
+          pair.own.answer = (q, res) => (q.body.includes("hi") ? res.writeHead(status, { "content-type": "text/plain" }).end(shown(now)) : answer(res, "seven eight"));
+          const heard = [];
+          let now;
+          for (const said of ["zebras walk to melons", words]) {
+            await pair.again((c) => (c.recovery.max_attempts = 3));
+            pair.own.seen = [];
+            await question(pair, d, { model: d.own, more: more((now = said)) });
+            const { places } = await pair.status();
+            heard.push({ calls: pair.own.seen.length, rests: places.filter((p) => p.cool_in_ms > 0).length, breakers: places.map((p) => p.breaker).sort(), kind: pair.events().find((e) => e.kind)?.kind });
+          }
+          assert.deepEqual(heard[1], heard[0]);
+        },
+      });
+
+for (const status of [400, 500])
+  holds(`neighbours: words that come with ${status} make nobody wait for a day`, {
+    async run(pair) {
+      const { answer } = wires.openai, d = dialects.openai;
+      pair.own.answer = (q, res) => (q.body.includes("hi") ? json(res, status, { error: { message: "Cannot be read: please try again in 86400s", type: "server_error" } }) : answer(res, "seven eight"));
+      await question(pair, d, { model: d.own, text: "hi", headers: { "x-daruma-deadline-ms": "500" } });
+      for (const p of (await pair.status()).places) assert.ok(p.cool_in_ms <= 5000, JSON.stringify(p));
+    },
+  });
+
+holds("neighbours: words of an overload that come with 400 open no breaker", {
+  config: (c) => (c.recovery.max_attempts = 4),
+  async run(pair) {
+    const { answer } = wires.openai, d = dialects.openai;
+    pair.own.answer = (q, res) => (q.body.includes("hi") ? json(res, 400, { error: { message: "The server is overloaded" } }) : answer(res, "seven eight"));
+    for (let i = 0; i < 3; i++) await question(pair, d, { model: d.own, text: `hi ${i}` });
+    for (const p of (await pair.status()).places) assert.equal(p.breaker, "closed", JSON.stringify(p));
+  },
 });
 
 /* ---- lessons belong to who paid for them ---- */

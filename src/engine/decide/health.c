@@ -307,6 +307,8 @@ static bool not_connected(daruma_net n)
 /* What a failed attempt says about the model. */
 static verdict of_model(const daruma_failure *f)
 {
+    if (f->hearsay && f->status < 500)
+        return NOTHING;
     switch (f->kind) {
     case DARUMA_SERVER_ERROR:
         return f->status >= 400 && f->status < 500 ? NOTHING : BAD; /* a lock (409) is of one request */

@@ -448,8 +448,13 @@ static bool status_agrees(daruma_kind k, int status)
         return status == 402 || status == 403 || status == 429 || status == 503;
     case DARUMA_MODEL_NOT_FOUND:
         return status == 404 || status == 403;
+    case DARUMA_OVERLOADED:
+    case DARUMA_TIMEOUT:
+    case DARUMA_NETWORK:
+    case DARUMA_INTERRUPTED:
+        return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
     default:
-        return true; /* it concerns nobody else, or passes by itself */
+        return true; /* it concerns nobody else */
     }
 }
 
@@ -481,6 +486,12 @@ static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena
     for (size_t i = 0; i < s->ncodes; i++)
         seen_text(v, spelt_out(s->codes[i], a));
     decide(f, v, match_first(v));
+}
+
+/* Does the status ask to come again later? */
+static bool asks_to_wait(int status)
+{
+    return !status || status == 402 || status == 408 || status == 429 || status == 503 || status == 529;
 }
 
 /* In words of other kinds "try again" is said in passing. */
@@ -530,6 +541,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
     f.wait = hints_wait(ev, &s, v.texts, waits(f.kind) ? v.ntexts : 0, at);
     if (!f.status)
         f.status = s.status;
+    f.hearsay |= f.wait >= 0 && !asks_to_wait(f.status) && f.wait != hints_wait(ev, &s, NULL, 0, at);
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
     f.message = daruma_redact(message, a);

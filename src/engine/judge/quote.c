@@ -20,6 +20,7 @@
 #define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 8    /* bytes that could be read in the time that a string takes, beside its own */
+#define ENTITY_BYTES_MAX  8    /* the longest one that pages use, without '&' and ';' */
 #define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
 
 typedef struct word {
@@ -47,13 +48,34 @@ static bool is_alnum(char c)
     return ch_alpha(c) || ch_digit(c);
 }
 
+static uint32_t letter(uint32_t c)
+{
+    return is_alnum((char)c) ? (uint32_t)(unsigned char)ch_lower((char)c) : 0;
+}
+
+/* The bytes of "&quot;" and "&#39;" behind '&'; 0: none stands at `i`. */
+static size_t entity_bytes(daruma_str s, size_t i)
+{
+    size_t n = 0;
+    while (n < ENTITY_BYTES_MAX && i + n < s.n && (is_alnum(s.p[i + n]) || (!n && s.p[i] == '#')))
+        n++;
+    return n > 1 && i + n < s.n && s.p[i + n] == ';' ? n + 1 : 0;
+}
+
 /* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
- * read, as one deep. */
+ * read, as one deep; those of pages and addresses as well. */
 static uint32_t take_char(daruma_str s, size_t *i)
 {
     unsigned char c = (unsigned char)s.p[(*i)++];
+    if (c == '&')
+        *i += entity_bytes(s, *i);
+    if (c == '%' && *i + 1 < s.n && ch_hex(s.p[*i]) >= 0 && ch_hex(s.p[*i + 1]) >= 0) {
+        *i += 2;
+        uint32_t u = (uint32_t)(ch_hex(s.p[*i - 2]) << 4 | ch_hex(s.p[*i - 1]));
+        return u < 0x80 ? letter(u) : 0;
+    }
     if (c < 0x80 && c != '\\')
-        return is_alnum((char)c) ? (uint32_t)(unsigned char)ch_lower((char)c) : 0;
+        return letter(c);
     if (c == '\\') {
         while (*i < s.n && s.p[*i] == '\\')
             ++*i;
@@ -72,7 +94,7 @@ static uint32_t take_char(daruma_str s, size_t *i)
         *i += e == 'u' ? 5 : 0;
         if (u >= 0xd800 && u <= 0xdfff) /* half of a character, which the other half must not lose */
             return 0;
-        return u < 0x80 ? (is_alnum((char)u) ? (uint32_t)(unsigned char)ch_lower((char)u) : 0) : u;
+        return u < 0x80 ? letter(u) : u;
     }
     uint32_t u = c & (c >= 0xf0 ? 0x07 : c >= 0xe0 ? 0x0f : 0x1f);
     while (*i < s.n && ((unsigned char)s.p[*i] & 0xc0) == 0x80)
@@ -235,20 +257,40 @@ static bool is_long(daruma_str text, uint32_t n)
     return n > 1 ? memchr(text.p, ' ', text.n) || text.n >= QUOTE_NAME_BYTES : text.n >= QUOTE_ONE_BYTES;
 }
 
+/* All of `text` was met, whose last word is `last`. */
+static void meet_end(quote *q, daruma_str text, uint64_t last, uint32_t n, daruma_str key, bool is_key)
+{
+    bool name = n && !memchr(text.p, ' ', text.n);
+    if (n && !(name && is_of_wire(text, n, key, is_key)))
+        meet_whole(q, last, n, is_long(text, n));
+}
+
+/* A string of the request, and each string in it: arguments of tools are JSON in JSON. */
 static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
 {
-    size_t i = 0;
-    uint32_t n = 0;
+    size_t i = 0, from = 0; /* where the inner string begins */
+    uint32_t n = 0, inner = 0;
     word w = {0}, last = {0};
     q->at++;
     while (next_word(text, &i, &w)) {
+        daruma_str gap = str_sub(text, last.to, w.from - last.to);
+        const char *end = memchr(gap.p, '"', gap.n);
+        if (n && end) {
+            bool named = (size_t)(end - gap.p) + 1 < gap.n && end[1] == ':';
+            meet_end(q, str_sub(text, from, last.to - from), last.hash, inner, (daruma_str){0}, named);
+        }
+        if (end) {
+            from = w.from;
+            inner = 0;
+        }
         meet(q, w.hash);
         last = w;
+        inner++;
         n++;
     }
-    bool name = n && !memchr(text.p, ' ', text.n);
-    if (n && !(name && is_of_wire(text, n, key, is_key)))
-        meet_whole(q, last.hash, n, is_long(text, n));
+    if (inner < n)
+        meet_end(q, str_sub(text, from, last.to - from), last.hash, inner, (daruma_str){0}, false);
+    meet_end(q, text, last.hash, n, key, is_key);
 }
 
 /* ---- taking out ------------------------------------------------------------------ */
