@@ -234,7 +234,7 @@ static void mended_so(exchange *x)
         heal_lesson(x, &m->lesson);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         heal_learns_of(h, x->targets[x->kase.target].lane_id);
-        h->format = m->c.set.format;
+        h->format = mend_format_lasts(&h->work.f) ? m->c.set.format : FORMAT_UNSAID;
     }
     if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
         daruma_case_did(&x->kase, m->doing);

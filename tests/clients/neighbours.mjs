@@ -241,3 +241,22 @@ every((name, d, w) => {
       },
     });
 });
+
+// What a provider says of one request's own schema, words or companions, and what another client has in the same place.
+const shape = (schema) => ({ type: "json_schema", json_schema: { name: "place", strict: true, schema } });
+const fine = shape({ type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false });
+const companions = [
+  ["a response format whose schema is wrong", "response_format", shape({ type: "string" }), fine, "Invalid schema for response_format 'place': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"string\"'.", null],
+  ["logprobs in a combination", "logprobs", true, false, "logprobs is not supported in combination with stream", "unsupported_parameter"],
+  ["a seed that a companion forbids", "seed", 1, 2, "Unsupported parameter: 'seed' is not supported if 'store' is true.", "unsupported_parameter"],
+];
+for (const [what, param, bad, good, message, code] of companions)
+  holds(`neighbours: ${what} stays with the request that had it`, {
+    async run(pair) {
+      const d = dialects.openai, same = (q) => JSON.stringify(JSON.parse(q.body)[param]);
+      pair.own.answer = (q, res) => (same(q) === JSON.stringify(bad) ? json(res, 400, { error: { message, type: "invalid_request_error", param, code } }) : wires.openai.answer(res, '{"a":"b"}'));
+      for (const text of ["one", "two"]) await question(pair, d, { model: d.own, text, more: { [param]: bad } });
+      const r = await question(pair, d, { model: d.own, text: "mine", more: { [param]: good } });
+      assert.deepEqual([r.outcome, r.headers["x-daruma-remedies"], same(pair.own.seen.at(-1))], ["ok", "none", JSON.stringify(good)], "it was changed for another one's request");
+    },
+  });

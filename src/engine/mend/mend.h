@@ -243,6 +243,8 @@ mend_report mend_arguments(convo *c);
 /* Does `l`, made of what `f` refused, hold for every request to that model? What was left out does only where the model
  * never takes it: a wrong value, type, number or companion is a matter of that request. */
 bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f);
+/* Is a response format that `f` refuses refused for every request? Not where its schema is wrong. */
+bool mend_format_lasts(const daruma_failure *f);
 /* `f` refuses something else than what `l` mended in `c`: that was taken. */
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f);
 /* Does it again, if the path is there. True when it changed something. */

@@ -392,7 +392,16 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
     return false;
 }
 
-bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
+static bool says_any(const daruma_failure *f, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (says(f->message, words[i]) || says(f->code, words[i]))
+            return true;
+    return false;
+}
+
+/* Does the model take it never? */
+static bool is_refused(const daruma_failure *f)
 {
     static const char *const never[] = {"unsupported parameter", "unsupported_parameter", "unknown parameter",
                                         "unknown_parameter",     "unrecognized",          "unknown name",
@@ -401,17 +410,30 @@ bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
                                         "unsupported field",     "does not support",      "doesn't support",
                                         "not allowed for",       "is deprecated",         "is unsupported",
                                         "no longer supported",   "additional propert",    "unexpected field"};
-    static const char *const sometimes[] = {" when ",     " unless ",     " without ", " together",
-                                            " both ",     "invalid type", "expected ", "must be",
-                                            " requires ", "only if",      " value"};
-    bool refused = false, only_then = false;
+    return says_any(f, never, sizeof never / sizeof *never);
+}
+
+/* ... or only with what stands beside it in this request? */
+static bool is_conditional(const daruma_failure *f)
+{
+    static const char *const words[] = {" when ", " unless ", " without ", " together",    " both ",     " requires ",
+                                        " if ",   " while ",  " combin",   " conjunction", " alongside", " along with"};
+    return says_any(f, words, sizeof words / sizeof *words);
+}
+
+bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
+{
+    static const char *const wrong[] = {"invalid type", "expected ", "must be", " value"};
     if (l->op != PATCH_DROP || l->value[0])
         return true;
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
-        refused |= says(f->message, never[i]) || says(f->code, never[i]);
-    for (size_t i = 0; i < sizeof sometimes / sizeof *sometimes; i++)
-        only_then |= says(f->message, sometimes[i]);
-    return refused && !only_then;
+    return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, sizeof wrong / sizeof *wrong);
+}
+
+bool mend_format_lasts(const daruma_failure *f)
+{
+    static const char *const schema[] = {"invalid schema", "schema for "};
+    bool of_schema = says_any(f, schema, sizeof schema / sizeof *schema);
+    return !of_schema && !is_conditional(f) && (f->kind != DARUMA_INVALID_TOOL_SCHEMA || is_refused(f));
 }
 
 /* Does the word stand in what `f` says, alone? */
