@@ -119,9 +119,9 @@
 #define NOTICE_REQUEST_BYTES_MAX   (6u << 20) /* of a request in which our words are looked for: 40 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
-#define HEAL_BYTES_USUAL           (8u << 10)   /* of a request as it is read, to begin with */
-#define HEAL_KEPT_BYTES            (256u << 10) /* of it that may be kept while a provider thinks */
-#define HEAL_KEPT_TIMES            1  /* ... and so often the size of a larger one, whose bytes are there three times */
+#define MEND_ROOM_BYTES_USUAL      (8u << 10)   /* of a request as it is read, to begin with */
+#define MEND_KEPT_BYTES            (256u << 10) /* of it that may be kept while a provider thinks */
+#define MEND_KEPT_TIMES            1  /* ... and so often the size of a larger one, whose bytes are there three times */
 #define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
 
 #define HEAD_BYTES_USUAL           900 /* fields of a call to a provider; glibc hands out up to 1 KiB without a search */

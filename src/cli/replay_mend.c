@@ -1,13 +1,18 @@
-/* replay_mend.c - carries remedies out on the conversation of a scene, as a gateway does, without a network. */
+/* replay_mend.c - the conversation of a scene: the driver carries remedies out on it, as it does in the gateway, and
+ * asks the scene's model. */
 #include "cli/replay_mend.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/drive/answer_test.h"
+#include "sys/sys.h"
 #include <stdio.h>
 
 enum { RUN_SHOWN_MIN = 20 };
+
+static const drive_rooms rooms = {.open = sys_arena_init, .close = sys_arena_done, .bytes = sys_arena_bytes};
 
 /* ---- bodies ---------------------------------------------------------------------------- */
 
@@ -38,24 +43,25 @@ bool replay_mend_begin(replay_mend *m, const replay_scene *s, const daruma_polic
         snprintf(why, 256, "%s:%d: this is not a request of the dialect %s", s->file, s->body_line, s->dialect->name);
         return false;
     }
+    history_begin(&m->past, s->dialect, &rooms, &p->mend);
     return true;
 }
 
-static bool read_body(replay_mend *m, convo *c)
+void replay_mend_end(replay_mend *m)
 {
-    *c = (convo){0};
-    return m->s->dialect->read(m->body, &m->a, c) == DARUMA_OK;
+    if (!m->past.rooms)
+        return;
+    history_end(&m->past);
+    drive_texts_close(&rooms, m->texts);
+    m->texts = NULL;
 }
 
 /* What goes out is now this. */
-static bool write_body(replay_mend *m, const convo *c)
+static void take_body(replay_mend *m, drive_text *made)
 {
-    daruma_buf out = buf_in(&m->a);
-    m->s->dialect->write(c, &out);
-    if (c->full || out.full)
-        return false;
-    m->body = buf_str(&out);
-    return true;
+    made->next = m->texts;
+    m->texts = made;
+    m->body = made->bytes;
 }
 
 /* ---- the scene's model ------------------------------------------------------------------ */
@@ -101,61 +107,61 @@ static bool read_turn(replay_mend *m, daruma_str answer, turn *ret)
     return true;
 }
 
-static bool check_calls(replay_mend *m, convo *c, turn *t, daruma_str *why, daruma_buf *log)
+/* Holds an answer against the request as the client sent it. */
+static answer_test test(replay_mend *m, turn *t)
 {
+    convo c = {0}, owner = {.arena = &m->a};
+    daruma_str from = m->past.from.n ? m->past.from : m->body;
+    answer_test k = {.was_unfit = m->unfit};
+    if (m->s->dialect->read(from, &m->a, &c) != DARUMA_OK)
+        return k;
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
-        if (p->kind != PART_CALL)
-            continue;
-        daruma_str args = convo_text(c, p);
-        args_check got = mend_args(c, p->name, args, mend_args_cut(t, i), &m->a);
-        m->answer_mended |= got.verdict == ARGS_REPAIRED;
-        if (got.verdict == ARGS_REPAIRED && log)
-            buf_printf(log, "repaired " STR_FMT " " STR_FMT "\n", STR_ARG(got.name), STR_ARG(got.fixed));
-        if (got.verdict != ARGS_GOOD && got.verdict != ARGS_REPAIRED) {
-            *why = got.why;
-            return false;
-        }
+        p->text = convo_text(&owner, p);
+        p->ready = true;
     }
-    return true;
-}
-
-/* Does the text of an answer fit the schema that was asked for? */
-static bool check_format(replay_mend *m, convo *c, turn *t, daruma_str *why)
-{
-    daruma_buf out = buf_in(&m->a);
-    if (c->set.format != FORMAT_SCHEMA || !c->set.format_schema.n)
-        return true;
-    for (size_t i = 0; i < t->message.nparts; i++) {
-        convo_part *p = &t->message.parts[i];
-        if (p->kind != PART_TEXT || schema_fits(c->set.format_schema, convo_text(c, p), &out))
-            continue;
-        *why = out.n ? buf_str(&out) : S("It is not the JSON that was asked for.");
-        return false;
-    }
-    return true;
+    k.tools = c.ntools ? &c : NULL;
+    k.format = c.set.format == FORMAT_SCHEMA || c.set.format == FORMAT_JSON ? &c : NULL;
+    answer_test_do(&k, t, &m->a);
+    m->unfit |= k.unfit;
+    return k;
 }
 
 bool replay_mend_check(replay_mend *m, daruma_str answer, daruma_str *why, daruma_buf *log)
 {
-    convo c;
     turn t;
     m->answer_mended = false;
-    if (!m->body.n || !json_is_object(answer) || !read_body(m, &c) || !read_turn(m, answer, &t))
+    if (!m->body.n || !json_is_object(answer) || !read_turn(m, answer, &t))
         return true;
-    return check_calls(m, &c, &t, why, log) && check_format(m, &c, &t, why);
+    answer_test k = test(m, &t);
+    for (size_t i = 0; i < t.message.nparts && !k.bad; i++) {
+        const convo_part *p = &t.message.parts[i];
+        if (!p->edited)
+            continue;
+        BUF_LIT(log, "repaired ");
+        buf_put(log, p->kind == PART_CALL ? p->name : S("text"));
+        buf_putc(log, ' ');
+        replay_mend_show(p->text, log);
+        buf_putc(log, '\n');
+        m->answer_mended = true;
+    }
+    *why = k.why;
+    if (k.bad)
+        history_bad_answer(&m->past, &t, k.why, &m->a);
+    return !k.bad;
 }
 
-/* The broken answer, and what is wrong with it. */
-static bool set_bad(replay_mend *m, mending *g, turn *bad, const daruma_evidence *ev)
+/* The answer could not be used: it is asked for again with what is wrong with it. */
+static bool set_bad(replay_mend *m, const daruma_evidence *ev)
 {
-    daruma_str why = ev->flaw == DARUMA_FLAW_EMPTY ? S("") : S("The answer could not be read.");
-    if (!read_turn(m, ev->body, bad))
+    turn t;
+    if (m->past.m.bad && ev->flaw == DARUMA_FLAW_BROKEN && json_is_object(ev->body))
+        return true; /* it was checked */
+    if (!read_turn(m, ev->body, &t))
         return false;
-    if (check_calls(m, &g->c, bad, &why, NULL))
-        check_format(m, &g->c, bad, &why);
-    g->bad = bad;
-    g->bad_why = why;
+    answer_test k = test(m, &t);
+    daruma_str why = k.bad ? k.why : ev->flaw == DARUMA_FLAW_EMPTY ? S("") : S("The answer could not be read.");
+    history_bad_answer(&m->past, &t, why, &m->a);
     return true;
 }
 
@@ -172,25 +178,37 @@ static bool pieces(replay_mend *m, daruma_str piece, daruma_str *ret)
     return j.verdict == JOIN_AT && piece.n;
 }
 
-/* Each time from the request as it was before: it asks for all that is missing; in other words when what came could not
- * be joined. */
-static replay_mended resume(replay_mend *m, convo *c, const daruma_evidence *ev, mend_report *rep)
+/* What is known of a target: what the scene says of it. */
+static history_target target_of(const replay_mend *m, const daruma_target *t)
+{
+    return (history_target){
+        .window = t->window, .shares_none = m->s->dialect->quirks & WIRE_NO_IDS, .rate = REQUEST_RATE};
+}
+
+/* Asks for the rest of a cut answer. */
+static replay_mended resume(replay_mend *m, const daruma_evidence *ev, const daruma_target *t, mend_report *rep)
 {
     daruma_str whole = m->whole;
-    bool otherwise = m->unsure && m->going != GOING_FROM_BEFORE,
-         placed = m->unsure || (m->resumed && ev->status >= 400);
-    mend_going how = otherwise ? GOING_FROM_BEFORE : GOING_ANCHORED;
-    if (m->resumed)
-        m->body = m->before;
-    m->before = m->body;
-    if (!read_body(m, c) || !(placed || pieces(m, plain(m, ev->body), &whole)))
+    history_onward o;
+    history_target to = target_of(m, t);
+    bool placed = m->unsure || (m->resumed && ev->status >= 400);
+    if (!placed && !pieces(m, plain(m, ev->body), &whole))
         return MENDED_UNFIT;
-    if (!otherwise && mend_can_prefill(c))
-        how = GOING_PREFILLED;
-    if (!mend_continue(c, whole, how, rep))
+    if (m->unsure)
+        history_ask_otherwise(&m->past);
+    history_rest_of q = {.body = m->body,
+                         .so_far = whole,
+                         .prefills = m->s->dialect->quirks & WIRE_PREFILL,
+                         .beside = history_beside(&to, &m->past.policy)};
+    if (!history_onward_make(&m->past, &q, rep, &o))
         return MENDED_UNFIT;
+    history_goes_on(&m->past, &o);
+    if (o.made)
+        take_body(m, o.made);
+    else
+        m->body = o.of;
     m->whole = whole;
-    m->going = how;
+    m->going = o.how;
     m->resumed = true;
     m->unsure = false;
     return MENDED_GOOD;
@@ -217,41 +235,40 @@ static bool asks_for_summaries(const replay_mend *m, const daruma_remedy *r)
     return r->remedy == DARUMA_REMEDY_SUMMARISE && m->policy->mend.summarize_on_compress;
 }
 
-/* All that the remedy asks, one after the other; what fails is told. */
-static mending_result ask_all(replay_mend *m, mending *g, daruma_event *e, daruma_buf *log)
+/* Asks the scene's model all that the remedy under way wants to know; what fails is told. */
+static void ask_all(replay_mend *m, daruma_event *e, daruma_buf *log)
 {
-    mending_result how = MENDING_ASKS;
-    while (how == MENDING_ASKS) {
-        for (size_t i = 0; i < g->nquestions; i++) {
-            daruma_str said;
-            bool cut = str_find(g->questions[i].user, S("truncated")) != STR_NONE;
-            if (!ask(m, "summary of ", g->questions[i].about, cut, &said, log) && g->doing == DARUMA_REMEDY_COMPACT)
-                e->mend_error = S("the model that should summarise failed");
-            mending_answer(g, i, said);
-        }
-        how = mending_end(g);
+    mending *g = &m->past.m;
+    for (size_t i = 0; i < g->nquestions; i++) {
+        daruma_str said;
+        bool cut = str_find(g->questions[i].user, S("truncated")) != STR_NONE;
+        if (!ask(m, "summary of ", g->questions[i].about, cut, &said, log) && g->doing == DARUMA_REMEDY_COMPACT)
+            e->mend_error = S("the model that should summarise failed");
+        mending_answer(g, i, said);
     }
-    return how;
 }
 
-static replay_mended carry_out(replay_mend *m, mending *g, const daruma_remedy *r, const daruma_failure *f,
+static replay_mended carry_out(replay_mend *m, const daruma_remedy *r, const daruma_failure *f,
                                const daruma_evidence *ev, const daruma_target *t, daruma_event *e, daruma_buf *log)
 {
-    turn bad;
-    if (r->remedy == DARUMA_REMEDY_RESUME)
-        return resume(m, &g->c, ev, &g->report);
-    if (!mending_is(r->remedy))
-        return MENDED_NOT;
-    if (r->remedy == DARUMA_REMEDY_ASK_AGAIN && !set_bad(m, g, &bad, ev))
+    history_target to = target_of(m, t);
+    if (r->remedy == DARUMA_REMEDY_ASK_AGAIN && !set_bad(m, ev))
         return MENDED_UNFIT;
     if (asks_for_summaries(m, r) && (m->s->no_summariser || !m->policy->mend.side_calls)) {
         e->mend_error = S("No LLM client available for compression");
         return MENDED_BROKE;
     }
-    mending_result how = mending_begin(g, r->remedy, f, t->window);
-    if (how == MENDING_ASKS)
-        how = ask_all(m, g, e, log);
-    return how == MENDING_DONE ? MENDED_GOOD : e->mend_error.n ? MENDED_BROKE : MENDED_UNFIT;
+    history_task *task = history_plan(&m->past, &to, m->body, f, &r->remedy, 1);
+    for (history_work(&m->past); task->result == MENDING_ASKS; history_work(&m->past)) {
+        ask_all(m, e, log);
+        task->ends = true;
+    }
+    if (task->result != MENDING_DONE)
+        return e->mend_error.n ? MENDED_BROKE : MENDED_UNFIT;
+    take_body(m, task->made);
+    task->made = NULL;
+    m->past.resume_of = (daruma_str){0};
+    return MENDED_GOOD;
 }
 
 static void log_report(const daruma_remedy *r, const mend_report *rep, daruma_buf *log)
@@ -271,9 +288,9 @@ static void log_report(const daruma_remedy *r, const mend_report *rep, daruma_bu
     BUF_LIT(log, "\n");
 }
 
-static void tell_report(const daruma_remedy *r, const mending *g, size_t before, size_t after, daruma_event *e)
+static void tell_report(const daruma_remedy *r, const mending *g, const mend_report *rep, size_t before, size_t after,
+                        daruma_event *e)
 {
-    const mend_report *rep = &g->report;
     if (r->remedy == DARUMA_REMEDY_SHRINK_REQUEST) {
         e->steps_compressed = rep->parts_shortened;
         e->original_size = (int64_t)before;
@@ -295,21 +312,22 @@ static void tell_report(const daruma_remedy *r, const mending *g, size_t before,
 replay_mended replay_mend_do(replay_mend *m, const daruma_remedy *r, const daruma_failure *f, const daruma_evidence *ev,
                              const daruma_target *t, daruma_event *e, daruma_buf *log)
 {
-    mending g = {.policy = &m->policy->mend};
+    mend_report rep = {0};
     size_t before = m->body.n;
-    bool mends = mending_is(r->remedy) || r->remedy == DARUMA_REMEDY_RESUME;
-    if (!mends || !m->body.n)
-        return mends ? MENDED_UNFIT : MENDED_NOT;
-    if (!read_body(m, &g.c))
+    bool resumes = r->remedy == DARUMA_REMEDY_RESUME;
+    if (!resumes && !mending_is(r->remedy))
+        return MENDED_NOT;
+    if (!m->body.n)
         return MENDED_UNFIT;
-    replay_mended how = carry_out(m, &g, r, f, ev, t, e, log);
-    if (how == MENDED_GOOD && !write_body(m, &g.c))
-        how = MENDED_UNFIT;
+    replay_mended how = resumes ? resume(m, ev, t, &rep) : carry_out(m, r, f, ev, t, e, log);
     if (how != MENDED_GOOD)
         return how;
-    log_report(r, &g.report, log);
+    if (!resumes)
+        rep = m->past.m.report;
+    log_report(r, &rep, log);
     e->failure = f;
-    tell_report(r, &g, before, m->body.n, e);
-    e->what = arena_copy(&m->a, str_of(g.report.what));
+    tell_report(r, &m->past.m, &rep, before, m->body.n, e);
+    e->what = arena_copy(&m->a, str_of(rep.what));
+    history_rest(&m->past);
     return how;
 }

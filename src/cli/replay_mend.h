@@ -2,26 +2,28 @@
 #ifndef CLI_REPLAY_MEND_H
 #define CLI_REPLAY_MEND_H
 #include "cli/replay.h"
-#include "dialect/dialect.h"
-#include "engine/mend/remedy.h"
+#include "engine/drive/history.h"
 
 typedef struct replay_mend {
     const replay_scene *s;
     const daruma_policy *policy;
-    daruma_arena a;     /* all that is made for one request lives here */
+    history past;       /* the conversation; the driver carries remedies out on it */
+    drive_text *texts;  /* bodies that were written anew */
+    daruma_arena a;     /* all else that is made for one request lives here */
     daruma_str body;    /* what goes out; empty: the scene has no conversation */
     size_t asked;       /* answers of the scene's model that are used up */
     daruma_str whole;   /* of the answer, what the client has; for going on behind it */
     mend_going going;   /* how the model was asked to go on */
     bool resumed;       /* the next answer goes on behind it */
     bool unsure;        /* it came, and could not be joined */
-    daruma_str before;  /* what went out before it was asked to go on */
+    bool unfit;         /* an answer did not fit its schema, and was asked for again */
     bool answer_mended; /* the answer that was checked last goes out mended */
 } replay_mend;
 
 /* Begins a request of the scene. `why` says what is wrong with its body. */
 bool replay_mend_begin(replay_mend *m, const replay_scene *s, const daruma_policy *p, void *room, size_t bytes,
                        char why[256]);
+void replay_mend_end(replay_mend *m); /* gives its memory back */
 
 typedef enum replay_mended {
     MENDED_NOT,   /* this remedy has nothing to mend: it is not a mending one */

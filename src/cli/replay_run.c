@@ -368,7 +368,7 @@ static bool call(run *r, int target, size_t from)
 }
 
 /* Runs one request against the outcomes from `from` on. */
-static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
+static bool run_request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
 {
     daruma_case_open(&r->c, r->health, p, r->s->targets, r->s->ntargets, prefer,
                      deadline < 0 ? -1 : add_sat(r->now, deadline), moment(r));
@@ -393,6 +393,13 @@ static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const d
         }
     }
     return r->c.outcome != DARUMA_OUTCOME_PENDING || told(r, r->s->expect_line, "it does not end", r->s->title);
+}
+
+static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
+{
+    bool ok = run_request(r, from, prefer, deadline, p);
+    replay_mend_end(&r->mend);
+    return ok;
 }
 
 /* request [prefer=1] [deadline=5s] [enabled=off] */

@@ -17,21 +17,21 @@ typedef struct conversion {
     int target;
     bool streaming;
     bool strange; /* what another provider's model thought is left out */
-    mended_facts facts;
+    drive_facts facts;
     /* made */
     bool stripped;
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
     int64_t tokens;
-    request_text *made; /* NULL: it cannot be done, or nothing is to be done */
+    drive_text *made; /* NULL: it cannot be done, or nothing is to be done */
 } conversion;
 
-static request_text *written(const dialect *d, const convo *c, daruma_arena *room)
+static drive_text *written(const dialect *d, const convo *c, daruma_arena *room)
 {
     daruma_buf b = buf_in(room);
     d->write(c, &b);
-    return b.full || c->full ? NULL : text_new(buf_str(&b));
+    return b.full || c->full ? NULL : drive_text_new(&gateway_rooms, buf_str(&b));
 }
 
 static bool was_taught(const conversion *v)
@@ -43,7 +43,7 @@ static bool was_taught(const conversion *v)
 static void adapt(conversion *v)
 {
     v->stripped = v->strange && mend_strange_thinking(&v->c);
-    mended_do(&v->facts, &v->c);
+    drive_facts_apply(&v->facts, &v->c);
     if (v->stripped || was_taught(v))
         v->made = written(v->to, &v->c, &v->room);
 }
@@ -53,15 +53,15 @@ static void adapt_made(conversion *v)
 {
     convo c;
     bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA;
-    if (!v->made || !any || v->to->read(text_str(v->made), &v->room, &c) != DARUMA_OK)
+    if (!v->made || !any || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
         return;
-    mended_do(&v->facts, &c);
-    request_text *better = was_taught(v) ? written(v->to, &c, &v->room) : NULL;
+    drive_facts_apply(&v->facts, &c);
+    drive_text *better = was_taught(v) ? written(v->to, &c, &v->room) : NULL;
     if (!better) {
         v->facts.parameters = v->facts.formats = false;
         return;
     }
-    texts_free(v->made);
+    drive_texts_close(&gateway_rooms, v->made);
     v->made = better;
 }
 
@@ -127,7 +127,7 @@ static void keep_variant(exchange *x, conversion *v)
     if (x->variant.n && v->stripped)
         tell_stripped(x);
     if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */
-        x->h->too_much = true;
+        x->h->past.too_much = true;
         heal_tell_limits(x);
     }
 }
@@ -136,7 +136,7 @@ static void keep_moved(exchange *x, conversion *v)
 {
     moved_request *m = ARENA_NEW(x->c->arena, moved_request, 1);
     if (!m) {
-        texts_free(v->made);
+        drive_texts_close(&gateway_rooms, v->made);
         return;
     }
     *m = (moved_request){.of = x->edition,
@@ -176,7 +176,7 @@ static void converted(exchange *x, void *data)
 static void forgotten(void *data)
 {
     conversion *v = data;
-    texts_free(v->made);
+    drive_texts_close(&gateway_rooms, v->made);
     sys_arena_done(&v->room);
     free(v);
 }

@@ -55,7 +55,7 @@ static void exchange_give_back(exchange *x)
     if (x->timer_on)
         uv_timer_stop(&x->timer);
     exchange_scratch_reset(x);
-    texts_free(x->texts);
+    drive_texts_close(&gateway_rooms, x->texts);
     talk_free(x->t);
     setup_drop(x->s);
     g->active--;

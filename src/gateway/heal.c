@@ -16,80 +16,38 @@ heal *heal_of(exchange *x)
     heal *h = x->h;
     if (h || !(h = x->h = ARENA_NEW(x->c->arena, heal, 1)))
         return h;
-    h->d = x->d;
-    h->policy = x->kase.policy->mend;
+    daruma_mend_policy policy = x->kase.policy->mend;
     if (x->s->cfg.orphans != ORPHANS_PROFILE) {
-        h->policy.prune_orphans = x->s->cfg.orphans == ORPHANS_PRUNE;
-        h->policy.prunes_only = false;
+        policy.prune_orphans = x->s->cfg.orphans == ORPHANS_PRUNE;
+        policy.prunes_only = false;
     }
-    h->m.policy = &h->policy;
+    history_begin(&h->past, x->d, &gateway_rooms, &policy);
     return h;
 }
 
 bool heal_can(exchange *x)
 {
     heal *h = heal_of(x);
-    return h && !h->unread && x->d && !x->opaque && x->scan.ok && x->body.n;
-}
-
-/* What was read goes; what remedies remember of it beside its messages stays. */
-static void put_away(heal *h)
-{
-    h->read = false;
-    h->read_from = (daruma_str){0};
-    h->m.c = (convo){0};
-    h->m.from = h->m.to = (daruma_str){0};
-    h->m.unsent = false;
-    h->m.questions = NULL;
-    h->m.nquestions = 0;
-    h->m.large = NULL;
-    sys_arena_done(&h->own);
-}
-
-void heal_give_up(heal *h)
-{
-    put_away(h);
-    h->unread = h->too_much = true;
-}
-
-bool heal_read(heal *h, daruma_str body)
-{
-    if (h->read || h->unread)
-        return h->read;
-    if (!sys_arena_init(&h->own, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX)) {
-        heal_give_up(h);
-        return false;
-    }
-    daruma_status s = h->d->read(body, &h->own, &h->m.c);
-    if (s == DARUMA_EFULL) {
-        heal_give_up(h);
-        return false;
-    }
-    h->read = s == DARUMA_OK;
-    h->read_from = body;
-    h->unread = !h->read;
-    h->again |= h->from.n > 0;
-    if (!h->from.n)
-        h->from = body;
-    return h->read;
+    return h && !h->past.unread && x->d && !x->opaque && x->scan.ok && x->body.n;
 }
 
 bool heal_open(exchange *x)
 {
     if (!heal_can(x))
         return false;
-    if (!x->h->read && x->body.n > LOOP_BYTES_MAX)
-        x->h->too_much = true;
+    history *past = &x->h->past;
+    if (!past->read && x->body.n > LOOP_BYTES_MAX)
+        past->too_much = true;
     else
-        heal_read(x->h, x->body);
+        history_read(past, x->body);
     heal_tell_limits(x);
-    return x->h->read;
+    return past->read;
 }
 
 void heal_tell_limits(exchange *x)
 {
     heal *h = x->h;
-    if (!h || !h->too_much || h->told)
+    if (!h || !h->past.too_much || h->told)
         return;
     h->told = true;
     daruma_event e = DARUMA_EVENT_INIT;
@@ -98,27 +56,16 @@ void heal_tell_limits(exchange *x)
     exchange_event(x, &e);
 }
 
-/* Is what was read too much to be kept while a provider thinks? */
-bool heal_is_much(const heal *h, size_t bytes)
-{
-    return sys_arena_bytes(&h->own) > HEAL_KEPT_BYTES && sys_arena_bytes(&h->own) > bytes * HEAL_KEPT_TIMES;
-}
-
 void heal_rest(exchange *x)
 {
-    heal *h = x->h;
-    if (h && h->read && heal_is_much(h, h->from.n))
-        put_away(h);
+    if (x->h)
+        history_rest(&x->h->past);
     exchange_sweep(x);
 }
 
 void heal_free(heal *h)
 {
-    texts_free(h->work.made);
-    h->work.made = NULL;
-    h->learned = NULL;
-    sys_arena_done(&h->learned_room);
-    sys_arena_done(&h->own);
+    history_end(&h->past);
 }
 
 const convo *heal_tools(exchange *x)
@@ -128,7 +75,7 @@ const convo *heal_tools(exchange *x)
     if (!h || !raw.n)
         return NULL;
     if (raw.n > LOOP_BYTES_MAX) { /* they are read on the loop */
-        h->too_much = true;
+        h->past.too_much = true;
         heal_tell_limits(x);
         return NULL;
     }
@@ -192,36 +139,16 @@ void heal_use(exchange *x, daruma_str body)
     use(x, body, &scan);
 }
 
-request_text *heal_written(heal *h, request_scan *ret)
+void heal_take(exchange *x, drive_text *made, const request_scan *scan)
 {
-    daruma_arena room;
-    request_text *made = NULL;
-    if (!h->m.c.full && sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX)) {
-        daruma_buf b = buf_in(&room);
-        h->d->write(&h->m.c, &b);
-        if (!h->m.c.full && !b.full)
-            made = text_new(buf_str(&b));
-        sys_arena_done(&room);
-    }
-    if (!made) {
-        heal_give_up(h);
-        return NULL;
-    }
-    h->tokens = h->m.c.before ? 0 : convo_tokens(&h->m.c);
-    *ret = h->d->scan(text_str(made), NULL);
-    return made;
-}
-
-void heal_take(exchange *x, request_text *made, const request_scan *scan)
-{
-    x->h->resume_of = (daruma_str){0};
+    x->h->past.resume_of = (daruma_str){0};
     use(x, exchange_own(x, made), scan);
 }
 
 bool heal_write(exchange *x)
 {
     request_scan scan;
-    request_text *made = heal_written(x->h, &scan);
+    drive_text *made = history_write(&x->h->past, &scan);
     heal_tell_limits(x);
     if (made)
         heal_take(x, made, &scan);
@@ -243,14 +170,14 @@ bool heal_shares_none(const exchange *x)
     return exchange_dialect(x, x->kase.target)->quirks & WIRE_NO_IDS;
 }
 
-/* What is added to a request that filled its window is taken off the output cap; limit 0: it is not. */
-mend_share heal_room_beside(const exchange *x)
+history_target heal_target(exchange *x)
 {
-    int64_t window = heal_window(x);
-    if (window <= 0 || heal_shares_none(x) || x->kase.policy->mend.sends_any)
-        return (mend_share){0};
-    int64_t rate = memory_rate(x->g->mem, exchange_counted(x));
-    return (mend_share){window, ESTIMATE_RATE * 1000 / rate};
+    uint64_t whose = exchange_counted(x);
+    return (history_target){.window = heal_window(x),
+                            .shares_none = heal_shares_none(x),
+                            .rate = memory_rate(x->g->mem, whose),
+                            .scale = memory_scale(x->g->mem, whose),
+                            .tenant = exchange_tenant(x)};
 }
 
 /* ---- what the provider did not say ---- */
@@ -296,8 +223,8 @@ void heal_reconsider(exchange *x, daruma_failure *f)
         return;
     const daruma_target *t = &x->targets[x->kase.target];
     bool refused = f->status == 400 || f->status == 422;
-    if (x->h && x->h->prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
-        x->h->no_prefill = true;
+    if (x->h && x->h->past.prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
+        x->h->past.no_prefill = true;
         memory_prefill_refused(x->g->mem, t->lane_id);
         memory_learned(x->g->mem, t, x->kase.id, gateway_now(x->g).now);
         becomes(f, DARUMA_INTERRUPTED);
@@ -313,9 +240,9 @@ void heal_reconsider(exchange *x, daruma_failure *f)
     bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
         becomes(f, DARUMA_CONTEXT_LENGTH);
-    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->m.bad) {
+    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->past.m.bad) {
         daruma_kind circle;
-        f->message = x->h->m.bad_why;
+        f->message = x->h->past.m.bad_why;
         if (steer_refused(x, &circle))
             becomes(f, circle);
     }
@@ -331,7 +258,7 @@ bool heal_shortens(daruma_remedy_kind r)
 /* `when`: MENDED or BROKE. */
 void heal_tell(exchange *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
 {
-    const mending *m = &x->h->m;
+    const mending *m = &x->h->past.m;
     daruma_event e = DARUMA_EVENT_INIT;
     bool shorter = heal_shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
     if (when == DARUMA_WHEN_MENDED && x->failure.kind)

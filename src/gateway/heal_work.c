@@ -15,42 +15,26 @@
 #include "gateway/job.h"
 #include "sys/sys.h"
 
-/* ---- each remedy ---- */
+/* ---- going on with an answer ---- */
 
-/* Each time from the request as it was: what the client has grows from cut to cut. */
-static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
-{
-    heal *h = x->h;
-    convo c;
-    daruma_arena room;
-    bool begins = begun_for_it && (exchange_dialect(x, to)->quirks & WIRE_PREFILL), good = false;
-    daruma_str of = h->resume_of.n ? h->resume_of : x->body, so_far = talk_said(x);
-    *ret = (heal_onward){.of = of, .body = of, .how = h->going};
-    if (!so_far.n)
-        return true;
-    if (!sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
-        return false;
-    if (x->d->read(of, &room, &c) == DARUMA_OK) {
-        mend_share beside = heal_room_beside(x);
-        daruma_buf b = buf_in(&room);
-        if (begins && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
-            memory_prefills(x->g->mem, x->targets[to].lane_id))
-            ret->how = GOING_PREFILLED;
-        good = mend_continue(&c, so_far, ret->how, rep);
-        if (good && beside.limit > 0)
-            mend_cap_beside(&c, beside, rep);
-        if (good)
-            x->d->write(&c, &b);
-        ret->body = good && !c.full && !b.full ? exchange_own(x, text_new(buf_str(&b))) : (daruma_str){0};
-    }
-    sys_arena_done(&room);
-    return ret->body.n > 0 && good;
-}
-
-/* Can the request be gone on with? All of it is read for that, on the loop. */
+/* True if the request can be gone on with. All of it is read for that, on the loop. */
 static bool can_go_on(exchange *x)
 {
     return talk_was_cut(x) && heal_can(x);
+}
+
+static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
+{
+    bool begins = begun_for_it && (exchange_dialect(x, to)->quirks & WIRE_PREFILL);
+    history_target target = heal_target(x);
+    history_rest_of q = {.body = x->body,
+                         .so_far = talk_said(x),
+                         .prefills = begins && memory_prefills(x->g->mem, x->targets[to].lane_id),
+                         .beside = history_beside(&target, &x->h->past.policy)};
+    if (!history_onward_make(&x->h->past, &q, rep, &ret->onward))
+        return false;
+    ret->body = ret->onward.made ? exchange_own(x, ret->onward.made) : ret->onward.of;
+    return true;
 }
 
 bool heal_go_on(exchange *x, int to, heal_onward *ret)
@@ -61,23 +45,20 @@ bool heal_go_on(exchange *x, int to, heal_onward *ret)
 
 void heal_goes_on(exchange *x, const heal_onward *o)
 {
-    heal *h = x->h;
-    h->resume_of = o->of;
-    h->prefilled = o->how == GOING_PREFILLED;
-    talk_join_next(x, o->how);
+    history_goes_on(&x->h->past, &o->onward);
+    talk_join_next(x, o->onward.how);
     heal_use(x, o->body);
 }
 
 static bool resume(exchange *x, mend_report *rep)
 {
-    heal *h = x->h;
     heal_onward o;
     if (!can_go_on(x))
         return false;
-    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && h->m.bad)
+    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
         return false;   /* what it called was wrong, not cut: it was asked again as often as it may */
     if (talk_unsure(x)) /* what it was asked was answered with something else */
-        h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
+        history_ask_otherwise(&x->h->past);
     if (!go_on(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true, rep, &o))
         return false;
     heal_goes_on(x, &o);
@@ -118,123 +99,35 @@ void heal_gave_up(exchange *x)
 {
     const heal *h = x->h;
     if (h && h->nlessons && x->p == x->d && heal_open(x) &&
-        mend_lesson_held(&h->m.c, &h->lessons[h->nlessons - 1], &x->failure))
+        mend_lesson_held(&h->past.m.c, &h->lessons[h->nlessons - 1], &x->failure))
         mended_learn(x); /* it ran out of what it may mend, the next request begins further on */
-    bool worked_on = x->kase.shrinks || (x->h && x->h->m.shortened);
+    bool worked_on = x->kase.shrinks || (x->h && x->h->past.m.shortened);
     if (x->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), memory_stuck(x->g->mem, exchange_session(x)) + 1);
 }
 
 /* ---- the work on it: on the loop, or on another thread ---- */
 
-/* Tokens of the window that the output cap takes. */
-static int64_t beside(const heal_work *w, int64_t cap)
-{
-    int64_t half = w->window / 2;
-    return cap < 0 ? 0 : w->shares_none && cap > half ? half : cap;
-}
-
-/* Media are many bytes and few tokens: what was read is counted by our estimate, as the provider's count scales it. */
-static bool too_long_indeed(heal *h)
-{
-    heal_work *w = &h->work;
-    if (w->f.limit < 0)
-        return true;
-    int64_t tokens = convo_tokens(&h->m.c);
-    w->f.used = w->scale ? mul_sat(tokens, w->scale) / 1000 : mul_sat(tokens, ESTIMATE_RATE) / w->rate;
-    return w->f.used > w->f.limit * WINDOW_NEAR_PERCENT / 100 - beside(w, h->m.c.set.max_output);
-}
-
-/* Each remedy goes through all of it a few times. */
-static bool spend(heal *h)
-{
-    const convo *c = &h->m.c;
-    h->nodes += c->ntools + c->nmessages;
-    for (size_t i = 0; i < c->nmessages; i++)
-        h->nodes += c->messages[i].nparts;
-    if (h->nodes > MEND_NODES_MAX)
-        heal_give_up(h);
-    return h->read;
-}
-
-static mending_result work_step(heal *h, daruma_remedy_kind r)
-{
-    heal_work *w = &h->work;
-    daruma_failure f = w->f;
-    if (r == DARUMA_REMEDY_CLAMP_OUTPUT && w->weighs) { /* is it the output cap alone that is too much? */
-        if (f.limit < 0 || w->shares_none)
-            return MENDING_UNFIT;
-        f.used = mul_sat(f.used, 100) / WINDOW_NEAR_PERCENT;
-    }
-    return mending_begin(&h->m, r, &f, w->window);
-}
-
-/* What was shortened is noted where it cannot be seen any more when the request succeeds. */
-static void note_shortened(heal *h)
-{
-    daruma_arena room;
-    convo before;
-    size_t bytes = mend_known_room(&h->m.c);
-    if (!h->m.shortened || h->again || !heal_is_much(h, h->from.n) ||
-        !sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
-        return;
-    sys_arena_done(&h->learned_room);
-    h->learned = sys_arena_init(&h->learned_room, mend_known_bytes(bytes), mend_known_bytes(bytes))
-                     ? mend_known_new(&h->learned_room, bytes)
-                     : NULL;
-    if (h->learned && h->d->read(h->from, &room, &before) == DARUMA_OK)
-        mend_known_learn(h->learned, h->work.tenant, &before, &h->m.c);
-    sys_arena_done(&room);
-}
-
 static void work(void *data)
 {
-    heal *h = data;
-    heal_work *w = &h->work;
-    w->result = MENDING_UNFIT;
-    if (w->ends) {
-        w->result = mending_end(&h->m);
-    } else {
-        if (!heal_read(h, w->body))
-            return;
-        if (w->facts && !w->at)
-            mended_do(w->facts, &h->m.c);
-        if (w->weighs && !w->at && !too_long_indeed(h))
-            return;
-        while (w->result == MENDING_UNFIT && w->at < w->nsteps && spend(h)) {
-            w->did = w->steps[w->at++];
-            w->result = work_step(h, w->did);
-            if (h->m.c.full)
-                heal_give_up(h);
-        }
-    }
-    if (!h->read)
-        w->result = MENDING_UNFIT;
-    if (w->result != MENDING_DONE)
-        return;
-    if (h->m.doing == DARUMA_REMEDY_ASK_AGAIN && w->beside.limit > 0)
-        mend_cap_beside(&h->m.c, w->beside, &h->m.report);
-    w->made = heal_written(h, &w->scan);
-    if (w->made)
-        note_shortened(h);
-    else
-        w->result = MENDING_UNFIT;
+    history_work(data);
 }
 
 /* The conversation is mended: it is what is sent from here on. */
 static void mended_so(exchange *x)
 {
     heal *h = x->h;
-    mending *m = &h->m;
-    heal_take(x, h->work.made, &h->work.scan);
-    h->work.made = NULL;
-    if (h->work.facts && h->work.ahead) /* else it was told when it went out so */
-        mended_did(x, x->kase.target, h->work.facts);
+    mending *m = &h->past.m;
+    history_task *t = &h->past.task;
+    heal_take(x, t->made, &t->scan);
+    t->made = NULL;
+    if (t->facts && t->ahead) /* else it was told when it went out so */
+        mended_did(x, x->kase.target, t->facts);
     if (m->taught)
         heal_lesson(x, &m->lesson);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
         heal_learns_of(h, x->targets[x->kase.target].lane_id);
-        h->format = mend_format_lasts(&h->work.f) ? m->c.set.format : FORMAT_UNSAID;
+        h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
     }
     if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
         daruma_case_did(&x->kase, m->doing);
@@ -246,8 +139,8 @@ static heal_result run_work(exchange *x);
 /* What came of the work. */
 static heal_result work_done(exchange *x)
 {
-    heal *h = x->h;
-    heal_work *w = &h->work;
+    history *h = &x->h->past;
+    history_task *w = &h->task;
     heal_tell_limits(x);
     if (w->ahead && w->result != MENDING_UNFIT)
         x->remedy = (daruma_remedy){.remedy = w->did, .act = DARUMA_SEND, .target = x->kase.target};
@@ -267,10 +160,7 @@ static heal_result work_done(exchange *x)
         mended_so(x);
         return HEAL_SEND;
     }
-    if (!w->ends || w->at == w->nsteps || !h->read)
-        return HEAL_UNFIT;
-    w->ends = false; /* what a model was asked about did not help: the rest is tried */
-    return run_work(x);
+    return HEAL_UNFIT;
 }
 
 /* The request, or the rung of the ladder, goes on. */
@@ -278,7 +168,7 @@ static void go_on_with(exchange *x, heal_result r)
 {
     if (r == HEAL_WAITS)
         return;
-    if (x->h->work.ahead)
+    if (x->h->past.task.ahead)
         exchange_fitted(x);
     else
         exchange_mended(x, r == HEAL_SEND);
@@ -298,26 +188,15 @@ static void work_drop(void *data)
 static heal_result run_work(exchange *x)
 {
     static const job_kind mending_work = {.work = work, .then = work_then, .drop = work_drop};
-    return job_run(x, x->body.n, &mending_work, x->h) ? work_done(x) : HEAL_WAITS;
+    return job_run(x, x->body.n, &mending_work, &x->h->past) ? work_done(x) : HEAL_WAITS;
 }
 
-static heal_work *plan(exchange *x, const daruma_failure *f, const daruma_remedy_kind *steps, size_t n)
+static history_task *plan(exchange *x, const daruma_failure *f, const daruma_remedy_kind *steps, size_t n)
 {
-    heal_work *w = &x->h->work;
-    uint64_t whose = exchange_counted(x);
-    *w = (heal_work){.nsteps = n,
-                     .body = x->body,
-                     .f = *f,
-                     .tenant = exchange_tenant(x),
-                     .window = heal_window(x),
-                     .shares_none = heal_shares_none(x),
-                     .rate = memory_rate(x->g->mem, whose),
-                     .scale = memory_scale(x->g->mem, whose),
-                     .beside = heal_room_beside(x)};
-    memcpy(w->steps, steps, n * sizeof *steps);
-    if (x->p == x->d && mended_knows(x, x->kase.target) && (w->facts = ARENA_NEW(x->c->arena, mended_facts, 1)))
-        mended_know(x, x->kase.target, w->facts);
-    return w;
+    history_target to = heal_target(x);
+    if (x->p == x->d && mended_knows(x, x->kase.target) && (to.facts = ARENA_NEW(x->c->arena, drive_facts, 1)))
+        mended_know(x, x->kase.target, to.facts);
+    return history_plan(&x->h->past, &to, x->body, f, steps, n);
 }
 
 heal_result heal_apply(exchange *x, daruma_remedy_kind r)
@@ -331,7 +210,7 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
         mend_report rep = {0};
         if (!resume(x, &rep))
             return HEAL_UNFIT;
-        h->m.from = h->m.to = (daruma_str){0};
+        h->past.m.from = h->past.m.to = (daruma_str){0};
         heal_tell(x, DARUMA_WHEN_MENDED, r, &rep);
         return HEAL_SEND;
     }
@@ -339,9 +218,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
         return HEAL_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
         return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
-    h->m.last = r == DARUMA_REMEDY_COMPACT || !h->policy.side_calls;
-    if (r == DARUMA_REMEDY_SUMMARISE && h->policy.summarize_on_compress && !h->policy.side_calls) {
-        heal_tell(x, DARUMA_WHEN_BROKE, r, &h->m.report); /* nobody may be asked */
+    if (r == DARUMA_REMEDY_SUMMARISE && h->past.policy.summarize_on_compress && !h->past.policy.side_calls) {
+        heal_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
         return HEAL_UNFIT;
     }
     plan(x, &x->failure, &r, 1);
@@ -352,13 +230,13 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
 
 /* Is the request known to be too long for the target at hand? In bytes, which cost nothing; w->f says it as the
  * provider would. */
-static bool too_long(const exchange *x, heal_work *w)
+static bool too_long(const exchange *x, history_task *w)
 {
     int64_t used = mul_sat((int64_t)x->body.n, 1000) / w->rate, refused = (int64_t)mended_refused(x);
     if (w->window > 0) {
         w->f.limit = w->window;
         w->f.used = used;
-        return used > w->window * WINDOW_NEAR_PERCENT / 100 - beside(w, x->scan.max_output);
+        return history_is_long(w, used, x->scan.max_output);
     }
     return refused && (int64_t)x->body.n > refused * REFUSED_NEAR_PERCENT / 100;
 }
@@ -378,7 +256,7 @@ bool heal_fits(exchange *x)
         .kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_CLAMP_OUTPUT, DARUMA_REMEDY_MASK_TOOL_OUTPUT,
                                                DARUMA_REMEDY_COMPACT, DARUMA_REMEDY_SUMMARISE};
-    _Static_assert(sizeof steps / sizeof *steps <= HEAL_STEPS_MAX, "the work has no room for them");
+    _Static_assert(sizeof steps / sizeof *steps <= HISTORY_STEPS_MAX, "the work has no room for them");
     if (!steer_ready(x))
         return false;
     const daruma_policy *p = x->kase.policy;
@@ -387,16 +265,15 @@ bool heal_fits(exchange *x)
     if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any)
         return true;
     /* Nothing is made for a request that is short enough, which is most of them. */
-    heal_work look = {.f = overflow,
-                      .window = heal_window(x),
-                      .shares_none = heal_shares_none(x),
-                      .rate = memory_rate(x->g->mem, exchange_counted(x))};
+    history_task look = {.f = overflow,
+                         .window = heal_window(x),
+                         .shares_none = heal_shares_none(x),
+                         .rate = memory_rate(x->g->mem, exchange_counted(x))};
     if (!too_long(x, &look) || !heal_can(x))
         return true;
     bool asks = p->mend.side_calls && !wider_elsewhere(x); /* the last two ask a model */
-    heal_work *w = plan(x, &look.f, steps, asks ? 4 : 2);
+    history_task *w = plan(x, &look.f, steps, asks ? 4 : 2);
     w->ahead = w->weighs = true;
-    x->h->m.last = false;
     return run_work(x) != HEAL_WAITS; /* where nothing helps the provider has the last word */
 }
 
@@ -410,7 +287,7 @@ void heal_answer(exchange *x, size_t i, daruma_str text)
     if (h->apologises)
         h->apology = text;
     else
-        mending_answer(&h->m, i, text);
+        mending_answer(&h->past.m, i, text);
 }
 
 void heal_asked(exchange *x)
@@ -438,36 +315,11 @@ bool heal_apologise(exchange *x)
 
 /* ---- broken answers ---- */
 
-static convo_part *copy_parts(exchange *x, const turn *t)
-{
-    daruma_arena *a = x->c->arena;
-    convo_part *p = ARENA_NEW(a, convo_part, t->message.nparts + 1);
-    for (size_t i = 0; p && i < t->message.nparts; i++) {
-        const convo_part *o = &t->message.parts[i];
-        p[i] = (convo_part){.kind = o->kind,
-                            .ready = true,
-                            .failed = o->failed,
-                            .dropped = o->dropped || (o->kind != PART_TEXT && o->kind != PART_CALL),
-                            .id = arena_copy(a, o->id),
-                            .name = arena_copy(a, o->name),
-                            .text = arena_copy(a, o->text)};
-    }
-    return p;
-}
-
 void heal_bad_answer(exchange *x, const turn *bad, daruma_str why)
 {
     heal *h = heal_of(x);
-    turn *t = ARENA_NEW(x->c->arena, turn, 1);
-    if (!h || !t)
-        return;
-    t->message.role = CONVO_ASSISTANT;
-    t->message.parts = copy_parts(x, bad);
-    t->message.nparts = t->message.parts ? bad->message.nparts : 0;
-    t->finish = bad->finish;
-    t->usage = TURN_USAGE_NONE;
-    h->m.bad = t;
-    h->m.bad_why = arena_copy(x->c->arena, why);
+    if (h)
+        history_bad_answer(&h->past, bad, why, x->c->arena);
 }
 
 void heal_gone(exchange *x)

@@ -12,22 +12,22 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "gateway/config.h"
-#include "engine/mend/remedy.h"
+#include "engine/drive/answer_test.h"
+#include "engine/drive/history.h"
 #include "gateway/gateway.h"
 #include "net/server.h"
 #include "net/upstream.h"
 
 typedef struct exchange exchange;
 typedef struct setup setup;
-typedef struct key_run key_run;           /* one run of a key's command */
-typedef struct mended mended;             /* known compressions and lessons, all conversations */
-typedef struct heal heal;                 /* the mending of one request */
-typedef struct talk talk;                 /* a streamed answer: what the client has of it */
-typedef struct watch watch;               /* agents, and whether they go in circles */
-typedef struct steer steer;               /* what is done about the agent of one request */
-typedef struct rival rival;               /* a second call beside a silent one */
-typedef struct request_text request_text; /* a request as it was written anew */
-typedef struct job job;                   /* work on a large request, away from the loop */
+typedef struct key_run key_run; /* one run of a key's command */
+typedef struct mended mended;   /* known compressions and lessons, all conversations */
+typedef struct heal heal;       /* the mending of one request */
+typedef struct talk talk;       /* a streamed answer: what the client has of it */
+typedef struct watch watch;     /* agents, and whether they go in circles */
+typedef struct steer steer;     /* what is done about the agent of one request */
+typedef struct rival rival;     /* a second call beside a silent one */
+typedef struct job job;         /* work on a large request, away from the loop */
 typedef struct jobs jobs;
 
 enum { TENANT_KEY_BYTES = 32 };
@@ -229,7 +229,7 @@ struct exchange {
     daruma_str body;     /* what is sent: the client's, or as it was written anew, which is one of `texts` */
     uint32_t edition;    /* of `body`: another one each time it changes */
     uint32_t editions;   /* so many there were */
-    request_text *texts; /* what was written of it, each in memory of its own */
+    drive_text *texts;   /* what was written of it, each in memory of its own */
     daruma_str variant;  /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
                             empty: it gets `body` itself */
     int variant_for;     /* ... that target */
@@ -391,11 +391,9 @@ daruma_str exchange_tool_words(const exchange *x, daruma_str text); /* what it s
 
 /* ---- texts.c: requests as they were written anew ---- */
 
-request_text *text_new(daruma_str bytes); /* a copy; NULL without memory */
-daruma_str text_str(const request_text *b);
-daruma_str exchange_own(exchange *x, request_text *b); /* it is one of x->texts now; NULL: empty */
-void texts_free(request_text *list);
-void exchange_sweep(exchange *x); /* gives back those that nobody needs any more */
+extern const drive_rooms gateway_rooms;              /* arenas on malloc */
+daruma_str exchange_own(exchange *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
+void exchange_sweep(exchange *x);                    /* gives back those that nobody needs any more */
 
 /* ---- hedge.c: a second call beside a silent one ---- */
 
@@ -493,20 +491,6 @@ bool answer_check_format(exchange *x, turn *t, daruma_arena *a);
 daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
 bool answer_refused(exchange *x, const turn *t, daruma_arena *a);
-/* What an answer is held against, and what came of it. */
-typedef struct answer_test {
-    const convo *tools;  /* NULL: its calls are not looked at */
-    const convo *format; /* NULL: it was not asked for as JSON */
-    bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
-    /* found */
-    bool bad;             /* it has to be asked for again */
-    bool unfit;           /* ... since it does not fit its schema */
-    daruma_str why;       /* ... which is said so to the model */
-    daruma_str mended;    /* what was mended in its calls; empty: nothing */
-    daruma_str made_json; /* ... and in its words */
-} answer_test;
-/* Does it, on any thread, and mends in place. What is new is in `a`. */
-void answer_test_do(answer_test *k, turn *t, daruma_arena *a);
 /* Says what came of it. False: it has to be asked for again. */
 bool answer_test_done(exchange *x, const answer_test *k, const turn *t);
 
@@ -526,9 +510,8 @@ bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
 heal_result heal_apply(exchange *x, daruma_remedy_kind r);
 /* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
 typedef struct heal_onward {
-    daruma_str of;   /* the request as it was */
-    daruma_str body; /* ... and as it asks for the rest */
-    mend_going how;
+    history_onward onward;
+    daruma_str body; /* as it asks for the rest */
 } heal_onward;
 /* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
@@ -569,21 +552,11 @@ bool heal_apologise(exchange *x);
 
 void mended_free(mended *m);
 void mended_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: known compressions */
-/* What is known of a target: lessons of its lane, and the most of a response format that it takes. */
-typedef struct mended_facts {
-    mend_lesson lessons[LESSONS_APPLIED_MAX]; /* `applied` of each: it changed this request */
-    size_t nlessons, nknown;                  /* the first so many are not of this request alone */
-    convo_format most;
-    /* done */
-    mend_report report;
-    bool parameters, formats;
-} mended_facts;
-bool mended_knows(const exchange *x, int target); /* is there anything that may be done for it? */
+bool mended_knows(const exchange *x, int target);      /* is there anything that may be done for it? */
 /* With what this request taught itself, when it is converted for that target. */
-void mended_know(const exchange *x, int target, mended_facts *ret);
-/* Does it to a request in the target's dialect, on any thread; and says what was done. */
-void mended_do(mended_facts *f, convo *c);
-void mended_did(exchange *x, int target, const mended_facts *f);
+void mended_know(const exchange *x, int target, drive_facts *ret);
+/* Says what was done of it. */
+void mended_did(exchange *x, int target, const drive_facts *f);
 /* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
 bool mended_moved_learn(exchange *x);
 void mended_lessons(const gateway *g, uint64_t lane, daruma_buf *out); /* a JSON array */

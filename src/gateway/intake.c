@@ -135,7 +135,7 @@ void exchange_loosen(exchange *x, const daruma_failure *f)
     if (!x->bound || x->forwarded || !x->kase.can_mend || !is_useless(x, f, now) || elsewhere(x, now) == STR_NONE)
         return;
     x->bound = false;
-    if (!heal_open(x) || dialect_stuck(&x->h->m.c) || !mend_strange_thinking(&x->h->m.c) || !heal_write(x))
+    if (!heal_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) || !heal_write(x))
         return;
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[x->home].account_id)
@@ -158,7 +158,7 @@ bool exchange_stay(exchange *x, int target)
     x->stays = true;
     for (size_t i = 0; i < sizeof x->d->remote_marks / sizeof *x->d->remote_marks && !marked; i++)
         marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
-    if (!marked || !heal_open(x) || !x->h->m.c.remote)
+    if (!marked || !heal_open(x) || !x->h->past.m.c.remote)
         return false;
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "request_not_convertible";

@@ -21,7 +21,7 @@ struct job {
     /* of a request that is over: what the work reads */
     setup *s;
     call_memory memory;
-    request_text *texts;
+    drive_text *texts;
     daruma_arena scratch; /* ... of the answer */
     heal *h;
 };
@@ -44,7 +44,7 @@ static void let_go(job *j)
 {
     if (j->h)
         heal_free(j->h);
-    texts_free(j->texts);
+    drive_texts_close(&gateway_rooms, j->texts);
     sys_arena_done(&j->scratch);
     call_memory_free(&j->memory);
     setup_drop(j->s);

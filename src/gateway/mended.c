@@ -101,25 +101,25 @@ static void tell_known(exchange *x, const mend_report *done, int target)
 
 /* What is known is done to the conversation, perhaps on another thread: the table does not change meanwhile. */
 typedef struct knowing {
-    heal *h;
+    history *past;
     mended *m;
     daruma_str body;
     uint64_t tenant;
     /* what came of it */
     mend_report done;
-    request_text *made;
+    drive_text *made;
     request_scan scan;
 } knowing;
 
 static void apply_known(void *data)
 {
     knowing *k = data;
-    heal *h = k->h;
-    if (!heal_read(h, k->body))
+    history *past = k->past;
+    if (!history_read(past, k->body))
         return;
-    k->done = mend_known_apply(k->m->known, k->tenant, &h->m.c);
-    if (mend_did(&k->done) || h->m.c.full)
-        k->made = heal_written(h, &k->scan);
+    k->done = mend_known_apply(k->m->known, k->tenant, &past->m.c);
+    if (mend_did(&k->done) || past->m.c.full)
+        k->made = history_write(past, &k->scan);
 }
 
 static void known_over(knowing *k)
@@ -133,7 +133,7 @@ static void known_over(knowing *k)
 static void known_drop(void *data)
 {
     knowing *k = data;
-    texts_free(k->made);
+    drive_texts_close(&gateway_rooms, k->made);
     known_over(k);
 }
 
@@ -167,7 +167,7 @@ bool heal_known(exchange *x)
     knowing *k = calloc(1, sizeof *k);
     if (!k)
         return true;
-    *k = (knowing){.h = x->h, .m = m, .body = x->body, .tenant = exchange_tenant(x)};
+    *k = (knowing){.past = &x->h->past, .m = m, .body = x->body, .tenant = exchange_tenant(x)};
     m->readers++;
     m->requests++;
     if (!job_run(x, x->body.n, &known_work, k))
@@ -235,10 +235,10 @@ bool mended_unlearn(exchange *x)
 
 static bool learn_shortened(exchange *x, mended *m)
 {
-    heal *h = x->h;
+    const history *h = &x->h->past;
     convo before;
     daruma_arena room;
-    if (!sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    if (!sys_arena_init(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
         return false;
     bool good = h->d->read(h->from, &room, &before) == DARUMA_OK;
     if (good)
@@ -256,21 +256,23 @@ void heal_worked(exchange *x, int64_t input_tokens)
         forgot(x, S("context window"), S("a longer request was taken"));
     if (x->p == x->d)
         memory_rate_put(x->g->mem, exchange_counted(x), x->body.n, input_tokens);
-    int64_t tokens = h && h->read && !h->tokens && !h->m.c.before ? convo_tokens(&h->m.c) : h ? h->tokens : 0;
+    history *past = h ? &h->past : NULL;
+    bool counts = past && past->read && !past->tokens && !past->m.c.before;
+    int64_t tokens = counts ? convo_tokens(&past->m.c) : past ? past->tokens : 0;
     if (tokens && x->p == x->d)
         memory_scale_put(x->g->mem, exchange_counted(x), tokens, input_tokens);
     if (at && at->refused && x->body.n >= at->refused)
         at->refused = 0; /* it was not its length */
-    if (!h || (!h->m.shortened && !h->known))
+    if (!h || (!past->m.shortened && !h->known))
         return;
-    if (h->m.shortened && x->scan.conversation)
+    if (past->m.shortened && x->scan.conversation)
         memory_stuck_set(x->g->mem, exchange_session(x), 0);
     mended *m = mended_of(x->g);
     if (!m || m->readers || !x->scan.conversation)
         return; /* while the table is read on another thread: it is mended anew the next time */
-    if (h->learned)
-        mend_known_merge(m->known, h->learned);
-    else if (!h->read || h->again || !learn_shortened(x, m))
+    if (past->learned)
+        mend_known_merge(m->known, past->learned);
+    else if (!past->read || past->again || !learn_shortened(x, m))
         return;
     mark_of(m, x, true)->compressed = true;
 }
@@ -289,7 +291,7 @@ bool mended_knows(const exchange *x, int target)
             format_of(x, target) < FORMAT_SCHEMA);
 }
 
-void mended_know(const exchange *x, int target, mended_facts *ret)
+void mended_know(const exchange *x, int target, drive_facts *ret)
 {
     const mended *m = x->g->mended;
     const heal *h = x->h;
@@ -303,17 +305,7 @@ void mended_know(const exchange *x, int target, mended_facts *ret)
     ret->nlessons = n;
 }
 
-void mended_do(mended_facts *f, convo *c)
-{
-    for (size_t i = 0; i < f->nlessons; i++) {
-        f->lessons[i].applied = mend_lesson_apply(c, &f->lessons[i], &f->report);
-        f->parameters |= f->lessons[i].applied;
-    }
-    while (c->set.format > f->most && mend_format(c, &f->report))
-        f->formats = true;
-}
-
-void mended_did(exchange *x, int target, const mended_facts *f)
+void mended_did(exchange *x, int target, const drive_facts *f)
 {
     bool known = f->formats;
     if (f->parameters)
@@ -337,7 +329,7 @@ bool mended_moved_learn(exchange *x)
     mend_report rep = {0};
     daruma_arena room;
     if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX ||
-        !sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        !sys_arena_init(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
         return false;
     bool found =
         x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;

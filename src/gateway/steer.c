@@ -33,7 +33,7 @@ void steer_errors(exchange *x)
 {
     size_t n;
     if (x->s->cfg.tool_errors != TOOL_ERRORS_COMPACT || !heal_open(x) ||
-        !(n = watch_compact_errors(&x->h->m.c, x->kase.policy)) || !heal_write(x))
+        !(n = watch_compact_errors(&x->h->past.m.c, x->kase.policy)) || !heal_write(x))
         return;
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "tool_errors_compacted";
@@ -46,7 +46,7 @@ static bool add_notice(exchange *x, daruma_str text)
 {
     heal *h = x->h;
     mend_report rep = {0};
-    return mend_notice(&h->m.c, text, &rep) && heal_write(x);
+    return mend_notice(&h->past.m.c, text, &rep) && heal_write(x);
 }
 
 static daruma_str notice(exchange *x, const char *more)
@@ -71,7 +71,7 @@ static void forbid_calls(exchange *x)
     heal *h = x->h;
     if (!x->scan.tools) /* there is nothing to forbid, and who says so all the same is refused */
         return;
-    convo_patch_add(&h->m.c, PATCH_SET, dialect_choice_path(h->d, h->from), h->d->choice_none);
+    convo_patch_add(&h->past.m.c, PATCH_SET, dialect_choice_path(h->past.d, h->past.from), h->past.d->choice_none);
 }
 
 static bool force_finish(exchange *x)
@@ -80,7 +80,7 @@ static bool force_finish(exchange *x)
     mend_report rep = {0};
     daruma_str text = notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
                                 "be done and why.");
-    if (!mend_notice(&h->m.c, text, &rep))
+    if (!mend_notice(&h->past.m.c, text, &rep))
         return false;
     forbid_calls(x);
     return heal_write(x);
@@ -133,9 +133,9 @@ static bool refuse_calls(exchange *x)
     mend_report rep = {0};
     daruma_buf why = buf_in(x->c->arena);
     exchange_tell_begin(x);
-    buf_put(&why, h->m.bad_why);
+    buf_put(&why, h->past.m.bad_why);
     strategy_say(x, &why);
-    if (!h->m.bad || !mend_refuse_calls(&h->m.c, h->m.bad, buf_str(&why), &rep) || !heal_write(x))
+    if (!h->past.m.bad || !mend_refuse_calls(&h->past.m.c, h->past.m.bad, buf_str(&why), &rep) || !heal_write(x))
         return false;
     tell(x, "call_refused");
     return true;
@@ -188,7 +188,7 @@ bool steer_checks_calls(const exchange *x)
 /* The conversation as the client sent it: without what we said since. */
 static bool read_history(exchange *x, convo *c)
 {
-    return heal_open(x) && x->h->d->read(x->h->from, x->c->arena, c) == DARUMA_OK;
+    return heal_open(x) && x->h->past.d->read(x->h->past.from, x->c->arena, c) == DARUMA_OK;
 }
 
 /* Of the very call that is refused: of the lap it may not be the newest. */

@@ -46,7 +46,7 @@ static asked_about *situation(exchange *x)
     asked_about *q = ARENA_NEW(a, asked_about, 1);
     convo *c = ARENA_NEW(a, convo, 1);
     daruma_buf circle = buf_in(a);
-    if (!q || !c || x->h->d->read(x->h->from, a, c) != DARUMA_OK)
+    if (!q || !c || x->h->past.d->read(x->h->past.from, a, c) != DARUMA_OK)
         return NULL;
     q->last = watch_last_step(&s->last);
     daruma_verdict_say(&s->verdict, &q->last, &circle);

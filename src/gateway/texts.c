@@ -1,68 +1,39 @@
-/* texts.c - bytes of requests as they were written anew. Each stands alone in memory of its own, so that what it was
- * made in (many times its size) is given back before anybody waits for a provider. */
-#include "base/buf.h"
+/* texts.c - the requests that were written anew for one exchange, and which of them somebody still needs. */
 #include "gateway/heal.h"
-#include <stdlib.h>
+#include "sys/sys.h"
 
-struct request_text {
-    struct request_text *next;
-    size_t n;
-    char bytes[];
-};
+const drive_rooms gateway_rooms = {.open = sys_arena_init, .close = sys_arena_done, .bytes = sys_arena_bytes};
 
-request_text *text_new(daruma_str bytes)
+daruma_str exchange_own(exchange *x, drive_text *t)
 {
-    request_text *b = malloc(sizeof *b + bytes.n);
-    if (!b)
-        return NULL;
-    b->next = NULL;
-    b->n = bytes.n;
-    memcpy(b->bytes, bytes.p ? bytes.p : "", bytes.n);
-    return b;
-}
-
-daruma_str text_str(const request_text *b)
-{
-    return (daruma_str){b->bytes, b->n};
-}
-
-daruma_str exchange_own(exchange *x, request_text *b)
-{
-    if (!b)
+    if (!t)
         return (daruma_str){0};
-    b->next = x->texts;
-    x->texts = b;
-    return text_str(b);
+    t->next = x->texts;
+    x->texts = t;
+    return t->bytes;
 }
 
-void texts_free(request_text *list)
+static bool holds(const drive_text *t, daruma_str s)
 {
-    for (request_text *next; list; list = next) {
-        next = list->next;
-        free(list);
-    }
+    return s.n && s.p == t->bytes.p;
 }
 
-static bool holds(const request_text *b, daruma_str s)
+static bool history_needs(const history *h, const drive_text *t)
 {
-    return s.n && s.p == b->bytes;
-}
-
-static bool heal_needs(const heal *h, const request_text *b)
-{
-    return holds(b, h->from) || holds(b, h->read_from) || holds(b, h->resume_of);
+    return holds(t, h->from) || holds(t, h->read_from) || holds(t, h->resume_of);
 }
 
 void exchange_sweep(exchange *x)
 {
-    for (request_text **at = &x->texts; !x->rival && *at;) {
-        request_text *b = *at;
-        if (holds(b, x->body) || (x->h && heal_needs(x->h, b)) || (x->moved && holds(b, x->moved->body)) ||
-            holds(b, x->variant)) {
-            at = &b->next;
+    for (drive_text **at = &x->texts; !x->rival && *at;) {
+        drive_text *t = *at;
+        if (holds(t, x->body) || (x->h && history_needs(&x->h->past, t)) || (x->moved && holds(t, x->moved->body)) ||
+            holds(t, x->variant)) {
+            at = &t->next;
             continue;
         }
-        *at = b->next;
-        free(b);
+        *at = t->next;
+        t->next = NULL;
+        drive_texts_close(&gateway_rooms, t);
     }
 }

@@ -1,0 +1,22 @@
+/* answer_test.h - what an answer is held against before its client has it. */
+#ifndef ENGINE_DRIVE_ANSWER_TEST_H
+#define ENGINE_DRIVE_ANSWER_TEST_H
+#include "model/convo.h"
+#include "model/turn.h"
+
+typedef struct answer_test {
+    const convo *tools;  /* NULL: its calls are not looked at */
+    const convo *format; /* NULL: it was not asked for as JSON */
+    bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
+    /* found */
+    bool bad;             /* it has to be asked for again */
+    bool unfit;           /* because it does not fit its schema */
+    daruma_str why;       /* bad: what is wrong, in words for the model */
+    daruma_str mended;    /* what was mended in its calls, in words for people; empty: nothing */
+    daruma_str made_json; /* the same of its words */
+} answer_test;
+
+/* Tests the answer and mends it in place; the texts of its parts are ready, the arguments of its calls JSON text. What
+ * is new lives in `a`. Any thread. */
+void answer_test_do(answer_test *k, turn *t, daruma_arena *a);
+#endif

@@ -1,0 +1,16 @@
+/* room.h - memory that the host gives to the driver. */
+#ifndef ENGINE_DRIVE_ROOM_H
+#define ENGINE_DRIVE_ROOM_H
+#include "daruma.h"
+
+/* How the host makes arenas. The three functions are called from any thread; one arena is used by one thread. */
+typedef struct drive_rooms {
+    /* Makes *a an arena with a first block of about `first_bytes` that grows up to `limit_bytes`. False: there is no
+     * memory, and *a is empty. */
+    bool (*open)(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
+    /* Gives all of it back and leaves *a empty. An empty arena may be closed, too. */
+    void (*close)(daruma_arena *a);
+    /* Returns the bytes that the arena has taken from the host so far. */
+    size_t (*bytes)(const daruma_arena *a);
+} drive_rooms;
+#endif
