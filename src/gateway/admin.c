@@ -21,7 +21,7 @@ static void close_object(daruma_buf *b)
     BUF_LIT(b, "},");
 }
 
-static void put_counts(daruma_buf *b, const gateway_counts *n)
+static void put_counts(daruma_buf *b, const drive_counts *n)
 {
     BUF_LIT(b, "\"requests\":{");
     put_count(b, "all", n->requests);
@@ -67,7 +67,7 @@ static void put_counts(daruma_buf *b, const gateway_counts *n)
 
 static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, daruma_ms now)
 {
-    daruma_condition h = daruma_health_look(g->health, t, now);
+    daruma_condition h = daruma_health_look(g->drive.health, t, now);
     BUF_LIT(b, "{\"provider\":");
     buf_json(b, t->provider);
     BUF_LIT(b, ",\"model\":");
@@ -80,13 +80,13 @@ static void put_target(daruma_buf *b, const gateway *g, const daruma_target *t, 
     if (!h.well)
         buf_printf(b, ",\"why\":\"%s\",\"who\":\"%s\",\"well_in_ms\":%lld", daruma_kind_name(h.why),
                    daruma_scope_name(h.who), (long long)h.in);
-    int64_t window = t->window > 0 ? t->window : memory_window(g->mem, t->lane_id);
+    int64_t window = t->window > 0 ? t->window : driver_window(&g->drive, t->lane_id);
     if (window > 0)
         buf_printf(b, ",\"window\":%lld", (long long)window);
     BUF_LIT(b, ",\"learned\":");
-    mended_lessons(g, t->lane_id, b);
+    driver_lessons_status(&g->drive, t->lane_id, b);
     buf_printf(b, ",\"retries_left\":%lld},",
-               (long long)daruma_budget_left(daruma_health_budget(g->health, t, now), now));
+               (long long)daruma_budget_left(daruma_health_budget(g->drive.health, t, now), now));
 }
 
 static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
@@ -103,38 +103,6 @@ static void put_targets(daruma_buf *b, const gateway *g, daruma_ms now)
         BUF_LIT(b, "],");
     }
     close_object(b);
-}
-
-/* What was learned of models by each account, whether the file names them or not, and which case taught it. */
-static void put_learned(daruma_buf *b, const gateway *g)
-{
-    static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
-    memory_lane m;
-    bool first = true;
-    BUF_LIT(b, "\"models_learned\":[");
-    for (size_t i = 0; i < LANES_MAX; i++) {
-        if (!memory_lane_at(g->mem, i, &m))
-            continue;
-        buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
-        buf_json(b, m.provider);
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, m.model);
-        BUF_LIT(b, ",\"account\":");
-        buf_json(b, m.account);
-        if (m.window > 0)
-            buf_printf(b, ",\"window\":%lld", (long long)m.window);
-        if (m.format)
-            buf_printf(b, ",\"response_format\":\"%s\"", formats[m.format]);
-        if (m.no_prefill)
-            BUF_LIT(b, ",\"prefill\":false");
-        BUF_LIT(b, ",\"parameters\":");
-        mended_lessons(g, m.id, b);
-        BUF_LIT(b, ",\"case\":\"");
-        buf_hex64(b, m.by);
-        buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(gateway_now(g).now - m.at));
-        first = false;
-    }
-    BUF_LIT(b, "],");
 }
 
 static void put_pair(daruma_buf *b, daruma_str x, daruma_str y)
@@ -192,7 +160,7 @@ static void put_providers(daruma_buf *b, const config *c)
 static void put_places(daruma_buf *b, const gateway *g, daruma_ms now)
 {
     daruma_place places[PLACES_SHOWN_MAX];
-    size_t all = daruma_health_list(g->health, now, places, PLACES_SHOWN_MAX);
+    size_t all = daruma_health_list(g->drive.health, now, places, PLACES_SHOWN_MAX);
     size_t shown = all < PLACES_SHOWN_MAX ? all : PLACES_SHOWN_MAX;
     buf_printf(b, "\"places_watched\":%zu,\"places\":[", all);
     for (size_t i = 0; i < shown; i++) {
@@ -223,16 +191,16 @@ static void put_status(gateway *g, daruma_buf *b)
                "\",\"uptime_ms\":%lld,\"profile\":\"%s\",\"active\":%u,\"connections\":%u,"
                "\"upstream_connections\":%u,\"sessions\":%zu,",
                (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
-               upstream_open(g->now->up), memory_sessions(g->mem));
-    put_counts(b, &g->counts);
+               upstream_open(g->now->up), driver_sessions(&g->drive));
+    put_counts(b, &g->drive.counts);
     refusals_status(g, b);
     events_status(g->events, b);
     put_providers(b, &g->now->cfg);
     put_targets(b, g, now);
-    put_learned(b, g);
+    driver_learned_status(gateway_drive(g), b);
     put_places(b, g, now);
-    watch_status(g, b);
-    mended_status(g, b);
+    driver_watch_status(&g->drive, b);
+    driver_known_status(&g->drive, b);
     BUF_LIT(b, "}\n");
 }
 

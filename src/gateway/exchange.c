@@ -1,26 +1,29 @@
-/* exchange.c - the life of one request: what it holds, its clocks, and what is done when an attempt
- * went well, failed, or the client left. The engine judges and decides; here it is obeyed.
+/* exchange.c - the host of one session: it hands in what the client does and carries out what the driver wants for it.
  *
- *   intake.c -> attempt.c -> relay.c -> exchange_done            the answer is out
- *                   ^          |
- *                   |          v
- *                   +-- exchange_failed -> finish.c              explained
+ *   call (client) ---- exchange_begin, _gone, _drained ----> session_open, _gone, _drained
+ *                 <--- head, write, over ------------------ exchange_host
  */
 #include "base/arena.h"
-#include "base/check.h"
-#include "base/json.h"
-#include "base/limits.h"
-#include "gateway/job.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdlib.h>
-#include <xxhash.h>
 
-/* ---- taking and giving back ---- */
+/* ---- memory ---- */
+
+static void *take(size_t n)
+{
+    return calloc(1, n);
+}
+
+const drive_rooms exchange_rooms = {
+    .open = sys_arena_init, .close = sys_arena_done, .bytes = sys_arena_bytes, .take = take, .give = free};
 
 static void timer_fired(uv_timer_t *t);
-static void waits_no_more(exchange *x);
 
-exchange *exchange_take(gateway *g)
+/* A fresh exchange, its session behind it; NULL without memory. */
+static exchange *exchange_take(gateway *g)
 {
     exchange *x = g->idle;
     if (x) {
@@ -30,15 +33,16 @@ exchange *exchange_take(gateway *g)
         memset(x, 0, sizeof *x);
         x->timer = timer; /* stopped: nothing in the loop points to it but its handle queue, which is untouched */
     } else {
-        x = calloc(1, sizeof *x);
+        x = calloc(1, sizeof *x + session_bytes());
         if (!x)
             return NULL;
         uv_timer_init(g->loop, &x->timer);
         uv_unref((uv_handle_t *)&x->timer);
     }
+    _Static_assert(sizeof(exchange) % _Alignof(max_align_t) == 0, "the session behind it is aligned");
+    x->session = (session *)(x + 1);
     x->timer.data = x;
     x->g = g;
-    x->act_at = x->beat_at = x->progress_by = x->look_at = -1;
     g->active++;
     return x;
 }
@@ -51,12 +55,8 @@ static void timer_closed(uv_handle_t *h)
 static void exchange_give_back(exchange *x)
 {
     gateway *g = x->g;
-    waits_no_more(x);
     if (x->timer_on)
         uv_timer_stop(&x->timer);
-    exchange_scratch_reset(x);
-    drive_texts_close(&gateway_rooms, x->texts);
-    talk_free(x->t);
     setup_drop(x->s);
     g->active--;
     if (g->nidle < EXCHANGES_KEPT && !g->draining) {
@@ -78,446 +78,327 @@ void exchange_free_idle(gateway *g)
     g->nidle = 0;
 }
 
-void exchange_scratch_reset(exchange *x)
+/* ---- what the driver wants ---- */
+
+static void timer_fired(uv_timer_t *t)
 {
-    sys_arena_done(&x->scratch);
-    x->held = (daruma_buf){0};
-    x->parsed = 0;
-    x->headers = NULL;
-    x->nheaders = 0;
+    exchange *x = t->data;
+    x->timer_on = false;
+    gateway_drive(x->g);
+    session_clock(x->session);
 }
 
-/* ---- clocks ---- */
-
-void exchange_timer(exchange *x)
+static void on_timer(void *user, daruma_ms at)
 {
-    daruma_ms next = sooner_of(sooner_of(x->act_at, x->beat_at), sooner_of(x->progress_by, x->look_at));
-    if (next < 0) {
+    exchange *x = user;
+    if (at < 0) {
         if (x->timer_on)
             uv_timer_stop(&x->timer);
         x->timer_on = false;
         return;
     }
-    daruma_ms now = gateway_now(x->g).now;
-    uv_timer_start(&x->timer, timer_fired, next > now ? (uint64_t)(next - now) : 0, 0);
+    daruma_ms now = (daruma_ms)uv_now(x->g->loop);
+    uv_timer_start(&x->timer, timer_fired, at > now ? (uint64_t)(at - now) : 0, 0);
     x->timer_on = true;
 }
 
-void exchange_wait(exchange *x, daruma_ms wait)
+static void on_head(void *user, const drive_answer *answer)
 {
-    x->act_at = add_sat(gateway_now(x->g).now, wait);
-    if (!x->patient) {
-        x->patient = true;
-        x->next_patient = x->g->patient;
-        x->g->patient = x;
-    }
-    exchange_timer(x);
+    exchange *x = user;
+    size_t n;
+    daruma_header *h = head_for_client(x, answer, &n);
+    call_head(x->c, answer->status, h, n, answer->length);
 }
 
-static void waits_no_more(exchange *x)
+static bool on_write(void *user, daruma_str bytes)
 {
-    exchange **link = &x->g->patient;
-    if (!x->patient)
-        return;
-    while (*link != x)
-        link = &(*link)->next_patient;
-    *link = x->next_patient;
-    x->patient = false;
+    exchange *x = user;
+    return call_write(x->c, bytes);
 }
 
-/* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
-void exchange_wake(gateway *g)
+static void on_body_dropped(void *user)
 {
-    uint32_t healed = daruma_health_healed(g->health);
-    if (healed == g->healed)
-        return;
-    g->healed = healed;
-    for (exchange *x = g->patient; x; x = x->next_patient) {
-        x->act_at = gateway_now(g).now;
-        exchange_timer(x);
+    exchange *x = user;
+    call_drop_body(x->c);
+}
+
+static void on_over(void *user, drive_end how)
+{
+    exchange *x = user;
+    call *c = x->c;
+    x->c = NULL;
+    exchange_give_back(x);
+    switch (how) {
+    case DRIVE_END:
+        call_end(c);
+        break;
+    case DRIVE_BARE:
+        if (!call_started(c)) {
+            call_head(c, 503, NULL, 0, 0);
+            call_end(c);
+            break;
+        }
+        call_abort(c);
+        break;
+    case DRIVE_BREAK:
+        call_abort(c);
+        break;
+    case DRIVE_GONE:
+        break;
     }
 }
 
-/* A streaming client that waits hears from us, and so does every box between us that cuts silent
- * connections. From here on the status is 200, whatever comes. An answer that has begun and of which nothing comes any
- * more is not kept open for ever: its client's own clock ends it. */
-static void heartbeat(exchange *x, daruma_ms now)
+static drive_place on_place(void *user, const daruma_target *t)
 {
-    x->beat_at = now + HEARTBEAT_EVERY_MS;
-    if (x->mode == ANSWER_RELAYED && x->beats++ >= HEARTBEATS_SILENT_MAX)
-        return;
-    if (!call_started(x->c)) {
-        size_t n;
-        daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
-                                  {S("cache-control"), S("no-cache")}};
-        daruma_header *h = head_for_client(x, stream, 2, DARUMA_OUTCOME_PENDING, &n, 0);
-        call_head(x->c, 200, h, n, -1);
-        x->pending = true;
-    }
-    call_write(x->c, x->d->heartbeat);
+    const exchange *x = user;
+    const config_provider *p = exchange_provider(x, t);
+    return (drive_place){.d = p->dialect, .site = x->s->sites[t->host / HOST_KEYS], .own_key = config_has_key(p)};
 }
 
-static void timer_fired(uv_timer_t *t)
+static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)
 {
-    exchange *x = t->data;
-    daruma_ms now = gateway_now(x->g).now;
-    x->timer_on = false;
-    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x, now))
-        return;
-    if (x->beat_at >= 0 && now >= x->beat_at)
-        heartbeat(x, now);
-    if (x->look_at >= 0 && now >= x->look_at) {
-        hedge_look(x); /* arms the timer */
-        return;
-    }
-    if (x->act_at >= 0 && now >= x->act_at) {
-        x->act_at = -1;
-        waits_no_more(x);
-        exchange_attempt(x);
-        return;
-    }
-    exchange_timer(x);
+    const key_state *k = exchange_key(user, t);
+    daruma_str secret;
+    *ret_renewable = k && k->key->command.n && !k->refreshed;
+    return !k || key_ready(k, &secret) ? DRIVE_KEY_READY : DRIVE_KEY_ABSENT;
 }
 
-/* ---- events and counts ---- */
-
-void exchange_event(exchange *x, daruma_event *e)
+static void on_key_fetch(void *user, const daruma_target *t, bool anew)
 {
-    e->at = gateway_now(x->g);
-    e->case_id = x->kase.id;
-    if (!e->target && x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets)
-        e->target = &x->targets[x->kase.target];
+    exchange *x = user;
+    key_state *k = exchange_key(x, t);
+    k->refreshed |= anew;
+    key_fetch(x->s, k, x);
+}
+
+static void on_key_forget(void *user, const daruma_target *t)
+{
+    key_forget(exchange_key(user, t), user);
+}
+
+static void on_key_worked(void *user, const daruma_target *t)
+{
+    key_state *k = exchange_key(user, t);
+    if (k)
+        k->refreshed = false;
+}
+
+static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_arena *a)
+{
+    const key_state *k = exchange_key(user, t);
+    daruma_buf b = buf_in(a);
+    BUF_LIT(&b, "{\"error\":{\"type\":\"authentication_error\",\"code\":\"key_command_failed\",\"message\":"
+                "\"The command that prints the key ");
+    buf_put(&b, k->key->name); /* a name of letters, digits and the like */
+    BUF_LIT(&b, " of this provider failed: ");
+    buf_putz(&b, k->why[0] ? k->why : "it could not be run");
+    BUF_LIT(&b, ".\"}}");
+    return buf_str(&b);
+}
+
+static uint64_t on_tenant(void *user)
+{
+    return exchange_tenant(user);
+}
+
+static void on_tell(void *user, daruma_event *e)
+{
+    const exchange *x = user;
     events_emit(x->g->events, e);
 }
 
-void exchange_tell(exchange *x, daruma_when when, daruma_event *e)
+/* Which provider a path goes to that is nobody's dialect. */
+static int provider_of_path(const setup *s, const http_head *h)
 {
-    daruma_event as = *e;
-    if (daruma_event_when(&as, when, &x->kase))
-        exchange_event(x, &as);
+    const dialect *d = head_dialect(h);
+    int i = config_provider_of(&s->cfg, d);
+    if (i < 0 && d != &dialect_anthropic)
+        i = config_provider_of(&s->cfg, &dialect_openai_responses);
+    return i < 0 && s->cfg.nproviders ? 0 : i;
 }
 
-void exchange_end(exchange *x, daruma_outcome o)
+static daruma_watch_mode watch_of(const config *c, daruma_str model)
 {
-    gateway_counts *n = &x->g->counts;
-    hedge_cancel(x);
-    job_leave(x);
-    heal_gone(x);
-    daruma_case_close(&x->kase, o, gateway_now(x->g));
-    exchange_wake(x->g);
-    n->waited_ms += (uint64_t)x->kase.waited;
-    if (!x->d) {
-        n->passed++;
-    } else {
-        n->requests++;
-        uint64_t *by[] = {[DARUMA_OUTCOME_OK] = &n->ok,
-                          [DARUMA_OUTCOME_RECOVERED] = &n->recovered,
-                          [DARUMA_OUTCOME_DEGRADED] = &n->degraded,
-                          [DARUMA_OUTCOME_EXPLAINED] = &n->explained,
-                          [DARUMA_OUTCOME_ESCALATED] = &n->failed,
-                          [DARUMA_OUTCOME_FAILED] = &n->failed,
-                          [DARUMA_OUTCOME_CANCELLED_] = &n->cancelled,
-                          [DARUMA_OUTCOME_PENDING] = &n->failed};
-        ++*by[o];
-    }
-    if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
-        n->saved[x->kase.last]++;
-    x->c = NULL;
-    exchange_give_back(x);
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (c->models[i].watch && str_eq(c->models[i].name, model))
+            return (daruma_watch_mode)(c->models[i].watch - 1);
+    return c->watch;
 }
 
-/* ---- how it went ---- */
-
-daruma_str exchange_answer_id(exchange *x)
+static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
 {
-    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
-    return x->t ? talk_id(x) : json_text(json_get(begin, S("id")), x->c->arena);
-}
-
-/* A stored answer is known to the account that made it only; what refers to it goes there. */
-static void remember_owner(exchange *x, const daruma_target *t)
-{
-    daruma_str id = exchange_answer_id(x);
-    if (id.n)
-        memory_owner_put(x->g->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
-}
-
-void exchange_done(exchange *x, int64_t input_tokens)
-{
-    daruma_moment at = gateway_now(x->g);
-    const daruma_target *t = &x->targets[x->kase.target];
-    key_state *k = exchange_key(x, x->kase.target);
-    bool recovered = x->failure.kind || x->kase.remedies;
-    hedge_cancel(x);
-    daruma_case_done(&x->kase, at);
-    heal_worked(x, input_tokens);
-    watch_answered(x);
-    if (k)
-        k->refreshed = false;
-    if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)
-        remember_owner(x, t);
-    if (x->scan.conversation && x->kase.ntargets > 1)
-        memory_session_set(x->g->mem, exchange_session(x), t->key_id);
-    if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.failure = &x->failure;
-        e.outcome = DARUMA_OUTCOME_RECOVERED;
-        e.attempts = x->kase.attempts;
-        e.took = at.now - x->started;
-        exchange_tell(x, DARUMA_WHEN_RECOVERED, &e);
-    }
-    exchange_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK);
-}
-
-/* Keeps what the final answer may need: the provider's own words, in memory of the call. */
-static void keep_failure(exchange *x, const daruma_evidence *ev)
-{
-    daruma_arena *a = x->c->arena;
-    x->failed_body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT
-                         ? arena_copy(a, exchange_redact(x, ev->body))
-                         : (daruma_str){0};
-    x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
-    x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
-    for (size_t i = 0; i < x->nfailed_headers; i++)
-        x->failed_headers[i] = (daruma_header){arena_copy(a, ev->headers[i].name),
-                                               arena_copy(a, exchange_redact_field(x, ev->headers[i]))};
-}
-
-/* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
-static bool safe_again(const exchange *x, const daruma_evidence *ev)
-{
-    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401;
-}
-
-/* Calls one target may get for the failure at hand. */
-static int64_t tries_of(const exchange *x)
-{
-    const daruma_policy *p = x->kase.policy;
-    uint32_t n = p->kinds[x->failure.kind].max_attempts;
-    return n ? n : p->max_attempts;
-}
-
-void exchange_did(exchange *x, daruma_remedy_kind r)
-{
-    x->g->counts.remedies[r]++;
-    daruma_case_did(&x->kase, r);
-}
-
-void exchange_tell_begin(exchange *x)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    if (x->recovering)
-        return;
-    x->recovering = true;
-    e.failure = &x->failure;
-    e.remedy = &x->remedy;
-    e.delay = x->remedy.wait;
-    exchange_tell(x, DARUMA_WHEN_BEGIN, &e);
-}
-
-void exchange_resent(exchange *x)
-{
-    gateway_counts *n = &x->g->counts;
-    daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
-    n->kinds[x->failure.kind]++;
-    n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
-    n->calls++;
-    failed.failure = &x->failure;
-    failed.attempt = x->kase.attempts;
-    failed.took = gateway_now(x->g).now - x->attempt_started;
-    exchange_tell(x, DARUMA_WHEN_FAILED, &failed);
-    x->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
-    exchange_tell_begin(x);
-    again.failure = &x->failure;
-    again.remedy = &x->remedy;
-    again.delay = 0;
-    again.attempt = x->kase.attempts + 1;
-    again.max_attempts = tries_of(x);
-    again.target = &x->targets[x->kase.target];
-    exchange_tell(x, DARUMA_WHEN_AGAIN, &again);
-    daruma_case_resent(&x->kase);
-}
-
-static void obey(exchange *x, daruma_remedy r)
-{
-    daruma_event e = DARUMA_EVENT_INIT;
-    exchange_tell_begin(x);
-    x->g->counts.remedies[r.remedy]++;
-    e.failure = &x->failure;
-    e.remedy = &r;
-    e.delay = r.wait;
-    e.attempt = x->kase.attempts + 1;
-    e.max_attempts = tries_of(x);
-    if (r.target >= 0)
-        e.target = &x->targets[r.target];
-    exchange_tell(x, DARUMA_WHEN_AGAIN, &e);
-    if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
-        key_state *k = exchange_key(x, x->kase.target);
-        check(k);
-        k->refreshed = true;
-        x->refreshing = true;
-        daruma_health_refreshed(x->g->health, &x->targets[x->kase.target]);
-        exchange_wake(x->g);
-        key_fetch(x->s, k, x);
-        return;
-    }
-    if (r.wait == 0)
-        exchange_attempt(x);
-    else
-        exchange_wait(x, r.wait);
-}
-
-/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
- * behind them. But what only passes through is an answer from its head on. */
-static size_t gone_out(const exchange *x)
-{
-    return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
-}
-
-static void settle(exchange *x)
-{
-    switch (x->remedy.act) {
-    case DARUMA_SEND:
-        obey(x, x->remedy);
-        break;
-    case DARUMA_KEEP:
-        finish_interrupted(x);
-        break;
-    case DARUMA_HOLD:
-    case DARUMA_STOP:
-        if (x->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
-            finish_partial(x);
-        else if (gone_out(x))
-            finish_interrupted(x);
-        else
-            finish_failed(x);
-        break;
-    }
-}
-
-/* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
-static void carry_out(exchange *x)
-{
-    while (x->remedy.act == DARUMA_SEND && heal_is(x->remedy.remedy)) {
-        heal_result h = heal_apply(x, x->remedy.remedy);
-        if (h == HEAL_SEND)
-            break;
-        if (h == HEAL_WAITS) {
-            exchange_timer(x); /* heartbeats go on */
-            return;
-        }
-        x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), gateway_now(x->g));
-    }
-    settle(x);
-}
-
-void exchange_mended(exchange *x, bool fit)
-{
-    if (fit) {
-        settle(x);
-        return;
-    }
-    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), gateway_now(x->g));
-    carry_out(x);
-}
-
-void exchange_asked(const exchange *x, daruma_evidence *ev)
-{
-    if (!x->d || x->opaque || !x->body.n)
-        return;
-    ev->request = x->c->body;
-    ev->model = x->scan.model;
-}
-
-void exchange_failed(exchange *x, const daruma_evidence *ev)
-{
-    daruma_moment at = gateway_now(x->g);
-    daruma_evidence seen = *ev;
-    fetch *f = x->f;
-    x->f = NULL;
-    x->progress_by = x->look_at = -1;
-    if (x->view.effects && x->mode == ANSWER_RELAYED && x->t)
-        talk_let_go(x);
-    if (x->streaming && call_started(x->c) && x->beat_at < 0)
-        x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
-    seen.took = at.now - x->attempt_started;
-    seen.forwarded = gone_out(x);
-    x->went_on |= seen.forwarded > 0;
-    seen.provider = S("");
+    const exchange *x = user;
+    *n = 0;
+    *watch = watch_of(&x->s->cfg, model);
     if (x->d)
-        seen.provider = x->p->provider;
-    seen.body = exchange_veil(x, seen.body);
-    keep_failure(x, &seen);
-    seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
-    exchange_asked(x, &seen);
-    x->failure = daruma_classify(&seen, at, x->c->arena);
-    x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
-    x->failure.message = exchange_tool_words(x, x->failure.message);
-    x->failure.subject = exchange_tool_words(x, x->failure.subject);
-    heal_reconsider(x, &x->failure);
-    if (f)
-        fetch_cancel(f);
-    x->g->counts.kinds[x->failure.kind]++;
-    x->g->counts.wasted_ms += (uint64_t)seen.took;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.failure = &x->failure;
-    e.attempt = x->kase.attempts;
-    e.took = seen.took;
-    exchange_tell(x, DARUMA_WHEN_FAILED, &e);
-    x->kase.safe_twice = safe_again(x, &seen);
-    x->kase.done_once = !exchange_passes(x) && effects_done(x, &seen);
-    if (x->kase.done_once)
-        hedge_cancel(x);
-    if (hedge_takes_over(x, &x->failure))
-        return;
-    if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
-        daruma_case_answered(&x->kase, at);
-    exchange_stay(x, -1);
-    exchange_loosen(x, &x->failure);
-    x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
-    exchange_wake(x->g);
-    exchange_scratch_reset(x);
-    carry_out(x);
+        return setup_targets(x->s, x->d, model, x->credential, x->c->arena, n);
+    int provider = provider_of_path(x->s, &x->c->head);
+    return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, x->c->arena, n);
 }
 
-/* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
-static bool has_read_all(const exchange *x)
+static void cancel(void *handle)
 {
-    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !(x->t && talk_unsure(x));
+    fetch_cancel(handle);
+}
+
+static void pause_call(void *handle)
+{
+    fetch_pause(handle);
+}
+
+static void resume_call(void *handle)
+{
+    fetch_resume(handle);
+}
+
+static void limit_call(void *handle, daruma_ms total)
+{
+    fetch_total(handle, total);
+}
+
+static bool is_sent(void *handle)
+{
+    return fetch_is_sent(handle);
+}
+
+const drive_host exchange_host = {
+    .head = on_head,
+    .write = on_write,
+    .body_dropped = on_body_dropped,
+    .over = on_over,
+    .send = exchange_send,
+    .ask = exchange_ask,
+    .cancel = cancel,
+    .pause = pause_call,
+    .resume = resume_call,
+    .hand_over = exchange_hand_over,
+    .limit = limit_call,
+    .is_sent = is_sent,
+    .place = on_place,
+    .targets = on_targets,
+    .key = on_key,
+    .key_fetch = on_key_fetch,
+    .key_forget = on_key_forget,
+    .key_worked = on_key_worked,
+    .key_trouble = on_key_trouble,
+    .redact = exchange_redact,
+    .tenant = on_tenant,
+    .tell = on_tell,
+    .timer = on_timer,
+    .work = exchange_work,
+    .work_left = exchange_work_left,
+};
+
+/* ---- what the client does ---- */
+
+/* POSTs that change nothing on the server: a second one does no harm. */
+static bool path_is_pure(daruma_str path)
+{
+    static const daruma_str pure[] = {
+        LIT("/embeddings"),  LIT("/count_tokens"), LIT("/moderations"),       LIT("/rerank"),
+        LIT(":countTokens"), LIT(":embedContent"), LIT(":batchEmbedContents")};
+    for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
+        if (str_ends(path, pure[i]))
+            return true;
+    return false;
+}
+
+static bool method_is_safe(daruma_str m)
+{
+    return str_eq(m, S("GET")) || str_eq(m, S("HEAD")) || str_eq(m, S("OPTIONS"));
+}
+
+/* Gemini says in the path which model is asked, and whether it shall stream. */
+static void read_path(call *c, session_request *q)
+{
+    daruma_buf whole = buf_in(c->arena);
+    buf_put(&whole, c->head.path);
+    buf_putc(&whole, '?');
+    buf_put(&whole, c->head.query);
+    q->path_names = true;
+    dialect_path_model(buf_str(&whole), &q->path_model, &q->path_stream);
+    q->path_array = !q->path_stream && str_ends(c->head.path, S("streamGenerateContent"));
+}
+
+/* What the client's SDK says in its fields. */
+static void read_fields(const http_head *h, session_request *q)
+{
+    int64_t milli, count;
+    daruma_str encoding = http_header(h, S("content-encoding"));
+    q->opaque = encoding.n && !str_ieq(encoding, S("identity"));
+    if (date_milli(http_header(h, S("x-stainless-timeout")), &milli))
+        q->waits = milli;
+    q->again = str_int(http_header(h, S("x-stainless-retry-count")), &count) && count != 0;
+    q->agent = http_header(h, S("x-daruma-session"));
+}
+
+/* This very program sent the request, and gets it as an error that it acts on. */
+static const daruma_failure *came_back(daruma_failure *f)
+{
+    *f = (daruma_failure){
+        .kind = DARUMA_NETWORK,
+        .severity = daruma_kind_severity(DARUMA_NETWORK),
+        .code = S("loop_detected"),
+        .status = 508,
+        .wait = -1,
+        .limit = -1,
+        .used = -1,
+        .requested = -1,
+        .message = S("This request came back to the daruma that sent it: the address of a provider leads back to it, "
+                     "perhaps through a proxy or another gateway. Set the `url` of that provider to the provider's own "
+                     "address.")};
+    return f;
+}
+
+void exchange_begin(gateway *g, call *c)
+{
+    exchange *x = exchange_take(g);
+    if (!x) {
+        call_head(c, 503, NULL, 0, 0);
+        call_end(c);
+        return;
+    }
+    bool ours;
+    c->user = x;
+    x->c = c;
+    x->s = setup_hold(g->now);
+    x->credential = head_credential(g, &c->head, &ours);
+    x->d = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    daruma_failure loop;
+    session_request q = {
+        .d = x->d,
+        .body = c->body,
+        .arena = c->arena,
+        .options = &x->s->options,
+        .safe = method_is_safe(c->head.method) || path_is_pure(c->head.path),
+        .head_only = str_eq(c->head.method, S("HEAD")),
+        .credential = x->credential,
+        .waits = -1,
+        .speaks = head_dialect(&c->head),
+        .refused = ours ? came_back(&loop) : NULL,
+        .no_target =
+            S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
+              "model.")};
+    read_fields(&c->head, &q);
+    if (x->d == &dialect_gemini && !q.opaque)
+        read_path(c, &q);
+    session_open(x->session, gateway_drive(g), x, &q);
 }
 
 void exchange_gone(exchange *x)
 {
-    daruma_moment at = gateway_now(x->g);
-    if (x->f)
-        fetch_cancel(x->f);
-    x->f = NULL;
-    hedge_cancel(x);
-    if (has_read_all(x)) {
-        exchange_done(x, x->view.input_tokens);
-        return;
-    }
-    if (x->refreshing)
-        key_forget(exchange_key(x, x->kase.target), x);
-    if (x->kase.out)
-        daruma_case_drop(&x->kase, at);
-    exchange_remember(x);
-    if (x->failure.kind || x->d) {
-        daruma_event e = DARUMA_EVENT_INIT;
-        e.name = "request_cancelled";
-        e.outcome = DARUMA_OUTCOME_CANCELLED_;
-        e.attempts = x->kase.attempts;
-        e.took = at.now - x->started;
-        e.reason = S("the client left");
-        exchange_event(x, &e);
-    }
-    exchange_end(x, DARUMA_OUTCOME_CANCELLED_);
+    gateway_drive(x->g);
+    session_gone(x->session);
 }
 
 void exchange_drained(exchange *x)
 {
-    if (x->paused && x->f) {
-        x->paused = false;
-        fetch_resume(x->f);
-    }
+    gateway_drive(x->g);
+    session_drained(x->session);
+}
+
+void exchange_key_here(exchange *x)
+{
+    gateway_drive(x->g);
+    session_key_here(x->session);
 }

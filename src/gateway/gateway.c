@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "gateway/job.h"
+#include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,12 @@
 daruma_moment gateway_now(const gateway *g)
 {
     return sys_moment_at((daruma_ms)uv_now(g->loop));
+}
+
+driver *gateway_drive(gateway *g)
+{
+    g->drive.at = gateway_now(g);
+    return &g->drive;
 }
 
 static void on_request(call *c, void *user)
@@ -78,14 +84,15 @@ static bool start(gateway *g, char why[512])
     daruma_arena a;
     size_t bytes = daruma_health_bytes(HEALTH_PLACES);
     g->health_memory = malloc(bytes);
-    g->mem = memory_new();
     g->events = events_new();
     snprintf(why, 512, "there is no memory");
-    if (!g->health_memory || !g->mem || !g->events)
+    if (!g->health_memory || !g->events)
         return false;
     a = arena_over(g->health_memory, bytes);
-    g->health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->health || !(g->now = setup_new(g, &g->options, why)))
+    g->drive.host = &exchange_host;
+    g->drive.rooms = &exchange_rooms;
+    g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
+    if (!g->drive.health || !driver_begin(&g->drive) || !(g->now = setup_new(g, &g->options, why)))
         return false;
     if (!listen_where(g, why) || asks_itself(g, why) || !open_events(g, why))
         return false;
@@ -105,10 +112,8 @@ static void gateway_free(gateway *g)
     exchange_free_idle(g);
     setup_drop(g->now);
     events_free(g->events);
-    memory_free(g->mem);
     jobs_free(g->jobs);
-    mended_free(g->mended);
-    watch_free(g->watch);
+    driver_end(&g->drive);
     free(g->health_memory);
     free(g->config_file);
     free(g->listen);
@@ -176,8 +181,8 @@ bool gateway_reload(gateway *g, char why[512])
     }
     snprintf(why, 512, "%s", waits ? "`listen` and `limits` hold from the next start on" : "");
     setup_drop(was);
-    daruma_health_reconsider(g->health);
-    exchange_wake(g);
+    daruma_health_reconsider(g->drive.health);
+    driver_wake(gateway_drive(g));
     return true;
 }
 
@@ -225,12 +230,12 @@ static void put_kinds(daruma_buf *out, const uint64_t by_kind[DARUMA_KINDS])
 
 bool gateway_asked(const gateway *g)
 {
-    return g->counts.requests || g->counts.passed;
+    return g->drive.counts.requests || g->drive.counts.passed;
 }
 
 void gateway_summary(const gateway *g, daruma_buf *out)
 {
-    const gateway_counts *n = &g->counts;
+    const drive_counts *n = &g->drive.counts;
     buf_printf(out, "daruma: %llu request%s, %llu call%s to providers.", (unsigned long long)n->requests,
                n->requests == 1 ? "" : "s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
     if (n->recovered) {

@@ -26,21 +26,6 @@ bool gateway_reload(gateway *g, char why[512]);
 void gateway_drain(gateway *g, void (*done)(void *user), void *user);
 void gateway_close(gateway *g);
 
-/* What happened so far. */
-typedef struct gateway_counts {
-    uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
-    uint64_t passed;                                                          /* requests on other paths */
-    uint64_t side_calls;                /* questions of our own: summaries and the like */
-    uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */
-    uint64_t calls;                     /* to providers */
-    uint64_t hedges;                    /* ... of them beside a silent one */
-    uint64_t hedges_won;                /* ... of which so many became the answer, or went on for one that failed */
-    uint64_t waited_ms;                 /* in backoff, all requests together */
-    uint64_t wasted_ms;                 /* in calls that failed */
-    uint64_t kinds[DARUMA_KINDS];       /* failures by kind */
-    uint64_t remedies[DARUMA_REMEDIES]; /* remedies by kind */
-    uint64_t saved[DARUMA_KINDS];       /* requests recovered, by the kind of their last failure */
-} gateway_counts;
 /* Did anybody come so far? */
 bool gateway_asked(const gateway *g);
 /* One paragraph for people: what was recovered and what was not. */

@@ -158,59 +158,52 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
     return out;
 }
 
-void head_remedies(const exchange *x, daruma_buf *b)
-{
-    if (!x->kase.ndid)
-        BUF_LIT(b, "none");
-    for (size_t i = 0; i < x->kase.ndid; i++) {
-        if (i)
-            BUF_LIT(b, ",");
-        buf_putz(b, daruma_remedy_name((daruma_remedy_kind)x->kase.did[i]));
-    }
-}
-
 static daruma_str slice_since(const daruma_buf *b, size_t from)
 {
     return str_from(buf_str(b), from);
 }
 
-daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t ntheirs, daruma_outcome o, size_t *n,
-                               size_t room)
+daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *n)
 {
-    daruma_arena *a =
-        x->scratch.host && !x->scratch.full ? &x->scratch : x->c->arena; /* call_head() keeps nothing of it */
-    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 6 + room);
-    size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
+    enum { OURS = 6, REMEDIES_BYTES = 448, NUMBERS_BYTES = 64 };
+    daruma_arena *a = answer->a; /* call_head() keeps nothing of it */
+    const session *of = x->session;
+    char room[REMEDIES_BYTES];
+    daruma_buf remedies = buf_over(room, sizeof room);
+    session_say_remedies(of, &remedies);
+    daruma_header *out = ARENA_NEW(a, daruma_header, answer->nheaders + OURS);
+    size_t text_n = NUMBERS_BYTES + remedies.n;
     char *text = arena_take(a, text_n, 1);
     daruma_str connection = {0};
     *n = 0;
     if (!out || !text)
         return NULL;
-    for (size_t i = 0; i < ntheirs; i++)
-        if (str_ieq(theirs[i].name, S("connection")))
-            connection = theirs[i].value;
-    for (size_t i = 0; i < ntheirs; i++) {
-        daruma_str name = theirs[i].name;
+    for (size_t i = 0; i < answer->nheaders; i++)
+        if (str_ieq(answer->headers[i].name, S("connection")))
+            connection = answer->headers[i].value;
+    for (size_t i = 0; i < answer->nheaders; i++) {
+        daruma_str name = answer->headers[i].name;
         if (!http_is_hop_by_hop(name, connection) && !str_ieq(name, S("content-length")) &&
             !str_istarts(name, S("x-daruma-")))
-            out[(*n)++] = theirs[i];
+            out[(*n)++] = answer->headers[i];
     }
     daruma_buf b = buf_over(text, text_n);
     size_t at;
-    out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(o))};
+    out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(answer->outcome))};
     at = b.n;
-    buf_int(&b, x->kase.attempts);
+    buf_int(&b, session_attempts(of));
     out[(*n)++] = (daruma_header){S("x-daruma-attempts"), slice_since(&b, at)};
     at = b.n;
-    head_remedies(x, &b);
+    buf_put(&b, buf_str(&remedies));
     out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
-    if (steer_header(x).n)
-        out[(*n)++] = (daruma_header){S("x-daruma-watch"), steer_header(x)};
+    daruma_str watch = session_say_watch(of);
+    if (watch.n)
+        out[(*n)++] = (daruma_header){S("x-daruma-watch"), watch};
     at = b.n;
-    buf_hex64(&b, x->kase.id);
+    buf_hex64(&b, session_case(of));
     out[(*n)++] = (daruma_header){S("x-daruma-case"), slice_since(&b, at)};
-    if (x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets) {
-        const daruma_target *t = &x->targets[x->kase.target];
+    const daruma_target *t = session_target(of);
+    if (t) {
         daruma_buf name = buf_in(a);
         buf_put(&name, t->provider);
         if (t->model.n) {

@@ -1,12 +1,11 @@
 /* job.c - work on large requests and answers runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well.
  * What comes first is done first.
  *
- *   job_run --> waiting --> under way --> then()
+ *   exchange_work --> waiting --> under way --> then()
  *                  |            |
  *             client left  client left: the job keeps the call's memory --> drop() */
-#include "gateway/job.h"
 #include "base/limits.h"
-#include "gateway/heal.h"
+#include "gateway/inside.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -15,15 +14,13 @@ struct job {
     jobs *all;
     job *next;
     exchange *x; /* NULL: the client left */
-    const job_kind *kind;
+    const drive_work *kind;
     void *data;
     bool begun;
     /* of a request that is over: what the work reads */
     setup *s;
     call_memory memory;
-    drive_text *texts;
-    daruma_arena scratch; /* ... of the answer */
-    heal *h;
+    drive_remains remains;
 };
 
 struct jobs {
@@ -42,10 +39,7 @@ static void work(uv_work_t *req)
 
 static void let_go(job *j)
 {
-    if (j->h)
-        heal_free(j->h);
-    drive_texts_close(&gateway_rooms, j->texts);
-    sys_arena_done(&j->scratch);
+    drive_remains_close(&j->s->g->drive, &j->remains);
     call_memory_free(&j->memory);
     setup_drop(j->s);
 }
@@ -59,7 +53,8 @@ static void over(uv_work_t *req, int status)
     begin_some(all, req->loop);
     if (j->x) {
         j->x->job = NULL;
-        j->kind->then(j->x, j->data);
+        gateway_drive(j->x->g);
+        session_worked(j->x->session, j->kind, j->data);
     } else {
         j->kind->drop(j->data);
         let_go(j);
@@ -80,8 +75,9 @@ static void begin_some(jobs *all, uv_loop_t *loop)
     }
 }
 
-bool job_run(exchange *x, size_t bytes, const job_kind *kind, void *data)
+bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data)
 {
+    exchange *x = user;
     gateway *g = x->g;
     bool large = bytes >= JOB_BYTES_MIN;
     if (large && !g->jobs)
@@ -96,27 +92,20 @@ bool job_run(exchange *x, size_t bytes, const job_kind *kind, void *data)
     *(g->jobs->first ? &g->jobs->last->next : &g->jobs->first) = j;
     g->jobs->last = j;
     x->job = j;
-    g->counts.jobs++;
     begin_some(g->jobs, g->loop);
     return false;
 }
 
-void job_leave(exchange *x)
+void exchange_work_left(void *user, drive_remains *r)
 {
+    exchange *x = user;
     job *j = x->job;
-    if (!j)
-        return;
     x->job = NULL;
     j->x = NULL;
     if (j->begun) {
         j->s = setup_hold(x->s);
         j->memory = call_take_memory(x->c);
-        j->texts = x->texts;
-        j->h = x->h;
-        j->scratch = x->scratch;
-        x->texts = NULL;
-        x->scratch = (daruma_arena){0};
-        x->h = NULL;
+        j->remains = *r;
         return;
     }
     job **at = &j->all->first, *before = NULL;
@@ -127,6 +116,7 @@ void job_leave(exchange *x)
         j->all->last = before;
     j->kind->drop(j->data);
     free(j);
+    drive_remains_close(&x->g->drive, r);
 }
 
 void jobs_free(jobs *all)

@@ -7,6 +7,7 @@
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <xxhash.h>
 
 enum { SETUP_BYTES_MAX = 16 << 20 };
 
@@ -53,6 +54,16 @@ static bool read_config(setup *s, const gateway_options *o, char why[512])
     return false;
 }
 
+/* The same for providers at one host, however it is spelled, and port. */
+static uint64_t site_of(const url *u)
+{
+    char host[256];
+    size_t n = u->host.n < sizeof host ? u->host.n : sizeof host;
+    for (size_t i = 0; i < n; i++)
+        host[i] = ch_lower(u->host.p[i]);
+    return XXH3_64bits_withSeed(host, n, (uint64_t)u->port);
+}
+
 static daruma_target target_of(const setup *s, int provider, int key, daruma_str model)
 {
     const config_provider *p = &s->cfg.providers[provider];
@@ -66,6 +77,29 @@ static daruma_target target_of(const setup *s, int provider, int key, daruma_str
                        .host = provider * HOST_KEYS + key};
     daruma_target_seal(&t);
     return t;
+}
+
+/* What requests need of the configuration at once. */
+static bool build_options(setup *s)
+{
+    static const drive_form forms[] = {[ON_FAILURE_AUTO] = DRIVE_FORM_AUTO,
+                                       [ON_FAILURE_ERROR] = DRIVE_FORM_ERROR,
+                                       [ON_FAILURE_MESSAGE] = DRIVE_FORM_MESSAGE};
+    static const drive_orphans orphans[] = {[ORPHANS_PROFILE] = DRIVE_ORPHANS_PROFILE,
+                                            [ORPHANS_ANSWER] = DRIVE_ORPHANS_ANSWER,
+                                            [ORPHANS_PRUNE] = DRIVE_ORPHANS_PRUNE};
+    s->options = (drive_options){.policy = &s->cfg.policy,
+                                 .orphans = orphans[s->cfg.orphans],
+                                 .on_failure = forms[s->cfg.on_failure],
+                                 .strategies = s->cfg.strategies,
+                                 .compact_tool_errors = s->cfg.tool_errors == TOOL_ERRORS_COMPACT,
+                                 .first_byte = s->cfg.clocks.first_byte,
+                                 .idle = s->cfg.clocks.idle,
+                                 .total = s->cfg.clocks.total};
+    s->sites = ARENA_NEW(&s->arena, uint64_t, s->cfg.nproviders ? s->cfg.nproviders : 1);
+    for (size_t i = 0; s->sites && i < s->cfg.nproviders; i++)
+        s->sites[i] = site_of(&s->cfg.providers[i].to);
+    return !s->arena.full;
 }
 
 static bool build_keys(setup *s)
@@ -131,7 +165,7 @@ setup *setup_new(gateway *g, const gateway_options *o, char why[512])
     char *ca = s->cfg.ca_file.n ? (char *)(uintptr_t)arena_copy(&s->arena, s->cfg.ca_file).p : NULL;
     upstream_settings u = {
         .https_proxy = s->cfg.https_proxy, .http_proxy = s->cfg.http_proxy, .no_proxy = s->cfg.no_proxy, .ca_file = ca};
-    if (!build_keys(s) || !build_routes(s)) {
+    if (!build_options(s) || !build_keys(s) || !build_routes(s)) {
         snprintf(why, 512, "the configuration is too large");
     } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
         snprintf(why, 512, "%s%s", ca ? "tls.ca_file: " : "", cause);

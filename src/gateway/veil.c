@@ -171,12 +171,12 @@ static daruma_str secret_of(daruma_str value)
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
  * writes them there is promised that nobody sees them). */
-static void hide_own(veiling *v, const exchange *x, int target, daruma_str secret)
+static void hide_own(veiling *v, const exchange *x, const daruma_target *t, daruma_str secret)
 {
     hide(v, secret);
-    if (target < 0 || (size_t)target >= x->kase.ntargets)
+    if (!t)
         return;
-    const config_provider *p = exchange_provider(x, target);
+    const config_provider *p = exchange_provider(x, t);
     for (size_t i = 0; i < p->nheaders; i++)
         hide(v, secret_of(p->headers[i].value));
 }
@@ -207,17 +207,11 @@ static void hide_clients(veiling *v, const http_head *head)
     }
 }
 
-daruma_str exchange_veil(exchange *x, daruma_str text)
+daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
 {
-    return exchange_veil_of(x, x->kase.target, x->secret, text);
-}
-
-daruma_str exchange_veil_of(exchange *x, int target, daruma_str secret, daruma_str text)
-{
+    exchange *x = user;
     veiling v = {.text = text, .arena = x->c->arena};
-    if (!text.n)
-        return text;
-    hide_own(&v, x, target, secret);
+    hide_own(&v, x, t, secret);
     if (text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
         hide_keys(&v, x->s);
     hide_clients(&v, &x->c->head);

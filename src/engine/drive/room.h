@@ -12,5 +12,8 @@ typedef struct drive_rooms {
     void (*close)(daruma_arena *a);
     /* Returns the bytes that the arena has taken from the host so far. */
     size_t (*bytes)(const daruma_arena *a);
+    /* Returns `n` zeroed bytes for a table or a struct; NULL: there is no memory. */
+    void *(*take)(size_t n);
+    void (*give)(void *p); /* gives them back; NULL is allowed */
 } drive_rooms;
 #endif

@@ -1,0 +1,254 @@
+/* convert.c - the request as one target takes it: in its dialect, without what only another provider's model thought,
+ * and with what is known of the target done to it. It is made in memory of its own that is given back at once; what
+ * stays is the bytes, and the names of tools that changed. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/mend/mend.h"
+#include "engine/drive/mending.h"
+
+/* One conversion: what it is made from, which nobody changes meanwhile, and what came of it. */
+typedef struct conversion {
+    const drive_rooms *rooms;
+    const dialect *from, *to;
+    daruma_str body, model;
+    int target;
+    bool streaming;
+    bool strange; /* what another provider's model thought is left out */
+    drive_facts facts;
+    /* made */
+    bool stripped;
+    daruma_arena room;
+    convo c, out;
+    dialect_losses lost;
+    int64_t tokens;
+    drive_text *made; /* NULL: it cannot be done, or nothing is to be done */
+} conversion;
+
+static drive_text *written(const drive_rooms *rooms, const dialect *d, const convo *c, daruma_arena *room)
+{
+    daruma_buf b = buf_in(room);
+    d->write(c, &b);
+    return b.full || c->full ? NULL : drive_text_new(rooms, buf_str(&b));
+}
+
+static bool was_taught(const conversion *v)
+{
+    return v->facts.parameters || v->facts.formats;
+}
+
+/* The same dialect. */
+static void adapt(conversion *v)
+{
+    v->stripped = v->strange && mend_strange_thinking(&v->c);
+    drive_facts_apply(&v->facts, &v->c);
+    if (v->stripped || was_taught(v))
+        v->made = written(v->rooms, v->to, &v->c, &v->room);
+}
+
+/* What is known of the target is done to the request as it was written for it. */
+static void adapt_made(conversion *v)
+{
+    convo c;
+    bool any = v->facts.nlessons || v->facts.most < FORMAT_SCHEMA;
+    if (!v->made || !any || v->to->read(v->made->bytes, &v->room, &c) != DARUMA_OK)
+        return;
+    drive_facts_apply(&v->facts, &c);
+    drive_text *better = was_taught(v) ? written(v->rooms, v->to, &c, &v->room) : NULL;
+    if (!better) {
+        v->facts.parameters = v->facts.formats = false;
+        return;
+    }
+    drive_texts_close(v->rooms, v->made);
+    v->made = better;
+}
+
+static void convert(void *data)
+{
+    conversion *v = data;
+    if (!v->rooms->open(&v->room, 0, MEND_ARENA_BYTES_MAX) || v->from->read(v->body, &v->room, &v->c) != DARUMA_OK)
+        return;
+    if (v->from == v->to) {
+        adapt(v);
+        return;
+    }
+    if (dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost) != DARUMA_OK)
+        return;
+    if (v->model.n)
+        v->out.set.model = v->model;
+    v->out.set.stream = v->streaming;
+    v->tokens = convo_tokens(&v->out);
+    v->made = written(v->rooms, v->to, &v->out, &v->room);
+    adapt_made(v);
+}
+
+/* ---- what came of it ---- */
+
+static void tell_losses(session *x, const dialect *to, const dialect_losses *lost)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_buf b = buf_in(x->arena);
+    BUF_LIT(&b, "written for a provider that speaks ");
+    buf_putz(&b, to->name);
+    for (size_t i = 0; i < lost->n; i++) {
+        buf_putz(&b, i ? ", " : "; left out: ");
+        buf_putz(&b, lost->what[i]);
+    }
+    e.name = "request_converted";
+    e.reason = buf_str(&b);
+    session_event(x, &e);
+}
+
+static void tell_stripped(session *x)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "request_converted";
+    e.reason = S("written for another provider; left out: thinking");
+    session_event(x, &e);
+}
+
+/* The answer calls tools by the names they have there; what the request calls them may be gone by then. */
+static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
+{
+    m->renames = to->nrenames ? ARENA_NEW(a, convo_rename, to->nrenames) : NULL;
+    for (; m->renames && m->nrenames < to->nrenames; m->nrenames++) {
+        const convo_rename *r = &to->renames[m->nrenames];
+        m->renames[m->nrenames] = (convo_rename){.was = arena_copy(a, r->was), .is = arena_copy(a, r->is)};
+    }
+}
+
+static void keep_variant(session *x, conversion *v)
+{
+    x->variant_of = x->edition;
+    x->variant_for = v->target;
+    x->variant = session_own(x, v->made);
+    if (x->variant.n && v->stripped)
+        tell_stripped(x);
+    if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */
+        x->h->past.too_much = true;
+        heal_tell_limits(x);
+    }
+}
+
+static void keep_moved(session *x, conversion *v)
+{
+    moved_request *m = ARENA_NEW(x->arena, moved_request, 1);
+    if (!m) {
+        drive_texts_close(x->v->rooms, v->made);
+        return;
+    }
+    *m = (moved_request){.of = x->edition,
+                         .target = v->target,
+                         .nlessons = x->h ? x->h->nlessons : 0,
+                         .tokens = v->tokens,
+                         .too_large = v->room.full || v->c.full || v->out.full};
+    m->body = session_own(x, v->made);
+    x->moved = m;
+    if (m->body.n) {
+        keep_renames(m, &v->out, x->arena);
+        tell_losses(x, v->to, &v->lost);
+    }
+}
+
+static void conversion_free(conversion *v)
+{
+    const drive_rooms *rooms = v->rooms;
+    rooms->close(&v->room);
+    rooms->give(v);
+}
+
+static void keep(session *x, conversion *v)
+{
+    bool told = v->made && was_taught(v);
+    if (v->from == v->to)
+        keep_variant(x, v);
+    else
+        keep_moved(x, v);
+    if (told)
+        mended_did(x, v->target, &v->facts);
+    conversion_free(v);
+}
+
+/* ---- asking for it ---- */
+
+static void converted(session *x, void *data)
+{
+    keep(x, data);
+    session_fitted(x);
+}
+
+static void forgotten(void *data)
+{
+    conversion *v = data;
+    drive_texts_close(v->rooms, v->made);
+    conversion_free(v);
+}
+
+static const drive_work conversions = {.work = convert, .then = converted, .drop = forgotten};
+
+static bool is_made(const session *x, int target, const dialect *to)
+{
+    const moved_request *m = x->moved;
+    if (to == x->d)
+        return x->variant_of == x->edition && x->variant_for == target;
+    return m && m->target == target && m->of == x->edition && m->nlessons == (x->h ? x->h->nlessons : 0);
+}
+
+bool session_is_strange(const session *x, int target)
+{
+    return x->kase.can_mend && session_place(x, target).site != session_place(x, (int)x->home).site;
+}
+
+bool session_converts(const session *x, int target)
+{
+    const dialect *to = session_dialect(x, target);
+    return x->d && (to != x->d || session_is_strange(x, target) || mended_knows(x, target)) && !is_made(x, target, to);
+}
+
+bool session_convert(session *x, int target)
+{
+    if (!session_converts(x, target))
+        return true;
+    conversion *v = x->v->rooms->take(sizeof *v);
+    if (!v)
+        return true;
+    *v = (conversion){.rooms = x->v->rooms,
+                      .from = x->d,
+                      .to = session_dialect(x, target),
+                      .body = x->body,
+                      .model = x->targets[target].model,
+                      .target = target,
+                      .streaming = x->streaming,
+                      .strange = session_is_strange(x, target)};
+    mended_know(x, target, &v->facts);
+    if (!session_work(x, x->body.n, &conversions, v))
+        return false;
+    keep(x, v);
+    return true;
+}
+
+daruma_str session_tool_name(const session *x, daruma_str name)
+{
+    return x->p != x->d && x->moved ? convo_name_was(x->moved->renames, x->moved->nrenames, name) : name;
+}
+
+static daruma_str with_name_was(daruma_str text, const convo_rename *r, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    size_t at = str_find(text, r->is);
+    if (at == STR_NONE)
+        return text;
+    for (daruma_str rest = text; rest.n; at = str_find(rest, r->is)) {
+        buf_put(&b, str_sub(rest, 0, at == STR_NONE ? rest.n : at));
+        buf_put(&b, at == STR_NONE ? S("") : r->was);
+        rest = at == STR_NONE ? S("") : str_from(rest, at + r->is.n);
+    }
+    return b.full ? text : buf_str(&b);
+}
+
+daruma_str session_tool_words(const session *x, daruma_str text)
+{
+    for (size_t i = 0; x->p != x->d && x->moved && i < x->moved->nrenames; i++)
+        text = with_name_was(text, &x->moved->renames[i], x->arena);
+    return text;
+}

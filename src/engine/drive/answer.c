@@ -1,0 +1,83 @@
+/* answer.c - tool calls of answers on their way to the client, and answers that were asked for as JSON: arguments that
+ * do not parse, do not fit or call a tool that does not exist, and words around the JSON, are mended in place where
+ * only one reading is possible; else the model is asked again. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "engine/drive/inside.h"
+
+bool answer_checks_calls(const session *x)
+{
+    if (x->view.effects) /* it cannot be asked for again */
+        return false;
+    return (x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.tools_raw.n > 0) || steer_checks_calls(x);
+}
+
+bool answer_checks_format(const session *x)
+{
+    return x->kase.can_mend && x->kase.policy->mend.enabled && x->scan.format_raw.n > 0 && !x->view.effects;
+}
+
+/* Tells the client, the counts and the event log that the answer goes out mended. */
+static void tell_mended(session *x, daruma_str what)
+{
+    daruma_remedy r = {.remedy = DARUMA_REMEDY_MEND_ANSWER, .act = DARUMA_KEEP, .target = x->kase.target};
+    daruma_event e = DARUMA_EVENT_INIT;
+    session_did(x, r.remedy);
+    e.name = "output_repair";
+    e.remedy = &r;
+    e.reason = what;
+    session_event(x, &e);
+}
+
+bool answer_refused(session *x, const turn *t, daruma_arena *a)
+{
+    daruma_buf why = buf_in(a);
+    for (size_t i = 0; steer_checks_calls(x) && i < t->message.nparts && !why.n; i++) {
+        const convo_part *p = &t->message.parts[i];
+        if (p->kind == PART_CALL && !p->dropped)
+            steer_refuses(x, p->name, p->text, &why);
+    }
+    if (!why.n)
+        return false;
+    heal_bad_answer(x, t, buf_str(&why));
+    return true;
+}
+
+bool answer_test_done(session *x, const answer_test *k, const turn *t)
+{
+    daruma_str what = arena_copy(x->arena, k->mended);
+    if (k->unfit)
+        heal_unfit(x);
+    if (what.n)
+        tell_mended(x, what);
+    if (k->made_json.n)
+        tell_mended(x, k->made_json);
+    if (k->bad)
+        heal_bad_answer(x, t, k->why);
+    return !k->bad;
+}
+
+bool answer_check(session *x, turn *t, daruma_arena *a)
+{
+    if (answer_refused(x, t, a))
+        return false;
+    answer_test k = {.tools = heal_tools(x)};
+    answer_test_do(&k, t, a);
+    return answer_test_done(x, &k, t);
+}
+
+bool answer_check_format(session *x, turn *t, daruma_arena *a)
+{
+    answer_test k = {.format = heal_format(x), .was_unfit = heal_was_unfit(x)};
+    answer_test_do(&k, t, a);
+    return answer_test_done(x, &k, t);
+}
+
+/* A stream of Anthropic's sends no pieces behind `input: {}`, and Gemini leaves `args` out. */
+daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args)
+{
+    bool objects = p == &dialect_anthropic || p == &dialect_gemini;
+    bool by_length = finish == FINISH_LENGTH || finish == FINISH_WINDOW;
+    return !args.n && objects && !by_length ? S("{}") : args;
+}

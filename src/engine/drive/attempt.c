@@ -1,0 +1,246 @@
+/* attempt.c - one call to a provider: may it go out, where to, with which key, body and clocks. */
+#include "base/buf.h"
+#include "engine/drive/inside.h"
+
+drive_place session_place(const session *x, int target)
+{
+    return x->v->host->place(x->user, &x->targets[target]);
+}
+
+/* A provider called `openai` takes Responses as well, unless another target is called `openai-responses`: who tells the
+ * two apart means it. */
+static bool takes_responses(const session *x, const dialect *d)
+{
+    for (size_t i = 0; i < x->kase.ntargets; i++)
+        if (session_place(x, (int)i).d == &dialect_openai_responses)
+            return d == &dialect_openai_responses;
+    return d == &dialect_openai || d == &dialect_openai_responses;
+}
+
+const dialect *session_dialect(const session *x, int target)
+{
+    const dialect *d = session_place(x, target).d;
+    return !x->d || (x->d == &dialect_openai_responses && takes_responses(x, d)) ? x->d : d;
+}
+
+/* The body in pieces, with the target's model in place of the one asked for. */
+static void body_pieces(session *x, int target, daruma_str out[4])
+{
+    daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
+    if (x->variant.n && x->variant_for == target && x->variant_of == x->edition) {
+        body = x->variant;
+        raw = x->d->scan(body, NULL).model_raw;
+    }
+    out[0] = body;
+    if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
+        return;
+    daruma_buf name = buf_in(x->arena);
+    buf_json(&name, model);
+    if (name.full)
+        return;
+    size_t at = (size_t)(raw.p - body.p);
+    out[0] = str_sub(body, 0, at);
+    out[1] = buf_str(&name);
+    out[2] = str_from(body, at + raw.n);
+}
+
+/* So long may an attempt take in all: it does not reach behind the case's deadline. */
+static daruma_ms time_left(const session *x)
+{
+    if (x->kase.deadline < 0)
+        return -1;
+    daruma_ms left = x->kase.deadline - x->v->at.now;
+    return left > 1 ? left : 1;
+}
+
+/* A request that is not whole is not sent: without its key it would make a good one look bad. */
+static void no_memory(session *x, daruma_moment at)
+{
+    daruma_case_drop(&x->kase, at);
+    session_end(x, DARUMA_OUTCOME_FAILED, DRIVE_BARE);
+}
+
+/* The conversation cannot be carried over to this target's dialect: it is none for this request. */
+static void cannot_move(session *x, int target, daruma_moment at)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    bool large = x->moved && x->moved->too_large;
+    e.name = "request_not_convertible";
+    e.reason = large ? S("this request is too large to be written for a provider that speaks another dialect")
+                     : S("this request holds what only its own provider understands");
+    session_event(x, &e);
+    daruma_case_drop(&x->kase, at);
+    x->kase.spoiled[target] = 1;
+    x->kase.want = -1;
+    session_attempt(x);
+}
+
+bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret)
+{
+    x->p = session_dialect(x, target);
+    *ret = (drive_request){.t = &x->targets[target],
+                           .d = x->d,
+                           .p = x->p,
+                           .model = x->scan.model,
+                           .stream = x->streaming,
+                           .array = x->array,
+                           /* What must not be sent twice is not sent where a closed connection may leave that open;
+                            * and a probe is one call. */
+                           .fresh = x->kase.attempts > 1 || !x->safe || x->scan.effects || x->kase.permits[0].probe ||
+                                    x->kase.permits[1].probe || x->kase.permits[3].probe,
+                           .total = time_left(x),
+                           .a = a};
+    if (x->p == x->d)
+        body_pieces(x, target, ret->body);
+    else
+        ret->body[0] = session_converts(x, target) ? (daruma_str){0} : x->moved->body;
+    return ret->body[0].n || x->p == x->d;
+}
+
+stream_view session_view(const session *x)
+{
+    return (stream_view){.choices = x->p == x->d ? x->scan.choices : 0}; /* which no conversion carries over */
+}
+
+static void send_now(session *x, int target)
+{
+    daruma_moment at = session_now(x);
+    drive_request r;
+    heal_rest(x);
+    if (!session_convert(x, target)) {
+        session_timer(x); /* heartbeats go on, session_fitted() will be called */
+        return;
+    }
+    session_sweep(x);
+    session_scratch_reset(x);
+    x->v->rooms->open(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    x->held = buf_in(&x->scratch);
+    if (!session_compose(x, target, &x->scratch, &r) && !x->arena->full) {
+        cannot_move(x, target, at);
+        return;
+    }
+    x->view = session_view(x);
+    x->mode = ANSWER_NONE;
+    x->cut = false;
+    x->failed_event = (daruma_str){0};
+    x->status = 0;
+    x->attempt_started = at.now;
+    x->call.ops = &relay_ops;
+    x->call.x = x;
+    drive_sent sent = x->arena->full ? DRIVE_NO_MEMORY : x->v->host->send(x->user, &x->call, &r);
+    if (sent == DRIVE_NO_MEMORY) {
+        no_memory(x, at);
+        return;
+    }
+    x->sent = true;
+    x->v->counts.calls++;
+    if (sent == DRIVE_NOT_SENT) {
+        daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .net = DARUMA_NET_LOCAL, .took = 0};
+        session_failed(x, &ev);
+        return;
+    }
+    hedge_look(x);
+    session_timer(x);
+}
+
+static void send_to(session *x, int target)
+{
+    if (heal_fits(x))
+        send_now(x, target);
+    else
+        session_timer(x); /* heartbeats go on */
+}
+
+/* Everything is cooling down and nobody is worth waiting for: say so with what they are sick of. Or nobody can take the
+ * request at all. */
+static void nobody_well(session *x, daruma_admission a, daruma_moment at)
+{
+    if (!x->sent) {
+        bool asked = x->kase.target >= 0, large = x->moved && x->moved->too_large;
+        daruma_kind kind = !asked ? a.why : large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_INVALID_MESSAGE;
+        x->failure = (daruma_failure){.kind = kind,
+                                      .severity = daruma_kind_severity(kind),
+                                      .retryable = daruma_kind_passes(kind),
+                                      .limit = -1,
+                                      .used = -1,
+                                      .requested = -1,
+                                      .wait = asked ? -1 : daruma_case_again_in(&x->kase, NULL, at.now)};
+        if (asked)
+            x->failure.message =
+                large ? S("This request is too large to be written for another dialect, and every target of its model "
+                          "that may be called speaks another one.")
+                      : S("This request holds what only its own provider understands, and every target of its model "
+                          "that may be called speaks another dialect.");
+        x->failed_body = (daruma_str){0};
+    }
+    finish_failed(x);
+}
+
+void session_attempt(session *x)
+{
+    session_loosen(x, NULL);
+    daruma_moment at = session_now(x);
+    daruma_admission a = daruma_case_admit(&x->kase, at);
+    if (a.act != DARUMA_SEND) {
+        nobody_well(x, a, at);
+        return;
+    }
+    if (a.wait > 0) {
+        session_wait(x, a.wait);
+        return;
+    }
+    if (session_stay(x, a.target)) {
+        daruma_case_drop(&x->kase, at);
+        session_attempt(x);
+        return;
+    }
+    const daruma_target *t = &x->targets[a.target];
+    bool renewable;
+    drive_key k = x->v->host->key(x->user, t, &renewable);
+    x->kase.can_refresh = renewable;
+    if (k == DRIVE_KEY_ABSENT) {
+        x->refreshing = true;
+        session_timer(x); /* heartbeats go on while it is fetched */
+        x->v->host->key_fetch(x->user, t, false);
+        return;
+    }
+    send_to(x, a.target);
+}
+
+static bool has_key(session *x)
+{
+    bool renewable;
+    return x->v->host->key(x->user, &x->targets[x->kase.target], &renewable) == DRIVE_KEY_READY;
+}
+
+/* There is no key. Nobody is called without one: it would be refused, in words that help nobody. */
+static void no_key(session *x)
+{
+    daruma_str why = x->v->host->key_trouble(x->user, &x->targets[x->kase.target], x->arena);
+    daruma_evidence ev = {.phase = DARUMA_AT_CONNECT, .status = 401, .body = why};
+    x->attempt_started = session_now(x).now;
+    x->sent = true;              /* as far as anybody can tell */
+    x->kase.can_refresh = false; /* it was fetched just now */
+    session_failed(x, &ev);
+}
+
+void session_fitted(session *x)
+{
+    if (has_key(x))
+        send_now(x, x->kase.target);
+    else
+        no_key(x);
+}
+
+void session_key_here(session *x)
+{
+    x->refreshing = false;
+    if (!x->kase.out) { /* new credentials were the remedy: the engine says where to go with them */
+        session_attempt(x);
+        return;
+    }
+    if (has_key(x))
+        send_to(x, x->kase.target);
+    else
+        no_key(x);
+}

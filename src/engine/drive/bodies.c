@@ -1,0 +1,36 @@
+/* texts.c - the requests that were written anew for one session, and which of them somebody still needs. */
+#include "engine/drive/mending.h"
+
+daruma_str session_own(session *x, drive_text *t)
+{
+    if (!t)
+        return (daruma_str){0};
+    t->next = x->texts;
+    x->texts = t;
+    return t->bytes;
+}
+
+static bool holds(const drive_text *t, daruma_str s)
+{
+    return s.n && s.p == t->bytes.p;
+}
+
+static bool history_needs(const history *h, const drive_text *t)
+{
+    return holds(t, h->from) || holds(t, h->read_from) || holds(t, h->resume_of);
+}
+
+void session_sweep(session *x)
+{
+    for (drive_text **at = &x->texts; !x->rival && *at;) {
+        drive_text *t = *at;
+        if (holds(t, x->body) || (x->h && history_needs(&x->h->past, t)) || (x->moved && holds(t, x->moved->body)) ||
+            holds(t, x->variant)) {
+            at = &t->next;
+            continue;
+        }
+        *at = t->next;
+        t->next = NULL;
+        drive_texts_close(x->v->rooms, t);
+    }
+}

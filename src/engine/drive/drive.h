@@ -1,0 +1,273 @@
+/* drive.h - the driver: recovery of one request as a state machine without I/O, and what its host does for it.
+ *
+ *          session_open                                  the client's request
+ *               |
+ *               v
+ *   +------> ATTEMPT --send--> HELD --content--> RELAYED --end--> over(END)
+ *   |           |  \             |                  |
+ *   |           |   \--answer--> WHOLE --good-------+-----------> over(END)
+ *   |           |                |                  |
+ *   |           +---- failed ----+------ cut -------+
+ *   |                   |
+ *   |            judge, next rung of the ladder
+ *   |              |            |            |
+ *   +--- mended, --+       ask() a model     +--- nothing helps --> explained, over(END)
+ *        waited                 |
+ *                               +--> mended
+ *
+ * A host hands in what happens (session_*, drive_call_ops), and the driver calls the host's functions (drive_host) for
+ * what has to be done: acts are calls, so that bytes are handed on without a copy. Time and chance come in as a value:
+ * the host sets driver.at before each input. One driver and all its sessions belong to one thread; only the work of
+ * drive_work and the functions of drive_rooms run on others. */
+#ifndef ENGINE_DRIVE_DRIVE_H
+#define ENGINE_DRIVE_DRIVE_H
+#include "dialect/dialect.h"
+#include "engine/drive/room.h"
+
+typedef struct session session; /* one request, from its bytes to the last byte of its answer */
+typedef struct driver driver;   /* what the sessions of one host share */
+
+/* ---- calls to providers ---- */
+
+/* The status and the fields of an answer. */
+typedef struct drive_head {
+    int status;
+    const daruma_header *headers; /* names and values stand in one piece of memory, in this order, as they were read */
+    size_t nheaders;
+    int64_t length; /* of the body, -1 unknown */
+} drive_head;
+
+daruma_str drive_field(const drive_head *h, daruma_str name); /* the value of a field; empty: there is none */
+
+typedef struct drive_call drive_call;
+
+/* What a host tells of a call. Exactly one of end and fail comes last, unless the call was cancelled. */
+typedef struct drive_call_ops {
+    void (*head)(drive_call *c, const drive_head *h); /* borrowed during the call */
+    void (*body)(drive_call *c, daruma_str bytes);    /* likewise */
+    void (*again)(drive_call *c, daruma_net net);     /* it is sent once more on a fresh connection; may be NULL */
+    void (*end)(drive_call *c);
+    void (*fail)(drive_call *c, daruma_net net, daruma_phase phase);
+} drive_call_ops;
+
+/* One call. The driver owns the struct. */
+struct drive_call {
+    const drive_call_ops *ops; /* who hears of it */
+    session *x;
+    void *owner;  /* of the driver: whose call it is */
+    void *handle; /* the host's while the call is out; NULL: it is not */
+    daruma_str
+        secret; /* the host's: the key that it was made with; empty: the client's own. Lives as long as the request */
+};
+
+/* A call to be sent. All strings live until the call is over. */
+typedef struct drive_request {
+    const daruma_target *t;
+    const dialect *d, *p; /* the client's dialect, NULL: none; and the target's */
+    daruma_str body[4];   /* pieces, one after the other */
+    daruma_str model;     /* as the client asked for it */
+    bool stream, array;   /* it is answered as events; as one JSON array (Gemini's without alt=sse) */
+    bool fresh;           /* not over a connection that was used before: the call must not be made twice unseen */
+    daruma_ms total;      /* so long it may take in all, -1: no limit of the case */
+    daruma_arena *a;      /* for what the host makes until the first byte of the answer */
+} drive_request;
+
+typedef enum drive_sent {
+    DRIVE_SENT,
+    DRIVE_NOT_SENT, /* the host could not make a connection for want of memory or descriptors */
+    DRIVE_NO_MEMORY /* the request could not be written whole: it must not go out */
+} drive_sent;
+
+/* What the host knows of a target that the driver does not. */
+typedef struct drive_place {
+    const dialect *d; /* that the provider speaks */
+    uint64_t site;    /* the same for providers at one host and port */
+    bool own_key;     /* calls are made with a key of the host's, not with the client's */
+} drive_place;
+
+typedef enum drive_key { DRIVE_KEY_READY, DRIVE_KEY_ABSENT } drive_key;
+
+/* ---- the client ---- */
+
+/* The head of an answer as it goes to the client; the host adds the x-daruma fields (session_say_*). */
+typedef struct drive_answer {
+    int status;
+    const daruma_header *headers; /* of the provider, or of the driver */
+    size_t nheaders;
+    daruma_outcome outcome;
+    int64_t length;  /* -1 unknown */
+    daruma_arena *a; /* for what the host makes: dies with the attempt */
+} drive_answer;
+
+typedef enum drive_end {
+    DRIVE_END,   /* the answer is whole */
+    DRIVE_BREAK, /* it is not: the client must see that */
+    DRIVE_BARE,  /* there is no memory for an answer: status 503 without words, if no head went out, else DRIVE_BREAK */
+    DRIVE_GONE   /* the client has left */
+} drive_end;
+
+/* ---- work beside the loop ---- */
+
+/* work() may run on another thread and touches what `data` says, the bytes of the request and of the answer at hand,
+ * and nothing else. Then one of the other two is called on the thread of the driver: then(), or drop() when the session
+ * is over. */
+typedef struct drive_work {
+    void (*work)(void *data);
+    void (*then)(session *x, void *data);
+    void (*drop)(void *data);
+} drive_work;
+
+/* What work that goes on needs of a session that is over. The host keeps it until the work ends. */
+typedef struct drive_remains {
+    void *texts, *mending;
+    daruma_arena scratch;
+} drive_remains;
+void drive_remains_close(const driver *v, drive_remains *r);
+
+/* ---- the host ---- */
+
+/* `user` is what session_open() was given. No function calls back into the session, but for `key_fetch` with
+ * session_key_here() when it fails at once. */
+typedef struct drive_host {
+    /* the client */
+    void (*head)(void *user, const drive_answer *a);
+    bool (*write)(void *user,
+                  daruma_str bytes);  /* false: the reader is slow; session_drained() tells when it goes on */
+    void (*body_dropped)(void *user); /* the bytes of the client's request are not needed any more */
+    /* The session is over, everything of it was given back. The host ends the answer. The struct itself is not used
+     * again before the host's own code returns to its loop. */
+    void (*over)(void *user, drive_end how);
+    /* calls to providers */
+    drive_sent (*send)(void *user, drive_call *c, const drive_request *r);
+    /* Asks a model on the side: the summariser, else that of `t`. Returns the dialect of the answer; NULL: it cannot
+     * be asked now. */
+    const dialect *(*ask)(void *user, drive_call *c, const daruma_target *t, const daruma_question *q, daruma_ms total);
+    void (*cancel)(void *handle);
+    void (*pause)(void *handle);
+    void (*resume)(void *handle);
+    void (*hand_over)(void *handle, drive_call *to); /* from here on another struct stands for the call */
+    void (*limit)(void *handle, daruma_ms total);    /* its total time from its beginning; 0: none */
+    bool (*is_sent)(void *handle);                   /* nothing of the request is read any more */
+    /* targets and keys */
+    drive_place (*place)(void *user, const daruma_target *t);
+    /* The targets of a model, in the order of preference, and what is done about agents that use it. */
+    const daruma_target *(*targets)(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch);
+    drive_key (*key)(void *user, const daruma_target *t, bool *ret_renewable);
+    /* Fetches the key of a target; session_key_here() follows. `anew`: the provider refused the one at hand. */
+    void (*key_fetch)(void *user, const daruma_target *t, bool anew);
+    void (*key_forget)(void *user, const daruma_target *t); /* the session does not wait any more */
+    void (*key_worked)(void *user, const daruma_target *t);
+    daruma_str (*key_trouble)(void *user, const daruma_target *t, daruma_arena *a); /* why there is none, as JSON */
+    /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of a text. */
+    daruma_str (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
+    uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
+    /* all else */
+    void (*tell)(void *user, daruma_event *e); /* the driver filled it in */
+    void (*timer)(void *user, daruma_ms at);   /* session_clock() then; -1: no more */
+    /* Does work at once and returns true, or begins it beside the loop and returns false. */
+    bool (*work)(void *user, size_t bytes, const drive_work *kind, void *data);
+    void (*work_left)(void *user, drive_remains *r); /* the work under way is nobody's any more; takes *r */
+} drive_host;
+
+/* ---- settings ---- */
+
+typedef enum drive_orphans { DRIVE_ORPHANS_PROFILE, DRIVE_ORPHANS_ANSWER, DRIVE_ORPHANS_PRUNE } drive_orphans;
+typedef enum drive_form { DRIVE_FORM_AUTO, DRIVE_FORM_ERROR, DRIVE_FORM_MESSAGE } drive_form;
+
+/* What is the same for all requests under one configuration. */
+typedef struct drive_options {
+    const daruma_policy *policy;
+    drive_orphans orphans;             /* calls without results are answered, or pruned */
+    drive_form on_failure;             /* what the client gets when nothing helped */
+    daruma_strategy_mode strategies;   /* what becomes of proposals for another way */
+    bool compact_tool_errors;          /* the model sees failed tool results as short blocks */
+    daruma_ms first_byte, idle, total; /* limits of an attempt, 0 none */
+} drive_options;
+
+/* ---- the driver ---- */
+
+typedef struct drive_counts {
+    uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
+    uint64_t passed;                                                          /* requests on other paths */
+    uint64_t side_calls;                /* questions of our own: summaries and the like */
+    uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */
+    uint64_t calls;                     /* to providers */
+    uint64_t hedges;                    /* of them beside a silent one */
+    uint64_t hedges_won;                /* of these so many became the answer, or went on for one that failed */
+    uint64_t waited_ms;                 /* in backoff, all requests together */
+    uint64_t wasted_ms;                 /* in calls that failed */
+    uint64_t kinds[DARUMA_KINDS];       /* failures by kind */
+    uint64_t remedies[DARUMA_REMEDIES]; /* remedies by kind */
+    uint64_t saved[DARUMA_KINDS];       /* requests recovered, by the kind of their last failure */
+} drive_counts;
+
+struct driver {
+    const drive_host *host;   /* (set) */
+    const drive_rooms *rooms; /* (set) */
+    daruma_moment at;         /* (set) now; before each input */
+    daruma_health *health;    /* (set) */
+    drive_counts counts;
+    /* inside */
+    uint64_t dice;         /* decisions of one moment that have been taken */
+    struct memory *mem;    /* keys of conversations, cases, notices, what is known of lanes */
+    struct mended *mended; /* known compressions and lessons; NULL: nothing was mended yet */
+    struct watch *watch;   /* agents; NULL: none was seen yet */
+    session *patient;      /* those that wait for a time, perhaps for somebody to become well */
+    uint32_t healed;       /* as health counted when they were last woken */
+};
+
+/* Makes *v ready; host, rooms and health are set. False without memory. */
+bool driver_begin(driver *v);
+void driver_end(driver *v); /* every session is over */
+/* Something may have become well: those who wait ask again. */
+void driver_wake(driver *v);
+
+/* Members of a JSON object, each with a comma behind it but the last: what is known and counted, for status pages. */
+void driver_watch_status(const driver *v, daruma_buf *out);
+void driver_known_status(const driver *v, daruma_buf *out);
+void driver_learned_status(const driver *v, daruma_buf *out);                /* of models, by each account */
+void driver_lessons_status(const driver *v, uint64_t lane, daruma_buf *out); /* a JSON array */
+int64_t driver_window(const driver *v, uint64_t lane); /* tokens of a lane's context window as learned; -1 unknown */
+size_t driver_sessions(const driver *v);               /* conversations whose key is remembered */
+
+/* ---- sessions ---- */
+
+/* The client's request. All strings live as long as the session. */
+typedef struct session_request {
+    const dialect *d; /* of its path; NULL: bytes only pass through */
+    daruma_str body;
+    daruma_arena *arena; /* of all that is made for it */
+    const drive_options *options;
+    bool opaque;     /* the body is encoded: it is passed on, not recovered */
+    bool safe;       /* sending it twice does no harm, whatever its dialect */
+    bool again;      /* the client's SDK says that it repeats a request */
+    bool head_only;  /* HEAD */
+    bool path_names; /* the model and whether it streams stand in the path: */
+    daruma_str path_model;
+    bool path_stream, path_array;
+    uint64_t credential;           /* a hash of what the client showed */
+    daruma_ms waits;               /* so long the client waits, -1 not said */
+    daruma_str agent;              /* the client's name for its agent: "NAME" or "NAME; continued"; may be empty */
+    const dialect *speaks;         /* the dialect of errors where `d` is NULL */
+    const daruma_failure *refused; /* it is refused for that, nobody is asked; NULL: it is not */
+    daruma_str no_target;          /* what the client reads when its model has no targets */
+} session_request;
+
+void *session_user(const session *x); /* what session_open() was given */
+size_t session_bytes(void);           /* of a session struct; all zero to begin with */
+void session_open(session *x, driver *v, void *user, const session_request *r);
+void session_clock(session *x);                                      /* the time that was asked for has come */
+void session_drained(session *x);                                    /* the client has read what waited for it */
+void session_gone(session *x);                                       /* the client left */
+void session_key_here(session *x);                                   /* fetching a key ended, well or not */
+void session_worked(session *x, const drive_work *kind, void *data); /* work beside the loop is done */
+
+const dialect *session_dialect_of(const session *x, const daruma_target *t); /* that a target is spoken to in */
+daruma_str session_model(const session *x);                                  /* as the client asked for it */
+/* For the x-daruma fields of an answer. */
+uint64_t session_case(const session *x);
+uint32_t session_attempts(const session *x);
+void session_say_remedies(const session *x, daruma_buf *out); /* in the order in which they were done, or "none" */
+daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
+const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
+#endif

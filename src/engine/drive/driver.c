@@ -1,0 +1,103 @@
+/* driver.c - what the sessions of one host share, and what is told of a session. */
+#include "base/buf.h"
+#include "engine/drive/inside.h"
+
+bool driver_begin(driver *v)
+{
+    v->mem = memory_new(v->rooms);
+    return v->mem != NULL;
+}
+
+void driver_end(driver *v)
+{
+    memory_free(v->mem);
+    mended_free(v->rooms, v->mended);
+    watch_free(v->rooms, v->watch);
+    v->mem = NULL;
+    v->mended = NULL;
+    v->watch = NULL;
+}
+
+int64_t driver_window(const driver *v, uint64_t lane)
+{
+    return memory_window(v->mem, lane);
+}
+
+size_t driver_sessions(const driver *v)
+{
+    return memory_sessions(v->mem);
+}
+
+void driver_learned_status(const driver *v, daruma_buf *b)
+{
+    static const char *const formats[] = {"any", "text", "json_object", "json_schema"};
+    memory_lane m;
+    bool first = true;
+    BUF_LIT(b, "\"models_learned\":[");
+    for (size_t i = 0; i < LANES_MAX; i++) {
+        if (!memory_lane_at(v->mem, i, &m))
+            continue;
+        buf_putz(b, first ? "{\"provider\":" : ",{\"provider\":");
+        buf_json(b, m.provider);
+        BUF_LIT(b, ",\"model\":");
+        buf_json(b, m.model);
+        BUF_LIT(b, ",\"account\":");
+        buf_json(b, m.account);
+        if (m.window > 0)
+            buf_printf(b, ",\"window\":%lld", (long long)m.window);
+        if (m.format)
+            buf_printf(b, ",\"response_format\":\"%s\"", formats[m.format]);
+        if (m.no_prefill)
+            BUF_LIT(b, ",\"prefill\":false");
+        BUF_LIT(b, ",\"parameters\":");
+        driver_lessons_status(v, m.id, b);
+        BUF_LIT(b, ",\"case\":\"");
+        buf_hex64(b, m.by);
+        buf_printf(b, "\",\"ago_ms\":%lld}", (long long)(v->at.now - m.at));
+        first = false;
+    }
+    BUF_LIT(b, "],");
+}
+
+/* ---- of a session ---- */
+
+const dialect *session_dialect_of(const session *x, const daruma_target *t)
+{
+    return session_dialect(x, (int)(t - x->targets));
+}
+
+daruma_str session_model(const session *x)
+{
+    return x->scan.model;
+}
+
+uint64_t session_case(const session *x)
+{
+    return x->kase.id;
+}
+
+uint32_t session_attempts(const session *x)
+{
+    return x->kase.attempts;
+}
+
+void session_say_remedies(const session *x, daruma_buf *b)
+{
+    if (!x->kase.ndid)
+        BUF_LIT(b, "none");
+    for (size_t i = 0; i < x->kase.ndid; i++) {
+        if (i)
+            BUF_LIT(b, ",");
+        buf_putz(b, daruma_remedy_name((daruma_remedy_kind)x->kase.did[i]));
+    }
+}
+
+daruma_str session_say_watch(const session *x)
+{
+    return steer_header(x);
+}
+
+const daruma_target *session_target(const session *x)
+{
+    return x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets ? &x->targets[x->kase.target] : NULL;
+}

@@ -1,0 +1,47 @@
+/* effects.c - work that must not be done twice: what a provider does itself for an answer (mail that an MCP server
+ * sends, code that it runs), and answers that are made in the background. Whether it was begun is known only where the
+ * provider says so, or refuses the request. Where nobody knows, it counts as done: the client is told, and decides. */
+#include "engine/drive/inside.h"
+
+bool effects_possible(const session *x)
+{
+    return x->scan.effects || x->view.effects;
+}
+
+/* Statuses below 500 that do not say that nothing was done: the request or its answer was lost on the way, or a server
+ * that the provider called failed. */
+static bool is_unclear(int status)
+{
+    return status == 408 || status == 424 || status == 499;
+}
+
+/* True if an error status says that nothing was done. Somebody between who lost sight of the provider says 502 or 504,
+ * or any other 5xx in a form of his own. A streamed answer has its head before anything is done; a 500 in place of a
+ * whole one may come after it. */
+static bool was_refused(const session *x, const daruma_evidence *ev)
+{
+    if (ev->status < 500)
+        return !is_unclear(ev->status);
+    bool full = ev->status == 503 || ev->status == 529 || (ev->status == 500 && x->streaming);
+    return full && x->d->is_error(ev->body);
+}
+
+/* In these dialects each thing that the provider does is an item of the answer, and begins it. */
+static bool is_announced(const session *x)
+{
+    return x->p != &dialect_openai;
+}
+
+bool effects_done(const session *x, const daruma_evidence *ev)
+{
+    if (x->view.effects)
+        return true;
+    if (!x->scan.effects || x->p != x->d) /* what was carried over to another dialect lost its hosted tools */
+        return false;
+    if (ev->phase == DARUMA_AT_CONNECT || ev->phase == DARUMA_AT_SEND)
+        return false; /* the provider does not have all of it */
+    if (ev->status >= 300)
+        return !was_refused(x, ev);
+    bool told = x->view.done || x->view.finished || ev->flaw == DARUMA_FLAW_ERROR_EVENT; /* nothing was left out */
+    return x->scan.behind || !told || !is_announced(x);
+}

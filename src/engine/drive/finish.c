@@ -1,0 +1,348 @@
+/* finish.c - when nothing helped: the provider's own error, or a readable message in the model's
+ * place, in the client's dialect, with honest advice whether and when to come again. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/drive/inside.h"
+
+/* The status of an error where the provider gave none that fits; 0: 502. And whether clients act on it themselves:
+ * then `auto` gives them the error, where an agent in the middle of a task is else better off with an answer it
+ * can read. */
+// clang-format off
+static const struct {
+    int status;
+    bool clients_act;
+} errors[DARUMA_KINDS] = {
+    [DARUMA_RATE_LIMIT]          = {429, true},
+    [DARUMA_QUOTA]               = {429, true},
+    [DARUMA_AUTH]                = {401, true},
+    [DARUMA_PERMISSION]          = {403, true},
+    [DARUMA_CONTEXT_LENGTH]      = {400, true},
+    [DARUMA_MODEL_NOT_FOUND]     = {404, false},
+    [DARUMA_REQUEST_TOO_LARGE]   = {413, false},
+    [DARUMA_OUTPUT_LIMIT]        = {400, false},
+    [DARUMA_ORPHAN_TOOL_CALL]    = {400, false},
+    [DARUMA_INVALID_MESSAGE]     = {400, false},
+    [DARUMA_INVALID_TOOL_SCHEMA] = {400, false},
+    [DARUMA_INVALID_PARAMETER]   = {400, false},
+    [DARUMA_CONTENT_FILTER]      = {400, false},
+    [DARUMA_OVERLOADED]          = {503, false},
+    [DARUMA_TIMEOUT]             = {504, false},
+};
+// clang-format on
+
+static bool as_message(const session *x)
+{
+    if (!x->d || !x->scan.ok)
+        return false;
+    switch (x->o->on_failure) {
+    case DRIVE_FORM_ERROR:
+        return false;
+    case DRIVE_FORM_MESSAGE:
+        return true;
+    case DRIVE_FORM_AUTO:
+        break;
+    }
+    if (x->scan.keeps || x->scan.remote)
+        return false; /* its client would go on from an answer that the server does not have */
+    return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
+}
+
+static int status_of(const daruma_failure *f)
+{
+    if (f->status >= 400 && f->status < 600)
+        return f->status;
+    return errors[f->kind].status ? errors[f->kind].status : 502;
+}
+
+static daruma_str explanation(session *x)
+{
+    daruma_buf b = buf_in(x->arena);
+    daruma_failure f = x->failure;
+    daruma_ms in = daruma_case_again_in(&x->kase, &f, session_now(x).now);
+    if (in > 0 && daruma_kind_passes(f.kind))
+        f.wait = in; /* as in the header */
+    daruma_explain(&f, &x->kase, &b);
+    return buf_str(&b);
+}
+
+static void announce(session *x, daruma_outcome o)
+{
+    daruma_moment at = session_now(x);
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.failure = &x->failure;
+    e.attempts = x->kase.attempts;
+    e.remedy = &x->remedy;
+    if (x->kase.attempts > 1)
+        session_tell(x, DARUMA_WHEN_EXHAUSTED, &e);
+    e.outcome = o;
+    e.took = at.now - x->started;
+    if (!daruma_event_when(&e, DARUMA_WHEN_GIVEN_UP, &x->kase))
+        return;
+    if (!e.reason.n)
+        e.reason = explanation(x); /* as the client is told it */
+    session_event(x, &e);
+}
+
+void finish_comment(session *x, daruma_outcome o)
+{
+    daruma_buf b = buf_in(x->arena);
+    buf_printf(&b, ": daruma outcome=%s attempts=%u ", daruma_outcome_name(o), x->kase.attempts);
+    if (o != DARUMA_OUTCOME_OK && x->failure.kind)
+        buf_printf(&b, "kind=%s ", daruma_kind_name(x->failure.kind));
+    if (x->kase.ndid) {
+        BUF_LIT(&b, "remedies=");
+        session_say_remedies(x, &b);
+        buf_putc(&b, ' ');
+    }
+    BUF_LIT(&b, "case=");
+    buf_hex64(&b, x->kase.id);
+    BUF_LIT(&b, "\n\n");
+    session_write(x, buf_str(&b));
+}
+
+/* retry-after and x-should-retry, which the official SDKs obey: false when waiting cannot help or would
+ * take longer than anybody waits. */
+static void put_advice(session *x, daruma_header *h, size_t *n)
+{
+    daruma_ms in = daruma_case_again_in(&x->kase, &x->failure, session_now(x).now);
+    bool once = x->kase.done_once, again = in >= 0 && in <= RETRY_ADVICE_MS_MAX && x->failure.retryable && !once;
+    h[(*n)++] = (daruma_header){S("x-should-retry"), again ? S("true") : S("false")};
+    if (in < 0 || !x->failure.retryable || once)
+        return;
+    daruma_buf b = buf_in(x->arena);
+    buf_int(&b, (in + 999) / 1000);
+    h[(*n)++] = (daruma_header){S("retry-after"), buf_str(&b)};
+}
+
+/* Fields of the provider's error that still hold for the client. */
+static size_t kept_headers(session *x, daruma_header *out)
+{
+    static const daruma_str dropped[] = {{"content-type", 12},   {"content-encoding", 16}, {"retry-after", 11},
+                                         {"retry-after-ms", 14}, {"x-should-retry", 14},   {"set-cookie", 10}};
+    size_t n = 0;
+    for (size_t i = 0; i < x->nfailed_headers; i++) {
+        bool drop = false;
+        for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++)
+            drop |= str_ieq(x->failed_headers[i].name, dropped[d]);
+        if (!drop)
+            out[n++] = x->failed_headers[i];
+    }
+    return n;
+}
+
+/* What passes through does so with its errors too. */
+static void pass_error(session *x)
+{
+    session_head(x, x->status, x->failed_headers, x->nfailed_headers, DARUMA_OUTCOME_FAILED,
+                 x->cut ? -1 : (int64_t)x->failed_body.n);
+    session_write(x, x->failed_body);
+}
+
+/* Did pass_error() write the beginning of a body that is longer? Then its client must not take it for the whole. */
+static bool is_cut(const session *x)
+{
+    return session_passes(x) && x->status >= 400 && x->cut;
+}
+
+daruma_str session_listed(session *x, daruma_str body)
+{
+    if (!x->array || str_starts(str_trim(body), S("[")))
+        return body;
+    daruma_buf b = buf_in(x->arena);
+    buf_putc(&b, '[');
+    buf_put(&b, body);
+    buf_putc(&b, ']');
+    return b.full ? body : buf_str(&b);
+}
+
+static void answer(session *x, int status, daruma_str type, daruma_str body, daruma_outcome o)
+{
+    daruma_header *theirs = ARENA_NEW(x->arena, daruma_header, x->nfailed_headers + 3);
+    size_t n = 0;
+    if (theirs) {
+        n = status >= 400 ? kept_headers(x, theirs) : 0;
+        theirs[n++] = (daruma_header){S("content-type"), type};
+    }
+    if (theirs && status >= 400)
+        put_advice(x, theirs, &n);
+    session_head(x, status, theirs, n, o, (int64_t)body.n);
+    session_write(x, body);
+}
+
+/* What daruma says in the model's place begins with a line that says so, and is known again when it comes back. */
+static daruma_str marked(session *x, const char *notice, daruma_str words)
+{
+    daruma_buf text = buf_in(x->arena);
+    buf_putz(&text, notice);
+    BUF_LIT(&text, "\n\n");
+    buf_put(&text, words);
+    memory_notice_put(x->v->mem, dialect_notice_hash(buf_str(&text)));
+    return buf_str(&text);
+}
+
+static void write_message(session *x, daruma_str text, daruma_outcome o)
+{
+    daruma_buf out = buf_in(x->arena);
+    write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+    bool begun = x->head_out && !x->blank; /* by a heartbeat, or by an attempt of which all was held: as a stream */
+    if (x->streaming || begun)
+        x->d->write_message_stream(&out, &w, text);
+    else
+        x->d->write_message(&out, &w, text);
+    if (begun || x->blank) {
+        session_write(x, session_listed(x, buf_str(&out)));
+        if (begun)
+            finish_comment(x, o);
+        return;
+    }
+    answer(x, 200, x->streaming ? S("text/event-stream; charset=utf-8") : S("application/json"),
+           session_listed(x, buf_str(&out)), o);
+}
+
+/* There is no rung that fits: whoever asked gets the failure as it came (P-F10). */
+static bool raises(const session *x)
+{
+    return x->remedy.remedy == DARUMA_REMEDY_NONE && x->remedy.rung == x->kase.policy->nrungs && x->kase.attempts > 0;
+}
+
+/* The message an error carries: the provider's own words where it gave any. What is wrong with a broken answer was
+ * written for the model. */
+static daruma_str error_message(session *x, daruma_str note)
+{
+    bool answered = x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->failure.status < 400;
+    return x->failure.message.n && !answered ? x->failure.message : note;
+}
+
+/* Clients that leave a conversation on Anthropic's server send all of it again, or go on without one that is kept, when
+ * they are told so by these codes; whoever else answers has no words for it, and knows of no thread. */
+static daruma_str thread_code(const session *x, daruma_str body)
+{
+    const daruma_failure *f = &x->failure;
+    if (!x->scan.keeps || str_find(body, S("\"thread_")) != STR_NONE)
+        return (daruma_str){0};
+    bool elsewhere = f->kind == DARUMA_INVALID_MESSAGE && !x->sent; /* nobody who may be asked has it */
+    if (x->scan.remote && (f->kind == DARUMA_ORPHAN_TOOL_CALL || elsewhere))
+        return S("thread_not_found");
+    bool named = str_find(f->message, S("thread")) != STR_NONE || str_eq(f->subject, S("thread"));
+    return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
+}
+
+static void write_error(session *x)
+{
+    if (session_passes(x) && x->status >= 400) {
+        pass_error(x);
+        return;
+    }
+    const dialect *d = x->d ? x->d : &dialect_openai;
+    daruma_str note = explanation(x);
+    daruma_buf out = buf_in(x->arena);
+    daruma_failure f = x->failure;
+    daruma_str thread = thread_code(x, x->failed_body);
+    if (thread.n)
+        f.code = thread;
+    int status = status_of(&f);
+    if (x->head_out) {
+        d->write_stream_error(&out, &f, status, error_message(x, note), note, talk_reached(x));
+        session_write(x, buf_str(&out));
+        session_did(x, DARUMA_REMEDY_EXPLAIN);
+        finish_comment(x, DARUMA_OUTCOME_FAILED);
+        return;
+    }
+    bool theirs = !thread.n && x->failed_body.n && x->p == x->d && d->is_error(x->failed_body);
+    bool bare = raises(x) || !x->kase.policy->enabled; /* nothing was done about it, and nothing is said */
+    if (theirs && (bare || !dialect_add_note(&out, x->failed_body, note))) {
+        out = buf_in(x->arena);
+        buf_put(&out, x->failed_body);
+    } else {
+        if (!theirs)
+            d->write_error(&out, &f, status, error_message(x, note), note);
+        session_did(x, DARUMA_REMEDY_EXPLAIN);
+    }
+    answer(x, status, S("application/json"), session_listed(x, buf_str(&out)), DARUMA_OUTCOME_FAILED);
+}
+
+void session_remember(session *x)
+{
+    if (!x->kase.ntargets || !x->kase.attempts || !x->d || !x->asked.n)
+        return;
+    memory_case_put(x->v->mem, session_request_hash(x), session_now(x).now, &x->kase);
+}
+
+/* `words`: what the message says. */
+static void finish(session *x, bool message, daruma_str words)
+{
+    x->beat_at = x->progress_by = x->act_at = -1;
+    announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
+    session_remember(x);
+    heal_gave_up(x);
+    if (message)
+        write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
+    else if (!x->blank)
+        write_error(x);
+    bool told = message || !x->blank; /* an error whose status cannot be said any more is a connection that ends */
+    bool breaks_off = is_cut(x) || x->arena->full || !told; /* what was written of us may lack its end */
+    session_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED, breaks_off ? DRIVE_BREAK : DRIVE_END);
+}
+
+void finish_partial(session *x)
+{
+    daruma_str words = steer_partial(x);
+    daruma_event e = DARUMA_EVENT_INIT;
+    session_did(x, DARUMA_REMEDY_STOP_PARTIAL);
+    x->beat_at = x->progress_by = x->act_at = -1;
+    e.name = "agent_stopped";
+    e.reason = words;
+    e.outcome = DARUMA_OUTCOME_DEGRADED;
+    e.attempts = x->kase.attempts;
+    e.took = session_now(x).now - x->started;
+    session_event(x, &e);
+    words = marked(x, DIALECT_STOPPED, words);
+    if (x->forwarded && !talk_close(x, words)) {
+        finish_interrupted(x);
+        return;
+    }
+    if (x->forwarded)
+        finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+    else
+        write_message(x, words, DARUMA_OUTCOME_DEGRADED);
+    session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
+}
+
+void finish_apology(session *x, daruma_str text)
+{
+    session_did(x, text.n ? DARUMA_REMEDY_APOLOGISE : DARUMA_REMEDY_EXPLAIN);
+    finish(x, true, text.n ? text : explanation(x));
+}
+
+void finish_failed(session *x)
+{
+    bool message = as_message(x) && !raises(x);
+    if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && heal_apologise(x))
+        return; /* finish_apology() goes on */
+    if (message)
+        session_did(x, DARUMA_REMEDY_EXPLAIN);
+    finish(x, message, message ? explanation(x) : (daruma_str){0});
+}
+
+void finish_interrupted(session *x)
+{
+    announce(x, DARUMA_OUTCOME_DEGRADED);
+    if (x->mode == ANSWER_PASSED || !x->d) { /* bytes we do not understand: the client must see that they broke off */
+        session_end(x, DARUMA_OUTCOME_FAILED, DRIVE_BREAK);
+        return;
+    }
+    if (x->failed_event.n && (!x->t || talk_is_plain(x))) { /* the provider's own words, in its own stream */
+        session_write(x, x->failed_event);
+    } else {
+        daruma_buf out = buf_in(x->arena);
+        daruma_str note = explanation(x);
+        x->d->write_stream_error(&out, &x->failure, status_of(&x->failure), error_message(x, note), note,
+                                 talk_reached(x));
+        session_write(x, buf_str(&out));
+        session_did(x, DARUMA_REMEDY_EXPLAIN);
+    }
+    finish_comment(x, DARUMA_OUTCOME_DEGRADED);
+    bool unsaid = x->arena->full; /* there was no memory for the error event */
+    session_end(x, DARUMA_OUTCOME_DEGRADED, unsaid ? DRIVE_BREAK : DRIVE_END);
+}

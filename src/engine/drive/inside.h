@@ -1,0 +1,475 @@
+/* inside.h - what the files of the driver share: the state of one session and what is remembered between them. */
+#ifndef ENGINE_DRIVE_INSIDE_H
+#define ENGINE_DRIVE_INSIDE_H
+#include "base/limits.h"
+#include "base/str.h"
+#include "engine/drive/answer_test.h"
+#include "engine/drive/drive.h"
+#include "engine/drive/history.h"
+
+typedef struct mended mended; /* known compressions and lessons, all conversations */
+typedef struct heal heal;     /* the mending of one request */
+typedef struct talk talk;     /* a streamed answer: what the client has of it */
+typedef struct watch watch;   /* agents, and whether they go in circles */
+typedef struct steer steer;   /* what is done about the agent of one request */
+typedef struct rival rival;   /* a second call beside a silent one */
+
+/* ---- memory.c: bounded tables of what was seen ---- */
+
+typedef struct memory memory;
+memory *memory_new(const drive_rooms *rooms);
+void memory_free(memory *m);
+/* Which key a conversation used last; 0 unknown. The one used longest ago is forgotten first. */
+uint64_t memory_session(memory *m, uint64_t conversation);
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id);
+size_t memory_sessions(const memory *m);
+/* How many requests of a conversation in a row stayed too long although they were shortened. */
+uint32_t memory_stuck(memory *m, uint64_t conversation);
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times);
+/* A case that failed, so that the client's own retry continues it. */
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret);
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
+/* Hashes of the messages daruma wrote. */
+void memory_notice_put(memory *m, uint64_t hash);
+bool memory_notice_known(uint64_t hash, void *m);
+bool memory_has_notices(const memory *m);
+/* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
+uint64_t memory_owner(const memory *m, uint64_t answer);
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+/* What is known of a lane, that is of an account's way to a model (daruma_target.lane_id): its context window, learned
+ * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
+ * requests than that. */
+int64_t memory_window(const memory *m, uint64_t lane);
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens);
+/* It took a request of so many tokens. True: so the window that was learned is wrong, and forgotten. */
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens);
+/* Whether it goes on from a begun answer (prefill): it is taken to until it said no. */
+bool memory_prefills(const memory *m, uint64_t lane);
+void memory_prefill_refused(memory *m, uint64_t lane);
+/* The most of a response format that it is known to take: until it refused one, a schema. */
+convo_format memory_format(const memory *m, uint64_t lane);
+void memory_format_put(memory *m, uint64_t lane, convo_format most);
+/* How many bytes of a request are counted there as 1,000 tokens, as the newest long request of that client was counted
+ * (`whose`: session_counted()). Counts of short ones and of what is no text (images) say nothing and are not taken. */
+int64_t memory_rate(const memory *m, uint64_t whose);
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens);
+/* Tokens to 1,000 of our estimate of a request that was read; 0 unknown. */
+int64_t memory_scale(const memory *m, uint64_t whose);
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens);
+/* What was learned of a lane, for the status page: the first thing brings its name, each says which case taught it. */
+typedef struct memory_lane {
+    uint64_t id;
+    daruma_str provider, account, model; /* live as long as nothing else is learned */
+    int64_t window;                      /* -1 unknown */
+    convo_format format;                 /* the best response format that it takes; FORMAT_UNSAID: none was refused */
+    bool no_prefill;
+    uint64_t by; /* the case that taught the last of it, and when */
+    daruma_ms at;
+} memory_lane;
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at);
+bool memory_lane_at(const memory *m, size_t index, memory_lane *ret); /* false: nothing there; up to LANES_MAX */
+
+/* ---- session.c: one request, client to answer ---- */
+
+/* What the attempt under way delivers. */
+typedef enum answer_mode {
+    ANSWER_NONE,    /* no head yet */
+    ANSWER_ERROR,   /* an error status: collect the body and judge it */
+    ANSWER_WHOLE,   /* a plain answer: collect, check, then deliver */
+    ANSWER_HELD,    /* a stream before its commit point */
+    ANSWER_RELAYED, /* a stream behind it */
+    ANSWER_PASSED,  /* bytes go through as they come */
+    ANSWER_REFUSED, /* ... all at once, without what they may repeat of credentials: an error that nobody judges */
+} answer_mode;
+
+/* The request as a provider of another dialect got it. */
+typedef struct moved_request {
+    daruma_str body;       /* one of x->texts; empty: it cannot be carried over */
+    int target;            /* whom it was written for */
+    uint32_t of;           /* the edition of the request that it was made of */
+    size_t nlessons;       /* ... when so much was learned of the request */
+    bool too_large;        /* there was no room to carry it over */
+    int64_t tokens;        /* estimate of all of it */
+    convo_rename *renames; /* tools that are called something else there */
+    size_t nrenames;
+} moved_request;
+
+struct session {
+    driver *v;
+    void *user; /* the host's */
+    const drive_options *o;
+    daruma_arena *arena;   /* of all that is made for the request */
+    daruma_str asked;      /* the client's body; empty once it was dropped */
+    bool here;             /* the client is there, and the answer is not over */
+    bool head_out;         /* the client has the head of an answer */
+    bool head_only;        /* it wants no more */
+    bool working;          /* work on it is under way beside the loop, and nothing else */
+    uint8_t watch_mode;    /* daruma_watch_mode: what may be done about its agent */
+    const dialect *speaks; /* of errors where nobody's dialect is spoken */
+    const dialect *d;      /* NULL: a path we only pass on */
+    const dialect *p;      /* of the provider that is called; another than d when the conversation moved */
+    request_scan scan;
+    daruma_str body;     /* what is sent: the client's, or as it was written anew, which is one of `texts` */
+    uint32_t edition;    /* of `body`: another one each time it changes */
+    uint32_t editions;   /* so many there were */
+    drive_text *texts;   /* what was written of it, each in memory of its own */
+    daruma_str variant;  /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
+                            empty: it gets `body` itself */
+    int variant_for;     /* ... that target */
+    uint32_t variant_of; /* ... the edition that was made of; 0 none */
+    bool circles;        /* its agent goes in circles */
+    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;           /* sending it twice does no harm */
+    uint64_t credential; /* hash of what the client showed */
+    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
+    daruma_str named;    /* what the client calls its agent: "NAME" or "NAME; continued"; may be empty */
+    uint64_t tenant;     /* the same keyed, 0 not asked for yet: session_tenant() */
+    const daruma_target *targets;
+    daruma_case kase;
+    daruma_ms started, attempt_started;
+    drive_call call;       /* the attempt */
+    daruma_ms act_at;      /* end of a wait, -1 none */
+    daruma_ms beat_at;     /* next heartbeat, -1 none */
+    daruma_ms progress_by; /* content must come by then, -1 none */
+    daruma_ms look_at;     /* when it is looked at whether the attempt is silent for too long, -1 not */
+    unsigned beats;        /* heartbeats since the provider's last bytes */
+    bool streaming;        /* the client wants a stream */
+    bool array;            /* ... as one JSON array: Gemini's without alt=sse */
+    bool paused;
+    bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
+    bool blank;      /* the client has the head of a whole answer, and white space */
+    bool unjoined;   /* a second call was asked to go on with a silent stream, and said something else */
+    bool went_on;    /* an attempt failed behind its first bytes: likewise */
+    bool sent;       /* a call was made, or was to be made but for its key */
+    bool recovering; /* the first remedy was begun */
+    bool refreshing; /* waits for a key command */
+    bool weighed;    /* whether it fits the window was asked before it went out */
+    bool stays;      /* whether it names what lives on the server was looked at */
+    bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
+    size_t told; /* remedies that the head of the answer named */
+    size_t home; /* the target whose account has what it names there */
+    /* the attempt */
+    answer_mode mode;
+    int status;
+    daruma_arena scratch;   /* dies with the attempt, or when the stream is committed */
+    daruma_header *headers; /* of the answer, in scratch */
+    size_t nheaders;
+    daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
+    size_t parsed;   /* of held: whole events already watched */
+    bool cut;        /* an error body is larger than what is held of it */
+    stream_view view;
+    size_t forwarded; /* answer bytes the client has */
+    /* the last failure, its strings in the call's arena */
+    daruma_failure failure;
+    daruma_remedy remedy;    /* what is done about it */
+    daruma_str failed_body;  /* the provider's error body, whole, when it is one */
+    moved_request *moved;    /* as it went to a provider of another dialect; NULL: it did not. Call's arena */
+    daruma_str failed_event; /* the provider's error event in the midst of a stream; not gone out yet */
+    daruma_header *failed_headers;
+    size_t nfailed_headers;
+    /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
+    heal *h;
+    talk *t;
+    steer *steer;          /* NULL: its agent is not in circles. In the call's arena */
+    rival *rival;          /* NULL: no second call is out */
+    session *next_patient; /* in the list of those who wait for a time */
+    bool patient;          /* it is in there */
+};
+
+/* Nobody's dialect, or a body that cannot be read: bytes go through as they come, both ways. */
+static inline bool session_passes(const session *x)
+{
+    return !x->d || x->opaque;
+}
+
+/* The attempt failed so. Takes the next rung. */
+void session_failed(session *x, const daruma_evidence *ev);
+/* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
+void session_done(session *x, int64_t input_tokens, drive_end how);
+daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
+/* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
+void session_resent(session *x);
+void session_event(session *x, daruma_event *e);
+/* That was done to the request or to the answer, beside what the ladder sends: the client is told, and it is counted.
+ */
+void session_did(session *x, daruma_remedy_kind r);
+/* The same, under the name that the profile in force has for that moment; nothing when it is silent. */
+void session_tell(session *x, daruma_when when, daruma_event *e);
+/* The first remedy of the case begins: told once, before anything that it does. */
+void session_tell_begin(session *x);
+/* The remedy under way was carried out (or not): obeys it, or asks for the next. */
+void session_mended(session *x, bool fit);
+/* Frees what the attempt held. */
+void session_scratch_reset(session *x);
+void session_wait(session *x, daruma_ms wait); /* asks the engine again after that, or when something became well */
+void session_timer(session *x);                /* arms it for the earliest of the three */
+/* The request is over: counts, gives everything back, and has the host end the answer. Only x->here is looked at from
+ * here on. */
+void session_end(session *x, daruma_outcome o, drive_end how);
+/* Hands a head, or bytes, to the client. Nothing where it has left. */
+void session_head(session *x, int status, const daruma_header *h, size_t n, daruma_outcome o, int64_t length);
+bool session_write(session *x, daruma_str bytes); /* false: the reader is slow */
+void session_cancel(drive_call *c);               /* ends a call, if it is out */
+/* Does work at once, and returns true; or it goes on beside the loop, kind->then() is called, and nothing else may be
+ * done for the request but heartbeats. */
+bool session_work(session *x, size_t bytes, const drive_work *kind, void *data);
+daruma_moment session_now(const session *x); /* the moment of the input, with other dice for each decision */
+uint64_t session_tenant(session *x);         /* whose request it is */
+
+static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* ---- open.c: a request comes in ---- */
+
+void session_known(session *x);                  /* what is known of it was done to it: it goes on */
+uint64_t session_request_hash(const session *x); /* same client, same body */
+uint64_t session_session(const session *x);      /* one client's conversation with one model */
+uint64_t session_counted(const session *x);      /* one client's requests on the lane at hand */
+/* Files, containers and the like that the request names live with one account. They are looked for when another one
+ * comes into question, not before. True: `target` (-1: none yet) is not of that account, and nobody else is left. */
+bool session_stay(session *x, int target);
+/* Encrypted reasoning is of use to one account alone, and none without it. When that account rests for long, or `f`
+ * (NULL: nothing failed yet) shows that it is of no use, the reasoning is left out and the other accounts may be asked.
+ */
+void session_loosen(session *x, const daruma_failure *f);
+
+/* ---- attempt.c: one call to a provider ---- */
+
+void session_attempt(session *x); /* asks the engine and sends, waits or ends */
+void session_fitted(session *x);  /* what heal_fits() waited for is over: it goes out */
+drive_place session_place(const session *x, int target);
+const dialect *session_dialect(const session *x, int target); /* that a target is spoken to in */
+
+stream_view session_view(const session *x); /* of the call at hand, before anything of its stream came */
+
+/* What goes out to that target; x->p and x->moved are those of that call from here on. False: the request cannot be
+ * carried over to its dialect. */
+bool session_compose(session *x, int target, daruma_arena *a, drive_request *ret);
+
+/* ---- effects.c: work that must not be done twice ---- */
+
+/* True if a call of this request may do such work: no second one is made beside it, and none over a connection that may
+ * be dead. */
+bool effects_possible(const session *x);
+/* True if the attempt that failed so may have done it. */
+bool effects_done(const session *x, const daruma_evidence *ev);
+
+/* ---- convert.c: the request as another provider takes it ---- */
+
+/* Makes what session_compose() needs for that target. False: that takes a while, session_fitted() will be called. */
+bool session_convert(session *x, int target);
+bool session_converts(const session *x, int target); /* is there anything to be made? */
+/* Is it a provider that did not make the thinking of this conversation? */
+bool session_is_strange(const session *x, int target);
+/* What the client calls a tool that the provider at hand calls so. */
+daruma_str session_tool_name(const session *x, daruma_str name);
+daruma_str session_tool_words(const session *x, daruma_str text); /* what it says with such names in it */
+
+/* ---- texts.c: requests as they were written anew ---- */
+
+daruma_str session_own(session *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
+void session_sweep(session *x);                    /* gives back those that nobody needs any more */
+
+/* ---- hedge.c: a second call beside a silent one ---- */
+
+/* Looks whether the attempt under way is silent for too long, and does what is to be done. Sets x->look_at. */
+void hedge_look(session *x);
+/* The attempt has brought content, or is over: the second call is not needed. */
+void hedge_cancel(session *x);
+/* The attempt failed so: the second call takes its place. False: there is none. */
+bool hedge_takes_over(session *x, const daruma_failure *f);
+
+/* ---- relay.c: answers on their way to the client ---- */
+
+extern const drive_call_ops relay_ops;
+bool relay_progress_late(session *x, daruma_ms now); /* only pings for too long: fails the attempt */
+void relay_forward(session *x, daruma_str bytes);    /* bytes of an answer for the client */
+
+/* Adds what was asked to what came of it: its words, quoted, are no evidence. */
+void session_asked(const session *x, daruma_evidence *ev);
+
+/* ---- credentials in the words of others ---- */
+
+/* What a provider says, without the credentials that the attempt was made with, and all that the host has; `text`
+ * itself when there are none in it, empty without memory. */
+daruma_str session_redact_sent(session *x, daruma_str text);
+/* The same of what another call of this request brought, which went to `target` with the key `secret`. */
+daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text);
+
+/* ---- redact_error.c: the same for all that looks like a credential ---- */
+
+/* A body or an event that says what is wrong, as the client may have it: JSON stays JSON. Empty without memory. */
+daruma_str session_redact(session *x, daruma_str text);
+daruma_str session_redact_field(session *x, daruma_header h); /* the value of a field beside it */
+
+/* ---- talk.c: streamed answers, read as they pass ---- */
+
+void talk_free(const session *x, talk *t);
+/* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */
+bool talk_begin(session *x);
+/* One event that the provider sent. True: its bytes go out as they are; else talk took it. */
+bool talk_event(session *x, const sse_event *e, daruma_arena *scratch);
+/* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
+bool talk_end(session *x);
+/* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
+ * mended in it any more. */
+void talk_let_go(session *x);
+bool talk_unsure(const session *x);   /* a continuation that cannot be joined with certainty */
+bool talk_is_plain(const session *x); /* the provider's bytes go out as they are */
+bool talk_was_cut(const session *x);  /* there is something that another attempt could go on from */
+turn talk_turn(session *x);           /* what of it was kept: its text, as far as the client has it, and its calls */
+daruma_str talk_items(const session *x, daruma_arena *a); /* Responses: its finished items, a JSON list */
+daruma_str talk_id(const session *x);                     /* id of the answer under way */
+/* How far the stream is that the client has; NULL: it has none, or nobody read it. */
+const turn_reader *talk_reached(const session *x);
+daruma_str talk_said(const session *x); /* the text that the client has */
+/* Ends an answer under way with words of ours, as if the model had said them. False: it cannot. */
+bool talk_close(session *x, daruma_str words);
+/* The next attempt goes on from that text, as it is asked to. Where there is none it answers anew, and all goes out. */
+void talk_join_next(session *x, mend_going how);
+
+/* ---- answer.c: tool calls of answers, and those that shall be JSON, checked and mended ---- */
+
+/* Could a call be wrong in a way that we see? Only then is it looked at. */
+bool answer_checks_calls(const session *x);
+/* Checks the calls of an answer by the tools of the request and mends what can be mended in place. False: it has to be
+ * asked for again, heal_bad_answer() has been told why. */
+bool answer_check(session *x, turn *t, daruma_arena *a);
+/* Is the answer asked for as JSON, and may it be mended? */
+bool answer_checks_format(const session *x);
+/* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
+bool answer_check_format(session *x, turn *t, daruma_arena *a);
+/* The arguments of a call as text, where a wire says nothing of a call without arguments. */
+daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
+/* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
+bool answer_refused(session *x, const turn *t, daruma_arena *a);
+/* Says what came of it. False: it has to be asked for again. */
+bool answer_test_done(session *x, const answer_test *k, const turn *t);
+
+/* ---- whole.c: answers that come in one piece ---- */
+
+/* All of it is there, in x->held: it is judged, mended, written for the client and handed on. */
+void whole_ended(session *x);
+
+/* ---- heal.c, heal_work.c: carrying out remedies on the conversation ---- */
+
+typedef enum heal_result {
+    HEAL_SEND,  /* mended: send it */
+    HEAL_UNFIT, /* nothing to mend that way: ask for another remedy */
+    HEAL_WAITS, /* a model is asked on the side: heal_asked() goes on */
+} heal_result;
+bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
+heal_result heal_apply(session *x, daruma_remedy_kind r);
+/* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
+typedef struct heal_onward {
+    history_onward onward;
+    daruma_str body; /* as it asks for the rest */
+} heal_onward;
+/* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
+ * answer cannot be gone on with. */
+bool heal_go_on(session *x, int to, heal_onward *ret);
+void heal_goes_on(session *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
+void heal_use(session *x, daruma_str body);          /* from here on this is what is sent; one of x->texts */
+void heal_rest(session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
+/* The tools of the request; NULL when it has none that can be read. */
+const convo *heal_tools(session *x);
+/* The response format that the client asks for; NULL: none, or it cannot be read. */
+const convo *heal_format(session *x);
+/* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
+ * get it right then may be at its best, and what it says is no worse than it was. */
+bool heal_unfit(session *x);
+bool heal_was_unfit(const session *x); /* is the first time over? */
+/* What earlier turns and requests taught about this one is done at once. False: that takes a while,
+ * session_known() will be called. */
+bool heal_known(session *x);
+/* Nothing helped: a conversation that stays too long is not worked on for ever. */
+void heal_gave_up(session *x);
+/* Before it goes out to the target at hand: is it known already that its window cannot take it? Then it is mended as
+ * after a refusal. False: a model is asked on the side, session_fitted() will be called. */
+bool heal_fits(session *x);
+/* It worked: what was done is remembered, and how many tokens the provider counted. */
+void heal_worked(session *x, int64_t input_tokens);
+/* Sees in a failure what the provider did not say, since it knows the size of the request. */
+void heal_reconsider(session *x, daruma_failure *f);
+/* Is an answer without words one that found no room in the window, or one to a prompt that was cut to fit? */
+bool heal_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content);
+/* The answer that was broken and what is wrong with it, for asking again; copied. */
+void heal_bad_answer(session *x, const turn *bad, daruma_str why);
+void heal_gone(session *x); /* the request is over: side requests end */
+/* Asks the model for a short apology in place of the fixed explanation; false: it is not asked. finish_apology() goes
+ * on. */
+bool heal_apologise(session *x);
+
+/* ---- mended.c: what was mended before ---- */
+
+void mended_free(const drive_rooms *rooms, mended *m);
+bool mended_knows(const session *x, int target); /* is there anything that may be done for it? */
+/* With what this request taught itself, when it is converted for that target. */
+void mended_know(const session *x, int target, drive_facts *ret);
+/* Says what was done of it. */
+void mended_did(session *x, int target, const drive_facts *f);
+/* The provider of another dialect refused a parameter: it is learned, and done when the request is converted again. */
+bool mended_moved_learn(session *x);
+/* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */
+bool mended_unlearn(session *x);
+
+/* ---- side.c: questions of our own to a model, on the case of the request ---- */
+
+/* Asks `n` questions, some at a time, of the summariser or the current target. False: it may not.
+ * Each answer comes through heal_answer(), empty on failure; after the last one heal_asked(). */
+bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output);
+void side_cancel(session *x);
+void heal_answer(session *x, size_t i, daruma_str text);
+void heal_asked(session *x);
+
+/* ---- watch.c: agents seen by the histories they send ---- */
+
+void watch_free(const drive_rooms *rooms, watch *w);
+/* Looks at what is new in the history of a request; `newest` as its scan gave it. False: nothing is to be done. Else
+ * the newest verdict and what is to be done about it stand in x->steer. */
+bool watch_request(session *x, const uint32_t *newest);
+void watch_answered(session *x); /* the answer was delivered whole */
+
+/* ---- steer.c: setting an agent right ---- */
+
+/* Does what watch_request() found. True: the request was answered, it goes nowhere. */
+bool steer_request(session *x);
+/* Before it goes out: false, a model is asked for a strategy first; session_fitted() will be called. */
+bool steer_ready(session *x);
+/* Was the question on the side this room's? Then its answer, and that all are there. */
+bool steer_answer(session *x, daruma_str text);
+bool steer_asked(session *x);
+/* Is this call refused to the agent? Then `why` says so to the model. */
+bool steer_refuses(session *x, daruma_str tool, daruma_str args, daruma_buf *why);
+bool steer_checks_calls(const session *x); /* may one be? */
+/* Was the answer refused for such a call? Then that is what failed, and `as` which kind of failure it is. */
+bool steer_refused(const session *x, daruma_kind *as);
+bool steer_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
+heal_result steer_apply(session *x, daruma_remedy_kind r);
+/* What is done about the agent, for a header; empty: nothing. */
+daruma_str steer_header(const session *x);
+/* What the client reads when its agent is stopped. */
+daruma_str steer_partial(session *x);
+
+/* ---- finish.c: when nothing helped ---- */
+
+/* A case that failed, or whose client gave up, is kept for a while: when the client's SDK retries, it goes on with what
+ * is left. */
+void session_remember(session *x);
+
+/* The agent is stopped: a message of ours that ends its run. */
+void finish_partial(session *x);
+
+void finish_apology(session *x, daruma_str text); /* empty: the fixed explanation */
+
+/* A whole body as the client asked for it: in an array when it asked for one. */
+daruma_str session_listed(session *x, daruma_str body);
+/* The last words of a stream whose head went out before it was known how it ends. */
+void finish_comment(session *x, daruma_outcome o);
+void finish_failed(session *x); /* answers with x->failure, as on_failure says */
+/* A stream that has begun ends with the dialect's error event. */
+void finish_interrupted(session *x);
+
+#endif

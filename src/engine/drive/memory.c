@@ -1,0 +1,349 @@
+/* memory.c - bounded tables of what was seen: which key a conversation used, which cases failed lately, which
+ * messages daruma wrote. Each is a table of fixed size in which a new entry takes the place of the one
+ * touched longest ago among the few places its hash may stand in. */
+#include "base/limits.h"
+#include <stdio.h>
+#include "engine/drive/inside.h"
+
+enum { WAYS = 4 };
+
+typedef struct seen {
+    uint64_t conversation, key_id;
+    uint32_t touched; /* stamp of the table's own clock; 0 empty */
+    uint32_t stuck;   /* requests in a row that were too long, whatever was done about it */
+} seen;
+
+typedef struct kept_case {
+    uint64_t request;
+    daruma_ms at;
+    daruma_case c;
+    bool full;
+} kept_case;
+
+/* What is known of a lane: an account's way to a model. */
+typedef struct lane_fact {
+    uint64_t lane; /* 0 empty */
+    int64_t window;
+    int64_t taken; /* tokens of the longest request that it took: no window is smaller */
+    bool no_prefill;
+    convo_format format; /* FORMAT_UNSAID: none was refused */
+    char provider[40], account[40],
+        name[88]; /* empty: nothing was learned that anybody asks for; longer ones are cut */
+    uint64_t by;  /* the case that taught the last of it, and when */
+    daruma_ms at;
+} lane_fact;
+
+/* How the requests of one client are counted on a lane: what others write there is other text. */
+typedef struct count_fact {
+    uint64_t whose; /* 0 empty */
+    int64_t rate;   /* bytes of a request to 1,000 of its tokens; 0 unknown */
+    int64_t scale;  /* its tokens to 1,000 of our estimate; 0 unknown */
+} count_fact;
+
+typedef struct owner {
+    uint64_t answer, key_id;
+} owner;
+
+struct memory {
+    const drive_rooms *rooms;
+    uint32_t clock;
+    size_t nsessions;
+    seen *sessions;   /* made when the first is kept */
+    kept_case *cases; /* likewise */
+    uint32_t next_case;
+    uint64_t *notices; /* likewise; 0 empty */
+    size_t nnotices;
+    lane_fact *lanes;   /* likewise */
+    count_fact *counts; /* likewise */
+    owner *owners;      /* likewise */
+};
+
+memory *memory_new(const drive_rooms *rooms)
+{
+    memory *m = rooms->take(sizeof *m);
+    if (m)
+        m->rooms = rooms;
+    return m;
+}
+
+void memory_free(memory *m)
+{
+    if (!m)
+        return;
+    void (*give)(void *p) = m->rooms->give;
+    give(m->sessions);
+    give(m->cases);
+    give(m->notices);
+    give(m->lanes);
+    give(m->counts);
+    give(m->owners);
+    give(m);
+}
+
+static seen *seen_find(memory *m, uint64_t conversation, bool make)
+{
+    if (!m->sessions && (!make || !(m->sessions = m->rooms->take(SESSIONS_MAX * sizeof *m->sessions))))
+        return NULL;
+    seen *set = &m->sessions[conversation % (SESSIONS_MAX / WAYS) * WAYS], *oldest = set;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].touched && set[i].conversation == conversation)
+            return &set[i];
+        if (set[i].touched < oldest->touched)
+            oldest = &set[i];
+    }
+    if (!make)
+        return NULL;
+    m->nsessions += oldest->touched == 0;
+    *oldest = (seen){.conversation = conversation};
+    return oldest;
+}
+
+uint64_t memory_session(memory *m, uint64_t conversation)
+{
+    seen *s = seen_find(m, conversation, false);
+    if (!s)
+        return 0;
+    s->touched = ++m->clock;
+    return s->key_id;
+}
+
+void memory_session_set(memory *m, uint64_t conversation, uint64_t key_id)
+{
+    seen *s = seen_find(m, conversation, true);
+    if (!s)
+        return;
+    s->key_id = key_id;
+    s->touched = ++m->clock;
+}
+
+uint32_t memory_stuck(memory *m, uint64_t conversation)
+{
+    const seen *s = seen_find(m, conversation, false);
+    return s ? s->stuck : 0;
+}
+
+void memory_stuck_set(memory *m, uint64_t conversation, uint32_t times)
+{
+    seen *s = seen_find(m, conversation, times > 0);
+    if (!s)
+        return;
+    s->stuck = times;
+    s->touched = ++m->clock;
+}
+
+size_t memory_sessions(const memory *m)
+{
+    return m->nsessions;
+}
+
+bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *ret)
+{
+    for (size_t i = 0; m->cases && i < CASES_MAX; i++) {
+        kept_case *k = &m->cases[i];
+        if (!k->full || k->request != request)
+            continue;
+        k->full = false;
+        if (now - k->at > CASE_MS_MAX)
+            return false;
+        *ret = k->c;
+        return true;
+    }
+    return false;
+}
+
+void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c)
+{
+    if (!m->cases && !(m->cases = m->rooms->take(CASES_MAX * sizeof *m->cases)))
+        return;
+    m->cases[m->next_case++ % CASES_MAX] = (kept_case){.request = request, .at = now, .c = *c, .full = true};
+}
+
+static uint64_t *notice_place(const memory *m, uint64_t hash)
+{
+    return &m->notices[hash % NOTICES_MAX];
+}
+
+void memory_notice_put(memory *m, uint64_t hash)
+{
+    if (!m->notices && !(m->notices = m->rooms->take(NOTICES_MAX * sizeof *m->notices)))
+        return;
+    m->nnotices++;
+    *notice_place(m, hash) = hash;
+}
+
+bool memory_notice_known(uint64_t hash, void *user)
+{
+    const memory *m = user;
+    return m->notices && *notice_place(m, hash) == hash;
+}
+
+bool memory_has_notices(const memory *m)
+{
+    return m->nnotices > 0;
+}
+
+/* ---- what is known of lanes ---- */
+
+static lane_fact *fact_at(const memory *m, uint64_t lane)
+{
+    return &m->lanes[lane % LANES_MAX];
+}
+
+/* NULL: nothing is known. */
+static const lane_fact *fact_of(const memory *m, uint64_t lane)
+{
+    return m->lanes && fact_at(m, lane)->lane == lane ? fact_at(m, lane) : NULL;
+}
+
+static lane_fact *fact_make(memory *m, uint64_t lane)
+{
+    if (!m->lanes && !(m->lanes = m->rooms->take(LANES_MAX * sizeof *m->lanes)))
+        return NULL;
+    lane_fact *f = fact_at(m, lane);
+    if (f->lane != lane)
+        *f = (lane_fact){.lane = lane, .window = -1};
+    return f;
+}
+
+int64_t memory_window(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f ? f->window : -1;
+}
+
+bool memory_window_put(memory *m, uint64_t lane, int64_t tokens)
+{
+    lane_fact *f = fact_make(m, lane);
+    if (!f || tokens < f->taken)
+        return false;
+    f->window = tokens;
+    return true;
+}
+
+bool memory_taken(memory *m, uint64_t lane, int64_t tokens)
+{
+    lane_fact *f = tokens >= RATE_TOKENS_MIN ? fact_make(m, lane) : NULL;
+    bool wrong = f && f->window > 0 && tokens > f->window;
+    if (f && tokens > f->taken)
+        f->taken = tokens;
+    if (wrong)
+        f->window = -1;
+    return wrong;
+}
+
+bool memory_prefills(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return !f || !f->no_prefill;
+}
+
+void memory_prefill_refused(memory *m, uint64_t lane)
+{
+    lane_fact *f = fact_make(m, lane);
+    if (f)
+        f->no_prefill = true;
+}
+
+convo_format memory_format(const memory *m, uint64_t lane)
+{
+    const lane_fact *f = fact_of(m, lane);
+    return f && f->format ? f->format : FORMAT_SCHEMA;
+}
+
+void memory_format_put(memory *m, uint64_t lane, convo_format most)
+{
+    lane_fact *f = fact_make(m, lane);
+    if (f)
+        f->format = most;
+}
+
+void memory_learned(memory *m, const daruma_target *t, uint64_t by, daruma_ms at)
+{
+    lane_fact *f = fact_make(m, t->lane_id);
+    if (!f)
+        return;
+    f->by = by;
+    f->at = at;
+    if (f->name[0])
+        return;
+    snprintf(f->provider, sizeof f->provider, STR_FMT, STR_ARG(t->provider));
+    snprintf(f->account, sizeof f->account, STR_FMT, STR_ARG(t->account));
+    snprintf(f->name, sizeof f->name, STR_FMT, STR_ARG(t->model));
+}
+
+bool memory_lane_at(const memory *m, size_t index, memory_lane *ret)
+{
+    const lane_fact *f = m->lanes && index < LANES_MAX ? &m->lanes[index] : NULL;
+    if (!f || !f->name[0])
+        return false;
+    *ret = (memory_lane){.id = f->lane,
+                         .provider = str_of(f->provider),
+                         .account = str_of(f->account),
+                         .model = str_of(f->name),
+                         .window = f->window,
+                         .format = f->format,
+                         .no_prefill = f->no_prefill,
+                         .by = f->by,
+                         .at = f->at};
+    return true;
+}
+
+/* ---- how requests are counted ---- */
+
+static count_fact *count_of(const memory *m, uint64_t whose)
+{
+    count_fact *f = m->counts ? &m->counts[whose % COUNTS_MAX] : NULL;
+    return f && f->whose == whose ? f : NULL;
+}
+
+static count_fact *count_make(memory *m, uint64_t whose)
+{
+    if (!m->counts && !(m->counts = m->rooms->take(COUNTS_MAX * sizeof *m->counts)))
+        return NULL;
+    count_fact *f = &m->counts[whose % COUNTS_MAX];
+    if (f->whose != whose)
+        *f = (count_fact){.whose = whose};
+    return f;
+}
+
+int64_t memory_rate(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f && f->rate ? f->rate : REQUEST_RATE;
+}
+
+void memory_rate_put(memory *m, uint64_t whose, size_t bytes, int64_t tokens)
+{
+    int64_t rate = tokens >= RATE_TOKENS_MIN ? mul_sat((int64_t)bytes, 1000) / tokens : 0;
+    count_fact *f = rate >= RATE_MIN && rate <= RATE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->rate = rate;
+}
+
+int64_t memory_scale(const memory *m, uint64_t whose)
+{
+    const count_fact *f = count_of(m, whose);
+    return f ? f->scale : 0;
+}
+
+void memory_scale_put(memory *m, uint64_t whose, int64_t estimate, int64_t tokens)
+{
+    int64_t scale = tokens >= RATE_TOKENS_MIN && estimate > 0 ? mul_sat(tokens, 1000) / estimate : 0;
+    count_fact *f = scale >= SCALE_MIN && scale <= SCALE_MAX ? count_make(m, whose) : NULL;
+    if (f)
+        f->scale = scale;
+}
+
+/* ---- who made stored answers ---- */
+
+uint64_t memory_owner(const memory *m, uint64_t answer)
+{
+    const owner *o = m->owners ? &m->owners[answer % OWNERS_MAX] : NULL;
+    return o && o->answer == answer ? o->key_id : 0;
+}
+
+void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
+{
+    if (m->owners || (m->owners = m->rooms->take(OWNERS_MAX * sizeof *m->owners)))
+        m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
+}

@@ -1,0 +1,284 @@
+/* heal.c - the conversation of a request while something is mended in it: it is read when something failed, not before,
+ * and given back before a provider is waited for. What a provider did not say about a refusal is seen here, too.
+ * heal_work.c carries remedies out on it. */
+#include "engine/drive/mending.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+/* ---- the conversation at hand ---- */
+
+heal *heal_of(session *x)
+{
+    heal *h = x->h;
+    if (h || !(h = x->h = ARENA_NEW(x->arena, heal, 1)))
+        return h;
+    daruma_mend_policy policy = x->kase.policy->mend;
+    if (x->o->orphans != DRIVE_ORPHANS_PROFILE) {
+        policy.prune_orphans = x->o->orphans == DRIVE_ORPHANS_PRUNE;
+        policy.prunes_only = false;
+    }
+    history_begin(&h->past, x->d, x->v->rooms, &policy);
+    return h;
+}
+
+bool heal_can(session *x)
+{
+    heal *h = heal_of(x);
+    return h && !h->past.unread && x->d && !x->opaque && x->scan.ok && x->body.n;
+}
+
+bool heal_open(session *x)
+{
+    if (!heal_can(x))
+        return false;
+    history *past = &x->h->past;
+    if (!past->read && x->body.n > LOOP_BYTES_MAX)
+        past->too_much = true;
+    else
+        history_read(past, x->body);
+    heal_tell_limits(x);
+    return past->read;
+}
+
+void heal_tell_limits(session *x)
+{
+    heal *h = x->h;
+    if (!h || !h->past.too_much || h->told)
+        return;
+    h->told = true;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "mending_given_up";
+    e.reason = S("the request is too large for what was to be mended in it: it stays as it was");
+    session_event(x, &e);
+}
+
+void heal_rest(session *x)
+{
+    if (x->h)
+        history_rest(&x->h->past);
+    session_sweep(x);
+}
+
+void heal_free(heal *h)
+{
+    history_end(&h->past);
+}
+
+const convo *heal_tools(session *x)
+{
+    heal *h = heal_of(x);
+    daruma_str raw = x->scan.tools_raw;
+    if (!h || !raw.n)
+        return NULL;
+    if (raw.n > LOOP_BYTES_MAX) { /* they are read on the loop */
+        h->past.too_much = true;
+        heal_tell_limits(x);
+        return NULL;
+    }
+    if (!h->tools_read) {
+        h->tools_read = true;
+        if (dialect_read_tools(x->d, raw, x->arena, &h->tools) != DARUMA_OK)
+            h->tools.ntools = 0;
+    }
+    for (size_t i = 0; i < h->tools.ntools; i++)
+        if (!h->tools.tools[i].name.n && !h->tools.tools[i].hosted)
+            return NULL; /* a tool that we cannot name: any call may be to it */
+    return h->tools.ntools ? &h->tools : NULL;
+}
+
+const convo *heal_format(session *x)
+{
+    heal *h = heal_of(x);
+    daruma_str raw = x->scan.format_raw;
+    if (!h || !raw.n || raw.n > LOOP_BYTES_MAX)
+        return NULL;
+    if (!h->wanted_read) {
+        h->wanted_read = true;
+        if (dialect_read_format(x->d, raw, x->arena, &h->wanted) != DARUMA_OK)
+            h->wanted.set.format = FORMAT_UNSAID;
+    }
+    return h->wanted.set.format == FORMAT_SCHEMA || h->wanted.set.format == FORMAT_JSON ? &h->wanted : NULL;
+}
+
+bool heal_unfit(session *x)
+{
+    heal *h = heal_of(x);
+    bool first = h && !h->unfit;
+    if (h)
+        h->unfit = true;
+    return first;
+}
+
+bool heal_was_unfit(const session *x)
+{
+    return x->h && x->h->unfit;
+}
+
+/* From here on this is what is sent. What a scan says of the client's wishes stays. */
+static void use(session *x, daruma_str body, const request_scan *scan)
+{
+    request_scan was = x->scan;
+    x->body = body;
+    x->edition = ++x->editions;
+    x->scan = *scan;
+    x->scan.model = was.model;
+    x->scan.stream = was.stream;
+    x->scan.tools_raw = was.tools_raw; /* calls are held against the tools as the client has them */
+    x->scan.schema = was.schema;       /* and answers against the format it asked for */
+    x->scan.format_raw = was.format_raw;
+    x->scan.conversation = was.conversation;
+}
+
+void heal_use(session *x, daruma_str body)
+{
+    request_scan scan = x->d->scan(body, NULL);
+    use(x, body, &scan);
+}
+
+void heal_take(session *x, drive_text *made, const request_scan *scan)
+{
+    x->h->past.resume_of = (daruma_str){0};
+    use(x, session_own(x, made), scan);
+}
+
+bool heal_write(session *x)
+{
+    request_scan scan;
+    drive_text *made = history_write(&x->h->past, &scan);
+    heal_tell_limits(x);
+    if (made)
+        heal_take(x, made, &scan);
+    return made != NULL;
+}
+
+/* Tokens of the target's context window, as configured or learned; -1 unknown. */
+int64_t heal_window(const session *x)
+{
+    if (x->kase.target < 0)
+        return -1;
+    const daruma_target *t = &x->targets[x->kase.target];
+    return t->window > 0 ? t->window : memory_window(x->v->mem, t->lane_id);
+}
+
+/* Google's windows are of the input alone. */
+bool heal_shares_none(const session *x)
+{
+    return session_dialect(x, x->kase.target)->quirks & WIRE_NO_IDS;
+}
+
+history_target heal_target(session *x)
+{
+    uint64_t whose = session_counted(x);
+    return (history_target){.window = heal_window(x),
+                            .shares_none = heal_shares_none(x),
+                            .rate = memory_rate(x->v->mem, whose),
+                            .scale = memory_scale(x->v->mem, whose),
+                            .tenant = session_tenant(x)};
+}
+
+/* ---- what the provider did not say ---- */
+
+/* An estimate that needs no reading: bytes by 3.5 to a token. */
+static int64_t rough_tokens(const session *x)
+{
+    return (int64_t)(x->body.n / 7 * 2);
+}
+
+bool heal_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content)
+{
+    if (!x->kase.can_mend || x->kase.target < 0)
+        return false;
+    int64_t window = heal_window(x), told = x->targets[x->kase.target].window;
+    if (told > 0 && input_tokens > told)
+        return true; /* accepted, and cut to fit without a word */
+    turn_finish why = x->p->finish(finish);
+    if (content || window <= 0 || (why != FINISH_LENGTH && why != FINISH_WINDOW))
+        return false;
+    return input_tokens > 0 ? input_tokens >= window / 100 * 99 : rough_tokens(x) >= window / 5 * 4;
+}
+
+static void becomes(daruma_failure *f, daruma_kind k)
+{
+    f->kind = k;
+    f->severity = daruma_kind_severity(k);
+    f->retryable = daruma_kind_passes(k);
+}
+
+/* Can the request have filled the window that the refusal names? Words that speak of a window prove none: they may be
+ * somebody's, quoted. */
+static bool fills(const session *x, const daruma_failure *f)
+{
+    int64_t bytes = (int64_t)(x->moved ? x->moved->body.n : x->body.n), cap = x->scan.max_output;
+    return !f->hearsay && f->limit >= WINDOW_LEARNED_MIN && f->limit <= WINDOW_LEARNED_MAX &&
+           add_sat(bytes / WINDOW_BYTES_MIN, cap > 0 ? cap : 0) >= f->limit;
+}
+
+void heal_reconsider(session *x, daruma_failure *f)
+{
+    if (!x->kase.can_mend || x->kase.target < 0)
+        return;
+    const daruma_target *t = &x->targets[x->kase.target];
+    bool refused = f->status == 400 || f->status == 422;
+    if (x->h && x->h->past.prefilled && refused && x->forwarded) { /* the model does not go on from a begun answer */
+        x->h->past.no_prefill = true;
+        memory_prefill_refused(x->v->mem, t->lane_id);
+        memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
+        becomes(f, DARUMA_INTERRUPTED);
+    }
+    bool too_long = f->kind == DARUMA_CONTEXT_LENGTH && f->status != 429;
+    if (too_long && fills(x, f) && memory_window_put(x->v->mem, t->lane_id, f->limit))
+        memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
+    if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
+        memory_rate_put(x->v->mem, session_counted(x), x->body.n, f->used);
+    if (too_long && f->limit <= 0 && heal_window(x) <= 0)
+        mended_refuse(x, x->body.n);
+    int64_t window = heal_window(x);
+    bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
+    if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
+        becomes(f, DARUMA_CONTEXT_LENGTH);
+    if (f->kind == DARUMA_MALFORMED_OUTPUT && x->h && x->h->past.m.bad) {
+        daruma_kind circle;
+        f->message = x->h->past.m.bad_why;
+        if (steer_refused(x, &circle))
+            becomes(f, circle);
+    }
+}
+
+/* ---- telling ---- */
+
+bool heal_shortens(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT;
+}
+
+/* `when`: MENDED or BROKE. */
+void heal_tell(session *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
+{
+    const mending *m = &x->h->past.m;
+    daruma_event e = DARUMA_EVENT_INIT;
+    bool shorter = heal_shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
+    if (when == DARUMA_WHEN_MENDED && x->failure.kind)
+        session_tell_begin(x);
+    e.failure = x->failure.kind ? &x->failure : NULL;
+    e.remedy = &x->remedy;
+    if (!daruma_event_when(&e, when, &x->kase))
+        return;
+    e.what = str_of(rep->what);
+    if (when == DARUMA_WHEN_BROKE)
+        e.mend_error = S("No LLM client available for compression");
+    if (shorter) {
+        e.steps_compressed = rep->parts_shortened;
+        e.original_size = m->original_chars;
+        e.compressed_size = m->compressed_chars;
+    }
+    if (r == DARUMA_REMEDY_REPAIR_HISTORY) {
+        e.pruned_count = rep->calls_dropped ? (int64_t)rep->calls_dropped : -1;
+        e.answered_count = rep->calls_answered ? (int64_t)rep->calls_answered : -1;
+        e.original_error = x->failure.message;
+    }
+    e.from = m->from;
+    e.to = m->to;
+    session_event(x, &e);
+}

@@ -1,0 +1,328 @@
+/* heal_work.c - carries remedies out on the conversation of a request, on the loop or, where it is large, on another
+ * thread. The engine's mend room knows how; here is when, on what, and what is remembered of it.
+ *
+ *   session_failed -> heal_apply --- HEAL_SEND: x->body is the mended request
+ *                          |   \----- HEAL_UNFIT: the next rung
+ *                          +--------- HEAL_WAITS: side.c asks a model -> heal_answer* -> heal_asked -> session_mended
+ *
+ * Stages add up: what was masked stays masked when a summary has to help as well; but nothing is sent that does not fit
+ * by our own estimate. */
+#include "engine/drive/mending.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+/* ---- going on with an answer ---- */
+
+/* True if the request can be gone on with. All of it is read for that, on the loop. */
+static bool can_go_on(session *x)
+{
+    return talk_was_cut(x) && heal_can(x);
+}
+
+static bool go_on(session *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
+{
+    bool begins = begun_for_it && (session_dialect(x, to)->quirks & WIRE_PREFILL);
+    history_target target = heal_target(x);
+    history_rest_of q = {.body = x->body,
+                         .so_far = talk_said(x),
+                         .prefills = begins && memory_prefills(x->v->mem, x->targets[to].lane_id),
+                         .beside = history_beside(&target, &x->h->past.policy)};
+    if (!history_onward_make(&x->h->past, &q, rep, &ret->onward))
+        return false;
+    ret->body = ret->onward.made ? session_own(x, ret->onward.made) : ret->onward.of;
+    return true;
+}
+
+bool heal_go_on(session *x, int to, heal_onward *ret)
+{
+    mend_report rep = {0};
+    return can_go_on(x) && go_on(x, to, false, &rep, ret);
+}
+
+void heal_goes_on(session *x, const heal_onward *o)
+{
+    history_goes_on(&x->h->past, &o->onward);
+    talk_join_next(x, o->onward.how);
+    heal_use(x, o->body);
+}
+
+static bool resume(session *x, mend_report *rep)
+{
+    heal_onward o;
+    if (!can_go_on(x))
+        return false;
+    if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
+        return false;   /* what it called was wrong, not cut: it was asked again as often as it may */
+    if (talk_unsure(x)) /* what it was asked was answered with something else */
+        history_ask_otherwise(&x->h->past);
+    if (!go_on(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true, rep, &o))
+        return false;
+    heal_goes_on(x, &o);
+    return true;
+}
+
+bool heal_is(daruma_remedy_kind r)
+{
+    return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME;
+}
+
+void heal_learns_of(heal *h, uint64_t lane)
+{
+    if (h->lesson_lane == lane)
+        return;
+    h->lesson_lane = lane;
+    h->nlessons = 0; /* that they help another one was never seen */
+    h->format = FORMAT_UNSAID;
+}
+
+void heal_lesson(session *x, const mend_lesson *l)
+{
+    heal *h = x->h;
+    heal_learns_of(h, x->targets[x->kase.target].lane_id);
+    if (h->nlessons && strcmp(h->lessons[h->nlessons - 1].path, l->path) != 0)
+        mended_learn(x);
+    if (h->nlessons < HEAL_LESSONS_MAX)
+        h->lessons[h->nlessons++] = *l;
+}
+
+/* A conversation that stayed too long again and again is not worked on for ever: each time costs calls. */
+static bool is_stuck(session *x)
+{
+    return x->scan.conversation && memory_stuck(x->v->mem, session_session(x)) >= STUCK_MAX;
+}
+
+void heal_gave_up(session *x)
+{
+    const heal *h = x->h;
+    if (h && h->nlessons && x->p == x->d && heal_open(x) &&
+        mend_lesson_held(&h->past.m.c, &h->lessons[h->nlessons - 1], &x->failure))
+        mended_learn(x); /* it ran out of what it may mend, the next request begins further on */
+    bool worked_on = x->kase.shrinks || (x->h && x->h->past.m.shortened);
+    if (x->failure.kind == DARUMA_CONTEXT_LENGTH && worked_on && x->scan.conversation)
+        memory_stuck_set(x->v->mem, session_session(x), memory_stuck(x->v->mem, session_session(x)) + 1);
+}
+
+/* ---- the work on it: on the loop, or on another thread ---- */
+
+static void work(void *data)
+{
+    history_work(data);
+}
+
+/* The conversation is mended: it is what is sent from here on. */
+static void mended_so(session *x)
+{
+    heal *h = x->h;
+    mending *m = &h->past.m;
+    history_task *t = &h->past.task;
+    heal_take(x, t->made, &t->scan);
+    t->made = NULL;
+    if (t->facts && t->ahead) /* else it was told when it went out so */
+        mended_did(x, x->kase.target, t->facts);
+    if (m->taught)
+        heal_lesson(x, &m->lesson);
+    if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
+        heal_learns_of(h, x->targets[x->kase.target].lane_id);
+        h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
+    }
+    if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
+        daruma_case_did(&x->kase, m->doing);
+    heal_tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
+}
+
+static heal_result run_work(session *x);
+
+/* What came of the work. */
+static heal_result work_done(session *x)
+{
+    history *h = &x->h->past;
+    history_task *w = &h->task;
+    heal_tell_limits(x);
+    if (w->ahead && w->result != MENDING_UNFIT)
+        x->remedy = (daruma_remedy){.remedy = w->did, .act = DARUMA_SEND, .target = x->kase.target};
+    if (w->ahead && !w->ends)
+        x->v->counts.remedies[w->did] += w->result != MENDING_UNFIT;
+    if (w->result == MENDING_ASKS) {
+        bool ended = w->ends;
+        w->ends = true; /* the next is what is made of the answers */
+        if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
+            return HEAL_WAITS;
+        if (ended)
+            return HEAL_UNFIT;
+        heal_tell(x, DARUMA_WHEN_BROKE, w->did, &h->m.report);
+        return run_work(x); /* as if all had failed */
+    }
+    if (w->result == MENDING_DONE) {
+        mended_so(x);
+        return HEAL_SEND;
+    }
+    return HEAL_UNFIT;
+}
+
+/* The request, or the rung of the ladder, goes on. */
+static void go_on_with(session *x, heal_result r)
+{
+    if (r == HEAL_WAITS)
+        return;
+    if (x->h->past.task.ahead)
+        session_fitted(x);
+    else
+        session_mended(x, r == HEAL_SEND);
+}
+
+static void work_then(session *x, void *data)
+{
+    (void)data;
+    go_on_with(x, work_done(x));
+}
+
+static void work_drop(void *data)
+{
+    (void)data; /* heal_free() has what it made */
+}
+
+static heal_result run_work(session *x)
+{
+    static const drive_work mending_work = {.work = work, .then = work_then, .drop = work_drop};
+    return session_work(x, x->body.n, &mending_work, &x->h->past) ? work_done(x) : HEAL_WAITS;
+}
+
+static history_task *plan(session *x, const daruma_failure *f, const daruma_remedy_kind *steps, size_t n)
+{
+    history_target to = heal_target(x);
+    if (x->p == x->d && mended_knows(x, x->kase.target) && (to.facts = ARENA_NEW(x->arena, drive_facts, 1)))
+        mended_know(x, x->kase.target, to.facts);
+    return history_plan(&x->h->past, &to, x->body, f, steps, n);
+}
+
+heal_result heal_apply(session *x, daruma_remedy_kind r)
+{
+    if (!heal_can(x) || (heal_shortens(r) && is_stuck(x)))
+        return HEAL_UNFIT;
+    heal *h = x->h;
+    if (steer_is(r))
+        return heal_open(x) ? steer_apply(x, r) : HEAL_UNFIT;
+    if (r == DARUMA_REMEDY_RESUME) {
+        mend_report rep = {0};
+        if (!resume(x, &rep))
+            return HEAL_UNFIT;
+        h->past.m.from = h->past.m.to = (daruma_str){0};
+        heal_tell(x, DARUMA_WHEN_MENDED, r, &rep);
+        return HEAL_SEND;
+    }
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
+        return HEAL_SEND;
+    if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
+        return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
+    if (r == DARUMA_REMEDY_SUMMARISE && h->past.policy.summarize_on_compress && !h->past.policy.side_calls) {
+        heal_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
+        return HEAL_UNFIT;
+    }
+    plan(x, &x->failure, &r, 1);
+    return run_work(x);
+}
+
+/* ---- before it goes out ---- */
+
+/* Is the request known to be too long for the target at hand? In bytes, which cost nothing; w->f says it as the
+ * provider would. */
+static bool too_long(const session *x, history_task *w)
+{
+    int64_t used = mul_sat((int64_t)x->body.n, 1000) / w->rate, refused = (int64_t)mended_refused(x);
+    if (w->window > 0) {
+        w->f.limit = w->window;
+        w->f.used = used;
+        return history_is_long(w, used, x->scan.max_output);
+    }
+    return refused && (int64_t)x->body.n > refused * REFUSED_NEAR_PERCENT / 100;
+}
+
+/* Another target with more room is worth more than a summary: it is found when this one has refused. */
+static bool wider_elsewhere(const session *x)
+{
+    for (size_t i = 0; i < x->kase.ntargets; i++)
+        if (x->targets[i].window > 0 && x->targets[i].window > heal_window(x))
+            return true;
+    return false;
+}
+
+bool heal_fits(session *x)
+{
+    static const daruma_failure overflow = {
+        .kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
+    static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_CLAMP_OUTPUT, DARUMA_REMEDY_MASK_TOOL_OUTPUT,
+                                               DARUMA_REMEDY_COMPACT, DARUMA_REMEDY_SUMMARISE};
+    _Static_assert(sizeof steps / sizeof *steps <= HISTORY_STEPS_MAX, "the work has no room for them");
+    if (!steer_ready(x))
+        return false;
+    const daruma_policy *p = x->kase.policy;
+    bool first = !x->weighed && !x->failure.kind;
+    x->weighed = true;
+    if (!first || !x->kase.can_mend || is_stuck(x) || !p->enabled || !p->mend.enabled || p->mend.sends_any)
+        return true;
+    /* Nothing is made for a request that is short enough, which is most of them. */
+    history_task look = {.f = overflow,
+                         .window = heal_window(x),
+                         .shares_none = heal_shares_none(x),
+                         .rate = memory_rate(x->v->mem, session_counted(x))};
+    if (!too_long(x, &look) || !heal_can(x))
+        return true;
+    bool asks = p->mend.side_calls && !wider_elsewhere(x); /* the last two ask a model */
+    history_task *w = plan(x, &look.f, steps, asks ? 4 : 2);
+    w->ahead = w->weighs = true;
+    return run_work(x) != HEAL_WAITS; /* where nothing helps the provider has the last word */
+}
+
+/* ---- what a model was asked on the side ---- */
+
+void heal_answer(session *x, size_t i, daruma_str text)
+{
+    heal *h = x->h;
+    if (steer_answer(x, text))
+        return;
+    if (h->apologises)
+        h->apology = text;
+    else
+        mending_answer(&h->past.m, i, text);
+}
+
+void heal_asked(session *x)
+{
+    heal *h = x->h;
+    if (steer_asked(x))
+        return;
+    if (h->apologises) {
+        finish_apology(x, h->apology);
+        return;
+    }
+    go_on_with(x, run_work(x));
+}
+
+bool heal_apologise(session *x)
+{
+    heal *h = heal_of(x);
+    mend_question *q = ARENA_NEW(x->arena, mend_question, 1);
+    if (!h || !q)
+        return false;
+    h->apologises = true;
+    *q = (mend_question){.system = mend_apology_system(), .user = mend_apology_prompt(&x->failure, x->arena)};
+    return side_ask(x, q, 1, APOLOGY_TOKENS);
+}
+
+/* ---- broken answers ---- */
+
+void heal_bad_answer(session *x, const turn *bad, daruma_str why)
+{
+    heal *h = heal_of(x);
+    if (h)
+        history_bad_answer(&h->past, bad, why, x->arena);
+}
+
+void heal_gone(session *x)
+{
+    side_cancel(x);
+    if (x->h)
+        heal_free(x->h);
+}

@@ -1,0 +1,352 @@
+/* relay.c - what comes back from a provider, told apart and handed on. Nothing goes out before it is known to be good:
+ * an error is judged, a plain answer is checked whole, a stream is held until it carries content (stream.c). What is
+ * not ours to judge passes through (pass.c).
+ *
+ *   head --+-- error status ------> ANSWER_ERROR    collect, judge
+ *          +-- event stream ------> ANSWER_HELD     --content--> ANSWER_RELAYED
+ *          +-- plain answer ------> ANSWER_WHOLE    collect, check, deliver
+ *          +-- not our dialect ---> ANSWER_PASSED   bytes as they come
+ *                  +-- 4xx -------> ANSWER_REFUSED  collect, take credentials out, deliver
+ */
+#include "engine/drive/relay.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+
+static daruma_str moved(daruma_str s, const char *from, const char *to)
+{
+    return s.n ? (daruma_str){to + (s.p - from), s.n} : (daruma_str){0};
+}
+
+daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
+{
+    daruma_header *fields = ARENA_NEW(a, daruma_header, h->nheaders + 1);
+    *ret_n = 0;
+    if (!fields || !h->nheaders)
+        return fields;
+    const daruma_header *last = &h->headers[h->nheaders - 1];
+    const char *from = h->headers[0].name.p,
+               *end = last->value.n ? last->value.p + last->value.n : last->name.p + last->name.n;
+    const char *to = arena_copy(a, (daruma_str){from, (size_t)(end - from)}).p;
+    for (size_t i = 0; to && i < h->nheaders; i++)
+        fields[(*ret_n)++] = (daruma_header){moved(h->headers[i].name, from, to), moved(h->headers[i].value, from, to)};
+    return fields;
+}
+
+daruma_outcome relay_outcome(const session *x)
+{
+    return x->kase.remedies || x->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
+}
+
+void relay_head(session *x, int64_t length)
+{
+    hedge_cancel(x); /* this attempt is the answer */
+    if (x->head_out) /* a heartbeat was faster, or it goes on from another attempt */
+        return;
+    session_head(x, x->status, x->headers, x->nheaders, relay_outcome(x), length);
+    x->told = x->kase.ndid;
+    x->beat_at = -1;
+}
+
+void relay_forward(session *x, daruma_str bytes)
+{
+    if (!bytes.n || !x->here)
+        return;
+    x->forwarded += bytes.n;
+    if (x->beat_at >= 0)
+        x->beat_at = session_now(x).now + HEARTBEAT_EVERY_MS; /* this is one */
+    if (!session_write(x, bytes) && x->call.handle) {
+        x->paused = true;
+        x->v->host->pause(x->call.handle);
+    }
+}
+
+bool relay_is_coded(const daruma_header *h, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(h[i].name, S("content-encoding")) && h[i].value.n && !str_ieq(h[i].value, S("identity")))
+            return true;
+    return false;
+}
+
+daruma_evidence relay_evidence(const session *x, daruma_phase phase)
+{
+    bool readable = session_passes(x) || !relay_is_coded(x->headers, x->nheaders);
+    daruma_str body = readable ? buf_str(&x->held) : (daruma_str){0};
+    return (daruma_evidence){
+        .phase = phase, .status = x->status, .body = body, .headers = x->headers, .nheaders = x->nheaders};
+}
+
+void relay_fail(session *x, daruma_flaw flaw, daruma_str body)
+{
+    daruma_evidence ev = relay_evidence(x, x->streaming ? DARUMA_AT_STREAM : DARUMA_AT_ANSWER);
+    daruma_str finish = str_of(x->view.finish);
+    ev.flaw = flaw;
+    ev.body = body;
+    ev.finish = finish;
+    session_failed(x, &ev);
+}
+
+/* Pings keep a provider alive but are not progress: without content for this long it is stuck. -1: no limit. */
+static daruma_ms progress_limit(const session *x)
+{
+    daruma_ms four = mul_sat(x->o->idle, 4), limit = four > x->o->first_byte ? four : x->o->first_byte;
+    return limit > 0 ? limit : -1;
+}
+
+bool relay_progress_late(session *x, daruma_ms now)
+{
+    if (x->mode == ANSWER_ERROR) { /* its status came long ago */
+        daruma_evidence said = relay_evidence(x, DARUMA_AT_ANSWER);
+        session_failed(x, &said);
+        return true;
+    }
+    if (x->paused) { /* it is the client who is slow */
+        x->progress_by = add_sat(now, progress_limit(x));
+        return false;
+    }
+    daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
+    ev.net = DARUMA_NET_IDLE_TIMEOUT;
+    ev.flaw = DARUMA_FLAW_SILENT;
+    session_failed(x, &ev);
+    return true;
+}
+
+void relay_progress(session *x)
+{
+    daruma_ms limit = progress_limit(x);
+    x->progress_by = limit < 0 ? -1 : add_sat(session_now(x).now, limit);
+}
+
+void relay_piece(session *x)
+{
+    relay_progress(x);
+    if (x->rival)
+        hedge_cancel(x); /* it speaks again */
+    daruma_case_piece(&x->kase, session_now(x).now);
+}
+
+/* ---- callbacks of the attempt ---- */
+
+static bool is_event_stream(const drive_head *h)
+{
+    return str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
+}
+
+/* Of what passes through only these say that another try or another key may do better; every other status is the
+ * answer to a question that we do not know. */
+static bool is_failure(const session *x, int status)
+{
+    if (!session_passes(x))
+        return status >= 300;
+    return status == 401 || status == 402 || status == 408 || status == 429 || status >= 500;
+}
+
+/* Bytes of this answer that will be held, as far as it says; of streams nobody knows. */
+static size_t held_bytes(const session *x, const drive_head *h)
+{
+    return h->length > 0 && h->length <= (int64_t)ANSWER_HELD_BYTES_MAX && !session_passes(x) ? (size_t)h->length : 0;
+}
+
+static void on_head(drive_call *c, const drive_head *h)
+{
+    session *x = c->x;
+    x->status = h->status;
+    x->headers = relay_fields(h, &x->scratch, &x->nheaders);
+    if (!is_failure(x, h->status) && x->streaming)
+        daruma_case_headed(&x->kase, session_now(x));
+    if (is_failure(x, h->status)) {
+        x->mode = ANSWER_ERROR;
+        if (!session_passes(x)) {
+            x->progress_by = add_sat(session_now(x).now, ERROR_BODY_MS_MAX);
+            session_timer(x);
+        }
+    } else if (session_passes(x)) {
+        pass_begin(x, h);
+    } else if (relay_is_coded(h->headers, h->nheaders) && x->p == x->d && !x->head_out) {
+        pass_coded(x, h);
+    } else if (is_event_stream(h) && !x->blank) {
+        stream_begin(x);
+    } else {
+        x->mode = ANSWER_WHOLE;
+        buf_room(&x->held, held_bytes(x, h)); /* so that it need not grow */
+    }
+}
+
+/* A dialect's error that is longer echoes the request; others pass through whole. */
+static size_t error_room(const session *x)
+{
+    return session_passes(x) ? ANSWER_HELD_BYTES_MAX : CLASSIFY_BODY_BYTES_MAX;
+}
+
+/* Keeps what there is room for. What comes behind a gap is not kept: it would close it. */
+static void hold_error(session *x, daruma_str bytes)
+{
+    daruma_str fits = str_sub(bytes, 0, error_room(x) - x->held.n);
+    if (!x->cut)
+        buf_put(&x->held, fits);
+    x->cut |= x->held.full || fits.n < bytes.n;
+}
+
+/* Keeps all of these bytes. False: they are too many, or there is no memory, and none of them is kept. */
+static bool hold_whole(session *x, daruma_str bytes)
+{
+    if (bytes.n > ANSWER_HELD_BYTES_MAX - x->held.n || !buf_room(&x->held, bytes.n))
+        return false;
+    buf_put(&x->held, bytes);
+    return true;
+}
+
+bool relay_begins_stream(daruma_str bytes)
+{
+    static const daruma_str fields[] = {{"data:", 5}, {"event:", 6}, {"id:", 3}, {"retry:", 6}, {":", 1}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (bytes.n && str_starts(bytes, str_sub(fields[i], 0, bytes.n)))
+            return true;
+    return false;
+}
+
+/* The answer that was taken for a whole one is a stream, and its client is told so. */
+static void take_as_stream(session *x)
+{
+    size_t i = 0;
+    while (i < x->nheaders && !str_ieq(x->headers[i].name, S("content-type")))
+        i++;
+    if (!x->headers) /* no memory, which the arena remembers */
+        return;
+    x->headers[i] = (daruma_header){S("content-type"), S("text/event-stream; charset=utf-8")};
+    x->nheaders += i == x->nheaders; /* relay_fields() left room for it */
+    stream_begin(x);
+}
+
+/* Some providers send white space until a whole answer is ready, so that nobody between gives up on it. The client gets
+ * it, too, because its own clock may wait for a head (Node's fetch: 300 s). As behind a heartbeat the status is out
+ * then. */
+static void pass_blanks(session *x, daruma_str bytes)
+{
+    bool early = session_now(x).now - x->attempt_started < HEARTBEAT_FIRST_MS;
+    if (x->streaming || (!x->blank && (early || x->head_out)))
+        return;
+    if (!x->blank) {
+        session_head(x, x->status, x->headers, x->nheaders, DARUMA_OUTCOME_PENDING, -1);
+        x->blank = true;
+    }
+    session_write(x, bytes);
+}
+
+static void begin_whole(session *x)
+{
+    daruma_moment at = session_now(x);
+    daruma_case_headed(&x->kase, at);
+    daruma_case_begun(&x->kase, at);
+}
+
+static void on_body(drive_call *c, daruma_str bytes)
+{
+    session *x = c->x;
+    if (x->mode == ANSWER_WHOLE && x->streaming && !x->held.n && relay_begins_stream(bytes))
+        take_as_stream(x);
+    switch (x->mode) {
+    case ANSWER_NONE:
+        break;
+    case ANSWER_ERROR:
+    case ANSWER_REFUSED:
+        hold_error(x, bytes);
+        break;
+    case ANSWER_WHOLE:
+        if (!x->kase.headed && str_trim(bytes).n) /* white space keeps a connection alive, nothing else */
+            begin_whole(x);
+        else if (x->kase.headed)
+            daruma_case_piece(&x->kase, session_now(x).now);
+        if (!x->kase.headed)
+            pass_blanks(x, bytes);
+        if (hold_whole(x, bytes))
+            break;
+        if ((x->head_out && !x->blank) ||
+            x->p != x->d) { /* a stream has begun and this is none, or it must be written anew */
+            relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+            break;
+        }
+        pass_unread(x);
+        relay_forward(x, bytes);
+        break;
+    case ANSWER_HELD:
+    case ANSWER_RELAYED:
+        stream_bytes(x, bytes);
+        break;
+    case ANSWER_PASSED:
+        relay_forward(x, bytes);
+        break;
+    }
+}
+
+static void on_end(drive_call *c)
+{
+    session *x = c->x;
+    x->call.handle = NULL;
+    if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
+        pass_hide(x);
+    switch (x->mode) {
+    case ANSWER_NONE:
+    case ANSWER_ERROR: {
+        daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
+        session_failed(x, &ev);
+        break;
+    }
+    case ANSWER_WHOLE:
+        whole_ended(x);
+        break;
+    case ANSWER_HELD:
+    case ANSWER_RELAYED:
+        stream_ended(x);
+        break;
+    case ANSWER_REFUSED:
+        pass_refused(x);
+        break;
+    case ANSWER_PASSED:
+        pass_ended(x);
+        break;
+    }
+}
+
+/* Nobody judges it, but it is told and counted like any other repeat. */
+static void on_again(drive_call *c, daruma_net net)
+{
+    session *x = c->x;
+    x->failure = (daruma_failure){.kind = DARUMA_NETWORK,
+                                  .severity = daruma_kind_severity(DARUMA_NETWORK),
+                                  .retryable = true,
+                                  .net = net,
+                                  .wait = -1,
+                                  .limit = -1,
+                                  .used = -1,
+                                  .requested = -1};
+    session_resent(x);
+}
+
+static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
+{
+    session *x = c->x;
+    x->call.handle = NULL;
+    if (x->mode == ANSWER_RELAYED && (x->view.done || x->view.finished)) {
+        stream_ended(x); /* the answer was whole; only the connection died after it */
+        return;
+    }
+    if (x->mode == ANSWER_ERROR || x->mode == ANSWER_REFUSED)
+        pass_hide(x);
+    if (x->mode == ANSWER_REFUSED) { /* a status came: it says more than the broken rest of its body */
+        pass_refused(x);
+        return;
+    }
+    daruma_evidence ev = relay_evidence(x, phase);
+    if (x->mode == ANSWER_ERROR) /* likewise */
+        net = DARUMA_NET_NONE;
+    else
+        ev.body = (daruma_str){0};
+    if (x->mode != ANSWER_ERROR && x->mode != ANSWER_NONE)
+        ev.status = 0;
+    ev.net = net;
+    session_failed(x, &ev);
+}
+
+const drive_call_ops relay_ops = {.head = on_head, .body = on_body, .again = on_again, .end = on_end, .fail = on_fail};

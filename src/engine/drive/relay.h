@@ -1,0 +1,54 @@
+/* relay.h - what the files share that handle an answer on its way to the client: relay.c tells answers apart, stream.c
+ * has those that come in events, pass.c those that nobody here reads.
+ */
+#ifndef GATEWAY_RELAY_H
+#define GATEWAY_RELAY_H
+#include "engine/drive/inside.h"
+
+/* ---- relay.c ---- */
+
+/* The fields of `h` in memory of `a`, with room for one more, and their number. They must stand in one piece, as they
+ * were read: they are copied in one, and stand in one piece again. NULL without memory. */
+daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n);
+/* True if an answer that begins so is a stream. Some servers send theirs under another type, or none, and SDKs do not
+ * look at it. */
+bool relay_begins_stream(daruma_str bytes);
+/* The provider's status and fields go to the client, unless a head went out before. `length`: -1 not known. */
+void relay_head(session *x, int64_t length);
+/* What the attempt showed so far: status, fields, what is held. Its strings live as long as the attempt. */
+daruma_evidence relay_evidence(const session *x, daruma_phase phase);
+/* The attempt is over: its answer is not what it should be, which `body` shows. */
+void relay_fail(session *x, daruma_flaw flaw, daruma_str body);
+/* Something came that is no ping. The timer looks later how long ago. */
+void relay_progress(session *x);
+daruma_outcome relay_outcome(const session *x); /* were it delivered now */
+
+/* Another piece of a stream that is handed on came. */
+void relay_piece(session *x);
+
+/* Coded though nobody asked for it: nobody here can read it. */
+bool relay_is_coded(const daruma_header *h, size_t n);
+
+/* ---- stream.c ---- */
+
+/* As sse_next(). Lines of data that are too long to be joined in `a` are joined in `large`, which holds those of one
+ * event at a time and is given back by the caller. Without memory for them the event has no data. */
+bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large);
+void stream_begin(session *x);
+void stream_bytes(session *x, daruma_str bytes); /* the attempt may be over afterwards, and the session */
+void stream_ended(session *x);
+
+/* ---- pass.c ---- */
+
+void pass_begin(session *x, const drive_head *h);
+/* An answer in a dialect of ours, but encoded: the client may be able to read it. */
+void pass_coded(session *x, const drive_head *h);
+void pass_unread(session *x); /* what is held goes out, and what follows: it is too large to be checked */
+/* What says no was collected: it goes out. Of what was too large to be searched for credentials only the beginning
+ * does, and the connection breaks off. */
+void pass_refused(session *x);
+/* An error that was collected and is encoded may repeat our key where nobody can see it: what is held becomes an error
+ * of our own with its status. Nothing is done where the client's own key was used, or the bytes can be read. */
+void pass_hide(session *x);
+void pass_ended(session *x);
+#endif

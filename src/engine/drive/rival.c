@@ -1,0 +1,442 @@
+/* hedge.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
+ * when its first content comes, or when the first call fails: from there on it is the attempt. Where the client has a
+ * part of the answer already, it is asked to go on with that.
+ *
+ *     attempt  ---- silent ----------+------------- cancelled
+ *     rival            starts -------+--- content: takes over, relay.c goes on with it
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/drive/relay.h"
+
+struct rival {
+    session *x;
+    drive_call call;
+    int target;
+    const dialect *p;     /* that its target is spoken to in */
+    moved_request *moved; /* the request as it went there; NULL: as it came */
+    daruma_arena arena;   /* of all that follows */
+    drive_head head;      /* status 0: none yet */
+    daruma_buf held;      /* what came of its body */
+    size_t parsed;        /* of it: whole events already looked at */
+    stream_view view;
+    daruma_ms started;
+    bool stream;        /* its answer comes in events */
+    bool ended;         /* its answer is here whole */
+    bool refused;       /* its status is an error: what it says is read, and judged */
+    bool goes_on;       /* it was asked to go on with what the client has ... */
+    heal_onward onward; /* ... like this */
+    turn_reader in;
+    daruma_buf text; /* what it says */
+    bool calls;      /* it calls a tool, too */
+};
+
+static void rival_free(rival *r)
+{
+    const drive_rooms *rooms = r->x->v->rooms;
+    session_cancel(&r->call);
+    rooms->close(&r->arena);
+    rooms->give(r);
+}
+
+void hedge_cancel(session *x)
+{
+    rival *r = x->rival;
+    if (!r)
+        return;
+    x->rival = NULL;
+    if (x->kase.beside.out)
+        daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
+    rival_free(r);
+}
+
+/* It failed; the first call goes on. */
+static void rival_failed(rival *r, daruma_evidence *ev)
+{
+    session *x = r->x;
+    daruma_moment at = session_now(x);
+    daruma_arena scratch = {0};
+    x->v->rooms->open(&scratch, 0, CLASSIFY_BODY_BYTES_MAX * 8);
+    ev->headers = r->head.headers;
+    ev->nheaders = r->head.nheaders;
+    ev->took = at.now - r->started;
+    ev->provider = r->p->provider;
+    ev->body = session_redact_sent_of(x, r->target, r->call.secret, ev->body);
+    ev->body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
+    session_asked(x, ev);
+    daruma_failure f = daruma_classify(ev, at, &scratch);
+    f = daruma_judge(x->kase.policy, ev, &f);
+    x->rival = NULL;
+    x->v->counts.kinds[f.kind]++;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.failure = &f;
+    e.target = &x->targets[r->target];
+    e.attempt = x->kase.attempts;
+    e.took = ev->took;
+    session_tell(x, DARUMA_WHEN_FAILED, &e);
+    daruma_case_hedge_ended(&x->kase, &f, at);
+    driver_wake(x->v);
+    rival_free(r);
+    x->v->rooms->close(&scratch);
+}
+
+/* The attempt is now this call: what has come of it is read again by those who relay. */
+static void adopt(session *x, rival *r)
+{
+    uint32_t attempts = x->kase.attempts;
+    x->rival = NULL;
+    session_cancel(&x->call);
+    if (r->goes_on) {
+        heal_goes_on(x, &r->onward);
+        x->went_on = true;
+    }
+    session_scratch_reset(x);
+    x->v->rooms->open(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    x->held = buf_in(&x->scratch);
+    x->mode = ANSWER_NONE;
+    x->status = 0;
+    x->failed_event = (daruma_str){0};
+    x->p = r->p;
+    x->view = session_view(x);
+    x->moved = r->moved;
+    x->attempt_started = r->started;
+    x->progress_by = x->look_at = -1;
+    x->call = r->call;
+    x->call.ops = &relay_ops;
+    r->call.handle = NULL;
+    if (x->call.handle)
+        x->v->host->hand_over(x->call.handle, &x->call);
+    if (r->head.status)
+        relay_ops.head(&x->call, &r->head);
+    if (r->held.n)
+        relay_ops.body(&x->call, buf_str(&r->held));
+    /* What was handed on may have ended the request, or have been found wanting. */
+    bool same = x->here && x->kase.out && x->kase.attempts == attempts;
+    if (r->ended && same)
+        relay_ops.end(&x->call);
+    else if (same && x->call.handle && !r->head.status)
+        hedge_look(x);
+    rival_free(r);
+}
+
+static void tell_hedged(session *x, const rival *r)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_remedy how = {.remedy = DARUMA_REMEDY_HEDGE, .act = DARUMA_SEND, .target = r->target};
+    e.name = "llm_call_hedged";
+    e.failure = &x->failure;
+    e.remedy = &how;
+    e.target = &x->targets[r->target];
+    e.attempts = x->kase.attempts;
+    e.took = session_now(x).now - x->attempt_started;
+    session_event(x, &e);
+}
+
+bool hedge_takes_over(session *x, const daruma_failure *f)
+{
+    rival *r = x->rival;
+    if (!r)
+        return false;
+    daruma_case_hedge_takes_over(&x->kase, f, session_now(x));
+    x->v->counts.hedges_won++;
+    driver_wake(x->v);
+    tell_hedged(x, r);
+    adopt(x, r);
+    return true;
+}
+
+/* Its content is here, that of the first call is not. */
+static void rival_won(rival *r)
+{
+    session *x = r->x;
+    daruma_moment at = session_now(x);
+    x->failure = (daruma_failure){.kind = DARUMA_TIMEOUT,
+                                  .severity = daruma_kind_severity(DARUMA_TIMEOUT),
+                                  .retryable = true,
+                                  .net = r->goes_on ? DARUMA_NET_IDLE_TIMEOUT : DARUMA_NET_FIRST_BYTE_TIMEOUT,
+                                  .wait = -1,
+                                  .limit = -1,
+                                  .used = -1,
+                                  .requested = -1};
+    x->v->counts.wasted_ms += (uint64_t)(at.now - x->attempt_started);
+    x->v->counts.kinds[DARUMA_TIMEOUT]++;
+    hedge_takes_over(x, NULL);
+}
+
+/* ---- its answer ---- */
+
+static void on_head(drive_call *c, const drive_head *h)
+{
+    rival *r = c->owner;
+    r->head = *h;
+    r->head.headers = relay_fields(h, &r->arena, &r->head.nheaders);
+    r->stream = str_istarts(drive_field(h, S("content-type")), S("text/event-stream"));
+    if (h->status < 300 && r->stream)
+        daruma_case_hedge_headed(&r->x->kase, session_now(r->x));
+    r->refused = h->status >= 300;
+}
+
+static void was_refused(rival *r)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .body = buf_str(&r->held)};
+    rival_failed(r, &ev);
+}
+
+/* What it says cannot be joined to what the client has. Nobody is ended for that: the first call may speak again. */
+static void cannot_join(rival *r)
+{
+    session *x = r->x;
+    x->unjoined = true;
+    hedge_cancel(x);
+}
+
+/* Does it go on where the client's part of the answer ends? Only then it takes over. */
+static join_verdict joins(rival *r, bool whole)
+{
+    daruma_str said = talk_said(r->x);
+    if (!said.n || (whole && !r->text.n && r->calls)) /* all that there was to say is said */
+        return whole ? JOIN_AT : JOIN_MORE;
+    join_seam seam = join_begin(said, r->onward.onward.how);
+    return join_next(&seam, buf_str(&r->text), whole).verdict;
+}
+
+/* Reads one event of what is to be joined. False: it is over. */
+static bool read_rest(rival *r, const sse_event *e)
+{
+    turn_delta d[TURN_DELTAS_MAX];
+    daruma_arena room;
+    size_t had = r->text.n;
+    const drive_rooms *rooms = r->x->v->rooms;
+    if (!rooms->open(&room, 0, SSE_EVENT_BYTES_MAX * 8))
+        return true;
+    size_t n = r->p->read_delta(&r->in, e, d, &room);
+    for (size_t i = 0; i < n; i++) {
+        if (d[i].kind == DELTA_TEXT)
+            buf_put(&r->text, d[i].text);
+        r->calls |= d[i].kind == DELTA_CALL;
+    }
+    rooms->close(&room);
+    join_verdict v = r->text.n > had ? joins(r, false) : JOIN_MORE;
+    if (v == JOIN_MORE)
+        return true;
+    if (v == JOIN_AT)
+        rival_won(r);
+    else
+        cannot_join(r);
+    return false;
+}
+
+/* Looks at what is new in its stream. False: it is over. */
+static bool read_events(rival *r, daruma_arena *large)
+{
+    char small[2048];
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str rest = str_from(buf_str(&r->held), r->parsed);
+        sse_event e;
+        if (!stream_next(r->x->v->rooms, &rest, &e, &scratch, large))
+            return true;
+        r->parsed = r->held.n - rest.n;
+        r->p->watch(&r->view, &e, &r->arena);
+        if (r->view.error || r->view.broken) {
+            daruma_evidence ev = {.phase = DARUMA_AT_STREAM,
+                                  .status = r->head.status,
+                                  .flaw = r->view.error ? DARUMA_FLAW_ERROR_EVENT : DARUMA_FLAW_BROKEN,
+                                  .body = r->view.error ? r->view.error_body : buf_str(&r->held)};
+            rival_failed(r, &ev);
+            return false;
+        }
+        if (r->goes_on && !read_rest(r, &e))
+            return false;
+        if (r->view.content && !r->goes_on) {
+            rival_won(r);
+            return false;
+        }
+    }
+}
+
+static bool read_stream(rival *r)
+{
+    const drive_rooms *rooms = r->x->v->rooms; /* `r` may be over behind this */
+    daruma_arena large = {0};
+    bool goes_on = read_events(r, &large);
+    rooms->close(&large);
+    return goes_on;
+}
+
+static void on_body(drive_call *c, daruma_str bytes)
+{
+    rival *r = c->owner;
+    if (r->refused) {
+        buf_put(&r->held, str_sub(bytes, 0, CLASSIFY_BODY_BYTES_MAX - r->held.n));
+        if (r->held.n >= CLASSIFY_BODY_BYTES_MAX)
+            was_refused(r);
+        return;
+    }
+    if (!r->stream && r->x->streaming && !r->held.n && relay_begins_stream(bytes)) {
+        r->stream = true;
+        daruma_case_hedge_headed(&r->x->kase, session_now(r->x));
+    }
+    buf_put(&r->held, bytes);
+    if (r->stream && !read_stream(r))
+        return;
+    size_t most = r->stream ? STREAM_HELD_BYTES_MAX : ANSWER_HELD_BYTES_MAX / 2;
+    if (r->held.n > most && r->goes_on)
+        cannot_join(r);
+    else if (r->held.n > most) /* so much is content */
+        rival_won(r);
+}
+
+static void on_end(drive_call *c)
+{
+    rival *r = c->owner;
+    r->ended = true;
+    if (r->refused) {
+        was_refused(r);
+        return;
+    }
+    daruma_flaw flaw = DARUMA_FLAW_EMPTY;
+    if (r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished)) {
+        if (r->stream && joins(r, true) == JOIN_AT)
+            rival_won(r);
+        else
+            cannot_join(r);
+        return;
+    }
+    if (!r->stream && r->head.status)
+        flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
+    if (flaw == DARUMA_FLAW_NONE) {
+        rival_won(r);
+        return;
+    }
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = flaw, .body = buf_str(&r->held)};
+    rival_failed(r, &ev);
+}
+
+static void on_fail(drive_call *c, daruma_net net, daruma_phase phase)
+{
+    rival *r = c->owner;
+    r->call.handle = NULL;
+    if (r->refused) { /* its status is known, and what came of its words */
+        was_refused(r);
+        return;
+    }
+    daruma_evidence ev = {.phase = phase, .net = net};
+    rival_failed(r, &ev);
+}
+
+static const drive_call_ops rival_ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+
+/* ---- beginning ---- */
+
+/* Composes for another target without touching the attempt under way. */
+static bool compose(session *x, rival *r, drive_request *ret)
+{
+    const dialect *p = x->p;
+    daruma_str body = x->body;
+    request_scan scan = x->scan;
+    moved_request *moved = x->moved;
+    uint32_t edition = x->edition;
+    bool full = x->arena->full, ok = true;
+    r->goes_on = x->kase.begun && !x->kase.plain;
+    if (r->goes_on)
+        ok = heal_go_on(x, r->target, &r->onward);
+    if (r->goes_on && ok)
+        heal_use(x, r->onward.body);
+    ok = ok && (x->body.n < JOB_BYTES_MIN || !session_converts(x, r->target)) &&
+         session_convert(x, r->target); /* at once, or not at all */
+    ok = ok && session_compose(x, r->target, &r->arena, ret) && !x->arena->full && !r->arena.full;
+    x->arena->full = full; /* that there is no memory for a second call does not concern the first */
+    r->p = x->p;
+    r->view = session_view(x);
+    r->moved = x->moved;
+    x->p = p;
+    x->body = body;
+    x->edition = edition;
+    x->scan = scan;
+    x->moved = moved;
+    return ok;
+}
+
+/* False: that target cannot be asked. */
+static bool begin(session *x, int target)
+{
+    bool renewable;
+    drive_request q;
+    if (x->v->host->key(x->user, &x->targets[target], &renewable) != DRIVE_KEY_READY || session_stay(x, target) ||
+        x->kase.spoiled[target])
+        return false;
+    rival *r = x->v->rooms->take(sizeof *r);
+    if (!r)
+        return false;
+    *r = (rival){
+        .x = x, .target = target, .call = {.ops = &rival_ops, .x = x, .owner = r}, .started = session_now(x).now};
+    x->v->rooms->open(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    r->held = r->text = buf_in(&r->arena);
+    r->in = (turn_reader){.sequence = -1};
+    if (!compose(x, r, &q)) {
+        x->kase.spoiled[target] |= !r->goes_on && x->body.n < JOB_BYTES_MIN;
+        rival_free(r);
+        return false;
+    }
+    q.fresh = true;
+    rival *was = x->rival; /* silent, too */
+    x->rival = NULL;
+    if (was)
+        rival_free(was);
+    daruma_case_hedge(&x->kase, target, session_now(x));
+    bool full = x->arena->full;
+    drive_sent sent = x->v->host->send(x->user, &r->call, &q);
+    x->arena->full = full; /* as in compose() */
+    if (sent != DRIVE_SENT) {
+        daruma_case_hedge_ended(&x->kase, NULL, session_now(x));
+        rival_free(r);
+        return false;
+    }
+    x->rival = r;
+    x->v->counts.calls++;
+    x->v->counts.hedges++;
+    x->v->counts.remedies[DARUMA_REMEDY_HEDGE]++;
+    return true;
+}
+
+/* Is there anything to wait for yet? */
+static bool is_silent(const session *x)
+{
+    bool none = (!x->forwarded || x->went_on) && /* the rest of an answer is waited for like its beginning */
+                (x->mode == ANSWER_NONE || x->mode == ANSWER_HELD || x->mode == ANSWER_WHOLE);
+    return x->call.handle && x->safe && !effects_possible(x) && !session_passes(x) && (none || x->kase.goes_on);
+}
+
+/* The client has a part of the answer, and another call may go on with such an answer. */
+static bool is_part(const session *x)
+{
+    return !x->unjoined && x->mode == ANSWER_RELAYED && !x->view.done && !x->view.finished && x->kase.can_mend &&
+           x->call.handle;
+}
+
+/* ... and with what is there now: unless it is thinking, or the client is who is slow. */
+static bool goes_on(const session *x)
+{
+    return is_part(x) && !x->paused && talk_was_cut(x) && !talk_unsure(x);
+}
+
+void hedge_look(session *x)
+{
+    daruma_moment at = session_now(x);
+    x->look_at = -1;
+    x->kase.goes_on = goes_on(x);
+    if (!is_silent(x)) {
+        if (is_part(x) && x->kase.ntargets > 1)
+            x->look_at = add_sat(at.now, HEDGE_NOTED_TIMES * HEDGE_PAUSE_MS);
+        session_timer(x);
+        return;
+    }
+    daruma_silence s = daruma_case_silence(&x->kase, at);
+    if (s.act == DARUMA_SILENCE_HEDGE)
+        s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
+    if (s.look_in >= 0)
+        x->look_at = add_sat(at.now, s.look_in);
+    session_timer(x);
+}

@@ -1,0 +1,564 @@
+/* session.c - the life of one request: what it holds, its clocks, and what is done when an attempt went well, failed,
+ * or the client left. The engine judges and decides; here it is obeyed.
+ *
+ *   open.c -> attempt.c -> relay.c -> session_done             the answer is out
+ *                 ^          |
+ *                 |          v
+ *                 +-- session_failed -> finish.c               explained
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "engine/drive/inside.h"
+#include "engine/drive/mending.h"
+#include <string.h>
+#include <xxhash.h>
+
+/* ---- taking and giving back ---- */
+
+void *session_user(const session *x)
+{
+    return x->user;
+}
+
+size_t session_bytes(void)
+{
+    return sizeof(session);
+}
+
+daruma_moment session_now(const session *x)
+{
+    driver *v = x->v;
+    daruma_moment at = v->at;
+    uint64_t z = at.dice + ++v->dice * 0x9e3779b97f4a7c15u; /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    at.dice = z ^ (z >> 31);
+    return at;
+}
+
+void session_scratch_reset(session *x)
+{
+    x->v->rooms->close(&x->scratch);
+    x->held = (daruma_buf){0};
+    x->parsed = 0;
+    x->headers = NULL;
+    x->nheaders = 0;
+}
+
+static void waits_no_more(session *x);
+
+/* Work that goes on keeps what it reads. */
+static void leave_work(session *x)
+{
+    if (!x->working)
+        return;
+    drive_remains r = {.texts = x->texts, .mending = x->h, .scratch = x->scratch};
+    x->working = false;
+    x->texts = NULL;
+    x->h = NULL;
+    x->scratch = (daruma_arena){0};
+    x->v->host->work_left(x->user, &r);
+}
+
+void drive_remains_close(const driver *v, drive_remains *r)
+{
+    if (r->mending)
+        heal_free(r->mending);
+    drive_texts_close(v->rooms, r->texts);
+    v->rooms->close(&r->scratch);
+    *r = (drive_remains){0};
+}
+
+static void give_back(session *x)
+{
+    waits_no_more(x);
+    session_scratch_reset(x);
+    drive_texts_close(x->v->rooms, x->texts);
+    x->texts = NULL;
+    talk_free(x, x->t);
+    x->t = NULL;
+}
+
+bool session_work(session *x, size_t bytes, const drive_work *kind, void *data)
+{
+    x->working = !x->v->host->work(x->user, bytes, kind, data);
+    x->v->counts.jobs += x->working;
+    return !x->working;
+}
+
+void session_worked(session *x, const drive_work *kind, void *data)
+{
+    x->working = false;
+    kind->then(x, data);
+}
+
+/* ---- acts ---- */
+
+void session_head(session *x, int status, const daruma_header *h, size_t n, daruma_outcome o, int64_t length)
+{
+    bool scratch = x->scratch.host && !x->scratch.full; /* the host keeps nothing of it */
+    drive_answer a = {.status = status,
+                      .headers = h,
+                      .nheaders = n,
+                      .outcome = o,
+                      .length = length,
+                      .a = scratch ? &x->scratch : x->arena};
+    x->head_out = true;
+    x->v->host->head(x->user, &a);
+}
+
+bool session_write(session *x, daruma_str bytes)
+{
+    return !x->here || x->v->host->write(x->user, bytes);
+}
+
+void session_cancel(drive_call *c)
+{
+    void *handle = c->handle;
+    c->handle = NULL;
+    if (handle)
+        c->x->v->host->cancel(handle);
+}
+
+daruma_str session_redact_sent(session *x, daruma_str text)
+{
+    return session_redact_sent_of(x, x->kase.target, x->call.secret, text);
+}
+
+daruma_str session_redact_sent_of(session *x, int target, daruma_str secret, daruma_str text)
+{
+    bool known = target >= 0 && (size_t)target < x->kase.ntargets;
+    return text.n ? x->v->host->redact(x->user, known ? &x->targets[target] : NULL, secret, text) : text;
+}
+
+uint64_t session_tenant(session *x)
+{
+    if (!x->tenant)
+        x->tenant = x->v->host->tenant(x->user);
+    return x->tenant;
+}
+
+daruma_str drive_field(const drive_head *h, daruma_str name)
+{
+    for (size_t i = 0; i < h->nheaders; i++)
+        if (str_ieq(h->headers[i].name, name))
+            return h->headers[i].value;
+    return (daruma_str){0};
+}
+
+/* ---- clocks ---- */
+
+void session_timer(session *x)
+{
+    x->v->host->timer(x->user, sooner_of(sooner_of(x->act_at, x->beat_at), sooner_of(x->progress_by, x->look_at)));
+}
+
+void session_wait(session *x, daruma_ms wait)
+{
+    x->act_at = add_sat(session_now(x).now, wait);
+    if (!x->patient) {
+        x->patient = true;
+        x->next_patient = x->v->patient;
+        x->v->patient = x;
+    }
+    session_timer(x);
+}
+
+static void waits_no_more(session *x)
+{
+    session **link = &x->v->patient;
+    if (!x->patient)
+        return;
+    while (*link != x)
+        link = &(*link)->next_patient;
+    *link = x->next_patient;
+    x->patient = false;
+}
+
+/* Each asks from its own timer: nobody is called in the midst of what somebody else does. */
+void driver_wake(driver *v)
+{
+    uint32_t healed = daruma_health_healed(v->health);
+    if (healed == v->healed)
+        return;
+    v->healed = healed;
+    for (session *x = v->patient; x; x = x->next_patient) {
+        x->act_at = v->at.now;
+        session_timer(x);
+    }
+}
+
+/* A streaming client that waits hears from us, and so does every box between us that cuts silent
+ * connections. From here on the status is 200, whatever comes. An answer that has begun and of which nothing comes any
+ * more is not kept open for ever: its client's own clock ends it. */
+static void heartbeat(session *x, daruma_ms now)
+{
+    x->beat_at = now + HEARTBEAT_EVERY_MS;
+    if (x->mode == ANSWER_RELAYED && x->beats++ >= HEARTBEATS_SILENT_MAX)
+        return;
+    if (!x->head_out) {
+        daruma_header stream[] = {{S("content-type"), S("text/event-stream; charset=utf-8")},
+                                  {S("cache-control"), S("no-cache")}};
+        session_head(x, 200, stream, 2, DARUMA_OUTCOME_PENDING, -1);
+        x->pending = true;
+    }
+    session_write(x, x->d->heartbeat);
+}
+
+void session_clock(session *x)
+{
+    daruma_ms now = x->v->at.now;
+    if (x->progress_by >= 0 && now >= x->progress_by && relay_progress_late(x, now))
+        return;
+    if (x->beat_at >= 0 && now >= x->beat_at)
+        heartbeat(x, now);
+    if (x->look_at >= 0 && now >= x->look_at) {
+        hedge_look(x); /* arms the timer */
+        return;
+    }
+    if (x->act_at >= 0 && now >= x->act_at) {
+        x->act_at = -1;
+        waits_no_more(x);
+        session_attempt(x);
+        return;
+    }
+    session_timer(x);
+}
+
+/* ---- events and counts ---- */
+
+void session_event(session *x, daruma_event *e)
+{
+    e->at = session_now(x);
+    e->case_id = x->kase.id;
+    if (!e->target && x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets)
+        e->target = &x->targets[x->kase.target];
+    x->v->host->tell(x->user, e);
+}
+
+void session_tell(session *x, daruma_when when, daruma_event *e)
+{
+    daruma_event as = *e;
+    if (daruma_event_when(&as, when, &x->kase))
+        session_event(x, &as);
+}
+
+void session_end(session *x, daruma_outcome o, drive_end how)
+{
+    drive_counts *n = &x->v->counts;
+    hedge_cancel(x);
+    leave_work(x);
+    heal_gone(x);
+    daruma_case_close(&x->kase, o, session_now(x));
+    driver_wake(x->v);
+    n->waited_ms += (uint64_t)x->kase.waited;
+    if (!x->d) {
+        n->passed++;
+    } else {
+        n->requests++;
+        uint64_t *by[] = {[DARUMA_OUTCOME_OK] = &n->ok,
+                          [DARUMA_OUTCOME_RECOVERED] = &n->recovered,
+                          [DARUMA_OUTCOME_DEGRADED] = &n->degraded,
+                          [DARUMA_OUTCOME_EXPLAINED] = &n->explained,
+                          [DARUMA_OUTCOME_ESCALATED] = &n->failed,
+                          [DARUMA_OUTCOME_FAILED] = &n->failed,
+                          [DARUMA_OUTCOME_CANCELLED_] = &n->cancelled,
+                          [DARUMA_OUTCOME_PENDING] = &n->failed};
+        ++*by[o];
+    }
+    if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
+        n->saved[x->kase.last]++;
+    x->here = false;
+    give_back(x);
+    x->v->host->over(x->user, how);
+}
+
+/* ---- how it went ---- */
+
+daruma_str session_answer_id(session *x)
+{
+    daruma_str begin = str_sub(buf_str(&x->held), 0, ANSWER_ID_BYTES_MAX);
+    return x->t ? talk_id(x) : json_text(json_get(begin, S("id")), x->arena);
+}
+
+/* A stored answer is known to the account that made it only; what refers to it goes there. */
+static void remember_owner(session *x, const daruma_target *t)
+{
+    daruma_str id = session_answer_id(x);
+    if (id.n)
+        memory_owner_put(x->v->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
+}
+
+void session_done(session *x, int64_t input_tokens, drive_end how)
+{
+    daruma_moment at = session_now(x);
+    const daruma_target *t = &x->targets[x->kase.target];
+    bool recovered = x->failure.kind || x->kase.remedies;
+    hedge_cancel(x);
+    daruma_case_done(&x->kase, at);
+    heal_worked(x, input_tokens);
+    watch_answered(x);
+    x->v->host->key_worked(x->user, t);
+    if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)
+        remember_owner(x, t);
+    if (x->scan.conversation && x->kase.ntargets > 1)
+        memory_session_set(x->v->mem, session_session(x), t->key_id);
+    if (recovered && x->kase.attempts > 1) { /* else nothing failed, something was mended */
+        daruma_event e = DARUMA_EVENT_INIT;
+        e.failure = &x->failure;
+        e.outcome = DARUMA_OUTCOME_RECOVERED;
+        e.attempts = x->kase.attempts;
+        e.took = at.now - x->started;
+        session_tell(x, DARUMA_WHEN_RECOVERED, &e);
+    }
+    session_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK, how);
+}
+
+/* Keeps what the final answer may need: the provider's own words, in memory of the call. */
+static void keep_failure(session *x, const daruma_evidence *ev)
+{
+    daruma_arena *a = x->arena;
+    x->failed_body = ev->status >= 400 || ev->flaw == DARUMA_FLAW_ERROR_EVENT
+                         ? arena_copy(a, session_redact(x, ev->body))
+                         : (daruma_str){0};
+    x->failed_headers = ev->nheaders ? ARENA_NEW(a, daruma_header, ev->nheaders) : NULL;
+    x->nfailed_headers = x->failed_headers ? ev->nheaders : 0;
+    for (size_t i = 0; i < x->nfailed_headers; i++)
+        x->failed_headers[i] =
+            (daruma_header){arena_copy(a, ev->headers[i].name), arena_copy(a, session_redact_field(x, ev->headers[i]))};
+}
+
+/* A path that is not ours to repeat may still be repeated when nothing can have happened yet. */
+static bool safe_again(const session *x, const daruma_evidence *ev)
+{
+    return x->safe || ev->phase == DARUMA_AT_CONNECT || ev->status == 429 || ev->status == 401;
+}
+
+/* Calls one target may get for the failure at hand. */
+static int64_t tries_of(const session *x)
+{
+    const daruma_policy *p = x->kase.policy;
+    uint32_t n = p->kinds[x->failure.kind].max_attempts;
+    return n ? n : p->max_attempts;
+}
+
+void session_did(session *x, daruma_remedy_kind r)
+{
+    x->v->counts.remedies[r]++;
+    daruma_case_did(&x->kase, r);
+}
+
+void session_tell_begin(session *x)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    if (x->recovering)
+        return;
+    x->recovering = true;
+    e.failure = &x->failure;
+    e.remedy = &x->remedy;
+    e.delay = x->remedy.wait;
+    session_tell(x, DARUMA_WHEN_BEGIN, &e);
+}
+
+void session_resent(session *x)
+{
+    drive_counts *n = &x->v->counts;
+    daruma_event failed = DARUMA_EVENT_INIT, again = DARUMA_EVENT_INIT;
+    n->kinds[x->failure.kind]++;
+    n->remedies[DARUMA_REMEDY_RETRY_FRESH]++;
+    n->calls++;
+    failed.failure = &x->failure;
+    failed.attempt = x->kase.attempts;
+    failed.took = session_now(x).now - x->attempt_started;
+    session_tell(x, DARUMA_WHEN_FAILED, &failed);
+    x->remedy = (daruma_remedy){.remedy = DARUMA_REMEDY_RETRY_FRESH, .act = DARUMA_SEND, .target = x->kase.target};
+    session_tell_begin(x);
+    again.failure = &x->failure;
+    again.remedy = &x->remedy;
+    again.delay = 0;
+    again.attempt = x->kase.attempts + 1;
+    again.max_attempts = tries_of(x);
+    again.target = &x->targets[x->kase.target];
+    session_tell(x, DARUMA_WHEN_AGAIN, &again);
+    daruma_case_resent(&x->kase);
+}
+
+static void obey(session *x, daruma_remedy r)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    session_tell_begin(x);
+    x->v->counts.remedies[r.remedy]++;
+    e.failure = &x->failure;
+    e.remedy = &r;
+    e.delay = r.wait;
+    e.attempt = x->kase.attempts + 1;
+    e.max_attempts = tries_of(x);
+    if (r.target >= 0)
+        e.target = &x->targets[r.target];
+    session_tell(x, DARUMA_WHEN_AGAIN, &e);
+    if (r.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS) {
+        x->refreshing = true;
+        daruma_health_refreshed(x->v->health, &x->targets[x->kase.target]);
+        driver_wake(x->v);
+        x->v->host->key_fetch(x->user, &x->targets[x->kase.target], true);
+        return;
+    }
+    if (r.wait == 0)
+        session_attempt(x);
+    else
+        session_wait(x, r.wait);
+}
+
+/* Bytes of an answer that the client has. A head, heartbeats and what is held are none: another attempt may begin anew
+ * behind them. But what only passes through is an answer from its head on. */
+static size_t gone_out(const session *x)
+{
+    return x->forwarded ? x->forwarded : x->mode == ANSWER_PASSED;
+}
+
+static void settle(session *x)
+{
+    switch (x->remedy.act) {
+    case DARUMA_SEND:
+        obey(x, x->remedy);
+        break;
+    case DARUMA_KEEP:
+        finish_interrupted(x);
+        break;
+    case DARUMA_HOLD:
+    case DARUMA_STOP:
+        if (x->remedy.remedy == DARUMA_REMEDY_STOP_PARTIAL && x->steer)
+            finish_partial(x);
+        else if (gone_out(x))
+            finish_interrupted(x);
+        else
+            finish_failed(x);
+        break;
+    }
+}
+
+/* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
+static void carry_out(session *x)
+{
+    while (x->remedy.act == DARUMA_SEND && heal_is(x->remedy.remedy)) {
+        heal_result h = heal_apply(x, x->remedy.remedy);
+        if (h == HEAL_SEND)
+            break;
+        if (h == HEAL_WAITS) {
+            session_timer(x); /* heartbeats go on */
+            return;
+        }
+        x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
+    }
+    settle(x);
+}
+
+void session_mended(session *x, bool fit)
+{
+    if (fit) {
+        settle(x);
+        return;
+    }
+    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
+    carry_out(x);
+}
+
+void session_asked(const session *x, daruma_evidence *ev)
+{
+    if (!x->d || x->opaque || !x->body.n)
+        return;
+    ev->request = x->asked;
+    ev->model = x->scan.model;
+}
+
+void session_failed(session *x, const daruma_evidence *ev)
+{
+    daruma_moment at = session_now(x);
+    daruma_evidence seen = *ev;
+    void *out = x->call.handle;
+    x->call.handle = NULL; /* it is cancelled when its bytes are not needed any more */
+    x->progress_by = x->look_at = -1;
+    if (x->view.effects && x->mode == ANSWER_RELAYED && x->t)
+        talk_let_go(x);
+    if (x->streaming && x->head_out && x->beat_at < 0)
+        x->beat_at = at.now + HEARTBEAT_EVERY_MS; /* the client hears from us until it goes on */
+    seen.took = at.now - x->attempt_started;
+    seen.forwarded = gone_out(x);
+    x->went_on |= seen.forwarded > 0;
+    seen.provider = S("");
+    if (x->d)
+        seen.provider = x->p->provider;
+    seen.body = session_redact_sent(x, seen.body);
+    keep_failure(x, &seen);
+    seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
+    session_asked(x, &seen);
+    x->failure = daruma_classify(&seen, at, x->arena);
+    x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
+    x->failure.message = session_tool_words(x, x->failure.message);
+    x->failure.subject = session_tool_words(x, x->failure.subject);
+    heal_reconsider(x, &x->failure);
+    if (out)
+        x->v->host->cancel(out);
+    x->v->counts.kinds[x->failure.kind]++;
+    x->v->counts.wasted_ms += (uint64_t)seen.took;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.failure = &x->failure;
+    e.attempt = x->kase.attempts;
+    e.took = seen.took;
+    session_tell(x, DARUMA_WHEN_FAILED, &e);
+    x->kase.safe_twice = safe_again(x, &seen);
+    x->kase.done_once = !session_passes(x) && effects_done(x, &seen);
+    if (x->kase.done_once)
+        hedge_cancel(x);
+    if (hedge_takes_over(x, &x->failure))
+        return;
+    if (x->t && x->mode == ANSWER_RELAYED && talk_unsure(x)) /* it answered; that nobody can join it is our trouble */
+        daruma_case_answered(&x->kase, at);
+    session_stay(x, -1);
+    session_loosen(x, &x->failure);
+    x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
+    driver_wake(x->v);
+    session_scratch_reset(x);
+    carry_out(x);
+}
+
+/* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
+static bool has_read_all(const session *x)
+{
+    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !(x->t && talk_unsure(x));
+}
+
+void session_gone(session *x)
+{
+    daruma_moment at = session_now(x);
+    session_cancel(&x->call);
+    hedge_cancel(x);
+    if (has_read_all(x)) {
+        session_done(x, x->view.input_tokens, DRIVE_GONE);
+        return;
+    }
+    if (x->refreshing)
+        x->v->host->key_forget(x->user, &x->targets[x->kase.target]);
+    if (x->kase.out)
+        daruma_case_drop(&x->kase, at);
+    session_remember(x);
+    if (x->failure.kind || x->d) {
+        daruma_event e = DARUMA_EVENT_INIT;
+        e.name = "request_cancelled";
+        e.outcome = DARUMA_OUTCOME_CANCELLED_;
+        e.attempts = x->kase.attempts;
+        e.took = at.now - x->started;
+        e.reason = S("the client left");
+        session_event(x, &e);
+    }
+    session_end(x, DARUMA_OUTCOME_CANCELLED_, DRIVE_GONE);
+}
+
+void session_drained(session *x)
+{
+    if (x->paused && x->call.handle) {
+        x->paused = false;
+        x->v->host->resume(x->call.handle);
+    }
+}

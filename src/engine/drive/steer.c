@@ -1,0 +1,289 @@
+/* steer.c - setting an agent right. What the engine's guide says is carried out here: on the request, before it goes
+ * out, and on the answer, when it does again what it was told not to do.
+ *
+ *   request   NOTICE        the model is told, at the end of its view
+ *             BLOCK_CALL    ... and the calls of the circle are refused to it
+ *             STRATEGY      ... with another way to go on
+ *             FORCE_FINISH  it may call nothing any more
+ *             STOP_PARTIAL  it is not asked: the client gets what is known
+ *   answer    refused  ->   the case climbs the ladder of LOOP: BLOCK_CALL, ..., STOP_PARTIAL */
+#include "engine/drive/steer.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/watch/errors.h"
+#include "engine/watch/partial.h"
+
+static void tell(session *x, const char *name)
+{
+    const steer *s = x->steer;
+    daruma_event e = DARUMA_EVENT_INIT;
+    daruma_remedy r = {.remedy = s->remedy, .act = DARUMA_SEND, .target = -1};
+    e.name = name;
+    e.remedy = &r;
+    e.verdict = &s->verdict;
+    e.tool = (daruma_str){s->last.tool, s->last.ntool};
+    e.level = s->guide.level ? s->guide.level : -1;
+    session_event(x, &e);
+}
+
+/* ---- on the request ---- */
+
+void steer_errors(session *x)
+{
+    size_t n;
+    if (!x->o->compact_tool_errors || !heal_open(x) || !(n = watch_compact_errors(&x->h->past.m.c, x->kase.policy)) ||
+        !heal_write(x))
+        return;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "tool_errors_compacted";
+    e.steps_compressed = (int64_t)n;
+    session_did(x, DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+    session_event(x, &e);
+}
+
+static bool add_notice(session *x, daruma_str text)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    return mend_notice(&h->past.m.c, text, &rep) && heal_write(x);
+}
+
+static daruma_str notice(session *x, const char *more)
+{
+    const steer *s = x->steer;
+    daruma_step last = watch_last_step(&s->last);
+    daruma_buf b = buf_in(x->arena);
+    daruma_guide_notice(&s->guide, &s->verdict, &last, &b);
+    b.n -= b.n > 0; /* the closing bracket */
+    strategy_say(x, &b);
+    if (*more) {
+        buf_putc(&b, ' ');
+        buf_putz(&b, more);
+    }
+    buf_putc(&b, ']');
+    return buf_str(&b);
+}
+
+/* The model may call nothing: what the dialect has for that. */
+static void forbid_calls(session *x)
+{
+    heal *h = x->h;
+    if (!x->scan.tools) /* there is nothing to forbid, and who says so all the same is refused */
+        return;
+    convo_patch_add(&h->past.m.c, PATCH_SET, dialect_choice_path(h->past.d, h->past.from), h->past.d->choice_none);
+}
+
+static bool force_finish(session *x)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    daruma_str text = notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
+                                "be done and why.");
+    if (!mend_notice(&h->past.m.c, text, &rep))
+        return false;
+    forbid_calls(x);
+    return heal_write(x);
+}
+
+static bool steer_view(session *x)
+{
+    steer *s = x->steer;
+    switch (s->remedy) {
+    case DARUMA_REMEDY_NOTICE:
+        return add_notice(x, notice(x, ""));
+    case DARUMA_REMEDY_STRATEGY: /* with steer_ready(), when it is known who can be asked */
+        return true;
+    case DARUMA_REMEDY_BLOCK_CALL:
+        s->armed = true;
+        return add_notice(x, notice(x, s->verdict.ncalls > 1 ? "These calls are refused from now on."
+                                                             : "This call is refused from now on."));
+    case DARUMA_REMEDY_FORCE_FINISH:
+        s->armed = s->no_calls = true;
+        return force_finish(x);
+    default:
+        return false;
+    }
+}
+
+bool steer_request(session *x)
+{
+    steer *s = x->steer;
+    if (s->remedy == DARUMA_REMEDY_STOP_PARTIAL) {
+        finish_partial(x);
+        return true;
+    }
+    if (!heal_open(x) || !steer_view(x)) { /* the model is in the midst of its turn, or there is no memory */
+        s->remedy = DARUMA_REMEDY_NONE;    /* nothing was done, and nothing is refused to who was not told */
+        s->armed = s->no_calls = false;
+        return false;
+    }
+    x->kase.enforced = s->armed;
+    if (s->armed) /* what the model is refused from here on begins where the agent is */
+        daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
+    session_did(x, s->remedy);
+    tell(x, "nudge");
+    return false;
+}
+
+/* The model is told that what it called was not carried out, and why. */
+static bool refuse_calls(session *x)
+{
+    heal *h = x->h;
+    mend_report rep = {0};
+    daruma_buf why = buf_in(x->arena);
+    session_tell_begin(x);
+    buf_put(&why, h->past.m.bad_why);
+    strategy_say(x, &why);
+    if (!h->past.m.bad || !mend_refuse_calls(&h->past.m.c, h->past.m.bad, buf_str(&why), &rep) || !heal_write(x))
+        return false;
+    tell(x, "call_refused");
+    return true;
+}
+
+bool steer_ready(session *x)
+{
+    steer *s = x->steer;
+    if (!s || s->remedy != DARUMA_REMEDY_STRATEGY || s->looked)
+        return true;
+    s->looked = s->waiting = true;
+    if (strategy_begin(x))
+        return false;
+    s->waiting = false;
+    add_notice(x, notice(x, ""));
+    return true;
+}
+
+bool steer_answer(session *x, daruma_str text)
+{
+    if (!x->steer || !x->steer->asking)
+        return false;
+    strategy_answer(x, text);
+    return true;
+}
+
+bool steer_asked(session *x)
+{
+    steer *s = x->steer;
+    if (!s || !s->asking)
+        return false;
+    s->asking = false;
+    if (s->waiting) {
+        s->waiting = false;
+        add_notice(x, notice(x, ""));
+        session_fitted(x);
+    } else {
+        session_mended(x, refuse_calls(x));
+    }
+    return true;
+}
+
+/* ---- on the answer ---- */
+
+bool steer_checks_calls(const session *x)
+{
+    return x->steer && x->steer->armed;
+}
+
+/* The conversation as the client sent it: without what we said since. */
+static bool read_history(session *x, convo *c)
+{
+    return heal_open(x) && x->h->past.d->read(x->h->past.from, x->arena, c) == DARUMA_OK;
+}
+
+/* Of the very call that is refused: of the lap it may not be the newest. */
+static void put_last_result(session *x, uint64_t hash, daruma_buf *out)
+{
+    convo c;
+    daruma_str result;
+    if (!read_history(x, &c) || !watch_newest_result(&c, hash, WATCH_LAST_BYTES, &result))
+        return; /* the history was shortened since */
+    BUF_LIT(out, " Its last result was: ");
+    buf_put(out, result);
+}
+
+bool steer_refuses(session *x, daruma_str tool, daruma_str args, daruma_buf *why)
+{
+    steer *s = x->steer;
+    if (!steer_checks_calls(x))
+        return false;
+    bool circle = false;
+    uint64_t hash = daruma_call_hash(tool, args);
+    for (uint32_t i = 0; i < s->verdict.ncalls && i < DARUMA_PERIOD_MAX; i++)
+        circle |= s->verdict.calls[i] == hash;
+    if (!circle && !s->no_calls)
+        return false;
+    s->refused = true;
+    BUF_LIT(why, "The call of ");
+    buf_put(why, str_sub(tool, 0, 128));
+    BUF_LIT(why, " was refused and not carried out. ");
+    if (circle) {
+        daruma_step last = watch_last_step(&s->last);
+        daruma_verdict_say(&s->verdict, &last, why);
+        put_last_result(x, hash, why);
+        BUF_LIT(why, "\nDo something else, or answer with what you know.");
+    } else {
+        BUF_LIT(why, "No tool can be called any more. Answer with what you know.");
+    }
+    return true;
+}
+
+bool steer_refused(const session *x, daruma_kind *as)
+{
+    if (!x->steer || !x->steer->refused)
+        return false;
+    *as = daruma_circle_kind(x->steer->verdict.circle);
+    return true;
+}
+
+bool steer_is(daruma_remedy_kind r)
+{
+    return r == DARUMA_REMEDY_BLOCK_CALL || r == DARUMA_REMEDY_STRATEGY || r == DARUMA_REMEDY_FORCE_FINISH;
+}
+
+heal_result steer_apply(session *x, daruma_remedy_kind r)
+{
+    steer *s = x->steer;
+    if (!s || !heal_open(x))
+        return HEAL_UNFIT;
+    s->remedy = r;
+    s->refused = false;
+    if (r == DARUMA_REMEDY_STRATEGY) {
+        s->looked = true;
+        if (strategy_begin(x))
+            return HEAL_WAITS;
+    }
+    if (r == DARUMA_REMEDY_FORCE_FINISH) {
+        s->no_calls = true;
+        forbid_calls(x);
+    }
+    return refuse_calls(x) ? HEAL_SEND : HEAL_UNFIT;
+}
+
+/* ---- the end ---- */
+
+daruma_str steer_header(const session *x)
+{
+    const steer *s = x->steer;
+    if (!s || s->remedy == DARUMA_REMEDY_NONE)
+        return (daruma_str){0};
+    daruma_buf b = buf_in(x->arena);
+    buf_putz(&b, daruma_circle_name(s->verdict.circle));
+    BUF_LIT(&b, "; ");
+    buf_putz(&b, daruma_remedy_name(s->remedy));
+    return buf_str(&b);
+}
+
+daruma_str steer_partial(session *x)
+{
+    steer *s = x->steer;
+    s->remedy = DARUMA_REMEDY_STOP_PARTIAL;
+    daruma_step last = watch_last_step(&s->last);
+    daruma_buf b = buf_in(x->arena);
+    convo c;
+    if (read_history(x, &c))
+        watch_partial(&c, &s->verdict, &last, &b);
+    else
+        daruma_verdict_say(&s->verdict, &last, &b);
+    return buf_str(&b);
+}

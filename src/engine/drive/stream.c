@@ -1,0 +1,341 @@
+/* stream.c - answers that come as a stream of events. It is held until its commit point: the first event that carries
+ * content, or an end that says why there is none. Behind it only whole events go out, so that an answer that breaks off
+ * can still be ended in the client's dialect.
+ */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "engine/drive/relay.h"
+
+static bool relay(session *x, daruma_str bytes);
+
+/* Is the answer read on its way? Only when something could be mended in it, it has to be written anew, or its id is to
+ * be remembered and its events are numbered. */
+static bool talks(const session *x)
+{
+    return x->kase.can_mend || x->p != x->d || x->t || x->d == &dialect_openai_responses;
+}
+
+/* The request is kept while another attempt may have to go on with it. */
+static void drop_request(session *x)
+{
+    bool needed = x->kase.can_mend && x->asked.n <= RESUME_BODY_BYTES_MAX;
+    if (needed || x->h || (x->call.handle && !x->v->host->is_sent(x->call.handle)))
+        return;
+    x->v->host->body_dropped(x->user);
+    x->asked = (daruma_str){0};
+    x->body = (daruma_str){0};
+    x->scan.model_raw = x->scan.messages = x->scan.tools_raw = x->scan.format_raw = (daruma_str){0};
+}
+
+bool stream_next(const drive_rooms *rooms, daruma_str *rest, sse_event *e, daruma_arena *a, daruma_arena *large)
+{
+    daruma_str here = *rest;
+    if (!sse_next(rest, e, a))
+        return false;
+    if (!a->full)
+        return true;
+    a->full = false;
+    rooms->close(large);
+    if (!rooms->open(large, e->raw.n, e->raw.n))
+        return true;
+    *rest = here;
+    return sse_next(rest, e, large);
+}
+
+/* Whole events go to the client, as they are or as talk makes them. */
+static void deliver(session *x, daruma_str events)
+{
+    char small[4096];
+    daruma_arena large = {0};
+    daruma_str rest = events, from = events;
+    while (x->here) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
+        sse_event e;
+        if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
+            break;
+        if (talk_event(x, &e, &scratch))
+            continue;
+        relay_forward(x, str_sub(from, 0, from.n - here.n));
+        from = rest;
+    }
+    relay_forward(x, from);
+    x->v->rooms->close(&large);
+}
+
+/* The first `x->parsed` bytes of what was held go out, and from here on everything that follows. What was
+ * held is not needed again: thousands of streams stand open at once, its memory goes back. False: the attempt is over.
+ */
+static bool commit(session *x)
+{
+    x->mode = ANSWER_RELAYED;
+    x->look_at = -1;
+    hedge_cancel(x);
+    /* The client's deadline was for its beginning: nobody hangs up on a stream that comes, or on the rest of one. */
+    x->kase.deadline = x->o->total ? add_sat(x->started, x->o->total) : -1;
+    if (x->call.handle)
+        x->v->host->limit(x->call.handle, x->o->total);
+    daruma_case_begun(&x->kase, session_now(x));
+    driver_wake(x->v);
+    relay_head(x, -1);
+    x->beat_at = x->streaming ? add_sat(session_now(x).now, HEARTBEAT_EVERY_MS) : -1;
+    relay_progress(x);
+    session_timer(x);
+    daruma_arena was = x->scratch;
+    daruma_str held = buf_str(&x->held);
+    size_t parsed = x->parsed;
+    x->scratch = (daruma_arena){0};
+    session_scratch_reset(x);
+    x->held = buf_in(&x->scratch);
+    drop_request(x);
+    if (talks(x) && talk_begin(x))
+        deliver(x, str_sub(held, 0, parsed));
+    else
+        relay_forward(x, str_sub(held, 0, parsed));
+    bool goes_on = !x->t || !talk_unsure(x);
+    if (!goes_on)
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    else if (parsed < held.n)
+        goes_on = relay(x, str_from(held, parsed));
+    x->v->rooms->close(&was);
+    if (goes_on && x->call.handle)
+        hedge_look(x);
+    return goes_on;
+}
+
+/* Can an event end in these bytes? A long one that comes in pieces is not read again for each of them. */
+static bool ends_a_line(daruma_str bytes)
+{
+    return str_findch(bytes, '\n') != STR_NONE || str_findch(bytes, '\r') != STR_NONE;
+}
+
+/* Reads what is new in a held stream. False: the attempt is over, and perhaps the session. */
+static bool read_events(session *x, daruma_arena *large)
+{
+    char small[2048];
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str rest = str_from(buf_str(&x->held), x->parsed);
+        sse_event e;
+        if (!stream_next(x->v->rooms, &rest, &e, &scratch, large))
+            break;
+        x->parsed = x->held.n - rest.n;
+        x->p->watch(&x->view, &e, &x->scratch);
+        if (x->view.error) {
+            relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+            return false;
+        }
+        if (x->view.broken) {
+            relay_fail(x, DARUMA_FLAW_BROKEN, buf_str(&x->held));
+            return false;
+        }
+        if (x->view.content)
+            return commit(x);
+    }
+    return x->held.n <= STREAM_HELD_BYTES_MAX || commit(x);
+}
+
+static bool read_held(session *x)
+{
+    daruma_arena large = {0};
+    bool goes_on = read_events(x, &large);
+    x->v->rooms->close(&large);
+    return goes_on;
+}
+
+/* Behind the commit point x->scratch gets its memory when it is first needed; without memory it stays full. */
+static void stream_room(session *x)
+{
+    if (!x->scratch.host)
+        x->v->rooms->open(&x->scratch, 0, SSE_EVENT_BYTES_MAX * 4);
+}
+
+/* What is left of a piece behind its last whole event waits for the next piece. Most pieces leave nothing. */
+static void keep_tail(session *x, daruma_str rest)
+{
+    if (!x->held.n) {
+        if (rest.n)
+            stream_room(x);
+        buf_put(&x->held, rest);
+        return;
+    }
+    memmove(x->held.p, rest.p, rest.n);
+    x->held.n = rest.n;
+}
+
+/* What the newest event says was called is not there: it can be asked to go on. */
+static bool is_spoilt(const session *x)
+{
+    return x->view.spoilt && talk_was_cut(x);
+}
+
+/* Forwards whole events, watching for the end and for errors; keeps the incomplete tail. An event that says that
+ * something is wrong does not go out: the answer may still go on. False: the attempt is over, and perhaps the session.
+ */
+static bool relay(session *x, daruma_str bytes)
+{
+    char small[4096];
+    daruma_arena large = {0};
+    if (x->held.n) {
+        buf_put(&x->held, bytes);
+        if (!x->held.full && !ends_a_line(bytes))
+            return true;
+        bytes = buf_str(&x->held);
+    }
+    daruma_str rest = bytes, from = bytes;
+    bool broken = false, spoilt = false;
+    for (;;) {
+        daruma_arena scratch = arena_over(small, sizeof small);
+        daruma_str here = rest;
+        sse_event e;
+        if (!stream_next(x->v->rooms, &rest, &e, &scratch, &large))
+            break;
+        x->p->watch(&x->view, &e, &scratch);
+        if (!x->view.ping)
+            relay_piece(x);
+        broken = x->view.broken && !json_valid(e.data);
+        x->view.broken = false; /* what is only unknown to us goes through */
+        spoilt = is_spoilt(x);
+        if (x->view.error || broken || spoilt) {
+            x->failed_event = x->view.error ? arena_copy(x->arena, session_redact(x, e.raw)) : (daruma_str){0};
+            x->view.error_body = arena_copy(x->arena, x->view.error_body);
+            rest = here;
+            break;
+        }
+        if (x->t && !talk_event(x, &e, &scratch)) {
+            relay_forward(x, str_sub(from, 0, from.n - here.n));
+            from = rest;
+        }
+    }
+    relay_forward(x, str_sub(from, 0, from.n - rest.n));
+    x->v->rooms->close(&large);
+    if (x->view.error) {
+        relay_fail(x, DARUMA_FLAW_ERROR_EVENT, x->view.error_body);
+    } else if (spoilt) {
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+    } else if (broken || (x->t && talk_unsure(x))) { /* no client can read that event: the answer ends before it */
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+    } else {
+        keep_tail(x, rest);
+        if (!x->held.full)
+            return true;
+        daruma_evidence ev = relay_evidence(x, DARUMA_AT_STREAM);
+        ev.net = DARUMA_NET_PROTOCOL;
+        session_failed(x, &ev);
+    }
+    return false;
+}
+
+/* Is it whole but for its blank line? What was cut in the midst of its JSON is not. */
+static bool is_whole(const sse_event *e)
+{
+    bool json = str_starts(str_trim(e->data), S("{")) || str_starts(str_trim(e->data), S("["));
+    return e->data.n && (!json || str_eq(e->data, S("[DONE]")) || json_valid(e->data));
+}
+
+/* A last event that lacks its blank line goes out if it is whole otherwise. What it says is wrong with the answer. */
+static daruma_flaw read_last(session *x, daruma_arena *large)
+{
+    char small[4096];
+    daruma_arena scratch = arena_over(small, sizeof small);
+    sse_event e;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = buf_str(&x->held);
+    if (!stream_next(x->v->rooms, &rest, &e, &scratch, large) || !is_whole(&e))
+        return DARUMA_FLAW_NONE;
+    x->p->watch(&x->view, &e, &scratch);
+    if (is_spoilt(x))
+        return DARUMA_FLAW_BROKEN;
+    if (x->view.error) {
+        x->failed_event = arena_copy(x->arena, session_redact(x, e.raw));
+        x->view.error_body = arena_copy(x->arena, x->view.error_body);
+        return DARUMA_FLAW_ERROR_EVENT;
+    }
+    bool broken = x->view.broken && !json_valid(e.data);
+    if (!broken && (!x->t || talk_event(x, &e, &scratch)))
+        relay_forward(x, e.raw);
+    return DARUMA_FLAW_NONE;
+}
+
+static daruma_flaw last_event(session *x)
+{
+    daruma_arena large = {0};
+    daruma_flaw flaw = x->held.n ? read_last(x, &large) : DARUMA_FLAW_NONE;
+    x->v->rooms->close(&large);
+    return flaw;
+}
+
+/* The same of a stream that is held. False: the attempt is over, and perhaps the session. */
+static bool last_held(session *x)
+{
+    char small[2048];
+    daruma_arena scratch = arena_over(small, sizeof small), large = {0};
+    size_t held = x->held.n;
+    sse_event e;
+    if (x->mode != ANSWER_HELD || held == x->parsed)
+        return true;
+    BUF_LIT(&x->held, "\n\n");
+    daruma_str rest = str_from(buf_str(&x->held), x->parsed);
+    bool whole = !x->held.full && stream_next(x->v->rooms, &rest, &e, &scratch, &large) && is_whole(&e);
+    x->v->rooms->close(&large);
+    if (whole)
+        return read_held(x);
+    x->held.n = held;
+    return true;
+}
+
+void stream_begin(session *x)
+{
+    x->mode = ANSWER_HELD;
+    relay_progress(x);
+    session_timer(x);
+}
+
+void stream_bytes(session *x, daruma_str bytes)
+{
+    x->beats = 0;
+    if (x->mode == ANSWER_RELAYED) {
+        relay(x, bytes);
+        return;
+    }
+    buf_put(&x->held, bytes);
+    if (ends_a_line(bytes) || x->held.n > STREAM_HELD_BYTES_MAX)
+        read_held(x);
+}
+
+void stream_ended(session *x)
+{
+    if (!last_held(x))
+        return;
+    if (x->mode == ANSWER_HELD && heal_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
+        memcpy(x->view.finish, "model_context_window_exceeded", sizeof "model_context_window_exceeded");
+        relay_fail(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
+        return;
+    }
+    if (x->mode == ANSWER_HELD && x->view.told && !commit(x))
+        return;
+    if (x->mode == ANSWER_HELD) {
+        bool empty = x->view.done || x->view.finished || !x->view.began;
+        relay_fail(x, empty ? DARUMA_FLAW_EMPTY : DARUMA_FLAW_CUT, buf_str(&x->held));
+        return;
+    }
+    daruma_flaw last = last_event(x);
+    if (last != DARUMA_FLAW_NONE) {
+        relay_fail(x, last, last == DARUMA_FLAW_ERROR_EVENT ? x->view.error_body : (daruma_str){0});
+        return;
+    }
+    if ((!x->view.done && !x->view.finished) || (x->t && talk_unsure(x))) {
+        relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
+        return;
+    }
+    if (x->t && !talk_end(x))
+        return;
+    if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
+        relay_forward(x, x->d->terminal);
+    if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
+        !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
+        finish_comment(x, relay_outcome(x));
+    session_done(x, x->view.input_tokens, DRIVE_END);
+}

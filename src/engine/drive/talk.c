@@ -1,0 +1,529 @@
+/* talk.c - streamed answers, read as they pass. Text goes on as it comes; tool calls are held until they are whole and
+ * known to be good, since half a call or a broken one is of no use to anybody; so is text that was asked for as JSON
+ * and does not begin so. What the client has is remembered, so that another attempt can go on where this one broke off.
+ *
+ *   PLAIN   the provider's bytes go out as they are
+ *   BRIDGE  the provider speaks another dialect: every event is written anew
+ *   JOIN    an earlier attempt broke off: what repeats it is left out, the rest is written as its continuation
+ *   REASK   an earlier attempt called tools in a broken way: everything is held until it is known to be good */
+#include "engine/drive/talk.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+
+/* In memory of its own: thousands of streams stand open at once, and most of them need no more than this. */
+static talk *talk_new(const drive_rooms *rooms)
+{
+    daruma_arena own;
+    talk *t = rooms->open(&own, sizeof(talk) + TALK_SAID_BYTES_USUAL, TALK_BYTES_MAX) ? ARENA_NEW(&own, talk, 1) : NULL;
+    if (!t) {
+        rooms->close(&own);
+        return NULL;
+    }
+    t->arena = own;
+    t->said = t->items = t->hold = t->fresh = buf_in(&t->arena);
+    return t;
+}
+
+void talk_free(const session *x, talk *t)
+{
+    if (!t)
+        return;
+    daruma_arena own = t->arena; /* it lies in itself */
+    x->v->rooms->close(&own);
+}
+
+bool talk_begin(session *x)
+{
+    bool goes_on = x->t && x->t->begun; /* by another attempt */
+    if (!x->t && !(x->t = talk_new(x->v->rooms)))
+        return false;
+    talk *t = x->t;
+    if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
+        t->out = NULL;
+        t->writing = false;
+        t->items.n = 0;
+    }
+    if (goes_on && !talk_writer(x))
+        return false;
+    t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
+    t->next = TALK_REASK;
+    if (t->going == GOING_PREFILLED && !(x->p->quirks & WIRE_PREFILL)) /* it went elsewhere after all */
+        t->going = GOING_ANCHORED;
+    t->in = (turn_reader){.sequence = -1, .keep = &t->arena};
+    t->holding = t->thinking = t->joined = t->unsure = t->mended = false;
+    t->at_hold = NULL;
+    t->seam = NULL;
+    t->hold.n = t->fresh.n = 0;
+    t->calls = t->last = NULL;
+    t->finish = FINISH_NONE;
+    t->finish_raw = (daruma_str){0};
+    t->usage = TURN_USAGE_NONE;
+    return t->mode == TALK_PLAIN || talk_writer(x);
+}
+
+bool talk_unsure(const session *x)
+{
+    return x->t->unsure;
+}
+
+bool talk_is_plain(const session *x)
+{
+    return x->t->mode == TALK_PLAIN && !x->t->writing;
+}
+
+/* An item is over with the event that hands it over whole, its thinking too. */
+static void keep_item(session *x, const sse_event *e)
+{
+    talk *t = x->t;
+    daruma_str item = t->lost ? (daruma_str){0} : dialect_done_item(x->d, e);
+    if (!item.n)
+        return;
+    t->thinking = false;
+    if (t->items.n)
+        BUF_LIT(&t->items, ",");
+    if (t->items.n + item.n <= SSE_EVENT_BYTES_MAX)
+        buf_put(&t->items, item);
+    else
+        t->lost = true;
+    t->lost |= t->items.full;
+}
+
+/* ---- reading ---- */
+
+static void collect_call(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c = ARENA_NEW(&t->arena, held_call, 1);
+    if (!c)
+        return;
+    c->id = arena_copy(&t->arena, x->p == x->d ? d->id : dialect_call_id(x->d, d->id, t->room));
+    c->name = arena_copy(&t->arena, session_tool_name(x, d->name));
+    c->args = buf_in(&t->arena);
+    c->before = t->last;
+    c->index = t->last ? t->last->index + 1 : 0;
+    *(t->last ? &t->last->next : &t->calls) = c;
+    t->last = c;
+}
+
+/* From the end: only the newest TURN_CALLS_MAX are told apart. */
+static held_call *call_at(talk *t, int index)
+{
+    held_call *c = t->last;
+    while (c && c->index > index)
+        c = c->before;
+    return c && c->index == index ? c : NULL;
+}
+
+/* Text of a continuation: goes on once it is clear where. False: it cannot be joined. */
+static bool join(session *x, bool whole)
+{
+    talk *t = x->t;
+    if (!t->seam) {
+        t->seam = ARENA_NEW(&t->arena, join_seam, 1);
+        if (!t->seam)
+            return false;
+        *t->seam = join_begin(buf_str(&t->said), t->going);
+    }
+    join_result r = join_next(t->seam, buf_str(&t->fresh), whole);
+    if (r.verdict == JOIN_MORE && !whole)
+        return true;
+    if (r.verdict != JOIN_AT)
+        return false;
+    daruma_str rest = str_from(buf_str(&t->fresh), r.skip);
+    t->joined = true;
+    daruma_buf fresh = t->fresh; /* said grows while it is written */
+    t->fresh = (daruma_buf){.arena = fresh.arena};
+    talk_write_text(x, rest);
+    return true;
+}
+
+static bool unsure(session *x)
+{
+    x->t->unsure = true; /* this attempt's words are of no use; another may find the seam */
+    return false;
+}
+
+/* Words that shall be JSON, and begin as something else: a fence, a sentence. While there is only white space, nobody
+ * can say. */
+static bool strays(const session *x, daruma_str text)
+{
+    const talk *t = x->t;
+    text = str_trim(text);
+    if (!text.n || t->lost || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+        return false;
+    return text.p[0] != '{' && text.p[0] != '[';
+}
+
+/* What every mode keeps of a delta. */
+static void note(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    held_call *c;
+    switch (d->kind) {
+    case DELTA_THINKING:
+        t->thinking = true;
+        break;
+    case DELTA_SIGNATURE:
+        c = d->index >= 0 ? call_at(t, d->index) : NULL;
+        if (c)
+            c->signature = arena_copy(&t->arena, d->text);
+        t->thinking = false;
+        break;
+    case DELTA_TEXT:
+    case DELTA_REFUSAL:
+        t->thinking = false;
+        break;
+    case DELTA_CALL:
+        t->thinking = false;
+        collect_call(x, d);
+        break;
+    case DELTA_ARGUMENTS:
+        c = call_at(t, d->index);
+        if (c)
+            buf_put(&c->args, d->text);
+        break;
+    case DELTA_FINISH:
+        t->finish = d->finish;
+        t->finish_raw = arena_copy(&t->arena, d->finish_raw);
+        break;
+    case DELTA_USAGE:
+        if (d->usage.input >= 0)
+            t->usage.input = d->usage.input;
+        if (d->usage.output >= 0)
+            t->usage.output = d->usage.output;
+        if (d->usage.cached >= 0)
+            t->usage.cached = d->usage.cached;
+        if (d->usage.written >= 0)
+            t->usage.written = d->usage.written;
+        if (d->usage.thinking >= 0)
+            t->usage.thinking = d->usage.thinking;
+        break;
+    case DELTA_START:
+    case DELTA_CALL_END:
+    case DELTA_END:
+    case DELTA_OTHER:
+        break;
+    }
+}
+
+/* One delta of a stream that is written anew. False: the attempt failed. */
+static bool rewrite(session *x, const turn_delta *d)
+{
+    talk *t = x->t;
+    switch (d->kind) {
+    case DELTA_START:
+        if (t->mode == TALK_BRIDGE) {
+            turn_delta start = *d;
+            start.model = x->scan.model;
+            start.usage = t->usage;
+            if (start.usage.input < 0 && x->moved && x->d == &dialect_anthropic) /* which alone says it here */
+                start.usage.input = x->moved->tokens;
+            talk_write_delta(x, &start);
+        }
+        return true;
+    case DELTA_TEXT:
+        if (t->joined || (t->mode == TALK_BRIDGE && !t->fresh.n && !strays(x, d->text))) {
+            talk_write_text(x, d->text);
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX && t->mode == TALK_BRIDGE) { /* unchecked, as it came */
+            talk_write_text(x, buf_str(&t->fresh));
+            talk_write_text(x, d->text);
+            t->fresh.n = 0;
+            return true;
+        }
+        if (t->fresh.n + d->text.n > TALK_SAID_BYTES_MAX)
+            return unsure(x);
+        buf_put(&t->fresh, d->text);
+        return t->mode != TALK_JOIN || join(x, false) || unsure(x);
+    case DELTA_REFUSAL:
+        if (t->mode == TALK_BRIDGE)
+            talk_write_delta(x, d);
+        return t->mode == TALK_BRIDGE || unsure(x);
+    case DELTA_THINKING: /* of a continuation: the client has its thinking already */
+        if (t->mode == TALK_BRIDGE)
+            talk_write_delta(x, d);
+        return true;
+    case DELTA_SIGNATURE: /* another provider's signature is worth nothing */
+    case DELTA_CALL:
+    case DELTA_ARGUMENTS:
+    case DELTA_CALL_END:
+    case DELTA_FINISH:
+    case DELTA_USAGE:
+    case DELTA_END:
+    case DELTA_OTHER:
+        return true; /* with the end */
+    }
+    return true;
+}
+
+/* From the first call on the provider's events wait for the end; heartbeats keep the client's connection open. */
+static bool begin_hold(session *x, const turn_reader *before)
+{
+    talk *t = x->t;
+    t->at_hold = ARENA_NEW(&t->arena, turn_reader, 1);
+    if (!t->at_hold)
+        return false;
+    *t->at_hold = *before;
+    t->holding = true;
+    return true;
+}
+
+/* Longer than can be held: it goes out unchecked, as it came. */
+static void give_up_hold(session *x)
+{
+    talk *t = x->t;
+    relay_forward(x, buf_str(&t->hold));
+    t->holding = false;
+    t->at_hold = NULL;
+    t->begun = t->lost = true;
+    t->calls = t->last = NULL;
+}
+
+void talk_let_go(session *x)
+{
+    if (x->t->mode == TALK_PLAIN && x->t->holding && !x->t->writing)
+        give_up_hold(x);
+}
+
+/* There is more in the answer than is told apart. As it came it may go out, but it cannot be written anew. */
+static void read_in_part(session *x)
+{
+    talk *t = x->t;
+    if (t->holding)
+        give_up_hold(x);
+    t->lost = true;
+}
+
+static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size_t n, const turn_reader *before)
+{
+    talk *t = x->t;
+    bool calls = false, stray = false;
+    for (size_t i = 0; i < n; i++) {
+        calls |= d[i].kind == DELTA_CALL;
+        stray |= d[i].kind == DELTA_TEXT && strays(x, d[i].text);
+    }
+    if (((calls && answer_checks_calls(x)) || stray) && !t->holding && !t->lost)
+        begin_hold(x, before);
+    t->lost |= calls && !t->holding; /* a call that is out must not come again */
+    if (t->holding) {
+        for (size_t i = 0; i < n; i++)
+            if (d[i].kind == DELTA_TEXT)
+                buf_put(&t->fresh, d[i].text);
+        if (!t->arena.full)
+            buf_put(&t->hold, e->raw);
+        if (!t->arena.full)
+            return false;
+        give_up_hold(x);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (d[i].kind == DELTA_TEXT)
+            talk_say(t, d[i].text);
+    keep_item(x, e);
+    t->begun = true;
+    return true;
+}
+
+bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
+{
+    talk *t = x->t;
+    turn_delta d[TURN_DELTAS_MAX];
+    turn_reader before = {0};
+    daruma_arena large = {0};
+    if (x->view.many && t->mode == TALK_PLAIN) { /* several answers: neither joined nor mended */
+        read_in_part(x);
+        t->begun = true;
+        return true;
+    }
+    bool big = (size_t)(scratch->end - scratch->beg) < 2 * e->raw.n || t->mode != TALK_PLAIN;
+    bool raw = true;
+    if (big && !x->v->rooms->open(&large, 0, SSE_EVENT_BYTES_MAX * 8))
+        return t->mode == TALK_PLAIN ? !t->holding || unsure(x) : unsure(x);
+    t->room = big ? &large : scratch;
+    if (!t->holding)
+        before = t->in;
+    size_t n = x->p->read_delta(&t->in, e, d, t->room);
+    bool all = !t->in.lost && n < TURN_DELTAS_MAX;
+    if (!all)
+        read_in_part(x);
+    for (size_t i = 0; i < n; i++)
+        note(x, &d[i]);
+    bool again = t->mode == TALK_JOIN || t->mode == TALK_REASK; /* what the provider did cannot be written anew */
+    if ((!all && t->mode != TALK_PLAIN) || (again && x->view.effects) || x->view.many) {
+        raw = unsure(x);
+    } else if (t->mode == TALK_PLAIN) {
+        raw = pass_plain(x, e, d, n, &before);
+    } else {
+        raw = false;
+        for (size_t i = 0; i < n && rewrite(x, &d[i]); i++)
+            ;
+    }
+    x->v->rooms->close(&large);
+    return raw;
+}
+
+daruma_str talk_items(const session *x, daruma_arena *a)
+{
+    const talk *t = x->t;
+    daruma_buf b = buf_in(a);
+    daruma_str rest = buf_str(&t->hold);
+    sse_event e;
+    buf_putc(&b, '[');
+    buf_put(&b, buf_str(&t->items));
+    while (t->mode == TALK_PLAIN && sse_next(&rest, &e, a)) { /* from the first function's call on they were held */
+        daruma_str item = dialect_done_item(x->d, &e);
+        if (item.n && b.n > 1)
+            buf_putc(&b, ',');
+        buf_put(&b, item);
+    }
+    buf_putc(&b, ']');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+/* The answer as it was collected. */
+turn talk_turn(session *x)
+{
+    talk *t = x->t;
+    daruma_arena *a = x->arena;
+    turn r = {.finish = t->finish, .finish_raw = t->finish_raw, .usage = t->usage};
+    size_t n = 1;
+    bool object = x->p == &dialect_gemini; /* its arguments are none that are written piece by piece */
+    for (held_call *c = t->calls; c; c = c->next)
+        n++;
+    r.message.role = CONVO_ASSISTANT;
+    r.message.parts = ARENA_NEW(a, convo_part, n);
+    if (!r.message.parts)
+        return r;
+    daruma_str text = t->mode == TALK_REASK ? buf_str(&t->fresh) : buf_str(&t->said);
+    if (text.n)
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_TEXT, .ready = true, .text = text};
+    for (held_call *c = t->calls; c; c = c->next)
+        r.message.parts[r.message.nparts++] = (convo_part){.kind = PART_CALL,
+                                                           .ready = true,
+                                                           .sealed = c->signature.n > 0,
+                                                           .id = c->id,
+                                                           .name = c->name,
+                                                           .signature = c->signature,
+                                                           .value = object ? buf_str(&c->args) : (daruma_str){0},
+                                                           .text = answer_args(x->p, t->finish, buf_str(&c->args))};
+    return r;
+}
+
+/* What the client has cannot be ended as if it were whole. */
+static bool fail_cut(session *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_CUT};
+    session_failed(x, &ev);
+    return false;
+}
+
+/* Text that is held because it shall be JSON, as it is or as it was meant. False: it has to be asked for again. */
+static bool held_text_is_good(session *x)
+{
+    talk *t = x->t;
+    convo_part words = {.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
+    turn got = {
+        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &words, .nparts = 1}};
+    if (t->mode == TALK_JOIN || t->calls || !t->fresh.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
+        return true;
+    if (!answer_check_format(x, &got, x->arena))
+        return false;
+    if (words.edited) {
+        t->fresh = buf_in(&t->arena);
+        buf_put(&t->fresh, words.text);
+        t->mended = true;
+    }
+    return true;
+}
+
+static bool fail_calls(session *x)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_STREAM, .status = x->status, .flaw = DARUMA_FLAW_BROKEN};
+    x->t->hold.n = 0;
+    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
+    session_failed(x, &ev);
+    return false;
+}
+
+/* What was held goes out, and the end. False: the attempt failed. */
+static bool write_rest(session *x)
+{
+    talk *t = x->t;
+    bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
+    if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
+        unsure(x);
+        return fail_cut(x);
+    }
+    if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
+        t->lost = true;
+        return fail_cut(x);
+    }
+    turn got = talk_turn(x);
+    if ((t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->arena)) || !held_text_is_good(x))
+        return fail_calls(x);
+    if (t->mode == TALK_PLAIN) {
+        if (!got.message.edited && !t->mended) {
+            relay_forward(x, buf_str(&t->hold));
+            return true;
+        }
+        if (!talk_writer(x))
+            return fail_calls(x);
+        talk_write_text(x, buf_str(&t->fresh));
+    }
+    if (t->mode == TALK_BRIDGE)
+        talk_write_text(x, buf_str(&t->fresh));
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
+        talk_write_again(x);
+    talk_write_calls(x, &got);
+    if (!t->out->broken && !t->unsure && !t->arena.full) {
+        talk_write_end(x);
+        if (!t->unsure)
+            return true;
+    }
+    t->lost = true; /* not all of it could be written */
+    return fail_cut(x);
+}
+
+bool talk_end(session *x)
+{
+    daruma_arena room;
+    if (x->t->mode == TALK_PLAIN && !x->t->holding)
+        return true;
+    x->v->rooms->open(&room, 0,
+                      ANSWER_ARENA_BYTES_MAX); /* closing events of Responses say all of the text four times */
+    x->t->room = &room;
+    bool all = write_rest(x); /* the session may be over */
+    x->v->rooms->close(&room);
+    return all;
+}
+
+bool talk_was_cut(const session *x)
+{
+    return x->t && x->t->begun && !x->t->lost && !x->t->thinking;
+}
+
+daruma_str talk_id(const session *x)
+{
+    return turn_id(&x->t->in);
+}
+
+const turn_reader *talk_reached(const session *x)
+{
+    const talk *t = x->t;
+    if (!t || !t->begun)
+        return NULL;
+    return t->writing ? &t->out->r : t->holding ? t->at_hold : &t->in;
+}
+
+daruma_str talk_said(const session *x)
+{
+    return x->t ? buf_str(&x->t->said) : (daruma_str){0};
+}
+
+void talk_join_next(session *x, mend_going how)
+{
+    x->t->next = x->t->said.n ? TALK_JOIN : TALK_REASK;
+    x->t->going = how;
+    x->t->unsure = false; /* of the attempt before */
+}

@@ -1,0 +1,48 @@
+/* talk.h - what talk.c, which reads a streamed answer, and talk_write.c, which writes the client's, share. */
+#ifndef GATEWAY_TALK_H
+#define GATEWAY_TALK_H
+#include "engine/drive/inside.h"
+
+typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;
+
+typedef struct held_call {
+    daruma_str id, name, signature;
+    daruma_buf args;
+    int index; /* among the calls of the answer */
+    struct held_call *next, *before;
+} held_call;
+
+struct talk {
+    daruma_arena arena;          /* of all that is kept of the stream, this included */
+    talk_mode mode, next;        /* of this attempt, and of one that goes on where it broke off */
+    bool begun;                  /* the client has a head and some of an answer */
+    bool lost;                   /* more was said than is kept: nothing can be joined to it */
+    bool writing;                /* out is the client's stream; else in is */
+    bool holding;                /* a call began, or words that shall be JSON: what follows is held */
+    bool thinking;               /* the newest content was thinking that no signature has closed */
+    bool joined, unsure, mended; /* mended: fresh is no longer as it came */
+    mend_going going;            /* how the attempt was asked to go on */
+    join_seam *seam;             /* JOIN: made with its first text */
+    daruma_arena *room;          /* memory for the event at hand */
+    turn_reader in;
+    turn_writer *out;     /* made when it is needed */
+    turn_reader *at_hold; /* in, as it was before the first call */
+    daruma_buf said;      /* text the client has */
+    daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
+    daruma_buf hold;      /* PLAIN: raw events from the first call on */
+    daruma_buf fresh;     /* JOIN: text not joined yet; REASK: all text; PLAIN, BRIDGE: text that is held */
+    held_call *calls, *last;
+    turn_finish finish;
+    daruma_str finish_raw;
+    turn_usage usage;
+};
+
+turn_writer *talk_writer(session *x);    /* the client's stream is written by us from here on; NULL: no memory */
+void talk_say(talk *t, daruma_str text); /* the client has it now */
+void talk_write_delta(session *x, const turn_delta *d);
+void talk_write_text(session *x, daruma_str text);
+void talk_write_calls(session *x, const turn *t);
+void talk_write_end(session *x);
+void talk_write_again(session *x); /* all of an answer that was asked for again, but for what the client has */
+
+#endif

@@ -1,0 +1,173 @@
+/* whole.c - an answer that came in one piece: it is judged, its calls and its JSON are mended, and it is written as the
+ * client's dialect has it. A large one is read beside the loop, in memory of its own.
+ *
+ *   whole_ended --> do_whole, perhaps on another thread --> settle --> the client has it, or session_failed() */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/drive/relay.h"
+
+/* An answer, what is to be done to it, and what came of that. */
+typedef struct whole {
+    const drive_rooms *rooms;
+    const dialect *from, *to;
+    daruma_str body;
+    const convo_rename *renames; /* of the request's tools there */
+    size_t nrenames;
+    write_ctx ctx;
+    answer_test test; /* what it is held against, where it may be asked for again */
+    bool calls;       /* its calls are looked at */
+    /* made */
+    daruma_arena room;
+    answer_view view;
+    turn t;
+    bool read;
+    daruma_str out; /* as it goes out; empty: as it came */
+    daruma_flaw flaw;
+} whole;
+
+/* The arguments as text, whatever the wire makes of them, and the client's names. */
+static void make_plain(whole *w)
+{
+    for (size_t i = 0; i < w->t.message.nparts; i++) {
+        convo owner = {.arena = &w->room};
+        convo_part *p = &w->t.message.parts[i];
+        daruma_str text = convo_text(&owner, p);
+        if (p->kind == PART_CALL)
+            p->text = answer_args(w->from, w->t.finish, text);
+        p->name = convo_name_was(w->renames, w->nrenames, p->name);
+    }
+}
+
+static void write_out(whole *w)
+{
+    daruma_buf out = buf_in(&w->room);
+    if (w->from != w->to)
+        dialect_carry_answer(&w->t, w->to, &w->ctx, &w->room);
+    w->to->write_answer(&w->t, &w->ctx, &out);
+    w->out = buf_str(&out);
+    if (out.full)
+        w->flaw = DARUMA_FLAW_BROKEN;
+}
+
+static void do_whole(void *data)
+{
+    whole *w = data;
+    bool same = w->from == w->to;
+    w->view = w->from->check(w->body, &w->room);
+    w->flaw = w->view.flaw;
+    if (!w->view.calls || w->view.effects) {
+        w->calls = false;
+        w->test.tools = NULL;
+    }
+    if (w->view.effects)
+        w->test.format = NULL;
+    if (w->flaw != DARUMA_FLAW_NONE || (same && !w->calls && !w->test.format))
+        return;
+    w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
+    if (!w->read) {
+        w->flaw = same ? DARUMA_FLAW_NONE : DARUMA_FLAW_BROKEN;
+        return;
+    }
+    make_plain(w);
+    answer_test_do(&w->test, &w->t, &w->room);
+    if (!w->test.bad && (!same || w->t.message.edited))
+        write_out(w);
+}
+
+/* ---- what came of it ---- */
+
+static void deliver(session *x, const whole *w)
+{
+    daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
+    relay_head(x, (int64_t)body.n);
+    session_write(x, body);
+    session_done(x, w->view.input_tokens, DRIVE_END);
+}
+
+/* Its calls, or its words, are what is wrong, whatever it says of its end. */
+static void refuse(session *x, daruma_flaw flaw)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = flaw};
+    daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
+    session_failed(x, &ev);
+}
+
+/* What the view shows, before anything is made of it. */
+static bool is_flawed(session *x, whole *w)
+{
+    answer_view *v = &w->view;
+    if (x->head_out && !x->blank && v->flaw == DARUMA_FLAW_NONE)
+        v->flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
+    if (v->flaw == DARUMA_FLAW_NONE && heal_window_full(x, v->finish, v->input_tokens, v->text || v->calls)) {
+        v->flaw = DARUMA_FLAW_EMPTY;
+        v->finish = S("model_context_window_exceeded");
+    }
+    return v->flaw != DARUMA_FLAW_NONE;
+}
+
+static void settle(session *x, whole *w)
+{
+    const answer_view *v = &w->view;
+    x->view.effects = v->effects;
+    x->view.done = v->flaw == DARUMA_FLAW_NONE || v->flaw == DARUMA_FLAW_EMPTY;
+    if (is_flawed(x, w)) {
+        daruma_evidence ev = relay_evidence(x, DARUMA_AT_ANSWER);
+        ev.flaw = v->flaw;
+        ev.finish = v->finish;
+        session_failed(x, &ev);
+        return;
+    }
+    if (w->read && ((w->calls && answer_refused(x, &w->t, &w->room)) || !answer_test_done(x, &w->test, &w->t)))
+        w->flaw = DARUMA_FLAW_BROKEN;
+    if (w->flaw != DARUMA_FLAW_NONE)
+        refuse(x, w->flaw);
+    else
+        deliver(x, w);
+}
+
+static void drop(void *data)
+{
+    whole *w = data;
+    const drive_rooms *rooms = w->rooms;
+    rooms->close(&w->room);
+    rooms->give(w);
+}
+
+static void then(session *x, void *data)
+{
+    settle(x, data);
+    drop(data);
+}
+
+void whole_ended(session *x)
+{
+    static const drive_work answers = {.work = do_whole, .then = then, .drop = drop};
+    const drive_rooms *rooms = x->v->rooms;
+    whole *w = rooms->take(sizeof *w);
+    if (!w || !rooms->open(&w->room, 0, ANSWER_ARENA_BYTES_MAX)) {
+        rooms->give(w);
+        relay_fail(x, DARUMA_FLAW_BROKEN, (daruma_str){0});
+        return;
+    }
+    const moved_request *m = x->p != x->d ? x->moved : NULL;
+    w->rooms = rooms;
+    w->from = x->p;
+    w->to = x->d;
+    w->body = buf_str(&x->held);
+    w->renames = m ? m->renames : NULL;
+    w->nrenames = m ? m->nrenames : 0;
+    w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
+    w->calls = answer_checks_calls(x);
+    w->test = (answer_test){.tools = w->calls ? heal_tools(x) : NULL,
+                            .format = answer_checks_format(x) ? heal_format(x) : NULL,
+                            .was_unfit = heal_was_unfit(x)};
+    if (w->body.n >= JOB_BYTES_MIN)
+        hedge_cancel(x); /* this attempt is the answer */
+    if (session_work(x, w->body.n, &answers, w)) {
+        then(x, w);
+        return;
+    }
+    x->progress_by = x->look_at = -1;
+    session_timer(x); /* heartbeats go on */
+}

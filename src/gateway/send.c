@@ -1,0 +1,202 @@
+/* send.c - calls to providers: where to, with which key, fields and clocks; and what is told of them. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "gateway/inside.h"
+
+const config_provider *exchange_provider(const exchange *x, const daruma_target *t)
+{
+    return &x->s->cfg.providers[t->host / HOST_KEYS];
+}
+
+key_state *exchange_key(const exchange *x, const daruma_target *t)
+{
+    int key = t->host % HOST_KEYS;
+    return key == HOST_CLIENT_KEY ? NULL : &x->s->keys[t->host / HOST_KEYS][key];
+}
+
+/* ---- what is told of a call ---- */
+
+/* The call that a fetch stands for; the driver is told what time it is. */
+static drive_call *call_of(void *user)
+{
+    drive_call *c = user;
+    const exchange *x = session_user(c->x);
+    gateway_drive(x->g);
+    return c;
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    drive_call *c = call_of(user);
+    drive_head head = {.status = h->status, .headers = h->headers, .nheaders = h->nheaders, .length = h->length};
+    (void)f;
+    c->ops->head(c, &head);
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    drive_call *c = call_of(user);
+    (void)f;
+    c->ops->body(c, bytes);
+}
+
+static void on_again(fetch *f, daruma_net net, void *user)
+{
+    drive_call *c = call_of(user);
+    (void)f;
+    if (c->ops->again)
+        c->ops->again(c, net);
+}
+
+static void on_end(fetch *f, void *user)
+{
+    drive_call *c = call_of(user);
+    (void)f;
+    c->handle = NULL;
+    c->ops->end(c);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    drive_call *c = call_of(user);
+    (void)f;
+    (void)why; /* the name of `net` says it to people; `why` may carry a peer's bytes */
+    c->handle = NULL;
+    c->ops->fail(c, net, phase);
+}
+
+static const fetch_ops ops = {.head = on_head, .body = on_body, .again = on_again, .end = on_end, .fail = on_fail};
+
+void exchange_hand_over(void *handle, drive_call *to)
+{
+    fetch_hand_over(handle, &ops, to);
+}
+
+/* ---- an attempt ---- */
+
+/* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */
+static daruma_str query_for(exchange *x, const config_provider *p)
+{
+    daruma_str rest = x->c->head.query;
+    if (!config_has_key(p) || str_find(rest, S("key=")) == STR_NONE)
+        return rest;
+    daruma_buf b = buf_in(x->c->arena);
+    while (rest.n) {
+        daruma_str one = str_cut(&rest, '&');
+        if (str_starts(one, S("key=")))
+            continue;
+        if (b.n)
+            buf_putc(&b, '&');
+        buf_put(&b, one);
+    }
+    return buf_str(&b);
+}
+
+static daruma_str target_path(exchange *x, const config_provider *p, const drive_request *r)
+{
+    daruma_str model = r->t->model, path = x->c->head.path;
+    bool moved = r->p != r->d;
+    bool renamed = r->p == &dialect_gemini && model.n && !str_eq(model, r->model); /* it stands in the path */
+    daruma_str query = moved ? (daruma_str){0} : query_for(x, p);
+    if (moved) {
+        path = dialect_path(r->p, model, r->stream, x->c->arena);
+    } else if (renamed) { /* the query is the client's: it says what form a stream has, and may hold its key */
+        daruma_str whole = dialect_path(r->p, model, r->stream || r->array, x->c->arena);
+        path = str_cut(&whole, '?');
+    }
+    path = config_upstream_path(p, path, x->c->arena);
+    if (!query.n)
+        return path;
+    daruma_buf b = buf_in(x->c->arena);
+    buf_put(&b, path);
+    buf_putc(&b, '?');
+    buf_put(&b, query);
+    return buf_str(&b);
+}
+
+/* Of two limits, where 0 is none, the shorter. */
+static daruma_ms shorter(daruma_ms limit, daruma_ms left)
+{
+    return left < 0 ? limit : limit && limit < left ? limit : left;
+}
+
+drive_sent exchange_send(void *user, drive_call *c, const drive_request *r)
+{
+    exchange *x = user;
+    const config_provider *p = exchange_provider(x, r->t);
+    const key_state *k = exchange_key(x, r->t);
+    daruma_str secret = {0};
+    if (k)
+        key_ready(k, &secret);                   /* the driver asked */
+    c->secret = arena_copy(x->c->arena, secret); /* the key's own may be another before the answer ends */
+    fetch_request q = {.to = &p->to,
+                       .method = x->c->head.method,
+                       .target = target_path(x, p, r),
+                       .has_body = x->c->body.n > 0 || x->c->head.length > 0 || r->d,
+                       .fresh = r->fresh,
+                       .clocks = x->s->cfg.clocks};
+    memcpy(q.body, r->body, sizeof q.body);
+    if (!r->stream)
+        q.clocks.first_byte = x->s->cfg.plain_first_byte;
+    q.clocks.total = shorter(q.clocks.total, r->total);
+    /* Nobody needs them behind the first byte of the answer: they die with the attempt, or when its stream begins. */
+    q.headers = head_for_provider(x, p, r->p, c->secret, &q.nheaders, r->a);
+    if (x->c->arena->full || r->a->full)
+        return DRIVE_NO_MEMORY;
+    c->handle = fetch_start(x->s->up, &q, &ops, c);
+    return c->handle ? DRIVE_SENT : DRIVE_NOT_SENT;
+}
+
+/* ---- a question of our own ---- */
+
+/* Who is asked: the summariser if one is configured, else the target at hand. */
+typedef struct asked {
+    const config_provider *provider;
+    const dialect *d;
+    daruma_str model, secret;
+    bool at_hand; /* the provider that the request itself goes to: what the client showed it is for its eyes */
+} asked;
+
+static bool whom(exchange *x, const daruma_target *t, asked *ret)
+{
+    const config *c = &x->s->cfg;
+    const config_provider *here = exchange_provider(x, t);
+    const key_state *k = exchange_key(x, t);
+    if (c->summariser.model.n) {
+        const config_provider *p = &c->providers[c->summariser.provider];
+        key_state *its = p->nkeys ? &x->s->keys[c->summariser.provider][0] : NULL;
+        *ret = (asked){.provider = p, .d = p->dialect, .model = c->summariser.model, .at_hand = here == p};
+        if (!its || key_ready(its, &ret->secret))
+            return true;
+        key_fetch(x->s, its, NULL); /* for the next time */
+        return false;
+    }
+    *ret = (asked){.provider = here, .d = session_dialect_of(x->session, t), .at_hand = true, .model = t->model};
+    if (!ret->model.n)
+        ret->model = session_model(x->session);
+    return !k || key_ready(k, &ret->secret);
+}
+
+const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
+                            daruma_ms total)
+{
+    exchange *x = user;
+    asked a;
+    daruma_buf body = buf_in(x->c->arena);
+    if (!whom(x, t, &a))
+        return NULL;
+    dialect_write_ask(a.d, a.model, q, &body);
+    daruma_str path = dialect_path(a.d, a.model, false, x->c->arena);
+    fetch_request r = {.to = &a.provider->to,
+                       .method = S("POST"),
+                       .target = config_upstream_path(a.provider, path, x->c->arena),
+                       .body = {buf_str(&body)},
+                       .has_body = true,
+                       .clocks = {.connect = x->s->cfg.clocks.connect, .total = total}};
+    c->secret = a.secret;
+    r.headers = head_for_question(x, a.provider, a.d, a.secret, a.at_hand, &r.nheaders);
+    if (x->c->arena->full)
+        return NULL;
+    c->handle = fetch_start(x->s->up, &r, &ops, c);
+    return c->handle ? a.d : NULL;
+}
