@@ -92,7 +92,8 @@ static bool start(session *x, size_t i)
     heal *h = x->h;
     daruma_ms now = session_now(x).now;
     daruma_budget *purse = daruma_health_budget(x->v->health, &x->targets[x->kase.target], now);
-    side *s = patience(x) > 0 && daruma_budget_take(purse, now) ? x->v->rooms->take(sizeof *s) : NULL;
+    bool may = patience(x) > 0 && daruma_budget_left(purse, now) > 0;
+    side *s = may ? x->v->rooms->take(sizeof *s) : NULL;
     if (!s)
         return false;
     const mend_question *one = &h->questions[i];
@@ -108,6 +109,7 @@ static bool start(session *x, size_t i)
         side_free(s);
         return false;
     }
+    daruma_budget_take(purse, now);
     daruma_budget_call(purse, now);
     x->v->counts.side_calls++;
     s->next = h->sides;
