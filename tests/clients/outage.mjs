@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { ask, count, dialects, pathOf, question, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { holds, oneKey } from "./wire.mjs";
-import { every, json, sse, streams, target, wires } from "./wires.mjs";
+import { every, json, own, sse, streams, target, wires } from "./wires.mjs";
 
 const words = "the quick brown fox";
 const remedies = (r) => r.headers["x-daruma-remedies"] ?? "";
@@ -65,6 +65,20 @@ every((name, d, w) => {
           assert.equal(count(pair.events(), "llm_call_hedged"), 1);
           const s = await pair.status();
           assert.deepEqual([s.requests.recovered, s.active], [1, 0], JSON.stringify(s.requests));
+        },
+      });
+
+    // Above JOB_BYTES_MIN requests are worked on beside the loop, but not for a call beside another one.
+    for (const [other, v] of Object.entries(wires))
+      holds(`${how}: beside a silent target one that speaks ${other} is asked with a large request`, {
+        config: two(name, other),
+        async run(pair) {
+          await silent(pair, d, w, stream, { second: (q, res) => answer(v, q, res) });
+          const large = own(d, w, [{ user: `Read this: ${"word ".repeat(80000)}` }]);
+          const r = await question(pair, d, { ...large, model: d.own, stream });
+          assert.deepEqual([r.status, r.said, r.outcome, remedies(r)], [200, words, "recovered", "hedge"], r.text.slice(0, 300));
+          assert.match(r.headers["x-daruma-target"], /\/second$/);
+          assert.ok(pair.own.seen.at(-1).body.length > 400000, "it is not what the client sent");
         },
       });
 

@@ -205,13 +205,12 @@ bool session_converts(const session *x, int target)
     return x->d && (to != x->d || session_is_strange(x, target) || mended_knows(x, target)) && !is_made(x, target, to);
 }
 
-bool session_convert(session *x, int target)
+/* Begins a conversion; NULL: nothing is to be made, or there is no memory, which the caller sees when it composes. */
+static conversion *conversion_new(session *x, int target)
 {
-    if (!session_converts(x, target))
-        return true;
-    conversion *v = x->v->rooms->take(sizeof *v);
+    conversion *v = session_converts(x, target) ? x->v->rooms->take(sizeof *v) : NULL;
     if (!v)
-        return true;
+        return NULL;
     *v = (conversion){.rooms = x->v->rooms,
                       .from = x->d,
                       .to = session_dialect(x, target),
@@ -221,10 +220,27 @@ bool session_convert(session *x, int target)
                       .streaming = x->streaming,
                       .strange = session_is_strange(x, target)};
     mended_know(x, target, &v->facts);
+    return v;
+}
+
+bool session_convert(session *x, int target)
+{
+    conversion *v = conversion_new(x, target);
+    if (!v)
+        return true;
     if (!session_work(x, x->body.n, &conversions, v))
         return false;
     keep(x, v);
     return true;
+}
+
+void session_convert_now(session *x, int target)
+{
+    conversion *v = conversion_new(x, target);
+    if (!v)
+        return;
+    convert(v);
+    keep(x, v);
 }
 
 daruma_str session_tool_name(const session *x, daruma_str name)

@@ -260,6 +260,8 @@ bool effects_done(const session *x, const daruma_evidence *ev);
 
 /* Makes what session_compose() needs for that target. False: that takes a while, session_fitted() will be called. */
 bool session_convert(session *x, int target);
+/* The same on the loop, for a call beside one that is under way: of no more than LOOP_BYTES_MAX. */
+void session_convert_now(session *x, int target);
 bool session_converts(const session *x, int target); /* is there anything to be made? */
 /* Is it a provider that did not make the thinking of this conversation? */
 bool session_is_strange(const session *x, int target);

@@ -344,9 +344,10 @@ static bool compose(session *x, rival *r, drive_request *ret)
         ok = heal_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
         heal_use(x, r->onward.body);
-    ok = ok && (x->body.n < JOB_BYTES_MIN || !session_converts(x, r->target)) &&
-         session_convert(x, r->target); /* at once, or not at all */
-    ok = ok && session_compose(x, r->target, &r->arena, ret) && !x->arena->full && !r->arena.full;
+    if (ok && x->body.n <= LOOP_BYTES_MAX)
+        session_convert_now(x, r->target);
+    ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->arena, ret) && !x->arena->full &&
+         !r->arena.full;
     x->arena->full = full; /* that there is no memory for a second call does not concern the first */
     r->p = x->p;
     r->view = session_view(x);
@@ -376,7 +377,7 @@ static bool begin(session *x, int target)
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
-        x->kase.spoiled[target] |= !r->goes_on && x->body.n < JOB_BYTES_MIN;
+        x->kase.spoiled[target] |= !r->goes_on && x->body.n <= LOOP_BYTES_MAX;
         rival_free(r);
         return false;
     }

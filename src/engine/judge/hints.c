@@ -274,10 +274,21 @@ static daruma_ms text_wait(daruma_str t, daruma_moment at)
     return -1;
 }
 
+/* The moment on the provider's clock, which its moments are meant by, where its answer says what time it is there
+ * (RFC 9110, 6.6.1). */
+static daruma_moment their_time(const daruma_evidence *ev, daruma_moment at)
+{
+    int64_t date = at.wall > 0 ? date_http(header(ev, S("date"))) : -1;
+    if (date > 0)
+        at.wall = date / 1000;
+    return at;
+}
+
 daruma_ms hints_wait(const daruma_evidence *ev, const said *s, const daruma_str *texts, size_t ntexts, daruma_moment at)
 {
     daruma_ms ms = -1;
     bool heads = ev->nheaders && ev->status / 100 != 2; /* those of an answer are not about its failure */
+    at = their_time(ev, at);
     if (heads && (ms = explicit_header(ev, at)) >= 0)
         return ms;
     if (s->wait >= 0)
