@@ -186,7 +186,7 @@ static bool is_error(daruma_str body)
 static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
 {
     BUF_LIT(out, "{\"type\":\"error\",\"error\":{\"type\":");
-    put_cstr(out, error_words_of(f->kind, status).anthropic);
+    put_cstr(out, error_words_of(f->kind, status).messages);
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
     if (str_starts(f->code, S("thread_"))) { /* clients act on it */

@@ -314,7 +314,7 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
     BUF_LIT(out, ",\"status\":");
-    put_cstr(out, error_words_of(f->kind, code).google);
+    put_cstr(out, error_words_of(f->kind, code).rpc);
     if (f->retryable && f->wait > 0) {
         BUF_LIT(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
         buf_int(out, f->wait / 1000 + (f->wait % 1000 > 0));

@@ -369,7 +369,7 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
 static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
                                daruma_str note, const turn_reader *r)
 {
-    error_words w = error_words_of(f->kind, status);
+    kind_wire w = error_words_of(f->kind, status);
     bool begun = r && r->began;
     int64_t next = begun ? r->sequence + 1 : 0;
     event(out, "error", next);

@@ -1,35 +1,10 @@
 /* finish.c - when nothing helped: the provider's own error, or a readable message in the model's
  * place, in the client's dialect, with honest advice whether and when to come again. */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
-
-/* The status of an error where the provider gave none that fits; 0: 502. And whether clients act on it themselves:
- * then `auto` gives them the error, where an agent in the middle of a task is else better off with an answer it
- * can read. */
-// clang-format off
-static const struct {
-    int status;
-    bool clients_act;
-} errors[DARUMA_KINDS] = {
-    [DARUMA_RATE_LIMIT]          = {429, true},
-    [DARUMA_QUOTA]               = {429, true},
-    [DARUMA_AUTH]                = {401, true},
-    [DARUMA_PERMISSION]          = {403, true},
-    [DARUMA_CONTEXT_LENGTH]      = {400, true},
-    [DARUMA_MODEL_NOT_FOUND]     = {404, false},
-    [DARUMA_REQUEST_TOO_LARGE]   = {413, false},
-    [DARUMA_OUTPUT_LIMIT]        = {400, false},
-    [DARUMA_ORPHAN_TOOL_CALL]    = {400, false},
-    [DARUMA_INVALID_MESSAGE]     = {400, false},
-    [DARUMA_INVALID_TOOL_SCHEMA] = {400, false},
-    [DARUMA_INVALID_PARAMETER]   = {400, false},
-    [DARUMA_CONTENT_FILTER]      = {400, false},
-    [DARUMA_OVERLOADED]          = {503, false},
-    [DARUMA_TIMEOUT]             = {504, false},
-};
-// clang-format on
 
 static bool as_message(const exchange *x)
 {
@@ -45,14 +20,14 @@ static bool as_message(const exchange *x)
     }
     if (x->scan.keeps || x->scan.remote)
         return false; /* its client would go on from an answer that the server does not have */
-    return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
+    return !kind_rows[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
 
 static int status_of(const daruma_failure *f)
 {
     if (f->status >= 400 && f->status < 600)
         return f->status;
-    return errors[f->kind].status ? errors[f->kind].status : 502;
+    return kind_rows[f->kind].status ? kind_rows[f->kind].status : 502;
 }
 
 static daruma_str explanation(exchange *x)

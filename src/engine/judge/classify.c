@@ -4,6 +4,7 @@
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -12,37 +13,6 @@
 #define OTHER_TEXT_BYTES_MAX 1024 /* of the texts around the innermost message */
 #define SECRET_BYTES_MIN     6    /* shorter words are not taken for secrets */
 #define SUBJECT_BYTES_MAX    80   /* a longer quoted word is no name */
-
-/* What a kind of model failure means when a tool said it, and whether waiting may help. */
-static const struct {
-    uint8_t tool_kind; /* daruma_tool_kind */
-    bool ambiguous;    /* tools say it as well as models: the name of the speaker decides */
-    bool retryable;
-    bool shared; /* its words are also those of tools, its codes and phrases are not */
-} means[DARUMA_KINDS] = {
-    [DARUMA_UNKNOWN] = {DARUMA_TOOL_UNKNOWN_KIND, true, false, false},
-    [DARUMA_CONTEXT_LENGTH] = {DARUMA_TOOL_VALIDATION_KIND, false, false, false},
-    [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_REQUEST_TOO_LARGE] = {DARUMA_TOOL_VALIDATION_KIND, true, false, false},
-    [DARUMA_RATE_LIMIT] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, true, false},
-    [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, false, false},
-    [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true, true},
-    [DARUMA_SERVER_ERROR] = {DARUMA_TOOL_UNKNOWN_KIND, true, true, false},
-    [DARUMA_TIMEOUT] = {DARUMA_TOOL_TIMEOUT_KIND, true, true, false},
-    [DARUMA_NETWORK] = {DARUMA_TOOL_NETWORK_KIND, true, true, false},
-    [DARUMA_INTERRUPTED] = {DARUMA_TOOL_NETWORK_KIND, false, true, false},
-    [DARUMA_AUTH] = {DARUMA_TOOL_AUTH_KIND, true, false, false},
-    [DARUMA_PERMISSION] = {DARUMA_TOOL_PERMISSION_KIND, true, false, false},
-    [DARUMA_MODEL_NOT_FOUND] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false, true},
-    [DARUMA_ORPHAN_TOOL_CALL] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_MESSAGE] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_TOOL_SCHEMA] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_PARAMETER] = {DARUMA_TOOL_VALIDATION_KIND, true, false, false},
-    [DARUMA_CONTENT_FILTER] = {DARUMA_TOOL_PERMISSION_KIND, false, false, true},
-    [DARUMA_MALFORMED_OUTPUT] = {DARUMA_TOOL_UNKNOWN_KIND, false, true, true},
-    [DARUMA_TOOL_UNKNOWN] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false, false},
-    [DARUMA_TOOL_ARGUMENTS] = {DARUMA_TOOL_VALIDATION_KIND, false, false, false},
-};
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
@@ -393,8 +363,9 @@ static uint8_t sure_of(const phrase *p)
  * proof, and words that mean it are little. */
 static bool may_be_tools(const daruma_failure *f, const phrase *p)
 {
+    kind_said by = kind_rows[f->kind].said_by;
     bool weak = !p || p->where == AT_STATUS || p->where >= AT_SENTENCE;
-    return means[f->kind].ambiguous || (weak && means[f->kind].shared);
+    return by == SAID_BOTH || (weak && by == SAID_WORDS);
 }
 
 /* Does the row know what is wrong, where nothing was known of a model's failure? */
@@ -412,7 +383,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     f->sure = p ? sure_of(p) : 10;
     if (v->page && f->sure > PAGE_SURE)
         f->sure = PAGE_SURE;
-    f->retryable = means[f->kind].retryable;
+    f->retryable = kind_rows[f->kind].retryable;
     if (p && p->retry != RETRY_BY_KIND)
         f->retryable = p->retry == RETRY_YES;
     if (p)
@@ -429,9 +400,9 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         }
         v->tool = FOR_MAYBE;
     }
-    bool model = p && (p->only == FOR_MODEL || !means[f->kind].ambiguous);
+    bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].said_by != SAID_BOTH);
     if (v->tool == FOR_TOOL && !(v->guessed && model)) {
-        f->tool_kind = (daruma_tool_kind)means[f->kind].tool_kind;
+        f->tool_kind = kind_rows[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
     }
 }
@@ -439,23 +410,19 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
 /* Does a status say such a thing by itself? */
 static bool status_agrees(daruma_kind k, int status)
 {
-    switch (k) {
-    case DARUMA_AUTH:
-    case DARUMA_PERMISSION:
+    switch (kind_rows[k].statuses) {
+    case STATUS_ANY:
+        return true;
+    case STATUS_ACCESS:
         return status == 401 || status == 403;
-    case DARUMA_QUOTA:
-    case DARUMA_RATE_LIMIT:
+    case STATUS_ALLOWANCE:
         return status == 402 || status == 403 || status == 429 || status == 503;
-    case DARUMA_MODEL_NOT_FOUND:
+    case STATUS_ABSENCE:
         return status == 404 || status == 403;
-    case DARUMA_OVERLOADED:
-    case DARUMA_TIMEOUT:
-    case DARUMA_NETWORK:
-    case DARUMA_INTERRUPTED:
+    case STATUS_OUTAGE:
         return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
-    default:
-        return true; /* it concerns nobody else */
     }
+    return true;
 }
 
 /* Where a request is refused for what it holds, and says where, its words do not speak of accounts: perhaps they are
@@ -497,7 +464,7 @@ static bool asks_to_wait(int status)
 /* In words of other kinds "try again" is said in passing. */
 static bool waits(daruma_kind k)
 {
-    return means[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
+    return kind_rows[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
 }
 
 /* Judges what `body` says. Of words in quotes only names are heard. */
