@@ -1,12 +1,10 @@
 #include "net/http.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include <llhttp.h>
 #include <stdlib.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- small things ---- */
 
@@ -30,50 +28,42 @@ static bool text_byte(char c)
     return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
 }
 
-#if defined(__SSE2__)
 /* Which of 16 bytes are no token, but for those few that are neither letter nor hyphen: nearly no name has one. */
-static inline unsigned odd_in_name(__m128i v)
+static inline scan16 odd_in_name(scan16 v)
 {
-    __m128i letter = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
-    letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8('z' - 'a')), letter);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(letter, _mm_cmpeq_epi8(v, _mm_set1_epi8('-')))) ^ 0xffff;
+    return ~(scan_range(v | scan_all(0x20), 'a', 'z') | scan_is(v, '-'));
 }
 
 /* Which of 16 bytes are no text, but for the tab. */
-static inline unsigned odd_in_text(__m128i v)
+static inline scan16 odd_in_text(scan16 v)
 {
-    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))));
+    return scan_range(v, 0, 0x1f) | scan_is(v, 0x7f);
 }
 
 /* Which of 16 bytes must be escaped in a target: blanks, controls, '#' and what is not ASCII. */
-static inline unsigned odd_in_target(__m128i v)
+static inline scan16 odd_in_target(scan16 v)
 {
-    __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x21)), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f));
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, del), _mm_cmpeq_epi8(v, _mm_set1_epi8('#'))));
+    return ~scan_range(v, '!', '~') | scan_is(v, '#');
 }
 
-/* Asks for all bytes of `s`, 8 at least, 16 at a time; the last ones overlap those before. */
-static inline unsigned odd_bytes(daruma_str s, unsigned odd(__m128i))
+/* True if none of the bytes of `s`, 8 at least, is odd: 16 at a time, the last ones overlap those before. */
+static inline bool quick(daruma_str s, scan16 odd(scan16))
 {
     const char *p = s.p, *end = s.p + s.n;
-    unsigned found = 0;
+    if (s.n < 8)
+        return false;
     if (s.n < 16)
-        return odd(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)p),
-                                      _mm_loadl_epi64((const __m128i *)(const void *)(end - 8))));
+        return !scan_bits(odd(scan_load_ends(p, end)));
+    scan16 found = odd(scan_load(end - 16));
     for (; end - p > 16; p += 16)
-        found |= odd(_mm_loadu_si128((const __m128i *)(const void *)p));
-    return found | odd(_mm_loadu_si128((const __m128i *)(const void *)(end - 16)));
+        found |= odd(scan_load(p));
+    return !scan_bits(found);
 }
-#define QUICK(s, odd) ((s).n >= 8 && !odd_bytes(s, odd))
-#else
-#define QUICK(s, odd) false
-#endif
 
 static bool is_token(daruma_str s)
 {
     bool all = s.n > 0;
-    if (QUICK(s, odd_in_name))
+    if (quick(s, odd_in_name))
         return true;
     for (size_t i = 0; i < s.n; i++)
         all &= token[(unsigned char)s.p[i]];
@@ -83,7 +73,7 @@ static bool is_token(daruma_str s)
 static bool is_text(daruma_str s)
 {
     bool all = true;
-    if (QUICK(s, odd_in_text))
+    if (quick(s, odd_in_text))
         return true;
     for (size_t i = 0; i < s.n; i++)
         all &= text_byte(s.p[i]);
@@ -332,7 +322,7 @@ static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
     /* Absolute-, authority- and asterisk-form are for proxies and a server's owner; we are neither. */
     if (target.n == 0 || target.p[0] != '/')
         return refuse(fault, 400, "the target does not begin with a slash");
-    for (size_t i = 0; !QUICK(target, odd_in_target) && i < target.n; i++)
+    for (size_t i = 0; !quick(target, odd_in_target) && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
             return refuse(fault, 400, "the target holds a byte that must be escaped");
     /* METHOD SP target SP HTTP/1.x CRLF and nothing else. */

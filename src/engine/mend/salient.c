@@ -238,7 +238,7 @@ static inline word_bits bits_at(salient *s, size_t block)
         bool whole = s->text.n - block >= 64;
         if (!whole)
             memcpy(last, s->text.p + block, s->text.n - block);
-        s->bits = word_bits_of(whole ? s->text.p + block : last, s->kinds);
+        s->bits = word_bits_of(whole ? s->text.p + block : last);
         s->block = block;
     }
     return s->bits;
