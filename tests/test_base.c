@@ -119,7 +119,7 @@ static void a_duration_is_told_however_long_it_is(void **state)
         const char *says;
     } rows[] = {{999, "999 ms"},     {1500, "1.5 s"},       {119000, "119 s"},
                 {129600000, "36 h"}, {216000000, "3 days"}, {INT64_MAX, "106751991167 days"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char mem[64];
         daruma_buf b = buf_over(mem, sizeof mem);
         buf_duration(&b, rows[i].ms);
@@ -137,7 +137,7 @@ static void broken_json_is_refused_and_every_prefix_too(void **state)
         assert_false(json_valid(str_sub(whole, 0, n)));
     static const char *const bad[] = {"01",     "1.",      "-",   "[1,]",  "{\"a\"}", "{a:1}",
                                       "\"\n\"", "\"\\x\"", "tru", "[1 2]", "",        "{}x"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(json_valid(str_of(bad[i])));
 }
 
@@ -193,7 +193,7 @@ static void bits_say_what_bytes_say(void **state)
     for (int i = 0; i < 256; i++) /* the signs beside digits and letters, too */
         every[i] = (char)i;
     check_bits((daruma_str){every, sizeof every});
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    for (size_t r = 0; r < COUNT(rows); r++)
         for (size_t before = 0; before < 80; before++) {
             size_t behind = before % 3 ? before : 0; /* some rows end with the text */
             memset(text, '-', sizeof text);
@@ -242,11 +242,11 @@ static void what_a_terminal_obeys_is_not_fit_to_be_shown(void **state)
                                       "\xf3\xa0\x84\x80",
                                       "\xff"};
     bool is;
-    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+    for (size_t i = 0; i < COUNT(unfit); i++) {
         assert_int_equal(str_step(str_of(unfit[i]), &is), strlen(unfit[i]));
         assert_false(is);
     }
-    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+    for (size_t i = 0; i < COUNT(fit); i++) {
         assert_int_equal(str_step(str_of(fit[i]), &is), strlen(fit[i]));
         assert_true(is);
     }
@@ -273,7 +273,7 @@ static void bytes_are_the_same_alone_and_many_at_a_time(void **state)
             assert_int_equal(scan_bits(scan_is(v, (char)first)) >> i & 1, p[i] == (char)first);
             assert_int_equal(scan_bits(v) >> i & 1, (unsigned char)p[i] >> 7);
             assert_int_equal(ends[i], (unsigned char)(i < 8 ? p[i] : p[13 - 16 + i]));
-            for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++)
+            for (size_t r = 0; r < COUNT(ranges); r++)
                 assert_int_equal(scan_bits(scan_range(v, ranges[r].first, ranges[r].last)) >> i & 1,
                                  (unsigned char)p[i] >= ranges[r].first && (unsigned char)p[i] <= ranges[r].last);
         }
@@ -317,7 +317,7 @@ static void plain_text_ends_where_it_is_none(void **state)
     char p[200];
     static const char odd[] = {'"', '\\', 0x1f, '\n', 0};
     for (size_t at = 0; at < sizeof p; at++)
-        for (size_t k = 0; k < sizeof odd / sizeof *odd; k++) {
+        for (size_t k = 0; k < COUNT(odd); k++) {
             memset(p, 'a' + (int)k, sizeof p);
             p[at] = odd[k];
             for (size_t n = 0; n <= sizeof p; n += 33) {

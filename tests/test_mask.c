@@ -19,7 +19,7 @@ static void a_mask_keeps_identifiers(void **state)
                                           "C:\\Users\\ada\\notes.txt",
                                           "v2.13.4-rc1",
                                           "INV/2024/00042"};
-    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++)
+    for (size_t i = 0; i < COUNT(planted); i++)
         for (int where = 1; where <= 5; where++) {
             daruma_arena a = arena();
             daruma_str all = noise(&a, 24000, 3), head;

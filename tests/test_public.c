@@ -102,7 +102,7 @@ static void nearly_json_becomes_json(void **state)
                 str_eq(daruma_json_repair(S("{'a': 1,}"), &a, &cut), S("{\"a\":1}")));
     assert_false(cut);
     static const char *const early[] = {"{\"a\": [1, 2", "{\"a\": [1, 2]", "{\"a\": \"b\"", "{\"a\": tru"};
-    for (size_t i = 0; i < sizeof early / sizeof *early; i++) {
+    for (size_t i = 0; i < COUNT(early); i++) {
         cut = false;
         assert_int_equal(daruma_json_repair((daruma_str){early[i], strlen(early[i])}, &a, &cut).n, 0);
         assert_true(cut);

@@ -50,7 +50,7 @@ static daruma_situation situation(const daruma_tool_failure *failure)
                               .failures = failure,
                               .nfailures = failure ? 1 : 0,
                               .tools = tools,
-                              .ntools = sizeof tools / sizeof *tools,
+                              .ntools = COUNT(tools),
                               .fits = daruma_schema_fits};
 }
 
@@ -80,7 +80,7 @@ static void help_is_due_as_in_the_seed(void **state)
         bool due;
     } rows[] = {{false, false, 500, 3, false}, {true, false, 500, 3, true},   {false, true, 500, 3, true},
                 {false, false, 100, 5, true},  {false, false, 100, 4, false}, {false, false, 200, 5, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_situation s = {.stuck = rows[i].stuck,
                               .blockers = &blocker,
                               .nblockers = rows[i].blocked,
@@ -142,7 +142,7 @@ static void the_question_holds_all_that_is_known(void **state)
                                         "helped 2 of 2 times",
                                         "- alternative-tool: fs:search",
                                         "\"expectedOutcome\""};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         if (!has(q.user, parts[i]))
             fail_msg("the question has no \"%s\":\n" STR_FMT, parts[i], STR_ARG(q.user));
     assert_false(has(q.user, "fact number 1\n")); /* the newest ten */
@@ -228,7 +228,7 @@ static void a_good_answer_is_taken_as_it_is(void **state)
     daruma_situation s = situation(&not_found);
     static const char *const around[] = {ADJUST, "```json\n" ADJUST "\n```", ADJUST "\nThat {should} work.",
                                          "I think {so}: " ADJUST, "{\"thought\":1} " ADJUST};
-    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+    for (size_t i = 0; i < COUNT(around); i++) {
         daruma_strategy x = read_as(NULL, &s, NULL, around[i]);
         assert_int_equal(x.kind, DARUMA_STRATEGY_ADJUST);
         assert_int_equal(x.source, DARUMA_FROM_MODEL);
@@ -343,7 +343,7 @@ static void confidence_is_a_share(void **state)
                 {"-1", 0, 0},       {"0.7", 700, 700},     {"\"0.7\"", 700, 700}, {"true", 1000, 1000},
                 {"1e-1", 100, 100}, {"1e400", 1000, 1000}, {"{}", 500, 0},        {"0.0004", 500, 0}};
     daruma_situation s = situation(NULL);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char answer[200];
         snprintf(answer, sizeof answer, "{\"strategy\":\"give-up\",\"confidence\":%s}", rows[i].said);
         assert_int_equal(read_as(profile("adaptive", ""), &s, NULL, answer).confidence, rows[i].seed);
@@ -428,7 +428,7 @@ static void each_failure_gets_what_may_help(void **state)
                 {DARUMA_TOOL_AUTH_KIND, false, DARUMA_STRATEGY_ESCALATE},
                 {DARUMA_TOOL_PERMISSION_KIND, false, DARUMA_STRATEGY_ESCALATE},
                 {DARUMA_TOOL_UNKNOWN_KIND, false, DARUMA_STRATEGY_ALTERNATIVE}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_tool_failure f = not_found;
         f.kind = rows[i].kind;
         f.retryable = rows[i].retryable;
@@ -511,7 +511,7 @@ static void thresholds_decide(void **state)
     } rows[] = {{1000, DARUMA_FATE_ASK, DARUMA_FATE_DO},           {800, DARUMA_FATE_ASK, DARUMA_FATE_DO},
                 {799, DARUMA_FATE_ASK, DARUMA_FATE_ASK},           {500, DARUMA_FATE_ASK, DARUMA_FATE_ASK},
                 {499, DARUMA_FATE_ESCALATE, DARUMA_FATE_ESCALATE}, {0, DARUMA_FATE_ESCALATE, DARUMA_FATE_ESCALATE}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         x.confidence = rows[i].confidence;
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_LOG, NULL), DARUMA_FATE_LOG);
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_ASK, NULL), rows[i].ask);

@@ -523,7 +523,7 @@ static void operate(kit_wire w)
     for (uint64_t seed = only ? strtoull(only, NULL, 10) : 1, end = only ? seed : n; seed <= end; seed++) {
         bench_begin(&x, w, seed);
         daruma_arena mark = x.a;
-        for (size_t i = 0; i < sizeof surgeries / sizeof *surgeries; i++) {
+        for (size_t i = 0; i < COUNT(surgeries); i++) {
             if (one && strcmp(one, surgeries[i].name) != 0)
                 continue;
             x.doing = surgeries[i].name;

@@ -136,12 +136,12 @@ int64_t date_duration(daruma_str s, size_t *used)
         while (u < s.n && s.p[u] == ' ')
             u++;
         size_t row = 0;
-        for (; row < sizeof units / sizeof *units; row++) {
+        for (; row < COUNT(units); row++) {
             daruma_str name = units[row].name;
             if (str_istarts(str_from(s, u), name) && (u + name.n == s.n || !ch_alpha(s.p[u + name.n])))
                 break;
         }
-        if (row == sizeof units / sizeof *units)
+        if (row == COUNT(units))
             break;
         total = add_sat(total, mul_sat(milli, units[row].ms) / 1000);
         done = at = u + units[row].name.n;

@@ -39,7 +39,7 @@ static void find_route(ask *q)
         q->route = ROUTE_CONTROL;
         return;
     }
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+    for (size_t i = 0; i < COUNT(routes); i++)
         if (str_ends(q->path, routes[i].end)) {
             q->route = routes[i].route;
             q->wire = routes[i].wire;
@@ -187,7 +187,7 @@ static bool asks_to_go_on(daruma_str text)
 {
     static const char *const words[] = {"continue", "go on",    "carry on",  "connection was lost", "cut off",
                                         "resume",   "left off", "broke off", "interrupted",         "stopped"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (str_ifind(text, str_of(words[i])) != STR_NONE)
             return true;
     return false;
@@ -445,7 +445,7 @@ static void read_body(ask *q, daruma_str object, daruma_arena *a)
     daruma_str name, value;
     json_iter it = json_open(object);
     while (json_next(&it, &name, &value))
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t i = 0; i < COUNT(keys); i++)
             if (json_raw_eq(name, str_of(keys[i].name)))
                 *keys[i].to = value;
 

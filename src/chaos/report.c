@@ -80,7 +80,7 @@ void report_done(report *r)
 {
     tally *const all[] = {&r->models,   &r->answered_models, &r->keys,    &r->faults, &r->paths,   &r->statuses,
                           &r->refusals, &r->purposes,        &r->circled, &r->told,   &r->listened};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         tally_done(all[i]);
     free(r->bodies);
     *r = (report){0};

@@ -185,7 +185,7 @@ static const char *status_of(int status)
     } names[] = {{400, "INVALID_ARGUMENT"}, {401, "UNAUTHENTICATED"},    {403, "PERMISSION_DENIED"}, {404, "NOT_FOUND"},
                  {409, "ABORTED"},          {429, "RESOURCE_EXHAUSTED"}, {499, "CANCELLED"},         {500, "INTERNAL"},
                  {501, "UNIMPLEMENTED"},    {503, "UNAVAILABLE"},        {504, "DEADLINE_EXCEEDED"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (names[i].status == status)
             return names[i].name;
     return "UNKNOWN";

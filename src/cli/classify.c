@@ -44,7 +44,7 @@ static daruma_flaw named_flaw(daruma_str name)
 {
     static const daruma_str names[] = {{"", 0},       {"error_event", 11}, {"empty", 5},
                                        {"broken", 6}, {"cut", 3},          {"silent", 6}};
-    for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 1; i < COUNT(names); i++)
         if (str_eq(name, names[i]))
             return (daruma_flaw)i;
     return DARUMA_FLAW_NONE;

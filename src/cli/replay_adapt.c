@@ -288,7 +288,7 @@ static void log_strategy(replay_agent *g, const daruma_strategy *x)
 static daruma_strategy kept(replay_agent *g, daruma_strategy x)
 {
     daruma_str *texts[] = {&x.name, &x.reasoning, &x.tool, &x.parameters, &x.message, &x.expected};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = arena_copy(&g->a, *texts[i]);
     return x;
 }
@@ -376,4 +376,4 @@ const replay_directive replay_adapt_directives[] = {
     {"due", play_due},           {"estimate", play_estimate}, {"strategy", play_strategy}, {"tried", play_tried},
     {"question", play_question}, {"lessons", play_lessons},   {"counted", play_counted},   {"reset", play_reset},
 };
-const size_t nreplay_adapt_directives = sizeof replay_adapt_directives / sizeof *replay_adapt_directives;
+const size_t nreplay_adapt_directives = COUNT(replay_adapt_directives);

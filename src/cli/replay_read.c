@@ -203,7 +203,7 @@ static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, repla
         {S("progress"), NULL, &s->progress},
     };
     *known = true;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    for (size_t i = 0; i < COUNT(settings); i++) {
         int64_t n = 0;
         if (!str_eq(name, settings[i].name))
             continue;
@@ -352,7 +352,7 @@ static bool block_named(replay_reader *r, daruma_str name, block *ret)
         block block;
     } blocks[] = {{{"policy", 6}, POLICY}, {{"upstream", 8}, UPSTREAM}, {{"steps", 5}, STEPS},
                   {{"expect", 6}, EXPECT}, {{"model", 5}, MODEL},       {{"request", 7}, REQUEST}};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    for (size_t i = 0; i < COUNT(blocks); i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
             return true;

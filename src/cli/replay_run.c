@@ -166,7 +166,7 @@ static bool evidence_of(run *r, const replay_step *step, daruma_header headers[H
     *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .headers = headers, .took = 0};
     if (known)
         ev->status = (int)number;
-    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes && !known; i++)
+    for (size_t i = 0; i < COUNT(outcomes) && !known; i++)
         if (begins_with_word(rest, outcomes[i].word)) {
             ev->net = outcomes[i].net;
             ev->flaw = outcomes[i].flaw;

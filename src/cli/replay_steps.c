@@ -80,7 +80,7 @@ bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret)
     *ret = DARUMA_TOOL_KNOWN;
     while (replay_word(&words, &name, &value)) {
         unsigned bit = 0;
-        for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
+        for (size_t i = 0; i < COUNT(traits); i++)
             bit |= str_eq(name, traits[i].word) ? traits[i].bit : 0;
         if (!bit)
             return replay_steps_wrong(g, "what trait of a tool is this?", name);
@@ -108,7 +108,7 @@ static size_t find_arrow(daruma_str rest, int *ok)
     if (rest.n && (rest.p[0] == '{' || rest.p[0] == '[' || rest.p[0] == '"'))
         from = json_skip(rest, 0, &args);
     from = from == STR_NONE ? 0 : from;
-    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
+    for (size_t i = 0; i < COUNT(arrows); i++) {
         size_t at = str_find(str_from(rest, from), arrows[i].arrow);
         if (at != STR_NONE && (best == STR_NONE || from + at < best)) {
             best = from + at;
@@ -394,7 +394,7 @@ static const replay_directive directives[] = {
 static bool play_directive(replay_agent *g, daruma_str line)
 {
     daruma_str rest = str_trim(str_from(line, 1)), name = str_cut(&rest, ' ');
-    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
+    for (size_t i = 0; i < COUNT(directives); i++)
         if (str_eq(name, str_of(directives[i].name)))
             return directives[i].play(g, str_trim(rest));
     for (size_t i = 0; i < nreplay_adapt_directives; i++)

@@ -25,7 +25,7 @@ static bool may_be_empty(daruma_str finish)
 {
     static const daruma_str reasons[] = {LIT("max_tokens"), LIT("refusal"), LIT("pause_turn"),
                                          LIT("model_context_window_exceeded"), LIT("stop_sequence")};
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_eq(finish, reasons[i]))
             return true;
     return false;
@@ -33,7 +33,7 @@ static bool may_be_empty(daruma_str finish)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_anthropic, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_anthropic, newest);
 }
 
 /* What the model's total input was: the cached parts are counted beside input_tokens. */

@@ -128,7 +128,7 @@ static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, con
 static void settle(convo *c, convo_part *p, const field *f, bool inner)
 {
     daruma_str type = f[K_TYPE].value;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    for (size_t i = 0; i < COUNT(blocks); i++)
         if (value_is(type, blocks[i].type) && !(inner && blocks[i].read == read_result))
             blocks[i].read(c, p, f);
     /* What the provider's own tools made names files in its container: code_execution_tool_result and its like. */
@@ -238,7 +238,7 @@ static bool is_hosted(daruma_str type)
 {
     static const char *const local[] = {"custom", "bash_", "text_editor_", "computer_", "memory_"};
     daruma_str name = value_raw(type);
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+    for (size_t i = 0; i < COUNT(local); i++)
         if (str_starts(name, str_of(local[i])))
             return false;
     return name.n > 0;
@@ -292,7 +292,7 @@ static void read_choice(convo *c, daruma_str choice)
     } types[] = {
         {LIT("auto"), CHOICE_AUTO}, {LIT("any"), CHOICE_ANY}, {LIT("none"), CHOICE_NONE}, {LIT("tool"), CHOICE_ONE}};
     fields_of(choice, FIELDS(f));
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < COUNT(types); i++)
         if (value_is(f[0].value, types[i].type))
             c->set.choice = types[i].choice;
     if (c->set.choice == CHOICE_ONE)

@@ -589,5 +589,5 @@ void anthropic_write(const convo *c, daruma_buf *out)
         {LIT("output_format"), put_output_format},
         {LIT("output_config"), put_output_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), compose, out);
 }

@@ -36,7 +36,7 @@ static const struct {
 
 static convo_role role_of(daruma_str role)
 {
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; i < COUNT(roles); i++)
         if (value_is(role, roles[i].name))
             return roles[i].role;
     return CONVO_USER;

@@ -270,7 +270,7 @@ static int home_of(const convo_part *p, const field *f)
 {
     static const int homes[] = {M_CONTENT, M_CALLS,   M_FUNCTION_CALL, M_REFUSAL,
                                 M_AUDIO,   M_THOUGHT, M_REASONING,     M_DETAILS};
-    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
+    for (size_t i = 0; i < COUNT(homes); i++)
         if (lies_in(p->raw, f[homes[i]].value))
             return homes[i];
     switch (p->kind) {
@@ -529,5 +529,5 @@ void chat_write(const convo *c, daruma_buf *out)
         {LIT("messages"), put_messages},
         {LIT("response_format"), chat_put_format},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), compose, out);
 }

@@ -273,7 +273,7 @@ static daruma_str plain_schema(convo *c, daruma_str schema)
         if (!str_starts(rest, S(":")))
             continue;
         rest = str_trim(str_from(rest, 1));
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (size_t i = 0; i < COUNT(types); i++) {
             daruma_str name = str_sub(rest, 1, types[i].n);
             if (!str_starts(rest, S("\"")) || !str_eq(name, types[i]) ||
                 !str_starts(str_from(rest, 1 + name.n), S("\"")))

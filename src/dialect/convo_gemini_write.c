@@ -481,5 +481,5 @@ void gemini_write(const convo *c, daruma_buf *out)
         {LIT("generationConfig"), gemini_put_config},
         {LIT("generation_config"), gemini_put_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), compose, out);
 }

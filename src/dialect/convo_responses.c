@@ -25,7 +25,7 @@ static responses_item_kind kind_of(daruma_str type, daruma_str role, daruma_str 
     };
     if (null_or_none(type)) /* the short form of a message, or of a reference */
         return role.n ? ITEM_MESSAGE : id.n ? ITEM_REFERENCE : ITEM_OTHER;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (value_is(type, rows[i].type))
             return rows[i].kind;
     return ITEM_OTHER;
@@ -53,7 +53,7 @@ static void read_shell(convo *c, convo_part *p)
     daruma_str type = value_raw(json_get(p->raw, S("type"))), call = type, text = {0};
     bool result = str_ends(type, S("_output"));
     call.n -= result ? sizeof "_output" - 1 : 0;
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    for (size_t i = 0; i < COUNT(shells); i++) {
         if (!str_eq(call, shells[i].type))
             continue;
         daruma_str id = json_get(p->raw, S("call_id"));
@@ -82,7 +82,7 @@ bool dialect_client_call(daruma_str item)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
     bool runs = str_eq(type, S("custom_tool_call"));
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    for (size_t i = 0; i < COUNT(shells); i++)
         runs |= str_eq(type, shells[i].type);
     return runs;
 }

@@ -468,5 +468,5 @@ void responses_write(const convo *c, daruma_buf *out)
         {LIT("instructions"), put_instructions},
         {LIT("text"), put_text_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), compose, out);
 }

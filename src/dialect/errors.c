@@ -28,7 +28,7 @@ kind_wire error_words_of(daruma_kind kind, int status)
 {
     kind_wire w = kind_rows[kind].wire;
     if (!w.type)
-        for (size_t i = 0; i < sizeof by_status / sizeof *by_status && by_status[i].status <= status; i++)
+        for (size_t i = 0; i < COUNT(by_status) && by_status[i].status <= status; i++)
             w = by_status[i].words;
     return w.type ? w : by_status[0].words;
 }

@@ -42,7 +42,7 @@ static const struct { daruma_str reason; reason_means means; } reasons[] = {
 
 static reason_means meaning(daruma_str reason)
 {
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_eq(reason, reasons[i].reason))
             return reasons[i].means;
     return REASON_DONE;
@@ -77,7 +77,7 @@ static bool names_uploads(daruma_str contents)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_gemini, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_gemini, newest);
     if (r.ok && !r.remote)
         r.remote = names_uploads(r.messages);
     return r;

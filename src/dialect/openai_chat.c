@@ -19,7 +19,7 @@ static const scan_key keys[] = {
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_chat, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_chat, newest);
 }
 
 /* What the choices of an answer or of an event hold; message and delta have the same members. */

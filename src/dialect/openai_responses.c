@@ -41,7 +41,7 @@ static bool names_server_items(daruma_str input)
 
 static request_scan scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_responses, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest);
     if (r.ok && !r.remote)
         r.remote = names_server_items(r.messages);
     return r;
@@ -118,7 +118,7 @@ static void read_output(response_view *r)
 static bool may_be_empty(const response_view *r)
 {
     static const daruma_str states[] = {LIT("queued"), LIT("in_progress"), LIT("incomplete"), LIT("cancelled")};
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < COUNT(states); i++)
         if (str_eq(r->status, states[i]))
             return true;
     return false;
@@ -214,7 +214,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         else if (is_error_shape(key, value))
             error = true;
         else
-            for (size_t i = 0; i < sizeof speech / sizeof *speech; i++)
+            for (size_t i = 0; i < COUNT(speech); i++)
                 said |= key_is(key, speech[i]) && value_given(value);
     if (!whole_ok(&w)) {
         v->broken = true;

@@ -13,7 +13,7 @@ static const finish_name finishes[] = {
     {LIT("stop_sequence"),                 FINISH_STOP},
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish anthropic_finish_of(daruma_str raw)
 {

@@ -22,7 +22,7 @@ static const finish_name finishes[] = {
     {LIT("abort"),                        FINISH_ERROR},  /* SGLang */
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish chat_finish_of(daruma_str raw)
 {
@@ -366,7 +366,7 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
                     {json_is_array(s.calls) ? s.calls : (daruma_str){0}, HOLE_CALLS},
                     {json_is_object(s.call) ? s.call : (daruma_str){0}, HOLE_CALL},
                     {json_get(choice, S("finish_reason")), HOLE_FINISH}};
-    put_filled(out, t->body, holes, sizeof holes / sizeof *holes, fill, t);
+    put_filled(out, t->body, holes, COUNT(holes), fill, t);
 }
 
 /* ---- reading a stream ---- */

@@ -27,7 +27,7 @@ static const finish_name finishes[] = {
     {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR},
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish gemini_finish_of(daruma_str raw)
 {

@@ -482,7 +482,7 @@ size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         read_part(&l, r, &v, true);
     else if (str_eq(v.type, S("response.completed")) || str_eq(v.type, S("response.incomplete")))
         read_end(&l, r, &v, a);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (str_starts(v.type, texts[i].type) && v.text.n)
             read_text(&l, r, &v, texts[i].kind, a);
     return l.n;

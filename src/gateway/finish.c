@@ -98,7 +98,7 @@ static size_t kept_headers(exchange *x, daruma_header *out)
     size_t n = 0;
     for (size_t i = 0; i < x->nfailed_headers; i++) {
         bool drop = false;
-        for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++)
+        for (size_t d = 0; d < COUNT(dropped); d++)
             drop |= str_ieq(x->failed_headers[i].name, dropped[d]);
         if (!drop)
             out[n++] = x->failed_headers[i];

@@ -15,7 +15,7 @@ static bool path_is_pure(daruma_str path)
     static const daruma_str pure[] = {
         {"/embeddings", 11},  {"/count_tokens", 13}, {"/moderations", 12},       {"/rerank", 7},
         {":countTokens", 12}, {":embedContent", 13}, {":batchEmbedContents", 19}};
-    for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
+    for (size_t i = 0; i < COUNT(pure); i++)
         if (str_ends(path, pure[i]))
             return true;
     return false;
@@ -156,7 +156,7 @@ bool exchange_stay(exchange *x, int target)
     if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
         return false;
     x->stays = true;
-    for (size_t i = 0; i < sizeof x->d->remote_marks / sizeof *x->d->remote_marks && !marked; i++)
+    for (size_t i = 0; i < COUNT(x->d->remote_marks) && !marked; i++)
         marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
     if (!marked || !heal_open(x) || !x->h->m.c.remote)
         return false;

@@ -70,7 +70,7 @@ void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
     BUF_LIT(&body, "\n");
     tell(g, c, why);
     c->user = NULL; /* no exchange */
-    call_head(c, status, h, sizeof h / sizeof *h, (int64_t)body.n);
+    call_head(c, status, h, COUNT(h), (int64_t)body.n);
     call_write(c, buf_str(&body));
     call_end(c);
 }

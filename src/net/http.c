@@ -153,7 +153,7 @@ const char *http_reason(int status)
         {505, "HTTP Version Not Supported"}, {529, "Overloaded"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].status == status)
             return rows[i].text;
     return "";

@@ -199,10 +199,9 @@ static bool is_tool_name(daruma_str provider, bool model)
     static const daruma_str cli[] = {{"cli", 3}};
     static const daruma_str clouds[] = {{"aws", 3},    {"azure", 5}, {"google", 6},     {"cloudflare", 10},
                                         {"vercel", 6}, {"modal", 5}, {"databricks", 10}}; /* models are a part of it */
-    if (has_word(provider, cli, 1) && has_word(provider, clouds, sizeof clouds / sizeof *clouds))
+    if (has_word(provider, cli, 1) && has_word(provider, clouds, COUNT(clouds)))
         return true;
-    return has_word(provider, of_any, sizeof of_any / sizeof *of_any) ||
-           (!model && has_word(provider, of_others, sizeof of_others / sizeof *of_others));
+    return has_word(provider, of_any, COUNT(of_any)) || (!model && has_word(provider, of_others, COUNT(of_others)));
 }
 
 /* By its words, or by a code that names a provider. */
@@ -309,7 +308,7 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         {SAID_ZERO_LIMIT, {"quota_zero", 10}},
     };
     v->page = s->shape & SAID_HTML;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < COUNT(shapes); i++)
         if (s->shape & shapes[i].bit)
             seen_add(v, AT_SHAPE, shapes[i].name);
     bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT);

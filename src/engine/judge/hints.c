@@ -85,7 +85,7 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
 {
     daruma_ms longest = -1, only = -1;
     int resets = 0;
-    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+    for (size_t i = 0; i < COUNT(dimensions); i++) {
         daruma_ms ms = moment_or_duration(header(ev, dimensions[i].reset), at);
         if (ms < 0)
             continue;
@@ -204,7 +204,7 @@ static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
 {
     static const daruma_str fill[] = {{"another ", 8}, {"about ", 6}, {"approximately ", 14}, {"at least ", 9},
                                       {"for ", 4},     {"~", 1},      {"up to ", 6},          {"'", 1}};
-    for (size_t i = 0; i < sizeof fill / sizeof *fill; i++)
+    for (size_t i = 0; i < COUNT(fill); i++)
         if (str_starts(rest, fill[i]))
             rest = str_from(rest, fill[i].n);
     size_t used;
@@ -261,7 +261,7 @@ static unsigned wait_words(daruma_str t)
 static daruma_ms text_wait(daruma_str t, daruma_moment at)
 {
     unsigned words = has_digit(t) ? wait_words(t) : 0;
-    for (size_t i = 0; words && i < sizeof leads / sizeof *leads; i++) {
+    for (size_t i = 0; words && i < COUNT(leads); i++) {
         if (leads[i].word & ~words)
             continue;
         size_t hit = str_find(t, leads[i].says);
@@ -385,7 +385,7 @@ static int row_at(daruma_str t, size_t from, size_t to)
     bool behind = to < t.n && t.p[to] == ' ';
     if (!before && !behind)
         return -1;
-    for (int i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
+    for (int i = 0; i < (int)COUNT(counts); i++) {
         daruma_str says = counts[i].says;
         if (counts[i].behind
                 ? behind && to + says.n <= t.n && t.p[to + 1] == says.p[1] && memcmp(t.p + to, says.p, says.n) == 0
@@ -471,7 +471,7 @@ static bool says_limit(daruma_str lead, daruma_str tail)
     size_t end;
     while ((end = str_find(lead, S(". "))) != STR_NONE) /* another sentence is about something else */
         lead = str_from(lead, end + 2);
-    for (size_t i = 0; i < sizeof limit_leads / sizeof *limit_leads; i++)
+    for (size_t i = 0; i < COUNT(limit_leads); i++)
         if (str_find(lead, limit_leads[i]) != STR_NONE)
             return true;
     tail = str_trim(tail);
@@ -480,7 +480,7 @@ static bool says_limit(daruma_str lead, daruma_str tail)
             tail = str_trim(str_from(tail, units[i].n));
             break;
         }
-    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+    for (size_t i = 0; i < COUNT(limit_tails); i++)
         if (str_starts(tail, limit_tails[i]))
             return true;
     return false;

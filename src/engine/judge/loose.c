@@ -123,7 +123,7 @@ static bool is_class(daruma_str w)
     static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
     if (w.n < 6 || !ch_alpha(w.p[0]))
         return false;
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+    for (size_t i = 0; i < COUNT(tails); i++)
         if (w.n > tails[i].n && w.p[w.n - tails[i].n] == tails[i].p[0] && str_ends(w, tails[i]))
             return true;
     return false;
@@ -172,7 +172,7 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
             if (!told && before.n && before.n < 11 && is_class(before))
                 told = true;
-            for (size_t k = 0; !told && k < sizeof says_status / sizeof *says_status; k++) {
+            for (size_t k = 0; !told && k < COUNT(says_status); k++) {
                 daruma_str s = says_status[k];
                 told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
             }

@@ -251,7 +251,7 @@ static uint16_t first_marked(const seen *s)
  * message together. */
 static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t row)
 {
-    for (size_t i = 0; i < sizeof phrase_senses / sizeof *phrase_senses; i++) {
+    for (size_t i = 0; i < COUNT(phrase_senses); i++) {
         const phrase_sense *p = &phrase_senses[i];
         if (row && p->row + 1 > row)
             return row;

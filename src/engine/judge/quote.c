@@ -245,7 +245,7 @@ static bool is_of_wire(daruma_str text, uint32_t words, daruma_str key, bool is_
 {
     static const daruma_str roles[] = {{"user", 4},      {"assistant", 9}, {"system", 6}, {"tool", 4},
                                        {"developer", 9}, {"function", 8},  {"model", 5}};
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; i < COUNT(roles); i++)
         if (str_eq(text, roles[i]))
             return true;
     return (is_key && words <= QUOTE_KEY_WORDS) || str_eq(key, S("type"));

@@ -18,7 +18,7 @@ static daruma_str bare_name(daruma_str name)
 {
     static const char *const prefixes[] = {"functions.", "functions:",   "tools.",
                                            "tool.",      "default_api.", "default_api:"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    for (size_t i = 0; i < COUNT(prefixes); i++)
         if (str_istarts(name, str_of(prefixes[i])))
             return str_from(name, strlen(prefixes[i]));
     if (str_starts(name, S("mcp__"))) {

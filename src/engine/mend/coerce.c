@@ -45,7 +45,7 @@ static void put_quoted(coercion *c, daruma_str value)
 static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
 {
     static const char *const types[] = {"integer", "number", "boolean", "object", "array"};
-    for (size_t i = 0; json_is_string(value) && i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; json_is_string(value) && i < COUNT(types); i++) {
         daruma_str v = schema_takes(schema, types[i]) ? within(c, value, types[i]) : (daruma_str){0};
         if (v.n) {
             put(c, schema, v);
@@ -154,7 +154,7 @@ bool args_lists_all(daruma_str schema)
 {
     static const char *const others[] = {"patternProperties", "anyOf", "oneOf", "allOf", "if", "unevaluatedProperties"};
     daruma_str more = json_get(schema, S("additionalProperties"));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (json_get(schema, str_of(others[i])).n)
             return false;
     return json_count(json_get(schema, S("properties"))) > 0 && (!more.n || str_eq(more, S("false")));

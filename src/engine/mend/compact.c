@@ -348,7 +348,7 @@ static void squeeze(piece *list, size_t n, size_t room)
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += piece_bytes(&list[i]);
-    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+    for (size_t s = 0; s < COUNT(steps); s++)
         for (size_t i = 0; i < n && total > room; i++) {
             piece *p = &list[i];
             bool mine = p->result ? steps[s].results : p->call ? steps[s].calls : steps[s].words;

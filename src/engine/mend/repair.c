@@ -22,7 +22,7 @@ static const struct {
 /* Which entity stands at the start of s? -1 none. */
 static int entity_at(daruma_str s)
 {
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++)
+    for (size_t i = 0; i < COUNT(entities); i++)
         if (str_starts(s, str_of(entities[i].entity)))
             return (int)i;
     return -1;

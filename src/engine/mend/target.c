@@ -44,7 +44,7 @@ static bool has_any(daruma_str lower, const char *const *words, size_t n)
             return true;
     return false;
 }
-#define HAS_ANY(s, words) has_any((s), (words), sizeof(words) / sizeof *(words))
+#define HAS_ANY(s, words) has_any((s), (words), COUNT(words))
 
 static const char *const prompt_words[] = {"input", "prompt", "message", "text"};
 static const char *const output_words[] = {"output", "completion", "max_tokens", "max_new_tokens", "generat"};
@@ -58,7 +58,7 @@ static bool is_limit(daruma_str tail)
 {
     tail = str_trim(tail);
     tail = str_trim(str_from(tail, str_starts(tail, S("tokens")) ? 6 : str_starts(tail, S("token")) ? 5 : 0));
-    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+    for (size_t i = 0; i < COUNT(limit_tails); i++)
         if (str_starts(tail, str_of(limit_tails[i])))
             return true;
     return false;
@@ -152,8 +152,8 @@ static void read_words(daruma_str t, const number *list, size_t n, counted *r)
                 r->limit = list[i].n;
             continue;
         }
-        size_t prompt = first_of(tail, prompt_words, sizeof prompt_words / sizeof *prompt_words);
-        size_t output = first_of(tail, output_words, sizeof output_words / sizeof *output_words);
+        size_t prompt = first_of(tail, prompt_words, COUNT(prompt_words));
+        size_t output = first_of(tail, output_words, COUNT(output_words));
         if (output < prompt) {
             r->output = list[i].n;
         } else if (prompt != STR_NONE) {

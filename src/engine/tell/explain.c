@@ -21,7 +21,7 @@ static const struct {
 
 static const char *own_step(const daruma_failure *f)
 {
-    for (size_t i = 0; i < sizeof own_steps / sizeof *own_steps; i++)
+    for (size_t i = 0; i < COUNT(own_steps); i++)
         if (str_eq(f->code, own_steps[i].code))
             return own_steps[i].step;
     return NULL;
@@ -227,7 +227,7 @@ static bool too_many_tools(const daruma_failure *f)
     static const daruma_str many[] = {{"too many tools", 14}, {"too many function", 17}};
     if (f->kind != DARUMA_INVALID_TOOL_SCHEMA)
         return false;
-    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+    for (size_t i = 0; i < COUNT(many); i++)
         if (str_ifind(f->message, many[i]) != STR_NONE)
             return true;
     return str_eq(f->subject, S("tools")) && str_ifind(f->message, S("array too long")) != STR_NONE;

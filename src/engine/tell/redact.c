@@ -50,7 +50,7 @@ static const daruma_str names[] = {
 // clang-format on
 #undef N
 };
-#define FIRST_WORD (int)(sizeof names / sizeof *names - 5)
+#define FIRST_WORD (int)(COUNT(names) - 5)
 
 /* What a byte can be in a key: asked of every byte of a text, so a table. */
 enum {
@@ -113,7 +113,7 @@ static bool has_secret_form(daruma_str s)
 /* Behind a key that begins at `at`, or `at`. */
 static size_t known_key(daruma_str t, size_t at)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         if (t.p[at] != keys[i].begin.p[0] || !str_starts(str_from(t, at), keys[i].begin))
             continue;
         size_t from = at + keys[i].begin.n, end = key_run(t, from);
@@ -171,7 +171,7 @@ static size_t value_end(daruma_str t, size_t at, char quote, bool to_line_end)
 /* The row of `names` that the name ends with ("OPENAI_API_KEY" with "api_key"), or -1. */
 static int secret_name(daruma_str name)
 {
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+    for (int i = 0; i < (int)COUNT(names); i++) {
         daruma_str tail = names[i];
         if (name.n < tail.n || ch_lower(name.p[name.n - 1]) != tail.p[tail.n - 1])
             continue;

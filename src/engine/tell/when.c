@@ -71,7 +71,7 @@ static void count(daruma_event *e, const daruma_event_row *r, const daruma_case 
 bool daruma_event_when(daruma_event *e, daruma_when when, const daruma_case *c)
 {
     const daruma_event_row *rows = c->policy->events ? c->policy->events : standard;
-    size_t n = c->policy->events ? c->policy->nevents : sizeof standard / sizeof *standard;
+    size_t n = c->policy->events ? c->policy->nevents : COUNT(standard);
     for (size_t i = 0; i < n; i++) {
         const daruma_event_row *r = &rows[i];
         if (!fits(r, e, when, c))

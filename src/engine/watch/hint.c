@@ -23,7 +23,7 @@ typedef struct reader {
 
 static bool is_name(daruma_str key)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         size_t k = 0, n = 0;
         while (k < key.n && n < names[i].n) {
             if (key.p[k] == '_' || key.p[k] == '-' || key.p[k] == ' ')

@@ -105,7 +105,7 @@ static bool is_frame(daruma_str line, bool indented)
     static const char *const starts[] = {"File \"",      "goroutine ",       "created by ",  "stack backtrace",
                                          "Stack trace:", "Backtrace:",       "... ",         "--- End of ",
                                          "[Previous li", "note: run with `", "note: Some de"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT(starts); i++)
         if (str_starts(line, str_of(starts[i])))
             return true;
     if (str_starts(line, S("at ")) && (indented || has(line, "(")))
@@ -127,7 +127,7 @@ static bool is_noise(daruma_str line)
                                          "npm err! code",    "npm err! errno",   "npm err! path",
                                          "npm err! syscall", "npm error code",   "npm error errno",
                                          "npm error path",   "npm error syscall"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT(starts); i++)
         if (str_istarts(line, str_of(starts[i])))
             return true;
     return facts_exit_alone(line);
@@ -174,13 +174,13 @@ static enum marks marks_of(daruma_str line, bool indented)
         return FRAME;
     if (is_noise(line))
         return NOISE;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_istarts(line, str_of(rows[i].begins)))
             return rows[i].marks;
     if (facts_leading(line).n)
         return CLASS;
     static const char *const compiler[] = {"error:"};
-    if (!says(line, words, sizeof words / sizeof *words))
+    if (!says(line, words, COUNT(words)))
         return PLAIN;
     if (says(line, compiler, 1) || has(line, ": error ") || has(line, ": fatal error:"))
         return ERROR; /* of a compiler: "a.c:3:5: error: ..." */

@@ -80,7 +80,7 @@ static daruma_str command_of(daruma_str v)
     size_t slash = 0;
     for (size_t i = 0; i < first.n; i++)
         slash = first.p[i] == '/' || first.p[i] == '\\' ? i + 1 : slash;
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    for (size_t i = 0; i < COUNT(shells); i++)
         if (last.n && str_ieq(str_from(first, slash), shells[i]))
             return last;
     return v;

@@ -14,7 +14,7 @@ static bool is_general(daruma_str line)
         {"for more info", 13},  {"full log", 8},         {"see the", 7},           {"try --help", 10},
         {"terminated", 10},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ifind(line, rows[i]) != STR_NONE)
             return true;
     return false;
@@ -24,7 +24,7 @@ static bool says_error(daruma_str text)
 {
     static const daruma_str marks[] = {{"error", 5},  {"exception", 9}, {"fatal", 5},
                                        {"denied", 6}, {"errno", 5},     {"cannot", 6}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    for (size_t i = 0; i < COUNT(marks); i++)
         if (str_ifind(text, marks[i]) != STR_NONE)
             return true;
     return false;
@@ -79,7 +79,7 @@ static bool is_count(daruma_str line)
         return false;
     for (size_t i = 0; i < line.n; i++)
         digits |= ch_digit(line.p[i]);
-    return digits && has_any(line, words, sizeof words / sizeof *words);
+    return digits && has_any(line, words, COUNT(words));
 }
 
 /* What is left above what the harness wrote below the answer: a reminder, or how often it was asked. */

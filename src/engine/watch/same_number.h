@@ -38,7 +38,7 @@ static inline size_t one_unit_at(daruma_str s)
         return 0;
     while (n < s.n && n < gap + 8 && ch_alpha(s.p[n]))
         n++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT(units); i++)
         if (str_eq(str_sub(s, gap, n - gap), units[i]))
             return n;
     return 0;

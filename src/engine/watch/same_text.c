@@ -279,7 +279,7 @@ static bool is_sql(daruma_str s)
     };
     enum { SHORTEST = 12, NEAR = 2000 };
     s = str_sub(str_trim(s), 0, NEAR);
-    for (size_t i = 0; s.n >= SHORTEST && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; s.n >= SHORTEST && i < COUNT(rows); i++)
         if (ch_lower(s.p[0]) == rows[i].begins.p[0] && str_istarts(s, rows[i].begins) &&
             str_ifind(s, rows[i].follows) != STR_NONE)
             return true;

@@ -436,7 +436,7 @@ static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, d
 {
     if (r->unlike && !(e->flags & SEEN_FAILED))
         return rule_growing(s, v);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
             return true;
     return false;

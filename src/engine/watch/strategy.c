@@ -8,8 +8,7 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
-#define KIND(k)     (1u << DARUMA_TOOL_##k##_KIND)
+#define KIND(k) (1u << DARUMA_TOOL_##k##_KIND)
 #define ROW(when, kinds, strategy, confidence, reasoning, message, expected)                                           \
     {                                                                                                                  \
         when, kinds, DARUMA_STRATEGY_##strategy, reasoning, message, expected, confidence                              \

@@ -41,7 +41,7 @@ static uint64_t hash_of(daruma_str s, uint64_t seed)
 
 static int rank_of_target(daruma_str key)
 {
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    for (size_t i = 0; i < COUNT(targets); i++)
         if (json_raw_eq(key, str_of(targets[i])))
             return (int)i;
     return -1;
@@ -117,7 +117,7 @@ static const char passes[] = "It may pass by itself: try once more in a while";
 daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind, bool retryable)
 {
     const daruma_tool_row *rows = w->rows ? w->rows : advice;
-    size_t n = w->rows ? w->nrows : sizeof advice / sizeof *advice;
+    size_t n = w->rows ? w->nrows : COUNT(advice);
     for (size_t i = 0; i < n; i++)
         if (rows[i].kind == kind)
             return str_of(rows[i].suggestion);
