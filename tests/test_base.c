@@ -146,7 +146,7 @@ static void a_buffer_writes_json_strings(void **state)
     (void)state;
     char mem[256];
     daruma_buf b = buf_over(mem, sizeof mem);
-    buf_json(&b, (daruma_str){"a\"\\\n\x01\xff\xc3\xa9", 8});
+    buf_json(&b, S("a\"\\\n\x01\xff\xc3\xa9"));
     assert_str(buf_str(&b), "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xc3\xa9\"");
     assert_false(b.full);
 }

@@ -51,8 +51,8 @@ static void what_is_not_json_is_refused(void **state)
     for (size_t i = 0; i < COUNT(bad); i++)
         if (json_valid(str_of(bad[i])))
             fail_msg("accepted: %s", bad[i]);
-    assert_false(json_valid((daruma_str){"1\0", 2}));
-    assert_false(json_valid((daruma_str){"\"\0\"", 3}));
+    assert_false(json_valid(S("1\0")));
+    assert_false(json_valid(S("\"\0\"")));
 }
 
 static void every_prefix_of_an_object_is_refused(void **state)

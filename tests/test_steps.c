@@ -240,8 +240,8 @@ static void only_the_newest_messages_are_read(void **state)
 static void calls_that_stand_elsewhere_are_put_in_front(void **state)
 {
     (void)state;
-    static const daruma_str call = {
-        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}", 70};
+    static const daruma_str call =
+        LIT("{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}");
     static const char *const bodies[] = {
         "{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"3 pipes\"}]}",
         "{\"input\":\"go on\"}"};

@@ -14,29 +14,24 @@ static const daruma_policy *profile(const char *name, const char *variant)
     return p;
 }
 
-#define L(lit)                                                                                                         \
-    {                                                                                                                  \
-        (lit), sizeof(lit) - 1                                                                                         \
-    }
-
 /* fs:read failed with a path that is only half of one. */
 static const daruma_tool tools[] = {
-    {.name = L("fs:search"), .description = L("Search the text of files"), .traits = DARUMA_TOOL_READS},
-    {.name = L("fs:read"),
-     .description = L("Read the text of one file"),
-     .schema = L("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}"),
+    {.name = LIT("fs:search"), .description = LIT("Search the text of files"), .traits = DARUMA_TOOL_READS},
+    {.name = LIT("fs:read"),
+     .description = LIT("Read the text of one file"),
+     .schema = LIT("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}"),
      .traits = DARUMA_TOOL_READS},
-    {.name = L("mail_send"), .description = L("Send a message to a person"), .traits = DARUMA_TOOL_ACTS},
+    {.name = LIT("mail_send"), .description = LIT("Send a message to a person"), .traits = DARUMA_TOOL_ACTS},
 };
 static const daruma_step read_step = {
-    .tool = L("fs:read"), .args = L("{\"path\":\"file.ts\"}"), .result = L("ENOENT: no such file"), .ok = 0};
-static const daruma_tool_failure not_found = {.tool = L("fs:read"),
+    .tool = LIT("fs:read"), .args = LIT("{\"path\":\"file.ts\"}"), .result = LIT("ENOENT: no such file"), .ok = 0};
+static const daruma_tool_failure not_found = {.tool = LIT("fs:read"),
                                               .kind = DARUMA_TOOL_NOT_FOUND_KIND,
-                                              .message = L("ENOENT: no such file, open 'file.ts'"),
+                                              .message = LIT("ENOENT: no such file, open 'file.ts'"),
                                               .signature = 5};
-static const daruma_tool_failure timed_out = {.tool = L("fs:read"),
+static const daruma_tool_failure timed_out = {.tool = LIT("fs:read"),
                                               .kind = DARUMA_TOOL_TIMEOUT_KIND,
-                                              .message = L("timed out after 30 s"),
+                                              .message = LIT("timed out after 30 s"),
                                               .signature = 6,
                                               .retryable = true};
 
@@ -473,9 +468,9 @@ static void another_tool_is_proposed_only_when_it_is_like_it(void **state)
     s.tools = &tools[1];
     s.ntools = 2; /* mail_send is no way to read */
     assert_int_equal(guess(NULL, &s, NULL).kind, DARUMA_STRATEGY_ESCALATE);
-    static const daruma_tool camel[] = {{.name = L("readFile"), .traits = DARUMA_TOOL_READS},
-                                        {.name = L("writeFile"), .traits = DARUMA_TOOL_WRITES},
-                                        {.name = L("file-view"), .traits = DARUMA_TOOL_READS}};
+    static const daruma_tool camel[] = {{.name = LIT("readFile"), .traits = DARUMA_TOOL_READS},
+                                        {.name = LIT("writeFile"), .traits = DARUMA_TOOL_WRITES},
+                                        {.name = LIT("file-view"), .traits = DARUMA_TOOL_READS}};
     f.tool = S("readFile");
     s.tools = camel;
     s.ntools = 3;

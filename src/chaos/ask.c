@@ -11,15 +11,15 @@ static const struct {
     route route;
     wire wire;
 } routes[] = {
-    {{"/chat/completions", 17}, ROUTE_GENERATE, WIRE_CHAT},
-    {{"/messages", 9}, ROUTE_GENERATE, WIRE_MESSAGES},
-    {{"/responses", 10}, ROUTE_GENERATE, WIRE_RESPONSES},
-    {{"/messages/count_tokens", 22}, ROUTE_COUNT, WIRE_MESSAGES},
-    {{"/embeddings", 11}, ROUTE_EMBEDDINGS, WIRE_CHAT},
-    {{"/models", 7}, ROUTE_MODELS, WIRE_CHAT},
-    {{":generateContent", 16}, ROUTE_GENERATE, WIRE_GEMINI},
-    {{":streamGenerateContent", 22}, ROUTE_GENERATE, WIRE_GEMINI},
-    {{":countTokens", 12}, ROUTE_COUNT, WIRE_GEMINI},
+    {LIT("/chat/completions"), ROUTE_GENERATE, WIRE_CHAT},
+    {LIT("/messages"), ROUTE_GENERATE, WIRE_MESSAGES},
+    {LIT("/responses"), ROUTE_GENERATE, WIRE_RESPONSES},
+    {LIT("/messages/count_tokens"), ROUTE_COUNT, WIRE_MESSAGES},
+    {LIT("/embeddings"), ROUTE_EMBEDDINGS, WIRE_CHAT},
+    {LIT("/models"), ROUTE_MODELS, WIRE_CHAT},
+    {LIT(":generateContent"), ROUTE_GENERATE, WIRE_GEMINI},
+    {LIT(":streamGenerateContent"), ROUTE_GENERATE, WIRE_GEMINI},
+    {LIT(":countTokens"), ROUTE_COUNT, WIRE_GEMINI},
 };
 
 /* The value of a name in a query: "alt=sse&key=K". */

@@ -345,7 +345,7 @@ static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
 /* The body of a request as it came. */
 static void reply_kept(chaos *k, call *c, daruma_str number)
 {
-    static const daruma_header type = {{"content-type", 12}, {"application/octet-stream", 24}};
+    static const daruma_header type = {LIT("content-type"), LIT("application/octet-stream")};
     daruma_buf b = buf_in(c->arena);
     daruma_str body;
     int64_t n;

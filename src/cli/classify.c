@@ -42,8 +42,8 @@ static daruma_net named_net(daruma_str name)
 
 static daruma_flaw named_flaw(daruma_str name)
 {
-    static const daruma_str names[] = {{"", 0},       {"error_event", 11}, {"empty", 5},
-                                       {"broken", 6}, {"cut", 3},          {"silent", 6}};
+    static const daruma_str names[] = {LIT(""),       LIT("error_event"), LIT("empty"),
+                                       LIT("broken"), LIT("cut"),         LIT("silent")};
     for (size_t i = 1; i < COUNT(names); i++)
         if (str_eq(name, names[i]))
             return (daruma_flaw)i;

@@ -132,7 +132,7 @@ static const struct {
     daruma_phase phase;
     int status;
 } outcomes[] = {
-#define O(word, ...) {{word, sizeof word - 1}, __VA_ARGS__}
+#define O(word, ...) {LIT(word), __VA_ARGS__}
     O("dns",                DARUMA_NET_DNS,                DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
     O("refused",            DARUMA_NET_REFUSED,            DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
     O("certificate",        DARUMA_NET_CERTIFICATE,        DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),

@@ -61,7 +61,7 @@ static const struct {
 } traits[] = {
 #define T(word, bit)                                                                                                   \
     {                                                                                                                  \
-        {word, sizeof word - 1}, bit                                                                                   \
+        LIT(word), bit                                                                                                 \
     }
     T("reads", DARUMA_TOOL_READS), T("waits", DARUMA_TOOL_WAITS),       T("writes", DARUMA_TOOL_WRITES),
     T("acts", DARUMA_TOOL_ACTS),   T("compacts", DARUMA_TOOL_COMPACTS), T("notes", DARUMA_TOOL_NOTES),
@@ -102,7 +102,7 @@ static size_t find_arrow(daruma_str rest, int *ok)
     static const struct {
         daruma_str arrow;
         int ok;
-    } arrows[] = {{{"->", 2}, 1}, {{"!>", 2}, 0}, {{"?>", 2}, -1}};
+    } arrows[] = {{LIT("->"), 1}, {LIT("!>"), 0}, {LIT("?>"), -1}};
     daruma_str args;
     size_t from = 0, best = STR_NONE;
     if (rest.n && (rest.p[0] == '{' || rest.p[0] == '[' || rest.p[0] == '"'))
@@ -337,7 +337,7 @@ static bool play_failures(replay_agent *g, daruma_str rest)
 /* The newest step, if it failed, as full, compact, summary or hidden. */
 static bool play_view(replay_agent *g, daruma_str rest)
 {
-    static const daruma_str names[] = {{"full", 4}, {"compact", 7}, {"summary", 7}, {"hidden", 6}};
+    static const daruma_str names[] = {LIT("full"), LIT("compact"), LIT("summary"), LIT("hidden")};
     for (int v = 0; v < 4; v++) {
         if (!str_eq(rest, names[v]))
             continue;

@@ -93,8 +93,8 @@ static void put_advice(exchange *x, daruma_header *h, size_t *n)
 /* Fields of the provider's error that still hold for the client. */
 static size_t kept_headers(exchange *x, daruma_header *out)
 {
-    static const daruma_str dropped[] = {{"content-type", 12},   {"content-encoding", 16}, {"retry-after", 11},
-                                         {"retry-after-ms", 14}, {"x-should-retry", 14},   {"set-cookie", 10}};
+    static const daruma_str dropped[] = {LIT("content-type"),   LIT("content-encoding"), LIT("retry-after"),
+                                         LIT("retry-after-ms"), LIT("x-should-retry"),   LIT("set-cookie")};
     size_t n = 0;
     for (size_t i = 0; i < x->nfailed_headers; i++) {
         bool drop = false;

@@ -13,8 +13,8 @@
 static bool path_is_pure(daruma_str path)
 {
     static const daruma_str pure[] = {
-        {"/embeddings", 11},  {"/count_tokens", 13}, {"/moderations", 12},       {"/rerank", 7},
-        {":countTokens", 12}, {":embedContent", 13}, {":batchEmbedContents", 19}};
+        LIT("/embeddings"),  LIT("/count_tokens"), LIT("/moderations"),       LIT("/rerank"),
+        LIT(":countTokens"), LIT(":embedContent"), LIT(":batchEmbedContents")};
     for (size_t i = 0; i < COUNT(pure); i++)
         if (str_ends(path, pure[i]))
             return true;

@@ -20,7 +20,7 @@ static const struct {
 } keys[] = {
 #define K(name, role)                                                                                                  \
     {                                                                                                                  \
-        {name, sizeof name - 1}, role                                                                                  \
+        LIT(name), role                                                                                                \
     }
     K("message", IS_MESSAGE),
     K("code", IS_CODE),
@@ -449,8 +449,8 @@ static bool read_embedded(reader *r, daruma_str t, int level)
 
 static bool is_html(daruma_str t)
 {
-    static const daruma_str starts[] = {{"<!doctype", 9}, {"<html", 5}, {"<head", 5}, {"<body", 5}, {"<center>", 8},
-                                        {"<title", 6},    {"<h1", 3},   {"<?xml", 5}, {"<!--", 4}};
+    static const daruma_str starts[] = {LIT("<!doctype"), LIT("<html"), LIT("<head"), LIT("<body"), LIT("<center>"),
+                                        LIT("<title"),    LIT("<h1"),   LIT("<?xml"), LIT("<!--")};
     for (size_t i = 0; t.p[0] == '<' && i < COUNT(starts); i++)
         if (str_istarts(t, starts[i]))
             return true;

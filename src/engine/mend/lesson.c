@@ -221,7 +221,7 @@ static void move(convo *c, daruma_str path, daruma_str to, daruma_str value)
 }
 
 /* Settings that are refused where there are no tools. */
-static const daruma_str of_tools[] = {{"tool_choice", 11}, {"parallel_tool_calls", 19}};
+static const daruma_str of_tools[] = {LIT("tool_choice"), LIT("parallel_tool_calls")};
 
 /* At one place. `value` is what stands there, empty nothing. */
 static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)

@@ -53,9 +53,9 @@ uint8_t salient_score(daruma_str w, uint8_t kinds, int runs, size_t longest)
 
 bool salient_names(daruma_str w)
 {
-    static const daruma_str ends[] = {{"id", 2},     {"key", 3},  {"hash", 4}, {"sha", 3},     {"ref", 3},
-                                      {"number", 6}, {"code", 4}, {"uuid", 4}, {"version", 7}, {"email", 5},
-                                      {"token", 5},  {"path", 4}, {"url", 3}};
+    static const daruma_str ends[] = {LIT("id"),     LIT("key"),  LIT("hash"), LIT("sha"),     LIT("ref"),
+                                      LIT("number"), LIT("code"), LIT("uuid"), LIT("version"), LIT("email"),
+                                      LIT("token"),  LIT("path"), LIT("url")};
     for (size_t i = 0; i < COUNT(ends); i++) {
         daruma_str e = ends[i];
         if (w.n < e.n || !str_ieq(str_from(w, w.n - e.n), e))
@@ -69,10 +69,10 @@ bool salient_names(daruma_str w)
 
 bool salient_error(daruma_str w)
 {
-    static const daruma_str words[] = {{"error", 5},   {"errors", 6},    {"exception", 9}, {"failed", 6},
-                                       {"failure", 7}, {"fatal", 5},     {"panic", 5},     {"denied", 6},
-                                       {"refused", 7}, {"traceback", 9}, {"critical", 8},  {"aborted", 7},
-                                       {"cannot", 6},  {"timeout", 7},   {"violation", 9}};
+    static const daruma_str words[] = {LIT("error"),   LIT("errors"),    LIT("exception"), LIT("failed"),
+                                       LIT("failure"), LIT("fatal"),     LIT("panic"),     LIT("denied"),
+                                       LIT("refused"), LIT("traceback"), LIT("critical"),  LIT("aborted"),
+                                       LIT("cannot"),  LIT("timeout"),   LIT("violation")};
     if (w.n < 5 || !salient_error_end(w.p + w.n - 4))
         return false;
     for (size_t i = 0; i < COUNT(words); i++) {

@@ -165,8 +165,8 @@ static bool take_index(daruma_str *rest, size_t *ret)
 
 static bool find_path(daruma_str text, size_t *message, size_t *part)
 {
-    static const daruma_str lists[] = {{"messages", 8}, {"contents", 8}, {"input", 5}};
-    static const daruma_str parts[] = {{".content", 8}, {".parts", 6}};
+    static const daruma_str lists[] = {LIT("messages"), LIT("contents"), LIT("input")};
+    static const daruma_str parts[] = {LIT(".content"), LIT(".parts")};
     for (size_t l = 0; l < COUNT(lists); l++)
         for (size_t from = 0, at; (at = str_find(str_from(text, from), lists[l])) != STR_NONE;) {
             daruma_str rest = str_from(text, from += at + lists[l].n);

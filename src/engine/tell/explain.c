@@ -16,7 +16,7 @@ static const struct {
     daruma_str code;
     const char *step;
 } own_steps[] = {
-    {{"key_command_failed", 18}, "Run the command by hand, as the user that daruma runs as, and see what it says"},
+    {LIT("key_command_failed"), "Run the command by hand, as the user that daruma runs as, and see what it says"},
 };
 
 static const char *own_step(const daruma_failure *f)
@@ -224,7 +224,7 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
 /* Is it about all of them, and not about one that could be corrected? */
 static bool too_many_tools(const daruma_failure *f)
 {
-    static const daruma_str many[] = {{"too many tools", 14}, {"too many function", 17}};
+    static const daruma_str many[] = {LIT("too many tools"), LIT("too many function")};
     if (f->kind != DARUMA_INVALID_TOOL_SCHEMA)
         return false;
     for (size_t i = 0; i < COUNT(many); i++)

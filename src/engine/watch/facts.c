@@ -23,7 +23,7 @@ enum role {
 };
 
 // clang-format off
-#define NAMED(name, role) {{name, sizeof(name) - 1}, role}
+#define NAMED(name, role) {LIT(name), role}
 static const struct {
     daruma_str name;
     enum role role;

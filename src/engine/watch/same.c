@@ -68,8 +68,8 @@ static bool is_left_out(daruma_str key, unsigned name, unsigned all, size_t n, d
 /* ["bash","-lc","make all"]: a shell is given its command in one piece. */
 static daruma_str command_of(daruma_str v)
 {
-    static const daruma_str shells[] = {{"sh", 2},  {"bash", 4},        {"zsh", 3}, {"dash", 4},
-                                        {"cmd", 3}, {"powershell", 10}, {"pwsh", 4}};
+    static const daruma_str shells[] = {LIT("sh"),  LIT("bash"),       LIT("zsh"), LIT("dash"),
+                                        LIT("cmd"), LIT("powershell"), LIT("pwsh")};
     daruma_str item, first = {0}, last = {0};
     if (json_is_string(v))
         return string_inside(v);

@@ -108,15 +108,9 @@ static int exit_in(daruma_str line)
 
 bool facts_exit_alone(daruma_str line)
 {
-    static const daruma_str who[] = {{"", 0},
-                                     {"[", 1},
-                                     {"(", 1},
-                                     {"command", 7},
-                                     {"process", 7},
-                                     {"shell", 5},
-                                     {"the command", 11},
-                                     {"the process", 11},
-                                     {"error:", 6}};
+    static const daruma_str who[] = {LIT(""),        LIT("["),     LIT("("),           LIT("command"),
+                                     LIT("process"), LIT("shell"), LIT("the command"), LIT("the process"),
+                                     LIT("error:")};
     size_t before, behind;
     if (!exit_at(line, &before, &behind) || !ends_so(str_trim(str_from(line, behind))))
         return false;
@@ -181,11 +175,8 @@ static daruma_str leading(daruma_str line)
 
 daruma_str facts_leading(daruma_str line)
 {
-    static const daruma_str before[] = {{"Unhandled exception. ", 21},
-                                        {"Uncaught ", 9},
-                                        {"Caused by: ", 11},
-                                        {"Exception in thread \"main\" ", 27},
-                                        {"Error: ", 7}};
+    static const daruma_str before[] = {LIT("Unhandled exception. "), LIT("Uncaught "), LIT("Caused by: "),
+                                        LIT("Exception in thread \"main\" "), LIT("Error: ")};
     daruma_str name = leading(line);
     for (size_t i = 0; i < COUNT(before); i++)
         if (str_istarts(line, before[i])) {
@@ -263,7 +254,7 @@ static daruma_str last_line(daruma_str text)
 
 static daruma_str without_tags(daruma_str text, bool *failed)
 {
-    static const daruma_str tags[] = {{"<tool_use_error>", 16}, {"<error>", 7}};
+    static const daruma_str tags[] = {LIT("<tool_use_error>"), LIT("<error>")};
     for (size_t i = 0; i < COUNT(tags); i++)
         if (str_istarts(text, tags[i])) {
             *failed = true;
@@ -315,8 +306,8 @@ static bool has_trace(daruma_str text)
 /* Words of a summary of tests, of a build, of a lint run. */
 static bool is_bad_word(daruma_str w)
 {
-    static const daruma_str rows[] = {{"failed", 6}, {"failures", 8}, {"failure", 7}, {"failing", 7},
-                                      {"errors", 6}, {"error", 5},    {"fail", 4}};
+    static const daruma_str rows[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
+                                      LIT("errors"), LIT("error"),    LIT("fail")};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ieq(w, rows[i]))
             return true;
@@ -325,10 +316,10 @@ static bool is_bad_word(daruma_str w)
 
 static bool is_other_word(daruma_str w)
 {
-    static const daruma_str rows[] = {{"passed", 6},      {"passing", 7},  {"pass", 4},    {"ok", 2},
-                                      {"total", 5},       {"tests", 5},    {"skipped", 7}, {"skip", 4},
-                                      {"run", 3},         {"ignored", 7},  {"pending", 7}, {"examples", 8},
-                                      {"assertions", 10}, {"warnings", 8}, {"warn", 4}};
+    static const daruma_str rows[] = {LIT("passed"),     LIT("passing"),  LIT("pass"),    LIT("ok"),
+                                      LIT("total"),      LIT("tests"),    LIT("skipped"), LIT("skip"),
+                                      LIT("run"),        LIT("ignored"),  LIT("pending"), LIT("examples"),
+                                      LIT("assertions"), LIT("warnings"), LIT("warn")};
     for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ieq(w, rows[i]))
             return true;
@@ -392,12 +383,12 @@ static uint32_t line_hash(daruma_str line)
  * what is wrong, and counts nothing. */
 static bool tells_of_failure(daruma_str line)
 {
-    static const daruma_str within[] = {{": error:", 8},        {": error TS", 10},         {" error TS", 9},
-                                        {": fatal error:", 14}, {"make: *** [", 11},        {"BUILD FAILED", 12},
-                                        {"Build failed", 12},   {"Compilation failed", 18}, {"Test failed", 11},
-                                        {"tests failed", 12},   {"AssertionError", 14}};
-    static const daruma_str at_first[] = {{"error[", 6},   {"error:", 6}, {"FAIL ", 5},   {"FAIL\t", 5},
-                                          {"--- FAIL", 8}, {"FAILED", 6}, {"not ok ", 7}, {"FAILURE:", 8}};
+    static const daruma_str within[] = {LIT(": error:"),       LIT(": error TS"),         LIT(" error TS"),
+                                        LIT(": fatal error:"), LIT("make: *** ["),        LIT("BUILD FAILED"),
+                                        LIT("Build failed"),   LIT("Compilation failed"), LIT("Test failed"),
+                                        LIT("tests failed"),   LIT("AssertionError")};
+    static const daruma_str at_first[] = {LIT("error["),   LIT("error:"), LIT("FAIL "),   LIT("FAIL\t"),
+                                          LIT("--- FAIL"), LIT("FAILED"), LIT("not ok "), LIT("FAILURE:")};
     for (size_t i = 0; i < COUNT(at_first); i++)
         if (str_starts(line, at_first[i]))
             return true;

@@ -358,8 +358,8 @@ static unsigned words_in(daruma_str name)
 /* "__message__": what a harness writes down of its model's words, as if it were a tool. */
 static bool is_speech(daruma_str name)
 {
-    static const daruma_str rows[] = {{"message", 7},  {"text", 4},   {"reply", 5},
-                                      {"response", 8}, {"answer", 6}, {"output", 6}};
+    static const daruma_str rows[] = {LIT("message"),  LIT("text"),   LIT("reply"),
+                                      LIT("response"), LIT("answer"), LIT("output")};
     if (name.n < 5 || !str_starts(name, S("__")) || !str_eq(str_from(name, name.n - 2), S("__")))
         return false;
     daruma_str word = str_sub(name, 2, name.n - 4);

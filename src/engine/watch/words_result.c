@@ -391,8 +391,8 @@ static bool is_ended(const text_words *w, size_t i, unsigned means, daruma_str t
 static bool tells_end(const text_words *w, size_t i)
 {
     daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    static const daruma_str full[] = {
-        {"progress", 8}, {"percent", 7}, {"percentage", 10}, {"completion", 10}, {"pct", 3}};
+    static const daruma_str full[] = {LIT("progress"), LIT("percent"), LIT("percentage"), LIT("completion"),
+                                      LIT("pct")};
     if (next.n == 3 && str_eq(next, S("100")))
         for (size_t k = 0; k < COUNT(full); k++)
             if (str_ieq(word, full[k]))
@@ -430,7 +430,7 @@ static bool says_nothing(daruma_str text)
                 return false;
         } else if (ch_alpha(c)) {
             daruma_str rest = str_from(text, i);
-            static const daruma_str nothing[] = {{"null", 4}, {"false", 5}, {"None", 4}, {"nil", 3}};
+            static const daruma_str nothing[] = {LIT("null"), LIT("false"), LIT("None"), LIT("nil")};
             size_t k = 0;
             while (k < 4 && !str_starts(rest, nothing[k]))
                 k++;
@@ -455,7 +455,7 @@ static bool tells_state(const text_words *w, size_t i, daruma_str text)
 /* {"scroll_y":4212,"at_bottom":true}: where a page stands. */
 static bool tells_place(const text_words *w, size_t i)
 {
-    static const daruma_str rows[] = {{"atbottom", 8}, {"atend", 5}, {"atedge", 6}, {"attop", 5}};
+    static const daruma_str rows[] = {LIT("atbottom"), LIT("atend"), LIT("atedge"), LIT("attop")};
     daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
     if (!next.n || !(ch_digit(next.p[0]) || str_ieq(next, S("true")) || str_ieq(next, S("false"))))
         return false;
