@@ -446,7 +446,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
     seen.provider = S("");
     if (x->d)
         seen.provider = x->p->provider;
-    seen.body = exchange_veil(x, seen.body);
+    seen.body = exchange_redact_sent(x, seen.body);
     keep_failure(x, &seen);
     seen.body = str_sub(seen.body, 0, CLASSIFY_BODY_BYTES_MAX);
     exchange_asked(x, &seen);

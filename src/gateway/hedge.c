@@ -65,7 +65,7 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     ev->nheaders = r->head.nheaders;
     ev->took = at.now - r->started;
     ev->provider = r->p->provider;
-    ev->body = exchange_veil_of(x, r->target, r->secret, ev->body);
+    ev->body = exchange_redact_sent_of(x, r->target, r->secret, ev->body);
     ev->body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
     exchange_asked(x, ev);
     daruma_failure f = daruma_classify(ev, at, &scratch);

@@ -438,13 +438,13 @@ uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 /* Adds what was asked to what came of it: its words, quoted, are no evidence. */
 void exchange_asked(const exchange *x, daruma_evidence *ev);
 
-/* ---- veil.c: credentials in the words of others ---- */
+/* ---- redact_sent.c: the credentials that were sent, in what a provider says ---- */
 
 /* What a provider says, without the credentials that the attempt was made with; `text` itself when there are none in
  * it, empty without memory. */
-daruma_str exchange_veil(exchange *x, daruma_str text);
+daruma_str exchange_redact_sent(exchange *x, daruma_str text);
 /* The same of what another call of this request brought, which went to `target` with the key `secret`. */
-daruma_str exchange_veil_of(exchange *x, int target, daruma_str secret, daruma_str text);
+daruma_str exchange_redact_sent_of(exchange *x, int target, daruma_str secret, daruma_str text);
 
 /* ---- redact_error.c: the same for all that looks like a credential ---- */
 

@@ -20,7 +20,7 @@ static void redact_headers(exchange *x, int status)
 {
     for (size_t i = 0; i < x->nheaders; i++)
         x->headers[i].value =
-            status < 400 ? exchange_veil(x, x->headers[i].value) : exchange_redact_field(x, x->headers[i]);
+            status < 400 ? exchange_redact_sent(x, x->headers[i].value) : exchange_redact_field(x, x->headers[i]);
 }
 
 /* What passes through and says no. */

@@ -115,7 +115,7 @@ static daruma_str redact_head(daruma_str text, daruma_arena *a)
 daruma_str exchange_redact(exchange *x, daruma_str text)
 {
     daruma_arena *a = x->c->arena;
-    text = exchange_veil(x, text);
+    text = exchange_redact_sent(x, text);
     if (!text.n || !is_text(text))
         return text;
     if (text.n > CLASSIFY_BODY_BYTES_MAX)
@@ -129,6 +129,6 @@ daruma_str exchange_redact(exchange *x, daruma_str text)
 /* A cookie is a credential, but the one that this client is to come back with. */
 daruma_str exchange_redact_field(exchange *x, daruma_header h)
 {
-    daruma_str value = exchange_veil(x, h.value);
+    daruma_str value = exchange_redact_sent(x, h.value);
     return str_ieq(h.name, S("set-cookie")) || !is_text(value) ? value : redact_credentials(value, x->c->arena);
 }
