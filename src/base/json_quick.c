@@ -28,7 +28,7 @@ static inline uint64_t parity(uint64_t x)
 }
 
 /* Bits that are set; seldom more than a few. */
-static inline int count(uint64_t x)
+static inline int json_quick_count(uint64_t x)
 {
     int n = 0;
     for (; x; x &= x - 1)
@@ -48,14 +48,14 @@ static inline bool brackets(quick *q, uint64_t open, uint64_t close, size_t *ret
 {
     for (; close; close &= close - 1) {
         uint64_t below = (close & -close) - 1;
-        q->depth += count(open & below) - 1;
+        q->depth += json_quick_count(open & below) - 1;
         open &= ~below;
         if (q->depth == 0) {
             *ret = (size_t)__builtin_ctzll(close) + 1;
             return true;
         }
     }
-    q->depth += count(open);
+    q->depth += json_quick_count(open);
     return false;
 }
 

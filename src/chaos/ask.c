@@ -229,7 +229,7 @@ static void read_model(ask *q, daruma_str m, daruma_str content, daruma_arena *a
 }
 
 /* One message or item: remembers what the user said last and what tools answered since the model spoke. */
-static void read_message(ask *q, daruma_str m, bool *summary, daruma_arena *a)
+static void ask_read_message(ask *q, daruma_str m, bool *summary, daruma_arena *a)
 {
     daruma_str content = json_get(m, q->wire == WIRE_GEMINI ? S("parts") : S("content"));
     switch (speaker_of(q, m)) {
@@ -293,7 +293,7 @@ static void read_messages(ask *q, daruma_arena *a)
         while (json_next(&it, NULL, &m)) {
             count_newest(q, &spoke, m);
             if (json_is_object(m))
-                read_message(q, m, &summary, a);
+                ask_read_message(q, m, &summary, a);
         }
     }
     q->tooled |= q->noffered > 0;
@@ -356,7 +356,7 @@ static bool word_is(daruma_str v, const char *word)
 }
 
 /* tool_choice in its forms, and Gemini's functionCallingConfig. */
-static void read_choice(ask *q, daruma_arena *a)
+static void ask_read_choice(ask *q, daruma_arena *a)
 {
     daruma_str choice = q->tool_choice, type = json_is_object(choice) ? json_get(choice, S("type")) : choice;
     if (q->wire == WIRE_GEMINI) {
@@ -404,7 +404,7 @@ static void read_gemini(ask *q, daruma_str object, daruma_arena *a)
     q->thinks = json_is_true(ask_either(thinking, "includeThoughts", "include_thoughts"));
     q->tokens = (int64_t)((q->messages.n + q->system.n + q->tools.n) / 4);
     read_tools(q, a);
-    read_choice(q, a);
+    ask_read_choice(q, a);
     read_messages(q, a);
     q->hash = XXH3_64bits_withSeed(object.p, object.n, (uint64_t)q->wire + 2);
 }
@@ -473,7 +473,7 @@ static void read_body(ask *q, daruma_str object, daruma_arena *a)
     read_format(q, output_format, a);
     q->tokens = (int64_t)((q->messages.n + q->system.n + q->tools.n) / 4);
     read_tools(q, a);
-    read_choice(q, a);
+    ask_read_choice(q, a);
     read_messages(q, a);
 
     size_t at = model.n ? (size_t)(model.p - object.p) : 0;

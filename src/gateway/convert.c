@@ -152,7 +152,7 @@ static void keep_moved(exchange *x, conversion *v)
     }
 }
 
-static void keep(exchange *x, conversion *v)
+static void convert_keep(exchange *x, conversion *v)
 {
     bool told = v->made && was_taught(v);
     if (v->from == v->to)
@@ -169,7 +169,7 @@ static void keep(exchange *x, conversion *v)
 
 static void converted(exchange *x, void *data)
 {
-    keep(x, data);
+    convert_keep(x, data);
     exchange_fitted(x);
 }
 
@@ -221,7 +221,7 @@ bool exchange_convert(exchange *x, int target)
     mended_know(x, target, &v->facts);
     if (!job_run(x, x->body.n, &conversions, v))
         return false;
-    keep(x, v);
+    convert_keep(x, v);
     return true;
 }
 

@@ -158,7 +158,7 @@ static daruma_str marked(exchange *x, const char *notice, daruma_str words)
     return buf_str(&text);
 }
 
-static void write_message(exchange *x, daruma_str text, daruma_outcome o)
+static void finish_write_message(exchange *x, daruma_str text, daruma_outcome o)
 {
     daruma_buf out = buf_in(x->c->arena);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = gateway_now(x->g).wall};
@@ -206,7 +206,7 @@ static daruma_str thread_code(const exchange *x, daruma_str body)
     return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
 }
 
-static void write_error(exchange *x)
+static void finish_write_error(exchange *x)
 {
     if (exchange_passes(x) && x->status >= 400) {
         pass_error(x);
@@ -248,7 +248,7 @@ void exchange_remember(exchange *x)
 }
 
 /* `words`: what the message says. */
-static void finish(exchange *x, bool message, daruma_str words)
+static void finish_with(exchange *x, bool message, daruma_str words)
 {
     call *c = x->c;
     x->beat_at = x->progress_by = x->act_at = -1;
@@ -256,9 +256,9 @@ static void finish(exchange *x, bool message, daruma_str words)
     exchange_remember(x);
     heal_gave_up(x);
     if (message)
-        write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
+        finish_write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
     else if (!x->blank)
-        write_error(x);
+        finish_write_error(x);
     bool told = message || !x->blank; /* an error whose status cannot be said any more is a connection that ends */
     bool breaks_off = is_cut(x) || c->arena->full || !told; /* what was written of us may lack its end */
     exchange_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
@@ -289,7 +289,7 @@ void finish_partial(exchange *x)
     if (x->forwarded)
         finish_comment(x, DARUMA_OUTCOME_DEGRADED);
     else
-        write_message(x, words, DARUMA_OUTCOME_DEGRADED);
+        finish_write_message(x, words, DARUMA_OUTCOME_DEGRADED);
     exchange_end(x, DARUMA_OUTCOME_DEGRADED);
     call_end(c);
 }
@@ -297,7 +297,7 @@ void finish_partial(exchange *x)
 void finish_apology(exchange *x, daruma_str text)
 {
     exchange_did(x, text.n ? DARUMA_REMEDY_APOLOGISE : DARUMA_REMEDY_EXPLAIN);
-    finish(x, true, text.n ? text : explanation(x));
+    finish_with(x, true, text.n ? text : explanation(x));
 }
 
 void finish_failed(exchange *x)
@@ -307,7 +307,7 @@ void finish_failed(exchange *x)
         return; /* finish_apology() goes on */
     if (message)
         exchange_did(x, DARUMA_REMEDY_EXPLAIN);
-    finish(x, message, message ? explanation(x) : (daruma_str){0});
+    finish_with(x, message, message ? explanation(x) : (daruma_str){0});
 }
 
 void finish_interrupted(exchange *x)

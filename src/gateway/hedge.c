@@ -340,7 +340,7 @@ static const fetch_ops rival_ops = {.head = on_head, .body = on_body, .end = on_
 /* ---- beginning ---- */
 
 /* Composes for another target without touching the attempt under way. */
-static bool compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret)
+static bool hedge_compose(exchange *x, rival *r, daruma_str secret, fetch_request *ret)
 {
     const dialect *p = x->p;
     daruma_str was = x->secret, body = x->body;
@@ -385,7 +385,7 @@ static bool begin(exchange *x, int target)
     sys_arena_init(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
-    if (!compose(x, r, secret, &q)) {
+    if (!hedge_compose(x, r, secret, &q)) {
         x->kase.spoiled[target] |= !r->goes_on && x->body.n < JOB_BYTES_MIN;
         rival_free(r);
         return false;

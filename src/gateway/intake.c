@@ -219,7 +219,7 @@ static void read_path(exchange *x)
 }
 
 /* Before anybody was asked. */
-static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
+static void intake_refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
 {
     daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
     x->failure = (daruma_failure){.kind = kind,
@@ -255,7 +255,7 @@ void exchange_begin(gateway *g, call *c)
     x->d = x->p = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
     if (ours) { /* told as an error: who sent it here is this program, and acts on it */
         x->failure.code = S("loop_detected");
-        refuse(
+        intake_refuse(
             x, DARUMA_NETWORK, 508,
             S("This request came back to the daruma that sent it: the address of a provider leads back to it, perhaps "
               "through a proxy or another gateway. Set the `url` of that provider to the provider's own address."));
@@ -282,9 +282,10 @@ void exchange_begin(gateway *g, call *c)
             x->targets = setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, c->arena, &ntargets);
     }
     if (!ntargets) {
-        refuse(x, DARUMA_MODEL_NOT_FOUND, 404,
-               S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
-                 "model."));
+        intake_refuse(
+            x, DARUMA_MODEL_NOT_FOUND, 404,
+            S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
+              "model."));
         return;
     }
     begin_case(x, ntargets);

@@ -90,7 +90,7 @@ static void deliver(exchange *x, const whole *w)
 }
 
 /* Its calls, or its words, are what is wrong, whatever it says of its end. */
-static void refuse(exchange *x, daruma_flaw flaw)
+static void whole_refuse(exchange *x, daruma_flaw flaw)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = flaw};
     daruma_case_answered(&x->kase, gateway_now(x->g)); /* wrong words are no matter of health */
@@ -125,7 +125,7 @@ static void settle(exchange *x, whole *w)
     if (w->read && ((w->calls && answer_refused(x, &w->t, &w->room)) || !answer_test_done(x, &w->test, &w->t)))
         w->flaw = DARUMA_FLAW_BROKEN;
     if (w->flaw != DARUMA_FLAW_NONE)
-        refuse(x, w->flaw);
+        whole_refuse(x, w->flaw);
     else
         deliver(x, w);
 }

@@ -185,7 +185,7 @@ static void complete(const convo *c, counted *r)
     }
 }
 
-static counted count(const convo *c, const daruma_failure *f)
+static counted target_count(const convo *c, const daruma_failure *f)
 {
     counted r = {-1, -1, -1, -1, false, false};
     char low[FAILURE_TEXT_BYTES_MAX];
@@ -277,7 +277,7 @@ static int64_t blind_target(const daruma_failure *f, int64_t estimate)
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window)
 {
     int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = blind_target(f, estimate);
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t target = blind, there = hidden(c, &n, estimate), scale = there ? 0 : scale_of(&n, estimate);
     if (n.limit >= WINDOW_SANE) {
         target = percent(n.limit, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, most(n.limit - there, 0), scale);
@@ -312,7 +312,7 @@ static bool useful(const convo *c, int64_t cap, int64_t asked)
 
 int64_t mend_output_cap(const convo *c, const daruma_failure *f, int64_t window)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t asked = asked_for(c, &n), prompt = n.prompt, estimate = convo_tokens(c);
     int64_t limit = n.limit >= WINDOW_SANE ? n.limit : window;
     if (asked < 0 || limit < WINDOW_SANE)
@@ -382,7 +382,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
     mend_report rep = {0};
     int64_t cap = -1;
     if (f->kind == DARUMA_OUTPUT_LIMIT) {
-        counted n = count(c, f);
+        counted n = target_count(c, f);
         int64_t asked = asked_for(c, &n);
         if (n.prompt > 0 && n.prompt < n.limit && !n.at_least) /* it speaks of the window */
             cap = mend_output_cap(c, f, window);
@@ -400,7 +400,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
 
 bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *ret)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     char room[32];
     daruma_buf b = buf_over(room, sizeof room);
     bool named = f->kind == DARUMA_OUTPUT_LIMIT && n.prompt <= 0 && named_cap(f, -1) > 0;
@@ -411,7 +411,7 @@ bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *re
 
 mend_share mend_share_of(const convo *c, const daruma_failure *f, int64_t window)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t estimate = least(convo_tokens(c), TOKENS_SANE), there = hidden(c, &n, estimate);
     int64_t scale = there ? 0 : scale_of(&n, estimate);
     int64_t limit = n.limit >= WINDOW_SANE ? n.limit : window < TOKENS_SANE ? window : -1;
