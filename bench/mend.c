@@ -166,7 +166,7 @@ int main(void)
     static const dialect *const wires[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
                                            &dialect_gemini};
     int bad = 0;
-    for (size_t i = 0; i < sizeof wires / sizeof *wires; i++)
+    for (size_t i = 0; i < COUNT(wires); i++)
         if (!wires[i]->read || !measure(wires[i])) {
             fprintf(stderr, "bench_mend: %s cannot be measured\n", wires[i]->name);
             bad = 1;

@@ -373,7 +373,7 @@ static bool act_lessons(run *r)
         {.op = PATCH_DROP, .path = "messages.*.tool_calls", .value = "[]"},
         {.op = PATCH_RENAME, .path = "max_tokens", .value = "max_completion_tokens"}};
     mend_report rep = {0};
-    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++)
+    for (size_t i = 0; i < COUNT(learned); i++)
         mend_lesson_apply(&r->c, &learned[i], &rep);
     return written(r, r->from, &r->c);
 }
@@ -548,7 +548,7 @@ static bool act_many(int what, size_t bytes, daruma_arena *a, bool make, daruma_
 bool rows_each(bool (*f)(const row *x, void *user), void *user)
 {
     bool good = true;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (size_t s = 0; s < COUNT(shapes); s++)
         for (int w = 0; w < WIRES; w++) {
             row x = {.shape = &shapes[s], .wire = w, .many = -1};
             for (x.to = 0; shapes[s].of[w].item && x.to < WIRES; x.to++) {
@@ -556,7 +556,7 @@ bool rows_each(bool (*f)(const row *x, void *user), void *user)
                 good &= x.to == w || f(&x, user);
             }
             x.to = -1;
-            for (x.act = 0; shapes[s].of[w].item && x.act < (int)(sizeof acts / sizeof *acts); x.act++) {
+            for (x.act = 0; shapes[s].of[w].item && x.act < (int)COUNT(acts); x.act++) {
                 snprintf(x.name, sizeof x.name, "%s %s %s", shapes[s].name, wire_names[w], acts[x.act].name);
                 good &= f(&x, user);
             }

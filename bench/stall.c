@@ -133,7 +133,7 @@ int main(void)
     char *mem = malloc(room);
     if (!mem)
         return 1;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT(sizes); i++) {
         measure("works", sizes[i], true, mem, room);
         measure("circles", sizes[i], false, mem, room);
     }

@@ -77,7 +77,7 @@ static void nonsense_is_broken(void **state)
     static const char *const bad[] = {"SPDY/9 200 OK whatever\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n",
                                       "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         http_in in;
         http_begin(&in, true);
         http_feed(&in, bad[i], strlen(bad[i]), NULL, NULL);
@@ -111,7 +111,7 @@ static void only_loopback_addresses_are_taken(void **state)
     assert_string_equal(path, "");
     static const char *const bad[] = {"http://example.com:80/", "https://127.0.0.1:80", "http://127.0.0.1:0/",
                                       "http://127.0.0.1:70000/", "http://127.0.0.1:80x"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(url_read(bad[i], &port, &path));
 }
 

@@ -15,7 +15,7 @@ typedef struct {
 /* A copy of `s` until exact_end(). Nothing is, in turns, a pointer to no byte and no pointer. */
 static inline daruma_str exact(exact_pieces *x, daruma_str s)
 {
-    check(x->n < sizeof x->at / sizeof *x->at);
+    check(x->n < COUNT(x->at));
     char *p = malloc(s.n + 1); /* the copy begins at the second byte: malloc(0) would allow one to be read */
     check(p);
     x->at[x->n++] = p;

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t cut = text.n * data[0] / 256;
     exact_pieces x = {0};
     daruma_str so_far = exact(&x, str_sub(text, 0, cut)), fresh = str_from(text, cut);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         join_result whole = join_find(so_far, fresh, true, all[i]), parts = feed(so_far, fresh, step, all[i]);
         check(whole.verdict != JOIN_MORE && whole.verdict == parts.verdict && whole.skip == parts.skip);
         check(whole.skip <= fresh.n && whole.skip <= JOIN_LOOK_BYTES + JOIN_FIRST_BYTES);

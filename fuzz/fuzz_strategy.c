@@ -11,11 +11,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const daruma_tool tools[] = {
-    {.name = {"read", 4},
-     .description = {"Read a file", 11},
+    {.name = LIT("read"),
+     .description = LIT("Read a file"),
      .traits = DARUMA_TOOL_READS,
-     .schema = {"{\"type\":\"object\"}", 17}},
-    {.name = {"read_all", 8}, .description = {"Read all files", 14}},
+     .schema = LIT("{\"type\":\"object\"}")},
+    {.name = LIT("read_all"), .description = LIT("Read all files")},
 };
 
 static size_t count(daruma_str text, daruma_str what)

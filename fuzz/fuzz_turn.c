@@ -117,7 +117,7 @@ static void goes_on(const dialect *d, daruma_str bytes)
     }
     static const delta_kind kinds[] = {DELTA_TEXT,     DELTA_CALL,   DELTA_ARGUMENTS,
                                        DELTA_THINKING, DELTA_FINISH, DELTA_END};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         d->write_delta(&w,
                        &(turn_delta){.kind = kinds[i],
                                      .index = kinds[i] == DELTA_ARGUMENTS || kinds[i] == DELTA_CALL ? 0 : -1,

@@ -175,44 +175,37 @@ typedef enum daruma_severity {
     DARUMA_FATAL,
 } daruma_severity;
 
-/* One line per kind of failure. The names are wire format.
- *   symbol, name, who is sick, severity, passes by itself, what happened in plain words */
-#define DARUMA_KIND_MAP(X)                                                                                             \
-    X(UNKNOWN, "unknown", REQUEST, CRITICAL, false, "something went wrong that nobody explained")                      \
-    X(CONTEXT_LENGTH, "context_length", CONVERSATION, RETRIABLE, false, "the conversation is too long for the model")  \
-    X(OUTPUT_LIMIT, "output_limit", REQUEST, RETRIABLE, false, "the answer is longer than the model may write")        \
-    X(REQUEST_TOO_LARGE, "request_too_large", REQUEST, RETRIABLE, false, "the request is larger than accepted")        \
-    X(RATE_LIMIT, "rate_limit", KEY, RETRIABLE, true, "the provider asked to slow down")                               \
-    X(QUOTA, "quota", ACCOUNT, CRITICAL, false, "the account has no credit or allowance left")                         \
-    X(OVERLOADED, "overloaded", MODEL, RETRIABLE, true, "the model is too busy")                                       \
-    X(SERVER_ERROR, "server_error", PROVIDER, RETRIABLE, true, "the provider had an internal error")                   \
-    X(TIMEOUT, "timeout", PROVIDER, RETRIABLE, true, "the answer did not come in time")                                \
-    X(NETWORK, "network", PROVIDER, RETRIABLE, true, "the connection failed")                                          \
-    X(INTERRUPTED, "interrupted", ANSWER, RETRIABLE, false, "the stream ended without the rest of the answer")         \
-    X(AUTH, "auth", KEY, CRITICAL, false, "the credentials were not accepted")                                         \
-    X(PERMISSION, "permission", ACCOUNT, CRITICAL, false, "the account may not do this")                               \
-    X(MODEL_NOT_FOUND, "model_not_found", TARGET, CRITICAL, false, "the model does not exist here")                    \
-    X(ORPHAN_TOOL_CALL, "orphan_tool_call", CONVERSATION, RETRIABLE, false,                                            \
-      "a tool call and its result do not belong together")                                                             \
-    X(INVALID_MESSAGE, "invalid_message", CONVERSATION, RETRIABLE, false, "a message is not accepted by the model")    \
-    X(INVALID_TOOL_SCHEMA, "invalid_tool_schema", REQUEST, RETRIABLE, false, "a tool or schema is not accepted")       \
-    X(INVALID_PARAMETER, "invalid_parameter", REQUEST, RETRIABLE, false, "a parameter is not accepted by the model")   \
-    X(CONTENT_FILTER, "content_filter", ANSWER, CRITICAL, false, "the provider's content policy blocked it")           \
-    X(MALFORMED_OUTPUT, "malformed_output", ANSWER, RETRIABLE, false, "the model's answer was broken or empty")        \
-    X(TOOL_ERROR, "tool_error", TOOL, REPLANNING, false, "a tool failed")                                              \
-    X(TOOL_UNKNOWN, "tool_unknown", ANSWER, REPLANNING, false, "the model called a tool that does not exist")          \
-    X(TOOL_ARGUMENTS, "tool_arguments", ANSWER, REPLANNING, false, "the model called a tool with wrong arguments")     \
-    X(LOOP, "loop", AGENT, REPLANNING, false, "the agent goes in circles")                                             \
-    X(STUCK, "stuck", AGENT, REPLANNING, false, "the agent makes no progress")                                         \
-    X(PLAN_INVALID, "plan_invalid", PLAN, REPLANNING, false, "the plan cannot be carried out")                         \
-    X(BUDGET, "budget", TASK, CRITICAL, false, "the time, attempts or money set aside are used up")                    \
-    X(CANCELLED, "cancelled", TASK, FATAL, false, "it was cancelled")
-
+/* The kinds of failure and what happened. Their names (daruma_kind_name) are these in lower case, and wire format. */
 typedef enum daruma_kind {
-#define X(sym, ...) DARUMA_##sym,
-    DARUMA_KIND_MAP(X)
-#undef X
-        DARUMA_KINDS /* how many there are */
+    DARUMA_UNKNOWN,             /* something went wrong that nobody explained */
+    DARUMA_CONTEXT_LENGTH,      /* the conversation is too long for the model */
+    DARUMA_OUTPUT_LIMIT,        /* the answer is longer than the model may write */
+    DARUMA_REQUEST_TOO_LARGE,   /* the request is larger than accepted */
+    DARUMA_RATE_LIMIT,          /* the provider asked to slow down */
+    DARUMA_QUOTA,               /* the account has no credit or allowance left */
+    DARUMA_OVERLOADED,          /* the model is too busy */
+    DARUMA_SERVER_ERROR,        /* the provider had an internal error */
+    DARUMA_TIMEOUT,             /* the answer did not come in time */
+    DARUMA_NETWORK,             /* the connection failed */
+    DARUMA_INTERRUPTED,         /* the stream ended without the rest of the answer */
+    DARUMA_AUTH,                /* the credentials were not accepted */
+    DARUMA_PERMISSION,          /* the account may not do this */
+    DARUMA_MODEL_NOT_FOUND,     /* the model does not exist here */
+    DARUMA_ORPHAN_TOOL_CALL,    /* a tool call and its result do not belong together */
+    DARUMA_INVALID_MESSAGE,     /* a message is not accepted by the model */
+    DARUMA_INVALID_TOOL_SCHEMA, /* a tool or schema is not accepted */
+    DARUMA_INVALID_PARAMETER,   /* a parameter is not accepted by the model */
+    DARUMA_CONTENT_FILTER,      /* the provider's content policy blocked it */
+    DARUMA_MALFORMED_OUTPUT,    /* the model's answer was broken or empty */
+    DARUMA_TOOL_ERROR,          /* a tool failed */
+    DARUMA_TOOL_UNKNOWN,        /* the model called a tool that does not exist */
+    DARUMA_TOOL_ARGUMENTS,      /* the model called a tool with wrong arguments */
+    DARUMA_LOOP,                /* the agent goes in circles */
+    DARUMA_STUCK,               /* the agent makes no progress */
+    DARUMA_PLAN_INVALID,        /* the plan cannot be carried out */
+    DARUMA_BUDGET,              /* the time, attempts or money set aside are used up */
+    DARUMA_CANCELLED,           /* it was cancelled */
+    DARUMA_KINDS                /* how many there are */
 } daruma_kind;
 
 /* What kind of tool failure, where kind is DARUMA_TOOL_ERROR. X(symbol, name) */

@@ -130,8 +130,8 @@ static inline bool holds(const heard *h, const char *what)
 /* A request read and answered without sockets. */
 static inline ask read_ask(const char *path, const char *body, daruma_arena *a)
 {
-    static const daruma_header headers[] = {{{"anthropic-version", 17}, {"2023-06-01", 10}},
-                                            {{"x-api-key", 9}, {"sk-test-key", 11}}};
+    static const daruma_header headers[] = {{LIT("anthropic-version"), LIT("2023-06-01")},
+                                            {LIT("x-api-key"), LIT("sk-test-key")}};
     http_head head = {.path = str_of(path), .headers = headers, .nheaders = 2};
     return ask_read(&head, str_of(body), a);
 }

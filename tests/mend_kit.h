@@ -163,8 +163,8 @@ static inline ask kit_ask(kit_wire w, daruma_str body, daruma_arena *a)
 {
     static const char *const paths[KIT_WIRES] = {"/v1/chat/completions", "/v1/messages", "/v1/responses",
                                                  "/v1beta/models/m:generateContent"};
-    static const daruma_header headers[] = {{{"anthropic-version", 17}, {"2023-06-01", 10}},
-                                            {{"x-api-key", 9}, {"sk-test-key", 11}}};
+    static const daruma_header headers[] = {{LIT("anthropic-version"), LIT("2023-06-01")},
+                                            {LIT("x-api-key"), LIT("sk-test-key")}};
     http_head head = {.path = str_of(paths[w]), .headers = headers, .nheaders = 2};
     return ask_read(&head, body, a);
 }

@@ -1,5 +1,6 @@
 #include "test.h"
 #include "base/json.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include "base/date.h"
 #include "base/buf.h"
@@ -118,7 +119,7 @@ static void a_duration_is_told_however_long_it_is(void **state)
         const char *says;
     } rows[] = {{999, "999 ms"},     {1500, "1.5 s"},       {119000, "119 s"},
                 {129600000, "36 h"}, {216000000, "3 days"}, {INT64_MAX, "106751991167 days"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char mem[64];
         daruma_buf b = buf_over(mem, sizeof mem);
         buf_duration(&b, rows[i].ms);
@@ -136,7 +137,7 @@ static void broken_json_is_refused_and_every_prefix_too(void **state)
         assert_false(json_valid(str_sub(whole, 0, n)));
     static const char *const bad[] = {"01",     "1.",      "-",   "[1,]",  "{\"a\"}", "{a:1}",
                                       "\"\n\"", "\"\\x\"", "tru", "[1 2]", "",        "{}x"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_false(json_valid(str_of(bad[i])));
 }
 
@@ -145,7 +146,7 @@ static void a_buffer_writes_json_strings(void **state)
     (void)state;
     char mem[256];
     daruma_buf b = buf_over(mem, sizeof mem);
-    buf_json(&b, (daruma_str){"a\"\\\n\x01\xff\xc3\xa9", 8});
+    buf_json(&b, S("a\"\\\n\x01\xff\xc3\xa9"));
     assert_str(buf_str(&b), "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xc3\xa9\"");
     assert_false(b.full);
 }
@@ -192,7 +193,7 @@ static void bits_say_what_bytes_say(void **state)
     for (int i = 0; i < 256; i++) /* the signs beside digits and letters, too */
         every[i] = (char)i;
     check_bits((daruma_str){every, sizeof every});
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+    for (size_t r = 0; r < COUNT(rows); r++)
         for (size_t before = 0; before < 80; before++) {
             size_t behind = before % 3 ? before : 0; /* some rows end with the text */
             memset(text, '-', sizeof text);
@@ -241,15 +242,92 @@ static void what_a_terminal_obeys_is_not_fit_to_be_shown(void **state)
                                       "\xf3\xa0\x84\x80",
                                       "\xff"};
     bool is;
-    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++) {
+    for (size_t i = 0; i < COUNT(unfit); i++) {
         assert_int_equal(str_step(str_of(unfit[i]), &is), strlen(unfit[i]));
         assert_false(is);
     }
-    for (size_t i = 0; i < sizeof fit / sizeof *fit; i++) {
+    for (size_t i = 0; i < COUNT(fit); i++) {
         assert_int_equal(str_step(str_of(fit[i]), &is), strlen(fit[i]));
         assert_true(is);
     }
     assert_int_equal(str_step(S("\xe2\x80"), &is), 1); /* cut: its bytes alone */
+}
+
+/* What is found of 16 bytes at a time is what is found byte by byte, for every byte at every place. */
+static void bytes_are_the_same_alone_and_many_at_a_time(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t first, last;
+    } ranges[] = {{0, 0x1f}, {'a', 'z'},   {'!', '~'}, {0x80, 0xbf}, {0xc2, 0xdf},
+                  {0, 0},    {0xff, 0xff}, {0, 0xfe},  {1, 0xff}};
+    char p[64];
+    uint16_t tags[32];
+    for (int first = 0; first < 256; first++) {
+        for (int i = 0; i < 64; i++)
+            p[i] = (char)(first + i * 37);
+        for (int i = 0; i < 32; i++)
+            tags[i] = (uint16_t)(first * 257 + i % 7);
+        scan16 v = scan_load(p), ends = scan_load_ends(p, p + 13);
+        for (int i = 0; i < 16; i++) {
+            assert_int_equal(scan_bits(scan_is(v, (char)first)) >> i & 1, p[i] == (char)first);
+            assert_int_equal(scan_bits(v) >> i & 1, (unsigned char)p[i] >> 7);
+            assert_int_equal(ends[i], (unsigned char)(i < 8 ? p[i] : p[13 - 16 + i]));
+            for (size_t r = 0; r < COUNT(ranges); r++)
+                assert_int_equal(scan_bits(scan_range(v, ranges[r].first, ranges[r].last)) >> i & 1,
+                                 (unsigned char)p[i] >= ranges[r].first && (unsigned char)p[i] <= ranges[r].last);
+        }
+        for (int i = 0; i < 64; i++) {
+            assert_int_equal(scan_equal64_plain(p, (char)first, 0x20) >> i & 1, (p[i] | 0x20) == (char)first);
+            if (scan_has_avx2())
+                assert_int_equal(scan_equal64_avx2(p, (char)first, 0x20) >> i & 1, (p[i] | 0x20) == (char)first);
+        }
+        for (int i = 0; i < 32; i++)
+            assert_int_equal(scan_tags(tags, (uint16_t)(first * 257 + 3)) >> i & 1, i % 7 == 3);
+    }
+}
+
+/* Characters are counted by their length: in a text of any length, also where its counters would run over. */
+static void high_bytes_are_counted_as_one_by_one(void **state)
+{
+    (void)state;
+    static char p[64 * 600];
+    for (int kind = 0; kind < 3; kind++) {
+        for (size_t i = 0; i < sizeof p; i++)
+            p[i] = (char)(kind == 0 ? 0xff : kind == 1 ? i * 89 >> (i % 3) : i % 997 ? 'a' : 0xe4);
+        for (size_t n = 0; n < sizeof p; n += n < 200 ? 1 : 1913) {
+            size_t from80 = 0, fromc0 = 0, frome0 = 0, fromf0 = 0;
+            for (size_t i = 0; i < n; i++) {
+                unsigned char b = (unsigned char)p[i];
+                from80 += b >= 0x80, fromc0 += b >= 0xc0, frome0 += b >= 0xe0, fromf0 += b >= 0xf0;
+            }
+            scan_high got = scan_high_bytes(p, n);
+            assert_int_equal(got.from80, from80);
+            assert_int_equal(got.fromc0, fromc0);
+            assert_int_equal(got.frome0, frome0);
+            assert_int_equal(got.fromf0, fromf0);
+        }
+    }
+}
+
+/* Blocks of plain text are skipped up to the first byte that is none, and never beyond the end. */
+static void plain_text_ends_where_it_is_none(void **state)
+{
+    (void)state;
+    char p[200];
+    static const char odd[] = {'"', '\\', 0x1f, '\n', 0};
+    for (size_t at = 0; at < sizeof p; at++)
+        for (size_t k = 0; k < COUNT(odd); k++) {
+            memset(p, 'a' + (int)k, sizeof p);
+            p[at] = odd[k];
+            for (size_t n = 0; n <= sizeof p; n += 33) {
+                const char *to = scan_plain_text(p, p + n);
+                assert_true(to >= p && to <= p + n && (size_t)(to - p) <= at);
+                assert_int_equal((to - p) % 32, 0);
+                if (scan_has_avx2())
+                    assert_true((size_t)(to - p) + 32 > (at < n ? at : n));
+            }
+        }
 }
 
 int main(void)
@@ -268,6 +346,9 @@ int main(void)
         cmocka_unit_test(a_buffer_writes_json_strings),
         cmocka_unit_test(bits_say_what_bytes_say),
         cmocka_unit_test(bits_of_the_longest_text_are_all_there),
+        cmocka_unit_test(bytes_are_the_same_alone_and_many_at_a_time),
+        cmocka_unit_test(high_bytes_are_counted_as_one_by_one),
+        cmocka_unit_test(plain_text_ends_where_it_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

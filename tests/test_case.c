@@ -152,7 +152,7 @@ static void a_wait_that_does_not_fit_becomes_another_target_or_an_end(void **sta
         {-1, 61000, 2, DARUMA_REMEDY_SWITCH_MODEL},    {-1, 61000, 1, DARUMA_REMEDY_EXPLAIN},
         {-1, 60000, 1, DARUMA_REMEDY_WAIT_RETRY},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_health *w = a_health();
         daruma_case c;
         daruma_case_open(&c, w, &p, t, rows[i].n, -1, rows[i].deadline, at(0));
@@ -498,7 +498,7 @@ static void what_must_not_happen_twice_is_repeated_only_after_a_refusal(void **s
     } rows[] = {{DARUMA_RATE_LIMIT, true},       {DARUMA_QUOTA, true},    {DARUMA_OVERLOADED, false},
                 {DARUMA_SERVER_ERROR, false},    {DARUMA_TIMEOUT, false}, {DARUMA_NETWORK, false},
                 {DARUMA_MALFORMED_OUTPUT, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_case c;
         daruma_case_open(&c, a_health(), &p, t, 2, -1, -1, at(0));
         c.safe_twice = false;
@@ -1077,7 +1077,7 @@ static void keys_share_the_tries_of_what_is_sick(void **state)
     daruma_target t[8];
     for (int i = 0; i < 8; i++)
         t[i] = target("p", i < 4 ? "m" : "n", i % 4 < 2 ? "a" : "b", (const char *[]){"k1", "k2", "k3", "k4"}[i % 4]);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_policy p = calm();
         p.max_attempts = 4;
         p.patience = -1; /* the ladder alone ends it */

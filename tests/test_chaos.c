@@ -187,7 +187,7 @@ static void requests_are_refused_in_the_providers_words(void **state)
         {"/v1/responses", "{\"model\":\"m\",\"input\":\"hello hello\"}", 2, -1, "Your input exceeds the context window of this model. Please adjust your input and try again."},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(arena_room, sizeof arena_room);
         ask q = read_ask(rows[i].path, rows[i].body, &a);
         model_limits lim = {.window = rows[i].window, .max_output = rows[i].most};
@@ -308,7 +308,7 @@ static void every_fault_does_on_the_wire_what_it_says(void **state)
     rig r;
     heard h;
     rig_up(&r, "");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char yaml[256];
         snprintf(yaml, sizeof yaml, "faults: [ %s ]", rows[i].fault);
         control(&r, "POST", "/chaos/script", yaml, &h);
@@ -509,7 +509,7 @@ static void errors_in_scripts_say_where_and_what_was_meant(void **state)
         {"- 1",                                        1, 1,  "a script wants keys like `faults:`"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         script_error err;
         script *s = script_read(str_of(rows[i].yaml), &err);
         if (s)

@@ -89,7 +89,7 @@ static void a_text_within_a_result_tells_as_well_as_one_behind_it(void **state)
         {"models: { m: { loop: { lap: [ x ], until: { text: \"never|tool|user|call|^a$|^t1$\" } } } }", false, false},
         {"models: { m: { loop: { lap: [ x ], until: never } } }", false, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         script_error err;
         script *s = script_read(str_of(rows[i].script), &err);
         assert_non_null(s);
@@ -285,7 +285,7 @@ static void a_wrong_word_in_a_loop_says_what_was_meant(void **state)
         {"keep: some", "`keep` wants a number from 0 on, not `some`"},
     };
     script_error err;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         assert_null(script_read(str_of(rows[i][0]), &err));
         assert_string_equal(err.text, rows[i][1]);
     }

@@ -142,7 +142,7 @@ static const struct { const char *model, *path, *body, *kind, *holds; } rows[] =
 static void each_wire_refuses_what_its_provider_refuses_in_its_words(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(room, sizeof room);
         script *s = model_script(rows[i].model);
         ask q = read_ask(rows[i].path, rows[i].body, &a);
@@ -235,7 +235,7 @@ static void gemini_calls_functions_and_says_when_a_call_is_malformed(void **stat
     speech s = answer_say(&q, NULL, ANSWER_GOOD, &a);
     answer x = answer_write(&q, &s, &a);
     assert_str(json_path(x.body, "candidates.0.content.parts.0.functionCall.args"), "{\"n\":1}");
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < COUNT(forms); i++) {
         manner m = {.form = str_of(forms[i])};
         s = answer_say(&q, &m, ANSWER_BAD_ARGUMENTS, &a);
         x = answer_write(&q, &s, &a);
@@ -323,7 +323,7 @@ static void a_text_that_broke_off_goes_on_as_the_script_says(void **state)
         {"", C, "{\"model\":\"m\",\"messages\":[" HI ",{\"role\":\"assistant\",\"content\":\"Hello.\"},{\"role\":\"user\",\"content\":\"please continue\"}]}", "You said: please continue"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+    for (size_t i = 0; i < COUNT(on); i++) {
         daruma_arena a = arena_over(room, sizeof room);
         daruma_str text = went_on(on[i].model, on[i].path, on[i].body, &a);
         if (!str_eq(text, str_of(on[i].want)))
@@ -383,7 +383,7 @@ static void scripted_answers_come_one_after_the_other_and_broken_ones_again(void
         "\"arguments\":\"{broken\"",
         "Done after 4.",
         "You said: hi"};
-    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    for (size_t i = 0; i < COUNT(want); i++) {
         call_for(&r, C, CHAT(""), 2000, &h);
         if (!holds(&h, want[i]))
             fail_msg("call %zu: %s", i, h.text);
@@ -450,7 +450,7 @@ static void tool_arguments_are_broken_in_each_form(void **state)
     };
     daruma_arena a = arena_over(room, sizeof room);
     ask q = read_ask(C, CALL_F, &a);
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    for (size_t i = 0; i < COUNT(forms); i++) {
         manner m = {.form = str_of(forms[i][0])};
         speech s = answer_say(&q, &m, ANSWER_BAD_ARGUMENTS, &a);
         assert_int_equal(s.ncalls, 1);
@@ -485,7 +485,7 @@ static void a_stream_breaks_within_the_part_that_is_named(void **state)
     rig_up(&r, "models: { m: {}, a: { answers: [ { call: f, arguments: { path: \"a/long/path/that/comes/in/pieces\" }, "
                "times: 9 } ] }, t: { answers: [ { thinking: first I think of this and that, text: then I speak, times: "
                "9 } ] } }");
-    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+    for (size_t i = 0; i < COUNT(cuts); i++) {
         char yaml[200];
         snprintf(yaml, sizeof yaml, "faults: [ %s ]", cuts[i].cut);
         control(&r, "POST", "/chaos/script", yaml, &h);
@@ -639,7 +639,7 @@ static void a_wrong_word_in_a_model_says_what_was_meant(void **state)
          "`call` and `calls` exclude each other"},
         {"faults: [ { cut: { within: txt } } ]", "unknown within `txt`; did you mean `text`?"},
     };
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         script_error err;
         assert_null(script_read(str_of(wrong[i][0]), &err));
         assert_string_equal(err.text, wrong[i][1]);

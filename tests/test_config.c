@@ -20,7 +20,7 @@ static daruma_str test_env(daruma_str name, bool *found, void *user)
         {"LOOP", "${LOOP}"},
     };
     (void)user;
-    for (size_t i = 0; i < sizeof vars / sizeof *vars; i++)
+    for (size_t i = 0; i < COUNT(vars); i++)
         if (str_eq(name, str_of(vars[i][0]))) {
             *found = true;
             return str_of(vars[i][1]);
@@ -175,7 +175,7 @@ static void every_mistake_is_told_with_its_place(void **state)
 {
     (void)state;
     int bad = 0;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         config c;
         config_error e;
         if (read_text(wrong[i].text, &c, &e)) {
@@ -215,7 +215,7 @@ static void no_error_shows_a_secret(void **state)
         "events: sk-proj-SECRET0123456789\n",
         "providers:\n- { name: a, dialect: sk-proj-SECRET0123456789, url: http://h }\n",
     };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         config c;
         config_error e;
         assert_false(read_text(files[i], &c, &e));
@@ -362,7 +362,7 @@ static void an_empty_file_is_no_file_with_a_name(void **state)
     (void)state;
     static const char *const files[] = {"",    "\n",           "# nothing\n",         "---\n",
                                         "~\n", "\xef\xbb\xbf", "timeouts:\nmodels:\n"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    for (size_t i = 0; i < COUNT(files); i++) {
         config c;
         config_error e;
         if (!read_text(files[i], &c, &e))
@@ -426,7 +426,7 @@ static void addresses_are_read(void **state)
         {"listen: 0.0.0.0:4141", "0.0.0.0", 4141},     {"listen: :0", "127.0.0.1", 0},
         {"listen: \":${PORT}\"", "127.0.0.1", 9100},   {"{}", "127.0.0.1", 4141},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         config c;
         config_error e;
         if (!read_text(rows[i].text, &c, &e))
@@ -581,7 +581,7 @@ static void the_clients_key_is_meant_for_one_host(void **state)
         "- { name: z, dialect: openai, url: http://z, headers: { Api-Key: x } }\n"
         "- { name: c, dialect: anthropic, url: http://c }\n- { name: r, dialect: openai-responses, url: http://r }\n";
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         static char text[2048], out[4096];
         char reached[8];
         daruma_buf b = buf_over(text, sizeof text - 1), tells = buf_over(out, sizeof out - 1);
@@ -638,7 +638,7 @@ static void v1_stands_once_in_an_upstream_path(void **state)
          "/openai/deployments/x/chat/completions?api-version=1"},
         {"/vx", "/v1/messages", "/vx/v1/messages"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         config_provider p = {.to.prefix = str_of(rows[i].prefix)};
         assert_str(config_upstream_path(&p, str_of(rows[i].path), &a), rows[i].want);
@@ -683,7 +683,7 @@ static void a_provider_at_our_own_address_is_seen(void **state)
         {"10.0.0.1:4141", "http://127.0.0.1:4141", false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         static char room[1 << 16];
         char text[256];
         daruma_arena a = arena_over(room, sizeof room);

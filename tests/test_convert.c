@@ -286,7 +286,7 @@ static void a_user_whose_name_is_too_long_for_a_wire_is_not_named(void **state)
     } cases[] = {{64, true, true}, {65, false, true}, {256, false, true}, {257, false, false}};
     char name[300], body[600];
     memset(name, 'u', sizeof name);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         dialect_losses l;
         daruma_buf b = buf_over(body, sizeof body);
@@ -460,7 +460,7 @@ static void what_lives_on_the_server_stays_there(void **state)
         {&dialect_openai, "{\"messages\":[]}"},
         {&dialect_openai, "{\"messages\":[{\"role\":\"system\",\"content\":\"x\"}]}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         for (size_t k = 0; k < NALL; k++) {
             daruma_arena a = arena_over(mem, sizeof mem);
             convo c = read_request(rows[i].d, str_of(rows[i].body), &a), out;

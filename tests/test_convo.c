@@ -504,7 +504,7 @@ static void shapes_that_nobody_documents_are_kept(void **state)
         "\"function\":"
         "1}],\"response_format\":{\"type\":\"json_schema\"},\"reasoning\":7}",
     };
-    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    for (size_t i = 0; i < COUNT(odd); i++) {
         kit_begin();
         convo c = kit_read(chat_read, odd[i]), a = kit_read(anthropic_read, odd[i]);
         assert_str(kit_write(chat_write, &c), odd[i]);
@@ -530,7 +530,7 @@ static void what_is_no_request_is_refused(void **state)
         "", "[]", "{", "{}", "{\"messages\":1}", "{\"messages\":[}", "{\"messages\":[]}x"};
     convo c;
     kit_begin();
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         assert_int_equal(chat_read(str_of(bad[i]), &kit_arena, &c), DARUMA_EINPUT);
         assert_int_equal(anthropic_read(str_of(bad[i]), &kit_arena, &c), DARUMA_EINPUT);
     }
@@ -558,7 +558,7 @@ static void patched(const char *before, const convo_patch *p, size_t n, const ch
 }
 
 #define PATCHED(before, after, ...)                                                                                    \
-    patched(before, (convo_patch[]){__VA_ARGS__}, sizeof((convo_patch[]){__VA_ARGS__}) / sizeof(convo_patch), after)
+    patched(before, (convo_patch[]){__VA_ARGS__}, COUNT(((convo_patch[]){__VA_ARGS__})), after)
 #define SET(path, value)                                                                                               \
     {                                                                                                                  \
         PATCH_SET, S(path), S(value)                                                                                   \
@@ -743,13 +743,13 @@ static void emit_message(gen *g)
     if (roll(g, 8)) {
         emit(g, "%,%\"content\":%");
         if (roll(g, 2))
-            emit_list(g, pieces, sizeof pieces / sizeof *pieces, 4);
+            emit_list(g, pieces, COUNT(pieces), 4);
         else
             emit(g, roll(g, 4) ? "$" : "&");
     }
     if (!roll(g, 3)) {
         emit(g, ",%\"tool_calls\":");
-        emit_list(g, calls, sizeof calls / sizeof *calls, 3);
+        emit_list(g, calls, COUNT(calls), 3);
     }
     static const char *const more[] = {"",
                                        ",\"tool_call_id\":%\"t#\"",

@@ -75,9 +75,9 @@ static void put_value(daruma_buf *b, int depth)
 {
     uint32_t what = roll(depth > 3 ? 2 : 4);
     if (what == 0) {
-        buf_putz(b, strings[roll(sizeof strings / sizeof *strings)]);
+        buf_putz(b, strings[roll(COUNT(strings))]);
     } else if (what == 1) {
-        buf_putz(b, plain[roll(sizeof plain / sizeof *plain)]);
+        buf_putz(b, plain[roll(COUNT(plain))]);
     } else {
         bool object = what == 2;
         buf_putc(b, object ? '{' : '[');
@@ -103,7 +103,7 @@ static daruma_str put_arguments(daruma_buf *b)
     return str_from(buf_str(b), from);
 }
 
-enum { DICED = 80, TEXTS = DICED + sizeof written / sizeof *written };
+enum { DICED = 80, TEXTS = DICED + COUNT(written) };
 
 /* The texts, in memory that lasts until the next call. */
 static size_t all_texts(daruma_str out[TEXTS])
@@ -112,7 +112,7 @@ static size_t all_texts(daruma_str out[TEXTS])
     daruma_buf b = buf_over(room, sizeof room);
     size_t n = 0;
     dice = 88172645463325252u;
-    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+    for (size_t i = 0; i < COUNT(written); i++)
         out[n++] = str_of(written[i]);
     for (int i = 0; i < DICED; i++)
         out[n++] = put_arguments(&b);
@@ -193,7 +193,7 @@ static void no_cut_gives_a_part(void **state)
     daruma_str texts[TEXTS];
     size_t n = all_texts(texts), cuts = 0, whole = 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
+        for (size_t w = 0; w < COUNT(ways); w++) {
             daruma_buf b = buf_over(made, sizeof made);
             ways[w](&b, texts[i]);
             assert_false(b.full);
@@ -209,7 +209,7 @@ static void no_cut_gives_a_part(void **state)
             }
         }
     assert_true(cuts >= 10000);
-    assert_true(whole >= n * sizeof ways / sizeof *ways); /* the whole text always gives something */
+    assert_true(whole >= n * COUNT(ways)); /* the whole text always gives something */
 }
 
 static void put_schema(daruma_buf *b, daruma_str value, const char *more)

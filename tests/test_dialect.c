@@ -42,7 +42,7 @@ static void a_path_tells_its_dialect(void **state)
         {"/", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (dialect_of_path(str_of(rows[i].path)) != rows[i].d)
             fail_msg("%s", rows[i].path);
 }
@@ -115,7 +115,7 @@ static void what_is_not_one_object_is_not_ok(void **state)
         "{\"a\":1",   "{\"a\":1}}", "{\"a\"}",     "{\"a\":1,}",    "x{}", "{\"a\":[1 2]}", "nul",
         "{\"a\":\"x", "{\"a\":{}",  "{\"a\":tru}", "\xef\xbb\xbf{}"};
     EACH(d)
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         if (d->scan(str_of(bad[i]), NULL).ok !=
             (i == 12)) /* the inside of members is not looked at: the provider will */
             fail_msg("%s: %s", d->name, bad[i]);
@@ -171,7 +171,7 @@ static void what_lives_on_the_server_pins_the_account(void **state)
         "{\"input\":[{\"role\":\"user\",\"content\":\"x\"},{\"type\":\"item_reference\",\"id\":\"msg_1\"}]}",
         "{\"input\":[{\"id\":\"rs_1\",\"type\":\"reasoning\",\"encrypted_content\":\"x\"}]}",
     };
-    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
+    for (size_t i = 0; i < COUNT(pinned); i++)
         if (!dialect_openai_responses.scan(str_of(pinned[i]), NULL).remote)
             fail_msg("%s", pinned[i]);
     assert_false(
@@ -231,7 +231,7 @@ static void judged(const dialect *d, const answer_row *rows, size_t n)
             fail_msg("%s: flaw %d, finish " STR_FMT ": %s", d->name, (int)v.flaw, STR_ARG(v.finish), rows[i].body);
     }
 }
-#define JUDGED(d, rows)       judged(d, rows, sizeof rows / sizeof *rows)
+#define JUDGED(d, rows)       judged(d, rows, COUNT(rows))
 
 #define CHAT(message, finish) "{\"choices\":[{\"index\":0,\"message\":" message ",\"finish_reason\":" finish "}]}"
 
@@ -307,7 +307,7 @@ static void anthropic_answers_are_checked(void **state)
         {MESSAGE("[{\"type\":\"text\",\"text\":\"hi\"}", "\"end_turn\""), DARUMA_FLAW_BROKEN, ""},
         {"<!doctype html>", DARUMA_FLAW_BROKEN, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].flaw != DARUMA_FLAW_BROKEN)
             judged(&dialect_anthropic, rows + i, 1);
         else {
@@ -410,10 +410,10 @@ static void chat_content_begins_with_what_says_something(void **state)
         DELTA("{\"function_call\":{\"name\":\"f\"}}", "null"),
         DELTA("{\"audio\":{\"data\":\"x\"}}", "null"),
     };
-    for (size_t i = 0; i < sizeof quiet / sizeof *quiet; i++)
+    for (size_t i = 0; i < COUNT(quiet); i++)
         if (watched(&dialect_openai, quiet[i]).content || watched(&dialect_openai, quiet[i]).broken)
             fail_msg("content: %s", quiet[i]);
-    for (size_t i = 0; i < sizeof loud / sizeof *loud; i++)
+    for (size_t i = 0; i < COUNT(loud); i++)
         if (!watched(&dialect_openai, loud[i]).content)
             fail_msg("no content: %s", loud[i]);
 }
@@ -450,7 +450,7 @@ static void errors_within_a_stream_are_seen(void **state)
          "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"failed\",\"output\":[]}}\n\n",
          "{\"type\":\"response.completed\",\"response\":{\"status\":\"failed\",\"output\":[]}}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         stream_view v = watched(rows[i].d, rows[i].stream);
         if (!v.error || v.content || v.broken)
             fail_msg("%s", rows[i].stream);
@@ -556,7 +556,7 @@ static void a_responses_stream_is_followed_to_its_end(void **state)
         EV("response.reasoning_summary_text.delta", ",\"delta\":\"hm\""),
         EV("response.completed", ",\"response\":{\"status\":\"completed\",\"output\":[" SAYS_HI "]}"),
     };
-    for (size_t i = 0; i < sizeof loud / sizeof *loud; i++)
+    for (size_t i = 0; i < COUNT(loud); i++)
         assert_true(watched(&dialect_openai_responses, loud[i]).content);
     assert_false(watched(&dialect_openai_responses, EV("response.output_text.delta", ",\"delta\":\"\"")).content);
     assert_false(watched(&dialect_openai_responses,
@@ -642,7 +642,7 @@ static void errors_have_the_names_clients_act_on(void **state)
         {DARUMA_UNKNOWN, 0, "server_error", "", "api_error"},
         {DARUMA_UNKNOWN, -1, "server_error", "", "api_error"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_failure f = {.kind = rows[i].kind};
         daruma_buf b = buf_in(&a), c = buf_in(&a);
@@ -715,7 +715,7 @@ static void is_error_knows_its_own_shape_only(void **state)
                                      "[{\"error\":{\"message\":\"x\"}}]",
                                      "{\"error\":{}}"};
     EACH(d)
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+    for (size_t i = 0; i < COUNT(no); i++)
         if (d->is_error(str_of(no[i])))
             fail_msg("%s: %s", d->name, no[i]);
     assert_true(dialect_openai.is_error(S(" {\"error\":{\"message\":\"x\",\"code\":429}} ")));
@@ -737,7 +737,7 @@ static void a_note_is_put_into_the_error_and_nowhere_else(void **state)
         {"[{\"error\":{\"message\":\"m\"}}]", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a);
         bool did = dialect_add_note(&b, str_of(rows[i][0]), S("n \"1\""));
@@ -790,7 +790,7 @@ static void notices_are_taken_out_and_the_rest_stays(void **state)
          "{\"messages\":[{\"role\":\"assistant\",\"content\":[{\"text\":\"" NOTE "\"},{\"text\":\"x\"}]}]}", NULL},
         {&dialect_openai, "{\"messages\":[" N "]", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_buf b = buf_in(&a);
         bool did = dialect_strip_notices(rows[i].d, str_of(rows[i].body), is_it, &ours, &b, &a);
@@ -856,9 +856,9 @@ static void messages_that_bring_results_are_told_by_what_they_are(void **state)
         "{\"role\":\"user\",\"content\":[\"tool_result\",{\"type\":\"text\",\"text\":\"functionResponse\"}]}",
         "{\"role\":\"assistant\",\"tool_calls\":[{\"type\":\"function\",\"id\":\"c1\"}]}",
     };
-    for (size_t i = 0; i < sizeof brings / sizeof *brings; i++)
+    for (size_t i = 0; i < COUNT(brings); i++)
         assert_true(dialect_message_results(str_of(brings[i])));
-    for (size_t i = 0; i < sizeof brings_none / sizeof *brings_none; i++)
+    for (size_t i = 0; i < COUNT(brings_none); i++)
         assert_false(dialect_message_results(str_of(brings_none[i])));
 }
 

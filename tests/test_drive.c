@@ -201,7 +201,7 @@ static void set_fate(out *c, const drive_request *r)
     case FATES:
         break;
     case STATUS:
-        c->status = statuses[roll(sizeof statuses / sizeof *statuses)];
+        c->status = statuses[roll(COUNT(statuses))];
         c->body = refusal_of(r, c->status);
         c->upto = c->body.n;
         break;
@@ -640,6 +640,14 @@ static void random_session(daruma_arena *a, session *x)
         fail_msg("the answer came %lld ms behind the client's time", (long long)(w->over_at - w->opened - w->waits));
 }
 
+/* A number from the environment; `usual` when it is not there. */
+static uint64_t setting(const char *name, uint64_t usual)
+{
+    int64_t n;
+    const char *text = getenv(name);
+    return text && str_int(str_of(text), &n) && n > 0 ? (uint64_t)n : usual;
+}
+
 static void random_sessions_keep_what_must_hold(void **state)
 {
     (void)state;
@@ -651,9 +659,8 @@ static void random_sessions_keep_what_must_hold(void **state)
     at_time(1000);
     assert_true(driver_begin(&drv));
     long tables_before = tables;
-    const char *n = getenv("SESSIONS"), *seed = getenv("SEED");
-    uint64_t want = n ? (uint64_t)atol(n) : SESSIONS;
-    dice = seed ? (uint64_t)atol(seed) : 1;
+    uint64_t want = setting("SESSIONS", SESSIONS);
+    dice = setting("SEED", 1);
     for (uint64_t i = 0; i < want; i++) {
         daruma_arena a;
         assert_true(sys_arena_init(&a, 4096, 64 << 20));

@@ -42,7 +42,7 @@ static void the_path_tells_model_and_stream(void **state)
         {":generateContent", NULL, false},
         {"", NULL, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_str model = S("untouched");
         bool stream = true, did = dialect_path_model(str_of(rows[i].path), &model, &stream);
         if (did != (rows[i].model != NULL))
@@ -97,7 +97,7 @@ static void one_conversation_in_many_dresses_has_one_hash(void **state)
     };
     uint64_t h = g->scan(str_of(same[0]), NULL).conversation;
     assert_true(h != 0);
-    for (size_t i = 1; i < sizeof same / sizeof *same; i++)
+    for (size_t i = 1; i < COUNT(same); i++)
         if (g->scan(str_of(same[i]), NULL).conversation != h)
             fail_msg("%s", same[i]);
     assert_true(g->scan(S("{\"contents\":{\"parts\":{\"text\":\"hi\"}}}"), NULL).conversation != h);
@@ -179,7 +179,7 @@ static void answers_are_checked(void **state)
         {"[" CANDIDATE(HI, "null") ",{\"error\":{\"code\":500,\"message\":\"no\"}}]", DARUMA_FLAW_ERROR_EVENT, ""},
         {"[1]", DARUMA_FLAW_BROKEN, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         answer_view v = (g->check)(str_of(rows[i].body), &a);
         if (v.flaw != rows[i].flaw || !str_eq(v.finish, str_of(rows[i].finish)))
@@ -321,7 +321,7 @@ static void errors_have_googles_names(void **state)
         {DARUMA_UNKNOWN, 502, "INTERNAL"},
         {DARUMA_UNKNOWN, 0, "INTERNAL"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         daruma_failure f = {.kind = rows[i].kind, .wait = -1};
         daruma_buf b = buf_in(&a);
@@ -348,7 +348,7 @@ static void is_error_knows_its_own_shape_only(void **state)
                                      "{\"error\":{\"code\":400,\"message\":\"x\"}",
                                      "[]",
                                      "[1]"};
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+    for (size_t i = 0; i < COUNT(no); i++)
         if (g->is_error(str_of(no[i])))
             fail_msg("%s", no[i]);
     assert_true(g->is_error(S(" {\"error\":{\"code\":400,\"message\":\"\",\"status\":\"INVALID_ARGUMENT\"}} ")));
@@ -541,7 +541,7 @@ static void odd_dresses_are_read_and_kept(void **state)
         "{\"fileData\":{}},{\"text\":7},{\"thought\":true},{\"thoughtSignature\":\"x\"}]}],\"tools\":[1,{},null,"
         "{\"functionDeclarations\":[1,{}]}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":7}}}",
     };
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    for (size_t i = 0; i < COUNT(bodies); i++) {
         daruma_arena a;
         convo c = read_it(bodies[i], &a);
         assert_str(written(&c), bodies[i]);
@@ -565,7 +565,7 @@ static void what_is_no_request_is_refused(void **state)
     static char deep[4096];
     daruma_arena a = arena_over(mem, sizeof mem);
     convo c;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_int_equal(g->read(str_of(bad[i]), &a, &c), DARUMA_EINPUT);
     daruma_buf b = buf_over(deep, sizeof deep);
     BUF_LIT(&b, "{\"contents\":");

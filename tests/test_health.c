@@ -443,7 +443,7 @@ static void each_kind_makes_its_own_place_sick(void **state)
     daruma_target t = target("p", "m", "a", "k");
     daruma_target key = target("p", "m", "a", "k2"), model = target("p", "m2", "a", "k"),
                   account = target("p", "m", "b", "kb"), provider = target("q", "m", "a", "k");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_health *w = a_health();
         daruma_failure f = advised(rows[i].kind, rows[i].status, rows[i].wait);
         f.sure = rows[i].sure;
@@ -672,7 +672,7 @@ static void connections_that_are_not_made_are_the_providers_fault(void **state)
                                       DARUMA_NET_TLS, DARUMA_NET_PROXY,   DARUMA_NET_CONNECT_TIMEOUT};
     daruma_policy p = calm();
     daruma_target m = target("p", "m", "a", "k"), n = target("p", "n", "a", "k");
-    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+    for (size_t i = 0; i < COUNT(nets); i++) {
         daruma_health *w = a_health();
         daruma_failure f = failure(DARUMA_NETWORK, 0);
         f.net = nets[i];

@@ -87,7 +87,7 @@ static void a_model_that_nobody_knows_has_its_time(void **state)
     } rows[] = {{false, false, HEDGE_UNKNOWN_MS}, {true, false, HEDGE_PLAIN_MS}, {false, true, HEDGE_BEGUN_MS}};
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_case c = silent(a_health(), &p, t, 2, 0);
         c.plain = rows[i].plain;
         c.headed = rows[i].headed; /* at once: nothing is learned of that */
@@ -111,7 +111,7 @@ static void what_is_usual_is_learned_of_each_model(void **state)
     } rows[] = {{10, HEDGE_MS_MIN, HEDGE_MS_MIN}, {1000, 1500, 1520}, {70000, 105000, 105100}};
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_health *w = a_health();
         takes(w, &p, &t[0], rows[i].takes);
         daruma_case c = silent(w, &p, t, 2, 200000);

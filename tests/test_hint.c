@@ -42,7 +42,7 @@ static void the_tools_own_way_out_is_kept(void **state)
         {"{\"error\":\"x\",\"hinted\":\"no\",\"data\":1}", ""},
         {"Error: ENOENT: no such file or directory, open 'x'", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
         daruma_tool_failure f = judged(rows[i].result, &a);
         if (!str_eq(f.hint, str_of(rows[i].hint)))

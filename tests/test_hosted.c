@@ -50,7 +50,7 @@ static void a_request_says_whether_it_may_have_effects(void **state)
         {GEMINI, true, "{\"tools\":{\"codeExecution\":{}}}"},
         {GEMINI, true, "{\"tools\":[{\"functionDeclarations\":[],\"mcpServers\":[{}]}]}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         request_scan s = rows[i].d->scan(str_of(rows[i].body), NULL);
         if (!s.ok || s.effects != rows[i].effects)
             fail_msg("%s", rows[i].body);
@@ -124,7 +124,7 @@ static void a_stream_shows_what_the_provider_did(void **state)
         {CHAT, true, DELTA("{\"tool_calls\":[{\"index\":0,\"type\":\"mcp_call\"}]}")},
         {CHAT, false, DELTA("{\"tool_calls\":[{\"index\":0,\"type\":\"function\"},{\"index\":0}]}")},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         stream_view v = watched(rows[i].d, 0, rows[i].stream);
         if (v.effects != rows[i].effects || (v.effects && !v.content)) /* what was done goes out */
             fail_msg("%s", rows[i].stream);
@@ -144,7 +144,7 @@ static void a_whole_answer_shows_it_too(void **state)
         {GEMINI, "{\"candidates\":[{\"content\":{\"parts\":[{\"executableCode\":{}}]},\"finishReason\":\"STOP\"}]}"},
         {CHAT, "{\"choices\":[{\"message\":{\"content\":\"x\",\"executed_tools\":[{}]},\"finish_reason\":\"stop\"}]}"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(mem, sizeof mem);
         if (!rows[i].d->check(str_of(rows[i].body), &a).effects)
             fail_msg("%s", rows[i].body);
@@ -181,7 +181,7 @@ static void several_answers_are_over_when_each_is(void **state)
          "data: "
          "{\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"},{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         stream_view v = watched(CHAT, rows[i].asked, rows[i].stream);
         if (v.finished != rows[i].finished || v.done != rows[i].done || v.many != rows[i].many)
             fail_msg("row %zu: %d %d %d", i, v.finished, v.done, v.many);

@@ -58,7 +58,7 @@ static void a_repetition_is_skipped_wherever_it_was_cut(void **state)
 {
     (void)state;
     size_t joined = 0, unsure = 0;
-    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+    for (size_t t = 0; t < COUNT(texts); t++) {
         daruma_str text = str_of(texts[t]);
         for (size_t cut = 1; cut < text.n; cut++) {
             if (!between_characters(text, cut))
@@ -98,8 +98,8 @@ static void any_split_gives_the_same(void **state)
     }
     daruma_str text = {long_text, sizeof long_text};
     static const size_t cuts[] = {100, 511, 512, 600, 4000, 8000}, overs[] = {0, 20, 90, 100, 500, 600, 4000, 8000};
-    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++)
-        for (size_t o = 0; o < sizeof overs / sizeof *overs; o++) {
+    for (size_t c = 0; c < COUNT(cuts); c++)
+        for (size_t o = 0; o < COUNT(overs); o++) {
             if (overs[o] > cuts[c])
                 continue;
             daruma_str so_far = str_sub(text, 0, cuts[c]), fresh = str_from(text, cuts[c] - overs[o]);
@@ -170,7 +170,7 @@ static void what_begins_with_its_last_words_is_joined_in_any_text(void **state)
                         repeating(rows, sizeof rows, "You said: ", "| 0 | none | 0 |\n"),
                         repeating(lines, sizeof lines, "", "The fox reads logs and finds nothing to repair.\n")};
     size_t sure = 0, none = 0;
-    for (size_t t = 0; t < sizeof all / sizeof *all; t++)
+    for (size_t t = 0; t < COUNT(all); t++)
         for (size_t cut = 30; cut < all[t].n; cut += t < 4 ? 1 : 17) {
             daruma_str so_far = str_sub(all[t], 0, cut), anchor = mend_anchor(so_far, JOIN_TAIL_BYTES);
             if (!between_characters(all[t], cut))
@@ -217,7 +217,7 @@ static void what_repeats_itself_is_not_joined_by_guessing(void **state)
         {"ha ha ha ha ha ha ha", "ha ha ha, he laughed."},
         {"Rows:\n- one row of it, quite long", "\n- one row of it, quite long\n- another"}, /* twice, or once more? */
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         join_result r = join_find(str_of(cases[i][0]), str_of(cases[i][1]), true, GOING_ANCHORED);
         if (r.verdict != JOIN_UNSURE)
             fail_msg("%s|%s: verdict %d, skip %zu", cases[i][0], cases[i][1], r.verdict, r.skip);
@@ -306,7 +306,7 @@ static void seams_are_found_or_refused(void **state)
         {"The quick brown fox", "", NULL},
         {"The quick brown fox", "   ", NULL},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_str so_far = str_of(cases[i].so_far), fresh = str_of(cases[i].fresh);
         join_result r = join_find(so_far, fresh, true, GOING_ANCHORED);
         if (r.verdict != (cases[i].whole ? JOIN_AT : JOIN_UNSURE))
@@ -388,7 +388,7 @@ static void a_long_text_is_read_a_few_times_however_small_the_pieces_are(void **
     static char room[80000];
     daruma_str text = much_text(SAID + MORE);
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_str so_far = str_sub(text, SAID - rows[i].said, rows[i].said);
         daruma_buf b = buf_over(room, sizeof room);
         buf_putz(&b, rows[i].opener);

@@ -40,7 +40,7 @@ static const char *const bad[] = {
 static void what_is_json_is_accepted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+    for (size_t i = 0; i < COUNT(good); i++)
         if (!json_valid(str_of(good[i])))
             fail_msg("refused: %s", good[i]);
 }
@@ -48,11 +48,11 @@ static void what_is_json_is_accepted(void **state)
 static void what_is_not_json_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         if (json_valid(str_of(bad[i])))
             fail_msg("accepted: %s", bad[i]);
-    assert_false(json_valid((daruma_str){"1\0", 2}));
-    assert_false(json_valid((daruma_str){"\"\0\"", 3}));
+    assert_false(json_valid(S("1\0")));
+    assert_false(json_valid(S("\"\0\"")));
 }
 
 static void every_prefix_of_an_object_is_refused(void **state)
@@ -112,7 +112,7 @@ static void make_string(daruma_buf *b)
                                        "\\uabcd",  "\xf0\x9f\x98\x80"};
     buf_putc(b, '"');
     for (unsigned n = roll(6); n; n--)
-        buf_putz(b, bits[roll(sizeof bits / sizeof *bits)]);
+        buf_putz(b, bits[roll(COUNT(bits))]);
     buf_putc(b, '"');
 }
 
@@ -122,7 +122,7 @@ static void make_value(daruma_buf *b, int depth)
                                           "-0.25E-2", "true", "false", "null", "9007199254740993"};
     unsigned kind = roll(depth > 0 ? 6 : 3);
     if (kind < 2) {
-        buf_putz(b, scalars[roll(sizeof scalars / sizeof *scalars)]);
+        buf_putz(b, scalars[roll(COUNT(scalars))]);
     } else if (kind == 2) {
         make_string(b);
     } else {
@@ -231,7 +231,7 @@ static void the_quick_end_of_a_string_is_its_end(void **state)
     static const char *const parts[] = {"a", "\\\"", "\\\\", "\\u00e9", "{", "]"};
     char text[400];
     for (size_t length = 0; length < 200; length++)
-        for (size_t part = 0; part < sizeof parts / sizeof *parts; part++) {
+        for (size_t part = 0; part < COUNT(parts); part++) {
             daruma_buf b = buf_over(text, sizeof text);
             buf_putc(&b, '"');
             for (size_t i = 0; i < length; i++)

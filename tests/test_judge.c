@@ -247,7 +247,7 @@ static void numbers_of_a_limit_are_read(void **state)
     assert_int_equal(f.limit, 200000);
     static const char *const no_sums[] = {"Limit: + 5 > 3", "Limit: 5 + > 3", "Limit: 5 + 5 < 30", "Limit: 5 + 5 > ",
                                           "Limit: a5 + "};
-    for (size_t i = 0; i < sizeof no_sums / sizeof *no_sums; i++) {
+    for (size_t i = 0; i < COUNT(no_sums); i++) {
         ev.body = str_of(no_sums[i]);
         f = judge(&ev, &a);
         assert_true(f.limit <= 5 && f.requested == -1);
@@ -286,7 +286,7 @@ static void numbers_of_an_overflow_are_read_in_any_order(void **state)
         {"input exceeds the context window by 1200 tokens", -1, -1},
         {"Your input exceeds the context window of this model. Please adjust your input and try again.", -1, -1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
         daruma_evidence ev = {.status = 400, .body = str_of(rows[i].says)};
         daruma_failure f = judge(&ev, &a);
@@ -341,7 +341,7 @@ static void advice_is_read_from_headers_and_words(void **state)
         {H({{0}, {0}}), "or try again at January 1st, 2026 2:29 AM.", 8940000},
         {H({{0}, {0}}), "Try again later", -1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_evidence ev = {.status = 429, .headers = rows[i].headers, .nheaders = 4, .body = str_of(rows[i].body)};
         if (daruma_advice(&ev, at(0)) != rows[i].ms)
             fail_msg("row %zu: %lld", i, (long long)daruma_advice(&ev, at(0)));
@@ -383,7 +383,7 @@ static void secrets_go_and_words_stay(void **state)
         {"max_tokens: 5 > 3; tokens: 100; key: value; **bold** text", NULL},
         {"", NULL},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(work, sizeof work);
         assert_str(daruma_redact(str_of(rows[i][0]), &a), rows[i][1] ? rows[i][1] : rows[i][0]);
     }
@@ -432,7 +432,7 @@ static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
         {"{\"code\":\"outer\",\"error\":{\"type\":\"inner\"}}", "inner"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
         daruma_evidence ev = {.status = 429, .body = str_of(rows[i][0])};
         assert_str(judge(&ev, &a).code, rows[i][1]);

@@ -33,7 +33,7 @@ static int count(const dialect *d, daruma_str bytes, turn_reader *r, daruma_aren
 static void every_dialect_writes_and_reads_any_number_of_calls(void **state)
 {
     (void)state;
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+    for (size_t k = 0; k < COUNT(all); k++)
         for (int n = 1; n <= 500; n = n < 63 ? 63 : n < 66 ? n + 1 : n * 3) {
             daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
             turn_writer w = {.usage = TURN_USAGE_NONE, .made = 1, .text = buf_in(&keep), .items = buf_in(&keep)};

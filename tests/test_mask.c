@@ -19,7 +19,7 @@ static void a_mask_keeps_identifiers(void **state)
                                           "C:\\Users\\ada\\notes.txt",
                                           "v2.13.4-rc1",
                                           "INV/2024/00042"};
-    for (size_t i = 0; i < sizeof planted / sizeof *planted; i++)
+    for (size_t i = 0; i < COUNT(planted); i++)
         for (int where = 1; where <= 5; where++) {
             daruma_arena a = arena();
             daruma_str all = noise(&a, 24000, 3), head;
@@ -281,7 +281,7 @@ static void bits_of_words_are_those_of_their_bytes(void **state)
     for (int first = 0; first < 256; first++) {
         for (int i = 0; i < 64; i++)
             block[i] = (char)(first + i * 37);
-        word_bits b = word_bits_of(block, kinds);
+        word_bits b = word_bits_of(block);
         for (int i = 0; i < 64; i++) {
             uint8_t k = kinds[(unsigned char)block[i]];
             assert_int_equal(b.any >> i & 1, k != 0);

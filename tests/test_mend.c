@@ -87,7 +87,7 @@ static void a_call_without_result_gets_a_neutral_one(void **state)
          "{\"name\":\"f\",\"args\":{}}}]},{\"role\":\"user\",\"parts\":[{\"text\":\"so?\"}]}]}",
          MEND_UNKNOWN_RESULT},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = fresh();
         mend_report r;
         daruma_str out = mended(rows[i].d, rows[i].body, MEND_SYNTHESISE, &r, &a);

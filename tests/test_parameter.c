@@ -185,7 +185,7 @@ static const param_case cases[] = {
 static void exactly_what_is_named_is_changed(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         const param_case *k = &cases[i];
         if (!k->d->read)
@@ -283,7 +283,7 @@ static void a_lesson_that_hurts_is_forgotten(void **state)
         {{.op = PATCH_DROP, .path = "tools", .value = "[]"}, "tools: at least one is needed", NULL, false},
         {{.op = PATCH_DROP, .path = "tools.*.schema.pattern", .value = "lower"}, "'pattern' is missing", NULL, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         mend_lessons *t = mend_lessons_new(&a, 4);
         daruma_failure f = failure(rows[i].message, rows[i].param, &a);
@@ -321,7 +321,7 @@ static void the_tool_that_is_named_is_lowered_first(void **state)
         {"tools: the schema is not valid", NULL, LESS, LESS},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof lows / sizeof *lows; i++) {
+    for (size_t i = 0; i < COUNT(lows); i++) {
         daruma_arena a = arena_over(memory, sizeof memory);
         convo c = read_with(&dialect_openai,
                             "{\"model\":\"m\"," HI ",\"tools\":[" TOOL("f", ODD) "," TOOL("g", ODD) "]}", &a);

@@ -60,7 +60,7 @@ static void penguiflow_judges_in_its_order_with_its_mistakes(void **state)
         {0, DARUMA_NET_FIRST_BYTE_TIMEOUT, "", "timeout"},
         {0, DARUMA_NET_REFUSED, "", "unknown"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_failure f = judged(profile("penguiflow"), rows[i].status, rows[i].net, rows[i].body);
         assert_string_equal(f.type, rows[i].type);
     }
@@ -83,7 +83,7 @@ static void swarm_judges_by_status_and_hears_no_advice(void **state)
         {529, "", "Overloaded", DARUMA_OVERLOADED},
         {0, "", "StandardError", DARUMA_NETWORK},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_failure f = judged(profile("swarm"), rows[i].status, DARUMA_NET_NONE, rows[i].body);
         assert_string_equal(f.type, rows[i].type);
         assert_int_equal(f.kind, rows[i].kind);

@@ -267,8 +267,7 @@ static bool stands_still(const daruma_policy *p, const char *const *answers, siz
     }
     return still;
 }
-#define STILL(p, ...)                                                                                                  \
-    stands_still(p, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define STILL(p, ...) stands_still(p, (const char *const[]){__VA_ARGS__}, COUNT(((const char *const[]){__VA_ARGS__})))
 
 static void estimates_of_the_seed_stand_still_as_they_did(void **state)
 {

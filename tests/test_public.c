@@ -1,5 +1,6 @@
 /* The conversation as daruma.h shows it. */
 #include "test.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -101,10 +102,52 @@ static void nearly_json_becomes_json(void **state)
                 str_eq(daruma_json_repair(S("{'a': 1,}"), &a, &cut), S("{\"a\":1}")));
     assert_false(cut);
     static const char *const early[] = {"{\"a\": [1, 2", "{\"a\": [1, 2]", "{\"a\": \"b\"", "{\"a\": tru"};
-    for (size_t i = 0; i < sizeof early / sizeof *early; i++) {
+    for (size_t i = 0; i < COUNT(early); i++) {
         cut = false;
         assert_int_equal(daruma_json_repair((daruma_str){early[i], strlen(early[i])}, &a, &cut).n, 0);
         assert_true(cut);
+    }
+}
+
+/* People read daruma.h alone: what it says of a kind is what the row of the kind says. */
+static void the_header_says_of_each_kind_what_its_row_says(void **state)
+{
+    (void)state;
+    FILE *f = fopen("include/daruma.h", "rb");
+    assert_non_null(f);
+    daruma_str header = {text, fread(text, 1, sizeof text, f)};
+    fclose(f);
+    for (int k = 0; k < DARUMA_KINDS; k++) {
+        const char *name = daruma_kind_name((daruma_kind)k);
+        char line[256], symbol[64] = "";
+        for (size_t i = 0; name[i] && i + 1 < sizeof symbol; i++)
+            symbol[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A' : name[i]);
+        snprintf(line, sizeof line, "    DARUMA_%s, ", symbol);
+        size_t at = str_find(header, str_of(line));
+        if (at == STR_NONE)
+            fail_msg("no line begins with \"%s\"", line);
+        daruma_str rest = str_from(header, at + strlen(line));
+        snprintf(line, sizeof line, "/* %s */\n", daruma_kind_words((daruma_kind)k));
+        if (!str_starts(str_trim(rest), str_of(line)))
+            fail_msg("daruma.h and kinds.def differ about %s", name);
+    }
+}
+
+/* What rests is named exactly where something rests, what is shared where something is, and nobody is left without
+ * words. */
+static void each_row_of_kinds_is_whole(void **state)
+{
+    (void)state;
+    for (int k = 0; k < DARUMA_KINDS; k++) {
+        const kind_row *r = &kind_rows[k];
+        assert_int_equal(r->rest == REST_NEVER, r->rests == SHARE_NOTHING);
+        assert_int_equal(r->rest == REST_REFUSED, r->rest_sure > 0);
+        assert_true(r->meets != SHARE_NOTHING || !r->meets_always);
+        assert_true(r->status == 0 || (r->status >= 400 && r->status < 600));
+        assert_true(r->name && r->words && r->advice && *r->advice);
+        assert_int_equal(r->waits, *r->advice == ',' || *r->advice == ';'); /* it goes on with a sentence */
+        assert_true(k == DARUMA_UNKNOWN || (r->wire.type && r->wire.messages && r->wire.rpc));
+        assert_true(!r->passes || r->retryable);
     }
 }
 
@@ -115,6 +158,8 @@ int main(void)
         cmocka_unit_test(a_remedy_that_does_not_fit_says_so),
         cmocka_unit_test(summaries_come_from_whoever_is_asked),
         cmocka_unit_test(nearly_json_becomes_json),
+        cmocka_unit_test(the_header_says_of_each_kind_what_its_row_says),
+        cmocka_unit_test(each_row_of_kinds_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

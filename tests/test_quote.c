@@ -77,8 +77,8 @@ static void no_row_is_found_in_what_is_quoted(void **state)
         const phrase row = match_row(r), *p = &row;
         if (p->where != AT_TEXT && p->where != AT_CODE)
             continue;
-        for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
-            for (size_t k = 0; k < sizeof errors / sizeof *errors; k++) {
+        for (size_t i = 0; i < COUNT(requests); i++)
+            for (size_t k = 0; k < COUNT(errors); k++) {
                 daruma_arena a = arena_over(room, sizeof room), b = arena_over(asked, sizeof asked);
                 daruma_str quote = spoken(p, &a);
                 daruma_buf q = buf_in(&b);
@@ -114,8 +114,8 @@ static void names_that_no_api_has_are_quotes_as_well(void **state)
         "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"%s: Extra inputs are not "
         "permitted\"}}",
     };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+    for (size_t i = 0; i < COUNT(keys); i++)
+        for (size_t k = 0; k < COUNT(forms); k++) {
             char request[256];
             snprintf(request, sizeof request, "{\"messages\":[],\"%s\":true}", keys[i]);
             daruma_failure f = judged(400, str_of(request), forms[k], str_of(keys[i]));

@@ -57,7 +57,7 @@ static void what_is_around_it_goes(void **state)
         {"'{\"a\":1}'", "{\"a\":1}", false},
         {"// the arguments\n{\"a\":1}", "{\"a\":1}", false},
     };
-    check_repairs(cases, sizeof cases / sizeof *cases);
+    check_repairs(cases, COUNT(cases));
 }
 
 static void slips_are_mended(void **state)
@@ -96,7 +96,7 @@ static void slips_are_mended(void **state)
         {"True", "true", false},
         {"'abc'", "\"abc\"", false},
     };
-    check_repairs(cases, sizeof cases / sizeof *cases);
+    check_repairs(cases, COUNT(cases));
 }
 
 /* What was to follow is not known, not even behind a whole value. */
@@ -134,7 +134,7 @@ static void what_ends_too_early_is_not_completed(void **state)
         {"See [1]: {\"a\":1,\"b\":\"x", "", true},
         {"{\\\"a\\\": \\\"b", "", true},
     };
-    check_repairs(cases, sizeof cases / sizeof *cases);
+    check_repairs(cases, COUNT(cases));
 }
 
 static void what_can_be_meant_in_two_ways_is_refused(void **state)
@@ -172,7 +172,7 @@ static void what_can_be_meant_in_two_ways_is_refused(void **state)
         "]",
         "\"",
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = fresh();
         daruma_str got = json_repair(str_of(cases[i]), &a, NULL);
         if (got.n)
@@ -185,7 +185,7 @@ static void valid_json_stays_as_it_is(void **state)
     (void)state;
     static const char *const cases[] = {"{}",   " {\"a\": 1 } ", "[1, 2]",      "\"{\\\"a\\\":1}\"",
                                         "null", "-1e5",          "\"```json\"", "{\"a\":\"&quot;\",\"b\":\"x // y\"}"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = fresh();
         assert_str(json_repair(str_of(cases[i]), &a, NULL), cases[i]);
         assert_ptr_equal(json_repair(str_of(cases[i]), &a, NULL).p, cases[i]);
@@ -311,7 +311,7 @@ static void schemas_are_lowered(void **state)
          "{\"type\":\"object\",\"properties\":{\"format\":{\"type\":\"string\"}},\"required\":[\"format\"]}"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = fresh();
         daruma_str low = schema_lower(str_of(cases[i].in), str_of(cases[i].keyword), false, &a);
         assert_str(low, cases[i].out);
@@ -349,7 +349,7 @@ static void values_are_held_against_schemas(void **state)
         {"{\"city\":\"Bonn\",\"zip\":1}", "- `zip`: expected no such property, got integer 1\n"},
         {"[1]", "- expected object, got array [1]\n"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         char room[1000];
         daruma_buf why = buf_over(room, sizeof room);
         bool ok = schema_fits(str_of(schema), str_of(cases[i].value), &why);
@@ -427,7 +427,7 @@ static void calls_are_held_against_their_tools(void **state)
         {"shell", "ls -l | wc", ARGS_GOOD, "", "shell"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         daruma_arena a = fresh();
         convo c = ask(&a);
         args_check got = mend_args(&c, str_of(cases[i].name), str_of(cases[i].args), false, &a);
@@ -514,7 +514,7 @@ static void answers_are_held_against_their_schema(void **state)
     };
     char room[1 << 16];
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena_over(room, sizeof room);
         daruma_str s = str_of(strcmp(rows[i].schema, "s") == 0 ? schema : rows[i].schema);
         args_check c = mend_said(s, str_of(rows[i].said), &a);
@@ -539,7 +539,7 @@ static void the_model_is_asked_again(void **state)
         "{\"model\":\"m\",\"input\":\"hi\"}",
         "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"hi\"}]}]}",
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < COUNT(all); i++) {
         if (!all[i]->read)
             continue;
         for (int empty = 0; empty < 2; empty++) {

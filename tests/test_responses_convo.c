@@ -159,7 +159,7 @@ static void odd_requests_are_read_and_kept(void **state)
         "\"new\"}],\"tools\":[1,{},{\"type\":\"function\"}],\"tool_choice\":7,\"text\":7,\"reasoning\":7}",
         "{\"input\":[],\"tools\":{},\"text\":{},\"tool_choice\":{},\"max_output_tokens\":\"x\"}",
     };
-    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    for (size_t i = 0; i < COUNT(bodies); i++) {
         daruma_arena a;
         convo c = read_it(bodies[i], &a);
         assert_str(written(&c), bodies[i]);
@@ -182,7 +182,7 @@ static void what_is_no_request_is_refused(void **state)
     static char deep[4096];
     daruma_arena a = arena_over(mem, sizeof mem);
     convo c;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < COUNT(bad); i++)
         assert_int_equal(r->read(str_of(bad[i]), &a, &c), DARUMA_EINPUT);
     daruma_buf b = buf_over(deep, sizeof deep);
     BUF_LIT(&b, "{\"input\":");
@@ -221,7 +221,7 @@ static void what_lives_on_the_server_is_seen(void **state)
         {"{\"input\":\"x\",\"tools\":[{\"type\":\"file_search\",\"vector_store_ids\":[\"vs_1\"]}]}", true, false},
         {"{\"input\":\"x\",\"previous_response_id\":null,\"conversation\":null,\"prompt\":null}", false, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a;
         convo c = read_it(rows[i].body, &a);
         if (c.remote != rows[i].remote || c.before != rows[i].before)
@@ -249,7 +249,7 @@ static void one_edit_changes_one_thing(void **state)
         {9, 0, "Did", "\"Done\"", "\"Did\""},
         {9, 1, "yes", "\"refusal\":\"no\"", "\"refusal\":\"yes\""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         convo c = read_it(REQUEST, &a);
         convo_message *m = &c.messages[rows[i].message];
         convo_set_text(&c, m, &m->parts[rows[i].part], str_of(rows[i].text));

@@ -51,7 +51,7 @@ static void each_shape_is_read_as_what_it_is(void **state)
     } want[] = {{NULL, 2, 3},    {NULL, 2, 3}, {"openai", 1, 2}, {"anthropic", 1, 2}, {"openai-responses", 1, 2},
                 {"gemini", 1, 2}};
     (void)state;
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         daruma_arena a;
         transcript t;
         char why[512];
@@ -66,7 +66,7 @@ static void each_shape_is_read_as_what_it_is(void **state)
 static void what_is_cut_or_broken_anywhere_is_read_or_told_with_its_place(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+    for (size_t i = 0; i < COUNT(samples); i++) {
         size_t n = strlen(samples[i]);
         for (size_t cut = 0; cut <= 2 * n; cut++) {
             char *text = malloc(n); /* of that size: reading past its end is seen */

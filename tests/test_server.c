@@ -188,7 +188,7 @@ static void answers_are_framed_as_the_client_can_read(void **state)
         {HEAD("GET", "/short") "\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n", "\r\n\r\nabc", true},
         {HEAD("GET", "/abort") "\r\n", "HTTP/1.1 200 OK\r\n", "3\r\nabc\r\n", true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         peer p = peer_connect(t.port);
         peer_say(&p, rows[i].ask);
         until(heard(&p, rows[i].end));
@@ -294,7 +294,7 @@ static void an_answer_that_has_ended_reaches_a_slow_reader_whole(void **state)
         {HEAD("GET", "/hold") "\r\n", 0, 0, true},
         {HEAD("GET", "/hold") "Connection: close\r\n\r\n", 0, LINGER_MS + 600, false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         site t;
         site_start(&t, (server_limits){.body_bytes = 10, .connections = 4, .keepalive_ms = rows[i].keepalive_ms});
         peer p = peer_connect(t.port);
@@ -365,7 +365,7 @@ static void readers_are_waited_for_as_long_as_there_is_room(void **state)
         size_t room;
         bool drain;
     } rows[] = {{1, false}, {0, true}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         site t;
         site_start(&t, (server_limits){.body_bytes = 10,
                                        .connections = 4,
@@ -445,7 +445,7 @@ static void limits_are_told_to_the_client(void **state)
         {&hurried, HEAD("GET", "/x"), "HTTP/1.1 408 "},
         {&hurried, HEAD("POST", "/x") "Content-Length: 5\r\n\r\nab", "HTTP/1.1 408 "},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         peer p = peer_connect(rows[i].at->port);
         peer_say(&p, rows[i].say);
         until(heard(&p, "\r\n\r\n"));

@@ -314,7 +314,7 @@ static daruma_str random_text(daruma_arena *a, size_t max)
     daruma_buf b = buf_in(a);
     size_t want = roll((unsigned)max);
     while (b.n < want)
-        buf_putz(&b, words[roll(sizeof words / sizeof *words)]);
+        buf_putz(&b, words[roll(COUNT(words))]);
     return buf_str(&b);
 }
 

@@ -364,7 +364,7 @@ static void a_client_alone_does_not_see_empty_answers_and_does_not_repeat_refusa
 {
     (void)state;
     static const sim_ill ills[] = {SIM_EMPTY, SIM_KEY, SIM_FORBIDDEN, SIM_UNKNOWN_MODEL};
-    for (size_t i = 0; i < sizeof ills / sizeof *ills; i++) {
+    for (size_t i = 0; i < COUNT(ills); i++) {
         a_world(1);
         ill(ills[i], 1, 0, 1000);
         sim_answer a = sim_direct(&w, 0, T0);
@@ -521,7 +521,7 @@ static void times_are_kept_within_a_tenth(void **state)
     (void)state;
     static regret sum;
     static const daruma_ms tops[] = {3, 90, 4000, 600000};
-    for (size_t i = 0; i < sizeof tops / sizeof *tops; i++) {
+    for (size_t i = 0; i < COUNT(tops); i++) {
         regret_times t = {0};
         for (daruma_ms ms = 1; ms <= 1000; ms++)
             regret_times_note(&t, tops[i] * ms / 1000);

@@ -134,7 +134,7 @@ static const struct { const char *name, *raw; size_t n; int status; const char *
     {"nothing behind close", BYTES("GET / HTTP/1.1\r\n" H "Connection: close\r\n\r\nGET /2 HTTP/1.1\r\n" H "\r\n"), 200, "GET / ;"},
 };
 // clang-format on
-#define ROWS (sizeof rows / sizeof rows[0])
+#define ROWS COUNT(rows)
 
 static int status_of(peer *p)
 {

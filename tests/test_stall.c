@@ -29,32 +29,32 @@ static void check_cases(const stall_case *c, size_t n)
 static void work_is_left_alone(void **state)
 {
     (void)state;
-    check_cases(stall_work, sizeof stall_work / sizeof *stall_work);
+    check_cases(stall_work, COUNT(stall_work));
 }
 
 static void work_that_looks_like_a_circle_is_left_alone(void **state)
 {
     (void)state;
-    check_cases(stall_work_more, sizeof stall_work_more / sizeof *stall_work_more);
+    check_cases(stall_work_more, COUNT(stall_work_more));
 }
 
 static void circles_are_seen_in_time(void **state)
 {
     (void)state;
-    check_cases(stall_loops, sizeof stall_loops / sizeof *stall_loops);
+    check_cases(stall_loops, COUNT(stall_loops));
 }
 
 static void circles_that_look_like_work_are_seen_in_time(void **state)
 {
     (void)state;
-    check_cases(stall_loops_more, sizeof stall_loops_more / sizeof *stall_loops_more);
+    check_cases(stall_loops_more, COUNT(stall_loops_more));
 }
 
 static void circles_are_seen_through_noise(void **state)
 {
     (void)state;
-    check_cases(stall_loops_noise, sizeof stall_loops_noise / sizeof *stall_loops_noise);
-    check_cases(stall_work_noise, sizeof stall_work_noise / sizeof *stall_work_noise);
+    check_cases(stall_loops_noise, COUNT(stall_loops_noise));
+    check_cases(stall_work_noise, COUNT(stall_work_noise));
 }
 
 static void circles_have_their_names(void **state)
@@ -79,7 +79,7 @@ static void circles_have_their_names(void **state)
         {"5* say I will do it now.", DARUMA_CIRCLE_MONOLOGUE, 1, 0},
         {"5* __compaction__ {} => compacted", DARUMA_CIRCLE_COMPACTION, 1, 0},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         kit_run r = kit_steps(rows[i].steps);
         daruma_verdict v = r.last.circle ? r.last : r.first;
         assert_string_equal(daruma_circle_name(v.circle), daruma_circle_name(rows[i].circle));
@@ -164,7 +164,7 @@ static size_t abouts_of(const char *steps)
 static void a_circle_stays_the_same_while_it_lasts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof stall_loops / sizeof *stall_loops; i++)
+    for (size_t i = 0; i < COUNT(stall_loops); i++)
         if (abouts_of(stall_loops[i].steps) > 1)
             fail_msg("%s: more than one circle", stall_loops[i].name);
 }
@@ -225,10 +225,10 @@ static void calls_are_the_same_however_they_are_spelt(void **state)
         {"ls a", "ls b"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+    for (size_t i = 0; i < COUNT(same); i++)
         if (daruma_call_hash(S("t"), str_of(same[i][0])) != daruma_call_hash(S("t"), str_of(same[i][1])))
             fail_msg("not the same: %s and %s", same[i][0], same[i][1]);
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    for (size_t i = 0; i < COUNT(other); i++)
         if (daruma_call_hash(S("t"), str_of(other[i][0])) == daruma_call_hash(S("t"), str_of(other[i][1])))
             fail_msg("the same: %s and %s", other[i][0], other[i][1]);
     assert_true(daruma_call_hash(S("a"), S("{}")) != daruma_call_hash(S("b"), S("{}")));
@@ -269,14 +269,14 @@ static void results_are_the_same_but_for_what_changes_by_itself(void **state)
         {"lasts 3d4h, load high", "lasts 5d6h, load high"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof failed / sizeof *failed; i++) {
+    for (size_t i = 0; i < COUNT(failed); i++) {
         assert_true(daruma_result_hash(str_of(failed[i][0]), true) == daruma_result_hash(str_of(failed[i][1]), true));
         assert_true(daruma_result_hash(str_of(failed[i][0]), true) != 0);
     }
-    for (size_t i = 0; i < sizeof worked / sizeof *worked; i++)
+    for (size_t i = 0; i < COUNT(worked); i++)
         if (daruma_result_hash(str_of(worked[i][0]), false) != daruma_result_hash(str_of(worked[i][1]), false))
             fail_msg("not the same: %s and %s", worked[i][0], worked[i][1]);
-    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+    for (size_t i = 0; i < COUNT(other); i++)
         if (daruma_result_hash(str_of(other[i][0]), false) == daruma_result_hash(str_of(other[i][1]), false))
             fail_msg("the same: %s and %s", other[i][0], other[i][1]);
 }
@@ -338,7 +338,7 @@ static void names_tell_what_a_tool_is(void **state)
         {"frobnicate", 0, ~0u},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         unsigned got = words_of_tool(str_of(rows[i].name));
         if ((got & rows[i].is) != rows[i].is || (got & rows[i].not ))
             fail_msg("%s: %x", rows[i].name, got);
@@ -353,11 +353,11 @@ static void commands_tell_whether_they_only_look(void **state)
     static const char *const changes[] = {"rm -rf a", "ls > b", "cat a | tee b", "git commit -m x", "curl -X POST u"};
     static const char *const unknown[] = {"./run.sh", "make all", "python a.py", "build/ x", "/"};
     (void)state;
-    for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+    for (size_t i = 0; i < COUNT(looks); i++)
         assert_int_equal(words_of_command(str_of(looks[i])), DARUMA_TOOL_READS);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+    for (size_t i = 0; i < COUNT(changes); i++)
         assert_true(words_of_command(str_of(changes[i])) & WORDS_CHANGES);
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+    for (size_t i = 0; i < COUNT(unknown); i++)
         assert_int_equal(words_of_command(str_of(unknown[i])) & (DARUMA_TOOL_READS | WORDS_CHANGES), 0);
     assert_true(words_of_command(S("sleep 3; ls")) & WORDS_PAUSES);
 }

@@ -49,7 +49,7 @@ static const struct {
      "{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"pay\",\"args\":{}}}]},"
      "{\"role\":\"model\",\"parts\":[{\"text\":\"Hm.\"}]},{\"role\":\"user\",\"parts\":[{\"text\":\"go on\"}]}]}"},
 };
-enum { RUNS = sizeof runs / sizeof *runs };
+enum { RUNS = COUNT(runs) };
 
 static daruma_str told(const dialect *d, const char *body)
 {
@@ -105,7 +105,7 @@ static void a_history_is_read_in_one_go_whatever_it_repeats(void **state)
                 {"\"call_%d\"", "\"other_%d\"", CALLS},
                 {"\"same\"", "\"same\"", CALLS},
                 {"null", "null", CALLS}};
-    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    for (size_t r = 0; r < COUNT(rows); r++) {
         daruma_arena own = {0};
         char *room = malloc(256u << 20);
         assert_non_null(room);
@@ -206,7 +206,7 @@ static void a_message_is_known_again_in_other_dress(void **state)
          "{\"contents\":[{\"parts\":[{\"functionCall\":{\"name\":\"f\",\"args\":{\"id\":\"customer78\"}}}]}]}", false,
          false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t id, other_id;
         uint64_t one = newest_hash(rows[i].d, rows[i].one, &id);
         assert_int_equal(one == newest_hash(rows[i].d, rows[i].other, &other_id), rows[i].same);
@@ -240,8 +240,8 @@ static void only_the_newest_messages_are_read(void **state)
 static void calls_that_stand_elsewhere_are_put_in_front(void **state)
 {
     (void)state;
-    static const daruma_str call = {
-        "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}", 70};
+    static const daruma_str call =
+        LIT("{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":\"look\",\"arguments\":\"{}\"}");
     static const char *const bodies[] = {
         "{\"input\":[{\"type\":\"function_call_output\",\"call_id\":\"c1\",\"output\":\"3 pipes\"}]}",
         "{\"input\":\"go on\"}"};
@@ -313,7 +313,7 @@ static void failed_results_are_shown_compactly_and_resolved_ones_hidden(void **s
         const char *args;
         bool fails;
     } steps[] = {{"1", true}, {"2", true}, {"3", true}, {"4", true}, {"5", true}, {"1", false}};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    for (size_t i = 0; i < COUNT(steps); i++) {
         buf_printf(&b,
                    ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t%zu\",\"name\":\"f\","
                    "\"input\":{\"path\":\"%s\"}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","

@@ -14,29 +14,24 @@ static const daruma_policy *profile(const char *name, const char *variant)
     return p;
 }
 
-#define L(lit)                                                                                                         \
-    {                                                                                                                  \
-        (lit), sizeof(lit) - 1                                                                                         \
-    }
-
 /* fs:read failed with a path that is only half of one. */
 static const daruma_tool tools[] = {
-    {.name = L("fs:search"), .description = L("Search the text of files"), .traits = DARUMA_TOOL_READS},
-    {.name = L("fs:read"),
-     .description = L("Read the text of one file"),
-     .schema = L("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}"),
+    {.name = LIT("fs:search"), .description = LIT("Search the text of files"), .traits = DARUMA_TOOL_READS},
+    {.name = LIT("fs:read"),
+     .description = LIT("Read the text of one file"),
+     .schema = LIT("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}},\"required\":[\"path\"]}"),
      .traits = DARUMA_TOOL_READS},
-    {.name = L("mail_send"), .description = L("Send a message to a person"), .traits = DARUMA_TOOL_ACTS},
+    {.name = LIT("mail_send"), .description = LIT("Send a message to a person"), .traits = DARUMA_TOOL_ACTS},
 };
 static const daruma_step read_step = {
-    .tool = L("fs:read"), .args = L("{\"path\":\"file.ts\"}"), .result = L("ENOENT: no such file"), .ok = 0};
-static const daruma_tool_failure not_found = {.tool = L("fs:read"),
+    .tool = LIT("fs:read"), .args = LIT("{\"path\":\"file.ts\"}"), .result = LIT("ENOENT: no such file"), .ok = 0};
+static const daruma_tool_failure not_found = {.tool = LIT("fs:read"),
                                               .kind = DARUMA_TOOL_NOT_FOUND_KIND,
-                                              .message = L("ENOENT: no such file, open 'file.ts'"),
+                                              .message = LIT("ENOENT: no such file, open 'file.ts'"),
                                               .signature = 5};
-static const daruma_tool_failure timed_out = {.tool = L("fs:read"),
+static const daruma_tool_failure timed_out = {.tool = LIT("fs:read"),
                                               .kind = DARUMA_TOOL_TIMEOUT_KIND,
-                                              .message = L("timed out after 30 s"),
+                                              .message = LIT("timed out after 30 s"),
                                               .signature = 6,
                                               .retryable = true};
 
@@ -50,7 +45,7 @@ static daruma_situation situation(const daruma_tool_failure *failure)
                               .failures = failure,
                               .nfailures = failure ? 1 : 0,
                               .tools = tools,
-                              .ntools = sizeof tools / sizeof *tools,
+                              .ntools = COUNT(tools),
                               .fits = daruma_schema_fits};
 }
 
@@ -80,7 +75,7 @@ static void help_is_due_as_in_the_seed(void **state)
         bool due;
     } rows[] = {{false, false, 500, 3, false}, {true, false, 500, 3, true},   {false, true, 500, 3, true},
                 {false, false, 100, 5, true},  {false, false, 100, 4, false}, {false, false, 200, 5, false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_situation s = {.stuck = rows[i].stuck,
                               .blockers = &blocker,
                               .nblockers = rows[i].blocked,
@@ -142,7 +137,7 @@ static void the_question_holds_all_that_is_known(void **state)
                                         "helped 2 of 2 times",
                                         "- alternative-tool: fs:search",
                                         "\"expectedOutcome\""};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < COUNT(parts); i++)
         if (!has(q.user, parts[i]))
             fail_msg("the question has no \"%s\":\n" STR_FMT, parts[i], STR_ARG(q.user));
     assert_false(has(q.user, "fact number 1\n")); /* the newest ten */
@@ -228,7 +223,7 @@ static void a_good_answer_is_taken_as_it_is(void **state)
     daruma_situation s = situation(&not_found);
     static const char *const around[] = {ADJUST, "```json\n" ADJUST "\n```", ADJUST "\nThat {should} work.",
                                          "I think {so}: " ADJUST, "{\"thought\":1} " ADJUST};
-    for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+    for (size_t i = 0; i < COUNT(around); i++) {
         daruma_strategy x = read_as(NULL, &s, NULL, around[i]);
         assert_int_equal(x.kind, DARUMA_STRATEGY_ADJUST);
         assert_int_equal(x.source, DARUMA_FROM_MODEL);
@@ -343,7 +338,7 @@ static void confidence_is_a_share(void **state)
                 {"-1", 0, 0},       {"0.7", 700, 700},     {"\"0.7\"", 700, 700}, {"true", 1000, 1000},
                 {"1e-1", 100, 100}, {"1e400", 1000, 1000}, {"{}", 500, 0},        {"0.0004", 500, 0}};
     daruma_situation s = situation(NULL);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         char answer[200];
         snprintf(answer, sizeof answer, "{\"strategy\":\"give-up\",\"confidence\":%s}", rows[i].said);
         assert_int_equal(read_as(profile("adaptive", ""), &s, NULL, answer).confidence, rows[i].seed);
@@ -428,7 +423,7 @@ static void each_failure_gets_what_may_help(void **state)
                 {DARUMA_TOOL_AUTH_KIND, false, DARUMA_STRATEGY_ESCALATE},
                 {DARUMA_TOOL_PERMISSION_KIND, false, DARUMA_STRATEGY_ESCALATE},
                 {DARUMA_TOOL_UNKNOWN_KIND, false, DARUMA_STRATEGY_ALTERNATIVE}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_tool_failure f = not_found;
         f.kind = rows[i].kind;
         f.retryable = rows[i].retryable;
@@ -473,9 +468,9 @@ static void another_tool_is_proposed_only_when_it_is_like_it(void **state)
     s.tools = &tools[1];
     s.ntools = 2; /* mail_send is no way to read */
     assert_int_equal(guess(NULL, &s, NULL).kind, DARUMA_STRATEGY_ESCALATE);
-    static const daruma_tool camel[] = {{.name = L("readFile"), .traits = DARUMA_TOOL_READS},
-                                        {.name = L("writeFile"), .traits = DARUMA_TOOL_WRITES},
-                                        {.name = L("file-view"), .traits = DARUMA_TOOL_READS}};
+    static const daruma_tool camel[] = {{.name = LIT("readFile"), .traits = DARUMA_TOOL_READS},
+                                        {.name = LIT("writeFile"), .traits = DARUMA_TOOL_WRITES},
+                                        {.name = LIT("file-view"), .traits = DARUMA_TOOL_READS}};
     f.tool = S("readFile");
     s.tools = camel;
     s.ntools = 3;
@@ -511,7 +506,7 @@ static void thresholds_decide(void **state)
     } rows[] = {{1000, DARUMA_FATE_ASK, DARUMA_FATE_DO},           {800, DARUMA_FATE_ASK, DARUMA_FATE_DO},
                 {799, DARUMA_FATE_ASK, DARUMA_FATE_ASK},           {500, DARUMA_FATE_ASK, DARUMA_FATE_ASK},
                 {499, DARUMA_FATE_ESCALATE, DARUMA_FATE_ESCALATE}, {0, DARUMA_FATE_ESCALATE, DARUMA_FATE_ESCALATE}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         x.confidence = rows[i].confidence;
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_LOG, NULL), DARUMA_FATE_LOG);
         assert_int_equal(daruma_strategy_decide(&x, DARUMA_STRATEGIES_ASK, NULL), rows[i].ask);

@@ -59,7 +59,7 @@ static void target_leaves_room(void **state)
          "length of only 7866 tokens, which is not enough.",
          7866, 10136, 1000},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena();
         for (int scale = 0; scale < 3; scale++) { /* our estimate: about right, half, double */
             size_t bytes = (size_t)rows[i].prompt * 7 / 2;
@@ -103,7 +103,7 @@ static void target_is_never_above_the_estimate_nor_silly(void **state)
         "input length and `max_tokens` exceed context limit: 0 + 0 > 0",
         "maximum context length is 9223372036854775807 tokens. However, you requested 9223372036854775807 tokens",
     };
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    for (size_t i = 0; i < COUNT(lies); i++) {
         daruma_arena a = arena();
         convo c = sized(&a, 40000, -1);
         daruma_failure f = judged(400, lies[i], &a);
@@ -145,7 +145,7 @@ static void output_cap_is_lowered_where_it_is_what_overflows(void **state)
         {"Input is too long for requested model.", 32000, -1, -1},
         {"The input token count (1048999) exceeds the maximum number of tokens allowed (1048576).", 8192, -1, -1},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena();
         convo c = sized(&a, 1000, rows[i].asked);
         daruma_failure f = judged(400, rows[i].says, &a);
@@ -208,7 +208,7 @@ static void output_limit_is_lowered_to_what_the_provider_names(void **state)
          8000, 4095},
         {"max_tokens is too large for this model", 32000, 4096},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_arena a = arena();
         convo c = sized(&a, 1000, rows[i].asked);
         daruma_failure f = judged(400, rows[i].says, &a);
@@ -223,7 +223,7 @@ static void output_limit_is_lowered_to_what_the_provider_names(void **state)
         char want[32];
         snprintf(want, sizeof want, "..%lld", (long long)rows[i].cap);
         bool named = mend_output_lesson(&c, &f, &l);
-        assert_int_equal(named, i + 1 < sizeof rows / sizeof *rows); /* the last one names no number */
+        assert_int_equal(named, i + 1 < COUNT(rows)); /* the last one names no number */
         if (named) {
             assert_string_equal(l.path, "max_tokens");
             assert_string_equal(l.value, want);

@@ -227,7 +227,7 @@ static void certificates_are_judged(void **state)
         {"localhost", "DNS:localhost", 3600, true, false, false, "unable to get local issuer certificate"},
         {"localhost", "DNS:example.com", 3600, true, true, true, ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         identity me = issue(rows[i].strange ? &stranger : &authority, rows[i].names, rows[i].not_after);
         SSL_CTX *ctx = host_context(&me);
         net n;

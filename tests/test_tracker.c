@@ -116,12 +116,12 @@ static void a_result_says_itself_whether_it_failed(void **state)
         "def f():\n    raise ValueError\n",
         "# Traceback\n\nhow to read one",
     };
-    for (size_t i = 0; i < sizeof failing / sizeof *failing; i++) {
+    for (size_t i = 0; i < COUNT(failing); i++) {
         daruma_step s = step("t", "", failing[i], -1);
         if (!daruma_step_failed(&s))
             fail_msg("not seen as failed: %s", failing[i]);
     }
-    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+    for (size_t i = 0; i < COUNT(fine); i++) {
         daruma_step s = step("t", "", fine[i], -1);
         if (daruma_step_failed(&s))
             fail_msg("seen as failed: %s", fine[i]);
@@ -177,7 +177,7 @@ static void structure_decides_before_words_and_common_numbers_last(void **state)
         {"System.UnauthorizedAccessException: Access to the path is denied.", "permission", false},
         {"FAKE_CODE_HERE: hm", "unknown", false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_tool_failure f = judged(rows[i].result);
         if (strcmp(daruma_tool_kind_name(f.kind), rows[i].kind) != 0 || f.retryable != rows[i].retryable)
             fail_msg("%s: is %s%s", rows[i].result, daruma_tool_kind_name(f.kind), f.retryable ? ", retryable" : "");
@@ -209,7 +209,7 @@ static void the_message_is_the_line_that_matters(void **state)
          "System.InvalidOperationException: no"},
         {"", ""},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         assert_str(judged(rows[i].result).message, rows[i].message);
 }
 
@@ -241,7 +241,7 @@ static void the_same_failure_in_other_words_has_the_same_signature(void **state)
         {"cannot open src/a.c", "cannot close src/a.c", false},
         {"not found", "timed out", false},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         uint64_t a = judged(rows[i].a).signature, b = judged(rows[i].b).signature;
         if ((a == b) != rows[i].same)
             fail_msg("%s and %s", rows[i].a, rows[i].b);

@@ -326,7 +326,7 @@ static void any_split_of_the_bytes_gives_the_same(void **state)
         for (size_t k = 0; k < NALL; k++) {
             daruma_arena a = arena_over(mem, sizeof mem);
             daruma_str want = bridged(all[i], all[k], str_of(streams[i]), 0, &a);
-            for (size_t j = 0; j < sizeof steps / sizeof *steps; j++) {
+            for (size_t j = 0; j < COUNT(steps); j++) {
                 daruma_arena b = a;
                 assert_true(str_eq(bridged(all[i], all[k], str_of(streams[i]), steps[j], &b), want));
             }
@@ -510,7 +510,7 @@ static void a_sequence_number_at_the_end_of_its_range_is_gone_on_from(void **sta
             EVENT("response.in_progress", ""), /* none: counted from the one before */
     };
     daruma_failure f = {.kind = DARUMA_NETWORK, .wait = -1, .limit = -1, .used = -1, .requested = -1};
-    for (size_t i = 0; i < sizeof begun / sizeof *begun; i++) {
+    for (size_t i = 0; i < COUNT(begun); i++) {
         daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
         turn_writer w = {.usage = TURN_USAGE_NONE, .text = buf_in(&keep), .items = buf_in(&keep)};
         daruma_buf out = buf_in(&a), error = buf_in(&a);
@@ -885,7 +885,7 @@ static void what_is_no_answer_is_refused(void **state)
                                        "{\"output\":null}"};
     (void)state;
     for (size_t i = 0; i < NALL; i++)
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        for (size_t k = 0; k < COUNT(rows); k++) {
             daruma_arena a = arena_over(mem, sizeof mem);
             turn t;
             if (all[i] == &dialect_gemini && k == 2)
@@ -925,7 +925,7 @@ static void what_a_stop_reason_means_is_the_dialects_to_say(void **state)
         {&dialect_gemini, "MAX_TOKENS", FINISH_LENGTH},
         {&dialect_gemini, "", FINISH_NONE},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].d->finish(str_of(rows[i].raw)) != rows[i].means)
             fail_msg("%s: %s", rows[i].d->name, rows[i].raw);
 }

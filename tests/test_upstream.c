@@ -138,7 +138,7 @@ static void answers_are_read_strictly(void **state)
     net n;
     net_start(&n, (upstream_settings){0});
     for (int drip = 0; drip < 2; drip++)
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (size_t i = 0; i < COUNT(rows); i++) {
             got g = {0};
             go(&n, &g, "POST", "{}", long_clocks);
             peer p = peer_accept(n.listener);
@@ -340,7 +340,7 @@ static void each_clock_has_its_name(void **state)
     };
     net n;
     net_start(&n, (upstream_settings){0});
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         got g = fails_by_the_clock(&n, rows[i].clocks, rows[i].say, rows[i].phase == DARUMA_AT_STREAM);
         assert_int_equal(g.net, rows[i].net);
         assert_int_equal(g.phase, rows[i].phase);
@@ -559,7 +559,7 @@ static void no_proxy_is_read_as_curl_reads_it(void **state)
         {"0.0.1", "127.0.0.1", 9, false},
         {"a.com.", "a.com", 80, true},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (proxy_exempts(str_of(rows[i].list), str_of(rows[i].host), rows[i].port) != rows[i].exempt)
             fail_msg("%s for %s", rows[i].list, rows[i].host);
 }
@@ -582,7 +582,7 @@ static void urls_are_taken_apart(void **state)
     static const char *bad[] = {
         "",          "api.x.com",      "ftp://x",     "http://",     "http://:80",  "http://a:0",
         "http://a:", "http://a:99999", "http://a b/", "http://a/?q", "http://[::1", "http://a\r\nb"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         const char *why = NULL;
         assert_false(url_parse(str_of(bad[i]), &a, &u, &why));
         assert_non_null(why);
@@ -613,7 +613,7 @@ static void localhost_is_this_machine(void **state)
         {"", false, false},
         {"128.0.0.1", false, false},
     };
-    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+    for (size_t i = 0; i < COUNT(hosts); i++) {
         assert_int_equal(host_is_localhost(str_of(hosts[i].host)), hosts[i].local);
         assert_int_equal(host_is_loopback(str_of(hosts[i].host)), hosts[i].loopback);
     }

@@ -186,7 +186,7 @@ static int longer_first(const void *a, const void *b)
 
 static void read_words(void)
 {
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         uint64_t bit = bit_of(str_of(lists[i].meaning));
         if (!bit) {
             if (nmeanings == MEANINGS_MAX)

@@ -115,12 +115,12 @@ int64_t date_duration(daruma_str s, size_t *used)
         daruma_str name;
         int64_t ms;
     } units[] = {
-        {{"milliseconds", 12}, 1}, {{"millisecond", 11}, 1},  {{"ms", 2}, 1},           {{"seconds", 7}, 1000},
-        {{"second", 6}, 1000},     {{"secs", 4}, 1000},       {{"sec", 3}, 1000},       {{"s", 1}, 1000},
-        {{"minutes", 7}, 60000},   {{"minute", 6}, 60000},    {{"mins", 4}, 60000},     {{"min", 3}, 60000},
-        {{"m", 1}, 60000},         {{"hours", 5}, 3600000},   {{"hour", 4}, 3600000},   {{"hrs", 3}, 3600000},
-        {{"hr", 2}, 3600000},      {{"h", 1}, 3600000},       {{"days", 4}, 86400000},  {{"day", 3}, 86400000},
-        {{"d", 1}, 86400000},      {{"weeks", 5}, 604800000}, {{"week", 4}, 604800000},
+        {LIT("milliseconds"), 1}, {LIT("millisecond"), 1},   {LIT("ms"), 1},           {LIT("seconds"), 1000},
+        {LIT("second"), 1000},    {LIT("secs"), 1000},       {LIT("sec"), 1000},       {LIT("s"), 1000},
+        {LIT("minutes"), 60000},  {LIT("minute"), 60000},    {LIT("mins"), 60000},     {LIT("min"), 60000},
+        {LIT("m"), 60000},        {LIT("hours"), 3600000},   {LIT("hour"), 3600000},   {LIT("hrs"), 3600000},
+        {LIT("hr"), 3600000},     {LIT("h"), 3600000},       {LIT("days"), 86400000},  {LIT("day"), 86400000},
+        {LIT("d"), 86400000},     {LIT("weeks"), 604800000}, {LIT("week"), 604800000},
     };
     int64_t total = 0;
     size_t at = 0, done = 0;
@@ -136,12 +136,12 @@ int64_t date_duration(daruma_str s, size_t *used)
         while (u < s.n && s.p[u] == ' ')
             u++;
         size_t row = 0;
-        for (; row < sizeof units / sizeof *units; row++) {
+        for (; row < COUNT(units); row++) {
             daruma_str name = units[row].name;
             if (str_istarts(str_from(s, u), name) && (u + name.n == s.n || !ch_alpha(s.p[u + name.n])))
                 break;
         }
-        if (row == sizeof units / sizeof *units)
+        if (row == COUNT(units))
             break;
         total = add_sat(total, mul_sat(milli, units[row].ms) / 1000);
         done = at = u + units[row].name.n;

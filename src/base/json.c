@@ -1,10 +1,8 @@
 #include "base/json.h"
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 static int hex4(const char *p)
 {
@@ -41,43 +39,22 @@ static const char *skip_odd(const char *p, const char *end)
     }
 }
 
-#if defined(__SSE2__)
 /* One bit for each of the 16 bytes at p that a string cannot simply contain: '"', '\\' or a control character. */
 static inline unsigned odd16(const char *p)
 {
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m128i quote = _mm_cmpeq_epi8(v, _mm_set1_epi8('"')), slash = _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'));
-    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), low));
+    scan16 v = scan_load(p);
+    return scan_bits(scan_is(v, '"') | scan_is(v, '\\') | scan_range(v, 0, 0x1f));
 }
-
-/* Behind the blocks of 32 bytes at p that hold none of them. */
-__attribute__((target("avx2"))) static const char *skip_plain_avx2(const char *p, const char *end)
-{
-    const __m256i quote = _mm256_set1_epi8('"'), slash = _mm256_set1_epi8('\\'), control = _mm256_set1_epi8(0x1f);
-    for (; end - p >= 32; p += 32) {
-        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)p);
-        __m256i odd = _mm256_or_si256(_mm256_cmpeq_epi8(v, quote), _mm256_cmpeq_epi8(v, slash));
-        odd = _mm256_or_si256(odd, _mm256_cmpeq_epi8(_mm256_min_epu8(v, control), v));
-        if (!_mm256_testz_si256(odd, odd))
-            break;
-    }
-    return p;
-}
-#endif
 
 /* Behind the closing quote of the string whose opening quote is at p; NULL when broken. The hot loop of
- * everything here: 16 bytes at a time where SSE2 is there, and 32 behind the first of them where AVX2 is. */
+ * everything here: 16 bytes at a time, and 32 behind the first of them where AVX2 is there. */
 static const char *skip_string(const char *p, const char *end)
 {
     p++;
-#if defined(__SSE2__)
     while (end - p >= 16) {
         unsigned odd = odd16(p);
         if (!odd) {
-            p += 16;
-            if (__builtin_cpu_supports("avx2"))
-                p = skip_plain_avx2(p, end);
+            p = scan_plain_text(p + 16, end);
             continue;
         }
         p += __builtin_ctz(odd);
@@ -86,7 +63,6 @@ static const char *skip_string(const char *p, const char *end)
         if (!(p = skip_odd(p, end)))
             return NULL;
     }
-#endif
     while (p < end) {
         if (*p == '"')
             return p + 1;
@@ -455,18 +431,16 @@ daruma_str json_text(daruma_str v, daruma_arena *a)
     size_t n = 0;
     for (const char *p = raw.p, *end = raw.p + raw.n; p < end;) {
         size_t used;
-#if defined(__SSE2__)
         if (end - p >= 16) { /* what is written is never ahead of what was read: there is room for 16 bytes here, too */
-            __m128i b = _mm_loadu_si128((const __m128i *)(const void *)p);
-            unsigned slash = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(b, _mm_set1_epi8('\\')));
+            scan16 b = scan_load(p);
+            unsigned slash = scan_bits(scan_is(b, '\\'));
             size_t plain = slash ? (size_t)__builtin_ctz(slash) : 16;
-            _mm_storeu_si128((__m128i *)(void *)(out + n), b);
+            memcpy(out + n, &b, sizeof b);
             n += plain;
             p += plain;
             if (plain == 16)
                 continue;
         }
-#endif
         if (*p != '\\' || p + 1 == end) {
             out[n++] = *p++;
             continue;

@@ -5,44 +5,8 @@
  * within them; most blocks of a prompt lie within a string and need no brackets. The method is
  * that of Langdale and Lemire, "Parsing Gigabytes of JSON per Second", section 3. */
 #include "base/json.h"
+#include "base/scan.h"
 #include "base/str.h"
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
-/* One bit for each of the 64 bytes at p that equals `c` when the bits of `fold` are set in it. */
-typedef uint64_t equal64(const char *p, char c, char fold);
-
-#if defined(__SSE2__)
-static inline uint64_t equal64_sse2(const char *p, char c, char fold)
-{
-    const __m128i want = _mm_set1_epi8(c), bits = _mm_set1_epi8(fold);
-    uint64_t m = 0;
-    for (int i = 0; i < 64; i += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        m |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_or_si128(v, bits), want)) << i;
-    }
-    return m;
-}
-
-__attribute__((target("avx2"))) static inline uint64_t equal64_avx2(const char *p, char c, char fold)
-{
-    const __m256i want = _mm256_set1_epi8(c), bits = _mm256_set1_epi8(fold);
-    __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-    __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-    uint64_t low = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(a, bits), want));
-    uint64_t high = (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_or_si256(b, bits), want));
-    return low | high << 32;
-}
-#else
-static inline uint64_t equal64_plain(const char *p, char c, char fold)
-{
-    uint64_t m = 0;
-    for (int i = 0; i < 64; i++)
-        m |= (uint64_t)((p[i] | fold) == c) << i;
-    return m;
-}
-#endif
 
 /* Bits of the bytes that a backslash escapes; *carry: the first byte of the next block is one. */
 static inline uint64_t escaped(uint64_t slash, uint64_t *carry)
@@ -64,7 +28,7 @@ static inline uint64_t parity(uint64_t x)
 }
 
 /* Bits that are set; seldom more than a few. */
-static inline int count(uint64_t x)
+static inline int json_quick_count(uint64_t x)
 {
     int n = 0;
     for (; x; x &= x - 1)
@@ -84,21 +48,21 @@ static inline bool brackets(quick *q, uint64_t open, uint64_t close, size_t *ret
 {
     for (; close; close &= close - 1) {
         uint64_t below = (close & -close) - 1;
-        q->depth += count(open & below) - 1;
+        q->depth += json_quick_count(open & below) - 1;
         open &= ~below;
         if (q->depth == 0) {
             *ret = (size_t)__builtin_ctzll(close) + 1;
             return true;
         }
     }
-    q->depth += count(open);
+    q->depth += json_quick_count(open);
     return false;
 }
 
 #define INLINE static inline __attribute__((always_inline)) /* into each of the instruction sets below */
 
 /* Does the first bracket close in these 64 bytes? */
-INLINE bool block(quick *q, const char *p, equal64 *equal, size_t *ret)
+INLINE bool block(quick *q, const char *p, scan_equal64 *equal, size_t *ret)
 {
     uint64_t quote = equal(p, '"', 0), slash = equal(p, '\\', 0), in = q->inside;
     if (slash | q->carry)
@@ -113,7 +77,7 @@ INLINE bool block(quick *q, const char *p, equal64 *equal, size_t *ret)
     return brackets(q, equal(p, '{', 0x20) & ~in, equal(p, '}', 0x20) & ~in, ret);
 }
 
-INLINE const char *blocks(quick q, const char *p, const char *end, equal64 *equal)
+INLINE const char *blocks(quick q, const char *p, const char *end, scan_equal64 *equal)
 {
     char last[64] = {0}; /* the rest, with nothing behind it */
     size_t n;
@@ -125,7 +89,7 @@ INLINE const char *blocks(quick q, const char *p, const char *end, equal64 *equa
 }
 
 /* Does the string end in these 64 bytes? */
-INLINE bool string_block(uint64_t *carry, const char *p, equal64 *equal, size_t *ret)
+INLINE bool string_block(uint64_t *carry, const char *p, scan_equal64 *equal, size_t *ret)
 {
     uint64_t quote = equal(p, '"', 0), slash = equal(p, '\\', 0);
     if (slash | *carry)
@@ -135,7 +99,7 @@ INLINE bool string_block(uint64_t *carry, const char *p, equal64 *equal, size_t 
 }
 
 /* From behind the opening quote. */
-INLINE const char *string_blocks(const char *p, const char *end, equal64 *equal)
+INLINE const char *string_blocks(const char *p, const char *end, scan_equal64 *equal)
 {
     char last[64] = {0};
     uint64_t carry = 0;
@@ -147,37 +111,25 @@ INLINE const char *string_blocks(const char *p, const char *end, equal64 *equal)
     return string_block(&carry, last, equal, &n) ? p + n : NULL;
 }
 
-#if defined(__SSE2__)
-__attribute__((target("avx2"))) static const char *string_blocks_avx2(const char *p, const char *end)
+SCAN_AVX2 static const char *string_blocks_avx2(const char *p, const char *end)
 {
-    return string_blocks(p, end, equal64_avx2);
+    return string_blocks(p, end, scan_equal64_avx2);
 }
 
 static const char *find_string_end(const char *p, const char *end)
 {
-    return __builtin_cpu_supports("avx2") ? string_blocks_avx2(p, end) : string_blocks(p, end, equal64_sse2);
+    return scan_has_avx2() ? string_blocks_avx2(p, end) : string_blocks(p, end, scan_equal64_plain);
 }
 
-__attribute__((target("avx2"))) static const char *blocks_avx2(quick q, const char *p, const char *end)
+SCAN_AVX2 static const char *blocks_avx2(quick q, const char *p, const char *end)
 {
-    return blocks(q, p, end, equal64_avx2);
-}
-
-static const char *find_end(quick q, const char *p, const char *end)
-{
-    return __builtin_cpu_supports("avx2") ? blocks_avx2(q, p, end) : blocks(q, p, end, equal64_sse2);
-}
-#else
-static const char *find_string_end(const char *p, const char *end)
-{
-    return string_blocks(p, end, equal64_plain);
+    return blocks(q, p, end, scan_equal64_avx2);
 }
 
 static const char *find_end(quick q, const char *p, const char *end)
 {
-    return blocks(q, p, end, equal64_plain);
+    return scan_has_avx2() ? blocks_avx2(q, p, end) : blocks(q, p, end, scan_equal64_plain);
 }
-#endif
 
 const char *json_string_end_quick(const char *p, const char *end)
 {

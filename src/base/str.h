@@ -8,6 +8,9 @@
 #define STR_FMT    "%.*s"
 #define STR_ARG(s) (int)(s).n, (s).p ? (s).p : ""
 
+/* How many rows a table has. */
+#define COUNT(table) (sizeof table / sizeof *table)
+
 /* A constant slice inside a table, where a compound literal may not stand. */
 #define LIT(text)                                                                                                      \
     {                                                                                                                  \

@@ -112,7 +112,7 @@ static void instance_string(daruma_buf *out, daruma_str schema, daruma_str name)
                    {"ipv4", "192.0.2.1"},
                    {"hostname", "example.com"}};
     daruma_str format = json_get(schema, S("format"));
-    for (size_t i = 0; json_is_string(format) && i < sizeof formats / sizeof *formats; i++)
+    for (size_t i = 0; json_is_string(format) && i < COUNT(formats); i++)
         if (json_raw_eq(str_sub(format, 1, format.n - 2), str_of(formats[i].format))) {
             buf_printf(out, "\"%s\"", formats[i].value);
             return;

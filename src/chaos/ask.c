@@ -11,15 +11,15 @@ static const struct {
     route route;
     wire wire;
 } routes[] = {
-    {{"/chat/completions", 17}, ROUTE_GENERATE, WIRE_CHAT},
-    {{"/messages", 9}, ROUTE_GENERATE, WIRE_MESSAGES},
-    {{"/responses", 10}, ROUTE_GENERATE, WIRE_RESPONSES},
-    {{"/messages/count_tokens", 22}, ROUTE_COUNT, WIRE_MESSAGES},
-    {{"/embeddings", 11}, ROUTE_EMBEDDINGS, WIRE_CHAT},
-    {{"/models", 7}, ROUTE_MODELS, WIRE_CHAT},
-    {{":generateContent", 16}, ROUTE_GENERATE, WIRE_GEMINI},
-    {{":streamGenerateContent", 22}, ROUTE_GENERATE, WIRE_GEMINI},
-    {{":countTokens", 12}, ROUTE_COUNT, WIRE_GEMINI},
+    {LIT("/chat/completions"), ROUTE_GENERATE, WIRE_CHAT},
+    {LIT("/messages"), ROUTE_GENERATE, WIRE_MESSAGES},
+    {LIT("/responses"), ROUTE_GENERATE, WIRE_RESPONSES},
+    {LIT("/messages/count_tokens"), ROUTE_COUNT, WIRE_MESSAGES},
+    {LIT("/embeddings"), ROUTE_EMBEDDINGS, WIRE_CHAT},
+    {LIT("/models"), ROUTE_MODELS, WIRE_CHAT},
+    {LIT(":generateContent"), ROUTE_GENERATE, WIRE_GEMINI},
+    {LIT(":streamGenerateContent"), ROUTE_GENERATE, WIRE_GEMINI},
+    {LIT(":countTokens"), ROUTE_COUNT, WIRE_GEMINI},
 };
 
 /* The value of a name in a query: "alt=sse&key=K". */
@@ -39,7 +39,7 @@ static void find_route(ask *q)
         q->route = ROUTE_CONTROL;
         return;
     }
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+    for (size_t i = 0; i < COUNT(routes); i++)
         if (str_ends(q->path, routes[i].end)) {
             q->route = routes[i].route;
             q->wire = routes[i].wire;
@@ -187,7 +187,7 @@ static bool asks_to_go_on(daruma_str text)
 {
     static const char *const words[] = {"continue", "go on",    "carry on",  "connection was lost", "cut off",
                                         "resume",   "left off", "broke off", "interrupted",         "stopped"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (str_ifind(text, str_of(words[i])) != STR_NONE)
             return true;
     return false;
@@ -229,7 +229,7 @@ static void read_model(ask *q, daruma_str m, daruma_str content, daruma_arena *a
 }
 
 /* One message or item: remembers what the user said last and what tools answered since the model spoke. */
-static void read_message(ask *q, daruma_str m, bool *summary, daruma_arena *a)
+static void ask_read_message(ask *q, daruma_str m, bool *summary, daruma_arena *a)
 {
     daruma_str content = json_get(m, q->wire == WIRE_GEMINI ? S("parts") : S("content"));
     switch (speaker_of(q, m)) {
@@ -293,7 +293,7 @@ static void read_messages(ask *q, daruma_arena *a)
         while (json_next(&it, NULL, &m)) {
             count_newest(q, &spoke, m);
             if (json_is_object(m))
-                read_message(q, m, &summary, a);
+                ask_read_message(q, m, &summary, a);
         }
     }
     q->tooled |= q->noffered > 0;
@@ -356,7 +356,7 @@ static bool word_is(daruma_str v, const char *word)
 }
 
 /* tool_choice in its forms, and Gemini's functionCallingConfig. */
-static void read_choice(ask *q, daruma_arena *a)
+static void ask_read_choice(ask *q, daruma_arena *a)
 {
     daruma_str choice = q->tool_choice, type = json_is_object(choice) ? json_get(choice, S("type")) : choice;
     if (q->wire == WIRE_GEMINI) {
@@ -404,7 +404,7 @@ static void read_gemini(ask *q, daruma_str object, daruma_arena *a)
     q->thinks = json_is_true(ask_either(thinking, "includeThoughts", "include_thoughts"));
     q->tokens = (int64_t)((q->messages.n + q->system.n + q->tools.n) / 4);
     read_tools(q, a);
-    read_choice(q, a);
+    ask_read_choice(q, a);
     read_messages(q, a);
     q->hash = XXH3_64bits_withSeed(object.p, object.n, (uint64_t)q->wire + 2);
 }
@@ -445,7 +445,7 @@ static void read_body(ask *q, daruma_str object, daruma_arena *a)
     daruma_str name, value;
     json_iter it = json_open(object);
     while (json_next(&it, &name, &value))
-        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t i = 0; i < COUNT(keys); i++)
             if (json_raw_eq(name, str_of(keys[i].name)))
                 *keys[i].to = value;
 
@@ -473,7 +473,7 @@ static void read_body(ask *q, daruma_str object, daruma_arena *a)
     read_format(q, output_format, a);
     q->tokens = (int64_t)((q->messages.n + q->system.n + q->tools.n) / 4);
     read_tools(q, a);
-    read_choice(q, a);
+    ask_read_choice(q, a);
     read_messages(q, a);
 
     size_t at = model.n ? (size_t)(model.p - object.p) : 0;

@@ -79,7 +79,7 @@ static daruma_str key_label(const script *s, daruma_str key, daruma_arena *a)
 
 /* ---- which fault ----------------------------------------------------------------------------------------- */
 
-static bool fits(daruma_str pattern, daruma_str s)
+static bool chaos_fits(daruma_str pattern, daruma_str s)
 {
     if (pattern.n && pattern.p[pattern.n - 1] == '*')
         return str_starts(s, str_sub(pattern, 0, pattern.n - 1));
@@ -90,9 +90,9 @@ static bool fault_fits(const fault *f, const script *s, const ask *q)
 {
     const script_key *key = key_of(s, q->key);
     /* without a path only calls to a model are meant: nobody wants their list of models to use up the faults */
-    bool meant = f->path.n ? fits(f->path, q->path) : q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS;
-    return meant && fits(f->model, q->model) && fits(f->key, q->key) &&
-           (f->account.n == 0 || (key && fits(f->account, key->account))) &&
+    bool meant = f->path.n ? chaos_fits(f->path, q->path) : q->route == ROUTE_GENERATE || q->route == ROUTE_EMBEDDINGS;
+    return meant && chaos_fits(f->model, q->model) && chaos_fits(f->key, q->key) &&
+           (f->account.n == 0 || (key && chaos_fits(f->account, key->account))) &&
            (f->stream < 0 || f->stream == (int)q->stream) && (f->asks < 0 || f->asks == (int)q->purpose);
 }
 
@@ -182,7 +182,7 @@ static plan make_plan(chaos *k, ask *q, const fault **f, bool *good, daruma_aren
 
 /* ---- one call ------------------------------------------------------------------------------------------------- */
 
-static void say(chaos *k, const daruma_buf *line)
+static void chaos_say(chaos *k, const daruma_buf *line)
 {
     if (k->settings.say)
         k->settings.say(buf_str(line), k->settings.user);
@@ -211,7 +211,7 @@ static void say_call(chaos *k, const call *c, const ask *q, const plan *p, const
     buf_putz(&b, p->name);
     if (f)
         buf_printf(&b, ", line %d of the script", f->line);
-    say(k, &b);
+    chaos_say(k, &b);
 }
 
 static const char *const purposes[ASK_PURPOSES] = {"turn", "continue", "summary"};
@@ -345,7 +345,7 @@ static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
 /* The body of a request as it came. */
 static void reply_kept(chaos *k, call *c, daruma_str number)
 {
-    static const daruma_header type = {{"content-type", 12}, {"application/octet-stream", 24}};
+    static const daruma_header type = {LIT("content-type"), LIT("application/octet-stream")};
     daruma_buf b = buf_in(c->arena);
     daruma_str body;
     int64_t n;
@@ -444,7 +444,7 @@ static void on_gone(call *c, void *user)
         daruma_buf b = buf_in(c->arena);
         buf_printf(&b, "#%llu the client left after ", (unsigned long long)l->number);
         buf_duration(&b, now - l->began);
-        say(k, &b);
+        chaos_say(k, &b);
     }
     play_gone(l->play);
     live_end(l);

@@ -144,7 +144,7 @@ static const fault_text texts[] = {
 const fault_text *fault_text_of(daruma_str kind, wire w)
 {
     const fault_text *found = &texts[0];
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         if (!str_eq(str_of(texts[i].kind), kind))
             continue;
         if (texts[i].wire == w)

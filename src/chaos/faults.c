@@ -53,7 +53,7 @@ const fault_kind fault_kinds[] = {
     {"bad_tool",            FAULT_TWIST, ANSWER_BAD_TOOL, .main = "form", .forms = {"unknown", "misspelt"},
      .words = "the model calls a tool that nobody offered"},
 };
-const size_t nfault_kinds = sizeof fault_kinds / sizeof *fault_kinds;
+const size_t nfault_kinds = COUNT(fault_kinds);
 
 // clang-format on
 
@@ -403,7 +403,7 @@ static void set_act(plan *p, const fault *f, const fault_kind *k)
         {FAULT_STALL, PLAN_STALL, -1, 30000, 0}, {FAULT_PINGS, PLAN_PINGS, 0, 30000, 0},
         {FAULT_SLOW, PLAN_END, 0, 0, 20},        {FAULT_TRICKLE, PLAN_END, 0, 0, 100},
     };
-    for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+    for (size_t i = 0; i < COUNT(acts); i++) {
         if (acts[i].effect != k->effect)
             continue;
         p->act = acts[i].act;

@@ -13,7 +13,7 @@ plan plan_refusal(const ask *q, const refusal *r, daruma_arena *a)
 
 static answer list_models(const script *s, const ask *q, daruma_arena *a)
 {
-    static const daruma_str any[] = {{"m-main", 6}, {"m-fallback", 10}};
+    static const daruma_str any[] = {LIT("m-main"), LIT("m-fallback")};
     daruma_str *names = ARENA_NEW(a, daruma_str, s->nmodels + 1);
     for (size_t i = 0; names && i < s->nmodels; i++)
         names[i] = s->models[i].name;

@@ -37,7 +37,7 @@ static void close_play(play *p)
 
 typedef enum ending { ENDED, BROKEN_OFF, RESET } ending;
 
-static void finish(play *p, ending how)
+static void play_finish(play *p, ending how)
 {
     call *c = p->call;
     bool whole = how == ENDED && (p->plan.act == PLAN_END || p->plan.act == PLAN_STALL || p->plan.act == PLAN_PINGS);
@@ -66,7 +66,7 @@ static void wait_for(play *p, uv_loop_t *loop, daruma_ms ms)
     uv_timer_start(&p->timer, on_timer, (uint64_t)ms, 0);
 }
 
-static void put(play *p, daruma_str bytes)
+static void play_put(play *p, daruma_str bytes)
 {
     bool room = p->plan.raw ? call_raw(p->call, bytes) : call_write(p->call, bytes);
     p->blocked = !room;
@@ -112,17 +112,17 @@ static bool act(play *p)
     case PLAN_END:
         return true;
     case PLAN_CUT:
-        finish(p, BROKEN_OFF);
+        play_finish(p, BROKEN_OFF);
         return false;
     case PLAN_RESET:
-        finish(p, RESET);
+        play_finish(p, RESET);
         return false;
     case PLAN_EOF:
-        finish(p, ENDED);
+        play_finish(p, ENDED);
         return false;
     case PLAN_HANG:
         if (again)
-            finish(p, p->plan.no_head ? RESET : BROKEN_OFF);
+            play_finish(p, p->plan.no_head ? RESET : BROKEN_OFF);
         else if (hold >= 0)
             wait_for(p, loop_of(p), hold);
         return false;
@@ -141,7 +141,7 @@ static void ping(play *p)
     daruma_ms now = (daruma_ms)uv_now(loop_of(p)), left = p->ping_end - now;
     daruma_ms every = p->plan.every > 0 ? p->plan.every : PING_EVERY_MS;
     if (!p->plan.raw)
-        put(p, p->plan.a.stream ? p->keepalive : S("\n"));
+        play_put(p, p->plan.a.stream ? p->keepalive : S("\n"));
     if (p->call)
         wait_for(p, loop_of(p), left < every ? left : every);
 }
@@ -151,7 +151,7 @@ static void run(play *p)
     if (!p->began) {
         p->began = true;
         if (p->plan.raw)
-            put(p, S("")); /* says so even when it breaks before its first byte */
+            play_put(p, S("")); /* says so even when it breaks before its first byte */
         else if (!p->plan.no_head)
             put_head(p);
     }
@@ -164,11 +164,11 @@ static void run(play *p)
             return;
         }
         if (p->at == p->plan.a.body.n) {
-            finish(p, ENDED);
+            play_finish(p, ENDED);
             return;
         }
         size_t end = next_end(p);
-        put(p, str_sub(p->plan.a.body, p->at, end - p->at));
+        play_put(p, str_sub(p->plan.a.body, p->at, end - p->at));
         p->at = end;
         if (p->plan.every > 0 && p->at < p->plan.a.body.n && !p->blocked) {
             wait_for(p, loop_of(p), p->plan.every);

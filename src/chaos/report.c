@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include <stdlib.h>
 
-static struct tally_row *find(const tally *t, daruma_str name)
+static struct tally_row *report_find(const tally *t, daruma_str name)
 {
     for (size_t i = 0; i < t->nrows; i++)
         if (str_eq(str_of(t->rows[i].name), name))
@@ -25,8 +25,8 @@ static char *copied(daruma_str s)
 
 void tally_add(tally *t, daruma_str name)
 {
-    struct tally_row *row = find(t, name);
-    if (!row && t->nrows == CHAOS_NAMES_MAX && !(row = find(t, S("others")))) {
+    struct tally_row *row = report_find(t, name);
+    if (!row && t->nrows == CHAOS_NAMES_MAX && !(row = report_find(t, S("others")))) {
         free(t->rows[t->nrows - 1].name); /* the last name makes room for all that have none */
         t->rows[t->nrows - 1].name = copied(S("others"));
         row = &t->rows[t->nrows - 1];
@@ -51,7 +51,7 @@ void tally_add(tally *t, daruma_str name)
 
 static int64_t tally_of(const tally *t, daruma_str name)
 {
-    const struct tally_row *row = find(t, name);
+    const struct tally_row *row = report_find(t, name);
     return row ? row->n : 0;
 }
 
@@ -80,7 +80,7 @@ void report_done(report *r)
 {
     tally *const all[] = {&r->models,   &r->answered_models, &r->keys,    &r->faults, &r->paths,   &r->statuses,
                           &r->refusals, &r->purposes,        &r->circled, &r->told,   &r->listened};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t i = 0; i < COUNT(all); i++)
         tally_done(all[i]);
     free(r->bodies);
     *r = (report){0};

@@ -73,7 +73,7 @@ static void choose_tools(speech *s, const ask *q, daruma_arena *a)
 }
 
 /* The answer in text to what was asked. */
-static daruma_str text_of(const ask *q, daruma_arena *a)
+static daruma_str say_text_of(const ask *q, daruma_arena *a)
 {
     daruma_buf b = buf_in(a);
     if (q->format.n) {
@@ -369,7 +369,7 @@ static speech whole(const ask *q, const manner *m, daruma_arena *a)
     }
     choose_tools(&s, q, a);
     if (s.ncalls == 0)
-        s.text = text_of(q, a);
+        s.text = say_text_of(q, a);
     return s;
 }
 

@@ -16,7 +16,7 @@ static bool malformed(const speech *s)
     return false;
 }
 
-static const char *finish(const speech *s)
+static const char *speak_gemini_finish(const speech *s)
 {
     return s->twist == ANSWER_FILTERED ? "SAFETY"
            : s->cut                    ? "MAX_TOKENS"
@@ -73,7 +73,7 @@ static void close_candidate(daruma_buf *b, const speech *s, bool last)
 {
     BUF_LIT(b, "],\"role\":\"model\"}");
     if (last)
-        buf_printf(b, ",\"finishReason\":\"%s\"", finish(s));
+        buf_printf(b, ",\"finishReason\":\"%s\"", speak_gemini_finish(s));
     if (last && malformed(s)) {
         BUF_LIT(b, ",\"finishMessage\":");
         daruma_buf what = buf_in(b->arena);
@@ -158,7 +158,7 @@ static answer gemini_stream(const ask *q, const speech *s, daruma_arena *a)
         }
         open_event(&x, q);
         open_candidate(&x.b);
-        if (finish(s)[1] == 'T') /* STOP: the last event carries an empty text */
+        if (speak_gemini_finish(s)[1] == 'T') /* STOP: the last event carries an empty text */
             text_part(&x.b, S(""), false);
         close_event(&x, q, s, ANSWER_FRAME, true);
     }
@@ -185,7 +185,7 @@ static const char *status_of(int status)
     } names[] = {{400, "INVALID_ARGUMENT"}, {401, "UNAUTHENTICATED"},    {403, "PERMISSION_DENIED"}, {404, "NOT_FOUND"},
                  {409, "ABORTED"},          {429, "RESOURCE_EXHAUSTED"}, {499, "CANCELLED"},         {500, "INTERNAL"},
                  {501, "UNIMPLEMENTED"},    {503, "UNAVAILABLE"},        {504, "DEADLINE_EXCEEDED"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (names[i].status == status)
             return names[i].name;
     return "UNKNOWN";

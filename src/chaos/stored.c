@@ -42,7 +42,7 @@ static uint64_t hash_of(daruma_str id)
     return hex.n == 16 ? h : 0;
 }
 
-static const kept_answer *find(const stored *s, uint64_t id, uint64_t owner)
+static const kept_answer *kept_find(const stored *s, uint64_t id, uint64_t owner)
 {
     for (size_t i = 0; id && i < PLACES; i++) {
         const kept_answer *k = &s->answers[(id + i) % CHAOS_STORED_MAX];
@@ -72,7 +72,7 @@ daruma_str stored_find(const stored *s, ask *q, daruma_str owner, bool *item, da
     daruma_str m;
     *item = false;
     if (q->previous.n) {
-        const kept_answer *k = find(s, hash_of(q->previous), whose);
+        const kept_answer *k = kept_find(s, hash_of(q->previous), whose);
         if (!k || !str_starts(q->previous, S("resp_")))
             return q->previous;
         q->tokens = add_sat(q->tokens, k->tokens);
@@ -82,7 +82,7 @@ daruma_str stored_find(const stored *s, ask *q, daruma_str owner, bool *item, da
     json_iter it = json_open(q->messages);
     while (json_is_array(q->messages) && json_next(&it, NULL, &m)) {
         daruma_str type = json_text(json_get(m, S("type")), a), id = json_text(json_get(m, S("id")), a);
-        if (str_eq(type, S("item_reference")) && !find(s, hash_of(id), whose))
+        if (str_eq(type, S("item_reference")) && !kept_find(s, hash_of(id), whose))
             return id;
     }
     return (daruma_str){0};

@@ -29,7 +29,7 @@ static int64_t total(const scripted *list, size_t n)
 static bool names_something(daruma_str key)
 {
     static const char *const names[] = {"role", "type", "id", "name", "call_id", "tool_call_id", "tool_use_id"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         if (json_raw_eq(key, str_of(names[i])))
             return true;
     return false;

@@ -121,7 +121,7 @@ static refusal content_parts(daruma_str content, daruma_str role, size_t i, daru
         place t = place_of("messages[%zu].content[%zu].type", i, j),
               x = place_of("messages[%zu].content[%zu].text", i, j);
         bool known = false;
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+        for (size_t k = 0; k < COUNT(types); k++)
             known |= says(type, types[k]);
         if (!type.n)
             return missing(t.text, a);
@@ -175,7 +175,7 @@ static refusal chat_message(daruma_str m, size_t i, ids *open, daruma_arena *a)
     daruma_str role = json_get(m, S("role")), content = json_get(m, S("content")), calls = json_get(m, S("tool_calls"));
     place p = place_of("messages[%zu].role", i, 0), c = place_of("messages.[%zu].content", i, 0);
     bool known = false;
-    for (size_t r = 0; r < sizeof roles / sizeof *roles; r++)
+    for (size_t r = 0; r < COUNT(roles); r++)
         known |= says(role, roles[r]);
     if (!role.n)
         return missing(p.text, a);

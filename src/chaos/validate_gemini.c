@@ -71,7 +71,7 @@ static refusal part_rules(daruma_str part, size_t i, size_t j, content *c, darum
                               : "contents[%zu].parts[%zu].function_response.response",
                        i, j);
     bool any = false;
-    for (size_t k = 0; k < sizeof data / sizeof *data; k++)
+    for (size_t k = 0; k < COUNT(data); k++)
         any |= ask_either(part, data[k][0], data[k][1]).n > 0;
     if (!any)
         return bad(a, d.text, "required oneof field 'data' must have one initialized field");

@@ -17,7 +17,7 @@ static daruma_str value_of(const word_list *w, daruma_str name)
     return (daruma_str){0};
 }
 
-static bool has(const word_list *w, daruma_str name)
+static bool validate_limits_has(const word_list *w, daruma_str name)
 {
     for (size_t i = 0; i < w->n; i++)
         if (str_eq(w->at[i].name, name))
@@ -286,9 +286,10 @@ static refusal schema_walk(const schema_place *p, daruma_str schema, const darum
     if (level > SCHEMA_LEVELS_MAX || !json_is_object(schema))
         return (refusal){0};
     while (json_next(&it, &key, &value)) {
-        if (has(p->keywords, key))
+        if (validate_limits_has(p->keywords, key))
             return keyword_refused(p, key, schema, context, field);
-        if (json_raw_eq(key, S("properties")) && json_count(value) == 0 && has(p->keywords, S("empty_properties")))
+        if (json_raw_eq(key, S("properties")) && json_count(value) == 0 &&
+            validate_limits_has(p->keywords, S("empty_properties")))
             return p->q->wire == WIRE_GEMINI ? refuse(400, BAD_ARGUMENT, NULL, NULL, p->a,
                                                       "* GenerateContentRequest." STR_FMT
                                                       ".properties: should be non-empty for OBJECT type\n",

@@ -122,7 +122,7 @@ static refusal block(walk *w, daruma_str b)
     place c = place_of("messages.%zu.content.%zu", w->i, w->j),
           t = place_of("messages.%zu.content.%zu.type", w->i, w->j);
     bool known = false;
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++)
+    for (size_t k = 0; k < COUNT(types); k++)
         known |= says(type, types[k]);
     if (!type.n)
         return bad(w->a, t.text, "Field required");

@@ -16,7 +16,7 @@ static refusal item_id(daruma_str item, size_t i, ids *seen, daruma_arena *a)
 {
     daruma_str id = raw_of(json_get(item, S("id"))), type = json_get(item, S("type"));
     place p = place_of("input[%zu].id", i, 0);
-    for (size_t k = 0; id.n && k < sizeof prefixes / sizeof *prefixes; k++)
+    for (size_t k = 0; id.n && k < COUNT(prefixes); k++)
         if (says(type, prefixes[k].type) && !str_starts(id, str_of(prefixes[k].prefix)))
             return refuse(400, INVALID, "invalid_value", p.text, a,
                           "Invalid '%s': '" STR_FMT "'. Expected an ID that begins with '%s'.", p.text,
@@ -48,7 +48,7 @@ static refusal item_content(daruma_str item, size_t i, daruma_arena *a)
         daruma_str type = json_get(part, S("type"));
         place p = place_of("input[%zu].content[%zu]", i, j);
         bool fits = model && (says(type, "output_text") || says(type, "refusal"));
-        for (size_t k = 0; !model && k < sizeof into / sizeof *into; k++)
+        for (size_t k = 0; !model && k < COUNT(into); k++)
             fits |= says(type, into[k]);
         if (!fits)
             return refuse(

@@ -105,7 +105,7 @@ static bool tell_unknown(daruma_str flag)
     cli_nearest near = cli_nearest_to(flag);
     char one[72];
     const char *key;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; i < COUNT(ours); i++)
         cli_nearest_try(&near, ours[i]);
     for (size_t i = 0; (key = script_fault_key(i, NULL)); i++) {
         flag_of_key(key, one);

@@ -42,9 +42,9 @@ static daruma_net named_net(daruma_str name)
 
 static daruma_flaw named_flaw(daruma_str name)
 {
-    static const daruma_str names[] = {{"", 0},       {"error_event", 11}, {"empty", 5},
-                                       {"broken", 6}, {"cut", 3},          {"silent", 6}};
-    for (size_t i = 1; i < sizeof names / sizeof *names; i++)
+    static const daruma_str names[] = {LIT(""),       LIT("error_event"), LIT("empty"),
+                                       LIT("broken"), LIT("cut"),         LIT("silent")};
+    for (size_t i = 1; i < COUNT(names); i++)
         if (str_eq(name, names[i]))
             return (daruma_flaw)i;
     return DARUMA_FLAW_NONE;
@@ -130,7 +130,7 @@ static int judge_lines(daruma_str all, char *mem)
 
 /* ---- for people ---------------------------------------------------------------------------- */
 
-static void say(const char *what, daruma_str value)
+static void classify_say(const char *what, daruma_str value)
 {
     if (!value.n)
         return;
@@ -149,19 +149,19 @@ static void judge_text(const daruma_evidence *ev, bool rule, daruma_arena *a)
 {
     daruma_failure f = daruma_classify(ev, moment(), a);
     daruma_buf wait = buf_in(a);
-    say("kind", str_of(daruma_kind_name(f.kind)));
-    say("tool", str_of(daruma_tool_kind_name(f.tool_kind)));
-    say("means", str_of(daruma_kind_words(f.kind)));
-    say("message", f.message);
-    say("code", f.code);
-    say("about", f.subject);
+    classify_say("kind", str_of(daruma_kind_name(f.kind)));
+    classify_say("tool", str_of(daruma_tool_kind_name(f.tool_kind)));
+    classify_say("means", str_of(daruma_kind_words(f.kind)));
+    classify_say("message", f.message);
+    classify_say("code", f.code);
+    classify_say("about", f.subject);
     if (f.status)
         say_number("status", f.status);
-    say("severity", str_of(daruma_severity_name(f.severity)));
-    say("retryable", f.retryable ? S("yes, the same request may succeed later") : S("no, not unchanged"));
+    classify_say("severity", str_of(daruma_severity_name(f.severity)));
+    classify_say("retryable", f.retryable ? S("yes, the same request may succeed later") : S("no, not unchanged"));
     if (f.wait >= 0) {
         buf_duration(&wait, f.wait);
-        say("wait", buf_str(&wait));
+        classify_say("wait", buf_str(&wait));
     }
     say_number("limit", f.limit);
     say_number("used", f.used);

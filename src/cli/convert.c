@@ -10,7 +10,7 @@
 
 #define CONVERT_MEMORY_BYTES (16 * (size_t)BODY_BYTES_MAX) /* a body, and what it becomes several times over */
 
-static int told(daruma_status s, const dialect *from, daruma_str body)
+static int convert_told(daruma_status s, const dialect *from, daruma_str body)
 {
     switch (s) {
     case DARUMA_OK:
@@ -86,9 +86,9 @@ static int convert_stream(const dialect *from, const dialect *to, daruma_str bod
         bridge_event(&b, &e, out, a);
     }
     if (out->full || a->full)
-        return told(DARUMA_EFULL, from, body);
+        return convert_told(DARUMA_EFULL, from, body);
     if (!any)
-        return told(DARUMA_EINPUT, from, whole);
+        return convert_told(DARUMA_EINPUT, from, whole);
     if (v.error)
         tell_error(v.error_body);
     else if (!bridge_end(&b, out))
@@ -105,7 +105,7 @@ static int convert_answer(const dialect *from, const dialect *to, const char *mo
     daruma_str start = str_trim(body);
     if (start.n && start.p[0] != '{' && start.p[0] != '[')
         return convert_stream(from, to, body, &x, out, a);
-    return told(dialect_convert_answer(from, to, body, &x, out, a), from, body);
+    return convert_told(dialect_convert_answer(from, to, body, &x, out, a), from, body);
 }
 
 int cli_convert(int argc, char **argv)

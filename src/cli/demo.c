@@ -95,7 +95,7 @@ static void greet(int port)
     printf("%sdaruma%s listens on http://127.0.0.1:%d; behind it a provider misbehaves on purpose.\n"
            "Try these in another terminal, and watch here what is done about it:\n\n",
            bold, plain, port);
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
+    for (size_t i = 0; i < COUNT(tries); i++)
         printf("  # %s\n  %scurl -sN http://127.0.0.1:%d/v1/chat/completions -H 'content-type: application/json' \\\n"
                "    -d '{\"model\":\"%s\"%s}'%s\n\n",
                tries[i].what, bold, port, tries[i].model, tries[i].rest ? tries[i].rest : SAY, plain);

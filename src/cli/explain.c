@@ -36,7 +36,7 @@ static int explain_text(int status, daruma_arena *a)
         fprintf(stderr, "daruma explain: nothing came on stdin; give an error text there, or a case id as argument\n");
         return 2;
     }
-    cli_pasted(ev.body, &ev, headers, sizeof headers / sizeof *headers, a);
+    cli_pasted(ev.body, &ev, headers, COUNT(headers), a);
     daruma_failure f = daruma_classify(&ev, sys_moment(), a);
     daruma_buf b = buf_in(a);
     daruma_explain(&f, NULL, &b);

@@ -15,13 +15,13 @@ typedef struct loops {
     int bad;
 } loops;
 
-static int wrong(const loops *l, const char *what)
+static int loops_wrong(const loops *l, const char *what)
 {
     fprintf(stderr, "loops: %s, line %zu: %s; see daruma loops --help\n", l->file, l->line, what);
     return 1;
 }
 
-static daruma_str text_of(daruma_str v, daruma_arena *a)
+static daruma_str loops_text_of(daruma_str v, daruma_arena *a)
 {
     return json_is_string(v) ? json_text(v, a) : json_is_null(v) ? S("") : v;
 }
@@ -32,9 +32,9 @@ static bool read_step(daruma_str v, daruma_step *ret, daruma_arena *a)
         return false;
     daruma_str ok = json_get(v, S("ok"));
     *ret = (daruma_step){
-        .tool = text_of(json_get(v, S("tool")), a),
-        .args = text_of(json_get(v, S("args")), a),
-        .result = text_of(json_get(v, S("result")), a),
+        .tool = loops_text_of(json_get(v, S("tool")), a),
+        .args = loops_text_of(json_get(v, S("args")), a),
+        .result = loops_text_of(json_get(v, S("result")), a),
         .ok = json_is_true(ok)         ? 1
               : str_eq(ok, S("false")) ? 0
                                        : -1,
@@ -82,17 +82,18 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
     daruma_buf why = buf_in(a), out = buf_in(a);
     size_t n = 0;
     if (!json_is_array(steps) && !json_is_null(steps)) /* null: it did nothing */
-        return wrong(l, "there is no list `steps`; a record is {\"id\":..., \"steps\":[{\"tool\":..., \"args\":..., "
-                        "\"result\":..., \"ok\":true}]}");
+        return loops_wrong(l,
+                           "there is no list `steps`; a record is {\"id\":..., \"steps\":[{\"tool\":..., \"args\":..., "
+                           "\"result\":..., \"ok\":true}]}");
     if (!stall)
-        return wrong(l, "the record is too large");
+        return loops_wrong(l, "the record is too large");
     for (json_iter it = json_open(steps); json_next(&it, NULL, &item);) {
         daruma_step step;
         char what[96];
         n++;
         if (!read_step(item, &step, a)) {
             snprintf(what, sizeof what, "step %zu is no JSON object", n);
-            return wrong(l, what);
+            return loops_wrong(l, what);
         }
         daruma_verdict v = daruma_stall_see(stall, &step);
         if (v.circle && !spoke.circle) {
@@ -107,7 +108,7 @@ static int read_record(loops *l, daruma_str record, daruma_arena *a)
     else
         say_record(id, &spoke, buf_str(&why), a, &out);
     if (out.full || a->full)
-        return wrong(l, "the record is too large");
+        return loops_wrong(l, "the record is too large");
     (l->jsonl ? cli_put_json : cli_put_page)(stdout, buf_str(&out));
     return 0;
 }
@@ -125,7 +126,7 @@ static int read_lines(loops *l, FILE *f, char *mem)
         if (!text.n)
             continue;
         if (!json_whole(text, &record) || !json_is_object(record))
-            bad |= wrong(l, "this is no JSON object; each line is one record");
+            bad |= loops_wrong(l, "this is no JSON object; each line is one record");
         else
             bad |= read_record(l, record, &a);
     }

@@ -25,7 +25,7 @@ static const cli_command commands[] = {
 static void help(FILE *to)
 {
     fprintf(to, "daruma " DARUMA_VERSION ": error recovery for LLM agents\n\nUsage: daruma COMMAND [OPTIONS]\n\n");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < COUNT(commands); i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
     fprintf(to, "\n`daruma COMMAND --help` tells more. Start with:\n\n"
                 "  daruma serve                     then set OPENAI_BASE_URL=http://127.0.0.1:4141/v1\n"
@@ -36,7 +36,7 @@ static void help(FILE *to)
 static int unknown(const char *name)
 {
     cli_nearest near = cli_nearest_to(str_of(name));
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < COUNT(commands); i++)
         cli_nearest_try(&near, commands[i].name);
     cli_nearest_try(&near, "--help");
     cli_nearest_try(&near, "--version");
@@ -58,7 +58,7 @@ static int run(int argc, char **argv)
     }
     if (str_eq(name, S("--version")) || str_eq(name, S("-V")))
         name = S("version");
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+    for (size_t i = 0; i < COUNT(commands); i++)
         if (str_eq(name, str_of(commands[i].name)))
             return commands[i].run(argc - 1, argv + 1);
     return unknown(argv[1]);

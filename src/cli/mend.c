@@ -12,7 +12,7 @@
 
 /* ---- doing it ---- */
 
-static void tell(const mend_report *r)
+static void mend_tell(const mend_report *r)
 {
     for (daruma_str rest = str_of(r->what); rest.n;) {
         daruma_str one = str_trim(str_cut(&rest, ';'));
@@ -27,7 +27,7 @@ static bool shrink(convo *c, int64_t target)
     int64_t before = convo_tokens(c);
     mend_report r = mend_mask(c, target, NULL);
     int64_t after = convo_tokens(c);
-    tell(&r);
+    mend_tell(&r);
     fprintf(stderr, "about %lld tokens before, %lld after\n", (long long)before, (long long)after);
     if (after <= target)
         return true;
@@ -46,8 +46,8 @@ static int mend_body(const dialect *d, daruma_str body, bool prune, int64_t targ
     if (s != DARUMA_OK)
         return cli_unread("mend", s, d, body, a);
     mend_report pairs = mend_pairs(&c, prune ? MEND_PRUNE : MEND_SYNTHESISE), messages = mend_messages(&c, NULL);
-    tell(&pairs);
-    tell(&messages);
+    mend_tell(&pairs);
+    mend_tell(&messages);
     if (!mend_did(&pairs) && !mend_did(&messages))
         fprintf(stderr, "nothing to mend\n");
     bool met = target < 0 || shrink(&c, target);

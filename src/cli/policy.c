@@ -5,7 +5,7 @@
 #include "sys/sys.h"
 
 /* "swarm" and "code", or "swarm/code" as a configuration has it. NULL after saying what there is. */
-static const daruma_policy *find(const char *profile, const char *variant)
+static const daruma_policy *policy_find(const char *profile, const char *variant)
 {
     daruma_str rest = str_of(profile), name = str_cut(&rest, '/');
     daruma_str which = *variant ? str_of(variant) : rest;
@@ -50,7 +50,7 @@ int cli_policy(int argc, char **argv)
         fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
         return 2;
     }
-    const daruma_policy *p = find(profile, variant);
+    const daruma_policy *p = policy_find(profile, variant);
     if (!p)
         return 2;
     daruma_arena a;

@@ -215,7 +215,7 @@ static void log_ask(replay_agent *g, const char *what, daruma_str answer)
 /* stuck, blocked, progress=15, steps=5: taken as said instead of as it is */
 static bool play_due(replay_agent *g, daruma_str rest)
 {
-    static const daruma_str blocker = {"something", 9};
+    static const daruma_str blocker = LIT("something");
     replay_adapt *x = adapt_of(g);
     daruma_str name, value;
     int64_t n = 0;
@@ -288,14 +288,14 @@ static void log_strategy(replay_agent *g, const daruma_strategy *x)
 static daruma_strategy kept(replay_agent *g, daruma_strategy x)
 {
     daruma_str *texts[] = {&x.name, &x.reasoning, &x.tool, &x.parameters, &x.message, &x.expected};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         *texts[i] = arena_copy(&g->a, *texts[i]);
     return x;
 }
 
 static bool read_mode(daruma_str word, daruma_strategy_mode *mode)
 {
-    static const daruma_str names[] = {{"log", 3}, {"ask", 3}, {"auto", 4}};
+    static const daruma_str names[] = {LIT("log"), LIT("ask"), LIT("auto")};
     for (int i = 0; i < 3; i++)
         if (str_eq(word, names[i])) {
             *mode = (daruma_strategy_mode)i;
@@ -376,4 +376,4 @@ const replay_directive replay_adapt_directives[] = {
     {"due", play_due},           {"estimate", play_estimate}, {"strategy", play_strategy}, {"tried", play_tried},
     {"question", play_question}, {"lessons", play_lessons},   {"counted", play_counted},   {"reset", play_reset},
 };
-const size_t nreplay_adapt_directives = sizeof replay_adapt_directives / sizeof *replay_adapt_directives;
+const size_t nreplay_adapt_directives = COUNT(replay_adapt_directives);

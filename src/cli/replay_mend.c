@@ -282,7 +282,7 @@ static void log_report(const daruma_remedy *r, const mend_report *rep, daruma_bu
         {"shortened", rep->parts_shortened}, {"patches", rep->patches},
     };
     buf_printf(log, "mend %s", daruma_remedy_name(r->remedy));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (size_t i = 0; i < COUNT(counts); i++)
         if (counts[i].n)
             buf_printf(log, " %s=%u", counts[i].name, counts[i].n);
     BUF_LIT(log, "\n");

@@ -185,7 +185,7 @@ static bool read_mending(replay_reader *r, daruma_str name, daruma_str v, replay
 /* How an agent is watched, and what the log has of it; *known tells whether there is such a setting. */
 static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s, bool *known)
 {
-    static const daruma_str modes[] = {{"off", 3}, {"observe", 7}, {"guide", 5}, {"enforce", 7}};
+    static const daruma_str modes[] = {LIT("off"), LIT("observe"), LIT("guide"), LIT("enforce")};
     daruma_watch_policy *w = &s->policy.watch;
     const struct {
         daruma_str name;
@@ -203,7 +203,7 @@ static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, repla
         {S("progress"), NULL, &s->progress},
     };
     *known = true;
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    for (size_t i = 0; i < COUNT(settings); i++) {
         int64_t n = 0;
         if (!str_eq(name, settings[i].name))
             continue;
@@ -350,9 +350,9 @@ static bool block_named(replay_reader *r, daruma_str name, block *ret)
     static const struct {
         daruma_str name;
         block block;
-    } blocks[] = {{{"policy", 6}, POLICY}, {{"upstream", 8}, UPSTREAM}, {{"steps", 5}, STEPS},
-                  {{"expect", 6}, EXPECT}, {{"model", 5}, MODEL},       {{"request", 7}, REQUEST}};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS},
+                  {LIT("expect"), EXPECT}, {LIT("model"), MODEL},       {LIT("request"), REQUEST}};
+    for (size_t i = 0; i < COUNT(blocks); i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
             return true;

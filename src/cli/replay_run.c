@@ -132,7 +132,7 @@ static const struct {
     daruma_phase phase;
     int status;
 } outcomes[] = {
-#define O(word, ...) {{word, sizeof word - 1}, __VA_ARGS__}
+#define O(word, ...) {LIT(word), __VA_ARGS__}
     O("dns",                DARUMA_NET_DNS,                DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
     O("refused",            DARUMA_NET_REFUSED,            DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
     O("certificate",        DARUMA_NET_CERTIFICATE,        DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
@@ -166,7 +166,7 @@ static bool evidence_of(run *r, const replay_step *step, daruma_header headers[H
     *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .headers = headers, .took = 0};
     if (known)
         ev->status = (int)number;
-    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes && !known; i++)
+    for (size_t i = 0; i < COUNT(outcomes) && !known; i++)
         if (begins_with_word(rest, outcomes[i].word)) {
             ev->net = outcomes[i].net;
             ev->flaw = outcomes[i].flaw;

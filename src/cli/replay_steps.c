@@ -61,7 +61,7 @@ static const struct {
 } traits[] = {
 #define T(word, bit)                                                                                                   \
     {                                                                                                                  \
-        {word, sizeof word - 1}, bit                                                                                   \
+        LIT(word), bit                                                                                                 \
     }
     T("reads", DARUMA_TOOL_READS), T("waits", DARUMA_TOOL_WAITS),       T("writes", DARUMA_TOOL_WRITES),
     T("acts", DARUMA_TOOL_ACTS),   T("compacts", DARUMA_TOOL_COMPACTS), T("notes", DARUMA_TOOL_NOTES),
@@ -80,7 +80,7 @@ bool replay_steps_traits(replay_agent *g, daruma_str *tool, unsigned *ret)
     *ret = DARUMA_TOOL_KNOWN;
     while (replay_word(&words, &name, &value)) {
         unsigned bit = 0;
-        for (size_t i = 0; i < sizeof traits / sizeof *traits; i++)
+        for (size_t i = 0; i < COUNT(traits); i++)
             bit |= str_eq(name, traits[i].word) ? traits[i].bit : 0;
         if (!bit)
             return replay_steps_wrong(g, "what trait of a tool is this?", name);
@@ -102,13 +102,13 @@ static size_t find_arrow(daruma_str rest, int *ok)
     static const struct {
         daruma_str arrow;
         int ok;
-    } arrows[] = {{{"->", 2}, 1}, {{"!>", 2}, 0}, {{"?>", 2}, -1}};
+    } arrows[] = {{LIT("->"), 1}, {LIT("!>"), 0}, {LIT("?>"), -1}};
     daruma_str args;
     size_t from = 0, best = STR_NONE;
     if (rest.n && (rest.p[0] == '{' || rest.p[0] == '[' || rest.p[0] == '"'))
         from = json_skip(rest, 0, &args);
     from = from == STR_NONE ? 0 : from;
-    for (size_t i = 0; i < sizeof arrows / sizeof *arrows; i++) {
+    for (size_t i = 0; i < COUNT(arrows); i++) {
         size_t at = str_find(str_from(rest, from), arrows[i].arrow);
         if (at != STR_NONE && (best == STR_NONE || from + at < best)) {
             best = from + at;
@@ -337,7 +337,7 @@ static bool play_failures(replay_agent *g, daruma_str rest)
 /* The newest step, if it failed, as full, compact, summary or hidden. */
 static bool play_view(replay_agent *g, daruma_str rest)
 {
-    static const daruma_str names[] = {{"full", 4}, {"compact", 7}, {"summary", 7}, {"hidden", 6}};
+    static const daruma_str names[] = {LIT("full"), LIT("compact"), LIT("summary"), LIT("hidden")};
     for (int v = 0; v < 4; v++) {
         if (!str_eq(rest, names[v]))
             continue;
@@ -394,7 +394,7 @@ static const replay_directive directives[] = {
 static bool play_directive(replay_agent *g, daruma_str line)
 {
     daruma_str rest = str_trim(str_from(line, 1)), name = str_cut(&rest, ' ');
-    for (size_t i = 0; i < sizeof directives / sizeof *directives; i++)
+    for (size_t i = 0; i < COUNT(directives); i++)
         if (str_eq(name, str_of(directives[i].name)))
             return directives[i].play(g, str_trim(rest));
     for (size_t i = 0; i < nreplay_adapt_directives; i++)

@@ -25,7 +25,7 @@ static void stop(void *user)
 }
 
 /* Once it serves, nobody waits for whoever reads stderr. */
-static void say(const char *format, const char *one, const char *two)
+static void serve_say(const char *format, const char *one, const char *two)
 {
     char text[1024];
     daruma_buf b = buf_over(text, sizeof text);
@@ -71,9 +71,9 @@ static void on_hup(uv_signal_t *h, int signum)
     if (!s->g)
         return;
     if (gateway_reload(s->g, why))
-        say("daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
+        serve_say("daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
     else
-        say("daruma: the configuration stays as it was: %s%s\n", why, "");
+        serve_say("daruma: the configuration stays as it was: %s%s\n", why, "");
 }
 
 static void watch_signals(serving *s, uv_loop_t *loop)

@@ -178,7 +178,7 @@ void simulate_json(const regret *sum, const simulate_asked *asked)
 
 /* ---- one world ------------------------------------------------------------------------ */
 
-static void say(void *user, daruma_ms at, int request, daruma_str line)
+static void simulate_print_say(void *user, daruma_ms at, int request, daruma_str line)
 {
     (void)user;
     printf("%9.3f  #%-3d ", (double)at / 1000, request);
@@ -232,7 +232,7 @@ sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint
     int request, lost = 0;
     daruma_ms patience = p->patience >= 0 ? p->patience : SIM_PATIENCE_MS;
     print_world(w, k);
-    sim_rule rule = sim_host_run(h, w, p, say, NULL, &request);
+    sim_rule rule = sim_host_run(h, w, p, simulate_print_say, NULL, &request);
     printf("\nrequest      comes   daruma               clairvoyant          direct\n");
     for (int r = 0; r < w->nrequests; r++) {
         const sim_ending *e = sim_host_ending(h, r);

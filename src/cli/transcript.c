@@ -32,7 +32,7 @@ typedef struct reading {
 /* ---- what is wrong ---- */
 
 /* "FILE:LINE:COLUMN: WHAT"; without a place when `at` is not in the file. False. */
-static bool wrong(reading *r, const char *at, const char *what)
+static bool transcript_wrong(reading *r, const char *at, const char *what)
 {
     cli_place p = cli_place_of(r->text, at);
     if (at && at >= r->text.p && at <= r->text.p + r->text.n)
@@ -57,12 +57,12 @@ static bool broken(reading *r, daruma_str part)
 
 static bool no_memory(reading *r)
 {
-    return wrong(r, NULL, "it is too large for the memory that there is");
+    return transcript_wrong(r, NULL, "it is too large for the memory that there is");
 }
 
 /* ---- shapes ---- */
 
-static bool has(daruma_str object, const char *key)
+static bool transcript_has(daruma_str object, const char *key)
 {
     return json_get(object, str_of(key)).n != 0;
 }
@@ -77,12 +77,12 @@ static bool type_is(daruma_str object, const char *word)
 static const dialect *dialect_of_message(daruma_str m)
 {
     daruma_str part;
-    if (has(m, "parts"))
+    if (transcript_has(m, "parts"))
         return &dialect_gemini;
     if (type_is(m, "function_call") || type_is(m, "function_call_output") || type_is(m, "message") ||
         type_is(m, "reasoning") || type_is(m, "item_reference"))
         return &dialect_openai_responses;
-    if (has(m, "tool_calls") || has(m, "tool_call_id") || has(m, "function_call"))
+    if (transcript_has(m, "tool_calls") || transcript_has(m, "tool_call_id") || transcript_has(m, "function_call"))
         return &dialect_openai;
     json_iter it = json_open(json_get(m, S("content")));
     while (json_next(&it, NULL, &part))
@@ -108,11 +108,12 @@ static const dialect *dialect_of_messages(daruma_str list)
 
 static const dialect *dialect_of_request(daruma_str body)
 {
-    if (has(body, "contents"))
+    if (transcript_has(body, "contents"))
         return &dialect_gemini;
-    if (!has(body, "messages"))
+    if (!transcript_has(body, "messages"))
         return &dialect_openai_responses;
-    if (has(body, "system") || has(body, "anthropic_version") || json_path(body, "tools.0.input_schema").n)
+    if (transcript_has(body, "system") || transcript_has(body, "anthropic_version") ||
+        json_path(body, "tools.0.input_schema").n)
         return &dialect_anthropic;
     if (json_path(body, "tools.0.function").n)
         return &dialect_openai;
@@ -123,13 +124,14 @@ static shape shape_of(daruma_str v)
 {
     if (!json_is_object(v))
         return SHAPE_NONE;
-    if (has(v, "tool") || (has(v, "result") && !has(v, "role")))
+    if (transcript_has(v, "tool") || (transcript_has(v, "result") && !transcript_has(v, "role")))
         return SHAPE_STEP;
     if (json_is_array(json_get(v, S("steps"))))
         return SHAPE_RECORD;
-    if (has(v, "messages") || has(v, "contents") || has(v, "input"))
+    if (transcript_has(v, "messages") || transcript_has(v, "contents") || transcript_has(v, "input"))
         return SHAPE_REQUEST;
-    return has(v, "role") || has(v, "parts") || dialect_of_message(v) ? SHAPE_MESSAGE : SHAPE_NONE;
+    return transcript_has(v, "role") || transcript_has(v, "parts") || dialect_of_message(v) ? SHAPE_MESSAGE
+                                                                                            : SHAPE_NONE;
 }
 
 /* ---- steps ---- */
@@ -152,7 +154,7 @@ static review_step *add_step(reading *r)
 }
 
 /* A text, or JSON as it stands. */
-static daruma_str text_of(daruma_str v, daruma_arena *a)
+static daruma_str transcript_text_of(daruma_str v, daruma_arena *a)
 {
     return json_is_string(v) ? json_text(v, a) : json_is_null(v) ? (daruma_str){0} : v;
 }
@@ -162,20 +164,20 @@ static bool read_step(reading *r, daruma_str v)
     daruma_str tool = json_get(v, S("tool")), args = json_get(v, S("args")), result = json_get(v, S("result")),
                ok = json_get(v, S("ok"));
     if (!json_is_object(v))
-        return wrong(r, v.p, "a step is an object with tool, args, result and ok");
+        return transcript_wrong(r, v.p, "a step is an object with tool, args, result and ok");
     if (!tool.n && !result.n)
-        return wrong(r, v.p, "this step has neither tool nor result: a step has tool, args, result and ok");
+        return transcript_wrong(r, v.p, "this step has neither tool nor result: a step has tool, args, result and ok");
     if (tool.n && !json_is_string(tool) && !json_is_null(tool))
-        return wrong(r, tool.p,
-                     "\"tool\" is the name of the tool, a string; what the model said without a call has none");
+        return transcript_wrong(
+            r, tool.p, "\"tool\" is the name of the tool, a string; what the model said without a call has none");
     if (ok.n && !json_is_null(ok) && !json_is_true(ok) && !str_eq(ok, S("false")))
-        return wrong(r, ok.p, "\"ok\" is true, false or null (not known)");
+        return transcript_wrong(r, ok.p, "\"ok\" is true, false or null (not known)");
     review_step *s = add_step(r);
     if (!s)
         return no_memory(r);
-    s->step = (daruma_step){.tool = text_of(tool, r->a),
-                            .args = text_of(args, r->a),
-                            .result = text_of(result, r->a),
+    s->step = (daruma_step){.tool = transcript_text_of(tool, r->a),
+                            .args = transcript_text_of(args, r->a),
+                            .result = transcript_text_of(result, r->a),
                             .ok = json_is_true(ok)         ? 1
                                   : str_eq(ok, S("false")) ? 0
                                                            : -1,
@@ -296,7 +298,7 @@ static bool read_request(reading *r, daruma_str body)
         r->t->on_server = convo_unseen(&c);
         return read_history(r, &c);
     case DARUMA_EDEEP:
-        return wrong(r, NULL, "its JSON is nested too deep");
+        return transcript_wrong(r, NULL, "its JSON is nested too deep");
     case DARUMA_EFULL:
         return no_memory(r);
     case DARUMA_EINPUT:
@@ -306,7 +308,7 @@ static bool read_request(reading *r, daruma_str body)
              "this is no request of the dialect %s: its history is a list `%s`; --dialect names another", d->name,
              list_of(d));
     daruma_str list = json_get(body, str_of(list_of(d)));
-    return wrong(r, list.n ? list.p : body.p, what);
+    return transcript_wrong(r, list.n ? list.p : body.p, what);
 }
 
 /* Messages without the request around them. */
@@ -346,7 +348,7 @@ static bool read_object(reading *r, daruma_str v)
     case SHAPE_NONE:
         break;
     }
-    return wrong(r, v.p, "this is none of what is known here: " EXPECTED);
+    return transcript_wrong(r, v.p, "this is none of what is known here: " EXPECTED);
 }
 
 static bool read_array(reading *r, daruma_str list)
@@ -360,13 +362,15 @@ static bool read_array(reading *r, daruma_str list)
     case SHAPE_MESSAGE:
         return read_messages(r, list);
     case SHAPE_RECORD:
-        return wrong(r, first.p, "these are several records; give it one of them, or ask `daruma loops` about all");
+        return transcript_wrong(r, first.p,
+                                "these are several records; give it one of them, or ask `daruma loops` about all");
     case SHAPE_REQUEST:
-        return wrong(r, first.p, "these are several requests; give it the last one: it carries the whole history");
+        return transcript_wrong(r, first.p,
+                                "these are several requests; give it the last one: it carries the whole history");
     case SHAPE_NONE:
         break;
     }
-    return wrong(r, list.p, "this list is none of what is known here: " EXPECTED);
+    return transcript_wrong(r, list.p, "this list is none of what is known here: " EXPECTED);
 }
 
 static bool read_lines(reading *r)
@@ -383,18 +387,20 @@ static bool read_lines(reading *r)
         if (all == SHAPE_NONE)
             all = s;
         if (s == SHAPE_RECORD)
-            return wrong(
+            return transcript_wrong(
                 r, line.p,
                 "a line is a whole record here; give it one of them (head -n 1 FILE | daruma review -), or ask "
                 "`daruma loops --jsonl` about all");
         if (s == SHAPE_REQUEST)
-            return wrong(r, line.p,
-                         "a line is a whole request here; give it the last one: it carries the whole history "
-                         "(tail -n 1 FILE | daruma review -)");
+            return transcript_wrong(
+                r, line.p,
+                "a line is a whole request here; give it the last one: it carries the whole history "
+                "(tail -n 1 FILE | daruma review -)");
         if (s == SHAPE_NONE || s != all)
-            return wrong(r, line.p,
-                         all == SHAPE_MESSAGE ? "this line is no message as the ones before"
-                                              : "this line is no step: a step has tool, args, result and ok");
+            return transcript_wrong(r, line.p,
+                                    all == SHAPE_MESSAGE
+                                        ? "this line is no message as the ones before"
+                                        : "this line is no step: a step has tool, args, result and ok");
         if (s == SHAPE_STEP && !read_step(r, v))
             return false;
         if (s == SHAPE_MESSAGE) {
@@ -416,11 +422,11 @@ bool transcript_read(daruma_str text, const char *file, const dialect *d, daruma
     daruma_str whole = str_trim(text), first = whole, v;
     *ret = (transcript){0};
     if (!whole.n)
-        return wrong(&r, NULL, "there is nothing in it: " EXPECTED);
+        return transcript_wrong(&r, NULL, "there is nothing in it: " EXPECTED);
     if (json_whole(text, &whole))
         return json_is_object(whole)  ? read_object(&r, whole)
                : json_is_array(whole) ? read_array(&r, whole)
-                                      : wrong(&r, whole.p, "this is JSON, and no object: " EXPECTED);
+                                      : transcript_wrong(&r, whole.p, "this is JSON, and no object: " EXPECTED);
     first = str_trim(str_cut(&first, '\n'));
     if (json_whole(first, &v) && json_is_object(v))
         return read_lines(&r);

@@ -51,7 +51,7 @@ int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_st
             break;
         fprintf(stderr, "daruma %s: this is no request of the dialect %s: there is no list %s in it", command, d->name,
                 list_of(d));
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (size_t i = 0; i < COUNT(known); i++)
             if (known[i] != d && known[i]->read(body, a, &c) == DARUMA_OK) {
                 fprintf(stderr, "; is it one of %s?", known[i]->name);
                 break;

@@ -17,7 +17,7 @@ static const struct {
     {"ANTHROPIC_API_URL", "", "ANTHROPIC_UPSTREAM_URL"}, {"ANTHROPIC_API_BASE", "", "ANTHROPIC_UPSTREAM_URL"},
     {"ANTHROPIC_HOST", "", "ANTHROPIC_UPSTREAM_URL"},    {"GOOGLE_GEMINI_BASE_URL", "", "GEMINI_UPSTREAM_URL"},
 };
-enum { VARIABLES = sizeof variables / sizeof *variables };
+enum { VARIABLES = COUNT(variables) };
 
 typedef struct running {
     gateway *g;

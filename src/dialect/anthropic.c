@@ -25,19 +25,19 @@ static bool may_be_empty(daruma_str finish)
 {
     static const daruma_str reasons[] = {LIT("max_tokens"), LIT("refusal"), LIT("pause_turn"),
                                          LIT("model_context_window_exceeded"), LIT("stop_sequence")};
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_eq(finish, reasons[i]))
             return true;
     return false;
 }
 
-static request_scan scan(daruma_str body, uint32_t *newest)
+static request_scan anthropic_scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_anthropic, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_anthropic, newest);
 }
 
 /* What the model's total input was: the cached parts are counted beside input_tokens. */
-static void read_usage(daruma_str usage, int64_t *in, int64_t *out)
+static void anthropic_read_usage(daruma_str usage, int64_t *in, int64_t *out)
 {
     int64_t said = -1;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &said, out);
@@ -77,7 +77,7 @@ static block_view read_block(daruma_str block)
     return b;
 }
 
-static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+static answer_view anthropic_check_answer(daruma_str body, daruma_arena *scratch)
 {
     answer_view a = {.input_tokens = -1, .output_tokens = -1};
     daruma_str key, value, content = {0}, block;
@@ -90,7 +90,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
         else if (key_is(key, S("stop_reason")))
             a.finish = value_raw(value);
         else if (key_is(key, S("usage")))
-            read_usage(value, &a.input_tokens, &a.output_tokens);
+            anthropic_read_usage(value, &a.input_tokens, &a.output_tokens);
         else
             error |= is_error_shape(key, value) || (key_is(key, S("type")) && value_is(value, S("error")));
     for (json_iter it = json_open(content); json_next(&it, NULL, &block);) {
@@ -139,7 +139,7 @@ static bool read_event(const sse_event *e, event_view *v)
     return whole_ok(&w);
 }
 
-static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+static void anthropic_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
     event_view ev = {0};
     (void)scratch;
@@ -155,7 +155,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         v->ping = true;
     } else if (str_eq(ev.type, S("message_start"))) {
         v->began = true;
-        read_usage(json_get(ev.message, S("usage")), &v->input_tokens, &v->output_tokens);
+        anthropic_read_usage(json_get(ev.message, S("usage")), &v->input_tokens, &v->output_tokens);
     } else if (str_eq(ev.type, S("content_block_start"))) {
         block_view b = read_block(ev.block);
         v->began = true;
@@ -171,22 +171,23 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         v->began = true;
         v->told |= may_be_empty(reason);
         watch_finish(v, reason);
-        read_usage(ev.usage, &v->input_tokens, &v->output_tokens);
+        anthropic_read_usage(ev.usage, &v->input_tokens, &v->output_tokens);
     } else if (str_eq(ev.type, S("message_stop"))) {
         v->began = v->done = true;
     }
 }
 
-static bool is_error(daruma_str body)
+static bool anthropic_is_error(daruma_str body)
 {
     daruma_str error = json_valid(body) ? json_get(str_trim(body), S("error")) : (daruma_str){0};
     return value_given(json_get(error, S("type"))) && json_is_string(json_get(error, S("message")));
 }
 
-static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+static void anthropic_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                  daruma_str note)
 {
     BUF_LIT(out, "{\"type\":\"error\",\"error\":{\"type\":");
-    put_cstr(out, error_words_of(f->kind, status).anthropic);
+    put_cstr(out, error_words_of(f->kind, status).messages);
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
     if (str_starts(f->code, S("thread_"))) { /* clients act on it */
@@ -198,12 +199,12 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
     BUF_LIT(out, "}}");
 }
 
-static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note, const turn_reader *r)
+static void anthropic_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                         daruma_str note, const turn_reader *r)
 {
     (void)r;
     BUF_LIT(out, "event: error\ndata: ");
-    write_error(out, f, status, message, note);
+    anthropic_write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");
 }
 
@@ -229,12 +230,12 @@ static void message(daruma_buf *out, const write_ctx *x, const daruma_str *text,
     BUF_LIT(out, ",\"stop_sequence\":null," NO_USAGE "}");
 }
 
-static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void anthropic_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     message(out, x, &text, "end_turn");
 }
 
-static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void anthropic_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     BUF_LIT(out, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":");
     message(out, x, NULL, NULL);
@@ -260,14 +261,14 @@ const dialect dialect_anthropic = {
     .choice_none = LIT("{\"type\":\"none\"}"),
     .heartbeat = LIT("event: ping\ndata: {\"type\": \"ping\"}\n\n"),
     .terminal = LIT("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"),
-    .scan = scan,
-    .check = check_answer,
-    .watch = watch,
-    .is_error = is_error,
-    .write_error = write_error,
-    .write_stream_error = write_stream_error,
-    .write_message = write_message,
-    .write_message_stream = write_message_stream,
+    .scan = anthropic_scan,
+    .check = anthropic_check_answer,
+    .watch = anthropic_watch,
+    .is_error = anthropic_is_error,
+    .write_error = anthropic_write_error,
+    .write_stream_error = anthropic_write_stream_error,
+    .write_message = anthropic_write_message,
+    .write_message_stream = anthropic_write_message_stream,
     .quirks = ANTHROPIC_QUIRKS,
     .read = anthropic_read,
     .write = anthropic_write,

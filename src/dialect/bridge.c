@@ -83,7 +83,7 @@ void bridge_begin(stream_bridge *b, const dialect *from, const dialect *to, cons
 }
 
 /* With an id that the target would take back. Without any, the writer makes one where there must be one. */
-static void write_call(stream_bridge *b, const turn_delta *d, daruma_buf *out)
+static void bridge_write_call(stream_bridge *b, const turn_delta *d, daruma_buf *out)
 {
     char room[64];
     daruma_arena a = arena_over(room, sizeof room);
@@ -109,7 +109,7 @@ void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_
         if (d->kind == DELTA_END)
             bridge_end(b, out);
         else if (d->kind == DELTA_CALL && b->from != b->to)
-            write_call(b, d, out);
+            bridge_write_call(b, d, out);
         else
             b->to->write_delta(&b->w, d, out);
     }

@@ -49,7 +49,7 @@ void dialect_lose(dialect_losses *lost, const char *what)
     for (size_t i = 0; i < lost->n; i++)
         if (strcmp(lost->what[i], what) == 0)
             return;
-    if (lost->n < sizeof lost->what / sizeof *lost->what)
+    if (lost->n < COUNT(lost->what))
         lost->what[lost->n++] = what;
 }
 
@@ -115,7 +115,7 @@ static daruma_str guess_type(const convo_part *p)
         {LIT("UklGR"), LIT(".webp"), LIT("image/webp")},     {LIT("JVBERi"), LIT(".pdf"), LIT("application/pdf")},
     };
     daruma_str rest = p->media, path = p->media_url ? str_cut(&rest, '?') : p->media;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    for (size_t i = 0; i < COUNT(kinds); i++)
         if (p->media_url ? str_ends(path, kinds[i].end) : str_starts(path, kinds[i].base64))
             return kinds[i].type;
     return p->media_url ? S("image/jpeg") : S("image/png");
@@ -130,7 +130,7 @@ static bool carries(const conversion *c, const convo_part *p)
         return true;
     if (is_image(p)) {
         bool known = p->media_url || str_ieq(p->media_type, S("image/*"));
-        for (size_t i = 0; i < sizeof images / sizeof *images; i++)
+        for (size_t i = 0; i < COUNT(images); i++)
             known |= str_ieq(p->media_type, images[i]);
         return known;
     }

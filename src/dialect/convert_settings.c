@@ -218,7 +218,7 @@ static const struct { daruma_str word; int64_t tokens; bool openai; } efforts[] 
     {LIT("max"),     24576, false},
 };
 // clang-format on
-#define NEFFORTS (sizeof efforts / sizeof *efforts)
+#define NEFFORTS COUNT(efforts)
 
 static int64_t budget_of(const convo_settings *s)
 {

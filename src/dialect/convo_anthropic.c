@@ -70,7 +70,7 @@ static void read_source(convo *c, convo_part *p, const field *f)
     }
 }
 
-static void read_call(convo *c, convo_part *p, const field *f)
+static void convo_anthropic_read_call(convo *c, convo_part *p, const field *f)
 {
     p->kind = PART_CALL;
     p->id = text_of(c, f[K_ID].value);
@@ -114,7 +114,7 @@ static void read_result(convo *c, convo_part *p, const field *f)
 // clang-format off
 static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, const field *f); } blocks[] = {
     {LIT("text"),              read_text},
-    {LIT("tool_use"),          read_call},
+    {LIT("tool_use"),          convo_anthropic_read_call},
     {LIT("tool_result"),       read_result},
     {LIT("image"),             read_source},
     {LIT("document"),          read_source},
@@ -128,7 +128,7 @@ static const struct { daruma_str type; void (*read)(convo *c, convo_part *p, con
 static void settle(convo *c, convo_part *p, const field *f, bool inner)
 {
     daruma_str type = f[K_TYPE].value;
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    for (size_t i = 0; i < COUNT(blocks); i++)
         if (value_is(type, blocks[i].type) && !(inner && blocks[i].read == read_result))
             blocks[i].read(c, p, f);
     /* What the provider's own tools made names files in its container: code_execution_tool_result and its like. */
@@ -198,7 +198,7 @@ static void pass_content(convo *c, convo_message *m, json_iter *it, daruma_str *
     }
 }
 
-static void read_message(convo *c, daruma_str raw)
+static void convo_anthropic_read_message(convo *c, daruma_str raw)
 {
     daruma_str key, value, role = {0};
     convo_message *m = convo_add_message(c, CONVO_USER, raw);
@@ -238,7 +238,7 @@ static bool is_hosted(daruma_str type)
 {
     static const char *const local[] = {"custom", "bash_", "text_editor_", "computer_", "memory_"};
     daruma_str name = value_raw(type);
-    for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+    for (size_t i = 0; i < COUNT(local); i++)
         if (str_starts(name, str_of(local[i])))
             return false;
     return name.n > 0;
@@ -283,7 +283,7 @@ enum {
     B_N
 };
 
-static void read_choice(convo *c, daruma_str choice)
+static void convo_anthropic_read_choice(convo *c, daruma_str choice)
 {
     field f[] = {{.key = LIT("type")}, {.key = LIT("name")}, {.key = LIT("disable_parallel_tool_use")}};
     static const struct {
@@ -292,7 +292,7 @@ static void read_choice(convo *c, daruma_str choice)
     } types[] = {
         {LIT("auto"), CHOICE_AUTO}, {LIT("any"), CHOICE_ANY}, {LIT("none"), CHOICE_NONE}, {LIT("tool"), CHOICE_ONE}};
     fields_of(choice, FIELDS(f));
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < COUNT(types); i++)
         if (value_is(f[0].value, types[i].type))
             c->set.choice = types[i].choice;
     if (c->set.choice == CHOICE_ONE)
@@ -331,7 +331,7 @@ static void read_settings(convo *c, const field *f)
     s->thinking = json_is_string(thinking[0].value) ? !value_is(thinking[0].value, S("disabled")) : -1;
     s->thinking_budget = json_int(thinking[1].value, -1);
     s->user = text_of(c, json_get(f[B_METADATA].value, S("user_id")));
-    read_choice(c, f[B_CHOICE].value);
+    convo_anthropic_read_choice(c, f[B_CHOICE].value);
     read_output(c, f[B_OUTPUT].value, f[B_FORMAT].value);
     c->remote |= json_is_string(f[B_CONTAINER].value) ? value_given(f[B_CONTAINER].value)
                                                       : value_given(json_get(f[B_CONTAINER].value, S("id")));
@@ -364,7 +364,7 @@ daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret)
     daruma_str raw;
     read_system(&c, f[B_SYSTEM].value);
     for (size_t i = 0; i < messages.n && !c.full; i++)
-        read_message(&c, messages.p[i]);
+        convo_anthropic_read_message(&c, messages.p[i]);
     size_t i = 0, n = json_count(f[B_TOOLS].value);
     if (json_is_array(f[B_TOOLS].value))
         for (json_iter it = quick_open(f[B_TOOLS].value); json_next(&it, NULL, &raw) && !c.full;)

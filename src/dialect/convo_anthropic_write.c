@@ -553,7 +553,7 @@ static void put_output(const convo *c, daruma_buf *out)
     buf_putc(out, '}');
 }
 
-static void compose(const convo *c, daruma_buf *out)
+static void convo_anthropic_compose(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
     int64_t max_output = s->max_output > 0 ? s->max_output : CONVO_OUTPUT_TOKENS;
@@ -589,5 +589,5 @@ void anthropic_write(const convo *c, daruma_buf *out)
         {LIT("output_format"), put_output_format},
         {LIT("output_config"), put_output_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), convo_anthropic_compose, out);
 }

@@ -36,13 +36,13 @@ static const struct {
 
 static convo_role role_of(daruma_str role)
 {
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    for (size_t i = 0; i < COUNT(roles); i++)
         if (value_is(role, roles[i].name))
             return roles[i].role;
     return CONVO_USER;
 }
 
-static void read_file(convo *c, convo_part *p, daruma_str file)
+static void convo_chat_read_file(convo *c, convo_part *p, daruma_str file)
 {
     field f[] = {{.key = LIT("file_data")}, {.key = LIT("file_id")}};
     fields_of(file, FIELDS(f));
@@ -90,7 +90,7 @@ static void read_piece(convo *c, convo_part *p)
     } else if (value_is(type, S("input_audio"))) {
         read_audio(c, p, f[AUDIO].value);
     } else if (value_is(type, S("file"))) {
-        read_file(c, p, f[FILE_].value);
+        convo_chat_read_file(c, p, f[FILE_].value);
     } else if (value_is(type, S("thinking"))) { /* Mistral: a list of pieces */
         p->kind = PART_THINKING;
         p->value = f[THINKING].value;
@@ -150,7 +150,7 @@ static void read_seal(convo *c, convo_part *p, daruma_str extra)
     p->sealed = p->signature.n > 0;
 }
 
-static void read_call(convo *c, convo_part *p)
+static void convo_chat_read_call(convo *c, convo_part *p)
 {
     enum { ID, FUNCTION, CUSTOM, EXTRA };
     field f[] = {{.key = LIT("id")}, {.key = LIT("function")}, {.key = LIT("custom")}, {.key = LIT("extra_content")}};
@@ -176,7 +176,7 @@ static void read_calls(convo *c, convo_message *m, const field *f)
             convo_part *p = convo_add_part(c, m, PART_OTHER, call);
             if (!p)
                 return;
-            read_call(c, p);
+            convo_chat_read_call(c, p);
         }
     } else if (!null_or_none(calls)) {
         convo_add_part(c, m, PART_OTHER, calls);
@@ -225,7 +225,7 @@ static void read_spoken(convo *c, convo_message *m, const field *f)
     read_calls(c, m, f);
 }
 
-static void read_message(convo *c, daruma_str raw)
+static void convo_chat_read_message(convo *c, daruma_str raw)
 {
     field f[M_N];
     chat_message_fields(raw, f);
@@ -284,7 +284,7 @@ static void read_tools(convo *c, daruma_str tools, daruma_str functions)
             read_tool(c, one, i++, n + more, true);
 }
 
-static void read_choice(convo *c, daruma_str choice)
+static void convo_chat_read_choice(convo *c, daruma_str choice)
 {
     daruma_str function = json_get(choice, S("function")), custom = json_get(choice, S("custom"));
     convo_settings *s = &c->set;
@@ -372,7 +372,7 @@ static void read_settings(convo *c, const field *f)
     settings_tidy(s);
     s->parallel = tri_of(f[B_PARALLEL].value);
     s->user = text_of(c, json_is_string(f[B_USER].value) ? f[B_USER].value : f[B_SAFETY].value);
-    read_choice(c, f[B_CHOICE].value.n ? f[B_CHOICE].value : f[B_FUNCTION_CALL].value);
+    convo_chat_read_choice(c, f[B_CHOICE].value.n ? f[B_CHOICE].value : f[B_FUNCTION_CALL].value);
     format_read(c, f[B_FORMAT].value, json_get(f[B_FORMAT].value, S("json_schema")));
     read_thinking(c, f);
 }
@@ -415,7 +415,7 @@ daruma_status chat_read(daruma_str body, daruma_arena *a, convo *ret)
         return DARUMA_EINPUT;
     convo c = {.quirks = CHAT_QUIRKS, .body = body, .arena = a};
     for (size_t i = 0; i < messages.n && !c.full; i++)
-        read_message(&c, messages.p[i]);
+        convo_chat_read_message(&c, messages.p[i]);
     read_tools(&c, f[B_TOOLS].value, f[B_FUNCTIONS].value);
     read_settings(&c, f);
     if (c.full)

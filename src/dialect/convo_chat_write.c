@@ -232,7 +232,7 @@ static void compose_call(const convo *c, const convo_part *p, daruma_buf *out)
     BUF_LIT(out, "}}");
 }
 
-static void put_call(const convo *c, const convo_part *p, daruma_buf *out)
+static void convo_chat_put_call(const convo *c, const convo_part *p, daruma_buf *out)
 {
     daruma_str key, value;
     bool named = false;
@@ -270,7 +270,7 @@ static int home_of(const convo_part *p, const field *f)
 {
     static const int homes[] = {M_CONTENT, M_CALLS,   M_FUNCTION_CALL, M_REFUSAL,
                                 M_AUDIO,   M_THOUGHT, M_REASONING,     M_DETAILS};
-    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++)
+    for (size_t i = 0; i < COUNT(homes); i++)
         if (lies_in(p->raw, f[homes[i]].value))
             return homes[i];
     switch (p->kind) {
@@ -331,7 +331,7 @@ static void put_calls(const convo *c, const convo_part **live, size_t n, daruma_
     weave w = weave_open(out, old);
     for (size_t i = 0; i < n; i++) {
         weave_next(&w, live[i]->raw);
-        put_call(c, live[i], out);
+        convo_chat_put_call(c, live[i], out);
     }
     weave_close(&w);
 }
@@ -513,7 +513,7 @@ static bool put_messages(const convo *c, daruma_str old, daruma_buf *out)
 
 /* ---- the body ---- */
 
-static void compose(const convo *c, daruma_buf *out)
+static void convo_chat_compose(const convo *c, daruma_buf *out)
 {
     buf_putc(out, '{');
     put_text(out, "model", c->set.model);
@@ -529,5 +529,5 @@ void chat_write(const convo *c, daruma_buf *out)
         {LIT("messages"), put_messages},
         {LIT("response_format"), chat_put_format},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), convo_chat_compose, out);
 }

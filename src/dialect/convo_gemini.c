@@ -73,7 +73,7 @@ static void read_inline(convo *c, convo_part *p, daruma_str data)
     p->media = text_of(c, gemini_get(data, S("data")));
 }
 
-static void read_file(convo *c, convo_part *p, daruma_str data)
+static void convo_gemini_read_file(convo *c, convo_part *p, daruma_str data)
 {
     p->kind = PART_MEDIA;
     p->media_type = text_of(c, gemini_get(data, S("mimeType")));
@@ -102,7 +102,7 @@ static bool pass_many(convo *c, json_iter *it, pass_one *one, void *in, daruma_s
     return true;
 }
 
-static void read_call(convo *c, convo_part *p, json_iter *it, daruma_str *call)
+static void convo_gemini_read_call(convo *c, convo_part *p, json_iter *it, daruma_str *call)
 {
     daruma_str key, value, args = {0}, id = {0}, name = {0};
     json_iter in = json_enter(it);
@@ -176,7 +176,7 @@ static void read_response(convo *c, convo_part *p, json_iter *it, daruma_str *re
         if (inner && data.n)
             read_inline(c, inner, data);
         else if (inner && file.n)
-            read_file(c, inner, file);
+            convo_gemini_read_file(c, inner, file);
         p->remote |= inner && inner->remote;
     }
 }
@@ -197,7 +197,7 @@ static void read_part(convo *c, void *message, json_iter *it)
     while (json_step(&in, &key)) {
         bool object = *in.p == '{';
         if (object && key_camel(key, S("functionCall"))) {
-            read_call(c, p, &in, &value);
+            convo_gemini_read_call(c, p, &in, &value);
             continue;
         }
         if (object && key_camel(key, S("functionResponse"))) {
@@ -214,7 +214,7 @@ static void read_part(convo *c, void *message, json_iter *it)
         else if (object && key_camel(key, S("inlineData")))
             read_inline(c, p, value);
         else if (object && key_camel(key, S("fileData")))
-            read_file(c, p, value);
+            convo_gemini_read_file(c, p, value);
     }
     json_leave(it, &in, &p->raw);
     p->ready = false;
@@ -239,7 +239,7 @@ convo_role gemini_role(daruma_str word)
     return str_eq(word, S("system")) ? CONVO_SYSTEM : CONVO_USER;
 }
 
-static void read_message(convo *c, daruma_str raw, bool apart)
+static void convo_gemini_read_message(convo *c, daruma_str raw, bool apart)
 {
     daruma_str key, value, word = {0};
     convo_message *m = convo_add_message(c, CONVO_USER, raw);
@@ -273,7 +273,7 @@ static daruma_str plain_schema(convo *c, daruma_str schema)
         if (!str_starts(rest, S(":")))
             continue;
         rest = str_trim(str_from(rest, 1));
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (size_t i = 0; i < COUNT(types); i++) {
             daruma_str name = str_sub(rest, 1, types[i].n);
             if (!str_starts(rest, S("\"")) || !str_eq(name, types[i]) ||
                 !str_starts(str_from(rest, 1 + name.n), S("\"")))
@@ -366,7 +366,7 @@ static void read_tools(convo *c, named tools)
     }
 }
 
-static void read_choice(convo *c, daruma_str config)
+static void convo_gemini_read_choice(convo *c, daruma_str config)
 {
     daruma_str calling = gemini_get(config, S("functionCallingConfig")),
                mode = value_raw(gemini_get(calling, S("mode")));
@@ -486,13 +486,13 @@ daruma_status gemini_read(daruma_str body, daruma_arena *a, convo *ret)
                    .set = {.stream = -1, .max_output = -1, .parallel = -1, .thinking = -1, .thinking_budget = -1}};
     ret->set.model = text_of(ret, f[B_MODEL].value);
     if (f[B_SYSTEM].value.n)
-        read_message(ret, f[B_SYSTEM].value, true);
+        convo_gemini_read_message(ret, f[B_SYSTEM].value, true);
     for (size_t i = 0; json_is_array(contents) && i < list.n && !ret->full; i++)
-        read_message(ret, list.p[i], false);
+        convo_gemini_read_message(ret, list.p[i], false);
     if (json_is_object(contents))
-        read_message(ret, contents, false);
+        convo_gemini_read_message(ret, contents, false);
     read_tools(ret, f[B_TOOLS]);
-    read_choice(ret, f[B_CHOICE].value);
+    convo_gemini_read_choice(ret, f[B_CHOICE].value);
     read_config(ret, f[B_CONFIG]);
     if (value_given(f[B_CACHED].value))
         ret->remote = ret->before = true;

@@ -83,7 +83,7 @@ static void compose_thinking(const convo_settings *s, daruma_buf *out)
     } rows[] = {{LIT("none"), 0},      {LIT("minimal"), 1024}, {LIT("low"), 1024},
                 {LIT("medium"), 8192}, {LIT("high"), 24576},   {LIT("xhigh"), 24576}};
     int64_t budget = s->thinking == 0 ? 0 : s->thinking_budget;
-    for (size_t i = 0; budget < 0 && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; budget < 0 && i < COUNT(rows); i++)
         if (str_eq(s->effort, rows[i].effort))
             budget = rows[i].budget;
     if (budget < 0)

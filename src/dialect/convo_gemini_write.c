@@ -462,7 +462,7 @@ static bool put_system_snake(const convo *c, daruma_str old, daruma_buf *out)
 
 /* ---- the body ---- */
 
-static void compose(const convo *c, daruma_buf *out)
+static void convo_gemini_compose(const convo *c, daruma_buf *out)
 {
     buf_putc(out, '{');
     put_by(out, "systemInstruction", put_system, c);
@@ -481,5 +481,5 @@ void gemini_write(const convo *c, daruma_buf *out)
         {LIT("generationConfig"), gemini_put_config},
         {LIT("generation_config"), gemini_put_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), convo_gemini_compose, out);
 }

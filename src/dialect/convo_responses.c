@@ -25,7 +25,7 @@ static responses_item_kind kind_of(daruma_str type, daruma_str role, daruma_str 
     };
     if (null_or_none(type)) /* the short form of a message, or of a reference */
         return role.n ? ITEM_MESSAGE : id.n ? ITEM_REFERENCE : ITEM_OTHER;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (value_is(type, rows[i].type))
             return rows[i].kind;
     return ITEM_OTHER;
@@ -53,7 +53,7 @@ static void read_shell(convo *c, convo_part *p)
     daruma_str type = value_raw(json_get(p->raw, S("type"))), call = type, text = {0};
     bool result = str_ends(type, S("_output"));
     call.n -= result ? sizeof "_output" - 1 : 0;
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+    for (size_t i = 0; i < COUNT(shells); i++) {
         if (!str_eq(call, shells[i].type))
             continue;
         daruma_str id = json_get(p->raw, S("call_id"));
@@ -82,7 +82,7 @@ bool dialect_client_call(daruma_str item)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
     bool runs = str_eq(type, S("custom_tool_call"));
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    for (size_t i = 0; i < COUNT(shells); i++)
         runs |= str_eq(type, shells[i].type);
     return runs;
 }
@@ -102,7 +102,7 @@ static void read_image(convo *c, convo_part *p, daruma_str url, daruma_str file)
     }
 }
 
-static void read_file(convo *c, convo_part *p, daruma_str data, daruma_str url, daruma_str file)
+static void convo_responses_read_file(convo *c, convo_part *p, daruma_str data, daruma_str url, daruma_str file)
 {
     p->kind = PART_MEDIA;
     if (json_is_string(data)) {
@@ -131,7 +131,7 @@ static void read_piece(convo *c, convo_part *p)
     } else if (str_eq(type, S("input_image"))) {
         read_image(c, p, f[IMAGE_URL].value, f[FILE_ID].value);
     } else if (str_eq(type, S("input_file"))) {
-        read_file(c, p, f[FILE_DATA].value, f[FILE_URL].value, f[FILE_ID].value);
+        convo_responses_read_file(c, p, f[FILE_DATA].value, f[FILE_URL].value, f[FILE_ID].value);
     }
     c->remote |= p->remote;
 }
@@ -201,7 +201,7 @@ static convo_role side_of(daruma_str item, const field *f)
     return str_eq(type, S("mcp_approval_response")) || !json_is_object(item) ? CONVO_USER : CONVO_ASSISTANT;
 }
 
-static void read_call(convo *c, convo_part *p, const field *f, bool custom)
+static void convo_responses_read_call(convo *c, convo_part *p, const field *f, bool custom)
 {
     p->kind = PART_CALL;
     p->id = text_of(c, f[K_CALL_ID].value);
@@ -258,7 +258,7 @@ static void read_item(convo *c, daruma_str raw, bool stored)
     switch (kind) {
     case ITEM_CALL:
     case ITEM_CUSTOM_CALL:
-        read_call(c, p, f, kind == ITEM_CUSTOM_CALL);
+        convo_responses_read_call(c, p, f, kind == ITEM_CUSTOM_CALL);
         break;
     case ITEM_RESULT:
     case ITEM_CUSTOM_RESULT:
@@ -330,7 +330,7 @@ static void read_tool(convo *c, daruma_str raw, size_t i, size_t of)
     t->schema_path = path_at(c, "tools.", i, ".parameters");
 }
 
-static void read_choice(convo *c, daruma_str choice)
+static void convo_responses_read_choice(convo *c, daruma_str choice)
 {
     convo_settings *s = &c->set;
     daruma_str type = json_get(choice, S("type"));
@@ -386,7 +386,7 @@ static void read_settings(convo *c, const field *f)
     s->effort = text_of(c, json_get(f[B_REASONING].value, S("effort")));
     s->thinking = str_eq(s->effort, S("none")) ? 0 : s->effort.n ? 1 : -1;
     s->thinking_budget = -1;
-    read_choice(c, f[B_CHOICE].value);
+    convo_responses_read_choice(c, f[B_CHOICE].value);
     daruma_str format = json_get(f[B_TEXT].value, S("format"));
     format_read(c, format, format);
 }

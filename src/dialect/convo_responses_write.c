@@ -429,7 +429,7 @@ static void compose_tools(const convo *c, daruma_buf *out)
 }
 
 /* Nothing is stored: the client did not ask for it, where it speaks another dialect. */
-static void compose(const convo *c, daruma_buf *out)
+static void convo_responses_compose(const convo *c, daruma_buf *out)
 {
     const convo_settings *s = &c->set;
     buf_putc(out, '{');
@@ -468,5 +468,5 @@ void responses_write(const convo *c, daruma_buf *out)
         {LIT("instructions"), put_instructions},
         {LIT("text"), put_text_config},
     };
-    body_write(c, members, sizeof members / sizeof *members, compose, out);
+    body_write(c, members, COUNT(members), convo_responses_compose, out);
 }

@@ -175,7 +175,7 @@ void settings_tidy(convo_settings *s)
 {
     daruma_str *const raws[] = {&s->temperature,      &s->top_p, &s->top_k, &s->seed, &s->frequency_penalty,
                                 &s->presence_penalty, &s->stop};
-    for (size_t i = 0; i < sizeof raws / sizeof *raws; i++)
+    for (size_t i = 0; i < COUNT(raws); i++)
         if (json_is_null(*raws[i]))
             *raws[i] = (daruma_str){0};
 }

@@ -23,7 +23,7 @@ void field_take(field *f, size_t n, daruma_str key, daruma_str value); /* one me
 /* The same of a whole body, which is checked: EINPUT when it is not one JSON object, EDEEP when it is nested deeper
  * than JSON_DEPTH_MAX. */
 daruma_status fields_of_body(daruma_str body, field *f, size_t n);
-#define FIELDS(f) (f), sizeof(f) / sizeof *(f)
+#define FIELDS(f) (f), COUNT(f)
 /* The same, and the elements of the list that f[which] is (none when it is no list), seen in the same walk: histories
  * are long. They live in the convo's arena; EFULL without memory. */
 typedef struct items {

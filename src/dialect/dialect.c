@@ -12,7 +12,7 @@ static const struct { daruma_str end; bool anywhere; const dialect *d; } dialect
     {LIT(""),                  false, &dialect_gemini},
 };
 // clang-format on
-#define NDIALECTS (sizeof dialects / sizeof *dialects)
+#define NDIALECTS COUNT(dialects)
 
 const dialect *dialect_find(daruma_str name)
 {
@@ -65,7 +65,7 @@ bool dialect_path_model(daruma_str path, daruma_str *model, bool *stream)
     while (name > 0 && before.p[name - 1] != '/')
         name--;
     daruma_str folder = str_sub(before, 0, name);
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+    for (size_t i = 0; i < COUNT(folders); i++)
         if (name < before.n && str_ends(folder, folders[i])) {
             *model = str_from(before, name);
             *stream = streams && asks_for_events(query);
@@ -101,7 +101,7 @@ daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_ar
                                         "generationConfig"};
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[]");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         buf_printf(&b, ",\"%s\":", names[i]);
         buf_put(&b, format);
     }

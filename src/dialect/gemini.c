@@ -42,7 +42,7 @@ static const struct { daruma_str reason; reason_means means; } reasons[] = {
 
 static reason_means meaning(daruma_str reason)
 {
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_eq(reason, reasons[i].reason))
             return reasons[i].means;
     return REASON_DONE;
@@ -75,9 +75,9 @@ static bool names_uploads(daruma_str contents)
     return false;
 }
 
-static request_scan scan(daruma_str body, uint32_t *newest)
+static request_scan gemini_scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_gemini, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_gemini, newest);
     if (r.ok && !r.remote)
         r.remote = names_uploads(r.messages);
     return r;
@@ -230,7 +230,7 @@ static bool read_body(answer_parts *a, daruma_str body)
     return !it.bad && it.p == it.end;
 }
 
-static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+static answer_view gemini_check_answer(daruma_str body, daruma_arena *scratch)
 {
     answer_parts a = {.in = -1, .out = -1};
     (void)scratch;
@@ -255,7 +255,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
 
 /* A blocked prompt ends the stream as a finishReason does. An event without anything is what our heartbeat looks like.
  */
-static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+static void gemini_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
     answer_parts a = {.in = -1, .out = -1};
     (void)scratch;
@@ -291,7 +291,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 }
 
 /* {"error":{"code":429,"message":...,"status":"RESOURCE_EXHAUSTED"}}; in an array where an array was to come. */
-static bool is_error(daruma_str body)
+static bool gemini_is_error(daruma_str body)
 {
     daruma_str first;
     body = str_trim(body);
@@ -306,7 +306,8 @@ static bool is_error(daruma_str body)
 }
 
 /* SDKs take an error in a stream for one only with a code of 400 to 599. */
-static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+static void gemini_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                               daruma_str note)
 {
     int code = status >= 400 && status <= 599 ? status : f->status >= 400 && f->status <= 599 ? f->status : 500;
     BUF_LIT(out, "{\"error\":{\"code\":");
@@ -314,7 +315,7 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
     BUF_LIT(out, ",\"message\":");
     buf_json(out, message);
     BUF_LIT(out, ",\"status\":");
-    put_cstr(out, error_words_of(f->kind, code).google);
+    put_cstr(out, error_words_of(f->kind, code).rpc);
     if (f->retryable && f->wait > 0) {
         BUF_LIT(out, ",\"details\":[{\"@type\":\"type.googleapis.com/google.rpc.RetryInfo\",\"retryDelay\":\"");
         buf_int(out, f->wait / 1000 + (f->wait % 1000 > 0));
@@ -324,16 +325,16 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
     BUF_LIT(out, "}}");
 }
 
-static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note, const turn_reader *r)
+static void gemini_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                      daruma_str note, const turn_reader *r)
 {
     (void)r;
     BUF_LIT(out, "data: ");
-    write_error(out, f, status, message, note);
+    gemini_write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");
 }
 
-static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void gemini_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     BUF_LIT(out, "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":");
     buf_json(out, text);
@@ -345,10 +346,10 @@ static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
     BUF_LIT(out, "\"}");
 }
 
-static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void gemini_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     BUF_LIT(out, "data: ");
-    write_message(out, x, text);
+    gemini_write_message(out, x, text);
     BUF_LIT(out, "\n\n");
 }
 
@@ -365,14 +366,14 @@ const dialect dialect_gemini = {
     .older_sign = LIT("tool_config"),
     .older_choice_path = LIT("tool_config"),
     .heartbeat = LIT("data: {\"candidates\":[]}\n\n"),
-    .scan = scan,
-    .check = check_answer,
-    .watch = watch,
-    .is_error = is_error,
-    .write_error = write_error,
-    .write_stream_error = write_stream_error,
-    .write_message = write_message,
-    .write_message_stream = write_message_stream,
+    .scan = gemini_scan,
+    .check = gemini_check_answer,
+    .watch = gemini_watch,
+    .is_error = gemini_is_error,
+    .write_error = gemini_write_error,
+    .write_stream_error = gemini_write_stream_error,
+    .write_message = gemini_write_message,
+    .write_message_stream = gemini_write_message_stream,
     .read_answer = gemini_read_answer,
     .write_answer = gemini_write_answer,
     .finish = gemini_finish_of,

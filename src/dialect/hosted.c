@@ -53,7 +53,7 @@ static const daruma_str gemini_parts[] = {LIT("functionCall"),   LIT("functionRe
                                           LIT("fileData"),       LIT("videoMetadata"),    LIT("partMetadata"),
                                           LIT("mediaResolution")};
 
-#define LIST(names) names, sizeof names / sizeof *names
+#define LIST(names) names, COUNT(names)
 const hosted hosted_chat = {LIST(chat_tools), LIST(chat_calls), false};
 const hosted hosted_responses = {LIST(responses_tools), LIST(responses_items), false};
 const hosted hosted_anthropic = {LIST(anthropic_tools), LIST(anthropic_blocks), false};

@@ -14,7 +14,7 @@ static bool is_dress(daruma_str key)
     static const char *const dress[] = {"cache_control",     "type",      "status",           "thinking",
                                         "signature",         "summary",   "thoughtSignature", "thought",
                                         "reasoning_content", "reasoning", "encrypted_content"};
-    for (size_t i = 0; i < sizeof dress / sizeof *dress; i++)
+    for (size_t i = 0; i < COUNT(dress); i++)
         if (key_is(key, str_of(dress[i])))
             return true;
     return false;

@@ -17,9 +17,9 @@ static const scan_key keys[] = {
 };
 // clang-format on
 
-static request_scan scan(daruma_str body, uint32_t *newest)
+static request_scan chat_scan(daruma_str body, uint32_t *newest)
 {
-    return scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_chat, newest);
+    return scan_request(body, keys, COUNT(keys), &hosted_chat, newest);
 }
 
 /* What the choices of an answer or of an event hold; message and delta have the same members. */
@@ -129,7 +129,7 @@ static daruma_flaw flaw_of(const choices_view *c)
     return c->text || c->calls || may_be_empty(c->finish) ? DARUMA_FLAW_NONE : DARUMA_FLAW_EMPTY;
 }
 
-static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+static answer_view chat_check_answer(daruma_str body, daruma_arena *scratch)
 {
     answer_view a = {.input_tokens = -1, .output_tokens = -1};
     choices_view choices = {0};
@@ -154,7 +154,7 @@ static answer_view check_answer(daruma_str body, daruma_arena *scratch)
     return a;
 }
 
-static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+static void chat_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
     choices_view choices = {0};
     daruma_str key, value;
@@ -193,12 +193,12 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
     watch_choices(v, &choices.set);
 }
 
-static bool is_error(daruma_str body)
+static bool chat_is_error(daruma_str body)
 {
     return json_valid(body) && value_given(json_get(json_get(str_trim(body), S("error")), S("message")));
 }
 
-static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+static void chat_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
 {
     BUF_LIT(out, "{\"error\":");
     error_object(out, f, status, message, note);
@@ -206,12 +206,12 @@ static void write_error(daruma_buf *out, const daruma_failure *f, int status, da
 }
 
 /* No [DONE] behind it: clients take that for success. */
-static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note, const turn_reader *r)
+static void chat_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                    daruma_str note, const turn_reader *r)
 {
     (void)r;
     BUF_LIT(out, "data: ");
-    write_error(out, f, status, message, note);
+    chat_write_error(out, f, status, message, note);
     BUF_LIT(out, "\n\n");
 }
 
@@ -229,7 +229,7 @@ static void head(daruma_buf *out, const write_ctx *x, const char *object)
 
 #define NO_USAGE "\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}"
 
-static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void chat_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     head(out, x, "chat.completion");
     BUF_LIT(out, ",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":");
@@ -253,7 +253,7 @@ static void chunk(daruma_buf *out, const write_ctx *x, daruma_str delta, const c
 
 /* Usage comes with the last choice, not in a chunk without choices: a client that did not ask for
  * usage may read choices[0] of every chunk. */
-static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void chat_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     chunk(out, x, S("{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}"), NULL, (daruma_str){0});
     BUF_LIT(out, "data: ");
@@ -278,14 +278,14 @@ const dialect dialect_openai = {
     .older_choice_path = LIT("function_call"),
     .heartbeat = LIT(": daruma is waiting\n\n"),
     .terminal = LIT("data: [DONE]\n\n"),
-    .scan = scan,
-    .check = check_answer,
-    .watch = watch,
-    .is_error = is_error,
-    .write_error = write_error,
-    .write_stream_error = write_stream_error,
-    .write_message = write_message,
-    .write_message_stream = write_message_stream,
+    .scan = chat_scan,
+    .check = chat_check_answer,
+    .watch = chat_watch,
+    .is_error = chat_is_error,
+    .write_error = chat_write_error,
+    .write_stream_error = chat_write_stream_error,
+    .write_message = chat_write_message,
+    .write_message_stream = chat_write_message_stream,
     .read_answer = chat_read_answer,
     .write_answer = chat_write_answer,
     .finish = chat_finish_of,

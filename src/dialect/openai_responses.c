@@ -39,9 +39,9 @@ static bool names_server_items(daruma_str input)
     return false;
 }
 
-static request_scan scan(daruma_str body, uint32_t *newest)
+static request_scan responses_scan(daruma_str body, uint32_t *newest)
 {
-    request_scan r = scan_request(body, keys, sizeof keys / sizeof *keys, &hosted_responses, newest);
+    request_scan r = scan_request(body, keys, COUNT(keys), &hosted_responses, newest);
     if (r.ok && !r.remote)
         r.remote = names_server_items(r.messages);
     return r;
@@ -118,13 +118,13 @@ static void read_output(response_view *r)
 static bool may_be_empty(const response_view *r)
 {
     static const daruma_str states[] = {LIT("queued"), LIT("in_progress"), LIT("incomplete"), LIT("cancelled")};
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    for (size_t i = 0; i < COUNT(states); i++)
         if (str_eq(r->status, states[i]))
             return true;
     return false;
 }
 
-static answer_view check_answer(daruma_str body, daruma_arena *scratch)
+static answer_view responses_check_answer(daruma_str body, daruma_arena *scratch)
 {
     response_view r = {.in = -1, .out = -1};
     daruma_str key, value;
@@ -192,7 +192,7 @@ static bool carries_content(daruma_str type, daruma_str item, daruma_str part, b
     return said && (str_ends(type, S(".delta")) || str_ends(type, S(".done")) || str_ends(type, S(".partial_image")));
 }
 
-static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
+static void responses_watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
 {
     static const daruma_str speech[] = {LIT("delta"), LIT("text"), LIT("refusal"),          LIT("arguments"),
                                         LIT("input"), LIT("code"), LIT("partial_image_b64")};
@@ -214,7 +214,7 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         else if (is_error_shape(key, value))
             error = true;
         else
-            for (size_t i = 0; i < sizeof speech / sizeof *speech; i++)
+            for (size_t i = 0; i < COUNT(speech); i++)
                 said |= key_is(key, speech[i]) && value_given(value);
     if (!whole_ok(&w)) {
         v->broken = true;
@@ -231,12 +231,13 @@ static void watch(stream_view *v, const sse_event *e, daruma_arena *scratch)
         watch_response(v, e, type, response);
 }
 
-static bool is_error(daruma_str body)
+static bool responses_is_error(daruma_str body)
 {
     return dialect_openai.is_error(body);
 }
 
-static void write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note)
+static void responses_write_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                  daruma_str note)
 {
     dialect_openai.write_error(out, f, status, message, note);
 }
@@ -300,7 +301,7 @@ static void put_response(daruma_buf *out, const write_ctx *x, const daruma_str *
     buf_putc(out, '}');
 }
 
-static void write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void responses_write_message(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     put_response(out, x, &text);
 }
@@ -337,7 +338,7 @@ static void part_event(daruma_buf *out, const write_ctx *x, const char *type, in
     BUF_LIT(out, ",\"output_index\":0,\"content_index\":0");
 }
 
-static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
+static void responses_write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str text)
 {
     response_event(out, x, "response.created", 0, NULL);
     response_event(out, x, "response.in_progress", 1, NULL);
@@ -366,10 +367,10 @@ static void write_message_stream(daruma_buf *out, const write_ctx *x, daruma_str
 
 /* Two events, as OpenAI does it: SDKs throw on `error`, codex and agents read `response.failed`. The
  * error stands flat and nested, for both spellings are in use. */
-static void write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
-                               daruma_str note, const turn_reader *r)
+static void responses_write_stream_error(daruma_buf *out, const daruma_failure *f, int status, daruma_str message,
+                                         daruma_str note, const turn_reader *r)
 {
-    error_words w = error_words_of(f->kind, status);
+    kind_wire w = error_words_of(f->kind, status);
     bool begun = r && r->began;
     int64_t next = begun ? r->sequence + 1 : 0;
     event(out, "error", next);
@@ -404,14 +405,14 @@ const dialect dialect_openai_responses = {
     .choice_path = LIT("tool_choice"),
     .choice_none = LIT("\"none\""),
     .heartbeat = LIT(": daruma is waiting\n\n"),
-    .scan = scan,
-    .check = check_answer,
-    .watch = watch,
-    .is_error = is_error,
-    .write_error = write_error,
-    .write_stream_error = write_stream_error,
-    .write_message = write_message,
-    .write_message_stream = write_message_stream,
+    .scan = responses_scan,
+    .check = responses_check_answer,
+    .watch = responses_watch,
+    .is_error = responses_is_error,
+    .write_error = responses_write_error,
+    .write_stream_error = responses_write_stream_error,
+    .write_message = responses_write_message,
+    .write_message_stream = responses_write_message_stream,
     .quirks = RESPONSES_QUIRKS,
     .read = responses_read,
     .write = responses_write,

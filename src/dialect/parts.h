@@ -3,6 +3,7 @@
 #ifndef DIALECT_PARTS_H
 #define DIALECT_PARTS_H
 #include "dialect/dialect.h"
+#include "model/kinds.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -103,13 +104,10 @@ void watch_choices(stream_view *v, const choice_set *more);
 /* True if some of several answers have ended and others have not. */
 bool choices_uneven(const stream_view *v);
 
-/* How the families name a failure: "rate_limit_error", "rate_limit_exceeded", ... */
-typedef struct error_words {
-    const char *type, *code; /* OpenAI's; code may be NULL */
-    const char *anthropic;   /* Anthropic's type */
-    const char *google;      /* Google's status: a name of google.rpc.Code */
-} error_words;
-error_words error_words_of(daruma_kind kind, int status);
+/* The words of an error on the wire, from the row of its kind, else from its status. They are names that the providers
+ * use themselves: clients act on them (codex on server_is_overloaded and context_length_exceeded, SDKs on
+ * insufficient_quota). */
+kind_wire error_words_of(daruma_kind kind, int status);
 /* {"message":...,"type":...,"param":...,"code":...,"daruma":{...}} as OpenAI's two dialects have it. */
 void error_object(daruma_buf *out, const daruma_failure *f, int status, daruma_str message, daruma_str note);
 /* ,"daruma":{"kind":...,"explanation":...}; with its comma. */

@@ -13,7 +13,7 @@ static const finish_name finishes[] = {
     {LIT("stop_sequence"),                 FINISH_STOP},
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish anthropic_finish_of(daruma_str raw)
 {
@@ -21,7 +21,7 @@ turn_finish anthropic_finish_of(daruma_str raw)
 }
 
 /* What was read from and written to the cache stands beside input_tokens. */
-static turn_usage read_usage(daruma_str usage)
+static turn_usage turn_anthropic_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &u.input, &u.output);
@@ -91,7 +91,7 @@ daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.model = json_text(json_get(whole, S("model")), a);
     t.finish_raw = json_text(json_get(whole, S("stop_reason")), a);
     t.finish = finish_of(finishes, NFINISHES, t.finish_raw);
-    t.usage = read_usage(json_get(whole, S("usage")));
+    t.usage = turn_anthropic_read_usage(json_get(whole, S("usage")));
     for (json_iter it = json_open(content); json_next(&it, NULL, &block);)
         read_block(&t, block, a);
     if (a->full)
@@ -156,7 +156,7 @@ static void put_block(daruma_buf *out, const convo_part *p)
     put_block_new(out, p);
 }
 
-static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+static void turn_anthropic_fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     if (what == HOLE_CONTENT && answer_edited(t))
@@ -182,7 +182,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         daruma_str whole = str_trim(t->body);
         hole holes[] = {{json_get(whole, S("content")), HOLE_CONTENT},
                         {json_get(whole, S("stop_reason")), HOLE_FINISH}};
-        put_filled(out, t->body, holes, 2, fill, t);
+        put_filled(out, t->body, holes, 2, turn_anthropic_fill, t);
         return;
     }
     bool any = false;
@@ -209,7 +209,7 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 static void say_usage(delta_list *l, daruma_str usage)
 {
     if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = read_usage(usage);
+        delta_add(l, DELTA_USAGE)->usage = turn_anthropic_read_usage(usage);
 }
 
 static void read_start(delta_list *l, turn_reader *r, daruma_str message, daruma_arena *a)
@@ -221,13 +221,13 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str message, daruma
     d->model = json_text(json_get(message, S("model")), a);
     reader_id(r, d->id);
     KEEP(r->model, d->model);
-    d->usage = read_usage(json_get(message, S("usage"))); /* for who writes the start of a message */
+    d->usage = turn_anthropic_read_usage(json_get(message, S("usage"))); /* for who writes the start of a message */
     block_open(r, -1, DELTA_OTHER);
     r->began = true;
     say_usage(l, json_get(message, S("usage")));
 }
 
-static void say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+static void turn_anthropic_say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
 {
     if (delta_text(l, kind, index, text))
         r->open_bytes += (int64_t)text.n;
@@ -238,10 +238,10 @@ static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str b
     daruma_str type = value_raw(json_get(block, S("type"))), input = json_get(block, S("input"));
     if (str_eq(type, S("text"))) {
         block_open(r, at, DELTA_TEXT);
-        say(l, r, DELTA_TEXT, -1, json_text(json_get(block, S("text")), a));
+        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_text(json_get(block, S("text")), a));
     } else if (str_eq(type, S("thinking"))) {
         block_open(r, at, DELTA_THINKING);
-        say(l, r, DELTA_THINKING, -1, json_text(json_get(block, S("thinking")), a));
+        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_text(json_get(block, S("thinking")), a));
     } else if (str_eq(type, S("tool_use"))) {
         block_open(r, at, DELTA_CALL);
         turn_delta *d = delta_add(l, DELTA_CALL);
@@ -249,7 +249,7 @@ static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str b
         d->id = json_text(json_get(block, S("id")), a);
         d->name = json_text(json_get(block, S("name")), a);
         if (value_given(input)) /* some servers give it whole at once */
-            say(l, r, DELTA_ARGUMENTS, r->calls - 1, input);
+            turn_anthropic_say(l, r, DELTA_ARGUMENTS, r->calls - 1, input);
     } else {
         block_open(r, at, DELTA_OTHER);
         delta_add(l, DELTA_OTHER)->text = block;
@@ -260,15 +260,15 @@ static void read_block_delta(delta_list *l, turn_reader *r, int at, daruma_str d
 {
     daruma_str type = value_raw(json_get(delta, S("type")));
     if (str_eq(type, S("text_delta")))
-        say(l, r, DELTA_TEXT, -1, json_text(json_get(delta, S("text")), a));
+        turn_anthropic_say(l, r, DELTA_TEXT, -1, json_text(json_get(delta, S("text")), a));
     else if (str_eq(type, S("thinking_delta")))
-        say(l, r, DELTA_THINKING, -1, json_text(json_get(delta, S("thinking")), a));
+        turn_anthropic_say(l, r, DELTA_THINKING, -1, json_text(json_get(delta, S("thinking")), a));
     else if (str_eq(type, S("signature_delta")))
         delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(delta, S("signature")), a));
     else if (!str_eq(type, S("input_json_delta")))
         delta_add(l, DELTA_OTHER)->text = delta;
     else if (call_told(r, at) >= 0)
-        say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_text(json_get(delta, S("partial_json")), a));
+        turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_text(json_get(delta, S("partial_json")), a));
 }
 
 size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
@@ -373,7 +373,7 @@ static void write_speech(turn_writer *w, delta_kind kind, daruma_str text, darum
     put_delta(w, thinking ? "thinking_delta" : "text_delta", thinking ? "thinking" : "text", text, out);
 }
 
-static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+static void turn_anthropic_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     close_block(w, out);
     int at = w->r.blocks, nth = call_begin(&w->r, at);
@@ -388,7 +388,7 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
     event_end(out);
 }
 
-static void write_end(turn_writer *w, daruma_buf *out)
+static void turn_anthropic_write_end(turn_writer *w, daruma_buf *out)
 {
     close_block(w, out);
     if (!w->r.finished) {
@@ -426,7 +426,7 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             put_delta(w, "signature_delta", "signature", d->text, out);
         break;
     case DELTA_CALL:
-        write_call(w, d, out);
+        turn_anthropic_write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
         if (d->text.n && writer_in_call(w, d))
@@ -439,7 +439,7 @@ void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             close_block(w, out);
         break;
     case DELTA_END:
-        write_end(w, out);
+        turn_anthropic_write_end(w, out);
         break;
     case DELTA_START:
     case DELTA_FINISH:

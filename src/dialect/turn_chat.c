@@ -22,7 +22,7 @@ static const finish_name finishes[] = {
     {LIT("abort"),                        FINISH_ERROR},  /* SGLang */
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish chat_finish_of(daruma_str raw)
 {
@@ -34,7 +34,7 @@ daruma_str chat_finish_word(turn_finish finish)
     return finish_word(finishes, NFINISHES, finish);
 }
 
-static turn_usage read_usage(daruma_str usage)
+static turn_usage turn_chat_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("prompt_tokens"), S("completion_tokens"), &u.input, &u.output);
@@ -138,7 +138,7 @@ static void read_function(convo_part *p, daruma_str function, daruma_arena *a)
     p->text = json_is_object(p->value) ? p->value : json_text(p->value, a);
 }
 
-static void read_message(turn *t, daruma_str message, daruma_arena *a)
+static void turn_chat_read_message(turn *t, daruma_str message, daruma_arena *a)
 {
     speech s = read_speech(message);
     daruma_str call;
@@ -178,8 +178,8 @@ daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.model = json_text(json_get(whole, S("model")), a);
     t.finish_raw = json_text(json_get(choice, S("finish_reason")), a);
     t.finish = finish_of(finishes, NFINISHES, t.finish_raw);
-    t.usage = read_usage(json_get(whole, S("usage")));
-    read_message(&t, t.message.raw, a);
+    t.usage = turn_chat_read_usage(json_get(whole, S("usage")));
+    turn_chat_read_message(&t, t.message.raw, a);
     if (t.finish == FINISH_STOP && answer_has_calls(&t))
         t.finish = FINISH_CALLS;
     if (a->full)
@@ -226,7 +226,7 @@ static void fill_call(daruma_buf *out, int what, daruma_str span, const void *us
 }
 
 /* An edited call: id, name and arguments, whatever else stands beside them. */
-static void put_call(daruma_buf *out, const convo_part *p)
+static void turn_chat_put_call(daruma_buf *out, const convo_part *p)
 {
     daruma_str function = json_get(p->raw, S("function"));
     bool bare = !function.n && json_get(p->raw, S("name")).n;
@@ -271,7 +271,7 @@ static void put_content(daruma_buf *out, const turn *t, daruma_str span)
     put_texts_of(out, t, PART_TEXT, span.p);
 }
 
-static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+static void turn_chat_fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     const convo_part *p = part_at(t, span);
@@ -280,9 +280,9 @@ static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
     } else if (what == HOLE_CONTENT && (!p || p->edited || p->dropped || t->message.edited)) {
         put_content(out, t, span);
     } else if (what == HOLE_CALLS) {
-        put_elements(out, span, t, is_call, put_call);
+        put_elements(out, span, t, is_call, turn_chat_put_call);
     } else if (what == HOLE_CALL && p && p->edited && !p->dropped) {
-        put_call(out, p);
+        turn_chat_put_call(out, p);
     } else if (what == HOLE_FINISH && t->finish != finish_of(finishes, NFINISHES, t->finish_raw) &&
                !(t->finish == FINISH_CALLS && str_eq(t->finish_raw, S("stop")))) {
         buf_json(out, chat_finish_word(t->finish));
@@ -366,12 +366,12 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
                     {json_is_array(s.calls) ? s.calls : (daruma_str){0}, HOLE_CALLS},
                     {json_is_object(s.call) ? s.call : (daruma_str){0}, HOLE_CALL},
                     {json_get(choice, S("finish_reason")), HOLE_FINISH}};
-    put_filled(out, t->body, holes, sizeof holes / sizeof *holes, fill, t);
+    put_filled(out, t->body, holes, COUNT(holes), turn_chat_fill, t);
 }
 
 /* ---- reading a stream ---- */
 
-static void say(delta_list *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
+static void turn_chat_say(delta_list *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
 {
     daruma_str text = json_text(value, a);
     if (!text.n)
@@ -386,9 +386,9 @@ static void read_piece_deltas(delta_list *l, turn_reader *r, daruma_str content,
 {
     daruma_str piece, inner;
     for (json_iter it = json_open(content); json_next(&it, NULL, &piece);) {
-        say(l, r, DELTA_TEXT, json_get(piece, S("text")), a);
+        turn_chat_say(l, r, DELTA_TEXT, json_get(piece, S("text")), a);
         for (json_iter in = json_open(json_get(piece, S("thinking"))); json_next(&in, NULL, &inner);)
-            say(l, r, DELTA_THINKING, json_get(inner, S("text")), a);
+            turn_chat_say(l, r, DELTA_THINKING, json_get(inner, S("text")), a);
     }
 }
 
@@ -424,16 +424,16 @@ static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, dar
     delta_text(l, DELTA_ARGUMENTS, nth, text);
 }
 
-static void read_choice(delta_list *l, turn_reader *r, daruma_str choice, daruma_arena *a)
+static void turn_chat_read_choice(delta_list *l, turn_reader *r, daruma_str choice, daruma_arena *a)
 {
     daruma_str delta = json_get(choice, S("delta")), entry;
     speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
-    say(l, r, DELTA_THINKING, s.thinking, a);
+    turn_chat_say(l, r, DELTA_THINKING, s.thinking, a);
     if (json_is_array(s.content))
         read_piece_deltas(l, r, s.content, a);
     else
-        say(l, r, DELTA_TEXT, s.content, a);
-    say(l, r, DELTA_REFUSAL, s.refusal, a);
+        turn_chat_say(l, r, DELTA_TEXT, s.content, a);
+    turn_chat_say(l, r, DELTA_REFUSAL, s.refusal, a);
     for (json_iter it = json_open(s.calls); json_next(&it, NULL, &entry);)
         read_call_delta(l, r, entry, a);
     if (json_is_object(s.call))
@@ -474,10 +474,10 @@ size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daru
         r->began = true;
     }
     if (choice.n)
-        read_choice(&l, r, choice, a);
+        turn_chat_read_choice(&l, r, choice, a);
     if (json_is_object(usage)) {
         turn_delta *d = delta_add(&l, DELTA_USAGE);
-        d->usage = read_usage(usage);
+        d->usage = turn_chat_read_usage(usage);
     }
     return l.n;
 }

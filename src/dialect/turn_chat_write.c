@@ -87,7 +87,7 @@ static void write_speech(turn_writer *w, const turn_delta *d, const char *member
     chunk_end(out);
 }
 
-static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+static void turn_chat_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     close_call(w, w->r.calls - TURN_CALLS_MAX, out); /* it is not told apart from here on */
     int at = w->r.blocks, nth = call_begin(&w->r, at);
@@ -121,7 +121,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
     put_args_delta(w, index_of(w, nth), d->text, out);
 }
 
-static void write_end(turn_writer *w, daruma_buf *out)
+static void turn_chat_write_end(turn_writer *w, daruma_buf *out)
 {
     bool usage = w->usage.input >= 0 || w->usage.output >= 0;
     for (int i = call_oldest(&w->r); i < w->r.calls; i++)
@@ -168,7 +168,7 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         write_speech(w, d, "refusal", out);
         break;
     case DELTA_CALL:
-        write_call(w, d, out);
+        turn_chat_write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
         write_arguments(w, d, out);
@@ -177,7 +177,7 @@ void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         close_call(w, d->index + w->call_shift, out);
         break;
     case DELTA_END:
-        write_end(w, out);
+        turn_chat_write_end(w, out);
         break;
     case DELTA_START:
     case DELTA_SIGNATURE:

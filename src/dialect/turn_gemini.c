@@ -27,7 +27,7 @@ static const finish_name finishes[] = {
     {LIT("MISSING_THOUGHT_SIGNATURE"), FINISH_ERROR},
 };
 // clang-format on
-#define NFINISHES (sizeof finishes / sizeof *finishes)
+#define NFINISHES COUNT(finishes)
 
 turn_finish gemini_finish_of(daruma_str raw)
 {
@@ -35,7 +35,7 @@ turn_finish gemini_finish_of(daruma_str raw)
 }
 
 /* Thoughts are counted beside the candidates, and what Google's own tools read beside the prompt. */
-static turn_usage read_usage(daruma_str usage)
+static turn_usage turn_gemini_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("promptTokenCount"), S("candidatesTokenCount"), &u.input, &u.output);
@@ -129,7 +129,7 @@ static void read_whole(turn *t, daruma_str response, daruma_arena *a)
         t->model = v.model;
     if (v.finish.n)
         t->finish_raw = v.finish;
-    turn_usage u = read_usage(v.usage);
+    turn_usage u = turn_gemini_read_usage(v.usage);
     usage_merge(&t->usage, &u);
 }
 
@@ -175,7 +175,8 @@ static void put_signature(daruma_buf *out, daruma_str signature)
     buf_json(out, signature);
 }
 
-static void put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments, daruma_str signature)
+static void turn_gemini_put_call(daruma_buf *out, daruma_str id, daruma_str name, daruma_str arguments,
+                                 daruma_str signature)
 {
     BUF_LIT(out, "{\"functionCall\":{");
     if (id.n) {
@@ -205,7 +206,7 @@ static void put_text(daruma_buf *out, daruma_str text, bool thought, daruma_str 
 static void put_part_new(daruma_buf *out, const convo_part *p)
 {
     if (p->kind == PART_CALL)
-        put_call(out, p->id, p->name, p->text, p->signature);
+        turn_gemini_put_call(out, p->id, p->name, p->text, p->signature);
     else
         put_text(out, p->text, p->kind == PART_THINKING, p->signature);
 }
@@ -236,7 +237,7 @@ static void put_part(daruma_buf *out, const convo_part *p)
         put_part_new(out, p);
 }
 
-static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+static void turn_gemini_fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     bool calls = t->finish == FINISH_CALLS;
@@ -300,7 +301,7 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
         parts = json_get(json_get(candidate, S("content")), S("parts"));
     if (json_is_array(parts)) {
         hole holes[] = {{parts, HOLE_PARTS}, {json_get(candidate, S("finishReason")), HOLE_FINISH}};
-        put_filled(out, t->body, holes, 2, fill, t);
+        put_filled(out, t->body, holes, 2, turn_gemini_fill, t);
         return;
     }
     if (json_is_array(whole))
@@ -361,7 +362,7 @@ size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, da
         r->finished = true;
     }
     if (json_is_object(v.usage))
-        delta_add(&l, DELTA_USAGE)->usage = read_usage(v.usage);
+        delta_add(&l, DELTA_USAGE)->usage = turn_gemini_read_usage(v.usage);
     return l.n;
 }
 
@@ -407,11 +408,11 @@ static void flush_call(turn_writer *w, daruma_buf *out)
         return;
     }
     chunk(out);
-    put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
+    turn_gemini_put_call(out, buf_str(&w->call_id), buf_str(&w->call_name), held, buf_str(&w->items));
     chunk_end(w, FINISH_NONE, false, out);
 }
 
-static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+static void turn_gemini_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     flush_call(w, out);
     int nth = call_begin(&w->r, w->r.calls);
@@ -422,7 +423,7 @@ static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
     writer_keep(w, &w->call_name, d->name);
 }
 
-static void write_end(turn_writer *w, daruma_buf *out)
+static void turn_gemini_write_end(turn_writer *w, daruma_buf *out)
 {
     flush_call(w, out);
     if (!w->r.finished && !w->broken) {
@@ -457,7 +458,7 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             write_text(w, (daruma_str){0}, false, d->text, out);
         break;
     case DELTA_CALL:
-        write_call(w, d, out);
+        turn_gemini_write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
         if (writer_in_call(w, d))
@@ -470,7 +471,7 @@ void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             flush_call(w, out);
         break;
     case DELTA_END:
-        write_end(w, out);
+        turn_gemini_write_end(w, out);
         break;
     case DELTA_START:
     case DELTA_FINISH:

@@ -22,7 +22,7 @@ turn_finish responses_finish_of(daruma_str raw)
     return finish_of_status(reason ? S("incomplete") : raw, raw, false);
 }
 
-static turn_usage read_usage(daruma_str usage)
+static turn_usage turn_responses_read_usage(daruma_str usage)
 {
     turn_usage u = TURN_USAGE_NONE;
     usage_read(usage, S("input_tokens"), S("output_tokens"), &u.input, &u.output);
@@ -102,7 +102,7 @@ daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret)
     t.message.raw = whole;
     t.id = json_text(json_get(whole, S("id")), a);
     t.model = json_text(json_get(whole, S("model")), a);
-    t.usage = read_usage(json_get(whole, S("usage")));
+    t.usage = turn_responses_read_usage(json_get(whole, S("usage")));
     for (json_iter it = json_open(output); json_next(&it, NULL, &item);)
         read_item(&t, item, a);
     daruma_str status = json_text(json_get(whole, S("status")), a);
@@ -204,7 +204,7 @@ static void put_item(daruma_buf *out, const convo_part *p)
         put_part_new(out, p, p->text.n ? XXH3_64bits(p->text.p, p->text.n) : 0, 1);
 }
 
-static void fill(daruma_buf *out, int what, daruma_str span, const void *user)
+static void turn_responses_fill(daruma_buf *out, int what, daruma_str span, const void *user)
 {
     const turn *t = user;
     (void)what;
@@ -271,7 +271,7 @@ const char *responses_reason(turn_finish finish)
 void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 {
     if (t->body.n) {
-        put_filled(out, t->body, &(hole){json_get(str_trim(t->body), S("output")), 0}, 1, fill, t);
+        put_filled(out, t->body, &(hole){json_get(str_trim(t->body), S("output")), 0}, 1, turn_responses_fill, t);
         return;
     }
     char room[64];
@@ -331,7 +331,7 @@ static bool read_event(const sse_event *e, event_view *v)
     return true;
 }
 
-static void say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+static void turn_responses_say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
 {
     if (delta_text(l, kind, index, text))
         r->open_bytes += (int64_t)text.n;
@@ -363,7 +363,7 @@ static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str it
         d->index = call_begin(r, at);
         d->id = json_text(json_get(item, S("call_id")), a);
         d->name = json_text(json_get(item, S("name")), a);
-        say(l, r, DELTA_ARGUMENTS, r->calls - 1, json_text(json_get(item, S("arguments")), a));
+        turn_responses_say(l, r, DELTA_ARGUMENTS, r->calls - 1, json_text(json_get(item, S("arguments")), a));
     } else if (str_eq(type, S("message"))) {
         block_open(r, at, DELTA_TEXT);
     } else if (str_eq(type, S("reasoning"))) {
@@ -383,14 +383,14 @@ static void read_item_done(delta_list *l, turn_reader *r, int at, daruma_str ite
     if (r->open_kind == DELTA_CALL) {
         int nth = call_find(r, at);
         if (!r->open_bytes)
-            say(l, r, DELTA_ARGUMENTS, nth, json_text(json_get(item, S("arguments")), a));
+            turn_responses_say(l, r, DELTA_ARGUMENTS, nth, json_text(json_get(item, S("arguments")), a));
         delta_add(l, DELTA_CALL_END)->index = nth;
     } else if (str_eq(type, S("reasoning"))) {
         if (r->stage == STAGE_ITEM)
-            say(l, r, DELTA_THINKING, -1, joined(json_get(item, S("summary")), S("\n\n"), &only, a));
+            turn_responses_say(l, r, DELTA_THINKING, -1, joined(json_get(item, S("summary")), S("\n\n"), &only, a));
         delta_text(l, DELTA_SIGNATURE, -1, json_text(json_get(item, S("encrypted_content")), a));
     } else if (str_eq(type, S("message")) && r->stage == STAGE_ITEM) {
-        say(l, r, DELTA_TEXT, -1, joined(json_get(item, S("content")), (daruma_str){0}, &only, a));
+        turn_responses_say(l, r, DELTA_TEXT, -1, joined(json_get(item, S("content")), (daruma_str){0}, &only, a));
     }
     r->open = -1;
     r->open_kind = DELTA_OTHER;
@@ -429,7 +429,7 @@ static void read_text(delta_list *l, turn_reader *r, const event_view *v, delta_
     if (kind == DELTA_REFUSAL)
         r->open_kind = DELTA_REFUSAL;
     if (!done || !r->open_bytes)
-        say(l, r, kind, nth, text);
+        turn_responses_say(l, r, kind, nth, text);
     if (done && r->stage < STAGE_TEXT_DONE)
         r->stage = STAGE_TEXT_DONE;
 }
@@ -440,7 +440,7 @@ static void read_end(delta_list *l, turn_reader *r, const event_view *v, daruma_
     daruma_str reason = json_text(json_get(json_get(v->response, S("incomplete_details")), S("reason")), a);
     daruma_str usage = json_get(v->response, S("usage"));
     if (json_is_object(usage))
-        delta_add(l, DELTA_USAGE)->usage = read_usage(usage);
+        delta_add(l, DELTA_USAGE)->usage = turn_responses_read_usage(usage);
     turn_delta *d = delta_add(l, DELTA_FINISH);
     d->finish_raw = reason.n ? reason : status;
     d->finish = finish_of_status(status, reason, r->calls > 0);
@@ -482,7 +482,7 @@ size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         read_part(&l, r, &v, true);
     else if (str_eq(v.type, S("response.completed")) || str_eq(v.type, S("response.incomplete")))
         read_end(&l, r, &v, a);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    for (size_t i = 0; i < COUNT(texts); i++)
         if (str_starts(v.type, texts[i].type) && v.text.n)
             read_text(&l, r, &v, texts[i].kind, a);
     return l.n;

@@ -220,7 +220,7 @@ static void write_speech(turn_writer *w, const turn_delta *d, daruma_buf *out)
     event_end(out);
 }
 
-static void write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
+static void turn_responses_write_call(turn_writer *w, const turn_delta *d, daruma_buf *out)
 {
     new_item(w, DELTA_CALL, d, out);
     int nth = call_begin(&w->r, w->r.open);
@@ -244,7 +244,7 @@ static void write_arguments(turn_writer *w, const turn_delta *d, daruma_buf *out
 }
 
 /* What was said before our time and was not kept: as one message, so that the end has it. */
-static void write_end(turn_writer *w, daruma_buf *out)
+static void turn_responses_write_end(turn_writer *w, daruma_buf *out)
 {
     const char *reason = responses_reason(w->finish);
     close_item(w, out);
@@ -284,7 +284,7 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
         writer_keep(w, &w->call_id, d->text);
         break;
     case DELTA_CALL:
-        write_call(w, d, out);
+        turn_responses_write_call(w, d, out);
         break;
     case DELTA_ARGUMENTS:
         write_arguments(w, d, out);
@@ -294,7 +294,7 @@ void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out)
             close_item(w, out);
         break;
     case DELTA_END:
-        write_end(w, out);
+        turn_responses_write_end(w, out);
         break;
     case DELTA_START:
     case DELTA_FINISH:

@@ -217,7 +217,7 @@ static bool answers_probe(gateway *g, call *c)
 {
     static const daruma_str paths[] = {LIT("/"), LIT("/health"), LIT("/ready")};
     bool asks = str_eq(c->head.method, S("GET")) || str_eq(c->head.method, S("HEAD")), ours = false;
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+    for (size_t i = 0; i < COUNT(paths); i++)
         ours |= str_eq(c->head.path, paths[i]);
     if (!ours || !asks)
         return false;

@@ -297,7 +297,7 @@ static bool path_is_pure(daruma_str path)
     static const daruma_str pure[] = {
         LIT("/embeddings"),  LIT("/count_tokens"), LIT("/moderations"),       LIT("/rerank"),
         LIT(":countTokens"), LIT(":embedContent"), LIT(":batchEmbedContents")};
-    for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
+    for (size_t i = 0; i < COUNT(pure); i++)
         if (str_ends(path, pure[i]))
             return true;
     return false;

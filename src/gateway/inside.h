@@ -171,7 +171,7 @@ bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data)
 void exchange_work_left(void *user, drive_remains *r);
 void jobs_free(jobs *all); /* the gateway is over; jobs may still be under way */
 
-/* ---- veil.c: credentials in the words of others ---- */
+/* ---- redact_sent.c: credentials in the words of others ---- */
 
 daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
 

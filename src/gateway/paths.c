@@ -98,12 +98,12 @@ static bool is_known(daruma_str path)
 {
     enum { LEADS_MAX = 3 }; /* /upload/v1beta/openai */
     daruma_str rest = str_from(path, 1), word = str_cut(&rest, '/');
-    for (int i = 0; i < LEADS_MAX && (config_is_version(word) || is_in(leads, sizeof leads / sizeof *leads, word)); i++)
+    for (int i = 0; i < LEADS_MAX && (config_is_version(word) || is_in(leads, COUNT(leads), word)); i++)
         word = str_cut(&rest, '/');
     word = str_cut(&word, ':');   /* "files:register" */
     if (str_eq(path, S("/live"))) /* a probe of this machine, and no call of OpenAI's Live API */
         return false;
-    return is_in(words, sizeof words / sizeof *words, word);
+    return is_in(words, COUNT(words), word);
 }
 
 bool path_refused_form(gateway *g, call *c)

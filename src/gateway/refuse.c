@@ -26,7 +26,7 @@ static daruma_str said(const call *c, refusal why)
     return str_sub(s, 0, REFUSED_SHOWN_BYTES);
 }
 
-static void tell(gateway *g, const call *c, refusal why)
+static void refuse_tell(gateway *g, const call *c, refusal why)
 {
     refused_count *n = &g->refused[why];
     daruma_moment at = gateway_now(g);
@@ -68,9 +68,9 @@ void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind,
     d = d ? d : head_dialect(&c->head);
     d->write_error(&body, &f, status, message, (daruma_str){0});
     BUF_LIT(&body, "\n");
-    tell(g, c, why);
+    refuse_tell(g, c, why);
     c->user = NULL; /* no exchange */
-    call_head(c, status, h, sizeof h / sizeof *h, (int64_t)body.n);
+    call_head(c, status, h, COUNT(h), (int64_t)body.n);
     call_write(c, buf_str(&body));
     call_end(c);
 }

@@ -90,7 +90,7 @@ static daruma_str pieces(const convo *c, daruma_str list)
     daruma_buf b = buf_in(c->arena);
     daruma_str piece, said;
     for (json_iter it = json_open(list); json_next(&it, NULL, &piece);)
-        for (size_t i = 0; i < sizeof names / sizeof *names && json_is_object(piece); i++)
+        for (size_t i = 0; i < COUNT(names) && json_is_object(piece); i++)
             if (json_is_string(said = json_get(piece, str_of(names[i]))) && said.n > 2) {
                 if (b.n)
                     buf_putc(&b, '\n');

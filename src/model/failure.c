@@ -1,17 +1,5 @@
-/* failure.c - the names of things: made from the lists in daruma.h. */
-#include "base/str.h"
-
-static const struct {
-    const char *name, *words;
-    daruma_scope scope;
-    daruma_severity severity;
-    bool passes;
-} kinds[] = {
-#define X(sym, name, scope, severity, passes, words) {name, words, DARUMA_SICK_##scope, DARUMA_##severity, passes},
-    DARUMA_KIND_MAP(X)
-#undef X
-};
-_Static_assert(sizeof kinds / sizeof *kinds == DARUMA_KINDS, "a row for each kind");
+/* failure.c - the names of things: made from the lists in daruma.h. Kinds of failure are in kinds.c. */
+#include "daruma.h"
 
 static const char *const tool_kinds[] = {
 #define X(sym, name) name,
@@ -51,44 +39,6 @@ static const char *const outcomes[] = {
     DARUMA_OUTCOME_MAP(X)
 #undef X
 };
-
-const char *daruma_kind_name(daruma_kind k)
-{
-    return kinds[k].name;
-}
-
-const char *daruma_kind_words(daruma_kind k)
-{
-    return kinds[k].words;
-}
-
-daruma_kind daruma_kind_parse(daruma_str name, bool *ok)
-{
-    for (int k = 0; k < DARUMA_KINDS; k++)
-        if (str_eq(name, str_of(kinds[k].name))) {
-            if (ok)
-                *ok = true;
-            return (daruma_kind)k;
-        }
-    if (ok)
-        *ok = false;
-    return DARUMA_UNKNOWN;
-}
-
-daruma_scope daruma_kind_scope(daruma_kind k)
-{
-    return kinds[k].scope;
-}
-
-daruma_severity daruma_kind_severity(daruma_kind k)
-{
-    return kinds[k].severity;
-}
-
-bool daruma_kind_passes(daruma_kind k)
-{
-    return kinds[k].passes;
-}
 
 const char *daruma_tool_kind_name(daruma_tool_kind k)
 {

@@ -2,10 +2,8 @@
  * Bytes are counted as they stand on the wire, escapes and brackets and all; only media have a rate of their own. */
 #include "model/convo.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* What one token covers. English prose has about four characters a token, code and JSON fewer; of Chinese and Japanese
  * a character is between one and two tokens in the tokenizers of OpenAI and Anthropic, of Cyrillic, Greek or Arabic at
@@ -16,73 +14,11 @@ typedef struct byte_counts {
     size_t ascii, two, three, four; /* characters by their length in UTF-8 */
 } byte_counts;
 
-/* The bytes from 0x80, 0xc0, 0xe0, 0xf0 up: of 64 at a time where SSE2 is there. Returns how many were looked at. */
-#if defined(__SSE2__)
-enum { TURNS_MAX = 255 / 4 }; /* of 64 bytes: what a counter of 8 bits holds */
-
-static size_t sum_bytes(__m128i counters)
-{
-    __m128i s = _mm_sad_epu8(counters, _mm_setzero_si128());
-    return (size_t)_mm_cvtsi128_si32(s) + (size_t)_mm_cvtsi128_si32(_mm_srli_si128(s, 8));
-}
-
-static __m128i load16(const char *p)
-{
-    return _mm_loadu_si128((const __m128i *)(const void *)p);
-}
-
-/* As signed bytes those from 0x80 up are below zero, in the same order. */
-static void count16(__m128i v, __m128i n[4])
-{
-    __m128i high = _mm_cmplt_epi8(v, _mm_setzero_si128());
-    n[0] = _mm_sub_epi8(n[0], high);
-    n[1] = _mm_sub_epi8(n[1], _mm_and_si128(high, _mm_cmpgt_epi8(v, _mm_set1_epi8((char)0xbf))));
-    n[2] = _mm_sub_epi8(n[2], _mm_and_si128(high, _mm_cmpgt_epi8(v, _mm_set1_epi8((char)0xdf))));
-    n[3] = _mm_sub_epi8(n[3], _mm_and_si128(high, _mm_cmpgt_epi8(v, _mm_set1_epi8((char)0xef))));
-}
-
-static size_t count_from(daruma_str s, size_t from[4])
-{
-    const char *p = s.p;
-    size_t left = s.n / 64;
-    while (left) {
-        size_t turns = left < TURNS_MAX ? left : TURNS_MAX;
-        __m128i n[4] = {_mm_setzero_si128(), _mm_setzero_si128(), _mm_setzero_si128(), _mm_setzero_si128()};
-        for (const char *end = p + turns * 64; p < end; p += 64) {
-            __m128i a = load16(p), b = load16(p + 16), c = load16(p + 32), d = load16(p + 48);
-            if (!_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(a, b), _mm_or_si128(c, d))))
-                continue; /* ASCII: most are */
-            count16(a, n);
-            count16(b, n);
-            count16(c, n);
-            count16(d, n);
-        }
-        for (int k = 0; k < 4; k++)
-            from[k] += sum_bytes(n[k]);
-        left -= turns;
-    }
-    return s.n & ~(size_t)63;
-}
-#else
-static size_t count_from(daruma_str s, size_t from[4])
-{
-    (void)s;
-    (void)from;
-    return 0;
-}
-#endif
-
 static byte_counts count_bytes(daruma_str s)
 {
-    size_t from[4] = {0};
-    for (size_t i = count_from(s, from); i < s.n; i++) {
-        unsigned char b = (unsigned char)s.p[i];
-        from[0] += b >= 0x80;
-        from[1] += b >= 0xc0;
-        from[2] += b >= 0xe0;
-        from[3] += b >= 0xf0;
-    }
-    return (byte_counts){.ascii = s.n - from[0], .two = from[1] - from[2], .three = from[2] - from[3], .four = from[3]};
+    scan_high n = scan_high_bytes(s.p, s.n);
+    return (byte_counts){
+        .ascii = s.n - n.from80, .two = n.fromc0 - n.frome0, .three = n.frome0 - n.fromf0, .four = n.fromf0};
 }
 
 static int64_t tokens_of(byte_counts n)

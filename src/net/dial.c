@@ -142,7 +142,7 @@ static void no_address_left(wire *w)
 {
     origin *o = w->origin;
     daruma_net net = DARUMA_NET_UNREACHABLE;
-    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+    for (size_t i = 0; i < COUNT(meanings); i++)
         if (meanings[i].error == w->dial->error)
             net = meanings[i].net;
     o->at_until = 0; /* perhaps it has moved */

@@ -1,12 +1,10 @@
 #include "net/http.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include <llhttp.h>
 #include <stdlib.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- small things ---- */
 
@@ -30,50 +28,42 @@ static bool text_byte(char c)
     return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';
 }
 
-#if defined(__SSE2__)
 /* Which of 16 bytes are no token, but for those few that are neither letter nor hyphen: nearly no name has one. */
-static inline unsigned odd_in_name(__m128i v)
+static inline scan16 odd_in_name(scan16 v)
 {
-    __m128i letter = _mm_sub_epi8(_mm_or_si128(v, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
-    letter = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8('z' - 'a')), letter);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(letter, _mm_cmpeq_epi8(v, _mm_set1_epi8('-')))) ^ 0xffff;
+    return ~(scan_range(v | scan_all(0x20), 'a', 'z') | scan_is(v, '-'));
 }
 
 /* Which of 16 bytes are no text, but for the tab. */
-static inline unsigned odd_in_text(__m128i v)
+static inline scan16 odd_in_text(scan16 v)
 {
-    __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, _mm_set1_epi8(0x1f)), v);
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f))));
+    return scan_range(v, 0, 0x1f) | scan_is(v, 0x7f);
 }
 
 /* Which of 16 bytes must be escaped in a target: blanks, controls, '#' and what is not ASCII. */
-static inline unsigned odd_in_target(__m128i v)
+static inline scan16 odd_in_target(scan16 v)
 {
-    __m128i low = _mm_cmplt_epi8(v, _mm_set1_epi8(0x21)), del = _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f));
-    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, del), _mm_cmpeq_epi8(v, _mm_set1_epi8('#'))));
+    return ~scan_range(v, '!', '~') | scan_is(v, '#');
 }
 
-/* Asks for all bytes of `s`, 8 at least, 16 at a time; the last ones overlap those before. */
-static inline unsigned odd_bytes(daruma_str s, unsigned odd(__m128i))
+/* True if none of the bytes of `s`, 8 at least, is odd: 16 at a time, the last ones overlap those before. */
+static inline bool quick(daruma_str s, scan16 odd(scan16))
 {
     const char *p = s.p, *end = s.p + s.n;
-    unsigned found = 0;
+    if (s.n < 8)
+        return false;
     if (s.n < 16)
-        return odd(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)(const void *)p),
-                                      _mm_loadl_epi64((const __m128i *)(const void *)(end - 8))));
+        return !scan_bits(odd(scan_load_ends(p, end)));
+    scan16 found = odd(scan_load(end - 16));
     for (; end - p > 16; p += 16)
-        found |= odd(_mm_loadu_si128((const __m128i *)(const void *)p));
-    return found | odd(_mm_loadu_si128((const __m128i *)(const void *)(end - 16)));
+        found |= odd(scan_load(p));
+    return !scan_bits(found);
 }
-#define QUICK(s, odd) ((s).n >= 8 && !odd_bytes(s, odd))
-#else
-#define QUICK(s, odd) false
-#endif
 
 static bool is_token(daruma_str s)
 {
     bool all = s.n > 0;
-    if (QUICK(s, odd_in_name))
+    if (quick(s, odd_in_name))
         return true;
     for (size_t i = 0; i < s.n; i++)
         all &= token[(unsigned char)s.p[i]];
@@ -83,14 +73,14 @@ static bool is_token(daruma_str s)
 static bool is_text(daruma_str s)
 {
     bool all = true;
-    if (QUICK(s, odd_in_text))
+    if (quick(s, odd_in_text))
         return true;
     for (size_t i = 0; i < s.n; i++)
         all &= text_byte(s.p[i]);
     return all;
 }
 
-static bool refuse(http_fault *fault, int status, const char *why)
+static bool http_refuse(http_fault *fault, int status, const char *why)
 {
     *fault = (http_fault){status, why};
     return false;
@@ -163,7 +153,7 @@ const char *http_reason(int status)
         {505, "HTTP Version Not Supported"}, {529, "Overloaded"},
     };
     // clang-format on
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (rows[i].status == status)
             return rows[i].text;
     return "";
@@ -174,28 +164,28 @@ const char *http_reason(int status)
 http_found http_scan_head(http_scan *scan, const char *p, size_t n, http_fault *fault)
 {
     if (n && scan->at == 0 && !token[(unsigned char)p[0]])
-        return refuse(fault, 400, "a message begins with a method or a version"), HTTP_BAD;
+        return http_refuse(fault, 400, "a message begins with a method or a version"), HTTP_BAD;
     size_t end = n < HTTP_HEAD_BYTES_MAX ? n : HTTP_HEAD_BYTES_MAX;
     while (scan->at < end) {
         const char *line = p + scan->at, *lf = memchr(line, '\n', end - scan->at);
         if (!lf)
             break;
         if (lf == line || lf[-1] != '\r')
-            return refuse(fault, 400, "a line ends with a bare LF"), HTTP_BAD;
+            return http_refuse(fault, 400, "a line ends with a bare LF"), HTTP_BAD;
         scan->at = (size_t)(lf + 1 - p);
         if (lf - line == 1)
             return HTTP_HERE;
         if (!is_text((daruma_str){line, (size_t)(lf - line) - 1}))
-            return refuse(fault, 400, "a control character in the head"), HTTP_BAD;
+            return http_refuse(fault, 400, "a control character in the head"), HTTP_BAD;
         if (scan->lines == 0 && str_find((daruma_str){line, (size_t)(lf - line)}, S("HTTP/")) == STR_NONE)
-            return refuse(fault, 400, "the first line names no version"), HTTP_BAD;
+            return http_refuse(fault, 400, "the first line names no version"), HTTP_BAD;
         if (scan->lines++ && (*line == ' ' || *line == '\t'))
-            return refuse(fault, 400, "a field is folded over lines"), HTTP_BAD;
+            return http_refuse(fault, 400, "a field is folded over lines"), HTTP_BAD;
         if (scan->lines > HTTP_HEADERS_MAX + 1)
-            return refuse(fault, 431, "too many fields"), HTTP_BAD;
+            return http_refuse(fault, 431, "too many fields"), HTTP_BAD;
     }
     if (n >= HTTP_HEAD_BYTES_MAX)
-        return refuse(fault, scan->lines ? 431 : 414, "the head is too long"), HTTP_BAD;
+        return http_refuse(fault, scan->lines ? 431 : 414, "the head is too long"), HTTP_BAD;
     return HTTP_MORE;
 }
 
@@ -250,18 +240,18 @@ static bool parse(llhttp_t *l, llhttp_type_t type, daruma_str raw, reading *r, h
     l->data = r;
     llhttp_errno_t e = llhttp_execute(l, raw.p, raw.n);
     if (r->too_many)
-        return refuse(fault, 431, "too many fields");
+        return http_refuse(fault, 431, "too many fields");
     if (e == HPE_INVALID_VERSION)
-        return refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
+        return http_refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
     if (e == HPE_INVALID_METHOD)
-        return refuse(fault, 501, "the method is not known");
+        return http_refuse(fault, 501, "the method is not known");
     if (e != HPE_PAUSED || llhttp_get_error_pos(l) < raw.p + raw.n - 1)
-        return refuse(fault, 400, "the head is not valid HTTP");
+        return http_refuse(fault, 400, "the head is not valid HTTP");
     if (l->http_major != 1 || l->http_minor > 1)
-        return refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
+        return http_refuse(fault, 505, "only HTTP/1.0 and HTTP/1.1 are spoken");
     for (size_t i = 0; i < r->n; i++)
         if (!is_token(r->room[i].name) || r->room[i].name.p[r->room[i].name.n] != ':')
-            return refuse(fault, 400, "a field name is empty or odd");
+            return http_refuse(fault, 400, "a field name is empty or odd");
     return true;
 }
 
@@ -300,16 +290,16 @@ static bool length_of(const framing *f, bool http10, int64_t *ret, http_fault *f
 {
     int64_t length = 0;
     if (f->lengths + f->codings > 1)
-        return refuse(fault, 400, "more than one of Content-Length and Transfer-Encoding");
+        return http_refuse(fault, 400, "more than one of Content-Length and Transfer-Encoding");
     if (f->codings) {
         if (http10)
-            return refuse(fault, 400, "Transfer-Encoding in HTTP/1.0");
+            return http_refuse(fault, 400, "Transfer-Encoding in HTTP/1.0");
         if (!str_ieq(f->coding, S("chunked")))
-            return refuse(fault, 501, "a transfer coding other than chunked");
+            return http_refuse(fault, 501, "a transfer coding other than chunked");
         length = -1;
     }
     if (f->lengths && (f->length.n > 18 || !str_int(f->length, &length)))
-        return refuse(fault, 400, "Content-Length is not a number");
+        return http_refuse(fault, 400, "Content-Length is not a number");
     *ret = length;
     return true;
 }
@@ -328,17 +318,17 @@ static bool host_ok(daruma_str host)
 static bool target_ok(daruma_str raw, daruma_str target, http_fault *fault)
 {
     if (target.n > HTTP_URL_BYTES_MAX)
-        return refuse(fault, 414, "the target is too long");
+        return http_refuse(fault, 414, "the target is too long");
     /* Absolute-, authority- and asterisk-form are for proxies and a server's owner; we are neither. */
     if (target.n == 0 || target.p[0] != '/')
-        return refuse(fault, 400, "the target does not begin with a slash");
-    for (size_t i = 0; !QUICK(target, odd_in_target) && i < target.n; i++)
+        return http_refuse(fault, 400, "the target does not begin with a slash");
+    for (size_t i = 0; !quick(target, odd_in_target) && i < target.n; i++)
         if ((unsigned char)target.p[i] <= 0x20 || (unsigned char)target.p[i] >= 0x7f || target.p[i] == '#')
-            return refuse(fault, 400, "the target holds a byte that must be escaped");
+            return http_refuse(fault, 400, "the target holds a byte that must be escaped");
     /* METHOD SP target SP HTTP/1.x CRLF and nothing else. */
     const char *end = memchr(raw.p, '\r', raw.n);
     if (target.p[-1] != ' ' || target.p - raw.p < 2 || target.p[-2] == ' ' || end - (target.p + target.n) != 9)
-        return refuse(fault, 400, "the request line is odd");
+        return http_refuse(fault, 400, "the request line is odd");
     return true;
 }
 
@@ -349,13 +339,13 @@ bool http_read_request(daruma_str raw, daruma_header *room, http_head *ret, http
     if (!parse(&l, HTTP_REQUEST, raw, &r, fault) || !target_ok(raw, r.target, fault))
         return false;
     if (l.method == HTTP_CONNECT)
-        return refuse(fault, 501, "this is no tunnel");
+        return http_refuse(fault, 501, "this is no tunnel");
     if (l.method == HTTP_TRACE) /* whoever answers it says what it got, our keys with it: RFC 9110, section 9.3.8 */
-        return refuse(fault, 501, "requests are not traced");
+        return http_refuse(fault, 501, "requests are not traced");
     framing f = framing_of(&r);
     bool http10 = l.http_minor == 0;
     if (f.hosts > 1 || (f.hosts == 0 && !http10) || (f.hosts && !host_ok(f.host)))
-        return refuse(fault, 400, "exactly one Host is needed");
+        return http_refuse(fault, 400, "exactly one Host is needed");
     int64_t length;
     if (!length_of(&f, http10, &length, fault))
         return false;
@@ -380,7 +370,7 @@ bool http_read_answer(daruma_str raw, bool to_head, daruma_header *room, http_he
     /* "HTTP/1.x NNN" and then a space or the end: llhttp is kinder. */
     if (raw.n < 15 || raw.p[8] != ' ' || (raw.p[12] != ' ' && raw.p[12] != '\r') || raw.p[9] == '0' ||
         !ch_digit(raw.p[9]) || !ch_digit(raw.p[10]) || !ch_digit(raw.p[11]))
-        return refuse(fault, 400, "the status line is odd");
+        return http_refuse(fault, 400, "the status line is odd");
     if (!parse(&l, HTTP_RESPONSE, raw, &r, fault))
         return false;
     framing f = framing_of(&r);

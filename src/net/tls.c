@@ -99,7 +99,7 @@ static bool trust_system(tls_context *c)
     /* Where Debian, Fedora and others keep all in one. */
     const char *files[] = {X509_get_default_cert_file(), "/etc/ssl/certs/ca-certificates.crt",
                            "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+    for (size_t i = 0; i < COUNT(files); i++)
         if (trust_file(c->trust, files[i]))
             return true;
     return false;

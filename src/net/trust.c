@@ -102,7 +102,7 @@ static place *room(trust *t)
 }
 
 /* Keeps the bytes of an authority, and lets go of what was unpacked to see that they are one. */
-static bool keep(trust *t, unsigned char *der, long n, bool with_trust)
+static bool trust_keep(trust *t, unsigned char *der, long n, bool with_trust)
 {
     place *at = room(t);
     X509 *x = at ? unpack(der, n, with_trust) : NULL;
@@ -132,7 +132,7 @@ static bool read_all(trust *t, BIO *in)
     while (PEM_read_bio(in, &name, &header, &der, &nder)) {
         bool with_trust = strcmp(name, PEM_STRING_X509_TRUSTED) == 0, fine = true, kept = false;
         if (with_trust || strcmp(name, PEM_STRING_X509) == 0 || strcmp(name, PEM_STRING_X509_OLD) == 0) {
-            fine = kept = keep(t, der, nder, with_trust);
+            fine = kept = trust_keep(t, der, nder, with_trust);
             n++;
         } else if (strcmp(name, PEM_STRING_X509_CRL) == 0) {
             fine = revoke(t->store, der, nder);

@@ -58,7 +58,7 @@ const sim_class sim_classes[] = {
     {"clocks",      "several of all this, and a clock that jumps",       {1, 3}, {1, 3}, {1, 3}, FAILS | LOST | REFUSES | LIMITS | ANSWERS | BIT(SILENT) | BIT(SLOW) | BIT(KEY) | BIT(NO_CREDIT), SIM_ANY, SIM_JUMPS | SIM_LEAVES, ANY_LOAD | SIM_BURST, {100, 1500}, {1 SECONDS, 90 SECONDS}, {20, 100}},
 };
 // clang-format on
-const size_t nsim_classes = sizeof sim_classes / sizeof *sim_classes;
+const size_t nsim_classes = COUNT(sim_classes);
 
 const sim_class *sim_class_find(daruma_str name)
 {

@@ -222,7 +222,7 @@ static void some_faults(sim_world *w, daruma_ms span, dice *d)
     static const sim_where where[] = {SIM_MODEL, SIM_ONE_KEY, SIM_ACCOUNT, SIM_PROVIDER, SIM_REGION, SIM_ALL};
     int n = (int)dice_range(d, 1, 5);
     for (int i = 0; i < n; i++) {
-        sim_where at = where[dice_roll(d) % (sizeof where / sizeof *where)];
+        sim_where at = where[dice_roll(d) % COUNT(where)];
         uint32_t who = victims(w, at, (int)(dice_roll(d) % (unsigned)w->ntargets), d);
         sim_fault f = a_fault(w, who, span, d);
         if (dice_chance(d, 300) && !hits_all(f.ill))

@@ -35,7 +35,7 @@ static void kill_group(process *p)
         kill(-p->child.pid, SIGKILL);
 }
 
-static void finish(process *p, int exit_code, const char *why)
+static void process_finish(process *p, int exit_code, const char *why)
 {
     if (p->over)
         return;
@@ -58,7 +58,7 @@ static void finish_ended(process *p)
         snprintf(why, sizeof why, "it was ended by signal %d", p->exit_code - 128);
     else
         snprintf(why, sizeof why, "it ended with exit code %d", p->exit_code);
-    finish(p, p->exit_code, p->exit_code ? why : NULL);
+    process_finish(p, p->exit_code, p->exit_code ? why : NULL);
 }
 
 /* The first line is whole once it has its end; without one the end of the output has to come. A process that was left
@@ -97,7 +97,7 @@ static void on_read(uv_stream_t *s, ssize_t n, const uv_buf_t *buf)
     if (p->eof)
         uv_read_stop(s);
     if (p->n == sizeof p->out)
-        finish(p, -1, "it printed too much; the first line has to be the key and nothing else is needed");
+        process_finish(p, -1, "it printed too much; the first line has to be the key and nothing else is needed");
     else
         finish_if_ended(p);
 }
@@ -106,11 +106,11 @@ static void on_late(uv_timer_t *t)
 {
     process *p = t->data;
     if (!p->started)
-        finish(p, -1, "it could not be started");
+        process_finish(p, -1, "it could not be started");
     else if (p->exited)
         finish_ended(p);
     else
-        finish(p, -1, "it did not end in time and was killed");
+        process_finish(p, -1, "it did not end in time and was killed");
 }
 
 static bool spawn(process *p, uv_loop_t *loop, const char *command)
@@ -157,5 +157,5 @@ process *process_run(uv_loop_t *loop, const char *command, daruma_ms deadline_ms
 
 void process_stop(process *p)
 {
-    finish(p, -1, "it was stopped");
+    process_finish(p, -1, "it was stopped");
 }

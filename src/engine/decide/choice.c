@@ -12,34 +12,12 @@ static uint32_t tries_of(const daruma_case *c, daruma_kind k)
     return n ? n : c->policy->max_attempts;
 }
 
-/* Who would meet the same failure, and whether every time. Other targets have not been asked yet. */
-// clang-format off
-static const struct {
-    choice_share by;
-    bool always;
-} reach[DARUMA_KINDS] = {
-    [DARUMA_AUTH]             = {SHARE_KEY,     true},
-    [DARUMA_QUOTA]            = {SHARE_ACCOUNT, true},
-    [DARUMA_PERMISSION]       = {SHARE_LANE,    true},
-    [DARUMA_MODEL_NOT_FOUND]  = {SHARE_MODEL,   true},
-    [DARUMA_CONTENT_FILTER]   = {SHARE_MODEL,   true},
-    [DARUMA_RATE_LIMIT]       = {SHARE_LANE,    false},
-    [DARUMA_OVERLOADED]       = {SHARE_MODEL,   false},
-    [DARUMA_SERVER_ERROR]     = {SHARE_MODEL,   false},
-    [DARUMA_TIMEOUT]          = {SHARE_MODEL,   false},
-    [DARUMA_NETWORK]          = {SHARE_MODEL,   false},
-    [DARUMA_INTERRUPTED]      = {SHARE_MODEL,   false},
-    [DARUMA_MALFORMED_OUTPUT] = {SHARE_MODEL,   false},
-    [DARUMA_UNKNOWN]          = {SHARE_MODEL,   false},
-};
-// clang-format on
-
-choice_share choice_shared(daruma_kind k)
+kind_part choice_shared(daruma_kind k)
 {
-    return reach[k].by;
+    return kind_rows[k].meets;
 }
 
-static bool share(choice_share by, const daruma_target *t, const daruma_target *u)
+static bool share(kind_part by, const daruma_target *t, const daruma_target *u)
 {
     switch (by) {
     case SHARE_NOTHING:
@@ -60,14 +38,14 @@ enum { SPOILED = 1, TOO_NARROW = 2 }; /* in c->spoiled; the second ends when the
 
 void choice_blame(daruma_case *c, int target, daruma_kind k)
 {
-    if (reach[k].by == SHARE_MODEL && !reach[k].always && c->faults[target] < UINT8_MAX)
+    if (kind_rows[k].meets == SHARE_MODEL && !kind_rows[k].meets_always && c->faults[target] < UINT8_MAX)
         c->faults[target]++;
 }
 
 /* Calls that target `i` had, or others in whose place it would have failed as they did. */
 static uint32_t spent(const daruma_case *c, int i, daruma_kind k)
 {
-    choice_share by = reach[k].by;
+    kind_part by = kind_rows[k].meets;
     uint32_t n = c->calls[i];
     for (int j = 0; j < choice_count(c); j++)
         if (j != i && share(by, &c->targets[i], &c->targets[j]))
@@ -115,8 +93,8 @@ bool choice_well(const daruma_case *c, int i, daruma_ms now)
 static bool spoils(const daruma_failure *f, const daruma_target *t, const daruma_target *u)
 {
     int64_t window = t->window > f->limit ? t->window : f->limit;
-    if (reach[f->kind].always)
-        return share(reach[f->kind].by, t, u);
+    if (kind_rows[f->kind].meets_always)
+        return share(kind_rows[f->kind].meets, t, u);
     if (f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE)
         return u->window <= window; /* what is unknown is not worth a call */
     return false;

@@ -1,7 +1,7 @@
 /* choice.h - what a case asks about its targets. */
 #ifndef ENGINE_DECIDE_CHOICE_H
 #define ENGINE_DECIDE_CHOICE_H
-#include "daruma.h"
+#include "model/kinds.h"
 
 /* How many of its targets count. */
 static inline int choice_count(const daruma_case *c)
@@ -9,10 +9,8 @@ static inline int choice_count(const daruma_case *c)
     return (int)(c->ntargets < DARUMA_CASE_TRIED ? c->ntargets : DARUMA_CASE_TRIED);
 }
 
-/* What targets have in common that would fail the same way: one key; one account; one model of one account; one model
- * of one provider, whatever the key. */
-typedef enum choice_share { SHARE_NOTHING, SHARE_KEY, SHARE_ACCOUNT, SHARE_LANE, SHARE_MODEL } choice_share;
-choice_share choice_shared(daruma_kind k);
+/* What targets have in common that would meet the same failure. */
+kind_part choice_shared(daruma_kind k);
 
 /* May that target be called once more for this kind of failure? Calls of those that would meet the same count. */
 bool choice_tries_left(const daruma_case *c, int i, daruma_kind k);

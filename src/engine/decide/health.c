@@ -20,6 +20,7 @@
 #include "engine/decide/health.h"
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
+#include "model/kinds.h"
 #include "base/limits.h"
 
 /* ---- rests -------------------------------------------------------------------- */
@@ -239,37 +240,21 @@ void health_drop(daruma_health *w, const daruma_target *t, const daruma_permit p
     end_probes(w, t, permits, NEVER_GOOD, now);
 }
 
-enum { SLOWER = -1 };
-
-/* Which place a kind of failure makes rest, and for how long when nothing was advised. What an account was told of a
- * model is no word to another account: that a model is down for all of them its breaker sees, from several of them. */
-// clang-format off
-static const struct {
-    daruma_kind kind;
-    int part;
-    daruma_ms first; /* 0: the kind's backoff; SLOWER */
-    bool by_advice;  /* rests only when the provider said how long */
-    bool agreed;     /* ... and else only when two requests were refused, or the words are sure */
-    uint8_t sure;    /* percent, for that; over 100: no words are */
-} rests[] = {
-    {DARUMA_RATE_LIMIT,      LANE,    SLOWER,      false, false, 0},
-    {DARUMA_QUOTA,           ACCOUNT, REST_MS_MAX, false, true,  90},
-    {DARUMA_AUTH,            KEY,     REST_MS_MAX, false, true,  90},
-    {DARUMA_PERMISSION,      LANE,    REST_MS_MAX, false, true,  101},
-    {DARUMA_MODEL_NOT_FOUND, LANE,    REST_MS_MAX, false, true,  101},
-    {DARUMA_OVERLOADED,      LANE,    0,           true,  false, 0},
-    {DARUMA_SERVER_ERROR,    LANE,    0,           true,  false, 0},
-};
-// clang-format on
+/* The part of a target for its name in the rows of kinds. What an account was told of a model is no word to another
+ * account: that a model is down for all of them its breaker sees, from several of them. */
+static const int rest_parts[] = {
+    [SHARE_KEY] = KEY, [SHARE_ACCOUNT] = ACCOUNT, [SHARE_LANE] = LANE, [SHARE_MODEL] = MODEL};
 
 /* Who only has to slow down and does not say for how long: a moment, and longer while nobody is let through. */
 static const daruma_backoff slower = {.base = 500, .cap = REST_MS_MAX, .factor_milli = 2000};
 
-static daruma_ms rest_ms(daruma_ms first, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
+static daruma_ms rest_ms(kind_rest how, uint32_t strikes, const daruma_backoff *b, uint64_t dice)
 {
-    daruma_backoff by = first == SLOWER ? slower : *b;
+    if (how != REST_SLOWS)
+        return REST_MS_MAX;
+    daruma_backoff by = slower;
     by.jitter_milli = b->jitter_milli;
-    daruma_ms ms = first > 0 ? first : daruma_backoff_delay(&by, strikes, dice);
+    daruma_ms ms = daruma_backoff_delay(&by, strikes, dice);
     return ms < REST_MS_MAX ? ms : REST_MS_MAX;
 }
 
@@ -278,23 +263,22 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
 {
     if (f->kind == DARUMA_RATE_LIMIT && f->limit > 0 && f->requested > f->limit)
         return; /* one request is too large: whatever is smaller may pass at once */
-    for (size_t i = 0; i < sizeof rests / sizeof *rests; i++) {
-        bool named = f->wait > 0;
-        if (rests[i].kind != f->kind || (rests[i].by_advice && !named))
-            continue;
-        place *p = place_for(w, t, f->hearsay ? LANE : rests[i].part);
-        bool alone = !p->witness || p->witness == witness;
-        if (!p->witness)
-            p->witness = witness;
-        if (rests[i].agreed && !named && alone && f->sure < rests[i].sure && !p->cool_ms)
-            continue; /* it may be about that request only */
-        if (p->strikes < UINT32_MAX && (p->probe_until || cool_in(p, at.now) == 0))
-            p->strikes++; /* answers that were under way when it began to rest are no news */
-        daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(rests[i].first, p->strikes, b, at.dice);
-        if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
-            ms = HEARSAY_REST_MS_MAX;
-        cool(p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
-    }
+    const kind_row *k = &kind_rows[f->kind];
+    bool named = f->wait > 0;
+    if (k->rest == REST_NEVER || (k->rest == REST_ADVISED && !named))
+        return;
+    place *p = place_for(w, t, f->hearsay ? LANE : rest_parts[k->rests]);
+    bool alone = !p->witness || p->witness == witness;
+    if (!p->witness)
+        p->witness = witness;
+    if (k->rest == REST_REFUSED && !named && alone && f->sure < k->rest_sure && !p->cool_ms)
+        return; /* it may be about that request only */
+    if (p->strikes < UINT32_MAX && (p->probe_until || cool_in(p, at.now) == 0))
+        p->strikes++; /* answers that were under way when it began to rest are no news */
+    daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(k->rest, p->strikes, b, at.dice);
+    if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
+        ms = HEARSAY_REST_MS_MAX;
+    cool(p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
 }
 
 /* Was no connection made? Then it is nothing that a model could do. */
@@ -309,43 +293,17 @@ static verdict of_model(const daruma_failure *f)
 {
     if (f->hearsay && f->status < 500)
         return NOTHING;
-    switch (f->kind) {
-    case DARUMA_SERVER_ERROR:
-        return f->status >= 400 && f->status < 500 ? NOTHING : BAD; /* a lock (409) is of one request */
-    case DARUMA_OVERLOADED:
-    case DARUMA_INTERRUPTED:
-    case DARUMA_TIMEOUT:
-    case DARUMA_NETWORK:
+    switch (kind_rows[f->kind].blames) {
+    case BLAME_NEVER:
+        return NOTHING;
+    case BLAME_ALWAYS:
         return BAD;
-    case DARUMA_UNKNOWN:
+    case BLAME_UNLESS_4XX: /* a lock (409) is of one request */
+        return f->status >= 400 && f->status < 500 ? NOTHING : BAD;
+    case BLAME_IF_5XX_OR_NET:
         return f->status >= 500 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
-    case DARUMA_MALFORMED_OUTPUT:
-        return f->retryable
-                   ? BAD
-                   : NOTHING; /* nothing came, or nothing that can be read; what is only wrong is no matter of health */
-    case DARUMA_CONTEXT_LENGTH:
-    case DARUMA_OUTPUT_LIMIT:
-    case DARUMA_REQUEST_TOO_LARGE:
-    case DARUMA_RATE_LIMIT:
-    case DARUMA_QUOTA:
-    case DARUMA_AUTH:
-    case DARUMA_PERMISSION:
-    case DARUMA_MODEL_NOT_FOUND:
-    case DARUMA_ORPHAN_TOOL_CALL:
-    case DARUMA_INVALID_MESSAGE:
-    case DARUMA_INVALID_TOOL_SCHEMA:
-    case DARUMA_INVALID_PARAMETER:
-    case DARUMA_CONTENT_FILTER:
-    case DARUMA_TOOL_ERROR:
-    case DARUMA_TOOL_UNKNOWN:
-    case DARUMA_TOOL_ARGUMENTS:
-    case DARUMA_LOOP:
-    case DARUMA_STUCK:
-    case DARUMA_PLAN_INVALID:
-    case DARUMA_BUDGET:
-    case DARUMA_CANCELLED:
-    case DARUMA_KINDS:
-        break;
+    case BLAME_IF_RETRYABLE: /* nothing came, or nothing that can be read; what is only wrong is no matter of health */
+        return f->retryable ? BAD : NOTHING;
     }
     return NOTHING;
 }

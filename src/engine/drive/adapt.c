@@ -157,7 +157,7 @@ static void conversion_free(conversion *v)
     rooms->give(v);
 }
 
-static void keep(session *x, conversion *v)
+static void convert_keep(session *x, conversion *v)
 {
     bool told = v->made && was_taught(v);
     if (v->from == v->to)
@@ -173,7 +173,7 @@ static void keep(session *x, conversion *v)
 
 static void converted(session *x, void *data)
 {
-    keep(x, data);
+    convert_keep(x, data);
     session_fitted(x);
 }
 
@@ -230,7 +230,7 @@ bool session_convert(session *x, int target)
         return true;
     if (!session_work(x, x->body.n, &conversions, v))
         return false;
-    keep(x, v);
+    convert_keep(x, v);
     return true;
 }
 
@@ -240,7 +240,7 @@ void session_convert_now(session *x, int target)
     if (!v)
         return;
     convert(v);
-    keep(x, v);
+    convert_keep(x, v);
 }
 
 daruma_str session_tool_name(const session *x, daruma_str name)

@@ -139,7 +139,7 @@ static uint64_t input_of(const session *x)
 
 /* A history that was shortened in front has its messages further in front: the tip alone says nothing of one that
  * stands further behind. */
-static int find(const watch *w, const agent_keys *k, size_t i)
+static int agents_find(const watch *w, const agent_keys *k, size_t i)
 {
     for (uint32_t a = 0; a < w->n; a++)
         if (w->keys[a].chain == k->chain || (k->tip && w->keys[a].tip == k->tip && i <= w->agents[a]->at))
@@ -218,7 +218,7 @@ news agent_of(newest *v)
     ret.lost = ret.agent >= 0;
     for (size_t i = v->n; i-- > v->first;) {
         agent_keys k = keys_at(v, i);
-        int known = find(w, &k, i);
+        int known = agents_find(w, &k, i);
         bool mine = known >= 0 && w->keys[known].named == name.key;
         if (mine || (known >= 0 && !w->keys[known].named && ret.agent < 0)) {
             ret = (news){.agent = known, .from = i + 1, .tip = i};

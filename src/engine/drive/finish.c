@@ -1,35 +1,10 @@
 /* finish.c - when nothing helped: the provider's own error, or a readable message in the model's
  * place, in the client's dialect, with honest advice whether and when to come again. */
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "engine/drive/inside.h"
-
-/* The status of an error where the provider gave none that fits; 0: 502. And whether clients act on it themselves:
- * then `auto` gives them the error, where an agent in the middle of a task is else better off with an answer it
- * can read. */
-// clang-format off
-static const struct {
-    int status;
-    bool clients_act;
-} errors[DARUMA_KINDS] = {
-    [DARUMA_RATE_LIMIT]          = {429, true},
-    [DARUMA_QUOTA]               = {429, true},
-    [DARUMA_AUTH]                = {401, true},
-    [DARUMA_PERMISSION]          = {403, true},
-    [DARUMA_CONTEXT_LENGTH]      = {400, true},
-    [DARUMA_MODEL_NOT_FOUND]     = {404, false},
-    [DARUMA_REQUEST_TOO_LARGE]   = {413, false},
-    [DARUMA_OUTPUT_LIMIT]        = {400, false},
-    [DARUMA_ORPHAN_TOOL_CALL]    = {400, false},
-    [DARUMA_INVALID_MESSAGE]     = {400, false},
-    [DARUMA_INVALID_TOOL_SCHEMA] = {400, false},
-    [DARUMA_INVALID_PARAMETER]   = {400, false},
-    [DARUMA_CONTENT_FILTER]      = {400, false},
-    [DARUMA_OVERLOADED]          = {503, false},
-    [DARUMA_TIMEOUT]             = {504, false},
-};
-// clang-format on
 
 static bool as_message(const session *x)
 {
@@ -45,14 +20,14 @@ static bool as_message(const session *x)
     }
     if (x->scan.keeps || x->scan.remote)
         return false; /* its client would go on from an answer that the server does not have */
-    return !errors[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
+    return !kind_rows[x->failure.kind].clients_act && x->scan.tools && !x->scan.schema;
 }
 
 static int status_of(const daruma_failure *f)
 {
     if (f->status >= 400 && f->status < 600)
         return f->status;
-    return errors[f->kind].status ? errors[f->kind].status : 502;
+    return kind_rows[f->kind].status ? kind_rows[f->kind].status : 502;
 }
 
 static daruma_str explanation(session *x)
@@ -118,12 +93,12 @@ static void put_advice(session *x, daruma_header *h, size_t *n)
 /* Fields of the provider's error that still hold for the client. */
 static size_t kept_headers(session *x, daruma_header *out)
 {
-    static const daruma_str dropped[] = {{"content-type", 12},   {"content-encoding", 16}, {"retry-after", 11},
-                                         {"retry-after-ms", 14}, {"x-should-retry", 14},   {"set-cookie", 10}};
+    static const daruma_str dropped[] = {LIT("content-type"),   LIT("content-encoding"), LIT("retry-after"),
+                                         LIT("retry-after-ms"), LIT("x-should-retry"),   LIT("set-cookie")};
     size_t n = 0;
     for (size_t i = 0; i < x->nfailed_headers; i++) {
         bool drop = false;
-        for (size_t d = 0; d < sizeof dropped / sizeof *dropped; d++)
+        for (size_t d = 0; d < COUNT(dropped); d++)
             drop |= str_ieq(x->failed_headers[i].name, dropped[d]);
         if (!drop)
             out[n++] = x->failed_headers[i];
@@ -181,7 +156,7 @@ static daruma_str marked(session *x, const char *notice, daruma_str words)
     return buf_str(&text);
 }
 
-static void write_message(session *x, daruma_str text, daruma_outcome o)
+static void finish_write_message(session *x, daruma_str text, daruma_outcome o)
 {
     daruma_buf out = buf_in(x->arena);
     write_ctx w = {.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
@@ -228,7 +203,7 @@ static daruma_str thread_code(const session *x, daruma_str body)
     return f->kind == DARUMA_INVALID_PARAMETER && named ? S("thread_unsupported_request") : (daruma_str){0};
 }
 
-static void write_error(session *x)
+static void finish_write_error(session *x)
 {
     if (session_passes(x) && x->status >= 400) {
         pass_error(x);
@@ -270,16 +245,16 @@ void session_remember(session *x)
 }
 
 /* `words`: what the message says. */
-static void finish(session *x, bool message, daruma_str words)
+static void finish_with(session *x, bool message, daruma_str words)
 {
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     session_remember(x);
     heal_gave_up(x);
     if (message)
-        write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
+        finish_write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
     else if (!x->blank)
-        write_error(x);
+        finish_write_error(x);
     bool told = message || !x->blank; /* an error whose status cannot be said any more is a connection that ends */
     bool breaks_off = is_cut(x) || x->arena->full || !told; /* what was written of us may lack its end */
     session_end(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED, breaks_off ? DRIVE_BREAK : DRIVE_END);
@@ -305,14 +280,14 @@ void finish_partial(session *x)
     if (x->forwarded)
         finish_comment(x, DARUMA_OUTCOME_DEGRADED);
     else
-        write_message(x, words, DARUMA_OUTCOME_DEGRADED);
+        finish_write_message(x, words, DARUMA_OUTCOME_DEGRADED);
     session_end(x, DARUMA_OUTCOME_DEGRADED, DRIVE_END);
 }
 
 void finish_apology(session *x, daruma_str text)
 {
     session_did(x, text.n ? DARUMA_REMEDY_APOLOGISE : DARUMA_REMEDY_EXPLAIN);
-    finish(x, true, text.n ? text : explanation(x));
+    finish_with(x, true, text.n ? text : explanation(x));
 }
 
 void finish_failed(session *x)
@@ -322,7 +297,7 @@ void finish_failed(session *x)
         return; /* finish_apology() goes on */
     if (message)
         session_did(x, DARUMA_REMEDY_EXPLAIN);
-    finish(x, message, message ? explanation(x) : (daruma_str){0});
+    finish_with(x, message, message ? explanation(x) : (daruma_str){0});
 }
 
 void finish_interrupted(session *x)

@@ -254,7 +254,7 @@ bool heal_fits(session *x)
         .kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     static const daruma_remedy_kind steps[] = {DARUMA_REMEDY_CLAMP_OUTPUT, DARUMA_REMEDY_MASK_TOOL_OUTPUT,
                                                DARUMA_REMEDY_COMPACT, DARUMA_REMEDY_SUMMARISE};
-    _Static_assert(sizeof steps / sizeof *steps <= HISTORY_STEPS_MAX, "the work has no room for them");
+    _Static_assert(COUNT(steps) <= HISTORY_STEPS_MAX, "the work has no room for them");
     if (!steer_ready(x))
         return false;
     const daruma_policy *p = x->kase.policy;

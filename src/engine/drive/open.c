@@ -123,7 +123,7 @@ bool session_stay(session *x, int target)
     if (target >= 0 && x->targets[target].account_id == x->targets[x->home].account_id)
         return false;
     x->stays = true;
-    for (size_t i = 0; i < sizeof x->d->remote_marks / sizeof *x->d->remote_marks && !marked; i++)
+    for (size_t i = 0; i < COUNT(x->d->remote_marks) && !marked; i++)
         marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
     if (!marked || !heal_open(x) || !x->h->past.m.c.remote)
         return false;

@@ -36,7 +36,7 @@ uint64_t past_key(session *x, daruma_str id)
 }
 
 /* Its place; STORED_ANSWERS_MAX: it is not there. */
-static uint32_t find(const past *s, uint64_t key)
+static uint32_t past_find(const past *s, uint64_t key)
 {
     for (uint32_t i = s->newest; i != s->oldest; i--)
         if (s->keys[(i - 1) % STORED_ANSWERS_MAX] == key)
@@ -47,7 +47,7 @@ static uint32_t find(const past *s, uint64_t key)
 daruma_str past_calls(const watch *w, uint64_t key)
 {
     const past *s = w->past;
-    uint32_t at = s && key ? find(s, key) : STORED_ANSWERS_MAX;
+    uint32_t at = s && key ? past_find(s, key) : STORED_ANSWERS_MAX;
     return at < STORED_ANSWERS_MAX ? (daruma_str){s->kept[at].items, s->kept[at].n} : (daruma_str){0};
 }
 
@@ -109,7 +109,7 @@ void past_put(watch *w, uint64_t key, const turn *t, daruma_str of_stream, darum
         (!w->past && !(w->past = w->rooms->take(sizeof *w->past))))
         return;
     past *s = w->past;
-    uint32_t at = find(s, key);
+    uint32_t at = past_find(s, key);
     if (at < STORED_ANSWERS_MAX) /* a conversation: only its newest answer waits for results */
         s->keys[at] = 0;
     while (s->newest - s->oldest == STORED_ANSWERS_MAX || s->bytes + items.n > STORED_BYTES_MAX)

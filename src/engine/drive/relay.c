@@ -199,8 +199,8 @@ static bool hold_whole(session *x, daruma_str bytes)
 
 bool relay_begins_stream(daruma_str bytes)
 {
-    static const daruma_str fields[] = {{"data:", 5}, {"event:", 6}, {"id:", 3}, {"retry:", 6}, {":", 1}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    static const daruma_str fields[] = {LIT("data:"), LIT("event:"), LIT("id:"), LIT("retry:"), LIT(":")};
+    for (size_t i = 0; i < COUNT(fields); i++)
         if (bytes.n && str_starts(bytes, str_sub(fields[i], 0, bytes.n)))
             return true;
     return false;

@@ -14,7 +14,7 @@
 #include "engine/watch/errors.h"
 #include "engine/watch/partial.h"
 
-static void tell(session *x, const char *name)
+static void steer_tell(session *x, const char *name)
 {
     const steer *s = x->steer;
     daruma_event e = DARUMA_EVENT_INIT;
@@ -122,7 +122,7 @@ bool steer_request(session *x)
     if (s->armed) /* what the model is refused from here on begins where the agent is */
         daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
     session_did(x, s->remedy);
-    tell(x, "nudge");
+    steer_tell(x, "nudge");
     return false;
 }
 
@@ -137,7 +137,7 @@ static bool refuse_calls(session *x)
     strategy_say(x, &why);
     if (!h->past.m.bad || !mend_refuse_calls(&h->past.m.c, h->past.m.bad, buf_str(&why), &rep) || !heal_write(x))
         return false;
-    tell(x, "call_refused");
+    steer_tell(x, "call_refused");
     return true;
 }
 

@@ -211,7 +211,7 @@ static bool is_idle(const newest *v, convo *c)
 static void see_all(session *x, agent *a, const news *n, convo *c)
 {
     static const daruma_step shortened = {
-        .tool = {"compaction", 10}, .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN};
+        .tool = LIT("compaction"), .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN};
     steps_item item;
     size_t left = WATCH_STEPS_MAX;
     daruma_arena scratch = {0};

@@ -86,7 +86,7 @@ static void deliver(session *x, const whole *w)
 }
 
 /* Its calls, or its words, are what is wrong, whatever it says of its end. */
-static void refuse(session *x, daruma_flaw flaw)
+static void whole_refuse(session *x, daruma_flaw flaw)
 {
     daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = x->status, .flaw = flaw};
     daruma_case_answered(&x->kase, session_now(x)); /* wrong words are no matter of health */
@@ -121,7 +121,7 @@ static void settle(session *x, whole *w)
     if (w->read && ((w->calls && answer_refused(x, &w->t, &w->room)) || !answer_test_done(x, &w->test, &w->t)))
         w->flaw = DARUMA_FLAW_BROKEN;
     if (w->flaw != DARUMA_FLAW_NONE)
-        refuse(x, w->flaw);
+        whole_refuse(x, w->flaw);
     else
         deliver(x, w);
 }

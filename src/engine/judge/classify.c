@@ -4,6 +4,7 @@
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -12,37 +13,6 @@
 #define OTHER_TEXT_BYTES_MAX 1024 /* of the texts around the innermost message */
 #define SECRET_BYTES_MIN     6    /* shorter words are not taken for secrets */
 #define SUBJECT_BYTES_MAX    80   /* a longer quoted word is no name */
-
-/* What a kind of model failure means when a tool said it, and whether waiting may help. */
-static const struct {
-    uint8_t tool_kind; /* daruma_tool_kind */
-    bool ambiguous;    /* tools say it as well as models: the name of the speaker decides */
-    bool retryable;
-    bool shared; /* its words are also those of tools, its codes and phrases are not */
-} means[DARUMA_KINDS] = {
-    [DARUMA_UNKNOWN] = {DARUMA_TOOL_UNKNOWN_KIND, true, false, false},
-    [DARUMA_CONTEXT_LENGTH] = {DARUMA_TOOL_VALIDATION_KIND, false, false, false},
-    [DARUMA_OUTPUT_LIMIT] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_REQUEST_TOO_LARGE] = {DARUMA_TOOL_VALIDATION_KIND, true, false, false},
-    [DARUMA_RATE_LIMIT] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, true, false},
-    [DARUMA_QUOTA] = {DARUMA_TOOL_RATE_LIMIT_KIND, true, false, false},
-    [DARUMA_OVERLOADED] = {DARUMA_TOOL_RATE_LIMIT_KIND, false, true, true},
-    [DARUMA_SERVER_ERROR] = {DARUMA_TOOL_UNKNOWN_KIND, true, true, false},
-    [DARUMA_TIMEOUT] = {DARUMA_TOOL_TIMEOUT_KIND, true, true, false},
-    [DARUMA_NETWORK] = {DARUMA_TOOL_NETWORK_KIND, true, true, false},
-    [DARUMA_INTERRUPTED] = {DARUMA_TOOL_NETWORK_KIND, false, true, false},
-    [DARUMA_AUTH] = {DARUMA_TOOL_AUTH_KIND, true, false, false},
-    [DARUMA_PERMISSION] = {DARUMA_TOOL_PERMISSION_KIND, true, false, false},
-    [DARUMA_MODEL_NOT_FOUND] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false, true},
-    [DARUMA_ORPHAN_TOOL_CALL] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_MESSAGE] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_TOOL_SCHEMA] = {DARUMA_TOOL_VALIDATION_KIND, false, false, true},
-    [DARUMA_INVALID_PARAMETER] = {DARUMA_TOOL_VALIDATION_KIND, true, false, false},
-    [DARUMA_CONTENT_FILTER] = {DARUMA_TOOL_PERMISSION_KIND, false, false, true},
-    [DARUMA_MALFORMED_OUTPUT] = {DARUMA_TOOL_UNKNOWN_KIND, false, true, true},
-    [DARUMA_TOOL_UNKNOWN] = {DARUMA_TOOL_NOT_FOUND_KIND, false, false, false},
-    [DARUMA_TOOL_ARGUMENTS] = {DARUMA_TOOL_VALIDATION_KIND, false, false, false},
-};
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
@@ -199,40 +169,39 @@ static bool is_tool_name(daruma_str provider, bool model)
 {
     static const daruma_str of_any[] = {
         /* even behind the name of a model's provider */
-        {"mcp", 3},    {"tool", 4}, {"tools", 5},    {"shell", 5}, {"bash", 4},
-        {"sheets", 6}, {"docs", 4}, {"calendar", 8}, {"gmail", 5}, {"drive", 5},
-        {"plugin", 6}, {"s3", 2},   {"ec2", 3},      {"iam", 3},   {"maps", 4},
+        LIT("mcp"),    LIT("tool"), LIT("tools"),    LIT("shell"), LIT("bash"),
+        LIT("sheets"), LIT("docs"), LIT("calendar"), LIT("gmail"), LIT("drive"),
+        LIT("plugin"), LIT("s3"),   LIT("ec2"),      LIT("iam"),   LIT("maps"),
     };
     static const daruma_str of_others[] = {
         // clang-format off
-        {"cli", 3}, {"api", 3}, {"sql", 3}, {"git", 3}, {"github", 6}, {"terminal", 8}, {"filesystem", 10},
-        {"npm", 3}, {"docker", 6}, {"browser", 7}, {"search", 6}, {"playwright", 10}, {"postgres", 8}, {"mysql", 5},
-        {"sqlite", 6}, {"slack", 5}, {"jira", 4}, {"notion", 6}, {"python", 6}, {"node", 4}, {"redis", 5},
-        {"fetch", 5}, {"kubectl", 7}, {"pip", 3}, {"yarn", 4}, {"pnpm", 4}, {"cargo", 5}, {"gradle", 6}, {"edit", 4},
-        {"editor", 6}, {"files", 5}, {"powershell", 10}, {"ssh", 3}, {"curl", 4}, {"wget", 4}, {"webfetch", 8},
-        {"puppeteer", 9}, {"selenium", 8}, {"chrome", 6}, {"mongodb", 7}, {"mongo", 5}, {"sandbox", 7},
-        {"jupyter", 7}, {"gitlab", 6}, {"linear", 6}, {"sentry", 6}, {"supabase", 8}, {"figma", 5}, {"stripe", 6},
-        {"twilio", 6}, {"hubspot", 7}, {"salesforce", 10}, {"asana", 5}, {"trello", 6}, {"discord", 7},
-        {"telegram", 8}, {"atlassian", 9}, {"tavily", 6}, {"exa", 3}, {"serper", 6}, {"firecrawl", 9},
-        {"confluence", 10}, {"brave", 5}, {"serpapi", 7}, {"airtable", 8}, {"kubernetes", 10}, {"terraform", 9},
-        {"web", 3}, {"http", 4}, {"file", 4}, {"db", 2}, {"database", 8}, {"elasticsearch", 13}, {"bigquery", 8},
-        {"gcloud", 6}, {"heroku", 6}, {"helm", 4}, {"ansible", 7}, {"maven", 5}, {"homebrew", 8}, {"brew", 4},
-        {"apt", 3}, {"uv", 2}, {"poetry", 6}, {"conda", 5}, {"neo4j", 5}, {"clickhouse", 10}, {"duckdb", 6},
-        {"oracle", 6}, {"mssql", 5}, {"kafka", 5}, {"rabbitmq", 8}, {"shopify", 7}, {"zendesk", 7}, {"pagerduty", 9},
-        {"grafana", 7}, {"prometheus", 10}, {"youtube", 7}, {"arxiv", 5}, {"wikipedia", 9}, {"ffmpeg", 6},
-        {"pandas", 6}, {"pytest", 6}, {"eslint", 6}, {"tsc", 3}, {"vite", 4}, {"jest", 4}, {"adb", 3}, {"make", 4},
-        {"cmake", 5}, {"java", 4}, {"rust", 4}, {"ruby", 4}, {"php", 3}, {"xcodebuild", 10},
-        {"sendgrid", 8}, {"dropbox", 7}, {"outlook", 7}, {"teams", 5}, {"spotify", 7}, {"bitbucket", 9},
-        {"jenkins", 7}, {"datadog", 7}, {"snowsql", 7}, {"dynamodb", 8},
+        LIT("cli"), LIT("api"), LIT("sql"), LIT("git"), LIT("github"), LIT("terminal"), LIT("filesystem"),
+        LIT("npm"), LIT("docker"), LIT("browser"), LIT("search"), LIT("playwright"), LIT("postgres"), LIT("mysql"),
+        LIT("sqlite"), LIT("slack"), LIT("jira"), LIT("notion"), LIT("python"), LIT("node"), LIT("redis"),
+        LIT("fetch"), LIT("kubectl"), LIT("pip"), LIT("yarn"), LIT("pnpm"), LIT("cargo"), LIT("gradle"), LIT("edit"),
+        LIT("editor"), LIT("files"), LIT("powershell"), LIT("ssh"), LIT("curl"), LIT("wget"), LIT("webfetch"),
+        LIT("puppeteer"), LIT("selenium"), LIT("chrome"), LIT("mongodb"), LIT("mongo"), LIT("sandbox"),
+        LIT("jupyter"), LIT("gitlab"), LIT("linear"), LIT("sentry"), LIT("supabase"), LIT("figma"), LIT("stripe"),
+        LIT("twilio"), LIT("hubspot"), LIT("salesforce"), LIT("asana"), LIT("trello"), LIT("discord"),
+        LIT("telegram"), LIT("atlassian"), LIT("tavily"), LIT("exa"), LIT("serper"), LIT("firecrawl"),
+        LIT("confluence"), LIT("brave"), LIT("serpapi"), LIT("airtable"), LIT("kubernetes"), LIT("terraform"),
+        LIT("web"), LIT("http"), LIT("file"), LIT("db"), LIT("database"), LIT("elasticsearch"), LIT("bigquery"),
+        LIT("gcloud"), LIT("heroku"), LIT("helm"), LIT("ansible"), LIT("maven"), LIT("homebrew"), LIT("brew"),
+        LIT("apt"), LIT("uv"), LIT("poetry"), LIT("conda"), LIT("neo4j"), LIT("clickhouse"), LIT("duckdb"),
+        LIT("oracle"), LIT("mssql"), LIT("kafka"), LIT("rabbitmq"), LIT("shopify"), LIT("zendesk"), LIT("pagerduty"),
+        LIT("grafana"), LIT("prometheus"), LIT("youtube"), LIT("arxiv"), LIT("wikipedia"), LIT("ffmpeg"),
+        LIT("pandas"), LIT("pytest"), LIT("eslint"), LIT("tsc"), LIT("vite"), LIT("jest"), LIT("adb"), LIT("make"),
+        LIT("cmake"), LIT("java"), LIT("rust"), LIT("ruby"), LIT("php"), LIT("xcodebuild"),
+        LIT("sendgrid"), LIT("dropbox"), LIT("outlook"), LIT("teams"), LIT("spotify"), LIT("bitbucket"),
+        LIT("jenkins"), LIT("datadog"), LIT("snowsql"), LIT("dynamodb"),
         // clang-format on
     };
-    static const daruma_str cli[] = {{"cli", 3}};
-    static const daruma_str clouds[] = {{"aws", 3},    {"azure", 5}, {"google", 6},     {"cloudflare", 10},
-                                        {"vercel", 6}, {"modal", 5}, {"databricks", 10}}; /* models are a part of it */
-    if (has_word(provider, cli, 1) && has_word(provider, clouds, sizeof clouds / sizeof *clouds))
+    static const daruma_str cli[] = {LIT("cli")};
+    static const daruma_str clouds[] = {LIT("aws"),    LIT("azure"), LIT("google"),    LIT("cloudflare"),
+                                        LIT("vercel"), LIT("modal"), LIT("databricks")}; /* models are a part of it */
+    if (has_word(provider, cli, 1) && has_word(provider, clouds, COUNT(clouds)))
         return true;
-    return has_word(provider, of_any, sizeof of_any / sizeof *of_any) ||
-           (!model && has_word(provider, of_others, sizeof of_others / sizeof *of_others));
+    return has_word(provider, of_any, COUNT(of_any)) || (!model && has_word(provider, of_others, COUNT(of_others)));
 }
 
 /* By its words, or by a code that names a provider. */
@@ -328,18 +297,18 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         unsigned bit;
         daruma_str name;
     } shapes[] = {
-        {SAID_NOTHING, {"nothing", 7}},
-        {SAID_HTML, {"html", 4}},
-        {SAID_NO_CHOICES, {"no_choices", 10}},
-        {SAID_REFUSAL, {"refusal", 7}},
-        {SAID_CUT, {"broken", 6}},
-        {SAID_BAD_CALL, {"bad_call", 8}},
-        {SAID_PER_DAY, {"quota_per_day", 13}},
-        {SAID_PER_MINUTE, {"quota_per_minute", 16}},
-        {SAID_ZERO_LIMIT, {"quota_zero", 10}},
+        {SAID_NOTHING, LIT("nothing")},
+        {SAID_HTML, LIT("html")},
+        {SAID_NO_CHOICES, LIT("no_choices")},
+        {SAID_REFUSAL, LIT("refusal")},
+        {SAID_CUT, LIT("broken")},
+        {SAID_BAD_CALL, LIT("bad_call")},
+        {SAID_PER_DAY, LIT("quota_per_day")},
+        {SAID_PER_MINUTE, LIT("quota_per_minute")},
+        {SAID_ZERO_LIMIT, LIT("quota_zero")},
     };
     v->page = s->shape & SAID_HTML;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+    for (size_t i = 0; i < COUNT(shapes); i++)
         if (s->shape & shapes[i].bit)
             seen_add(v, AT_SHAPE, shapes[i].name);
     bool empty = (s->shape & SAID_ANSWER) && !(s->shape & SAID_CONTENT);
@@ -393,8 +362,9 @@ static uint8_t sure_of(const phrase *p)
  * proof, and words that mean it are little. */
 static bool may_be_tools(const daruma_failure *f, const phrase *p)
 {
+    kind_said by = kind_rows[f->kind].said_by;
     bool weak = !p || p->where == AT_STATUS || p->where >= AT_SENTENCE;
-    return means[f->kind].ambiguous || (weak && means[f->kind].shared);
+    return by == SAID_BOTH || (weak && by == SAID_WORDS);
 }
 
 /* Does the row know what is wrong, where nothing was known of a model's failure? */
@@ -412,7 +382,7 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
     f->sure = p ? sure_of(p) : 10;
     if (v->page && f->sure > PAGE_SURE)
         f->sure = PAGE_SURE;
-    f->retryable = means[f->kind].retryable;
+    f->retryable = kind_rows[f->kind].retryable;
     if (p && p->retry != RETRY_BY_KIND)
         f->retryable = p->retry == RETRY_YES;
     if (p)
@@ -429,9 +399,9 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
         }
         v->tool = FOR_MAYBE;
     }
-    bool model = p && (p->only == FOR_MODEL || !means[f->kind].ambiguous);
+    bool model = p && (p->only == FOR_MODEL || kind_rows[f->kind].said_by != SAID_BOTH);
     if (v->tool == FOR_TOOL && !(v->guessed && model)) {
-        f->tool_kind = (daruma_tool_kind)means[f->kind].tool_kind;
+        f->tool_kind = kind_rows[f->kind].tool_kind;
         f->kind = DARUMA_TOOL_ERROR;
     }
 }
@@ -439,23 +409,19 @@ static void decide(daruma_failure *f, seen *v, uint16_t rule)
 /* Does a status say such a thing by itself? */
 static bool status_agrees(daruma_kind k, int status)
 {
-    switch (k) {
-    case DARUMA_AUTH:
-    case DARUMA_PERMISSION:
+    switch (kind_rows[k].statuses) {
+    case STATUS_ANY:
+        return true;
+    case STATUS_ACCESS:
         return status == 401 || status == 403;
-    case DARUMA_QUOTA:
-    case DARUMA_RATE_LIMIT:
+    case STATUS_ALLOWANCE:
         return status == 402 || status == 403 || status == 429 || status == 503;
-    case DARUMA_MODEL_NOT_FOUND:
+    case STATUS_ABSENCE:
         return status == 404 || status == 403;
-    case DARUMA_OVERLOADED:
-    case DARUMA_TIMEOUT:
-    case DARUMA_NETWORK:
-    case DARUMA_INTERRUPTED:
+    case STATUS_OUTAGE:
         return status != 400 && status != 401 && status != 403 && status != 404 && status != 413 && status != 422;
-    default:
-        return true; /* it concerns nobody else */
     }
+    return true;
 }
 
 /* Where a request is refused for what it holds, and says where, its words do not speak of accounts: perhaps they are
@@ -497,7 +463,7 @@ static bool asks_to_wait(int status)
 /* In words of other kinds "try again" is said in passing. */
 static bool waits(daruma_kind k)
 {
-    return means[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
+    return kind_rows[k].retryable || k == DARUMA_QUOTA || k == DARUMA_TOOL_ERROR || k == DARUMA_UNKNOWN;
 }
 
 /* Judges what `body` says. Of words in quotes only names are heard. */

@@ -62,10 +62,7 @@ static const struct {
 } dimensions[] = {
 #define D(a, b)                                                                                                        \
     {                                                                                                                  \
-        {a, sizeof a - 1},                                                                                             \
-        {                                                                                                              \
-            b, sizeof b - 1                                                                                            \
-        }                                                                                                              \
+        LIT(a), LIT(b)                                                                                                 \
     }
     D("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
     D("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
@@ -85,7 +82,7 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
 {
     daruma_ms longest = -1, only = -1;
     int resets = 0;
-    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions; i++) {
+    for (size_t i = 0; i < COUNT(dimensions); i++) {
         daruma_ms ms = moment_or_duration(header(ev, dimensions[i].reset), at);
         if (ms < 0)
             continue;
@@ -105,7 +102,7 @@ static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
 
 static daruma_ms explicit_header(const daruma_evidence *ev, daruma_moment at)
 {
-    static const daruma_str in_ms[] = {{"retry-after-ms", 14}, {"x-ms-retry-after-ms", 19}};
+    static const daruma_str in_ms[] = {LIT("retry-after-ms"), LIT("x-ms-retry-after-ms")};
     for (size_t i = 0; i < 2; i++) {
         int64_t milli;
         if (date_milli(header(ev, in_ms[i]), &milli))
@@ -169,7 +166,7 @@ static const struct {
 } leads[] = {
 #define L(s, w)                                                                                                        \
     {                                                                                                                  \
-        {s, sizeof s - 1}, w                                                                                           \
+        LIT(s), w                                                                                                      \
     }
     // clang-format off
     L("try again in ", AGAIN),
@@ -202,9 +199,9 @@ static const struct {
 
 static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
 {
-    static const daruma_str fill[] = {{"another ", 8}, {"about ", 6}, {"approximately ", 14}, {"at least ", 9},
-                                      {"for ", 4},     {"~", 1},      {"up to ", 6},          {"'", 1}};
-    for (size_t i = 0; i < sizeof fill / sizeof *fill; i++)
+    static const daruma_str fill[] = {LIT("another "), LIT("about "), LIT("approximately "), LIT("at least "),
+                                      LIT("for "),     LIT("~"),      LIT("up to "),         LIT("'")};
+    for (size_t i = 0; i < COUNT(fill); i++)
         if (str_starts(rest, fill[i]))
             rest = str_from(rest, fill[i].n);
     size_t used;
@@ -261,7 +258,7 @@ static unsigned wait_words(daruma_str t)
 static daruma_ms text_wait(daruma_str t, daruma_moment at)
 {
     unsigned words = has_digit(t) ? wait_words(t) : 0;
-    for (size_t i = 0; words && i < sizeof leads / sizeof *leads; i++) {
+    for (size_t i = 0; words && i < COUNT(leads); i++) {
         if (leads[i].word & ~words)
             continue;
         size_t hit = str_find(t, leads[i].says);
@@ -332,11 +329,11 @@ static const struct {
 } counts[] = {
 #define B(s, w)                                                                                                        \
     {                                                                                                                  \
-        {s, sizeof s - 1}, false, w                                                                                    \
+        LIT(s), false, w                                                                                               \
     }
 #define A(s, w)                                                                                                        \
     {                                                                                                                  \
-        {s, sizeof s - 1}, true, w                                                                                     \
+        LIT(s), true, w                                                                                                \
     }
     B("requested about ", REQUESTED),
     B("you requested a total of ", REQUESTED),
@@ -396,7 +393,7 @@ static int row_at(daruma_str t, size_t from, size_t to)
     bool behind = to < t.n && t.p[to] == ' ';
     if (!before && !behind)
         return -1;
-    for (int i = 0; i < (int)(sizeof counts / sizeof *counts); i++) {
+    for (int i = 0; i < (int)COUNT(counts); i++) {
         daruma_str says = counts[i].says;
         if (counts[i].behind
                 ? behind && to + says.n <= t.n && t.p[to + 1] == says.p[1] && memcmp(t.p + to, says.p, says.n) == 0
@@ -462,27 +459,23 @@ enum {
 };
 
 /* Words before a number, or right behind it, that make it the limit. */
-#define W(text)                                                                                                        \
-    {                                                                                                                  \
-        text, sizeof text - 1                                                                                          \
-    }
 static const daruma_str limit_leads[] = {
     // clang-format off
-    W("maximum"), W("max "), W("limit"), W("at most"), W("up to"), W("supports"), W("exceed"), W("allow"), W("<="),
-    W("context length"), W("context window"), W("context size"), W("longer than"), W("larger than"), W("greater than"),
-    W("more than"), W("fewer than"), W("less than"),
+    LIT("maximum"), LIT("max "), LIT("limit"), LIT("at most"), LIT("up to"), LIT("supports"), LIT("exceed"), LIT("allow"), LIT("<="),
+    LIT("context length"), LIT("context window"), LIT("context size"), LIT("longer than"), LIT("larger than"), LIT("greater than"),
+    LIT("more than"), LIT("fewer than"), LIT("less than"),
     // clang-format on
 };
-static const daruma_str limit_tails[] = {W("maximum"), W("max "), W("limit"), W("context"), W("allowed"), W("window")};
-static const daruma_str units[] = {W("tokens"), W("token")};
-#undef W
+static const daruma_str limit_tails[] = {LIT("maximum"), LIT("max "),    LIT("limit"),
+                                         LIT("context"), LIT("allowed"), LIT("window")};
+static const daruma_str units[] = {LIT("tokens"), LIT("token")};
 
 static bool says_limit(daruma_str lead, daruma_str tail)
 {
     size_t end;
     while ((end = str_find(lead, S(". "))) != STR_NONE) /* another sentence is about something else */
         lead = str_from(lead, end + 2);
-    for (size_t i = 0; i < sizeof limit_leads / sizeof *limit_leads; i++)
+    for (size_t i = 0; i < COUNT(limit_leads); i++)
         if (str_find(lead, limit_leads[i]) != STR_NONE)
             return true;
     tail = str_trim(tail);
@@ -491,7 +484,7 @@ static bool says_limit(daruma_str lead, daruma_str tail)
             tail = str_trim(str_from(tail, units[i].n));
             break;
         }
-    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+    for (size_t i = 0; i < COUNT(limit_tails); i++)
         if (str_starts(tail, limit_tails[i]))
             return true;
     return false;

@@ -120,10 +120,10 @@ bool reader_loose(reader *r, daruma_str t, int level)
 /* "RateLimitError", "litellm.Timeout:", "botocore.errorfactory.ThrottlingException": names of classes. */
 static bool is_class(daruma_str w)
 {
-    static const daruma_str tails[] = {{"Error", 5}, {"Exception", 9}, {"Timeout", 7}, {"Fault", 5}};
+    static const daruma_str tails[] = {LIT("Error"), LIT("Exception"), LIT("Timeout"), LIT("Fault")};
     if (w.n < 6 || !ch_alpha(w.p[0]))
         return false;
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+    for (size_t i = 0; i < COUNT(tails); i++)
         if (w.n > tails[i].n && w.p[w.n - tails[i].n] == tails[i].p[0] && str_ends(w, tails[i]))
             return true;
     return false;
@@ -134,10 +134,10 @@ static bool is_class(daruma_str w)
 void reader_prefix(reader *r, daruma_str t, bool is_all)
 {
     static const daruma_str says_status[] = {
-        {"error code", 10}, {"status code", 11}, {"statuscode", 10}, {"status_code", 11}, {"status", 6},
-        {"http", 4},        {"http/1.1", 8},     {"code", 4},        {"http error", 10},  {"api error", 9},
-        {"error", 5},       {"returned", 8},     {"response", 8},    {"with status", 11}, {"api", 3},
-        {"http/2", 6},      {"success", 7},      {"got", 3},         {"received", 8},
+        LIT("error code"), LIT("status code"), LIT("statuscode"), LIT("status_code"), LIT("status"),
+        LIT("http"),       LIT("http/1.1"),    LIT("code"),       LIT("http error"),  LIT("api error"),
+        LIT("error"),      LIT("returned"),    LIT("response"),   LIT("with status"), LIT("api"),
+        LIT("http/2"),     LIT("success"),     LIT("got"),        LIT("received"),
     };
     t = str_sub(t, 0, 300);
     for (size_t i = 0; i < t.n;) {
@@ -172,7 +172,7 @@ void reader_prefix(reader *r, daruma_str t, bool is_all)
             bool told = b == 0 && (!is_all || end == t.n || t.p[end] == ' ' || t.p[end] == ':' || t.p[end] == '-');
             if (!told && before.n && before.n < 11 && is_class(before))
                 told = true;
-            for (size_t k = 0; !told && k < sizeof says_status / sizeof *says_status; k++) {
+            for (size_t k = 0; !told && k < COUNT(says_status); k++) {
                 daruma_str s = says_status[k];
                 told = before.n >= s.n && str_ieq(str_from(before, before.n - s.n), s);
             }

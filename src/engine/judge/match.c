@@ -160,7 +160,7 @@ static bool has_fact(const seen *s, const phrase *p)
     return false;
 }
 
-static bool fits(const seen *s, uint16_t row)
+static bool match_fits(const seen *s, uint16_t row)
 {
     const phrase of = match_row(row), *p = &of;
     if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
@@ -241,7 +241,7 @@ static uint16_t first_marked(const seen *s)
     for (size_t w = 0; w < SEEN_ROWS / WORD_BITS; w++)
         for (uint64_t left = s->rows[w]; left; left &= left - 1) {
             size_t row = w * WORD_BITS + (size_t)__builtin_ctzll(left);
-            if (!(phrase_needs[row] & ~s->words) && fits(s, (uint16_t)(row + 1)))
+            if (!(phrase_needs[row] & ~s->words) && match_fits(s, (uint16_t)(row + 1)))
                 return (uint16_t)(row + 1);
         }
     return 0;
@@ -251,12 +251,12 @@ static uint16_t first_marked(const seen *s)
  * message together. */
 static uint16_t first_sense(const seen *s, uint64_t means, bool whole, uint16_t row)
 {
-    for (size_t i = 0; i < sizeof phrase_senses / sizeof *phrase_senses; i++) {
+    for (size_t i = 0; i < COUNT(phrase_senses); i++) {
         const phrase_sense *p = &phrase_senses[i];
         if (row && p->row + 1 > row)
             return row;
         if (p->whole == whole && !(p->all & ~means) && !(p->never & means) && (!p->any || p->any & means) &&
-            fits(s, (uint16_t)(p->row + 1)))
+            match_fits(s, (uint16_t)(p->row + 1)))
             return (uint16_t)(p->row + 1);
     }
     return row;

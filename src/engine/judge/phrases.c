@@ -83,7 +83,7 @@ const phrase phrases[] = {
 #include "engine/judge/rows/rest.def"
 };
 // clang-format on
-const uint16_t nphrases = sizeof phrases / sizeof *phrases;
+const uint16_t nphrases = COUNT(phrases);
 
 const char *const phrases_of_tools[] = {
     "^tool * failed",

@@ -243,9 +243,9 @@ static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
 /* Names of the wire itself, which every request holds. */
 static bool is_of_wire(daruma_str text, uint32_t words, daruma_str key, bool is_key)
 {
-    static const daruma_str roles[] = {{"user", 4},      {"assistant", 9}, {"system", 6}, {"tool", 4},
-                                       {"developer", 9}, {"function", 8},  {"model", 5}};
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    static const daruma_str roles[] = {LIT("user"),      LIT("assistant"), LIT("system"), LIT("tool"),
+                                       LIT("developer"), LIT("function"),  LIT("model")};
+    for (size_t i = 0; i < COUNT(roles); i++)
         if (str_eq(text, roles[i]))
             return true;
     return (is_key && words <= QUOTE_KEY_WORDS) || str_eq(key, S("type"));

@@ -11,7 +11,7 @@ static bool holds(daruma_str text, const char *const *words)
     return false;
 }
 
-static bool fits(const daruma_rule_row *r, const daruma_evidence *ev, const daruma_failure *f)
+static bool rule_fits(const daruma_rule_row *r, const daruma_evidence *ev, const daruma_failure *f)
 {
     daruma_str body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
     return f->status >= r->from && f->status <= r->to && (r->was < 0 || (int)f->kind == r->was) &&
@@ -25,7 +25,7 @@ daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, c
         got.wait = -1;
     for (size_t i = 0; i < p->nrules; i++) {
         const daruma_rule_row *r = &p->rules[i];
-        if (!fits(r, ev, f))
+        if (!rule_fits(r, ev, f))
             continue;
         got.type = r->type;
         got.label = r->label;

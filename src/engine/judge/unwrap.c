@@ -20,7 +20,7 @@ static const struct {
 } keys[] = {
 #define K(name, role)                                                                                                  \
     {                                                                                                                  \
-        {name, sizeof name - 1}, role                                                                                  \
+        LIT(name), role                                                                                                \
     }
     K("message", IS_MESSAGE),
     K("code", IS_CODE),
@@ -107,7 +107,7 @@ enum role reader_role(daruma_str key)
             return IS_NOTHING;
         low[n++] = ch_lower(key.p[i]);
     }
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < COUNT(keys); i++)
         if (keys[i].name.n == n && keys[i].name.p[0] == low[0] && memcmp(keys[i].name.p, low, n) == 0)
             return keys[i].role;
     if (n > 5 && memcmp(low + n - 5, "error", 5) == 0) /* upstream_error, providerError, ... */
@@ -449,9 +449,9 @@ static bool read_embedded(reader *r, daruma_str t, int level)
 
 static bool is_html(daruma_str t)
 {
-    static const daruma_str starts[] = {{"<!doctype", 9}, {"<html", 5}, {"<head", 5}, {"<body", 5}, {"<center>", 8},
-                                        {"<title", 6},    {"<h1", 3},   {"<?xml", 5}, {"<!--", 4}};
-    for (size_t i = 0; t.p[0] == '<' && i < sizeof starts / sizeof *starts; i++)
+    static const daruma_str starts[] = {LIT("<!doctype"), LIT("<html"), LIT("<head"), LIT("<body"), LIT("<center>"),
+                                        LIT("<title"),    LIT("<h1"),   LIT("<?xml"), LIT("<!--")};
+    for (size_t i = 0; t.p[0] == '<' && i < COUNT(starts); i++)
         if (str_istarts(t, starts[i]))
             return true;
     return false;

@@ -45,7 +45,7 @@ static void say_as_model(convo *c, daruma_str text)
 /* ---- what was wrong ---- */
 
 /* What the model said, in words: its calls have no results and may be no JSON, so they are told. */
-static daruma_str told(convo *c, const turn *bad)
+static daruma_str again_told(convo *c, const turn *bad)
 {
     daruma_buf b = buf_in(c->arena);
     for (size_t i = 0; i < bad->message.nparts; i++) {
@@ -79,7 +79,7 @@ static daruma_str told(convo *c, const turn *bad)
 bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 {
     daruma_buf b = buf_in(c->arena);
-    daruma_str said = bad ? told(c, bad) : (daruma_str){0};
+    daruma_str said = bad ? again_told(c, bad) : (daruma_str){0};
     bool called = bad && calls(&bad->message);
     if (said.n)
         say_as_model(c, said);
@@ -103,7 +103,7 @@ bool mend_ask_again(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 
 bool mend_refuse_calls(convo *c, const turn *bad, daruma_str why, mend_report *rep)
 {
-    daruma_str said = told(c, bad);
+    daruma_str said = again_told(c, bad);
     if (said.n)
         say_as_model(c, said);
     history_tell_model(c, str_trim(why));

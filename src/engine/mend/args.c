@@ -18,7 +18,7 @@ static daruma_str bare_name(daruma_str name)
 {
     static const char *const prefixes[] = {"functions.", "functions:",   "tools.",
                                            "tool.",      "default_api.", "default_api:"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+    for (size_t i = 0; i < COUNT(prefixes); i++)
         if (str_istarts(name, str_of(prefixes[i])))
             return str_from(name, strlen(prefixes[i]));
     if (str_starts(name, S("mcp__"))) {
@@ -177,7 +177,7 @@ static daruma_str why_wrong(const convo_tool *t, daruma_str problems, daruma_str
 
 /* ---- the check ---- */
 
-static args_check wrong(args_verdict v, daruma_str name, daruma_str why)
+static args_check args_wrong(args_verdict v, daruma_str name, daruma_str why)
 {
     return (args_check){.verdict = v, .name = name, .why = why};
 }
@@ -255,7 +255,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         object = S("{}");
     daruma_str better = root.n ? fitted(root, object, mended, &good.dropped, a) : object;
     if (good.dropped && quotes) /* what seems to be a member may be a piece of a string */
-        return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
+        return args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
     daruma_buf why = buf_over(room, sizeof room);
     if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why, a)) {
         good.verdict = ARGS_REPAIRED;
@@ -263,12 +263,12 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         return good;
     }
     if (ends) /* encoded twice */
-        return wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
+        return args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
     if (!why.n && !json_is_object(object)) {
         BUF_LIT(&why, "- expected a JSON object, got ");
         buf_putz(&why, value_type(object));
     }
-    return wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a));
+    return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a));
 }
 
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a)
@@ -278,7 +278,7 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     convo_tool none = {.name = name};
     daruma_str value = {0};
     if (!t && c->ntools && !(t = tool_like(c, name)))
-        return wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
+        return args_wrong(ARGS_UNKNOWN_TOOL, name, why_unknown(c, name, a));
     t = t ? t : &none; /* a request whose tools live elsewhere: only its JSON can be judged */
     if (!str_eq(t->name, name)) {
         good.verdict = ARGS_REPAIRED;
@@ -288,11 +288,11 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
     daruma_str root = {0};
     json_whole(t->schema, &root);
     if (cut)
-        return wrong(ARGS_BROKEN, good.name,
-                     why_wrong(t,
-                               S("- they were cut off: the answer was longer than it may be. Send less at once, "
-                                 "write large content in several parts."),
-                               S("{}"), a));
+        return args_wrong(ARGS_BROKEN, good.name,
+                          why_wrong(t,
+                                    S("- they were cut off: the answer was longer than it may be. Send less at once, "
+                                      "write large content in several parts."),
+                                    S("{}"), a));
     if (is_freeform(t))
         return good;
     if (!str_trim(args).n) {
@@ -301,15 +301,16 @@ args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut,
             good.fixed = S("{}");
             return good;
         }
-        return wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
+        return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, S("- expected a JSON object, got nothing"), S("{}"), a));
     }
     bool whole = json_whole(args, &value), quotes = false, ends = false;
     if (!whole) {
         value = repaired(root, args, a, &quotes, &ends);
         if (!value.n)
-            return wrong(ARGS_BROKEN, good.name,
-                         why_wrong(t, ends ? S("- they end before they are complete") : S("- they are not valid JSON"),
-                                   S("{}"), a));
+            return args_wrong(
+                ARGS_BROKEN, good.name,
+                why_wrong(t, ends ? S("- they end before they are complete") : S("- they are not valid JSON"), S("{}"),
+                          a));
         good.verdict = ARGS_REPAIRED;
         good.fixed = value;
     }
@@ -348,17 +349,18 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     if (!whole)
         value = repaired(root, text, a, &quotes, &ends);
     if (!value.n || !(json_is_object(value) || json_is_array(value)))
-        return wrong(ARGS_BROKEN, (daruma_str){0},
-                     why_not_said(root, ends ? S("- this ends before it is complete") : S("- this is not valid JSON"),
-                                  S("{}"), a));
+        return args_wrong(ARGS_BROKEN, (daruma_str){0},
+                          why_not_said(root,
+                                       ends ? S("- this ends before it is complete") : S("- this is not valid JSON"),
+                                       S("{}"), a));
     size_t dropped = 0;
     daruma_str better = told ? fitted(root, value, !whole, &dropped, a) : value;
     daruma_buf why = buf_over(room, sizeof room);
     if (dropped && quotes)
-        return wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
+        return args_wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
     if (better.n && (!told || schema_fits_in(root, root, better, &why, a)))
         return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped};
-    return wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
+    return args_wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
 }
 
 bool mend_args_cut(const turn *t, size_t i)

@@ -15,7 +15,7 @@ typedef struct coercion {
     uint32_t steps; /* of all that was held against a schema so far */
 } coercion;
 
-static void put(coercion *c, daruma_str schema, daruma_str value);
+static void coerce_put(coercion *c, daruma_str schema, daruma_str value);
 
 static bool fits_here(coercion *c, daruma_str schema, daruma_str value)
 {
@@ -45,10 +45,10 @@ static void put_quoted(coercion *c, daruma_str value)
 static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
 {
     static const char *const types[] = {"integer", "number", "boolean", "object", "array"};
-    for (size_t i = 0; json_is_string(value) && i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; json_is_string(value) && i < COUNT(types); i++) {
         daruma_str v = schema_takes(schema, types[i]) ? within(c, value, types[i]) : (daruma_str){0};
         if (v.n) {
-            put(c, schema, v);
+            coerce_put(c, schema, v);
             return true;
         }
     }
@@ -59,7 +59,7 @@ static bool put_otherwise(coercion *c, daruma_str schema, daruma_str value)
     daruma_str items = json_get(schema, S("items"));
     if (schema_takes(schema, "array") && json_is_object(items) && !json_is_null(value)) {
         buf_putc(c->out, '[');
-        put(c, items, value);
+        coerce_put(c, items, value);
         buf_putc(c->out, ']');
         return true;
     }
@@ -83,7 +83,7 @@ static void put_object(coercion *c, daruma_str schema, daruma_str value)
         buf_putc(c->out, '"');
         buf_put(c->out, key);
         BUF_LIT(c->out, "\":");
-        put(c, s, v);
+        coerce_put(c, s, v);
     }
     buf_putc(c->out, '}');
 }
@@ -97,7 +97,7 @@ static void put_array(coercion *c, daruma_str schema, daruma_str value)
         if (!first)
             buf_putc(c->out, ',');
         first = false;
-        put(c, items, v);
+        coerce_put(c, items, v);
     }
     buf_putc(c->out, ']');
 }
@@ -108,7 +108,7 @@ static bool put_choice(coercion *c, daruma_str list, daruma_str value)
     daruma_str s;
     size_t from = c->out->n;
     for (json_iter it = json_open(list); json_next(&it, NULL, &s);) {
-        put(c, s, value);
+        coerce_put(c, s, value);
         if (!c->out->full && fits_here(c, s, str_from(buf_str(c->out), from)))
             return true;
         c->out->n = from;
@@ -116,7 +116,7 @@ static bool put_choice(coercion *c, daruma_str list, daruma_str value)
     return false;
 }
 
-static void put(coercion *c, daruma_str schema, daruma_str value)
+static void coerce_put(coercion *c, daruma_str schema, daruma_str value)
 {
     schema = schema_follow(c->root, schema);
     if (!json_is_object(schema) || c->depth == SCHEMA_DEPTH_MAX || c->steps >= SCHEMA_STEPS_MAX ||
@@ -144,7 +144,7 @@ daruma_str args_coerce(daruma_str schema, daruma_str value, daruma_arena *a)
 {
     daruma_buf out = buf_in(a);
     coercion c = {.root = schema, .a = a, .out = &out};
-    put(&c, schema, value);
+    coerce_put(&c, schema, value);
     return out.full || a->full || !json_valid(buf_str(&out)) ? (daruma_str){0} : buf_str(&out);
 }
 
@@ -154,7 +154,7 @@ bool args_lists_all(daruma_str schema)
 {
     static const char *const others[] = {"patternProperties", "anyOf", "oneOf", "allOf", "if", "unevaluatedProperties"};
     daruma_str more = json_get(schema, S("additionalProperties"));
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (json_get(schema, str_of(others[i])).n)
             return false;
     return json_count(json_get(schema, S("properties"))) > 0 && (!more.n || str_eq(more, S("false")));

@@ -19,7 +19,7 @@
 
 /* ---- where it may be cut ---- */
 
-static bool has(const convo_message *m, part_kind kind)
+static bool compact_has(const convo_message *m, part_kind kind)
 {
     for (size_t i = 0; i < m->nparts; i++)
         if (m->parts[i].kind == kind && !m->parts[i].dropped)
@@ -46,7 +46,7 @@ static size_t live_before(const convo *c, size_t at)
 static size_t first_user(const convo *c)
 {
     for (size_t i = 0; i < c->nmessages; i++)
-        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !has(&c->messages[i], PART_RESULT))
+        if (c->messages[i].role == CONVO_USER && !c->messages[i].dropped && !compact_has(&c->messages[i], PART_RESULT))
             return i;
     return STR_NONE;
 }
@@ -68,7 +68,7 @@ static size_t newest_turn(const convo *c)
 {
     for (size_t i = c->nmessages; i--;) {
         const convo_message *m = &c->messages[i];
-        if (m->role == CONVO_USER && !m->dropped && !has(m, PART_RESULT) && !is_ours(m))
+        if (m->role == CONVO_USER && !m->dropped && !compact_has(m, PART_RESULT) && !is_ours(m))
             return i;
     }
     return STR_NONE;
@@ -89,7 +89,7 @@ static size_t newest_words(const convo *c)
 static bool border(const convo *c, size_t at)
 {
     const convo_message *m = &c->messages[at];
-    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || has(m, PART_RESULT))
+    if (m->dropped || m->role == CONVO_TOOL || m->role == CONVO_SYSTEM || compact_has(m, PART_RESULT))
         return false;
     size_t before = live_before(c, at);
     return m->role == CONVO_USER || before == STR_NONE || c->messages[before].role != CONVO_ASSISTANT;
@@ -167,7 +167,7 @@ static bool loop_bounds(const convo *c, size_t *ret_from, size_t *ret_last)
     if (c->before || newest == STR_NONE)
         return false;
     for (size_t i = newest + 1; i < c->nmessages; i++)
-        if (!c->messages[i].dropped && (has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
+        if (!c->messages[i].dropped && (compact_has(&c->messages[i], PART_THINKING) || history_sealed(&c->messages[i])))
             return false;
     *ret_from = newest + 1;
     for (size_t i = c->nmessages; i-- > newest + 1;)
@@ -348,7 +348,7 @@ static void squeeze(piece *list, size_t n, size_t room)
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += piece_bytes(&list[i]);
-    for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+    for (size_t s = 0; s < COUNT(steps); s++)
         for (size_t i = 0; i < n && total > room; i++) {
             piece *p = &list[i];
             bool mine = p->result ? steps[s].results : p->call ? steps[s].calls : steps[s].words;

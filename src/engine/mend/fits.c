@@ -16,7 +16,7 @@ typedef struct judge {
     int depth;
 } judge;
 
-static bool fits(judge *j, daruma_str schema, daruma_str value);
+static bool fits_schema(judge *j, daruma_str schema, daruma_str value);
 
 /* ---- words ---- */
 
@@ -29,7 +29,7 @@ static daruma_str shown(daruma_str raw)
 }
 
 /* "- `days`: expected integer, got string "three"". */
-static bool wrong(judge *j, daruma_str expected, daruma_str value)
+static bool fits_wrong(judge *j, daruma_str expected, daruma_str value)
 {
     if (!j->why)
         return false;
@@ -62,7 +62,7 @@ static bool wrong_with(judge *j, const char *words, daruma_str what, daruma_str 
     daruma_buf b = buf_over(text, sizeof text);
     buf_putz(&b, words);
     buf_put(&b, str_sub(what, 0, sizeof text - strlen(words)));
-    return wrong(j, buf_str(&b), value);
+    return fits_wrong(j, buf_str(&b), value);
 }
 
 static size_t path_push(judge *j, daruma_str key, int64_t index)
@@ -102,7 +102,7 @@ static bool type_fits(judge *j, daruma_str schema, daruma_str value)
     if (schema_takes(schema, value_type(value)))
         return true;
     daruma_str t = json_get(schema, S("type"));
-    return wrong(j, json_is_string(t) ? str_sub(t, 1, t.n - 2) : t, value);
+    return fits_wrong(j, json_is_string(t) ? str_sub(t, 1, t.n - 2) : t, value);
 }
 
 static bool listed(daruma_str list, daruma_str value)
@@ -179,11 +179,11 @@ static bool object_fits(judge *j, daruma_str schema, daruma_str value)
         daruma_str s = lookup_get(&known, key);
         size_t n = path_push(j, key, -1);
         if (s.n)
-            ok &= fits(j, s, v);
+            ok &= fits_schema(j, s, v);
         else if (more.n && more.p[0] == 'f' && !patterns)
-            ok &= wrong(j, S("no such property"), v);
+            ok &= fits_wrong(j, S("no such property"), v);
         else if (json_is_object(more) && !patterns)
-            ok &= fits(j, more, v);
+            ok &= fits_schema(j, more, v);
         j->n = n;
     }
     j->a = was;
@@ -203,7 +203,7 @@ static bool array_fits(judge *j, daruma_str schema, daruma_str value)
         size_t was = path_push(j, S(""), i);
         if (!json_next(&tuple, NULL, &s))
             s = items;
-        ok &= !s.n || fits(j, s, v);
+        ok &= !s.n || fits_schema(j, s, v);
         j->n = was;
     }
     return ok;
@@ -218,7 +218,7 @@ static size_t fitting(judge *j, daruma_str list, daruma_str value, size_t enough
     size_t n = 0;
     j->why = NULL;
     while (n < enough && json_next(&it, NULL, &s))
-        n += fits(j, s, value);
+        n += fits_schema(j, s, value);
     j->why = why;
     return n;
 }
@@ -231,7 +231,7 @@ static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
     bool ok = true;
     json_iter it = json_open(all);
     while (json_next(&it, NULL, &s))
-        ok &= fits(j, s, value);
+        ok &= fits_schema(j, s, value);
     /* oneOf is read as anyOf: two that fit are a slip of the schema's author, not of the model. */
     for (int i = 0; i < 2; i++, any = one) {
         if (!json_is_array(any) || fitting(j, any, value, 1))
@@ -239,7 +239,7 @@ static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
         if (json_count(any) == 1) {
             it = json_open(any);
             json_next(&it, NULL, &s);
-            ok &= fits(j, s, value);
+            ok &= fits_schema(j, s, value);
         } else {
             ok &= wrong_with(j, "a value that fits one of ", shown(any), value);
         }
@@ -247,7 +247,7 @@ static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
     if (json_is_object(not ) && json_count(not ) && j->depth < SCHEMA_DEPTH_MAX) {
         daruma_buf *why = j->why;
         j->why = NULL;
-        bool hit = fits(j, not, value);
+        bool hit = fits_schema(j, not, value);
         j->why = why;
         if (hit && !tired(j))
             ok &= wrong_with(j, "a value that does not fit ", shown(not ), value);
@@ -255,10 +255,10 @@ static bool combined_fits(judge *j, daruma_str schema, daruma_str value)
     return ok;
 }
 
-static bool fits(judge *j, daruma_str schema, daruma_str value)
+static bool fits_schema(judge *j, daruma_str schema, daruma_str value)
 {
     if (schema.n == 5 && schema.p[0] == 'f')
-        return wrong(j, S("nothing here"), value);
+        return fits_wrong(j, S("nothing here"), value);
     if (!json_is_object(schema) || j->depth == SCHEMA_DEPTH_MAX || tired(j))
         return true;
     j->depth++;
@@ -269,7 +269,7 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
     if (ref.n) {
         daruma_str to = schema_at(j->root, ref);
         searches(j, j->root);
-        ok &= !to.n || fits(j, to, value);
+        ok &= !to.n || fits_schema(j, to, value);
     }
     if (!type_fits(j, schema, value)) {
         j->depth--;
@@ -279,7 +279,7 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
         !(json_is_null(value) && json_is_true(json_get(schema, S("nullable")))))
         ok &= wrong_with(j, "one of ", str_sub(list, 0, 150), value);
     if (is.n && !value_same(is, value))
-        ok &= wrong(j, shown(is), value);
+        ok &= fits_wrong(j, shown(is), value);
     if (json_is_number(value)) {
         ok &= bound_fits(j, schema, S("minimum"), value, false, json_is_true(json_get(schema, S("exclusiveMinimum"))));
         ok &= bound_fits(j, schema, S("maximum"), value, true, json_is_true(json_get(schema, S("exclusiveMaximum"))));
@@ -300,14 +300,14 @@ static bool fits(judge *j, daruma_str schema, daruma_str value)
 bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value, const daruma_arena *a)
 {
     judge j = {.root = root, .steps = steps, .a = *a};
-    return fits(&j, schema, value);
+    return fits_schema(&j, schema, value);
 }
 
 bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, const daruma_arena *a)
 {
     uint32_t steps = 0;
     judge j = {.root = root, .why = why, .steps = &steps, .a = *a};
-    return fits(&j, schema, value);
+    return fits_schema(&j, schema, value);
 }
 
 bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)

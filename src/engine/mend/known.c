@@ -79,7 +79,7 @@ mend_known_counts mend_known_count(const mend_known *k)
 
 /* ---- the table ---- */
 
-static entry *find(const mend_known *k, XXH128_hash_t key)
+static entry *known_find(const mend_known *k, XXH128_hash_t key)
 {
     for (uint32_t i = k->heads[key.low64 & k->mask]; i != NONE; i = k->entries[i].next)
         if (XXH128_isEqual(k->entries[i].key, key))
@@ -109,7 +109,7 @@ static void forget_oldest(mend_known *k)
 
 static void store(mend_known *k, XXH128_hash_t key, daruma_str text, uint32_t from, uint32_t to)
 {
-    entry *e = find(k, key);
+    entry *e = known_find(k, key);
     if (!text.n || text.n > k->room / 4 || text.n > UINT32_MAX)
         return; /* one text must not push out all others */
     if (e && e->n == text.n && e->from == from && memcmp(k->texts + e->at, text.p, text.n) == 0)
@@ -270,7 +270,7 @@ void mend_known_merge(mend_known *k, const mend_known *more)
 
 /* ---- applying ---- */
 
-static daruma_str text_of(const mend_known *k, const entry *e, convo *c)
+static daruma_str known_text_of(const mend_known *k, const entry *e, convo *c)
 {
     daruma_str text = arena_copy(c->arena, (daruma_str){k->texts + e->at, e->n}); /* the ring moves on */
     c->full |= !text.n;
@@ -294,13 +294,13 @@ static void apply_compactions(mend_known *k, uint64_t tenant, convo *c, original
         keys[i + 1] = key = message_chain(key, &c->messages[o.at[i]]);
     size_t low = o.n;
     for (size_t i = keys ? o.n : 0; i-- > 1 && !c->full;) { /* longest first; a message must stand behind it */
-        const entry *e = find(k, keys[i]);
+        const entry *e = known_find(k, keys[i]);
         if (!e || e->to != i || e->from == 0 || e->from >= i || i > low)
             continue;
         mend_cut cut = {o.at[e->from - 1] + 1, o.at[i]};
         if (!any_left(c, cut) || !compact_fits(c, cut))
             continue;
-        daruma_str text = text_of(k, e, c);
+        daruma_str text = known_text_of(k, e, c);
         if (!c->full && compact_put(c, cut, text, rep)) {
             low = e->from;
             k->hit++;
@@ -322,10 +322,10 @@ static void apply_results(mend_known *k, uint64_t tenant, convo *c, mend_report 
             if (p->kind != PART_RESULT || p->dropped || p->edited || p->remote || p->raw.n < KNOWN_LOOK_BYTES_MIN)
                 continue;
             k->looked++;
-            const entry *e = find(k, result_key(tenant, p, at - 1, j));
+            const entry *e = known_find(k, result_key(tenant, p, at - 1, j));
             if (!e || e->to)
                 continue;
-            daruma_str text = text_of(k, e, c);
+            daruma_str text = known_text_of(k, e, c);
             if (c->full)
                 return;
             rep->bytes_before += p->raw.n;

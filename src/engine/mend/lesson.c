@@ -43,7 +43,7 @@ bool lesson_make(mend_lesson *l, patch_op op, daruma_str path, daruma_str value)
 static int effort_rank(daruma_str word)
 {
     static const char *const efforts[] = {"none", "minimal", "low", "medium", "high", "xhigh", "max"};
-    for (int i = 0; i < (int)(sizeof efforts / sizeof *efforts); i++)
+    for (int i = 0; i < (int)COUNT(efforts); i++)
         if (str_ieq(word, str_of(efforts[i])))
             return i;
     return -1;
@@ -182,7 +182,7 @@ static void tell_settings(convo *c, const mend_lesson *l, daruma_str path, darum
             c->set.max_output = l->op == PATCH_SET ? json_int(value, c->set.max_output) : -1;
         }
     }
-    for (size_t i = 0; i < sizeof raw / sizeof *raw; i++)
+    for (size_t i = 0; i < COUNT(raw); i++)
         if (l->op != PATCH_RENAME && name_same(name, str_of(raw[i].name)))
             *raw[i].at = value;
     if (l->op != PATCH_RENAME && (name_same(name, S("reasoning_effort")) || name_same(name, S("effort"))))
@@ -221,7 +221,7 @@ static void move(convo *c, daruma_str path, daruma_str to, daruma_str value)
 }
 
 /* Settings that are refused where there are no tools. */
-static const daruma_str of_tools[] = {{"tool_choice", 11}, {"parallel_tool_calls", 19}};
+static const daruma_str of_tools[] = {LIT("tool_choice"), LIT("parallel_tool_calls")};
 
 /* At one place. `value` is what stands there, empty nothing. */
 static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str value)
@@ -247,7 +247,7 @@ static bool apply_at(convo *c, const mend_lesson *l, daruma_str path, daruma_str
     }
     convo_patch_add(c, l->op, path, to);
     if (l->op == PATCH_DROP && str_eq(path, S("tools"))) /* nothing is left that could be chosen */
-        for (size_t i = 0; i < sizeof of_tools / sizeof *of_tools; i++)
+        for (size_t i = 0; i < COUNT(of_tools); i++)
             if (now(c, of_tools[i], json_get(str_trim(c->body), of_tools[i])).n)
                 convo_patch_add(c, PATCH_DROP, of_tools[i], (daruma_str){0});
     tell_settings(c, l, path, to);

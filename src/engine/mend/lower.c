@@ -58,7 +58,7 @@ static bool lowers(const lowering *l, daruma_str key)
 static bool is_plain(daruma_str key)
 {
     static const char *const plain[] = {"type", "description", "properties", "required", "enum", "items", "nullable"};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+    for (size_t i = 0; i < COUNT(plain); i++)
         if (str_eq(key, str_of(plain[i])))
             return true;
     return false;

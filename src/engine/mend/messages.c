@@ -378,7 +378,7 @@ static void mend_named(mending *x)
         {WRONG_ROLE, mend_role_names}, {WRONG_PIECE, mending_pieces},
         {WRONG_SILENT, mend_silence},
     };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (x->wrong & known[i].bits)
             known[i].mend(x);
     if (x->wrong & WRONG_THINKING)

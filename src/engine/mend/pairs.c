@@ -268,7 +268,7 @@ static void drop_calls(pairs_plan *p)
     }
 }
 
-static mend_report count(const pairs_plan *p)
+static mend_report pairs_count(const pairs_plan *p)
 {
     mend_report r = {0};
     uint32_t ids = 0;
@@ -328,7 +328,7 @@ mend_report mend_pairs(convo *c, mend_orphans how)
     fresh_list out = {0};
     if (c->full || !pairs_plan_make(&p, c, how) || !p.wrong)
         return (mend_report){0};
-    mend_report ret = count(&p);
+    mend_report ret = pairs_count(&p);
     out.m = ARENA_NEW(c->arena, convo_message, c->nmessages + p.ncalls + 1);
     for (size_t i = 0; i < p.ncalls; i++)
         give_id(c, plan_message(&p, &p.calls[i]), plan_part(&p, &p.calls[i]), p.calls[i].fresh);

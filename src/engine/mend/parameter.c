@@ -12,7 +12,7 @@ static daruma_str new_name(daruma_str m, daruma_str old)
 {
     static const char *const before[] = {"use ",           "did you mean ", "renamed to ", "replaced by ",
                                          "replaced with ", "in favor of ",  "moved to "};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; i < COUNT(before); i++) {
         daruma_str rest = m;
         for (size_t at; (at = str_ifind(rest, str_of(before[i]))) != STR_NONE;) {
             rest = str_from(rest, at + strlen(before[i]));
@@ -103,7 +103,7 @@ static bool both_ends(daruma_str m, char low[32], char high[32], daruma_str *ret
     static const char *const before[] = {"range: ",   "between ", "range of ", "in the range ",
                                          "range is ", "from ",    "[",         "("};
     static const char *const middle[] = {"..", " and ", " to ", ", ", " - ", "-", ","};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; i < COUNT(before); i++) {
         daruma_str rest = m;
         for (size_t at; (at = str_ifind(rest, str_of(before[i]))) != STR_NONE;) {
             rest = str_from(rest, at + strlen(before[i]));
@@ -115,7 +115,7 @@ static bool both_ends(daruma_str m, char low[32], char high[32], daruma_str *ret
                 continue;
             in = str_from(in, str_find(in, a) == STR_NONE ? a.n : str_find(in, a) + a.n);
             skip_bound(&in);
-            for (size_t k = 0; k < sizeof middle / sizeof *middle; k++)
+            for (size_t k = 0; k < COUNT(middle); k++)
                 if (str_starts(in, str_of(middle[k])) && (b = number_at(str_from(in, strlen(middle[k])), high)).n) {
                     in = str_from(in, strlen(middle[k]));
                     in = str_from(in, str_find(in, b) == STR_NONE ? b.n : str_find(in, b) + b.n);
@@ -183,7 +183,7 @@ static daruma_str values_of(daruma_str m, daruma_arena *a)
                                          "valid values",     "input should be", "one of:",          "supported:",
                                          "options are",      "valid options",   "permitted values", "should be one of"};
     daruma_buf b = buf_in(a);
-    for (size_t i = 0; i < sizeof before / sizeof *before && !b.n; i++) {
+    for (size_t i = 0; i < COUNT(before) && !b.n; i++) {
         size_t at = str_ifind(m, str_of(before[i])), n = 0;
         daruma_str word;
         if (at == STR_NONE)
@@ -205,7 +205,7 @@ static daruma_str fixed_value(daruma_str m)
 {
     static const char *const before[] = {"must be set to ", "must be ", "should be set to ", "set it to "};
     static const char *const values[] = {"=true", "=false"};
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    for (size_t i = 0; i < COUNT(before); i++) {
         size_t at = str_ifind(m, str_of(before[i]));
         daruma_str rest = at == STR_NONE ? (daruma_str){0} : str_from(m, at + strlen(before[i]));
         if (rest.n && is_quote(rest.p[0]))
@@ -264,7 +264,7 @@ static bool cap_misnamed(const convo *c, daruma_str m, mend_lesson *l)
 {
     static const char *const names[] = {"max_tokens", "max_completion_tokens", "max_output_tokens"};
     daruma_str body = str_trim(c->body), want = {0}, have = {0};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         daruma_str name = str_of(names[i]);
         if (json_is_number(json_get(body, name)))
             have = name;
@@ -308,7 +308,7 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
         json_is_string(p.value) && says(m, "too long") ? counted("len:", m, c->arena) : (daruma_str){0},
         json_is_array(p.value) && says(m, "too long") ? counted("count:", m, c->arena) : (daruma_str){0},
     };
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i].n && lesson_value(rules[i], p.value, c->arena).n)
             return lesson_make(l, PATCH_SET, path, rules[i]);
     return drop(c, path, l);
@@ -318,7 +318,7 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
 static bool is_member(daruma_str path)
 {
     static const char *const schemas[] = {".parameters.", ".input_schema.", ".parametersJsonSchema."};
-    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
+    for (size_t i = 0; i < COUNT(schemas); i++)
         if (str_find(path, str_of(schemas[i])) != STR_NONE)
             return false;
     return parameter_in_lists(path);
@@ -363,7 +363,7 @@ bool mend_member(convo *c, const daruma_failure *f, mend_lesson *ret, mend_repor
     mend_lesson l;
     place p;
     bool extra = false;
-    for (size_t i = 0; f && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; f && i < COUNT(words); i++)
         extra |= says(f->message, words[i]);
     if (!extra || !c->body.n || !parameter_find(c, f, &p) || !is_member(place_path(&p)) ||
         !lesson_make(&l, PATCH_DROP, place_path(&p), (daruma_str){0}) || !mend_lesson_apply(c, &l, rep))
@@ -381,9 +381,9 @@ bool mend_empty_list(convo *c, const daruma_failure *f, mend_lesson *ret, mend_r
     } lists[] = {{"tool_calls", LESSON_EMPTY_CALLS}, {"tools", "tools"}};
     mend_lesson l;
     bool complains = false;
-    for (size_t i = 0; f && i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; f && i < COUNT(words); i++)
         complains |= says(f->message, words[i]) || says(f->code, words[i]);
-    for (size_t i = 0; complains && c->body.n && i < sizeof lists / sizeof *lists; i++)
+    for (size_t i = 0; complains && c->body.n && i < COUNT(lists); i++)
         if ((says(f->message, lists[i].name) || says(f->subject, lists[i].name)) &&
             lesson_make(&l, PATCH_DROP, str_of(lists[i].path), S(LESSON_EMPTY)) && mend_lesson_apply(c, &l, rep)) {
             *ret = l;
@@ -410,7 +410,7 @@ static bool is_refused(const daruma_failure *f)
                                         "unsupported field",     "does not support",      "doesn't support",
                                         "not allowed for",       "is deprecated",         "is unsupported",
                                         "no longer supported",   "additional propert",    "unexpected field"};
-    return says_any(f, never, sizeof never / sizeof *never);
+    return says_any(f, never, COUNT(never));
 }
 
 /* ... or only with what stands beside it in this request? */
@@ -418,7 +418,7 @@ static bool is_conditional(const daruma_failure *f)
 {
     static const char *const words[] = {" when ", " unless ", " without ", " together",    " both ",     " requires ",
                                         " if ",   " while ",  " combin",   " conjunction", " alongside", " along with"};
-    return says_any(f, words, sizeof words / sizeof *words);
+    return says_any(f, words, COUNT(words));
 }
 
 bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
@@ -426,13 +426,13 @@ bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
     static const char *const wrong[] = {"invalid type", "expected ", "must be", " value"};
     if (l->op != PATCH_DROP || l->value[0])
         return true;
-    return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, sizeof wrong / sizeof *wrong);
+    return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, COUNT(wrong));
 }
 
 bool mend_format_lasts(const daruma_failure *f)
 {
     static const char *const schema[] = {"invalid schema", "schema for "};
-    bool of_schema = says_any(f, schema, sizeof schema / sizeof *schema);
+    bool of_schema = says_any(f, schema, COUNT(schema));
     return !of_schema && !is_conditional(f) && (f->kind != DARUMA_INVALID_TOOL_SCHEMA || is_refused(f));
 }
 

@@ -22,7 +22,7 @@ static mending *mending_of(daruma_convo *c, const daruma_policy *p)
     return m;
 }
 
-static bool told(const mending *m, mending_result r, daruma_buf *what)
+static bool public_told(const mending *m, mending_result r, daruma_buf *what)
 {
     if (r != MENDING_DONE)
         return false;
@@ -42,11 +42,11 @@ bool daruma_convo_mend(daruma_convo *c, daruma_remedy_kind r, const daruma_failu
         mending_result end = mending_end(m);
         if (end != MENDING_ASKS)
             m->nquestions = 0;
-        return told(m, end, what);
+        return public_told(m, end, what);
     }
     mending_result ret = mending_begin(m, r, f, window);
     m->nquestions = 0; /* nobody asked for questions */
-    return told(m, ret, what);
+    return public_told(m, ret, what);
 }
 
 size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f, const daruma_policy *p,

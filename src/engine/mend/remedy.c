@@ -396,7 +396,7 @@ bool mending_is(daruma_remedy_kind r)
     return r < DARUMA_REMEDIES && acts[r].begin;
 }
 
-static mending_result told(mending *m, mending_result r)
+static mending_result remedy_told(mending *m, mending_result r)
 {
     if (r != MENDING_DONE)
         return r;
@@ -420,7 +420,7 @@ mending_result mending_begin(mending *m, daruma_remedy_kind r, const daruma_fail
     mending_result ret = acts[r].begin(m, f, window);
     if (!m->report.tokens_before)
         m->report.tokens_before = convo_tokens(&m->c);
-    return told(m, ret);
+    return remedy_told(m, ret);
 }
 
 void mending_answer(mending *m, size_t i, daruma_str text)
@@ -437,5 +437,5 @@ void mending_answer(mending *m, size_t i, daruma_str text)
 
 mending_result mending_end(mending *m)
 {
-    return told(m, acts[m->doing].end(m));
+    return remedy_told(m, acts[m->doing].end(m));
 }

@@ -80,7 +80,7 @@ static void put_argument(daruma_buf *b, daruma_str key, daruma_str value, daruma
     }
 }
 
-static void put_call(daruma_buf *b, convo *c, convo_part *call)
+static void reminder_put_call(daruma_buf *b, convo *c, convo_part *call)
 {
     daruma_str key, value, args;
     bool first = true;
@@ -107,7 +107,7 @@ daruma_str mend_prune_reminder(convo *before)
                 "history:\n\n");
     for (size_t i = 0; i < p.ncalls; i++)
         if (p.calls[i].fate == GOES && !p.calls[i].twin) {
-            put_call(&b, before, plan_part(&p, &p.calls[i]));
+            reminder_put_call(&b, before, plan_part(&p, &p.calls[i]));
             told++;
         }
     BUF_LIT(&b, "\nThese tools were never executed. If you still need their results, please run them again.\n"

@@ -22,7 +22,7 @@ static const struct {
 /* Which entity stands at the start of s? -1 none. */
 static int entity_at(daruma_str s)
 {
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; i++)
+    for (size_t i = 0; i < COUNT(entities); i++)
         if (str_starts(s, str_of(entities[i].entity)))
             return (int)i;
     return -1;
@@ -110,7 +110,7 @@ static bool is_leftover(daruma_str text, size_t at, size_t end, bool in_prose, b
 
 /* ---- finding it ---- */
 
-static repair_value find(daruma_str text, daruma_arena *a, int level);
+static repair_value repair_find(daruma_str text, daruma_arena *a, int level);
 
 /* Behind the words and the fence that stand before a value: offset of the first bracket, STR_NONE when there is none.
  */
@@ -129,9 +129,9 @@ static repair_value value_here(daruma_str text, size_t at, bool in_prose, daruma
     if (end != STR_NONE)
         return is_leftover(text, at, end, in_prose, false) ? (repair_value){.json = strict} : (repair_value){0};
     if (level < 2 && quoted_by(text, at, is_escaped))
-        return find(decode_escapes(str_from(text, at), a), a, level + 1);
+        return repair_find(decode_escapes(str_from(text, at), a), a, level + 1);
     if (level < 2 && quoted_by(text, at, is_entity))
-        return find(decode_entities(str_from(text, at), a), a, level + 1);
+        return repair_find(decode_entities(str_from(text, at), a), a, level + 1);
     repair_value v = repair_read(text, at, a);
     return !v.json.n || is_leftover(text, at, v.end, in_prose, v.quotes) ? v : (repair_value){0};
 }
@@ -193,7 +193,7 @@ static repair_value without_bracket(daruma_str text, daruma_arena *a)
     return str_trim(str_from(text, v.end)).n ? (repair_value){.cut = v.cut} : v;
 }
 
-static repair_value find(daruma_str text, daruma_arena *a, int level)
+static repair_value repair_find(daruma_str text, daruma_arena *a, int level)
 {
     daruma_str value = {0};
     text = str_trim(text);
@@ -207,13 +207,13 @@ static repair_value find(daruma_str text, daruma_arena *a, int level)
     daruma_str within = str_trim(str_sub(text, 1, text.n > 2 ? text.n - 2 : 0));
     if (strchr("\"'`", text.p[0]) && text.p[text.n - 1] == text.p[0] && within.n > 1 && level < 2 &&
         (within.p[0] == '{' || within.p[0] == '[') && within.p[1] != '\\')
-        return find(within, a, level + 1); /* quotes around it whose escapes are missing */
+        return repair_find(within, a, level + 1); /* quotes around it whose escapes are missing */
     if (blank && blank < text.n && (text.p[blank] == '{' || text.p[blank] == '['))
         text = str_from(text, blank); /* comments in front */
     if (text.p[0] == '"' && level < 2 && quoted_by(text, 1, is_escaped))
-        return find(decode_escapes(str_from(text, 1), a), a, level + 1); /* a string that lost its last quote */
+        return repair_find(decode_escapes(str_from(text, 1), a), a, level + 1); /* a string that lost its last quote */
     if (level < 2 && is_entity(text))
-        return find(decode_entities(text, a), a, level + 1);
+        return repair_find(decode_entities(text, a), a, level + 1);
     if (next_bracket(text, 0) == STR_NONE)
         return text.p[0] != '`' ? without_bracket(text, a) : (repair_value){0};
     return text.p[0] != '"' && text.p[0] != '\'' ? among_prose(text, a, level) : (repair_value){0};
@@ -221,7 +221,7 @@ static repair_value find(daruma_str text, daruma_arena *a, int level)
 
 repair_value repair_text(daruma_str broken, daruma_arena *a)
 {
-    repair_value v = json_valid(broken) ? (repair_value){.json = broken} : find(broken, a, 0);
+    repair_value v = json_valid(broken) ? (repair_value){.json = broken} : repair_find(broken, a, 0);
     if (v.json.n && !json_valid(v.json))
         v.json = (daruma_str){0};
     return v;

@@ -107,7 +107,7 @@ static bool value_at(daruma_str in, size_t at)
     char c = peek(in, at);
     if (c == '{' || c == '[' || ch_digit(c) || c == '-' || c == '+' || c == '.' || quote_at(in, at, &len))
         return true;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    for (size_t i = 0; i < COUNT(words); i++)
         if (str_istarts(str_from(in, at), str_of(words[i])) && !name_char(peek(in, at + strlen(words[i]))))
             return true;
     return false;
@@ -353,7 +353,7 @@ static bool read_word(reader *r)
     size_t n = 0;
     while (n < rest.n && name_char(rest.p[n]))
         n++;
-    for (size_t i = 0; n && i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; n && i < COUNT(words); i++) {
         if (!str_ieq(str_sub(rest, 0, n), str_of(words[i].word)))
             continue;
         r->at += n;

@@ -238,7 +238,7 @@ static inline word_bits bits_at(salient *s, size_t block)
         bool whole = s->text.n - block >= 64;
         if (!whole)
             memcpy(last, s->text.p + block, s->text.n - block);
-        s->bits = word_bits_of(whole ? s->text.p + block : last, s->kinds);
+        s->bits = word_bits_of(whole ? s->text.p + block : last);
         s->block = block;
     }
     return s->bits;
@@ -398,7 +398,7 @@ static size_t take_word(salient *s, size_t from, size_t end)
     return take_value(s, w, end);
 }
 
-static void scan(salient *s)
+static void salient_scan(salient *s)
 {
     size_t at = 0, odd;
     s->block = STR_NONE;
@@ -451,7 +451,7 @@ static void choose(salient *s, size_t room)
         }
 }
 
-static void put(char *out, size_t *n, const char *p, size_t len)
+static void salient_put(char *out, size_t *n, const char *p, size_t len)
 {
     memcpy(out + *n, p, len);
     *n += len;
@@ -472,7 +472,7 @@ size_t salient_pick(salient *s, daruma_str text, char *out, size_t room)
     s->mask = slots - 1;
     s->n = s->nerrors = 0;
     s->text = text;
-    scan(s);
+    salient_scan(s);
     for (size_t i = 0; i < s->nerrors; i++) { /* half of the room is theirs at most, but one fits */
         size_t need = s->errors[i].n + sizeof "error: ";
         if (errors + need > room / 2 && !(i == 0 && need <= room))
@@ -487,19 +487,19 @@ size_t salient_pick(salient *s, daruma_str text, char *out, size_t room)
         const candidate *c = &s->list[i];
         if (!c->chosen)
             continue;
-        put(out, &n, n ? ", " : "kept: ", n ? 2 : sizeof "kept: " - 1);
+        salient_put(out, &n, n ? ", " : "kept: ", n ? 2 : sizeof "kept: " - 1);
         if (c->nkey) {
-            put(out, &n, text.p + c->key, c->nkey);
+            salient_put(out, &n, text.p + c->key, c->nkey);
             out[n++] = '=';
         }
-        put(out, &n, text.p + c->from, c->n);
+        salient_put(out, &n, text.p + c->from, c->n);
     }
     if (n)
         out[n++] = '\n';
     for (size_t i = 0; i < s->nerrors; i++)
         if (s->errors[i].n) {
-            put(out, &n, "error: ", sizeof "error: " - 1);
-            put(out, &n, text.p + s->errors[i].from, s->errors[i].n);
+            salient_put(out, &n, "error: ", sizeof "error: " - 1);
+            salient_put(out, &n, text.p + s->errors[i].from, s->errors[i].n);
             out[n++] = '\n';
         }
     return n;

@@ -28,7 +28,7 @@ size_t salient_unit(daruma_str text, size_t at)
     bool found = false;
     for (; at + n < text.n && n < 9 && (ch_alpha(text.p[at + n]) || text.p[at + n] == '%'); n++)
         word |= (uint64_t)(unsigned char)ch_lower(text.p[at + n]) << 8 * (n - 1);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) /* all of them: a jump out costs more */
+    for (size_t i = 0; i < COUNT(units); i++) /* all of them: a jump out costs more */
         found |= word == units[i];
     return found ? n : 0;
 }
@@ -53,10 +53,10 @@ uint8_t salient_score(daruma_str w, uint8_t kinds, int runs, size_t longest)
 
 bool salient_names(daruma_str w)
 {
-    static const daruma_str ends[] = {{"id", 2},     {"key", 3},  {"hash", 4}, {"sha", 3},     {"ref", 3},
-                                      {"number", 6}, {"code", 4}, {"uuid", 4}, {"version", 7}, {"email", 5},
-                                      {"token", 5},  {"path", 4}, {"url", 3}};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    static const daruma_str ends[] = {LIT("id"),     LIT("key"),  LIT("hash"), LIT("sha"),     LIT("ref"),
+                                      LIT("number"), LIT("code"), LIT("uuid"), LIT("version"), LIT("email"),
+                                      LIT("token"),  LIT("path"), LIT("url")};
+    for (size_t i = 0; i < COUNT(ends); i++) {
         daruma_str e = ends[i];
         if (w.n < e.n || !str_ieq(str_from(w, w.n - e.n), e))
             continue;
@@ -69,13 +69,13 @@ bool salient_names(daruma_str w)
 
 bool salient_error(daruma_str w)
 {
-    static const daruma_str words[] = {{"error", 5},   {"errors", 6},    {"exception", 9}, {"failed", 6},
-                                       {"failure", 7}, {"fatal", 5},     {"panic", 5},     {"denied", 6},
-                                       {"refused", 7}, {"traceback", 9}, {"critical", 8},  {"aborted", 7},
-                                       {"cannot", 6},  {"timeout", 7},   {"violation", 9}};
+    static const daruma_str words[] = {LIT("error"),   LIT("errors"),    LIT("exception"), LIT("failed"),
+                                       LIT("failure"), LIT("fatal"),     LIT("panic"),     LIT("denied"),
+                                       LIT("refused"), LIT("traceback"), LIT("critical"),  LIT("aborted"),
+                                       LIT("cannot"),  LIT("timeout"),   LIT("violation")};
     if (w.n < 5 || !salient_error_end(w.p + w.n - 4))
         return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; i < COUNT(words); i++) {
         daruma_str x = words[i];
         if (w.n >= x.n && str_ieq(str_from(w, w.n - x.n), x))
             return true;

@@ -114,10 +114,10 @@ static complaint complaint_of(const daruma_failure *f)
         return (complaint){.keyword = S("properties")};
     size_t n = 0, only = str_find(m, S(": only ")); /* Google: "...properties[a].enum: only allowed for STRING type" */
     name = path_last(str_sub(m, 0, only == STR_NONE ? 0 : only));
-    for (size_t i = 0; i < sizeof troublesome / sizeof *troublesome && name.n; i++)
+    for (size_t i = 0; i < COUNT(troublesome) && name.n; i++)
         if (str_eq(name, str_of(troublesome[i].name)))
             return (complaint){.keyword = str_of(troublesome[i].name)};
-    for (size_t i = 0; i < sizeof troublesome / sizeof *troublesome; i++)
+    for (size_t i = 0; i < COUNT(troublesome); i++)
         if (names_keyword(m, str_of(troublesome[i].name), troublesome[i].everyday)) {
             c.keyword = str_of(troublesome[i].name);
             n++;
@@ -268,7 +268,7 @@ bool mend_schema_lesson(const daruma_failure *f, mend_lesson *ret)
     char path[sizeof ret->path];
     daruma_buf b = buf_over(path, sizeof path);
     bool as_such = false;
-    for (size_t i = 0; f && i < sizeof never / sizeof *never; i++)
+    for (size_t i = 0; f && i < COUNT(never); i++)
         as_such |= says(f->message, never[i]);
     buf_putz(&b, lesson_path);
     buf_put(&b, what.keyword);
@@ -350,10 +350,10 @@ bool mend_format_meant(const convo *c, const daruma_failure *f)
     static const char *const tools[] = {"tools[", "tools.", "for function", "input_schema", "declarations"};
     if (c->set.format != FORMAT_SCHEMA && c->set.format != FORMAT_JSON)
         return false;
-    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+    for (size_t i = 0; i < COUNT(tools); i++)
         if (says(f->message, tools[i]) || says(f->subject, tools[i]))
             return false;
-    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+    for (size_t i = 0; i < COUNT(phrases); i++)
         if (says(f->message, phrases[i]) || says(f->subject, phrases[i]) || says(f->code, phrases[i]))
             return true;
     return says(f->message, "additionalproperties") && !says(f->message, "tool");

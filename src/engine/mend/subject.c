@@ -231,7 +231,7 @@ bool parameter_named(const convo *c, daruma_str name, place *ret)
         return false; /* it said where, and it is not there */
     if (search(body, s.step[s.n - 1], top, (daruma_str){0}, 0, ret) && may_change(place_path(ret)) && !is_gone(c, ret))
         return true;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    for (size_t i = 0; i < COUNT(lists); i++) {
         daruma_str list = json_get(body, str_of(lists[i]));
         place at = {0};
         if (json_is_array(list) && place_push(&at, str_of(lists[i])) &&
@@ -325,7 +325,7 @@ static bool find_called(const convo *c, daruma_str m, place *ret)
         {"penalty is not enabled", NULL, "frequencyPenalty"},
         {"logprobs is not enabled", NULL, "responseLogprobs"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (says(m, rows[i].says) && (!rows[i].and || says(m, rows[i].and)) &&
             parameter_named(c, str_of(rows[i].name), ret))
             return true;
@@ -394,7 +394,7 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
     for (at = 0; next_quoted(m, &at, &word);)
         if (word.n <= 128 && parameter_named(c, word, ret))
             return true;
-    for (size_t i = 0; i < sizeof before_name / sizeof *before_name; i++) {
+    for (size_t i = 0; i < COUNT(before_name); i++) {
         at = str_ifind(m, str_of(before_name[i]));
         if (at == STR_NONE)
             continue;

@@ -44,7 +44,7 @@ static bool has_any(daruma_str lower, const char *const *words, size_t n)
             return true;
     return false;
 }
-#define HAS_ANY(s, words) has_any((s), (words), sizeof(words) / sizeof *(words))
+#define HAS_ANY(s, words) has_any((s), (words), COUNT(words))
 
 static const char *const prompt_words[] = {"input", "prompt", "message", "text"};
 static const char *const output_words[] = {"output", "completion", "max_tokens", "max_new_tokens", "generat"};
@@ -58,7 +58,7 @@ static bool is_limit(daruma_str tail)
 {
     tail = str_trim(tail);
     tail = str_trim(str_from(tail, str_starts(tail, S("tokens")) ? 6 : str_starts(tail, S("token")) ? 5 : 0));
-    for (size_t i = 0; i < sizeof limit_tails / sizeof *limit_tails; i++)
+    for (size_t i = 0; i < COUNT(limit_tails); i++)
         if (str_starts(tail, str_of(limit_tails[i])))
             return true;
     return false;
@@ -152,8 +152,8 @@ static void read_words(daruma_str t, const number *list, size_t n, counted *r)
                 r->limit = list[i].n;
             continue;
         }
-        size_t prompt = first_of(tail, prompt_words, sizeof prompt_words / sizeof *prompt_words);
-        size_t output = first_of(tail, output_words, sizeof output_words / sizeof *output_words);
+        size_t prompt = first_of(tail, prompt_words, COUNT(prompt_words));
+        size_t output = first_of(tail, output_words, COUNT(output_words));
         if (output < prompt) {
             r->output = list[i].n;
         } else if (prompt != STR_NONE) {
@@ -185,7 +185,7 @@ static void complete(const convo *c, counted *r)
     }
 }
 
-static counted count(const convo *c, const daruma_failure *f)
+static counted target_count(const convo *c, const daruma_failure *f)
 {
     counted r = {-1, -1, -1, -1, false, false};
     char low[FAILURE_TEXT_BYTES_MAX];
@@ -277,7 +277,7 @@ static int64_t blind_target(const daruma_failure *f, int64_t estimate)
 int64_t mend_target(const convo *c, const daruma_failure *f, int64_t window)
 {
     int64_t estimate = least(convo_tokens(c), TOKENS_SANE), blind = blind_target(f, estimate);
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t target = blind, there = hidden(c, &n, estimate), scale = there ? 0 : scale_of(&n, estimate);
     if (n.limit >= WINDOW_SANE) {
         target = percent(n.limit, 100 - SHRINK_FREE_PERCENT) - reserve(c, &n, most(n.limit - there, 0), scale);
@@ -312,7 +312,7 @@ static bool useful(const convo *c, int64_t cap, int64_t asked)
 
 int64_t mend_output_cap(const convo *c, const daruma_failure *f, int64_t window)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t asked = asked_for(c, &n), prompt = n.prompt, estimate = convo_tokens(c);
     int64_t limit = n.limit >= WINDOW_SANE ? n.limit : window;
     if (asked < 0 || limit < WINDOW_SANE)
@@ -382,7 +382,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
     mend_report rep = {0};
     int64_t cap = -1;
     if (f->kind == DARUMA_OUTPUT_LIMIT) {
-        counted n = count(c, f);
+        counted n = target_count(c, f);
         int64_t asked = asked_for(c, &n);
         if (n.prompt > 0 && n.prompt < n.limit && !n.at_least) /* it speaks of the window */
             cap = mend_output_cap(c, f, window);
@@ -400,7 +400,7 @@ bool mend_clamp_output(convo *c, const daruma_failure *f, int64_t window, mend_r
 
 bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *ret)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     char room[32];
     daruma_buf b = buf_over(room, sizeof room);
     bool named = f->kind == DARUMA_OUTPUT_LIMIT && n.prompt <= 0 && named_cap(f, -1) > 0;
@@ -411,7 +411,7 @@ bool mend_output_lesson(const convo *c, const daruma_failure *f, mend_lesson *re
 
 mend_share mend_share_of(const convo *c, const daruma_failure *f, int64_t window)
 {
-    counted n = count(c, f);
+    counted n = target_count(c, f);
     int64_t estimate = least(convo_tokens(c), TOKENS_SANE), there = hidden(c, &n, estimate);
     int64_t scale = there ? 0 : scale_of(&n, estimate);
     int64_t limit = n.limit >= WINDOW_SANE ? n.limit : window < TOKENS_SANE ? window : -1;

@@ -245,7 +245,7 @@ static bool type_is(daruma_str raw, const char *type)
     /* Gemini writes types in capitals. */
     if (str_ieq(name, str_of(type)) || (str_ieq(name, S("number")) && !strcmp(type, "integer")))
         return true;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    for (size_t i = 0; i < COUNT(known); i++)
         if (str_ieq(name, str_of(known[i])))
             return false;
     return true; /* "any", "file", "str": not of JSON Schema, so it says nothing */

@@ -118,13 +118,13 @@ uint32_t wrong_of(const daruma_failure *f, daruma_arena *a)
     size_t n = 0;
     if (!low)
         return 0;
-    for (size_t k = 0; k < sizeof said / sizeof *said; k++) {
+    for (size_t k = 0; k < COUNT(said); k++) {
         for (size_t i = 0; i < said[k].n; i++)
             low[n++] = ch_lower(said[k].p[i]);
         low[n++] = '\n';
     }
     daruma_str text = {low, n};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_find(text, str_of(rows[i].has)) != STR_NONE &&
             (!rows[i].and || str_find(text, str_of(rows[i].and)) != STR_NONE))
             bits |= rows[i].bits;
@@ -165,15 +165,15 @@ static bool take_index(daruma_str *rest, size_t *ret)
 
 static bool find_path(daruma_str text, size_t *message, size_t *part)
 {
-    static const daruma_str lists[] = {{"messages", 8}, {"contents", 8}, {"input", 5}};
-    static const daruma_str parts[] = {{".content", 8}, {".parts", 6}};
-    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+    static const daruma_str lists[] = {LIT("messages"), LIT("contents"), LIT("input")};
+    static const daruma_str parts[] = {LIT(".content"), LIT(".parts")};
+    for (size_t l = 0; l < COUNT(lists); l++)
         for (size_t from = 0, at; (at = str_find(str_from(text, from), lists[l])) != STR_NONE;) {
             daruma_str rest = str_from(text, from += at + lists[l].n);
             if (!take_index(&rest, message))
                 continue;
             *part = STR_NONE;
-            for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            for (size_t i = 0; i < COUNT(parts); i++)
                 if (str_starts(rest, parts[i])) {
                     daruma_str inner = str_from(rest, parts[i].n);
                     take_index(&inner, part);

@@ -1,5 +1,6 @@
 /* explain.c - a failure in plain words: what happened, what daruma tried, what you can do. */
 #include "engine/tell/words.h"
+#include "model/kinds.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -10,56 +11,17 @@ enum {
     QUOTE_BYTES_MAX = 300, /* of a provider's message; what is longer is no sentence */
 };
 
-/* What people can do. Where waiting helps the sentence begins with "Try again in about ...". */
-// clang-format off
-static const struct {
-    daruma_kind kind;
-    bool waits;
-    const char *step;
-} steps[] = {
-    {DARUMA_UNKNOWN,             false, "Try once more; if it happens again, look at the provider's status page or ask its support"},
-    {DARUMA_CONTEXT_LENGTH,      false, "Shorten the conversation, begin a new one, or use a model with a larger window"},
-    {DARUMA_OUTPUT_LIMIT,        false, "Ask for a shorter answer, or lower the allowed output to what the model can write"},
-    {DARUMA_REQUEST_TOO_LARGE,   false, "Remove or shrink attachments and large tool output, then send it again"},
-    {DARUMA_RATE_LIMIT,          true,  ", or add another key or a second model to the configuration"},
-    {DARUMA_QUOTA,               false, "Add credit or raise the limit of the account at the provider, or configure a key of another account"},
-    {DARUMA_OVERLOADED,          true,  ", or add a second model to the configuration"},
-    {DARUMA_SERVER_ERROR,        true,  "; if it lasts, look at the provider's status page or add a second provider to the configuration"},
-    {DARUMA_TIMEOUT,             true,  ", send a smaller request, or allow more time under `timeouts` in the configuration"},
-    {DARUMA_NETWORK,             true,  "; if it lasts, check the network, the proxy and the provider's address in the configuration"},
-    {DARUMA_INTERRUPTED,         false, "Ask the model to go on from where the answer stops"},
-    {DARUMA_AUTH,                false, "Check that the API key is complete, active and meant for this provider, then try again"},
-    {DARUMA_PERMISSION,          false, "Ask the owner of the account to allow this, or use a model that the account may use"},
-    {DARUMA_MODEL_NOT_FOUND,     false, "Check how the model's name is spelt, or choose one from the provider's list of models"},
-    {DARUMA_ORPHAN_TOOL_CALL,    false, "Remove the unfinished tool call from the conversation, or begin a new one"},
-    {DARUMA_INVALID_MESSAGE,     false, "Correct the message that the provider names, or begin a new conversation"},
-    {DARUMA_INVALID_TOOL_SCHEMA, false, "Correct the definition of the tool or schema that the provider names"},
-    {DARUMA_INVALID_PARAMETER,   false, "Correct or leave out the parameter that the provider names"},
-    {DARUMA_CONTENT_FILTER,      false, "Put the request in other words, or leave out what the provider does not allow"},
-    {DARUMA_MALFORMED_OUTPUT,    false, "Try again; if it happens again, use another model or ask for less at once"},
-    {DARUMA_TOOL_ERROR,          false, "Look at what the tool said, mend its cause, and let the agent go on"},
-    {DARUMA_TOOL_UNKNOWN,        false, "Check that the tools the model was told of are the ones that exist"},
-    {DARUMA_TOOL_ARGUMENTS,      false, "Describe the tool's arguments more clearly, with an example for each"},
-    {DARUMA_LOOP,                false, "Tell the agent what to do differently, or give it what it keeps looking for"},
-    {DARUMA_STUCK,               false, "Give the agent a smaller next step, or what it lacks to take one"},
-    {DARUMA_PLAN_INVALID,        false, "Ask for a new plan and say what has changed"},
-    {DARUMA_BUDGET,              false, "Allow more time, attempts or money, or split the task"},
-    {DARUMA_CANCELLED,           false, "Start it again if that was not intended"},
-};
-// clang-format on
-_Static_assert(sizeof steps / sizeof *steps == DARUMA_KINDS, "a step for each kind, in their order");
-
 /* What the host found out itself and no provider said, by its code. */
 static const struct {
     daruma_str code;
     const char *step;
 } own_steps[] = {
-    {{"key_command_failed", 18}, "Run the command by hand, as the user that daruma runs as, and see what it says"},
+    {LIT("key_command_failed"), "Run the command by hand, as the user that daruma runs as, and see what it says"},
 };
 
 static const char *own_step(const daruma_failure *f)
 {
-    for (size_t i = 0; i < sizeof own_steps / sizeof *own_steps; i++)
+    for (size_t i = 0; i < COUNT(own_steps); i++)
         if (str_eq(f->code, own_steps[i].code))
             return own_steps[i].step;
     return NULL;
@@ -74,7 +36,7 @@ static const char *waiting_step(const daruma_failure *f)
     if (f->net == DARUMA_NET_CERTIFICATE)
         return ": check that the server's certificate names its host under subjectAltName (a common name alone does "
                "not count), has not expired, and is signed by an authority that this machine trusts";
-    return steps[f->kind].step;
+    return kind_rows[f->kind].advice;
 }
 
 static void put_clean(daruma_buf *out, daruma_str text, size_t max)
@@ -262,10 +224,10 @@ static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_cas
 /* Is it about all of them, and not about one that could be corrected? */
 static bool too_many_tools(const daruma_failure *f)
 {
-    static const daruma_str many[] = {{"too many tools", 14}, {"too many function", 17}};
+    static const daruma_str many[] = {LIT("too many tools"), LIT("too many function")};
     if (f->kind != DARUMA_INVALID_TOOL_SCHEMA)
         return false;
-    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+    for (size_t i = 0; i < COUNT(many); i++)
         if (str_ifind(f->message, many[i]) != STR_NONE)
             return true;
     return str_eq(f->subject, S("tools")) && str_ifind(f->message, S("array too long")) != STR_NONE;
@@ -287,20 +249,20 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
                 "model that may use more tokens at once.");
         return;
     }
-    if (steps[f->kind].waits && f->retryable) {
+    if (kind_rows[f->kind].waits && f->retryable) {
         BUF_LIT(out, " Try again in about ");
         if (f->wait > 0)
             buf_duration(out, f->wait);
         else
             BUF_LIT(out, "a minute");
         buf_putz(out, waiting_step(f));
-    } else if (steps[f->kind].waits) {
+    } else if (kind_rows[f->kind].waits) {
         BUF_LIT(out, " Trying again will not help by itself");
         buf_putz(out, waiting_step(f));
     } else {
         const char *own = own_step(f);
         BUF_LIT(out, " ");
-        buf_putz(out, own ? own : steps[f->kind].step);
+        buf_putz(out, own ? own : kind_rows[f->kind].advice);
         if (f->wait > 0) {
             BUF_LIT(out, "; the provider says that it passes in about ");
             buf_duration(out, f->wait);

@@ -15,7 +15,7 @@ static const struct {
 } keys[] = {
 #define K(s, more, digit)                                                                                              \
     {                                                                                                                  \
-        {s, sizeof s - 1}, more, digit                                                                                 \
+        LIT(s), more, digit                                                                                            \
     }
     K("sk-", 8, true),      K("sk_", 10, true),         K("pk_", 10, true),      K("rk_", 10, true),
     K("gsk_", 8, true),     K("xai-", 12, true),        K("AIza", 12, false),    K("ya29.", 8, false),
@@ -36,21 +36,16 @@ static const struct {
 /* Ends of names whose value is a secret: "x-api-key: ...", "DB_PASSWORD=...", "\"token\": \"...\"".
  * The last ones are ordinary words: their value must look like a secret too. */
 static const daruma_str names[] = {
-#define N(s)                                                                                                           \
-    {                                                                                                                  \
-        s, sizeof s - 1                                                                                                \
-    }
     // clang-format off
-    N("x-api-key"), N("api-key"), N("api_key"), N("apikey"), N("x-goog-api-key"),
-    N("authorization"), N("password"), N("passwd"), N("pwd"), N("client_secret"),
-    N("access_token"), N("refresh_token"), N("id_token"), N("auth_token"), N("session_token"),
-    N("secret_key"), N("access_key"), N("private_key"), N("set-cookie"), N("cookie"),
-    N("x-auth-token"), N("x-amz-security-token"), N("x-amz-signature"), N("sessionid"), N("proxy-authorization"),
-    N("sig"), N("secret"), N("credential"), N("token"), N("key"),
-// clang-format on
-#undef N
+    LIT("x-api-key"), LIT("api-key"), LIT("api_key"), LIT("apikey"), LIT("x-goog-api-key"),
+    LIT("authorization"), LIT("password"), LIT("passwd"), LIT("pwd"), LIT("client_secret"),
+    LIT("access_token"), LIT("refresh_token"), LIT("id_token"), LIT("auth_token"), LIT("session_token"),
+    LIT("secret_key"), LIT("access_key"), LIT("private_key"), LIT("set-cookie"), LIT("cookie"),
+    LIT("x-auth-token"), LIT("x-amz-security-token"), LIT("x-amz-signature"), LIT("sessionid"), LIT("proxy-authorization"),
+    LIT("sig"), LIT("secret"), LIT("credential"), LIT("token"), LIT("key"),
+    // clang-format on
 };
-#define FIRST_WORD (int)(sizeof names / sizeof *names - 5)
+#define FIRST_WORD (int)(COUNT(names) - 5)
 
 /* What a byte can be in a key: asked of every byte of a text, so a table. */
 enum {
@@ -113,7 +108,7 @@ static bool has_secret_form(daruma_str s)
 /* Behind a key that begins at `at`, or `at`. */
 static size_t known_key(daruma_str t, size_t at)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    for (size_t i = 0; i < COUNT(keys); i++) {
         if (t.p[at] != keys[i].begin.p[0] || !str_starts(str_from(t, at), keys[i].begin))
             continue;
         size_t from = at + keys[i].begin.n, end = key_run(t, from);
@@ -140,7 +135,7 @@ static size_t masked_key(daruma_str t, size_t at)
 /* Behind the secret that the scheme at `at` ("Bearer ", "Basic ") announces; *keep is how much of it stays. */
 static size_t scheme(daruma_str t, size_t at, size_t *keep)
 {
-    static const daruma_str schemes[] = {{"bearer ", 7}, {"basic ", 6}};
+    static const daruma_str schemes[] = {LIT("bearer "), LIT("basic ")};
     daruma_str rest = str_from(t, at);
     for (size_t i = 0; i < 2; i++) {
         if (!str_istarts(rest, schemes[i]))
@@ -171,7 +166,7 @@ static size_t value_end(daruma_str t, size_t at, char quote, bool to_line_end)
 /* The row of `names` that the name ends with ("OPENAI_API_KEY" with "api_key"), or -1. */
 static int secret_name(daruma_str name)
 {
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+    for (int i = 0; i < (int)COUNT(names); i++) {
         daruma_str tail = names[i];
         if (name.n < tail.n || ch_lower(name.p[name.n - 1]) != tail.p[tail.n - 1])
             continue;

@@ -43,7 +43,7 @@ static int64_t tried(const daruma_case *c)
     return n;
 }
 
-static bool fits(const daruma_event_row *r, const daruma_event *e, daruma_when when, const daruma_case *c)
+static bool when_fits(const daruma_event_row *r, const daruma_event *e, daruma_when when, const daruma_case *c)
 {
     bool spent = c->shrinks >= c->policy->mend.max_compress_retries;
     return r->when == when && (r->kind == ANY || (e->failure && (int)e->failure->kind == r->kind)) &&
@@ -51,7 +51,7 @@ static bool fits(const daruma_event_row *r, const daruma_event *e, daruma_when w
            (!(r->flags & DARUMA_EVENT_SPENT) || spent) && (!(r->flags & DARUMA_EVENT_ON) || c->policy->enabled);
 }
 
-static void count(daruma_event *e, const daruma_event_row *r, const daruma_case *c)
+static void when_count(daruma_event *e, const daruma_event_row *r, const daruma_case *c)
 {
     bool failed = r->flags & DARUMA_EVENT_FAILED;
     if (r->when == DARUMA_WHEN_FAILED)
@@ -71,17 +71,17 @@ static void count(daruma_event *e, const daruma_event_row *r, const daruma_case 
 bool daruma_event_when(daruma_event *e, daruma_when when, const daruma_case *c)
 {
     const daruma_event_row *rows = c->policy->events ? c->policy->events : standard;
-    size_t n = c->policy->events ? c->policy->nevents : sizeof standard / sizeof *standard;
+    size_t n = c->policy->events ? c->policy->nevents : COUNT(standard);
     for (size_t i = 0; i < n; i++) {
         const daruma_event_row *r = &rows[i];
-        if (!fits(r, e, when, c))
+        if (!when_fits(r, e, when, c))
             continue;
         e->name = r->name;
         if (!e->reason.n && r->reason)
             e->reason = str_of(r->reason);
         if (!e->strategy.n && r->strategy)
             e->strategy = str_of(r->strategy);
-        count(e, r, c);
+        when_count(e, r, c);
         return true;
     }
     return false;

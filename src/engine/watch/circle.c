@@ -30,7 +30,7 @@ static void put_quoted(daruma_str text, size_t most, daruma_buf *out)
     buf_putc(out, '`');
 }
 
-static void put_call(const daruma_step *last, daruma_buf *out)
+static void circle_put_call(const daruma_step *last, daruma_buf *out)
 {
     bool plain = !last->args.n || str_eq(str_trim(last->args), S("{}"));
     put_quoted(last->tool, VERDICT_TOOL_BYTES_MAX, out);
@@ -97,7 +97,7 @@ void daruma_verdict_say(const daruma_verdict *v, const daruma_step *last, daruma
         else if (str_starts(str_of(p), S("{p}")))
             buf_int(out, v->period);
         else if (str_starts(str_of(p), S("{call}")))
-            put_call(last, out);
+            circle_put_call(last, out);
         else if (str_starts(str_of(p), S("{tool}")))
             put_quoted(last->tool, VERDICT_TOOL_BYTES_MAX, out);
         else

@@ -80,7 +80,7 @@ static const struct {
 
 #define ROW_OF(rows, n)                                                                                                \
     do {                                                                                                               \
-        for (size_t i_ = 0; i_ < sizeof(rows) / sizeof *(rows); i_++)                                                  \
+        for (size_t i_ = 0; i_ < COUNT(rows); i_++)                                                                    \
             if ((n) >= (rows)[i_].from && (n) <= (rows)[i_].to) {                                                      \
                 if (retry)                                                                                             \
                     *retry = (rows)[i_].retry;                                                                         \
@@ -141,7 +141,7 @@ daruma_tool_kind facts_code(daruma_str code, bool *retry)
 {
     char name[CODE_BYTES_MAX * 2 + 2];
     daruma_str spelt = {name, spell(code, name)};
-    for (size_t i = 0; spelt.n && i < sizeof code_rows / sizeof *code_rows; i++)
+    for (size_t i = 0; spelt.n && i < COUNT(code_rows); i++)
         if (str_find(spelt, str_of(code_rows[i].word)) != STR_NONE) {
             if (retry)
                 *retry = code_rows[i].retry;

@@ -23,7 +23,7 @@ enum role {
 };
 
 // clang-format off
-#define NAMED(name, role) {{name, sizeof(name) - 1}, role}
+#define NAMED(name, role) {LIT(name), role}
 static const struct {
     daruma_str name;
     enum role role;
@@ -209,7 +209,7 @@ static void read_level(facts *f, daruma_str value, int level)
             continue;
         }
         bool plain = str_findch(key, '\\') == STR_NONE;
-        for (size_t k = 0; k < sizeof members / sizeof *members; k++)
+        for (size_t k = 0; k < COUNT(members); k++)
             if (plain ? str_eq(key, members[k].name) : json_raw_eq(key, members[k].name)) {
                 read_member(f, members[k].role, v, level);
                 break;

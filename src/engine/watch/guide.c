@@ -15,7 +15,7 @@ static uint32_t needs_met(daruma_watch_mode mode, uint32_t have)
     return have;
 }
 
-static bool fits(const daruma_rung *r, const daruma_verdict *v, uint32_t have)
+static bool guide_fits(const daruma_rung *r, const daruma_verdict *v, uint32_t have)
 {
     return (r->needs & ~have) == 0 && (r->remedy != DARUMA_REMEDY_BLOCK_CALL || v->ncalls);
 }
@@ -40,7 +40,7 @@ daruma_remedy_kind daruma_guide_next(daruma_guide *g, const daruma_policy *p, co
     size_t row = g->rung ? g->rung - 1u : 0;
     if (g->rung && (p->rungs[row].kind != kind || g->times >= p->rungs[row].times))
         row++;
-    while (row < p->nrungs && (p->rungs[row].kind != kind || !fits(&p->rungs[row], v, have)))
+    while (row < p->nrungs && (p->rungs[row].kind != kind || !guide_fits(&p->rungs[row], v, have)))
         row++;
     if (row >= p->nrungs)
         return DARUMA_REMEDY_NONE;

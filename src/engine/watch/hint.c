@@ -10,9 +10,9 @@
 
 /* Names of members and beginnings of lines, in small letters; '_', '-', white space and case make no difference. */
 static const daruma_str names[] = {
-    {"suggestion", 10},       {"suggestions", 11},  {"hint", 4},     {"hints", 5},       {"nextstep", 8},
-    {"nextsteps", 9},         {"remedy", 6},        {"remedies", 8}, {"didyoumean", 10}, {"suggestedaction", 15},
-    {"suggestedactions", 16}, {"suggestedfix", 12}, {"howtofix", 8}, {"resolution", 10},
+    LIT("suggestion"),       LIT("suggestions"),  LIT("hint"),     LIT("hints"),      LIT("nextstep"),
+    LIT("nextsteps"),        LIT("remedy"),       LIT("remedies"), LIT("didyoumean"), LIT("suggestedaction"),
+    LIT("suggestedactions"), LIT("suggestedfix"), LIT("howtofix"), LIT("resolution"),
 };
 
 typedef struct reader {
@@ -23,7 +23,7 @@ typedef struct reader {
 
 static bool is_name(daruma_str key)
 {
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         size_t k = 0, n = 0;
         while (k < key.n && n < names[i].n) {
             if (key.p[k] == '_' || key.p[k] == '-' || key.p[k] == ' ')

@@ -9,7 +9,7 @@ enum { LONG = 4 }; /* so many calls that come again in order are no measurement 
 static bool same_timed(const seen *a, const seen *b)
 {
     return a->call == b->call && a->timed == b->timed &&
-           !has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
+           !rule_has(a->means, WORDS_MEASURES | WORDS_RANDOM | WORDS_ASKS | DARUMA_TOOL_WAITS);
 }
 
 /* The newest `most` calls that are no notes; fewer where there are fewer. */
@@ -34,9 +34,10 @@ static const seen *call_ago(const daruma_stall *s, uint32_t back)
 /* Sent or made once more, and all that is new about it is a number of its own. */
 static bool same_sent(const seen *a, const seen *b)
 {
-    return a->call == b->call && a->masked == b->masked && has(a->means, WORDS_ONCE) &&
-           !has(a->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) && !has(a->flags | b->flags, SEEN_FAILED) &&
-           (has(a->says, WORDS_ACK) || has(a->flags, SEEN_ECHO) || has(a->names, NAME_PROSE));
+    return a->call == b->call && a->masked == b->masked && rule_has(a->means, WORDS_ONCE) &&
+           !rule_has(a->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) &&
+           !rule_has(a->flags | b->flags, SEEN_FAILED) &&
+           (rule_has(a->says, WORDS_ACK) || rule_has(a->flags, SEEN_ECHO) || rule_has(a->names, NAME_PROSE));
 }
 
 /* A change, and the one before took it back: it is made of the same words. */
@@ -44,8 +45,8 @@ static bool is_turned(const seen *const *calls, uint32_t p)
 {
     const seen *a = calls[0], *back = calls[1], *b = calls[p];
     return p == 2 && a->call == b->call && a->masked == b->masked && a->call != back->call && a->tool == back->tool &&
-           has(a->means, DARUMA_TOOL_WRITES) && !has(a->means, WORDS_WEAK) &&
-           !has(a->flags | b->flags | back->flags, SEEN_FAILED) && same_count(a->args) > 2 &&
+           rule_has(a->means, DARUMA_TOOL_WRITES) && !rule_has(a->means, WORDS_WEAK) &&
+           !rule_has(a->flags | b->flags | back->flags, SEEN_FAILED) && same_count(a->args) > 2 &&
            memcmp(a->args, back->args, sizeof a->args) == 0;
 }
 
@@ -72,12 +73,12 @@ static uint32_t patience_of_lap(const seen *const *calls, uint32_t p)
     bool others = false;
     for (uint32_t i = 0; i < p; i++) {
         uint32_t patience = calls[i]->patience;
-        bool failed = has(calls[i]->flags, SEEN_FAILED);
-        others |= failed && (has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
-                             !has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
-        if (has(calls[i]->means, WORDS_INPUT) && has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
+        bool failed = rule_has(calls[i]->flags, SEEN_FAILED);
+        others |= failed && (rule_has(calls[i]->says, WORDS_REFUSED | WORDS_ABSENT) ||
+                             !rule_has(calls[i]->says, WORDS_RETRY | WORDS_ALIVE));
+        if (rule_has(calls[i]->means, WORDS_INPUT) && rule_has(calls[i]->says, WORDS_ACK | WORDS_EMPTY))
             keys = patience;
-        else if (failed && has(calls[i]->says, WORDS_RETRY))
+        else if (failed && rule_has(calls[i]->says, WORDS_RETRY))
             retries = patience > retries ? patience : retries;
         else if (patience > worst)
             worst = patience;
@@ -91,7 +92,7 @@ static daruma_circle circle_of_lap(const seen *const *calls, uint32_t p)
 {
     uint32_t writes = 0, compactions = calls[0]->compactions - calls[p]->compactions;
     for (uint32_t i = 0; i < p; i++)
-        writes += has(calls[i]->means, DARUMA_TOOL_WRITES) && !(calls[i]->flags & SEEN_FAILED);
+        writes += rule_has(calls[i]->means, DARUMA_TOOL_WRITES) && !(calls[i]->flags & SEEN_FAILED);
     if (compactions)
         return DARUMA_CIRCLE_COMPACTION;
     return writes >= 2 ? DARUMA_CIRCLE_EDIT_REVERT : DARUMA_CIRCLE_CYCLE;
@@ -115,7 +116,7 @@ static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
     enum { MOST = 3 };
     for (uint32_t p = 2; p <= MOST; p++) {
         uint32_t m = 0;
-        while (m + p < window_count(s) && has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
+        while (m + p < window_count(s) && rule_has(window_at(s, m)->flags & window_at(s, m + p)->flags, SEEN_NOTE) &&
                same_pair(window_at(s, m), window_at(s, m + p)))
             m++;
         if (m < p + 1 || same_pair(window_at(s, 0), window_at(s, 1)))
@@ -136,7 +137,7 @@ static bool thoughts_in_turn(const daruma_stall *s, daruma_verdict *v)
 static bool tells_of_keys(const seen *const *calls, uint32_t p)
 {
     for (uint32_t i = 0; i < p; i++)
-        if (!has(calls[i]->means, WORDS_INPUT) || !has(calls[i]->says, WORDS_TELLS))
+        if (!rule_has(calls[i]->means, WORDS_INPUT) || !rule_has(calls[i]->says, WORDS_TELLS))
             return false;
     return true;
 }
@@ -147,7 +148,7 @@ static bool compares_runs(const seen *const *calls, uint32_t n, uint32_t p)
     if (p >= LONG || n < 2 * p)
         return false;
     for (uint32_t i = 0; i < p; i++)
-        if (!has(calls[i]->means, WORDS_SHELL) || has(calls[i]->flags, SEEN_FAILED) ||
+        if (!rule_has(calls[i]->means, WORDS_SHELL) || rule_has(calls[i]->flags, SEEN_FAILED) ||
             calls[i]->plain == calls[i + p]->plain)
             return false;
     return true;

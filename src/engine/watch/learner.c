@@ -9,7 +9,7 @@
 
 typedef struct daruma_open_failure open_failure;
 
-static void keep(char *to, size_t room, daruma_str text)
+static void learner_keep(char *to, size_t room, daruma_str text)
 {
     size_t n = text.n < room ? text.n : 0;
     if (n)
@@ -57,8 +57,8 @@ static bool same_goal(const open_failure *o, const daruma_step *step, daruma_are
     return goal_reached(&a, o->kind, &b) || is_corrected(o, step->args, scratch);
 }
 
-static void tell(daruma_lessons *l, uint64_t tenant, const open_failure *o, daruma_str schema,
-                 daruma_strategy_kind kind, daruma_str args, bool worked, int64_t wall)
+static void learner_tell(daruma_lessons *l, uint64_t tenant, const open_failure *o, daruma_str schema,
+                         daruma_strategy_kind kind, daruma_str args, bool worked, int64_t wall)
 {
     daruma_lesson_key k = {
         .tenant = tenant, .tool = str_of(o->tool), .schema = schema, .error = o->error, .call = o->call};
@@ -89,8 +89,8 @@ static void open_up(daruma_learner *w, const daruma_step *step, const daruma_too
     place = place ? place : &w->open[w->n % DARUMA_LEARNER_OPEN];
     w->n++;
     *place = (open_failure){.kind = f->kind, .error = f->signature, .call = call};
-    keep(place->tool, sizeof place->tool, step->tool);
-    keep(place->args, sizeof place->args, step->args);
+    learner_keep(place->tool, sizeof place->tool, step->tool);
+    learner_keep(place->args, sizeof place->args, step->args);
 }
 
 daruma_strategy_kind daruma_learner_see(daruma_learner *w, daruma_lessons *l, uint64_t tenant, const daruma_step *step,
@@ -106,7 +106,7 @@ daruma_strategy_kind daruma_learner_see(daruma_learner *w, daruma_lessons *l, ui
         open_failure *o = &w->open[i];
         daruma_strategy_kind kind = relation(o, step, call, scratch);
         if (kind != DARUMA_STRATEGY_OTHER && !o->changed) {
-            tell(l, tenant, o, schema, kind, step->args, !failure, wall);
+            learner_tell(l, tenant, o, schema, kind, step->args, !failure, wall);
             helped = failure ? helped : kind;
         }
         if (kind != DARUMA_STRATEGY_OTHER && !failure)

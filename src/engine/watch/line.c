@@ -94,7 +94,7 @@ daruma_str line_cut(daruma_str s, size_t chars)
 
 /* ---- what a line is -------------------------------------------------------------------------- */
 
-static bool has(daruma_str s, const char *what)
+static bool line_has(daruma_str s, const char *what)
 {
     return str_find(s, str_of(what)) != STR_NONE;
 }
@@ -105,18 +105,18 @@ static bool is_frame(daruma_str line, bool indented)
     static const char *const starts[] = {"File \"",      "goroutine ",       "created by ",  "stack backtrace",
                                          "Stack trace:", "Backtrace:",       "... ",         "--- End of ",
                                          "[Previous li", "note: run with `", "note: Some de"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT(starts); i++)
         if (str_starts(line, str_of(starts[i])))
             return true;
-    if (str_starts(line, S("at ")) && (indented || has(line, "(")))
+    if (str_starts(line, S("at ")) && (indented || line_has(line, "(")))
         return true; /* JavaScript, Java, C#, Rust */
-    if (has(line, ".go:") && (indented || has(line, " +0x")))
+    if (line_has(line, ".go:") && (indented || line_has(line, " +0x")))
         return true;
     if (indented && (str_starts(line, S("^")) || str_starts(line, S("~"))))
         return true; /* Python marks the place */
     int64_t n;
     size_t digits = str_scan_int(line, &n);
-    return digits && digits + 1 < line.n && line.p[digits] == ':' && line.p[digits + 1] == ' ' && has(line, "::");
+    return digits && digits + 1 < line.n && line.p[digits] == ':' && line.p[digits + 1] == ' ' && line_has(line, "::");
 }
 
 /* Lines that tell nothing by themselves. */
@@ -127,7 +127,7 @@ static bool is_noise(daruma_str line)
                                          "npm err! code",    "npm err! errno",   "npm err! path",
                                          "npm err! syscall", "npm error code",   "npm error errno",
                                          "npm error path",   "npm error syscall"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < COUNT(starts); i++)
         if (str_istarts(line, str_of(starts[i])))
             return true;
     return facts_exit_alone(line);
@@ -174,15 +174,15 @@ static enum marks marks_of(daruma_str line, bool indented)
         return FRAME;
     if (is_noise(line))
         return NOISE;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_istarts(line, str_of(rows[i].begins)))
             return rows[i].marks;
     if (facts_leading(line).n)
         return CLASS;
     static const char *const compiler[] = {"error:"};
-    if (!says(line, words, sizeof words / sizeof *words))
+    if (!says(line, words, COUNT(words)))
         return PLAIN;
-    if (says(line, compiler, 1) || has(line, ": error ") || has(line, ": fatal error:"))
+    if (says(line, compiler, 1) || line_has(line, ": error ") || line_has(line, ": fatal error:"))
         return ERROR; /* of a compiler: "a.c:3:5: error: ..." */
     return SAYS;
 }
@@ -207,7 +207,7 @@ daruma_str line_telling(daruma_str text)
         line = str_sub(line, 0, TOOL_LINE_BYTES_MAX);
         int marks = in_trace ? LAST : panicked ? PANIC : (int)marks_of(line, indented);
         in_trace = panicked = false;
-        if (str_starts(line, S("thread '")) && has(line, "panicked at")) {
+        if (str_starts(line, S("thread '")) && line_has(line, "panicked at")) {
             marks = PANIC; /* Rust since 1.73 tells why on the line behind */
             panicked = line.p[line.n - 1] == ':';
         }

@@ -3,69 +3,73 @@
 #include "engine/watch/window.h"
 #include "engine/watch/words.h"
 
-static bool has(unsigned bits, unsigned any)
+static bool patience_has(unsigned bits, unsigned any)
 {
     return (bits & any) != 0;
 }
 
 static unsigned patience_of_failure(unsigned m, unsigned w)
 {
-    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
-    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK);
-    if (has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
+    bool waits = patience_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES | WORDS_ASKS);
+    bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK);
+    if (patience_has(w, WORDS_OVERFLOW | WORDS_MISUSED)) /* "invalid argument: timeout" */
         return TIMES_SURE;
-    if (has(w, WORDS_DENIED) && !waits && !has(w, WORDS_LIMITED)) /* "could not open lock file ..., are you root?" */
+    if (patience_has(w, WORDS_DENIED) && !waits &&
+        !patience_has(w, WORDS_LIMITED)) /* "could not open lock file ..., are you root?" */
         return TIMES_SURE;
-    if (acts && has(w, WORDS_UNCLEAR))
+    if (acts && patience_has(w, WORDS_UNCLEAR))
         return TIMES_SURE; /* it may have taken effect each time */
-    if (has(w, WORDS_RETRY))
+    if (patience_has(w, WORDS_RETRY))
         return waits ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && has(w, WORDS_ALIVE) && !has(w, WORDS_OVER))
+    if (waits && patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER))
         return TIMES_WAITS;
-    if (has(m, WORDS_PAUSES) && !has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
-        return has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
-    if (waits && has(w, WORDS_EMPTY) && !has(w, WORDS_ABSENT))
+    if (patience_has(m, WORDS_PAUSES) && !patience_has(w, WORDS_REFUSED | WORDS_OVER)) /* until it is there */
+        return patience_has(w, WORDS_EMPTY | WORDS_SHORT) ? TIMES_WAITS : TIMES_RETRY;
+    if (waits && patience_has(w, WORDS_EMPTY) && !patience_has(w, WORDS_ABSENT))
         return TIMES_WAITS;
-    if (has(w, WORDS_ALIVE) && !has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
+    if (patience_has(w, WORDS_ALIVE) && !patience_has(w, WORDS_OVER | WORDS_REFUSED | WORDS_ABSENT))
         return TIMES_RETRY;
-    if (waits && has(w, WORDS_OVER))
+    if (waits && patience_has(w, WORDS_OVER))
         return TIMES_SURE;
-    return has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
+    return patience_has(w, WORDS_ABSENT | WORDS_REFUSED) ? TIMES_SURE : TIMES_LIKELY;
 }
 
 static unsigned patience_of_success(unsigned m, unsigned w)
 {
-    bool acts = has(m, DARUMA_TOOL_ACTS) && !has(m, WORDS_WEAK | WORDS_INPUT);
-    bool waits = has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = has(m, WORDS_ASKS);
-    if (waits && has(w, WORDS_MISUSED))
+    bool acts = patience_has(m, DARUMA_TOOL_ACTS) && !patience_has(m, WORDS_WEAK | WORDS_INPUT);
+    bool waits = patience_has(m, DARUMA_TOOL_WAITS | WORDS_PAUSES), asks = patience_has(m, WORDS_ASKS);
+    if (waits && patience_has(w, WORDS_MISUSED))
         return TIMES_SURE;
-    if ((waits || asks) && has(w, WORDS_OVER | WORDS_ABSENT) && !has(w, WORDS_ALIVE))
+    if ((waits || asks) && patience_has(w, WORDS_OVER | WORDS_ABSENT) && !patience_has(w, WORDS_ALIVE))
         return TIMES_SURE;
-    if (waits || (asks && has(w, WORDS_ALIVE)) || (has(w, WORDS_STANDS) && !acts && !has(m, DARUMA_TOOL_WRITES)))
+    if (waits || (asks && patience_has(w, WORDS_ALIVE)) ||
+        (patience_has(w, WORDS_STANDS) && !acts && !patience_has(m, DARUMA_TOOL_WRITES)))
         return TIMES_WAITS;
     if (asks)
         return TIMES_ASKS;
-    if (has(m, WORDS_INPUT) && has(w, WORDS_TELLS))
+    if (patience_has(m, WORDS_INPUT) && patience_has(w, WORDS_TELLS))
         return TIMES_MAYBE;
-    bool whole = has(m, DARUMA_TOOL_READS) && !has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
-    if (has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
+    bool whole = patience_has(m, DARUMA_TOOL_READS) && !patience_has(w, WORDS_EMPTY | WORDS_SHORT | WORDS_FEW);
+    if (patience_has(m, WORDS_RANDOM) && whole) /* a sample that is the same to the last word was not drawn anew */
         return TIMES_MAYBE;
-    if ((has(m, WORDS_RANDOM) && !has(w, WORDS_ACK)) || (has(m, WORDS_INPUT) && has(w, WORDS_ACK | WORDS_EMPTY)))
+    if ((patience_has(m, WORDS_RANDOM) && !patience_has(w, WORDS_ACK)) ||
+        (patience_has(m, WORDS_INPUT) && patience_has(w, WORDS_ACK | WORDS_EMPTY)))
         return TIMES_RETRY;
-    if (has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
-        return has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
-    return has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
+    if (patience_has(m, WORDS_MOVES)) /* a number may stay as it is for a while; a whole text seldom does */
+        return patience_has(w, WORDS_SHORT | WORDS_ACK | WORDS_EMPTY) ? TIMES_MAYBE : TIMES_LIKELY;
+    return patience_has(w, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT) ? TIMES_LIKELY : TIMES_SURE;
 }
 
 /* It looks at one thing, and hears that this is at its end. Where nobody knows what a call does, it must have moved. */
 static bool is_at_its_end(const seen *e)
 {
-    unsigned acts = has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
-    if (!has(e->says, WORDS_ENDED) || has(e->says, WORDS_ALIVE | WORDS_RETRY) || has(e->means, acts))
+    unsigned acts = patience_has(e->means, WORDS_WEAK) ? 0 : DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS;
+    if (!patience_has(e->says, WORDS_ENDED) || patience_has(e->says, WORDS_ALIVE | WORDS_RETRY) ||
+        patience_has(e->means, acts))
         return false;
-    if (has(e->means, WORDS_INPUT | WORDS_RANDOM | WORDS_MEASURES | WORDS_MOVES | WORDS_DEALS))
+    if (patience_has(e->means, WORDS_INPUT | WORDS_RANDOM | WORDS_MEASURES | WORDS_MOVES | WORDS_DEALS))
         return false;
-    return has(e->means, DARUMA_TOOL_READS | DARUMA_TOOL_WAITS | WORDS_ASKS) || (e->flags & SEEN_MOVED);
+    return patience_has(e->means, DARUMA_TOOL_READS | DARUMA_TOOL_WAITS | WORDS_ASKS) || (e->flags & SEEN_MOVED);
 }
 
 unsigned patience_of(const seen *e)
@@ -76,16 +80,16 @@ unsigned patience_of(const seen *e)
         return e->flags & SEEN_AGED ? TIMES_LIKELY : TIMES_SURE;
     if (!failed && (e->flags & SEEN_AGED)) /* only a count of how long it has been dead moves */
         return TIMES_LIKELY;
-    if (!failed && has(e->means, WORDS_INPUT) && has(e->says, WORDS_TELLS))
+    if (!failed && patience_has(e->means, WORDS_INPUT) && patience_has(e->says, WORDS_TELLS))
         return n;
-    bool little = has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
+    bool little = patience_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT);
     if ((e->flags & SEEN_AGED) && n < TIMES_LIKELY)
         n = TIMES_LIKELY;
-    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !has(e->says, WORDS_OVER))
+    if (!failed && (e->flags & SEEN_MOVED) && !little && n < TIMES_MAYBE && !patience_has(e->says, WORDS_OVER))
         n = TIMES_MAYBE;
     else if (!failed && (e->flags & SEEN_MOVED) && n > TIMES_SURE && n < TIMES_ASKS)
         n += 2; /* what moved before may move again */
-    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !has(e->says, WORDS_OVER))
+    else if (!failed && (e->flags & SEEN_MOVED) && n == TIMES_SURE && !patience_has(e->says, WORDS_OVER))
         n += 2;
     return n;
 }

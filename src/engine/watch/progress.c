@@ -148,7 +148,7 @@ bool daruma_progress_estimate(daruma_progress *g, const daruma_policy *p, int16_
 
 daruma_estimate daruma_progress_read(daruma_str answer, daruma_arena *a)
 {
-    static const daruma_str unread = {"LLM response parsing failed", 27};
+    static const daruma_str unread = LIT("LLM response parsing failed");
     daruma_str object = answer_object(answer, S("progressPercent"));
     daruma_estimate ret = {.progress = -1};
     int64_t milli = 0;

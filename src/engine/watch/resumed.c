@@ -23,7 +23,7 @@ bool watch_text_resumes(daruma_str first_words)
         "history was shortened",
         "history was summarized",
     };
-    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+    for (size_t i = 0; i < COUNT(says); i++)
         if (str_ifind(first_words, str_of(says[i])) != STR_NONE)
             return true;
     return false;

@@ -4,8 +4,8 @@
 
 static bool ends_poll(const seen *e)
 {
-    return has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES) && has(e->says, WORDS_OVER | WORDS_ABSENT) &&
-           !has(e->says, WORDS_ALIVE | WORDS_RETRY);
+    return rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES) &&
+           rule_has(e->says, WORDS_OVER | WORDS_ABSENT) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
 }
 
 /* What a circle is known by wherever it begins: the sum of its calls, here those since the newest call was made before,
@@ -27,14 +27,15 @@ static uint64_t about_lap(const daruma_stall *s)
 /* A form with another token each time is the same form. */
 static bool may_be_fresh(const seen *e)
 {
-    bool shell = has(e->means, WORDS_SHELL), acts = has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
-    if (!(e->flags & SEEN_FRESH) || shell || has(e->means, DARUMA_TOOL_NOTES))
+    bool shell = rule_has(e->means, WORDS_SHELL), acts = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS);
+    if (!(e->flags & SEEN_FRESH) || shell || rule_has(e->means, DARUMA_TOOL_NOTES))
         return false;
-    bool told = !has(e->says, WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE);
-    if (has(e->means, DARUMA_TOOL_ACTS) && has(e->means, WORDS_WEAK) && !has(e->means, WORDS_ONCE | WORDS_RANDOM) &&
-        told)
+    bool told = !rule_has(e->says, WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE);
+    if (rule_has(e->means, DARUMA_TOOL_ACTS) && rule_has(e->means, WORDS_WEAK) &&
+        !rule_has(e->means, WORDS_ONCE | WORDS_RANDOM) && told)
         return true; /* a helper that was asked, and says at length what it said before */
-    return has(e->means, WORDS_AGAIN) || (has(e->means, DARUMA_TOOL_READS) && (!acts || has(e->means, WORDS_WEAK)));
+    return rule_has(e->means, WORDS_AGAIN) ||
+           (rule_has(e->means, DARUMA_TOOL_READS) && (!acts || rule_has(e->means, WORDS_WEAK)));
 }
 
 /* "Code sent", and nothing in the list yet: what was set going may take a while to be seen. */
@@ -42,8 +43,8 @@ static bool may_arrive(const seen *e, const seen *before)
 {
     if (!before || (before->flags & SEEN_FAILED) || !(before->flags & SEEN_NEW) || (e->flags & SEEN_FAILED))
         return false;
-    return has(before->means, DARUMA_TOOL_ACTS) && !has(before->means, WORDS_INPUT) &&
-           has(e->means, DARUMA_TOOL_READS) && has(e->says, WORDS_EMPTY) && !has(e->says, WORDS_ABSENT);
+    return rule_has(before->means, DARUMA_TOOL_ACTS) && !rule_has(before->means, WORDS_INPUT) &&
+           rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->says, WORDS_ABSENT);
 }
 
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
@@ -104,33 +105,34 @@ bool rule_interleaved(const daruma_stall *s, daruma_verdict *v)
     if (total && alone && !other)
         return false;
     uint32_t needed = e->patience <= TIMES_LIKELY ? TIMES_SURE : e->patience;
-    if (failed && !alone && has(e->says, WORDS_RETRY) &&
+    if (failed && !alone && rule_has(e->says, WORDS_RETRY) &&
         needed > TIMES_MAYBE) /* who looks elsewhere does not wait for it */
         needed = TIMES_MAYBE;
-    else if (!failed && has(e->says, WORDS_DEAD))
+    else if (!failed && rule_has(e->says, WORDS_DEAD))
         needed = TIMES_SURE;
-    else if (!failed && has(e->says, WORDS_RETRY) && needed < TIMES_MAYBE) /* who holds a lock may let it go */
+    else if (!failed && rule_has(e->says, WORDS_RETRY) && needed < TIMES_MAYBE) /* who holds a lock may let it go */
         needed = TIMES_MAYBE;
     if (maybe && needed < TIMES_LIKELY)
         needed = TIMES_LIKELY;
     if (n < needed || !total)
         return false;
-    bool stands = failed || has(e->says, WORDS_DEAD);
+    bool stands = failed || rule_has(e->says, WORDS_DEAD);
     /* There is nothing to read again in an answer that is empty. */
-    bool in_vain = !failed && has(e->means, WORDS_SEEKS) && has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
-                   !has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
-                   !has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
-    bool says_little = !stands && (has(e->says, WORDS_ACK | WORDS_EMPTY) || !has(e->means, DARUMA_TOOL_READS));
+    bool in_vain = !failed && rule_has(e->means, WORDS_SEEKS) && rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT) &&
+                   !rule_has(e->says, WORDS_ALIVE) && !maybe && n >= TIMES_LIKELY &&
+                   !rule_has(e->means, WORDS_ASKS | WORDS_MOVES | DARUMA_TOOL_WAITS);
+    bool says_little =
+        !stands && (rule_has(e->says, WORDS_ACK | WORDS_EMPTY) || !rule_has(e->means, DARUMA_TOOL_READS));
     bool compacted = oldest->compactions + 1u < e->compactions;
     uint32_t share = known * 100 / total;
-    unsigned most = has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
+    unsigned most = rule_has(e->means, WORDS_OPENS) ? 80 : n == 3 ? 70 : 55; /* of those between, known ones */
     if (!(stands && share >= 30) && !in_vain && !compacted && share < (says_little ? 80 : most))
         return false;
-    v->circle = compacted                                     ? DARUMA_CIRCLE_COMPACTION
-                : ends_poll(e)                                ? DARUMA_CIRCLE_DEAD_POLL
-                : has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
-                : alone                                       ? DARUMA_CIRCLE_REPEAT
-                                                              : DARUMA_CIRCLE_INTERLEAVED;
+    v->circle = compacted                                          ? DARUMA_CIRCLE_COMPACTION
+                : ends_poll(e)                                     ? DARUMA_CIRCLE_DEAD_POLL
+                : rule_has(e->means, DARUMA_TOOL_WRITES) && !alone ? DARUMA_CIRCLE_EDIT_REVERT
+                : alone                                            ? DARUMA_CIRCLE_REPEAT
+                                                                   : DARUMA_CIRCLE_INTERLEAVED;
     v->times = n;
     v->sure = sure_of(n, e->patience, 70);
     v->first = oldest->step;
@@ -193,15 +195,16 @@ static bool is_reshuffled(const seen *const *list, uint32_t n)
  * a word or two, unless it is looked for. */
 static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
 {
-    bool seeks = has(e->means, WORDS_SEEKS) || has(e->names, NAME_SEEKS),
-         little = has(e->says, WORDS_EMPTY | WORDS_SHORT);
+    bool seeks = rule_has(e->means, WORDS_SEEKS) || rule_has(e->names, NAME_SEEKS),
+         little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT);
     /* A command is no question, but one to a database is, where it finds nothing. */
-    bool shell = has(e->means, WORDS_SHELL);
-    if (!shell && seeks && has(e->says, WORDS_EMPTY) && !has(e->names, NAME_PROSE | NAME_PAGE) &&
+    bool shell = rule_has(e->means, WORDS_SHELL);
+    if (!shell && seeks && rule_has(e->says, WORDS_EMPTY) && !rule_has(e->names, NAME_PROSE | NAME_PAGE) &&
         is_reshuffled(list, n))
         return true;
-    bool asks = shell ? seeks && has(e->names, NAME_QUERY) && has(e->says, WORDS_EMPTY) : has(e->names, NAME_PROSE);
-    if (!asks || has(e->says, WORDS_ACK) || (little && !seeks))
+    bool asks = shell ? seeks && rule_has(e->names, NAME_QUERY) && rule_has(e->says, WORDS_EMPTY)
+                      : rule_has(e->names, NAME_PROSE);
+    if (!asks || rule_has(e->says, WORDS_ACK) || (little && !seeks))
         return false;
     return is_paraphrase(list, n, little || !seeks);
 }
@@ -209,22 +212,22 @@ static bool is_rephrased(const seen *e, const seen *const *list, uint32_t n)
 /* Whatever is asked, it tells the same at length: that is no answer to each. */
 static bool is_one_answer(const seen *e)
 {
-    bool seeks = has(e->means, WORDS_SEEKS) || has(e->names, NAME_SEEKS);
-    return seeks && has(e->names, NAME_PROSE) && !has(e->means, WORDS_SHELL) &&
-           !has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
+    bool seeks = rule_has(e->means, WORDS_SEEKS) || rule_has(e->names, NAME_SEEKS);
+    return seeks && rule_has(e->names, NAME_PROSE) && !rule_has(e->means, WORDS_SHELL) &&
+           !rule_has(e->says, WORDS_EMPTY | WORDS_ABSENT | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
 }
 
 /* "404 Not Found" of one thing after another says something of each of them; "sh: npm: not found" does not. */
 static bool is_of_each(const seen *e, bool alike)
 {
-    if (has(e->names, NAME_OUT))
+    if (rule_has(e->names, NAME_OUT))
         return false;
-    bool echo = (e->flags & SEEN_ECHO) != 0, absent = has(e->says, WORDS_ABSENT | WORDS_EMPTY);
-    if (has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !has(e->means, WORDS_WEAK))
+    bool echo = (e->flags & SEEN_ECHO) != 0, absent = rule_has(e->says, WORDS_ABSENT | WORDS_EMPTY);
+    if (rule_has(e->means, DARUMA_TOOL_WRITES | WORDS_MOVES | WORDS_INPUT) && !rule_has(e->means, WORDS_WEAK))
         return false;
     if (!alike)
-        return echo && (absent || !has(e->says, WORDS_REFUSED | WORDS_RETRY));
-    bool down = has(e->says, WORDS_RETRY); /* no host at that address, and none at the next */
+        return echo && (absent || !rule_has(e->says, WORDS_REFUSED | WORDS_RETRY));
+    bool down = rule_has(e->says, WORDS_RETRY); /* no host at that address, and none at the next */
     return absent && (down || (!echo && same_count(e->words) <= 5));
 }
 
@@ -264,14 +267,14 @@ bool rule_same_failure(const daruma_stall *s, daruma_verdict *v)
     }
     bool same = exact == n || lines == n;
     uint32_t needed = same && !tools ? 5 : 6;
-    if (has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
+    if (rule_has(e->says, WORDS_RETRY) && needed < 7) /* other calls are no retries, but what is down may come up */
         needed = 7;
     /* Of one thing, and only where to look in it moves on, step by step: that is no list of things. */
-    bool creeps = even && places == n && has(e->means, DARUMA_TOOL_READS) && has(e->names, NAME_PAGE) &&
-                  !has(e->names, NAME_SINCE) && !has(e->says, WORDS_ALIVE | WORDS_RETRY);
+    bool creeps = even && places == n && rule_has(e->means, DARUMA_TOOL_READS) && rule_has(e->names, NAME_PAGE) &&
+                  !rule_has(e->names, NAME_SINCE) && !rule_has(e->says, WORDS_ALIVE | WORDS_RETRY);
     bool of_one = lines == n && plain < n; /* each time it names the same thing, whatever else it repeats */
-    if (has(e->says, WORDS_LIMITED) || (!creeps && !of_one && is_of_each(e, plain == n)))
-        needed = (e->flags & SEEN_ECHO) && has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
+    if (rule_has(e->says, WORDS_LIMITED) || (!creeps && !of_one && is_of_each(e, plain == n)))
+        needed = (e->flags & SEEN_ECHO) && rule_has(e->says, WORDS_ABSENT) ? TIMES_EACH : TIMES_RETRY;
     if (n < needed || calls < 3)
         return false;
     v->circle = DARUMA_CIRCLE_SAME_FAILURE;
@@ -288,7 +291,7 @@ static bool creeps_on(const daruma_stall *s, daruma_verdict *v)
     enum { NEEDED = 6 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    if (!has(e->names, NAME_PAGE) || has(e->names, NAME_SINCE) || has(e->says, WORDS_ACK))
+    if (!rule_has(e->names, NAME_PAGE) || rule_has(e->names, NAME_SINCE) || rule_has(e->says, WORDS_ACK))
         return false;
     while ((o = next_call(s, &at, false)) && o->place == e->place && o->result == e->result &&
            ((uint64_t)newer->at - (uint64_t)o->at + 1) <= 2 && newer->at != o->at) {
@@ -311,7 +314,8 @@ static bool pokes_in_vain(const daruma_stall *s, daruma_verdict *v)
     enum { NEEDED = 5 };
     const seen *e = window_at(s, 0), *o, *oldest = e;
     uint32_t at = 1, n = 1;
-    if (!has(e->means, DARUMA_TOOL_ACTS) || !has(e->means, WORDS_INPUT | WORDS_MOVES) || !has(e->says, WORDS_SAME))
+    if (!rule_has(e->means, DARUMA_TOOL_ACTS) || !rule_has(e->means, WORDS_INPUT | WORDS_MOVES) ||
+        !rule_has(e->says, WORDS_SAME))
         return false;
     while ((o = next_call(s, &at, false)) && o->shape == e->shape && o->result == e->result) {
         oldest = o;
@@ -332,13 +336,13 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *list[LIST_MAX];
     uint32_t at = 0, n = 0, all = 0, calls = 0, shapes = 0, places = 0, first = e->step;
     unsigned effects = DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES | DARUMA_TOOL_WAITS;
-    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || has(e->means, WORDS_RANDOM | WORDS_ASKS))
+    if ((e->flags & (SEEN_FAILED | SEEN_NOTE)) || !e->says || rule_has(e->means, WORDS_RANDOM | WORDS_ASKS))
         return false;
     if (creeps_on(s, v) || pokes_in_vain(s, v))
         return true;
-    if (has(e->means, WORDS_INPUT))
+    if (rule_has(e->means, WORDS_INPUT))
         return false;
-    if (has(e->means, effects) || (has(e->means, WORDS_SHELL) && !has(e->means, DARUMA_TOOL_READS)))
+    if (rule_has(e->means, effects) || (rule_has(e->means, WORDS_SHELL) && !rule_has(e->means, DARUMA_TOOL_READS)))
         return false;
     while ((o = next_call(s, &at, false)) && o->hard == e->hard && n < LIST_MAX) {
         all++;
@@ -357,14 +361,14 @@ bool rule_stagnation(const daruma_stall *s, daruma_verdict *v)
     }
     if (n < 5 || calls < 3)
         return false;
-    bool creeps = shapes == n && places == n && has(e->names, NAME_PAGE) && !has(e->names, NAME_SINCE),
+    bool creeps = shapes == n && places == n && rule_has(e->names, NAME_PAGE) && !rule_has(e->names, NAME_SINCE),
          rephrased = shapes < n && (is_rephrased(e, list, n) || is_one_answer(e));
-    bool little = has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
-    if (creeps && has(e->says, WORDS_ACK) && has(e->says, WORDS_FEW | WORDS_SHORT))
+    bool little = rule_has(e->says, WORDS_EMPTY | WORDS_SHORT | WORDS_ACK | WORDS_FEW);
+    if (creeps && rule_has(e->says, WORDS_ACK) && rule_has(e->says, WORDS_FEW | WORDS_SHORT))
         return false;
     if (little && !creeps && !rephrased)
         return false;
-    if (has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
+    if (rule_has(e->says, WORDS_ALIVE) && !creeps && !rephrased)
         return false;
     if (!creeps && !rephrased && calls == n && !is_paraphrase(list, n, false))
         return false; /* members of a batch: of each of them the same may be true */
@@ -391,18 +395,19 @@ bool rule_growing(const daruma_stall *s, daruma_verdict *v)
     enum { NEEDED = 5, FULL = SAME_BAG * 64 * 5 / 8 };
     const seen *e = window_at(s, 0), *o, *newer = e;
     uint32_t at = 1, n = 1;
-    bool effects =
-        has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) && !has(e->means, WORDS_WEAK);
-    bool notes = (e->flags & SEEN_NOTE) != 0, writes = effects && has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
-    if (effects && has(e->means, WORDS_INPUT))
+    bool effects = rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES) &&
+                   !rule_has(e->means, WORDS_WEAK);
+    bool notes = (e->flags & SEEN_NOTE) != 0,
+         writes = effects && rule_has(e->means, DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES);
+    if (effects && rule_has(e->means, WORDS_INPUT))
         return false;
     if (writes && (!(e->flags & SEEN_ECHO) || e->says)) /* a text that is written gets longer, and is saved */
         return false;
     /* Then, and where "sent" says nothing new, no word may come but those that were there. */
-    bool copies = effects && (writes || !e->says || has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
-    bool looks = !effects && has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
-                 !has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE) &&
-                 !has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
+    bool copies = effects && (writes || !e->says || rule_has(e->says, WORDS_ACK | WORDS_EMPTY | WORDS_SHORT));
+    bool looks = !effects && rule_has(e->means, DARUMA_TOOL_READS) && e->says && !(e->flags & SEEN_FAILED) &&
+                 !rule_has(e->says, WORDS_EMPTY | WORDS_ACK | WORDS_SHORT | WORDS_FEW | WORDS_ALIVE) &&
+                 !rule_has(e->means, WORDS_ASKS | DARUMA_TOOL_WAITS | WORDS_RANDOM);
     while ((o = next_call(s, &at, notes)) && o->tool == e->tool && o->arg_bytes < newer->arg_bytes &&
            (nothing_new(newer->args, o->args) || (looks && adds_in_vain(o, newer))) &&
            nothing_new(newer->words, o->words) && same_count(o->args) < FULL && same_count(o->words) < FULL &&
@@ -425,11 +430,11 @@ static bool is_doubled(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 0, n = 0, first = e->step;
-    if (!has(e->means, WORDS_ONCE) || has(e->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) ||
+    if (!rule_has(e->means, WORDS_ONCE) || rule_has(e->means, WORDS_WEAK | WORDS_RANDOM | WORDS_DEALS) ||
         (e->flags & SEEN_FAILED))
         return false;
-    if (!has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
-        !has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
+    if (!rule_has(e->says, WORDS_ACK) && !(e->flags & SEEN_ECHO) &&
+        !rule_has(e->names, NAME_PROSE)) /* what is new each time, was worth the call; but not to say it once more */
         return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call && o->masked == e->masked) {
         first = o->step;
@@ -451,12 +456,12 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 {
     const seen *e = window_at(s, 0), *o;
     uint32_t at = 1, n = 1, lost = 0, first = e->step;
-    if (!has(e->means, DARUMA_TOOL_ACTS) || has(e->means, WORDS_INPUT | WORDS_ASKS | DARUMA_TOOL_WAITS))
+    if (!rule_has(e->means, DARUMA_TOOL_ACTS) || rule_has(e->means, WORDS_INPUT | WORDS_ASKS | DARUMA_TOOL_WAITS))
         return false;
-    if (has(e->means, WORDS_WEAK) && !has(e->means, WORDS_ONCE))
+    if (rule_has(e->means, WORDS_WEAK) && !rule_has(e->means, WORDS_ONCE))
         return false;
     while ((o = next_call(s, &at, false)) && o->call == e->call) {
-        if (!(o->flags & SEEN_LOST) && !has(o->says, WORDS_UNCLEAR))
+        if (!(o->flags & SEEN_LOST) && !rule_has(o->says, WORDS_UNCLEAR))
             break;
         lost += (o->flags & SEEN_LOST) != 0;
         first = o->step;
@@ -476,9 +481,9 @@ bool rule_resent(const daruma_stall *s, daruma_verdict *v)
 /* Did the run fail as that one did, to the last number that is no time? */
 static bool failed_so(const seen *e, const seen *o)
 {
-    if (!has(e->flags, SEEN_FAILED))
+    if (!rule_has(e->flags, SEEN_FAILED))
         return e->red == o->red && e->masked == o->masked;
-    return has(o->flags, SEEN_FAILED) &&
+    return rule_has(o->flags, SEEN_FAILED) &&
            (e->plain == o->plain || (e->red && e->red == o->red && e->result == o->result));
 }
 
@@ -490,8 +495,8 @@ static bool is_stubborn(const daruma_stall *s, daruma_verdict *v)
     const seen *e = window_at(s, 0), *o, *oldest = e;
     bool failed = (e->flags & SEEN_FAILED) != 0;
     uint32_t at = 1, n = 1, hard = e->hard;
-    if ((!failed && !e->red) || has(e->says, WORDS_RETRY) ||
-        has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES))
+    if ((!failed && !e->red) || rule_has(e->says, WORDS_RETRY) ||
+        rule_has(e->means, DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_PAUSES))
         return false;
     while ((o = next_call(s, &at, false))) {
         if (o->call != e->call)

@@ -4,7 +4,7 @@
 #include "engine/watch/window.h"
 #include "engine/watch/words.h"
 
-static inline bool has(unsigned bits, unsigned any)
+static inline bool rule_has(unsigned bits, unsigned any)
 {
     return (bits & any) != 0;
 }
@@ -45,8 +45,8 @@ static inline uint64_t blame(daruma_verdict *v, uint64_t call)
 /* The same but for words drawn by lot. */
 static inline bool same_fresh(const seen *a, const seen *b)
 {
-    return a->call == b->call && a->fresh == b->fresh && !has(a->flags | b->flags, SEEN_FAILED) &&
-           !has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
+    return a->call == b->call && a->fresh == b->fresh && !rule_has(a->flags | b->flags, SEEN_FAILED) &&
+           !rule_has(a->means, WORDS_ASKS | DARUMA_TOOL_WAITS);
 }
 
 #endif

@@ -68,8 +68,8 @@ static bool is_left_out(daruma_str key, unsigned name, unsigned all, size_t n, d
 /* ["bash","-lc","make all"]: a shell is given its command in one piece. */
 static daruma_str command_of(daruma_str v)
 {
-    static const daruma_str shells[] = {{"sh", 2},  {"bash", 4},        {"zsh", 3}, {"dash", 4},
-                                        {"cmd", 3}, {"powershell", 10}, {"pwsh", 4}};
+    static const daruma_str shells[] = {LIT("sh"),  LIT("bash"),       LIT("zsh"), LIT("dash"),
+                                        LIT("cmd"), LIT("powershell"), LIT("pwsh")};
     daruma_str item, first = {0}, last = {0};
     if (json_is_string(v))
         return string_inside(v);
@@ -80,7 +80,7 @@ static daruma_str command_of(daruma_str v)
     size_t slash = 0;
     for (size_t i = 0; i < first.n; i++)
         slash = first.p[i] == '/' || first.p[i] == '\\' ? i + 1 : slash;
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+    for (size_t i = 0; i < COUNT(shells); i++)
         if (last.n && str_ieq(str_from(first, slash), shells[i]))
             return last;
     return v;

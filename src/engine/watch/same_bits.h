@@ -9,10 +9,8 @@
 #define WATCH_SAME_BITS_H
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/scan.h"
 #include "base/str.h"
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* Of the longest text that is read word by word, and one more. */
 #define SAME_BLOCKS (SAME_FAILURE_BYTES_MAX / 64 + 2)
@@ -22,35 +20,17 @@ typedef struct same_bits {
     uint64_t word[SAME_BLOCKS], digit[SAME_BLOCKS]; /* ch_word(), ch_digit() */
 } same_bits;
 
-#ifdef __SSE2__
-/* Those of the bytes from `first` to `last`, which is no more than 0x7f. */
-static inline __m128i bytes_between(__m128i bytes, char first, char last)
-{
-    __m128i up = _mm_add_epi8(bytes, _mm_set1_epi8((char)(0x7f - last)));
-    return _mm_cmpgt_epi8(up, _mm_set1_epi8((char)(0x7f - (last - first) - 1)));
-}
-
 static inline void bits_of_block(const char p[64], uint64_t *words, uint64_t *digits)
 {
     *words = *digits = 0;
     for (int i = 0; i < 64; i += 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(p + i)), digit = bytes_between(v, '0', '9');
-        __m128i letter = bytes_between(_mm_or_si128(v, _mm_set1_epi8(0x20)), 'a', 'z');
-        __m128i other = _mm_or_si128(v, _mm_cmpeq_epi8(v, _mm_set1_epi8('_'))); /* the top bit of each counts */
-        *words |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(letter, digit), other)) << i;
-        *digits |= (uint64_t)(unsigned)_mm_movemask_epi8(digit) << i;
+        scan16 v = scan_load(p + i), digit = scan_range(v, '0', '9');
+        scan16 letter = scan_range(v | scan_all(0x20), 'a', 'z');
+        scan16 other = v | scan_is(v, '_'); /* the top bit of each counts */
+        *words |= (uint64_t)scan_bits(letter | digit | other) << i;
+        *digits |= (uint64_t)scan_bits(digit) << i;
     }
 }
-#else
-static inline void bits_of_block(const char p[64], uint64_t *words, uint64_t *digits)
-{
-    *words = *digits = 0;
-    for (int i = 0; i < 64; i++) {
-        *words |= (uint64_t)ch_word(p[i]) << i;
-        *digits |= (uint64_t)ch_digit(p[i]) << i;
-    }
-}
-#endif
 
 /* `text` has at most SAME_FAILURE_BYTES_MAX bytes. Behind its end no bit is set. */
 static inline void bits_of(daruma_str text, same_bits *ret)

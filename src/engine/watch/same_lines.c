@@ -7,14 +7,14 @@
 static bool is_general(daruma_str line)
 {
     static const daruma_str rows[] = {
-        {"*** [", 5},           {"exit code", 9},        {"exit status", 11},      {"error generated", 15},
-        {"aborting due", 12},   {"complete log", 12},    {"debug log", 9},         {"non-zero", 8},
-        {"command failed", 14}, {"build failed", 12},    {"tests failed", 12},     {"test failed", 11},
-        {"see above", 9},       {"errors occurred", 15}, {"errors generated", 16}, {"error occurred", 14},
-        {"for more info", 13},  {"full log", 8},         {"see the", 7},           {"try --help", 10},
-        {"terminated", 10},
+        LIT("*** ["),          LIT("exit code"),       LIT("exit status"),      LIT("error generated"),
+        LIT("aborting due"),   LIT("complete log"),    LIT("debug log"),        LIT("non-zero"),
+        LIT("command failed"), LIT("build failed"),    LIT("tests failed"),     LIT("test failed"),
+        LIT("see above"),      LIT("errors occurred"), LIT("errors generated"), LIT("error occurred"),
+        LIT("for more info"),  LIT("full log"),        LIT("see the"),          LIT("try --help"),
+        LIT("terminated"),
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ifind(line, rows[i]) != STR_NONE)
             return true;
     return false;
@@ -22,9 +22,9 @@ static bool is_general(daruma_str line)
 
 static bool says_error(daruma_str text)
 {
-    static const daruma_str marks[] = {{"error", 5},  {"exception", 9}, {"fatal", 5},
-                                       {"denied", 6}, {"errno", 5},     {"cannot", 6}};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    static const daruma_str marks[] = {LIT("error"),  LIT("exception"), LIT("fatal"),
+                                       LIT("denied"), LIT("errno"),     LIT("cannot")};
+    for (size_t i = 0; i < COUNT(marks); i++)
         if (str_ifind(text, marks[i]) != STR_NONE)
             return true;
     return false;
@@ -73,21 +73,20 @@ static bool has_any(daruma_str text, const daruma_str *words, size_t n)
 static bool is_count(daruma_str line)
 {
     enum { LONGEST = 200 };
-    static const daruma_str words[] = {{" call", 5}, {"calls ", 6}, {"token", 5}, {"budget", 6}, {"context", 7}};
+    static const daruma_str words[] = {LIT(" call"), LIT("calls "), LIT("token"), LIT("budget"), LIT("context")};
     bool digits = false;
     if (line.n < 4 || line.n > LONGEST || (line.p[0] != '[' && line.p[0] != '(' && line.p[0] != '<'))
         return false;
     for (size_t i = 0; i < line.n; i++)
         digits |= ch_digit(line.p[i]);
-    return digits && has_any(line, words, sizeof words / sizeof *words);
+    return digits && has_any(line, words, COUNT(words));
 }
 
 /* What is left above what the harness wrote below the answer: a reminder, or how often it was asked. */
 static daruma_str without_footer(daruma_str text)
 {
-    static const daruma_str opens[] = {{"<system-reminder>", 17}, {"<system_reminder>", 17}, {"<system_warning>", 16}},
-                            closes[] = {
-                                {"</system-reminder>", 18}, {"</system_reminder>", 18}, {"</system_warning>", 17}};
+    static const daruma_str opens[] = {LIT("<system-reminder>"), LIT("<system_reminder>"), LIT("<system_warning>")},
+                            closes[] = {LIT("</system-reminder>"), LIT("</system_reminder>"), LIT("</system_warning>")};
     char last = text.n ? text.p[text.n - 1] : 0;
     if (last != ']' && last != ')' && last != '>')
         return text;

@@ -28,17 +28,17 @@ static inline size_t uuid_at(daruma_str s)
 /* Bytes of a unit of time that follows a number, white space before it with them; 0 none. */
 static inline size_t one_unit_at(daruma_str s)
 {
-    static const daruma_str units[] = {{"ms", 2},      {"s", 1},      {"us", 2},     {"ns", 2},    {"m", 1},
-                                       {"h", 1},       {"sec", 3},    {"secs", 4},   {"min", 3},   {"mins", 4},
-                                       {"seconds", 7}, {"second", 6}, {"minute", 6}, {"hours", 5}, {"minutes", 7},
-                                       {"d", 1},       {"day", 3},    {"days", 4}};
+    static const daruma_str units[] = {LIT("ms"),      LIT("s"),      LIT("us"),     LIT("ns"),    LIT("m"),
+                                       LIT("h"),       LIT("sec"),    LIT("secs"),   LIT("min"),   LIT("mins"),
+                                       LIT("seconds"), LIT("second"), LIT("minute"), LIT("hours"), LIT("minutes"),
+                                       LIT("d"),       LIT("day"),    LIT("days")};
     size_t gap = s.n && s.p[0] == ' ' ? 1 : 0, n = gap;
     if (n == s.n ||
         (s.p[n] != 'm' && s.p[n] != 's' && s.p[n] != 'u' && s.p[n] != 'n' && s.p[n] != 'h' && s.p[n] != 'd'))
         return 0;
     while (n < s.n && n < gap + 8 && ch_alpha(s.p[n]))
         n++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    for (size_t i = 0; i < COUNT(units); i++)
         if (str_eq(str_sub(s, gap, n - gap), units[i]))
             return n;
     return 0;

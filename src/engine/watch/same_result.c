@@ -202,15 +202,15 @@ static bool is_hollow(daruma_str word)
 {
     enum { LONGEST = 10 };
     static const daruma_str rows[LONGEST + 1] = {/* words of so many letters, one behind the other */
-                                                 [2] = {"okin", 4},
-                                                 [3] = {"sys", 3},
-                                                 [4] = {"truedonerealusernullnonetooktime", 32},
-                                                 [5] = {"falsetotal", 10},
-                                                 [6] = {"statusresult", 12},
-                                                 [7] = {"success", 7},
-                                                 [8] = {"finishedcomplete", 16},
-                                                 [9] = {"completed", 9},
-                                                 [LONGEST] = {"successful", 10}};
+                                                 [2] = LIT("okin"),
+                                                 [3] = LIT("sys"),
+                                                 [4] = LIT("truedonerealusernullnonetooktime"),
+                                                 [5] = LIT("falsetotal"),
+                                                 [6] = LIT("statusresult"),
+                                                 [7] = LIT("success"),
+                                                 [8] = LIT("finishedcomplete"),
+                                                 [9] = LIT("completed"),
+                                                 [LONGEST] = LIT("successful")};
     if (word.n > LONGEST)
         return false;
     daruma_str row = rows[word.n];

@@ -272,14 +272,14 @@ static bool is_sql(daruma_str s)
     static const struct {
         daruma_str begins, follows;
     } rows[] = {
-        {{"select ", 7}, {"from", 4}},  {{"with ", 5}, {"select", 6}},  {{"insert ", 7}, {"into", 4}},
-        {{"update ", 7}, {"set ", 4}},  {{"delete ", 7}, {"from", 4}},  {{"explain ", 8}, {"select", 6}},
-        {{"create ", 7}, {"table", 5}}, {{"create ", 7}, {"index", 5}}, {{"create ", 7}, {"view", 4}},
-        {{"alter ", 6}, {"table", 5}},  {{"drop ", 5}, {"table", 5}},   {{"merge ", 6}, {"into", 4}},
+        {LIT("select "), LIT("from")},  {LIT("with "), LIT("select")},  {LIT("insert "), LIT("into")},
+        {LIT("update "), LIT("set ")},  {LIT("delete "), LIT("from")},  {LIT("explain "), LIT("select")},
+        {LIT("create "), LIT("table")}, {LIT("create "), LIT("index")}, {LIT("create "), LIT("view")},
+        {LIT("alter "), LIT("table")},  {LIT("drop "), LIT("table")},   {LIT("merge "), LIT("into")},
     };
     enum { SHORTEST = 12, NEAR = 2000 };
     s = str_sub(str_trim(s), 0, NEAR);
-    for (size_t i = 0; s.n >= SHORTEST && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; s.n >= SHORTEST && i < COUNT(rows); i++)
         if (ch_lower(s.p[0]) == rows[i].begins.p[0] && str_istarts(s, rows[i].begins) &&
             str_ifind(s, rows[i].follows) != STR_NONE)
             return true;

@@ -81,7 +81,7 @@ static int exit_at(daruma_str line, size_t *before, size_t *behind)
 {
     if (str_ifind(line, S("exit")) == STR_NONE)
         return 0;
-    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++) {
+    for (size_t i = 0; i < COUNT(exits); i++) {
         size_t at = str_ifind(line, str_of(exits[i])), from = at + strlen(exits[i]);
         int64_t n = 0;
         if (at == STR_NONE)
@@ -108,20 +108,14 @@ static int exit_in(daruma_str line)
 
 bool facts_exit_alone(daruma_str line)
 {
-    static const daruma_str who[] = {{"", 0},
-                                     {"[", 1},
-                                     {"(", 1},
-                                     {"command", 7},
-                                     {"process", 7},
-                                     {"shell", 5},
-                                     {"the command", 11},
-                                     {"the process", 11},
-                                     {"error:", 6}};
+    static const daruma_str who[] = {LIT(""),        LIT("["),     LIT("("),           LIT("command"),
+                                     LIT("process"), LIT("shell"), LIT("the command"), LIT("the process"),
+                                     LIT("error:")};
     size_t before, behind;
     if (!exit_at(line, &before, &behind) || !ends_so(str_trim(str_from(line, behind))))
         return false;
     daruma_str head = str_trim(str_sub(line, 0, before));
-    for (size_t i = 0; i < sizeof who / sizeof *who; i++)
+    for (size_t i = 0; i < COUNT(who); i++)
         if (str_ieq(head, who[i]))
             return true;
     return false;
@@ -154,7 +148,7 @@ static bool is_status_line(daruma_str line)
         return true;
     while (rest.n && (rest.p[0] == ' ' || rest.p[0] == ':' || rest.p[0] == '-'))
         rest = str_from(rest, 1);
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (str_istarts(rest, str_of(reasons[i])))
             return true;
     return false;
@@ -181,13 +175,10 @@ static daruma_str leading(daruma_str line)
 
 daruma_str facts_leading(daruma_str line)
 {
-    static const daruma_str before[] = {{"Unhandled exception. ", 21},
-                                        {"Uncaught ", 9},
-                                        {"Caused by: ", 11},
-                                        {"Exception in thread \"main\" ", 27},
-                                        {"Error: ", 7}};
+    static const daruma_str before[] = {LIT("Unhandled exception. "), LIT("Uncaught "), LIT("Caused by: "),
+                                        LIT("Exception in thread \"main\" "), LIT("Error: ")};
     daruma_str name = leading(line);
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+    for (size_t i = 0; i < COUNT(before); i++)
         if (str_istarts(line, before[i])) {
             daruma_str behind = leading(str_from(line, before[i].n));
             return behind.n ? behind : name;
@@ -197,7 +188,7 @@ daruma_str facts_leading(daruma_str line)
 
 static bool begins_so(daruma_str text)
 {
-    for (size_t i = 0; text.n && i < sizeof begins / sizeof *begins; i++)
+    for (size_t i = 0; text.n && i < COUNT(begins); i++)
         if (ch_lower(text.p[0]) == begins[i][0] && str_istarts(text, str_of(begins[i])))
             return true;
     return false;
@@ -218,7 +209,7 @@ static bool is_complaint(daruma_str line)
                                        "operation timed out"};
     if (line.n > TOOL_COMPLAINT_BYTES_MAX || str_find(line, S(": ")) == STR_NONE)
         return false;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         size_t n = strlen(ends[i]);
         if (line.n > n + 2 && str_ieq(str_from(line, line.n - n), str_of(ends[i])))
             return true;
@@ -263,8 +254,8 @@ static daruma_str last_line(daruma_str text)
 
 static daruma_str without_tags(daruma_str text, bool *failed)
 {
-    static const daruma_str tags[] = {{"<tool_use_error>", 16}, {"<error>", 7}};
-    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+    static const daruma_str tags[] = {LIT("<tool_use_error>"), LIT("<error>")};
+    for (size_t i = 0; i < COUNT(tags); i++)
         if (str_istarts(text, tags[i])) {
             *failed = true;
             text = str_from(text, tags[i].n);
@@ -315,9 +306,9 @@ static bool has_trace(daruma_str text)
 /* Words of a summary of tests, of a build, of a lint run. */
 static bool is_bad_word(daruma_str w)
 {
-    static const daruma_str rows[] = {{"failed", 6}, {"failures", 8}, {"failure", 7}, {"failing", 7},
-                                      {"errors", 6}, {"error", 5},    {"fail", 4}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    static const daruma_str rows[] = {LIT("failed"), LIT("failures"), LIT("failure"), LIT("failing"),
+                                      LIT("errors"), LIT("error"),    LIT("fail")};
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ieq(w, rows[i]))
             return true;
     return false;
@@ -325,11 +316,11 @@ static bool is_bad_word(daruma_str w)
 
 static bool is_other_word(daruma_str w)
 {
-    static const daruma_str rows[] = {{"passed", 6},      {"passing", 7},  {"pass", 4},    {"ok", 2},
-                                      {"total", 5},       {"tests", 5},    {"skipped", 7}, {"skip", 4},
-                                      {"run", 3},         {"ignored", 7},  {"pending", 7}, {"examples", 8},
-                                      {"assertions", 10}, {"warnings", 8}, {"warn", 4}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    static const daruma_str rows[] = {LIT("passed"),     LIT("passing"),  LIT("pass"),    LIT("ok"),
+                                      LIT("total"),      LIT("tests"),    LIT("skipped"), LIT("skip"),
+                                      LIT("run"),        LIT("ignored"),  LIT("pending"), LIT("examples"),
+                                      LIT("assertions"), LIT("warnings"), LIT("warn")};
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ieq(w, rows[i]))
             return true;
     return false;
@@ -392,16 +383,16 @@ static uint32_t line_hash(daruma_str line)
  * what is wrong, and counts nothing. */
 static bool tells_of_failure(daruma_str line)
 {
-    static const daruma_str within[] = {{": error:", 8},        {": error TS", 10},         {" error TS", 9},
-                                        {": fatal error:", 14}, {"make: *** [", 11},        {"BUILD FAILED", 12},
-                                        {"Build failed", 12},   {"Compilation failed", 18}, {"Test failed", 11},
-                                        {"tests failed", 12},   {"AssertionError", 14}};
-    static const daruma_str at_first[] = {{"error[", 6},   {"error:", 6}, {"FAIL ", 5},   {"FAIL\t", 5},
-                                          {"--- FAIL", 8}, {"FAILED", 6}, {"not ok ", 7}, {"FAILURE:", 8}};
-    for (size_t i = 0; i < sizeof at_first / sizeof *at_first; i++)
+    static const daruma_str within[] = {LIT(": error:"),       LIT(": error TS"),         LIT(" error TS"),
+                                        LIT(": fatal error:"), LIT("make: *** ["),        LIT("BUILD FAILED"),
+                                        LIT("Build failed"),   LIT("Compilation failed"), LIT("Test failed"),
+                                        LIT("tests failed"),   LIT("AssertionError")};
+    static const daruma_str at_first[] = {LIT("error["),   LIT("error:"), LIT("FAIL "),   LIT("FAIL\t"),
+                                          LIT("--- FAIL"), LIT("FAILED"), LIT("not ok "), LIT("FAILURE:")};
+    for (size_t i = 0; i < COUNT(at_first); i++)
         if (str_starts(line, at_first[i]))
             return true;
-    for (size_t i = 0; i < sizeof within / sizeof *within; i++)
+    for (size_t i = 0; i < COUNT(within); i++)
         if (str_find(line, within[i]) != STR_NONE)
             return true;
     return false;
@@ -432,7 +423,7 @@ bool facts_wall(daruma_str text)
         "verify you are human",    "verifying you are human", "please verify you are",
         "pardon our interruption", "are you a robot",         "access to this page has been denied"};
     text = str_trim(text);
-    for (size_t i = 0; text.n && i < sizeof walls / sizeof *walls; i++)
+    for (size_t i = 0; text.n && i < COUNT(walls); i++)
         if (ch_lower(text.p[0]) == walls[i][0] && str_istarts(text, str_of(walls[i])))
             return true;
     return false;

@@ -354,8 +354,8 @@ static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, b
 }
 
 /* A call and its result, read. */
-static void read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
-                      unsigned name, unsigned means, seen *ret)
+static void stall_read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
+                            unsigned name, unsigned means, seen *ret)
 {
     bool failed = daruma_step_failed(step) || facts_wall(step->result);
     same_result r = same_of_result(step->result, failed, c, bytes);
@@ -436,7 +436,7 @@ static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, d
 {
     if (r->unlike && !(e->flags & SEEN_FAILED))
         return rule_growing(s, v);
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
             return true;
     return false;
@@ -472,7 +472,7 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         return (daruma_verdict){.step = s->steps, .period = 1};
     if (means & WORDS_SPEAKS)
         return see_words(s, step->result.n > step->args.n ? step->result : step->args);
-    read_call(step, &c, &bytes, tool, name, means, &e);
+    stall_read_call(step, &c, &bytes, tool, name, means, &e);
     return see_call(s, step, &e);
 }
 

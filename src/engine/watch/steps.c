@@ -10,7 +10,7 @@ static bool on(const convo_part *p, part_kind k)
     return p->kind == k && !p->dropped;
 }
 
-static bool has(const convo_message *m, part_kind k)
+static bool steps_has(const convo_message *m, part_kind k)
 {
     for (size_t i = 0; i < m->nparts; i++)
         if (on(&m->parts[i], k))
@@ -75,7 +75,7 @@ static void find_over(const convo *c, size_t *over)
         over[i] = user < ends ? user : ends;
         if (m->dropped)
             continue;
-        bool results = has(m, PART_RESULT);
+        bool results = steps_has(m, PART_RESULT);
         if (m->role == CONVO_ASSISTANT)
             model = i;
         if (results)
@@ -195,8 +195,8 @@ static bool words_item(steps_iter *it, steps_item *ret)
 {
     convo *c = it->c;
     const convo_message *m = &c->messages[it->message];
-    bool users = m->role == CONVO_USER && !has(m, PART_RESULT);
-    bool models = m->role == CONVO_ASSISTANT && !has(m, PART_CALL) && it->message + 1 < c->nmessages;
+    bool users = m->role == CONVO_USER && !steps_has(m, PART_RESULT);
+    bool models = m->role == CONVO_ASSISTANT && !steps_has(m, PART_CALL) && it->message + 1 < c->nmessages;
     if (models && (c->quirks & WIRE_FLAT) && c->messages[it->message + 1].role == CONVO_ASSISTANT)
         return false; /* the call it speaks of is an item of its own */
     if (!users && !models)

@@ -8,8 +8,7 @@
 #include "base/str.h"
 #include <xxhash.h>
 
-#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
-#define KIND(k)     (1u << DARUMA_TOOL_##k##_KIND)
+#define KIND(k) (1u << DARUMA_TOOL_##k##_KIND)
 #define ROW(when, kinds, strategy, confidence, reasoning, message, expected)                                           \
     {                                                                                                                  \
         when, kinds, DARUMA_STRATEGY_##strategy, reasoning, message, expected, confidence                              \
@@ -237,7 +236,7 @@ bool strategy_holds(const daruma_situation *s, const daruma_strategy *x, daruma_
     return x->kind != DARUMA_STRATEGY_RETRY || twice_is_safe(s, x->tool, true);
 }
 
-static void fill(daruma_buf *b, const char *words, const daruma_situation *s, daruma_str other)
+static void strategy_fill(daruma_buf *b, const char *words, const daruma_situation *s, daruma_str other)
 {
     const daruma_tool_failure *f = strategy_failure(s);
     daruma_str rest = str_of(words);
@@ -260,7 +259,7 @@ static daruma_str filled(const char *words, const daruma_situation *s, daruma_st
     if (!words || !strchr(words, '{'))
         return str_of(words);
     daruma_buf b = buf_in(a);
-    fill(&b, words, s, other);
+    strategy_fill(&b, words, s, other);
     return b.full ? str_of(words) : buf_str(&b);
 }
 

@@ -46,7 +46,7 @@ static daruma_strategy proposal(daruma_str object, const daruma_adapt_policy *ho
     return x;
 }
 
-static bool refuse(daruma_buf *why, const char *words, daruma_str about)
+static bool strategy_refuse(daruma_buf *why, const char *words, daruma_str about)
 {
     if (why) {
         buf_putz(why, words);
@@ -93,11 +93,11 @@ static bool may_retry(const daruma_strategy *x, const daruma_situation *s, const
     const daruma_tool_failure *f = strategy_failure(s);
     unsigned most = p ? p->watch.retries_max : TOOL_RECOVERIES_MAX;
     if (strategy_times(t, x->tool) >= most)
-        return refuse(why, "this tool was tried again often enough", x->tool);
+        return strategy_refuse(why, "this tool was tried again often enough", x->tool);
     if (!f && s->circle.n)
-        return refuse(why, "the same call again is what it is stuck with", x->tool);
+        return strategy_refuse(why, "the same call again is what it is stuck with", x->tool);
     if (comes_again(f))
-        return refuse(why, "this failure does not pass by itself", f->message);
+        return strategy_refuse(why, "this failure does not pass by itself", f->message);
     return true;
 }
 
@@ -105,25 +105,25 @@ static bool is_good(daruma_strategy *x, const daruma_situation *s, const daruma_
                     daruma_buf *why)
 {
     if (x->kind == DARUMA_STRATEGY_OTHER)
-        return refuse(why, "there is no such strategy", x->name);
+        return strategy_refuse(why, "there is no such strategy", x->name);
     if (x->kind == DARUMA_STRATEGY_ESCALATE && !x->message.n)
         x->message = x->reasoning;
     if (x->kind != DARUMA_STRATEGY_ESCALATE && x->kind != DARUMA_STRATEGY_GIVE_UP) {
         name_rightly(x, s);
         if (!x->tool.n)
-            return refuse(why, "no tool is named", (daruma_str){0});
+            return strategy_refuse(why, "no tool is named", (daruma_str){0});
         const daruma_tool *tool = strategy_find_tool(s, x->tool);
         if (s->ntools && !tool)
-            return refuse(why, "there is no such tool", x->tool);
+            return strategy_refuse(why, "there is no such tool", x->tool);
         char room[ARGS_WHY_BYTES_MAX];
         daruma_buf wrong = buf_over(room, sizeof room);
         if (tool && tool->schema.n && s->fits && x->parameters.n && !s->fits(tool->schema, x->parameters, &wrong))
-            return refuse(why, "the parameters do not fit the tool", buf_str(&wrong));
+            return strategy_refuse(why, "the parameters do not fit the tool", buf_str(&wrong));
     }
     if (x->kind == DARUMA_STRATEGY_RETRY && !may_retry(x, s, t, p, why))
         return false;
     if (strategy_tried(t, x))
-        return refuse(why, "this was tried already", x->name);
+        return strategy_refuse(why, "this was tried already", x->name);
     return true;
 }
 
@@ -132,12 +132,12 @@ daruma_strategy daruma_strategy_read(daruma_str answer, const daruma_situation *
 {
     const daruma_adapt_policy *how = adapt_of(p);
     if (!str_trim(answer).n) {
-        refuse(why, "the model did not answer", (daruma_str){0});
+        strategy_refuse(why, "the model did not answer", (daruma_str){0});
         return daruma_strategy_guess(s, t, p, a);
     }
     daruma_str object = how->greedy ? answer_greedy(answer) : answer_object(answer, S("strategy"));
     if (!object.n) {
-        refuse(why, "the answer has no JSON object with a strategy", (daruma_str){0});
+        strategy_refuse(why, "the answer has no JSON object with a strategy", (daruma_str){0});
         return how->unread ? strategy_of_row(how->unread, s, (daruma_str){0}, a) : daruma_strategy_guess(s, t, p, a);
     }
     daruma_strategy x = proposal(object, how, a);

@@ -41,7 +41,7 @@ static uint64_t hash_of(daruma_str s, uint64_t seed)
 
 static int rank_of_target(daruma_str key)
 {
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++)
+    for (size_t i = 0; i < COUNT(targets); i++)
         if (json_raw_eq(key, str_of(targets[i])))
             return (int)i;
     return -1;
@@ -117,7 +117,7 @@ static const char passes[] = "It may pass by itself: try once more in a while";
 daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind, bool retryable)
 {
     const daruma_tool_row *rows = w->rows ? w->rows : advice;
-    size_t n = w->rows ? w->nrows : sizeof advice / sizeof *advice;
+    size_t n = w->rows ? w->nrows : COUNT(advice);
     for (size_t i = 0; i < n; i++)
         if (rows[i].kind == kind)
             return str_of(rows[i].suggestion);
@@ -259,7 +259,7 @@ static uint64_t signature(daruma_str tool, daruma_tool_kind kind, daruma_str lin
 /* ---- the failure ------------------------------------------------------------------------------------ */
 
 /* The text of the result in which the line that matters stands. */
-static daruma_str text_of(const facts *f, size_t i, daruma_arena *a)
+static daruma_str toolfail_text_of(const facts *f, size_t i, daruma_arena *a)
 {
     return line_plain(f->plain ? f->texts[i] : json_text(f->texts[i], a), a);
 }
@@ -268,7 +268,7 @@ static daruma_str telling(const facts *f, daruma_str *text, daruma_arena *a)
 {
     daruma_str line = {0};
     for (size_t i = 0; i < f->ntexts && !line.n; i++) {
-        *text = text_of(f, i, a);
+        *text = toolfail_text_of(f, i, a);
         line = line_flat(line_telling(*text), a);
     }
     return line;
@@ -332,7 +332,7 @@ daruma_tool_failure daruma_tool_judge(const daruma_step *step, const daruma_poli
 /* ---- shown --------------------------------------------------------------------------------------------- */
 
 /* With `escapes`, what could end the block or begin a line of it is written as XML writes it. */
-static void put(daruma_buf *out, daruma_str s, bool escapes)
+static void toolfail_put(daruma_buf *out, daruma_str s, bool escapes)
 {
     if (!escapes) {
         buf_put(out, s);
@@ -354,7 +354,7 @@ static void put(daruma_buf *out, daruma_str s, bool escapes)
 static void put_line(daruma_buf *out, const char *name, daruma_str text, bool escapes)
 {
     buf_putz(out, name);
-    put(out, text, escapes);
+    toolfail_put(out, text, escapes);
     buf_putc(out, '\n');
 }
 
@@ -364,7 +364,7 @@ void toolfail_count(uint32_t n, daruma_tool_kind kind, daruma_str tool, bool esc
     if (kind != DARUMA_TOOL_UNKNOWN_KIND && kind != DARUMA_TOOL_NONE_KIND)
         buf_printf(out, "%s ", daruma_tool_kind_name(kind));
     buf_printf(out, "error%s in ", n == 1 ? "" : "s");
-    put(out, tool, escapes);
+    toolfail_put(out, tool, escapes);
 }
 
 void toolfail_write(const daruma_tool_failure *f, daruma_view v, uint32_t times, bool escapes, daruma_buf *out)
@@ -389,7 +389,7 @@ void toolfail_write(const daruma_tool_failure *f, daruma_view v, uint32_t times,
     case DARUMA_VIEW_SUMMARY:
         toolfail_count(times, f->kind, f->tool, escapes, out);
         if (f->hint.n)
-            BUF_LIT(out, "\nhint: "), put(out, f->hint, escapes);
+            BUF_LIT(out, "\nhint: "), toolfail_put(out, f->hint, escapes);
         break;
     case DARUMA_VIEW_HIDDEN:
         break;

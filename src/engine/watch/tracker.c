@@ -125,7 +125,7 @@ static uint64_t id_of(uint64_t key, uint64_t what)
     return XXH3_64bits(both, sizeof both) | 1;
 }
 
-static row *find(row rows[TRACKED_ROWS_MAX], uint64_t id)
+static row *tracker_find(row rows[TRACKED_ROWS_MAX], uint64_t id)
 {
     for (size_t i = 0; i < TRACKED_ROWS_MAX; i++)
         if (rows[i].id == id)
@@ -136,7 +136,7 @@ static row *find(row rows[TRACKED_ROWS_MAX], uint64_t id)
 /* A free one, else the one that was touched longest ago. */
 static row *place(row rows[TRACKED_ROWS_MAX], uint64_t id)
 {
-    row *r = find(rows, id);
+    row *r = tracker_find(rows, id);
     if (r)
         return r;
     r = &rows[0];
@@ -172,7 +172,7 @@ static void note_change(daruma_tracker *t, uint64_t of_tool)
 }
 
 /* One more failure of a row. `anew`: what went before does not count. */
-static void count(row *r, const daruma_tracker *t, const toolfail *f, const goal *g, bool anew)
+static void tracker_count(row *r, const daruma_tracker *t, const toolfail *f, const goal *g, bool anew)
 {
     if (anew || !r->count) {
         r->goal = *g;
@@ -191,8 +191,8 @@ static void count_failure(daruma_tracker *t, uint64_t key, const toolfail *f, co
     uint64_t of_tool = id_of(key, g->tool);
     row *r = place(t->rows, t->by_tool ? id_of(key, 0) : id_of(key, f->f.signature));
     row *tool = place(t->tools, of_tool);
-    count(r, t, f, g, !t->by_tool && changed_since(t, of_tool, r->last));
-    count(tool, t, f, g, tool->reads != f->reads && changed_since(t, of_tool, tool->last));
+    tracker_count(r, t, f, g, !t->by_tool && changed_since(t, of_tool, r->last));
+    tracker_count(tool, t, f, g, tool->reads != f->reads && changed_since(t, of_tool, tool->last));
     r->tool = tool->tool = of_tool;
     t->total = more(t->total);
     t->in_row = r->count;
@@ -247,7 +247,8 @@ static daruma_str cut(daruma_str s, size_t bytes) /* between characters */
     return str_sub(s, 0, bytes);
 }
 
-static kept *keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal *g, daruma_str name, int64_t wall)
+static kept *tracker_keep(daruma_tracker *t, uint64_t key, const toolfail *f, const goal *g, daruma_str name,
+                          int64_t wall)
 {
     daruma_str tool = cut(name, TRACKED_NAME_BYTES_MAX);
     daruma_str message = cut(f->f.message, sizeof t->text / 4);
@@ -333,7 +334,7 @@ static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const darum
     if (!f.f.tool.n)
         f.f.tool = name;
     count_failure(t, key, &f, g);
-    kept *k = keep(t, key, &f, g, f.f.tool, wall);
+    kept *k = tracker_keep(t, key, &f, g, f.f.tool, wall);
     if (t->stopped || !is_over(t, !t->by_tool && (f.f.retryable || step_waits(step)) ? TOOL_PATIENCE : 1))
         return;
     t->stopped = true;

@@ -1,11 +1,9 @@
 /* window.h - what is remembered of an agent's newest calls. */
 #ifndef WATCH_WINDOW_H
 #define WATCH_WINDOW_H
-#include "base/limits.h"
 #include "engine/watch/same.h"
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "base/limits.h"
+#include "base/scan.h"
 
 enum seen_flag {
     SEEN_FAILED = 1 << 0,
@@ -79,30 +77,11 @@ static inline uint32_t window_count(const daruma_stall *s)
     return s->calls < STALL_WINDOW ? s->calls : STALL_WINDOW;
 }
 
-/* Bits of the places with that tag. */
-static inline uint32_t window_tagged(const uint16_t tags[STALL_WINDOW], uint16_t tag)
-{
-    uint32_t bits = 0;
-#ifdef __SSE2__
-    const __m128i key = _mm_set1_epi16((short)tag);
-    for (int i = 0; i < STALL_WINDOW; i += 16) {
-        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(tags + i)),
-                high = _mm_loadu_si128((const __m128i *)(const void *)(tags + i + 8));
-        low = _mm_packs_epi16(_mm_cmpeq_epi16(low, key), _mm_cmpeq_epi16(high, key));
-        bits |= (uint32_t)_mm_movemask_epi8(low) << i;
-    }
-#else
-    for (uint32_t i = 0; i < STALL_WINDOW; i++)
-        bits |= (uint32_t)(tags[i] == tag) << i;
-#endif
-    return bits;
-}
-
 /* Those with the tag of that hash: bit 31 - n for the call n calls ago. */
 static inline uint32_t window_alike(const daruma_stall *s, const uint16_t tags[STALL_WINDOW], uint64_t hash)
 {
     _Static_assert(STALL_WINDOW == 32, "a bit for each");
-    uint32_t bits = window_tagged(tags, (uint16_t)hash), newest = (s->calls - 1) % STALL_WINDOW;
+    uint32_t bits = scan_tags(tags, (uint16_t)hash), newest = (s->calls - 1) % STALL_WINDOW;
     bits = newest == 31 ? bits : bits << (31 - newest) | bits >> (newest + 1);
     return s->calls < STALL_WINDOW ? bits & ~(UINT32_MAX >> s->calls) : bits;
 }

@@ -278,7 +278,7 @@ static const words_row command_rows[] = {
 };
 // clang-format on
 
-#define ROWS(rows) rows, sizeof(rows) / sizeof *(rows)
+#define ROWS(rows) rows, COUNT(rows)
 
 enum { CLASS = T_READS | T_WRITES | T_ACTS | T_NOTES, NAME_WORDS_MAX = 12, COMMAND_BYTES_MAX = 4096 };
 
@@ -358,12 +358,12 @@ static unsigned words_in(daruma_str name)
 /* "__message__": what a harness writes down of its model's words, as if it were a tool. */
 static bool is_speech(daruma_str name)
 {
-    static const daruma_str rows[] = {{"message", 7},  {"text", 4},   {"reply", 5},
-                                      {"response", 8}, {"answer", 6}, {"output", 6}};
+    static const daruma_str rows[] = {LIT("message"),  LIT("text"),   LIT("reply"),
+                                      LIT("response"), LIT("answer"), LIT("output")};
     if (name.n < 5 || !str_starts(name, S("__")) || !str_eq(str_from(name, name.n - 2), S("__")))
         return false;
     daruma_str word = str_sub(name, 2, name.n - 4);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         if (str_ieq(word, rows[i]))
             return true;
     return false;

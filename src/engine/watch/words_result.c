@@ -153,7 +153,7 @@ static const words_row name_rows[] = {
 };
 // clang-format on
 
-#define ROWS(rows) rows, sizeof(rows) / sizeof *(rows)
+#define ROWS(rows) rows, COUNT(rows)
 
 enum {
     HEAD_BYTES = 600, /* of a result are looked at, */
@@ -250,7 +250,7 @@ static bool is_unspaced(daruma_str word)
 
 static unsigned part_at(daruma_str word)
 {
-    for (size_t i = 0; i < sizeof part_rows / sizeof *part_rows; i++)
+    for (size_t i = 0; i < COUNT(part_rows); i++)
         if (str_find(word, str_of(part_rows[i].words)) != STR_NONE)
             return part_rows[i].means;
     return 0;
@@ -260,7 +260,7 @@ static unsigned part_at(daruma_str word)
 static unsigned phrase_at(const text_words *w, size_t i, size_t *used)
 {
     char key[WORDS_ROW_BYTES], line[2 * WORDS_ROW_BYTES];
-    size_t n = sizeof result_rows / sizeof *result_rows, word = w->at[i].n, longest = 0, joined = 0;
+    size_t n = COUNT(result_rows), word = w->at[i].n, longest = 0, joined = 0;
     unsigned means = 0;
     *used = 1;
     if (is_unspaced(w->at[i]))
@@ -391,10 +391,10 @@ static bool is_ended(const text_words *w, size_t i, unsigned means, daruma_str t
 static bool tells_end(const text_words *w, size_t i)
 {
     daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
-    static const daruma_str full[] = {
-        {"progress", 8}, {"percent", 7}, {"percentage", 10}, {"completion", 10}, {"pct", 3}};
+    static const daruma_str full[] = {LIT("progress"), LIT("percent"), LIT("percentage"), LIT("completion"),
+                                      LIT("pct")};
     if (next.n == 3 && str_eq(next, S("100")))
-        for (size_t k = 0; k < sizeof full / sizeof *full; k++)
+        for (size_t k = 0; k < COUNT(full); k++)
             if (str_ieq(word, full[k]))
                 return true;
     return next.n >= 4 && ch_digit(next.p[0]) && word.n > 5 && (words_of_name(word) & NAME_ENDS);
@@ -430,7 +430,7 @@ static bool says_nothing(daruma_str text)
                 return false;
         } else if (ch_alpha(c)) {
             daruma_str rest = str_from(text, i);
-            static const daruma_str nothing[] = {{"null", 4}, {"false", 5}, {"None", 4}, {"nil", 3}};
+            static const daruma_str nothing[] = {LIT("null"), LIT("false"), LIT("None"), LIT("nil")};
             size_t k = 0;
             while (k < 4 && !str_starts(rest, nothing[k]))
                 k++;
@@ -455,12 +455,12 @@ static bool tells_state(const text_words *w, size_t i, daruma_str text)
 /* {"scroll_y":4212,"at_bottom":true}: where a page stands. */
 static bool tells_place(const text_words *w, size_t i)
 {
-    static const daruma_str rows[] = {{"atbottom", 8}, {"atend", 5}, {"atedge", 6}, {"attop", 5}};
+    static const daruma_str rows[] = {LIT("atbottom"), LIT("atend"), LIT("atedge"), LIT("attop")};
     daruma_str word = w->at[i], next = i + 1 < w->n ? w->at[i + 1] : (daruma_str){0};
     if (!next.n || !(ch_digit(next.p[0]) || str_ieq(next, S("true")) || str_ieq(next, S("false"))))
         return false;
     bool place = (str_istarts(word, S("scroll")) && word.n > 6) || str_istarts(word, S("at_"));
-    for (size_t k = 0; k < sizeof rows / sizeof *rows && !place; k++)
+    for (size_t k = 0; k < COUNT(rows) && !place; k++)
         place = str_ieq(word, rows[k]);
     return place;
 }

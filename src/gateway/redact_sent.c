@@ -1,6 +1,6 @@
-/* veil.c - credentials in the words of others. A provider that refuses a call may repeat what it was made with
- * ("Incorrect API key provided: ..."). What a secret looks like is the engine's guess (daruma_redact); what was sent
- * we know, so it is taken out of everything that a provider says before anybody reads it: judge, client or event. */
+/* redact_sent.c - removes the credentials that were sent from what a provider says. A provider that refuses a call may
+ * repeat its key ("Incorrect API key provided: ..."). daruma_redact() guesses what looks like a secret; what was sent
+ * is known, so it is removed before the judge, the client or an event sees the text. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -131,35 +131,35 @@ static daruma_str without(daruma_str text, reading r, daruma_str secret, daruma_
     return out.full ? (daruma_str){0} : buf_str(&out);
 }
 
-/* A text out of which credentials are taken, one after the other. */
-typedef struct veiling {
+/* A text from which credentials are removed, one after the other. */
+typedef struct redaction {
     daruma_str text;
     daruma_str read; /* the text that `plain` is of: it is read anew only when something was taken out */
     reading plain;
     size_t theirs; /* credentials of the client so far */
     daruma_arena *arena;
-} veiling;
+} redaction;
 
-static void hide(veiling *v, daruma_str secret)
+static void hide(redaction *r, daruma_str secret)
 {
     if (!is_secret(secret))
         return;
-    v->text = without(v->text, (reading){.plain = v->text}, secret, v->arena);
-    bool escapes = str_findch(v->text, '\\') != STR_NONE || str_findch(v->text, '%') != STR_NONE ||
-                   str_find(v->text, S("&#")) != STR_NONE;
-    if (!escapes || v->text.n > CLASSIFY_BODY_BYTES_MAX)
+    r->text = without(r->text, (reading){.plain = r->text}, secret, r->arena);
+    bool escapes = str_findch(r->text, '\\') != STR_NONE || str_findch(r->text, '%') != STR_NONE ||
+                   str_find(r->text, S("&#")) != STR_NONE;
+    if (!escapes || r->text.n > CLASSIFY_BODY_BYTES_MAX)
         return;
-    if (v->text.p != v->read.p || v->text.n != v->read.n) {
-        v->plain = read_plain(v->text, v->arena);
-        v->read = v->text;
+    if (r->text.p != r->read.p || r->text.n != r->read.n) {
+        r->plain = read_plain(r->text, r->arena);
+        r->read = r->text;
     }
-    v->text = without(v->text, v->plain, secret, v->arena);
+    r->text = without(r->text, r->plain, secret, r->arena);
 }
 
-static void hide_theirs(veiling *v, daruma_str secret)
+static void hide_theirs(redaction *r, daruma_str secret)
 {
-    if (v->theirs++ < SECRETS_MAX)
-        hide(v, secret);
+    if (r->theirs++ < SECRETS_MAX)
+        hide(r, secret);
 }
 
 /* "Bearer ..." */
@@ -171,49 +171,49 @@ static daruma_str secret_of(daruma_str value)
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
  * writes them there is promised that nobody sees them). */
-static void hide_own(veiling *v, const exchange *x, const daruma_target *t, daruma_str secret)
+static void hide_own(redaction *r, const exchange *x, const daruma_target *t, daruma_str secret)
 {
-    hide(v, secret);
+    hide(r, secret);
     if (!t)
         return;
     const config_provider *p = exchange_provider(x, t);
     for (size_t i = 0; i < p->nheaders; i++)
-        hide(v, secret_of(p->headers[i].value));
+        hide(r, secret_of(p->headers[i].value));
 }
 
 /* All keys that we have: a provider that is a gateway itself may name one that an earlier call was made with. */
-static void hide_keys(veiling *v, const setup *s)
+static void hide_keys(redaction *r, const setup *s)
 {
     for (size_t p = 0; p < s->cfg.nproviders; p++)
         for (size_t k = 0; k < s->cfg.providers[p].nkeys; k++) {
             const key_state *key = &s->keys[p][k];
-            hide(v, key->secret ? (daruma_str){key->secret, key->secret_n} : key->key->value);
+            hide(r, key->secret ? (daruma_str){key->secret, key->secret_n} : key->key->value);
         }
 }
 
 /* Those in fields and query of the client. */
-static void hide_clients(veiling *v, const http_head *head)
+static void hide_clients(redaction *r, const http_head *head)
 {
     for (size_t i = 0; i < head->nheaders; i++) {
         daruma_header h = head->headers[i];
         if (head_is_credential(h.name) || gives_away(h.name, ": ", h.value))
-            hide_theirs(v, secret_of(h.value));
+            hide_theirs(r, secret_of(h.value));
     }
     daruma_str rest = head->query;
-    while (rest.n && v->theirs < SECRETS_MAX) {
+    while (rest.n && r->theirs < SECRETS_MAX) {
         daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');
         if (str_eq(name, S("key")) || gives_away(name, "=", value))
-            hide_theirs(v, value);
+            hide_theirs(r, value);
     }
 }
 
 daruma_str exchange_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
 {
     exchange *x = user;
-    veiling v = {.text = text, .arena = x->c->arena};
-    hide_own(&v, x, t, secret);
+    redaction r = {.text = text, .arena = x->c->arena};
+    hide_own(&r, x, t, secret);
     if (text.n <= CLASSIFY_BODY_BYTES_MAX) /* what is longer passes through, and nobody judges it */
-        hide_keys(&v, x->s);
-    hide_clients(&v, &x->c->head);
-    return v.text;
+        hide_keys(&r, x->s);
+    hide_clients(&r, &x->c->head);
+    return r.text;
 }
