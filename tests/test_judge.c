@@ -439,9 +439,28 @@ static void a_code_is_shown_rather_than_a_type_or_a_status(void **state)
     }
 }
 
+static void a_page_behind_5xx_is_an_outage_whatever_it_says(void **state)
+{
+    (void)state;
+    static const char *const pages[] = {
+        "<html><title>Back soon</title><p>Please accept the terms of use while we are away.</p></html>",
+        "<!doctype html><body><p>Sign in: your account has no access to this page.</p></body>",
+        "<html><body>Model not found</body></html>"};
+    for (size_t i = 0; i < COUNT(pages); i++)
+        for (int status = 500; status < 505; status++) {
+            char room[16384];
+            daruma_arena a = arena_over(room, sizeof room);
+            daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = status, .body = str_of(pages[i])};
+            daruma_failure f = daruma_classify(&ev, at(0), &a);
+            if (!f.retryable || f.kind == DARUMA_PERMISSION || f.kind == DARUMA_MODEL_NOT_FOUND)
+                fail_msg("%d %s: %s", status, pages[i], daruma_kind_name(f.kind));
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_behind_5xx_is_an_outage_whatever_it_says),
         cmocka_unit_test(every_line_says_what_it_is_and_every_row_has_a_line),
         cmocka_unit_test(torn_and_spoiled_bodies_are_judged_too),
         cmocka_unit_test(no_memory_is_no_failure_of_classify),

@@ -443,6 +443,14 @@ static void doubt_words(daruma_failure *f, const said *s, uint8_t where)
     }
 }
 
+/* True if a page for people came in place of an answer with 5xx, and only its words say that it will not pass. A server
+ * that is away is back later, whatever its page says ("Please accept the terms"). */
+static bool is_page_of_outage(const daruma_failure *f, const seen *v, uint8_t where)
+{
+    bool words = where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+    return v->page && f->status >= 500 && f->rule && words && !f->retryable;
+}
+
 /* A tool whose words say nothing: the names of its exceptions are read as words. */
 static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena *a)
 {
@@ -494,6 +502,13 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
     f.used = s.used;
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
+    if (is_page_of_outage(&f, &v, match_row(f.rule).where)) {
+        seen status = {.provider = v.provider, .status = v.status, .tool = v.tool};
+        char digits[4];
+        add_facts(&status, ev, &s, digits, a);
+        seen_text(&status, S("page")); /* there are words, and they say nothing */
+        decide(&f, &status, match_first(&status));
+    }
     read_classes(&f, &v, &s, a);
     doubt_words(&f, &s, match_row(f.rule).where);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
