@@ -448,7 +448,7 @@ typedef enum daruma_act {
     X(LOWER_SCHEMA, "lower_schema", SEND, "simplified the tool schemas")                                               \
     X(LOWER_FORMAT, "lower_format", SEND, "asked for a simpler response format")                                       \
     X(SHRINK_REQUEST, "shrink_request", SEND, "left out old images and large tool output")                             \
-    X(HEDGE, "hedge", SEND, "asked another target beside one that was silent")                                         \
+    X(HEDGE, "hedge", SEND, "made a second call beside one that was silent")                                           \
     X(ASK_AGAIN, "ask_again", SEND, "asked the model again and told it what was wrong")                                \
     X(RESUME, "resume", SEND, "asked the model to go on where it was cut")                                             \
     X(MEND_ANSWER, "mend_answer", KEEP, "mended the answer")                                                           \

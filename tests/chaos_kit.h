@@ -14,6 +14,14 @@
 
 /* ---- a provider in this process, and a client that sees every byte -------------------------------------- */
 
+/* What is wrong with a script first, without its key, and what to do. */
+static inline const char *mistake(const conf_mistakes *m)
+{
+    static char text[800];
+    snprintf(text, sizeof text, "%s%s%s", m->at[0].what, m->at[0].remedy[0] ? "; " : "", m->at[0].remedy);
+    return text;
+}
+
 typedef struct rig {
     uv_loop_t loop;
     chaos *chaos;
@@ -27,11 +35,11 @@ static inline void on_finished(bool held, void *user)
 
 static inline void rig_up(rig *r, const char *yaml)
 {
-    script_error err;
+    conf_mistakes err;
     char why[256];
-    script *s = script_read(str_of(yaml), &err);
+    script *s = script_read(str_of(yaml), NULL, &err);
     if (!s)
-        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+        fail_msg("%d:%d: %s", err.at[0].line, err.at[0].column, mistake(&err));
     *r = (rig){0};
     assert_int_equal(uv_loop_init(&r->loop), 0);
     chaos_settings set = {"127.0.0.1", 0, NULL, on_finished, r};

@@ -484,41 +484,41 @@ static void errors_in_scripts_say_where_and_what_was_meant(void **state)
         {"fault: []",                                  1, 1,  "unknown key `fault`; did you mean `faults`?"},
         {"faults:\n- { kind: rate_limt }",             2, 11, "unknown kind `rate_limt`; did you mean `rate_limit`?"},
         {"faults:\n- { kind: quota, tims: 2 }",        2, 18, "unknown key `tims`; did you mean `times`?"},
-        {"faults:\n- { kind: quota, times: some }",    2, 25, "`times` wants a number from 0 on, not `some`"},
+        {"faults:\n- { kind: quota, times: some }",    2, 25, "expected a whole number from 0 on, found \"some\""},
         {"faults:\n- { times: 2 }",                    2, 3,  "a fault wants a `kind`; `daruma chaos --list` prints them"},
-        {"faults:\n- { rate: 1.5, kind: quota }",      2, 11, "`rate` wants a share from 0 to 1, not `1.5`"},
-        {"faults:\n- { stall: { for: soon } }",        2, 19, "`for` wants a time like 500ms or 40s, not `soon`"},
+        {"faults:\n- { rate: 1.5, kind: quota }",      2, 11, "expected a number like 1.5 from 0 to 1, found \"1.5\"; it is too large"},
+        {"faults:\n- { stall: { for: soon } }",        2, 19, "expected a duration like 5s, or 0, found \"soon\"; write it like 500ms, 5s or 1m30s"},
         {"faults:\n- { cut: { after: 3 } }",           2, 12, "unknown key `after`; did you mean `after_events`?"},
-        {"faults:\n- { cut: { zebra: 3 } }",           2, 12, "unknown key `zebra`; known are kind, model, key, account, path, stream, asks, skip, times, rate, status, headers, message, form, in_band, after_events, after_bytes, ..."},
+        {"faults:\n- { cut: { zebra: 3 } }",           2, 12, "unknown key `zebra`; known here: kind, model, key, account, path, stream, asks, skip, times, rate, status, headers, message, form, in_band, after_events, after_bytes, after_wire_bytes, ..."},
         {"faults:\n- { empty: all }",                  2, 3,  "`empty` has no form `all`; it has stream, choices, text, body"},
-        {"faults:\n- { html: 42 }",                    2, 3,  "`status` wants 200 to 599"},
-        {"faults: { kind: quota }",                    1, 9,  "`faults` wants a list"},
+        {"faults:\n- { html: 42 }",                    2, 11, "expected a whole number from 200 to 599, found \"42\"; it is too small"},
+        {"faults: { kind: quota }",                    1, 9,  "expected a list, found a mapping; begin each element with \"- \""},
         {"models: { m: { windw: 1 } }",                1, 16, "unknown key `windw`; did you mean `window`?"},
-        {"keys: [ a ]",                                1, 7,  "`keys` wants { key: { account: a } }"},
+        {"keys: [ a ]",                                1, 7,  "expected a mapping like { key: { account: a } }, found a list"},
         {"expect: { call: 3 }",                        1, 11, "unknown expectation `call`; did you mean `calls`?"},
         {"expect: { calls: '~ 3' }",                   1, 18, "`calls` wants something like \"<= 3\", not `~ 3`"},
         {"expect: { aborted: { m: 3 } }",              1, 20, "`aborted` is not counted one by one"},
         {"expect: { faults: { rate_limt: '<= 3' } }",  1, 21, "unknown kind `rate_limt`; did you mean `rate_limit`?"},
-        {"expect: { refused: { zebra: 0 } }",          1, 22, "unknown refusal `zebra`; known are orphan_tool_call, orphan_tool_result, invalid_message, invalid_tool_schema, invalid_parameter, not_stored, auth, model_not_found, ..."},
+        {"expect: { refused: { zebra: 0 } }",          1, 22, "unknown refusal `zebra`; known here: orphan_tool_call, orphan_tool_result, invalid_message, invalid_tool_schema, invalid_parameter, not_stored, auth, model_not_found, invalid_request, ..."},
         {"expect: { asks: { turns: 1 } }",             1, 19, "unknown purpose `turns`; did you mean `turn`?"},
         {"expect: { statuses: { '4x9': 0 } }",         1, 23, "`4x9` is no HTTP status"},
         {"faults: [ {",                                2, 1,  NULL},
-        {"faults:\n- { kind: quota, times: 1, times: 2 }", 2, 28, "`times` stands here twice"},
-        {"faults:\n- { delay: 500 }",                 2, 12, "`delay` wants a time like 500ms or 40s, not `500`"},
+        {"faults:\n- { kind: quota, times: 1, times: 2 }", 2, 28, "the key `times` stands here twice, first in line 2; remove one"},
+        {"faults:\n- { delay: 500 }",                 2, 12, "expected a duration like 5s, or 0, found \"500\"; add a unit, e.g. 5s"},
         {"faults:\n- { kind: refuse, model: m }",     2, 3,  "`refuse` stands alone: a connection has no model, key or path yet"},
-        {"- 1",                                        1, 1,  "a script wants keys like `faults:`"},
+        {"- 1",                                        1, 1,  "expected options like `faults:`, found a list"},
     };
     // clang-format on
     for (size_t i = 0; i < COUNT(rows); i++) {
-        script_error err;
-        script *s = script_read(str_of(rows[i].yaml), &err);
+        conf_mistakes err;
+        script *s = script_read(str_of(rows[i].yaml), NULL, &err);
         if (s)
             fail_msg("%s was accepted", rows[i].yaml);
         if (rows[i].text)
-            assert_string_equal(err.text, rows[i].text);
+            assert_string_equal(mistake(&err), rows[i].text);
         if (rows[i].text)
-            assert_int_equal(err.column, rows[i].column);
-        assert_int_equal(err.line, rows[i].line);
+            assert_int_equal(err.at[0].column, rows[i].column);
+        assert_int_equal(err.at[0].line, rows[i].line);
     }
 }
 
@@ -528,18 +528,18 @@ static void the_example_is_read_and_so_is_each_part_of_it_without_harm(void **st
     daruma_arena a = arena_over(arena_room, sizeof arena_room);
     daruma_str yaml;
     char why[256];
-    script_error err;
+    conf_mistakes err;
     if (!sys_read_file("examples/chaos.yaml", 1 << 16, &a, &yaml, why))
         fail_msg("%s", why);
-    script *s = script_read(yaml, &err);
+    script *s = script_read(yaml, NULL, &err);
     if (!s)
-        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+        fail_msg("%d:%d: %s", err.at[0].line, err.at[0].column, mistake(&err));
     assert_int_equal(s->nmodels, 2);
     assert_true(s->nfaults >= 10);
     assert_int_equal(s->faults[0].line > 1, 1);
     script_drop(s);
     for (size_t n = 0; n < yaml.n; n++)
-        script_drop(script_read(str_sub(yaml, 0, n), &err));
+        script_drop(script_read(str_sub(yaml, 0, n), NULL, &err));
 }
 
 static void a_new_script_keeps_what_it_does_not_name(void **state)

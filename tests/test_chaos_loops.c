@@ -90,8 +90,8 @@ static void a_text_within_a_result_tells_as_well_as_one_behind_it(void **state)
         {"models: { m: { loop: { lap: [ x ], until: never } } }", false, false},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        script_error err;
-        script *s = script_read(str_of(rows[i].script), &err);
+        conf_mistakes err;
+        script *s = script_read(str_of(rows[i].script), NULL, &err);
         assert_non_null(s);
         for (size_t w = 0; w < 4; w++) {
             daruma_arena a = arena_over(room, sizeof room);
@@ -190,9 +190,9 @@ static void only_good_turns_of_the_agent_move_a_loop(void **state)
 static void who_goes_on_with_what_is_stored_is_told_too(void **state)
 {
     (void)state;
-    script_error err;
+    conf_mistakes err;
     daruma_arena a = arena_over(room, sizeof room);
-    script *s = script_read(S("models: { m: { loop: { lap: [ x ], until: { text: stop } } } }"), &err);
+    script *s = script_read(S("models: { m: { loop: { lap: [ x ], until: { text: stop } } } }"), NULL, &err);
     assert_non_null(s);
     ask q =
         read_ask(R,
@@ -271,44 +271,45 @@ static void a_wrong_word_in_a_loop_says_what_was_meant(void **state)
     (void)state;
 #define LOOP(text) "models: { m: { loop: " text " } }"
     static const char *const rows[][2] = {
-        {LOOP("{ lap: [ x ] }"), "a loop wants `until`: never, { text: EXPRESSION } or { tools: none }"},
-        {LOOP("{ until: never }"), "a loop wants a `lap`: a list of answers"},
-        {LOOP("{ lap: x, until: never }"), "`lap` wants a list"},
-        {LOOP("{ lap: [ x ], until: told }"), "`until` wants never, { text: EXPRESSION } or { tools: none }"},
-        {LOOP("{ lap: [ x ], until: {} }"), "`until` wants never, { text: EXPRESSION } or { tools: none }"},
+        {LOOP("{ lap: [ x ] }"), "`until` is missing; add it: never, { text: EXPRESSION } or { tools: none }"},
+        {LOOP("{ until: never }"), "`lap` is missing; add it: a list of answers, given round and round"},
+        {LOOP("{ lap: x, until: never }"), "expected a list, found a single value; begin each element with \"- \""},
+        {LOOP("{ lap: [ x ], until: told }"),
+         "expected never, { text: EXPRESSION } or { tools: none }, found \"told\""},
+        {LOOP("{ lap: [ x ], until: {} }"), "it is empty; give a `text` or `tools: none`, or write never in its place"},
         {LOOP("{ lap: [ x ], until: { txt: a } }"), "unknown key `txt`; did you mean `text`?"},
-        {LOOP("{ lap: [ x ], until: { tools: some } }"), "`tools` wants none"},
-        {LOOP("{ lap: [ x ], until: { text: \"\" } }"), "`text` wants a regular expression"},
+        {LOOP("{ lap: [ x ], until: { tools: some } }"), "expected none, found \"some\""},
+        {LOOP("{ lap: [ x ], until: { text: \"\" } }"), "expected a regular expression, found \"\""},
         {LOOP("{ lap: [ x ], until: never, then: [ y ] }"), "what never listens has no `then` and ignores everything"},
         {LOOP("{ lap: [ { text: x, times: 0 } ], until: never }"), "in a lap `times` is 1 at least"},
         {LOOP("{ lapp: [ x ], until: never }"), "unknown key `lapp`; did you mean `lap`?"},
-        {"keep: some", "`keep` wants a number from 0 on, not `some`"},
+        {"keep: some", "expected a whole number from 0 on, found \"some\""},
     };
-    script_error err;
+    conf_mistakes err;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_null(script_read(str_of(rows[i][0]), &err));
-        assert_string_equal(err.text, rows[i][1]);
+        assert_null(script_read(str_of(rows[i][0]), NULL, &err));
+        assert_string_equal(mistake(&err), rows[i][1]);
     }
-    assert_null(script_read(S(LOOP("{ lap: [ x ], until: { text: \"(a\" } }")), &err));
-    assert_true(str_starts(str_of(err.text), S("`(a` is no regular expression: ")));
+    assert_null(script_read(S(LOOP("{ lap: [ x ], until: { text: \"(a\" } }")), NULL, &err));
+    assert_true(str_starts(str_of(mistake(&err)), S("`(a` is no regular expression: ")));
 }
 
 static void the_example_is_read(void **state)
 {
     (void)state;
     daruma_arena a = arena_over(room, sizeof room);
-    script_error err;
+    conf_mistakes err;
     daruma_str yaml;
     char why[256];
     if (!sys_read_file("examples/chaos-loop.yaml", sizeof room / 2, &a, &yaml, why))
         fail_msg("%s", why);
-    script *s = script_read(yaml, &err);
+    script *s = script_read(yaml, NULL, &err);
     if (!s)
-        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+        fail_msg("%d:%d: %s", err.at[0].line, err.at[0].column, mistake(&err));
     assert_int_equal(s->nmodels, 4);
     script_drop(s);
     for (size_t n = 0; n < yaml.n; n++) /* and each part of it does no harm */
-        script_drop(script_read(str_sub(yaml, 0, n), &err));
+        script_drop(script_read(str_sub(yaml, 0, n), NULL, &err));
 }
 
 int main(void)

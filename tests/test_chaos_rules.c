@@ -12,11 +12,11 @@ static char room[4 << 20];
 static script *model_script(const char *options)
 {
     char yaml[2048];
-    script_error err;
+    conf_mistakes err;
     snprintf(yaml, sizeof yaml, "models: { m: %s }", *options ? options : "{}");
-    script *s = script_read(str_of(yaml), &err);
+    script *s = script_read(str_of(yaml), NULL, &err);
     if (!s)
-        fail_msg("%s: %d:%d: %s", yaml, err.line, err.column, err.text);
+        fail_msg("%s: %d:%d: %s", yaml, err.at[0].line, err.at[0].column, mistake(&err));
     return s;
 }
 
@@ -615,14 +615,14 @@ static void the_example_is_read(void **state)
 {
     (void)state;
     daruma_buf text = buf_over(room, sizeof room);
-    script_error err;
+    conf_mistakes err;
     FILE *f = fopen("examples/chaos-heal.yaml", "r");
     assert_non_null(f);
     text.n = fread(room, 1, sizeof room, f);
     fclose(f);
-    script *s = script_read(buf_str(&text), &err);
+    script *s = script_read(buf_str(&text), NULL, &err);
     if (!s)
-        fail_msg("%d:%d: %s", err.line, err.column, err.text);
+        fail_msg("%d:%d: %s", err.at[0].line, err.at[0].column, mistake(&err));
     assert_int_equal(s->nmodels, 6);
     script_drop(s);
 }
@@ -631,18 +631,21 @@ static void a_wrong_word_in_a_model_says_what_was_meant(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
-        {"models: { m: { overflow: vlm } }", "unknown overflow `vlm`; did you mean `vllm`?"},
+        {"models: { m: { overflow: vlm } }", "expected one of plain, no_numbers, vllm, llama_cpp, empty_400, "
+                                             "empty_413, usage, length, found \"vlm\"; did you mean vllm?"},
         {"models: { m: { continue: repeat } }", "`repeat` wants a number of bytes: repeat 20"},
-        {"models: { m: { unsupported: temperature } }", "this wants a list like [temperature, top_p]"},
+        {"models: { m: { unsupported: temperature } }",
+         "expected a list, found a single value; begin each element with \"- \""},
         {"models: { m: { answers: [ { txt: x } ] } }", "unknown key `txt`; did you mean `text`?"},
         {"models: { m: { answers: [ { call: a, calls: [ { call: b } ] } ] } }",
          "`call` and `calls` exclude each other"},
-        {"faults: [ { cut: { within: txt } } ]", "unknown within `txt`; did you mean `text`?"},
+        {"faults: [ { cut: { within: txt } } ]",
+         "expected one of any, text, arguments, thinking, found \"txt\"; did you mean text?"},
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
-        script_error err;
-        assert_null(script_read(str_of(wrong[i][0]), &err));
-        assert_string_equal(err.text, wrong[i][1]);
+        conf_mistakes err;
+        assert_null(script_read(str_of(wrong[i][0]), NULL, &err));
+        assert_string_equal(mistake(&err), wrong[i][1]);
     }
 }
 

@@ -36,10 +36,21 @@ static daruma_str no_env(daruma_str name, bool *found, void *user)
     return (daruma_str){0};
 }
 
-static bool read_text(const char *text, config *c, config_error *e)
+static bool read_text(const char *text, config *c, conf_mistakes *e)
 {
     daruma_arena a = arena_over(memory, sizeof memory);
     return config_read(str_of(text), test_env, NULL, &a, c, e);
+}
+
+/* The first mistake in words. */
+static const char *first(const conf_mistakes *e)
+{
+    static char text[1200];
+    daruma_buf b = buf_over(text, sizeof text - 1);
+    if (e->n)
+        conf_mistake_say(&e->at[0], &b);
+    text[b.n] = 0;
+    return text;
 }
 
 #define P "providers:\n- { name: a, dialect: openai, url: http://h:1 }\n"
@@ -104,7 +115,7 @@ static const struct {
     {"recovery: { on_failure: mesage }\n", 1, 25, "expected one of auto, error, message, found \"mesage\"; did you mean message?"},
     {"recovery: { max_attempts: 0 }\n", 1, 27, "from 1 to 100"},
     {"recovery: { kinds: { ratelimit: { delay: 1s } } }\n", 1, 22, "unknown kind of failure `ratelimit`; did you mean `rate_limit`?"},
-    {"recovery: { kinds: { zzz: { delay: 1s } } }\n", 1, 22, "`daruma policy` lists them"},
+    {"recovery: { kinds: { zzz: { delay: 1s } } }\n", 1, 22, "unknown kind of failure `zzz`; known here: unknown, context_length"},
     {"recovery: { kinds: { timeout: 3 } }\n", 1, 31, "recovery.kinds.timeout: expected a mapping"},
     {"recovery: { kinds: { timeout: { factor: 0.5 } } }\n", 1, 41, "recovery.kinds.timeout.factor: expected a number like 1.5 from 1 to 100"},
     {"recovery: { kinds: { timeout: { jitter: 2 } } }\n", 1, 41, "from 0 to 1"},
@@ -128,7 +139,7 @@ static const struct {
     /* providers */
     {"providers: []\n", 1, 12, "providers: it is empty; give at least 1"},
     {"providers: { name: a }\n", 1, 12, "expected a list, found a mapping; begin each element with \"- \""},
-    {"providers: [a]\n", 1, 13, "providers[0]: expected a mapping with options like `providers[].name`, found a single value"},
+    {"providers: [a]\n", 1, 13, "providers[0]: expected a mapping like { name: main, dialect: openai, url: https://api.openai.com }, found a single value"},
     {"providers:\n- { name: a, url: http://h }\n", 2, 3, "providers[0]: `dialect` is missing"},
     {"providers:\n- { dialect: openai, url: http://h }\n", 2, 3, "`name` is missing"},
     {"providers:\n- { name: a, dialect: openai }\n", 2, 3, "`url` is missing"},
@@ -150,7 +161,7 @@ static const struct {
     {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ acount: b, value: sk-secret }] }\n", 2, 55, "unknown key `acount`; did you mean `account`?"},
     {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ account: b }] }\n", 2, 53, "providers[0].keys[0]: `value` is missing (or `command`"},
     {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [{ value: b, command: c }] }\n", 2, 53, "both `value` and `command`"},
-    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [x, { value: b, name: key1 }] }\n", 2, 56, "another key of this provider has the name \"key1\""},
+    {"providers:\n- { name: a, dialect: openai, url: http://h, keys: [x, { value: b, name: key1 }] }\n", 2, 74, "providers[0].keys[1].name: another key of this provider has the name \"key1\""},
     {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { \"a b\": c } }\n", 2, 57, "not the name of a header"},
     {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { Host: c } }\n", 2, 57, "daruma writes this header itself"},
     {"providers:\n- { name: a, dialect: openai, url: http://h, headers: { X-A: \"a\\r\\nb: c\" } }\n", 2, 62, "line break or control character"},
@@ -177,13 +188,14 @@ static void every_mistake_is_told_with_its_place(void **state)
     int bad = 0;
     for (size_t i = 0; i < COUNT(wrong); i++) {
         config c;
-        config_error e;
+        conf_mistakes e;
         if (read_text(wrong[i].text, &c, &e)) {
             print_error("accepted: %s\n", wrong[i].text);
             bad++;
-        } else if (e.line != wrong[i].line || e.column != wrong[i].column || !strstr(e.text, wrong[i].says)) {
-            print_error("%s  got  %d:%d: %s\n  want %d:%d: %s\n", wrong[i].text, e.line, e.column, e.text,
-                        wrong[i].line, wrong[i].column, wrong[i].says);
+        } else if (e.at[0].line != wrong[i].line || e.at[0].column != wrong[i].column ||
+                   !strstr(first(&e), wrong[i].says)) {
+            print_error("%s  got  %d:%d: %s\n  want %d:%d: %s\n", wrong[i].text, e.at[0].line, e.at[0].column,
+                        first(&e), wrong[i].line, wrong[i].column, wrong[i].says);
             bad++;
         }
     }
@@ -217,10 +229,10 @@ static void no_error_shows_a_secret(void **state)
     };
     for (size_t i = 0; i < COUNT(files); i++) {
         config c;
-        config_error e;
+        conf_mistakes e;
         assert_false(read_text(files[i], &c, &e));
-        if (strstr(e.text, "SECRET") || strstr(e.excerpt, "SECRET"))
-            fail_msg("file %zu: %s | %s", i, e.text, e.excerpt);
+        if (strstr(first(&e), "SECRET") || strstr(e.at[0].excerpt, "SECRET"))
+            fail_msg("file %zu: %s | %s", i, first(&e), e.at[0].excerpt);
     }
 }
 
@@ -228,14 +240,14 @@ static void the_line_is_shown_with_the_place(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_false(read_text("timeouts: { connect: soon } # note\n", &c, &e));
-    assert_string_equal(e.excerpt, "timeouts: { connect: soon } *** ***");
-    assert_int_equal(e.caret, 21);
+    assert_string_equal(e.at[0].excerpt, "timeouts: { connect: soon } *** ***");
+    assert_int_equal(e.at[0].caret, 21);
     assert_false(read_text("providers:\n- { keys: [\"${NO}\", \"x${NO}\"], name: ä, url: 1 }\n", &c, &e));
-    assert_string_equal(e.excerpt, "- { keys: [\"${NO}\", \"***{***}\"], name: ä, url: 1 }");
+    assert_string_equal(e.at[0].excerpt, "- { keys: [\"${NO}\", \"***{***}\"], name: ä, url: 1 }");
     assert_false(read_text("providers:\n- { keys: [abc, def], name: ä, url: 1 }\n", &c, &e));
-    assert_string_equal(e.excerpt, "- { keys: [***, ***], name: ä, url: 1 }");
+    assert_string_equal(e.at[0].excerpt, "- { keys: [***, ***], name: ä, url: 1 }");
 }
 
 static void every_prefix_of_a_file_is_read_or_refused(void **state)
@@ -249,9 +261,9 @@ static void every_prefix_of_a_file_is_read_or_refused(void **state)
         char *copy = malloc(n ? n : 1); /* exactly as long, so that a byte too many is seen */
         memcpy(copy, text, n);
         config c;
-        config_error e;
+        conf_mistakes e;
         if (!config_read((daruma_str){copy, n}, no_env, NULL, &a, &c, &e))
-            assert_true(e.text[0]);
+            assert_true(e.n > 0);
         free(copy);
     }
 }
@@ -262,9 +274,9 @@ static void a_small_arena_is_told(void **state)
     for (size_t n = 0; n < 2000; n += 50) {
         daruma_arena a = arena_over(memory, n);
         config c;
-        config_error e;
+        conf_mistakes e;
         if (!config_read(S(P "models: [{ name: m, targets: [a/m] }]\n"), no_env, NULL, &a, &c, &e))
-            assert_non_null(strstr(e.text, "memory"));
+            assert_non_null(strstr(first(&e), "memory"));
     }
 }
 
@@ -295,11 +307,11 @@ static void the_sample_means_what_it_says(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     if (!read_text(sample, &c, &e))
-        fail_msg("%d:%d: %s", e.line, e.column, e.text);
-    assert_str(c.listen_host, "127.0.0.1");
-    assert_int_equal(c.listen_port, 4141);
+        fail_msg("%d:%d: %s", e.at[0].line, e.at[0].column, first(&e));
+    assert_str(c.listen.host, "127.0.0.1");
+    assert_int_equal(c.listen.port, 4141);
     assert_int_equal(c.nproviders, 2);
     const config_provider *main = &c.providers[0];
     assert_str(main->name, "main");
@@ -345,7 +357,7 @@ static void a_summary_shows_no_secret(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_true(read_text(sample, &c, &e));
     static char out[4096];
     daruma_buf b = buf_over(out, sizeof out);
@@ -364,9 +376,9 @@ static void an_empty_file_is_no_file_with_a_name(void **state)
                                         "~\n", "\xef\xbb\xbf", "timeouts:\nmodels:\n"};
     for (size_t i = 0; i < COUNT(files); i++) {
         config c;
-        config_error e;
+        conf_mistakes e;
         if (!read_text(files[i], &c, &e))
-            fail_msg("%s", e.text);
+            fail_msg("%s", first(&e));
         assert_int_equal(c.nproviders, 3);
         assert_int_equal(c.nmodels, 0);
         assert_int_equal(c.clocks.idle, 0); /* nobody knows how long a model thinks */
@@ -379,7 +391,7 @@ static void single_values_are_read(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_true(read_text("recovery: { patience: 30s, hedge: off }", &c, &e));
     assert_int_equal(c.policy.patience, 30000);
     assert_false(c.policy.hedge);
@@ -428,11 +440,11 @@ static void addresses_are_read(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         config c;
-        config_error e;
+        conf_mistakes e;
         if (!read_text(rows[i].text, &c, &e))
-            fail_msg("%s: %s", rows[i].text, e.text);
-        assert_str(c.listen_host, rows[i].host);
-        assert_int_equal(c.listen_port, rows[i].port);
+            fail_msg("%s: %s", rows[i].text, first(&e));
+        assert_str(c.listen.host, rows[i].host);
+        assert_int_equal(c.listen.port, rows[i].port);
     }
 }
 
@@ -440,7 +452,7 @@ static void variables_are_replaced_once(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_true(read_text("events: { file: \"a-${SOON}-$${SOON}-${LOOP}-$5\" }", &c, &e));
     assert_str(c.events_file, "a-soon-${SOON}-${LOOP}-$5");
 }
@@ -449,7 +461,7 @@ static void aliases_and_later_providers_are_understood(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_true(read_text("models:\n- { name: x, targets: &t [or/meta/llama-3:free] }\n- { name: y, targets: *t }\n"
                           "providers:\n- { name: or, dialect: openai, url: https://openrouter.ai/api/v1,\n"
                           "    headers: { X-Title: daruma, HTTP-Referer: \"${SOON}\" } }\n",
@@ -465,7 +477,7 @@ static void aliases_that_multiply_are_bounded(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     assert_false(read_text("a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\n"
                            "providers: [*c,*c,*c]\n",
                            &c, &e));
@@ -478,7 +490,7 @@ static void aliases_that_multiply_are_bounded(void **state)
         BUF_LIT(&b, "k,");
     BUF_LIT(&b, "] }\n");
     assert_false(read_text(many, &c, &e));
-    assert_non_null(strstr(e.text, "65 are too many; 64 at most"));
+    assert_non_null(strstr(first(&e), "65 are too many; 64 at most"));
 }
 
 static void without_a_file_the_two_providers_are_there(void **state)
@@ -486,8 +498,8 @@ static void without_a_file_the_two_providers_are_there(void **state)
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
     config c;
-    config_error e;
-    assert_true(config_zero(no_env, NULL, &a, &c, &e));
+    conf_mistakes e;
+    assert_true(config_read((daruma_str){0}, no_env, NULL, &a, &c, &e));
     assert_true(c.zero);
     assert_str(c.providers[0].name, "anthropic");
     assert_str(c.providers[0].to.host, "api.anthropic.com");
@@ -513,21 +525,21 @@ static void the_environment_says_where_the_two_are(void **state)
     (void)state;
     daruma_arena a = arena_over(memory, sizeof memory);
     config c;
-    config_error e;
+    conf_mistakes e;
     char moved[] = "http://127.0.0.1:9100/v1", broken[] = "127";
-    assert_true(config_zero(moved_env, moved, &a, &c, &e));
+    assert_true(config_read((daruma_str){0}, moved_env, moved, &a, &c, &e));
     assert_int_equal(c.providers[1].to.port, 9100);
     assert_str(c.providers[0].to.host, "api.anthropic.com");
-    assert_false(config_zero(moved_env, broken, &a, &c, &e));
-    assert_non_null(strstr(e.text, "OPENAI_UPSTREAM_URL: expected a URL like https://api.openai.com"));
-    assert_int_equal(e.line, 0);
+    assert_false(config_read((daruma_str){0}, moved_env, broken, &a, &c, &e));
+    assert_non_null(strstr(first(&e), "OPENAI_UPSTREAM_URL: expected a URL like https://api.openai.com"));
+    assert_int_equal(e.at[0].line, 0);
 }
 
 static void warnings_name_what_is_hardly_meant(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     static char out[4096];
     daruma_buf b = buf_over(out, sizeof out - 1);
     assert_true(read_text("listen: 0.0.0.0:1\ntimeouts: { first_byte: 1h, total: 10m }\nproviders:\n"
@@ -544,7 +556,7 @@ static void hosts_and_paths_are_read(void **state)
 {
     (void)state;
     config c;
-    config_error e;
+    conf_mistakes e;
     static char out[4096];
     daruma_buf b = buf_over(out, sizeof out - 1);
     assert_true(read_text("hosts: [host.docker.internal, gate]\npassthrough: [/api, /]\n" P, &c, &e));
@@ -587,7 +599,7 @@ static void the_clients_key_is_meant_for_one_host(void **state)
         daruma_buf b = buf_over(text, sizeof text - 1), tells = buf_over(out, sizeof out - 1);
         size_t n = 0;
         config c;
-        config_error e;
+        conf_mistakes e;
         buf_printf(&b, "%smodels: [{ name: m, targets: [", providers);
         for (const char *p = rows[i].providers; *p; p++)
             buf_printf(&b, "%s%c/m", p == rows[i].providers ? "" : ", ", *p);
@@ -688,7 +700,7 @@ static void a_provider_at_our_own_address_is_seen(void **state)
         char text[256];
         daruma_arena a = arena_over(room, sizeof room);
         config c;
-        config_error e;
+        conf_mistakes e;
         int n =
             snprintf(text, sizeof text, "listen: \"%s\"\nproviders: [ { name: a, dialect: openai, url: \"%s\" } ]\n",
                      rows[i].listen, rows[i].url);

@@ -139,12 +139,16 @@
 #define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
 
+#define CONF_KEYS_MAX              256         /* keys of one mapping in a file; they are compared with each other */
+#define CONF_MISTAKES_MAX          32          /* mistakes of one file that are told; nobody mends more at a time */
 #define CONFIG_BYTES_MAX           (1u << 20)  /* a configuration file; real ones have a few KiB */
 #define CONFIG_PROVIDERS_MAX       64          /* providers in one file */
 #define CONFIG_KEYS_MAX            64          /* keys of one provider */
 #define CONFIG_HEADERS_MAX         32          /* extra headers of one provider */
 #define CONFIG_NAMES_MAX           64          /* hosts, and paths that pass through, in one file */
 #define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
+#define CONFIG_WAYS_MAX            16384       /* targets times keys of all models in one file; 3 MiB of them */
+#define CONFIG_MEMORY_BYTES_MAX    (16u << 20) /* what a configuration takes as read, the values of variables included */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */
 
 #define CHAOS_SCRIPT_BYTES_MAX     (1u << 20)   /* a script of the faulty provider, as read; thousands of faults */

@@ -49,9 +49,14 @@ typedef struct speech {
 } speech;
 
 /* An answer out of a script. */
+typedef struct scripted_call {
+    daruma_str name, arguments; /* arguments empty: made up to fit the schema */
+} scripted_call;
+
 typedef struct scripted {
     daruma_str text, thinking;
-    daruma_str name[ANSWER_CALLS_MAX], arguments[ANSWER_CALLS_MAX]; /* arguments empty: made up to fit the schema */
+    scripted_call call;   /* the only one, as the script has it; also in `calls` */
+    scripted_call *calls; /* ANSWER_CALLS_MAX at most */
     size_t ncalls;
     int64_t times; /* so often in a row; 1 unless said */
 } scripted;

@@ -325,12 +325,17 @@ static void reset(chaos *k)
 
 static int take_script(chaos *k, daruma_str yaml, daruma_buf *b)
 {
-    script_error err;
-    script *s = script_read(yaml, &err);
+    conf_mistakes m;
+    script *s = script_read(yaml, NULL, &m);
     if (!s) {
+        char text[1024];
+        daruma_buf first = buf_over(text, sizeof text);
+        conf_mistake_say(&m.at[0], &first);
         BUF_LIT(b, "{\"error\":{\"message\":");
-        buf_json(b, str_of(err.text));
-        buf_printf(b, ",\"line\":%d,\"column\":%d}}", err.line, err.column);
+        buf_json(b, buf_str(&first));
+        buf_printf(b, ",\"line\":%d,\"column\":%d},\"errors\":", m.at[0].line, m.at[0].column);
+        conf_mistakes_json(&m, b);
+        BUF_LIT(b, "}");
         return 400;
     }
     script_inherit(s, k->script);

@@ -25,7 +25,7 @@ typedef enum fault_effect {
     FAULT_REFUSE,  /* no call at all: the connection is reset as soon as it is made */
 } fault_effect;
 
-enum { FAULT_FORMS = 10 };
+enum { FAULT_FORMS = 10, FAULT_KINDS_MAX = 16 };
 
 typedef struct fault_kind {
     const char *name;
@@ -60,7 +60,7 @@ typedef struct fault {
     int64_t skip, times; /* leaves the first so many alone; then hits so many */
     int64_t rate;        /* thousandths of the calls; -1: all */
     /* what happens: one of these, by the dice */
-    const fault_kind *kinds[16];
+    const fault_kind *kinds[FAULT_KINDS_MAX];
     size_t nkinds;
     /* in which way */
     int64_t status;

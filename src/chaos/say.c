@@ -122,12 +122,12 @@ static void say_script(speech *s, const ask *q, const manner *m, daruma_arena *a
     s->thinking = numbered(x->thinking, m->number, a);
     for (size_t i = 0; i < x->ncalls; i++) {
         daruma_buf args = buf_in(a);
-        s->name[i] = x->name[i];
-        s->arguments[i] = numbered(x->arguments[i], m->number, a);
-        for (size_t t = 0; !x->arguments[i].n && t < q->noffered; t++)
-            if (args.n == 0 && str_eq(q->offered[t].name, x->name[i]))
+        s->name[i] = x->calls[i].name;
+        s->arguments[i] = numbered(x->calls[i].arguments, m->number, a);
+        for (size_t t = 0; !x->calls[i].arguments.n && t < q->noffered; t++)
+            if (args.n == 0 && str_eq(q->offered[t].name, x->calls[i].name))
                 answer_instance(&args, q->offered[t].schema);
-        if (!x->arguments[i].n)
+        if (!x->calls[i].arguments.n)
             s->arguments[i] = args.n ? buf_str(&args) : S("{}");
     }
     s->ncalls = x->ncalls;

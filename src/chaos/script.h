@@ -1,9 +1,11 @@
 /* script.h - what a user wrote: which models and keys there are, what goes wrong when, and what must be true at the
- * end. Every key is a row of a table in script.c; --list, the flags of the command line and the errors come from it. */
+ * end. Every key is a row of a table in script.c; --list, the flags of the command line and the mistakes come from it.
+ */
 #ifndef CHAOS_SCRIPT_H
 #define CHAOS_SCRIPT_H
 #include "chaos/faults.h"
 #include "chaos/turns.h"
+#include "conf/conf.h"
 
 typedef struct script_model {
     daruma_str name;
@@ -47,9 +49,10 @@ typedef struct expect {
 
 typedef struct script {
     daruma_arena memory;
-    uint32_t users;    /* who holds it: script_drop() */
-    daruma_str listen; /* empty when not said */
-    int64_t seed;      /* 1 when not said */
+    uint32_t users;       /* who holds it: script_drop() */
+    struct script *of[3]; /* whose models, keys and expectations it has, where it does not say them itself */
+    conf_address listen;  /* no host when not said */
+    int64_t seed;         /* 1 when not said */
     script_model *models;
     size_t nmodels; /* 0: any model will do */
     script_key *keys;
@@ -62,18 +65,13 @@ typedef struct script {
     bool says_seed, says_models, says_keys, says_faults, says_expect, says_keep; /* which parts it has */
 } script;
 
-/* Where and what is wrong with a script. */
-typedef struct script_error {
-    int line, column; /* 1-based; 0 unknown */
-    char text[256];
-} script_error;
-
-/* Reads a script; NULL and *err when there is something wrong with it. The caller holds it. */
-script *script_read(daruma_str yaml, script_error *err);
+/* Reads a script; NULL and *m when something is wrong with it. `file`: its name, for *m; may be NULL. The caller holds
+ * it. */
+script *script_read(daruma_str yaml, const char *file, conf_mistakes *m);
 script *script_hold(script *s);
 void script_drop(script *s); /* the last one to hold it frees it; NULL allowed */
-/* What `b` does not say is taken over from `a`: a new script replaces only the parts it has. */
-void script_inherit(script *b, const script *a);
+/* What `b` does not say is that of `a`, which lives on for it: a new script replaces only the parts it has. */
+void script_inherit(script *b, script *a);
 
 /* The names of what a fault may say, for flags: "model", "times", ...; NULL behind the last. `words` may be NULL. */
 const char *script_fault_key(size_t i, const char **words);

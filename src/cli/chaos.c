@@ -6,7 +6,6 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
-#include <arpa/inet.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -40,8 +39,10 @@ static void help(void)
            "Keys of a fault, in a script or behind --fault as --KEY VALUE (--times 2 --after-events 1):\n");
     for (size_t i = 0; (name = script_fault_key(i, &words)); i++)
         printf("  %-18s %s\n", name, words);
-    printf("Behind --fault, `for` is the value of the kind: --fault stall=40s.\n\nEnds on Ctrl-C, after --for, or on "
-           "POST /chaos/finish; exit code 1 when an expectation did not hold.\n");
+    printf(
+        "Behind --fault, `for` is the value of the kind: --fault stall=40s.\n\nEnds on Ctrl-C, after --for, or on "
+        "POST /chaos/finish.\n\nExit code: 0 all expectations held, 1 one did not, 2 something in the script or in the "
+        "options is wrong; all of\nit is told.\n");
 }
 
 static void list(void)
@@ -195,38 +196,22 @@ static script *load(const arguments *a, daruma_arena *memory)
 {
     char why[256];
     daruma_str text = buf_str(&a->yaml);
-    script_error err;
+    static conf_mistakes m;
+    static char room[CLI_WHY_BYTES];
+    daruma_buf told = buf_over(room, sizeof room);
     if (a->script && !sys_read_file(a->script, CHAOS_SCRIPT_BYTES_MAX, memory, &text, why)) {
         fprintf(stderr, "daruma chaos: %s\n", why);
         return NULL;
     }
-    script *s = script_read(text, &err);
-    if (!s && a->script)
-        fprintf(stderr, "%s:%d:%d: %s\n", a->script, err.line, err.column, err.text);
-    else if (!s)
-        fprintf(stderr, "daruma chaos: %s\n", err.text);
+    script *s = script_read(text, a->script, &m);
+    for (size_t i = 0; !s && !a->script && i < m.n; i++) { /* the script is made of flags: it has no lines */
+        m.at[i].line = 0;
+        m.at[i].excerpt[0] = 0;
+    }
+    conf_mistakes_say(&m, &told);
+    if (!s)
+        fprintf(stderr, "%s" STR_FMT, a->script ? "" : "daruma chaos: ", STR_ARG(buf_str(&told)));
     return s;
-}
-
-/* "127.0.0.1:9100", "[::1]:9100", "9100" */
-static bool read_listen(daruma_str s, char host[64], int *port)
-{
-    int64_t number;
-    size_t colon = STR_NONE;
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == ':')
-            colon = i;
-    daruma_str name = colon == STR_NONE ? S("") : str_sub(s, 0, colon);
-    if (!str_int(colon == STR_NONE ? s : str_from(s, colon + 1), &number) || number > 65535)
-        return false;
-    if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']')
-        name = str_sub(name, 1, name.n - 2);
-    if (name.n == 0 || str_ieq(name, S("localhost")))
-        name = S("127.0.0.1");
-    struct in6_addr address;
-    *port = (int)number;
-    snprintf(host, 64, STR_FMT, STR_ARG(name));
-    return name.n < 64 && (inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1);
 }
 
 static void on_line(daruma_str line, void *user)
@@ -278,19 +263,18 @@ static void end_run(run *r)
 static int serve(const arguments *a, script *s)
 {
     char host[64], why[256], text[64 << 10];
-    int port;
-    daruma_str listen = a->listen ? str_of(a->listen) : s->listen.n ? s->listen : S("127.0.0.1:9100");
-    if (!read_listen(listen, host, &port)) {
-        fprintf(stderr,
-                "daruma chaos: cannot listen on `" STR_FMT "`: it takes HOST:PORT, and the host is an IP address or "
-                "localhost\n",
-                STR_ARG(listen));
+    const char *wrong;
+    conf_address at = s->listen.host.n ? s->listen : (conf_address){S("127.0.0.1"), 9100};
+    snprintf(text, sizeof text, "%s%s", a->listen && !strchr(a->listen, ':') ? ":" : "", a->listen ? a->listen : "");
+    if (a->listen && !conf_address_read(str_of(text), &s->memory, &at, &wrong)) { /* 9100 is :9100 */
+        fprintf(stderr, "daruma chaos: --listen: cannot listen on `%s`; %s\n", a->listen, wrong);
         script_drop(s);
         return 2;
     }
+    snprintf(host, sizeof host, STR_FMT, STR_ARG(at.host));
     run r;
     start_run(&r, a);
-    chaos_settings settings = {host, port, a->quiet ? NULL : on_line, on_finished, &r};
+    chaos_settings settings = {host, at.port, a->quiet ? NULL : on_line, on_finished, &r};
     size_t nfaults = s->nfaults;
     chaos *k = chaos_start(&r.loop, &settings, s, why);
     if (!k) {

@@ -6,17 +6,20 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define CHECK_BYTES_MAX (64u << 20) /* of memory: far more than the largest file (CONFIG_BYTES_MAX) can ask for */
 
 static const char about[] =
-    "Reads a configuration and says what it means, or what is wrong, where, and what was expected.\n"
-    "Keys are never shown. ${NAME} in the file stands for a variable of the environment, so check\n"
-    "where daruma will run.\n"
+    "Reads a configuration and says what it means, or all that is wrong in it, where, and what was\n"
+    "expected. It looks at all for which serve would refuse the file: also at the files and the address\n"
+    "that it names, and leaves nothing behind. Keys are never shown. ${NAME} in the file stands for a\n"
+    "variable of the environment, so check where daruma will run.\n"
     "\n"
     "Exit code: 0 the file is fine, 1 it cannot be read, 2 something in it is wrong.\n"
+    "\n"
+    "With --json one object: ok; file; errors, each with line and column (0: it has no place in the\n"
+    "file), key, message, and where they are known expected and remedy; more, how many errors are not\n"
+    "listed; warnings; means, every option with what holds, defaults included.\n"
+    "\n"
+    "  daruma check --json daruma.yaml | jq -r '.errors[] | \"\\(.line): \\(.message)\"'\n"
     "\n"
     "A file to begin with; start it with daruma serve --config daruma.yaml\n"
     "\n"
@@ -28,72 +31,83 @@ static const char about[] =
     "  models:\n"
     "    - { name: best, targets: [main/gpt-5, main/gpt-5-mini] }";
 
-static daruma_str from_environment(daruma_str name, bool *found, void *user)
+static int print(const daruma_buf *b, FILE *to)
 {
-    (void)user;
-    char z[256];
-    *found = false;
-    if (name.n >= sizeof z)
-        return (daruma_str){0};
-    memcpy(z, name.p, name.n);
-    z[name.n] = 0;
-    const char *value = getenv(z);
-    *found = value != NULL;
-    return str_of(value);
+    return !b->full && fwrite(b->p, 1, b->n, to) == b->n ? 0 : 1;
 }
 
-/* "FILE:LINE:COL: text", the line as far as it holds no secret, and a caret below the place. */
-static void print_error(FILE *out, const char *file, const config_error *e)
+static void put_json(config_verdict v, const char *file, const config *c, const conf_mistakes *m, daruma_str warnings,
+                     daruma_buf *out)
 {
-    if (e->line)
-        fprintf(out, "%s:%d:%d: %s\n", file, e->line, e->column, e->text);
-    else
-        fprintf(out, "%s: %s\n", file, e->text);
-    if (e->excerpt[0])
-        fprintf(out, "  %s\n  %*s^\n", e->excerpt, e->caret, "");
+    buf_printf(out, "{\"ok\":%s,\"file\":", v == CONFIG_FINE ? "true" : "false");
+    buf_json(out, str_of(file));
+    BUF_LIT(out, ",\"errors\":");
+    conf_mistakes_json(m, out);
+    buf_printf(out, ",\"more\":%zu,\"warnings\":[", m->more);
+    for (bool first = true; warnings.n; first = false) {
+        buf_putz(out, first ? "" : ",");
+        buf_json(out, str_cut(&warnings, '\n'));
+    }
+    BUF_LIT(out, "]");
+    if (v == CONFIG_FINE) {
+        BUF_LIT(out, ",\"means\":");
+        config_json(c, out);
+    }
+    BUF_LIT(out, "}\n");
 }
 
-static int check_file(const char *file, daruma_arena *a)
+static void put_text(const char *file, const config *c, daruma_str warnings, daruma_buf *out)
 {
-    daruma_str text;
-    char why[256];
-    if (!sys_read_file(file, CONFIG_BYTES_MAX, a, &text, why)) {
-        fprintf(stderr, "daruma check: %s\n", why);
+    buf_putz(out, file);
+    BUF_LIT(out, " is fine\n");
+    config_summary(c, out);
+    while (warnings.n) {
+        BUF_LIT(out, "warning: ");
+        buf_put(out, str_cut(&warnings, '\n'));
+        BUF_LIT(out, "\n");
+    }
+}
+
+static int check_file(const config_source *from, bool json, daruma_arena *a)
+{
+    static conf_mistakes m;
+    static config c;
+    bool waits;
+    config_verdict v = config_load(from, a, &c, &waits, &m);
+    static const char *const commands[] = {[CONFIG_UNREAD] = "daruma check: ", [CONFIG_WRONG] = ""};
+    daruma_arena rest;
+    if (!sys_arena_init(&rest, 64u << 10, CONFIG_MEMORY_BYTES_MAX))
         return 1;
+    daruma_buf out = buf_in(&rest), warnings = buf_in(&rest);
+    if (v == CONFIG_FINE)
+        config_warnings(&c, &warnings);
+    if (json) {
+        put_json(v, from->file, &c, &m, buf_str(&warnings), &out);
+    } else if (v == CONFIG_FINE) {
+        put_text(from->file, &c, buf_str(&warnings), &out);
+    } else {
+        buf_putz(&out, commands[v]);
+        conf_mistakes_say(&m, &out);
     }
-    config c;
-    config_error e;
-    if (!config_read(text, from_environment, NULL, a, &c, &e)) {
-        print_error(stderr, file, &e);
-        return 2;
-    }
-    char missing[512];
-    if (!config_files(&c, missing)) {
-        fprintf(stderr, "%s: %s\n", file, missing);
-        return 2;
-    }
-    daruma_buf summary = buf_in(a), warnings = buf_in(a);
-    config_summary(&c, &summary);
-    printf("%s is fine\n" STR_FMT, file, STR_ARG(buf_str(&summary)));
-    config_warnings(&c, &warnings);
-    for (daruma_str rest = buf_str(&warnings); rest.n;) {
-        daruma_str one = str_cut(&rest, '\n');
-        printf("warning: " STR_FMT "\n", STR_ARG(one));
-    }
-    return 0;
+    int code = print(&out, json || v == CONFIG_FINE ? stdout : stderr);
+    sys_arena_done(&rest);
+    return v == CONFIG_FINE ? code : (int)v;
 }
 
 static int print_options(daruma_arena *a)
 {
     daruma_buf out = buf_in(a);
     config_options_print(&out);
-    return fwrite(out.p, 1, out.n, stdout) == out.n ? 0 : 1;
+    return print(&out, stdout);
 }
 
 int cli_check(int argc, char **argv)
 {
-    bool all = false;
+    bool all = false, json = false;
+    config_source from = {0};
     const cli_option options[] = {
+        {"--json", NULL, NULL, &json, "what is wrong, or what the file means, as a JSON object"},
+        {"--listen", "HOST:PORT", &from.listen, NULL, "as for serve: where clients connect, over the file's word"},
         {"--options", NULL, NULL, &all, "every option: type, bounds, default, what it does (as in doc/config.md)"},
         {0}};
     int at = cli_options(argc, argv, options, "check FILE", about);
@@ -103,15 +117,15 @@ int cli_check(int argc, char **argv)
         fputs("daruma check: which file? daruma check FILE, or - for standard input\n", stderr);
         return 2;
     }
-    const char *file = cli_one_file(argc, argv, at);
-    if (!file || (all && !cli_no_more(argc, argv, at)))
+    from.file = cli_one_file(argc, argv, at);
+    if (!from.file || (all && !cli_no_more(argc, argv, at)))
         return 2;
     daruma_arena a;
-    if (!sys_arena_init(&a, 64u << 10, CHECK_BYTES_MAX)) {
+    if (!config_arena(&a)) {
         fputs("daruma check: no memory\n", stderr);
         return 1;
     }
-    int code = all ? print_options(&a) : check_file(file, &a);
+    int code = all ? print_options(&a) : check_file(&from, json, &a);
     sys_arena_done(&a);
     return code;
 }

@@ -27,6 +27,10 @@ int cli_simulate(int argc, char **argv);
 int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
 
+/* Why a gateway does not start or a file is refused, as conf_mistakes_say() has it: room for that, and its printing. */
+enum { CLI_WHY_BYTES = 32 << 10 };
+void cli_refused(const char *command, const daruma_buf *why);
+
 /* Options as rows: "--listen", takes a value or not, where it goes. Ends with a row without a name. A value whose name
  * ends in "..." may be given again: `text` has room for CLI_AGAIN_MAX of them and a NULL. */
 enum { CLI_AGAIN_MAX = 64 };

@@ -109,11 +109,11 @@ static void greet(int port)
 static bool start_chaos(demo *d, uv_loop_t *loop)
 {
     char why[256];
-    script_error err;
-    script *s = script_read(S(faults), &err);
+    conf_mistakes m;
+    script *s = script_read(S(faults), NULL, &m);
     chaos_settings settings = {.host = "127.0.0.1"};
     if (!s) {
-        fprintf(stderr, "daruma demo: %s\n", err.text);
+        fprintf(stderr, "daruma demo: %s\n", m.at[0].what);
         return false;
     }
     d->c = chaos_start(loop, &settings, s, why);
@@ -125,12 +125,15 @@ static bool start_chaos(demo *d, uv_loop_t *loop)
 static bool start_gateway(demo *d, uv_loop_t *loop, const char *listen)
 {
     static char text[2048]; /* outlives the gateway */
-    char why[512];
+    static char room[CLI_WHY_BYTES];
+    daruma_buf why = buf_over(room, sizeof room);
     int port = chaos_port(d->c);
     snprintf(text, sizeof text, config_form, port, port, port);
-    d->g = gateway_start(loop, &(gateway_options){.config_text = text, .listen = listen}, why);
-    if (!d->g)
-        fprintf(stderr, "daruma demo: %s\nAnother address: daruma demo --listen 127.0.0.1:0\n", why);
+    d->g = gateway_start(loop, &(gateway_options){.config_text = text, .listen = listen}, &why);
+    if (!d->g) {
+        cli_refused("demo", &why);
+        fputs("Another address: daruma demo --listen 127.0.0.1:0\n", stderr);
+    }
     return d->g != NULL;
 }
 

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "base/buf.h"
 #include "base/str.h"
 #include "dialect/dialect.h"
 
@@ -132,6 +133,11 @@ int cli_options(int argc, char **argv, const cli_option *options, const char *us
 int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about)
 {
     return read_options(argc, argv, options, usage, about, false);
+}
+
+void cli_refused(const char *command, const daruma_buf *why)
+{
+    fprintf(stderr, "daruma %s: " STR_FMT "\n", command, STR_ARG(str_trim(buf_str(why))));
 }
 
 bool cli_no_more(int argc, char **argv, int at)

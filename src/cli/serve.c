@@ -24,15 +24,6 @@ static void stop(void *user)
     s->g = NULL;
 }
 
-/* Once it serves, nobody waits for whoever reads stderr. */
-static void serve_say(const char *format, const char *one, const char *two)
-{
-    char text[1024];
-    daruma_buf b = buf_over(text, sizeof text);
-    buf_printf(&b, format, one, two);
-    sys_write_now(STDERR_FILENO, buf_str(&b));
-}
-
 static void summary(const serving *s)
 {
     char text[2048];
@@ -65,15 +56,22 @@ static void on_stop(uv_signal_t *h, int signum)
 
 static void on_hup(uv_signal_t *h, int signum)
 {
+    static char text[CLI_WHY_BYTES];
     serving *s = h->data;
-    char why[512];
+    daruma_buf why = buf_over(text, sizeof text);
+    bool waits;
     (void)signum;
     if (!s->g)
         return;
-    if (gateway_reload(s->g, why))
-        serve_say("daruma: the configuration was read again%s%s\n", why[0] ? "; " : "", why);
-    else
-        serve_say("daruma: the configuration stays as it was: %s%s\n", why, "");
+    BUF_LIT(&why, "daruma: the configuration stays as it was: ");
+    if (gateway_reload(s->g, &waits, &why)) {
+        why.n = 0;
+        buf_printf(&why, "daruma: the configuration was read again%s",
+                   waits ? "; `listen` and `limits` hold from the next start on" : "");
+    }
+    why.n = str_trim(buf_str(&why)).n;
+    BUF_LIT(&why, "\n");
+    sys_write_now(STDERR_FILENO, buf_str(&why)); /* once it serves, nobody waits for whoever reads stderr */
 }
 
 static void watch_signals(serving *s, uv_loop_t *loop)
@@ -91,7 +89,7 @@ static void greet(const serving *s, const char *file)
 {
     const config *cfg = gateway_config(s->g);
     int port = gateway_port(s->g);
-    daruma_str host = cfg->listen_host;
+    daruma_str host = cfg->listen.host;
     bool v6 = str_findch(host, ':') != STR_NONE;
     const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
     fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://%s" STR_FMT "%s:%d (%s)\n", open, STR_ARG(host), close,
@@ -129,14 +127,15 @@ int cli_serve(int argc, char **argv)
         fprintf(stderr, "daruma serve: one configuration file is enough; what is `%s`?\n", argv[rest]);
         return 2;
     }
-    char why[512];
+    static char text[CLI_WHY_BYTES];
+    daruma_buf why = buf_over(text, sizeof text);
     uv_loop_t *loop = uv_default_loop();
     gateway_options o = {.config_file = file, .listen = listen, .quiet = s.quiet};
     sys_ignore_sigpipe();
     sys_descriptors_all();
-    s.g = gateway_start(loop, &o, why);
+    s.g = gateway_start(loop, &o, &why);
     if (!s.g) {
-        fprintf(stderr, "daruma serve: %s\n", why);
+        cli_refused("serve", &why);
         return 2;
     }
     watch_signals(&s, loop);

@@ -1,5 +1,6 @@
 /* simulate.c - `daruma simulate`: outages in virtual time, on the decisions that the gateway takes. */
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -138,17 +139,18 @@ static bool read_config(plan *p, const char *file)
 {
     daruma_str text;
     char why[256];
-    config_error e;
+    static conf_mistakes m;
+    static char room[CLI_WHY_BYTES];
+    daruma_buf told = buf_over(room, sizeof room);
     if (!sys_read_file(file, CONFIG_BYTES_MAX, &p->a, &text, why)) {
         fprintf(stderr, "daruma simulate: %s\n", why);
         return false;
     }
-    if (config_read(text, from_environment, NULL, &p->a, &p->config, &e))
+    if (config_read(text, from_environment, NULL, &p->a, &p->config, &m))
         return true;
-    if (e.line)
-        fprintf(stderr, "%s:%d:%d: %s\n", file, e.line, e.column, e.text);
-    else
-        fprintf(stderr, "%s: %s\n", file, e.text);
+    m.file = file;
+    conf_mistakes_say(&m, &told);
+    fprintf(stderr, STR_FMT, STR_ARG(buf_str(&told)));
     return false;
 }
 

@@ -75,11 +75,11 @@ static void keep_upstreams(bool taken[VARIABLES])
 }
 
 /* Why there is no gateway: in the words of a variable that the user has set, not of the one that it became. */
-static void tell_unstarted(const char *why, const bool taken[VARIABLES])
+static void tell_unstarted(const daruma_buf *why, const bool taken[VARIABLES])
 {
-    fprintf(stderr, "daruma with: %s\n", why);
+    cli_refused("with", why);
     for (size_t i = 0; i < VARIABLES; i++)
-        if (taken[i] && strstr(why, variables[i].upstream))
+        if (taken[i] && str_find(buf_str(why), str_of(variables[i].upstream)) != STR_NONE)
             fprintf(stderr, "daruma with: it has the value that %s was set to\n", variables[i].name);
 }
 
@@ -156,7 +156,8 @@ int cli_with(int argc, char **argv)
     bool verbose = false;
     running r = {0};
     bool taken[VARIABLES];
-    char why[512];
+    static char text[CLI_WHY_BYTES];
+    daruma_buf why = buf_over(text, sizeof text);
     const cli_option options[] = {{"--config", "FILE", &file, NULL, "YAML file; default: the clients' own keys"},
                                   {"--verbose", NULL, NULL, &verbose, "every step as a line on stderr"},
                                   {0}};
@@ -173,9 +174,9 @@ int cli_with(int argc, char **argv)
     keep_upstreams(taken);
     r.g = gateway_start(
         loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose, .loud = verbose},
-        why);
+        &why);
     if (!r.g) {
-        tell_unstarted(why, taken);
+        tell_unstarted(&why, taken);
         return 2;
     }
     point_here(gateway_port(r.g));

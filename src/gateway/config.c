@@ -1,272 +1,33 @@
-/* The reader of the configuration: walks the table of options (config_table.c) down the YAML document. It visits what
- * the table names and nothing else, at most as often as the lists' limits allow, so aliases cannot make it run away. */
-#include "gateway/config.h"
-#include "gateway/config_reader.h"
+/* config.c - reads a configuration by the tables of config_options.c, looks at what it names, and answers questions
+ * about it. */
+#include "gateway/config_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "sys/sys.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-static bool read_option(config_reader *r, const option *o, yaml_node_t *node, void *base);
+/* ---- reading ----------------------------------------------------------------------- */
 
-/* ---- keys of a mapping --------------------------------------------------------------- */
+/* One reading: who asks for variables, and where the text is from. */
+typedef struct reading {
+    conf_env env;
+    void *user;
+    const config_source *from; /* NULL: only the text is looked at */
+    bool waits;
+} reading;
 
-static const option *member_row(const option *parent, daruma_str name)
+static daruma_str env_of(daruma_str name, bool *found, void *user)
 {
-    for (size_t i = 0; name.n && i < noptions; i++)
-        if (str_eq(option_name_in(parent, &options[i]), name))
-            return &options[i];
-    return NULL;
+    const reading *d = user;
+    *found = false;
+    return d->env ? d->env(name, found, d->user) : (daruma_str){0};
 }
 
-static const option *first_member(const option *parent)
-{
-    for (size_t i = 0; i < noptions; i++)
-        if (option_name_in(parent, &options[i]).n)
-            return &options[i];
-    return NULL;
-}
-
-/* A wrong key may be a key in the other sense: what looks like one is not repeated. */
-static daruma_str harmless(daruma_str key)
-{
-    bool plain = key.n > 0 && key.n <= 24;
-    for (size_t i = 0; plain && i < key.n; i++)
-        plain = ch_alpha(key.p[i]) || key.p[i] == '_' || key.p[i] == '-' || key.p[i] == '.' || key.p[i] == '<';
-    return plain ? key : S("[redacted]");
-}
-
-static bool fail_unknown(config_reader *r, const option *parent, daruma_str key)
-{
-    nearest here = nearest_to(key);
-    char known[300];
-    daruma_buf list = buf_over(known, sizeof known);
-    const option *elsewhere = NULL;
-    for (size_t i = 0; i < noptions; i++) {
-        daruma_str name = option_name_in(parent, &options[i]);
-        if (name.n) {
-            nearest_try(&here, name);
-            if (list.n)
-                BUF_LIT(&list, ", ");
-            buf_put(&list, name);
-        }
-        daruma_str path = str_of(options[i].path);
-        if (!elsewhere && path.n > key.n && str_ends(path, key) && path.p[path.n - key.n - 1] == '.')
-            elsewhere = &options[i];
-    }
-    daruma_str shown = harmless(key);
-    if (here.best.n)
-        return config_fail(r, "unknown key `" STR_FMT "`; did you mean `" STR_FMT "`?", STR_ARG(shown),
-                           STR_ARG(here.best));
-    if (elsewhere && key.n)
-        return config_fail(r, "unknown key `" STR_FMT "` here; its place is `%s`", STR_ARG(shown), elsewhere->path);
-    if (str_eq(key, S("<<")))
-        return config_fail(r, "merging with `<<` is not done; write the keys out");
-    return config_fail(r, "unknown key `" STR_FMT "`; known here: " STR_FMT, STR_ARG(shown), STR_ARG(buf_str(&list)));
-}
-
-/* A key is one text, and stands once. */
-static bool check_key(config_reader *r, yaml_node_t *map, yaml_node_pair_t *pair)
-{
-    yaml_node_t *node = config_node(r, pair->key);
-    r->node = node;
-    if (node->type != YAML_SCALAR_NODE)
-        return config_fail(r, "expected the name of an option, found %s", config_kind_words(node));
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < pair; p++) {
-        yaml_node_t *before = config_node(r, p->key);
-        if (str_eq(config_scalar(before), config_scalar(node)))
-            return config_fail(r, "the key `" STR_FMT "` stands here twice, first in line %d; remove one",
-                               STR_ARG(harmless(config_scalar(node))), (int)before->start_mark.line + 1);
-    }
-    return true;
-}
-
-static bool read_default(config_reader *r, const option *o, void *base)
-{
-    switch (o->type) {
-    case OPTION_GROUP:
-        return read_option(r, o, NULL, base);
-    case OPTION_LIST:
-    case OPTION_NAMED:
-        return !o->list->absent || o->list->absent(r, base);
-    default:
-        break;
-    }
-    daruma_str names = str_of(o->env ? o->env : "");
-    while (names.n && r->env) {
-        daruma_str name = str_cut(&names, ' ');
-        bool found = false;
-        r->raw = r->env(name, &found, r->user);
-        if (!found || !r->raw.n)
-            continue;
-        config_path_note(r, name);
-        return config_value(r, o, arena_copy(r->a, r->raw), base);
-    }
-    r->raw = str_of(o->fallback);
-    return !o->fallback || config_value(r, o, r->raw, base);
-}
-
-/* `map` NULL: the file says nothing of it, its defaults hold. */
-static bool read_members(config_reader *r, const option *parent, yaml_node_t *map, void *base)
-{
-    if (map && map->type == YAML_MAPPING_NODE)
-        for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
-            daruma_str key = config_scalar(config_node(r, p->key));
-            if (!check_key(r, map, p) || (!member_row(parent, key) && !fail_unknown(r, parent, key)))
-                return false;
-        }
-    for (size_t i = 0; i < noptions; i++) {
-        const option *o = &options[i];
-        daruma_str name = option_name_in(parent, o);
-        if (!name.n)
-            continue;
-        yaml_node_t *node = config_member(r, map, name);
-        r->node = map;
-        if (!node && (o->flags & OPTION_REQUIRED))
-            return config_fail(r, "`" STR_FMT "` is missing; add it: %s", STR_ARG(name), o->help);
-        size_t mark = config_path_member(r, name);
-        r->node = node;
-        bool ok = node ? read_option(r, o, node, base) : read_default(r, o, base);
-        if (!ok)
-            return false;
-        config_path_back(r, mark);
-    }
-    r->node = map;
-    return true;
-}
-
-/* ---- lists and names ---------------------------------------------------------------------- */
-
-static void *make_items(config_reader *r, const option *o, size_t n, void *base)
-{
-    const option_list *l = o->list;
-    if (n < l->min) {
-        config_fail(r, "it is empty; give at least %zu or remove the line", l->min);
-        return NULL;
-    }
-    if (n > l->max) {
-        config_fail(r, "%zu are too many; %zu at most", n, l->max);
-        return NULL;
-    }
-    static char nothing; /* kinds have no array of their own */
-    if (!l->size || !n)
-        return &nothing;
-    void *items = arena_take(r->a, n * l->size, _Alignof(max_align_t));
-    if (!items) {
-        config_fail_plain(r, "the configuration does not fit into memory");
-        return NULL;
-    }
-    *(void **)((char *)base + l->items) = items;
-    *(size_t *)((char *)base + l->count) = n;
-    return items;
-}
-
-/* A mapping: by the rows of its members; one value: by the row of the element itself. Keys have both. */
-static bool read_element(config_reader *r, const option *list, yaml_node_t *node, void *item)
-{
-    const option *element = option_element(list), *member = first_member(list);
-    r->node = node;
-    if (member && (node->type == YAML_MAPPING_NODE || !element))
-        return node->type == YAML_MAPPING_NODE ? read_members(r, list, node, item)
-                                               : config_fail(r, "expected a mapping with options like `%s`, found %s",
-                                                             member->path, config_kind_words(node));
-    return read_option(r, element, node, item);
-}
-
-static bool read_list(config_reader *r, const option *o, yaml_node_t *node, void *base)
-{
-    if (node->type != YAML_SEQUENCE_NODE && !config_is_null(node))
-        return config_fail(r, "expected a list, found %s; begin each element with \"- \"", config_kind_words(node));
-    yaml_node_item_t *first = NULL;
-    size_t n = 0;
-    if (node->type == YAML_SEQUENCE_NODE) {
-        first = node->data.sequence.items.start;
-        n = (size_t)(node->data.sequence.items.top - first);
-    }
-    char *items = make_items(r, o, n, base);
-    if (!items)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        char *item = items + i * o->list->size;
-        size_t mark = config_path_index(r, i);
-        yaml_node_t *element = config_node(r, first[i]);
-        if (!read_element(r, o, element, item))
-            return false;
-        r->node = element;
-        if (o->list->fits && !o->list->fits(r, base, item, i))
-            return false;
-        config_path_back(r, mark);
-    }
-    return true;
-}
-
-static bool read_named(config_reader *r, const option *o, yaml_node_t *node, void *base)
-{
-    if (config_is_null(node))
-        return true;
-    if (node->type != YAML_MAPPING_NODE)
-        return config_fail(r, "expected a mapping, found %s", config_kind_words(node));
-    yaml_node_pair_t *first = node->data.mapping.pairs.start;
-    size_t n = (size_t)(node->data.mapping.pairs.top - first);
-    char *items = make_items(r, o, n, base);
-    if (!items)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (!check_key(r, node, &first[i]))
-            return false;
-        daruma_str key = config_scalar(config_node(r, first[i].key));
-        void *item = o->list->named(r, base, items + i * o->list->size, key);
-        if (!item)
-            return false;
-        size_t mark = config_path_member(r, key);
-        if (!read_element(r, o, config_node(r, first[i].value), item))
-            return false;
-        r->node = config_node(r, first[i].value);
-        if (o->list->fits && !o->list->fits(r, base, item, i))
-            return false;
-        config_path_back(r, mark);
-    }
-    return true;
-}
-
-/* ---- one option ------------------------------------------------------------------------------- */
-
-static bool read_single(config_reader *r, const option *o, yaml_node_t *node, void *base)
-{
-    if (node->type != YAML_SCALAR_NODE || config_is_null(node)) {
-        char mem[300];
-        daruma_buf what = buf_over(mem, sizeof mem - 1);
-        option_expects(o, &what);
-        mem[what.n] = 0;
-        return config_fail(r, "expected %s, found %s%s", mem, config_kind_words(node),
-                           node->type == YAML_SCALAR_NODE ? "; give a value or remove the line" : "");
-    }
-    daruma_str text;
-    r->raw = config_scalar(node);
-    return config_expand(r, r->raw, &text) && config_value(r, o, text, base);
-}
-
-static bool read_option(config_reader *r, const option *o, yaml_node_t *node, void *base)
-{
-    switch (o->type) {
-    case OPTION_GROUP:
-        if (node && node->type != YAML_MAPPING_NODE && !config_is_null(node))
-            return config_fail(r, "expected a mapping, found %s; put its options below it, indented",
-                               config_kind_words(node));
-        return read_members(r, o, node, base);
-    case OPTION_LIST:
-        return read_list(r, o, node, base);
-    case OPTION_NAMED:
-        return read_named(r, o, node, base);
-    default:
-        return read_single(r, o, node, base);
-    }
-}
-
-/* ---- what others call ------------------------------------------------------------------------------ */
-
-/* The first byte of a plain answer is its last; who names a clock for the first byte means both. */
+/* The first byte of a plain answer is its last; a clock for the first byte is meant for both. */
 static void settle_clocks(config *c)
 {
     daruma_ms streams = c->clocks.first_byte, plain = c->plain_first_byte;
@@ -276,52 +37,137 @@ static void settle_clocks(config *c)
     c->plain_first_byte = plain > 0 ? plain : 0;
 }
 
-static bool read_root(config_reader *r, yaml_node_t *root)
+/* The socket and its limits were made at the start and stay in force. True when the file says something else now, which
+ * then waits for the next start. */
+static bool keep_socket(conf *r, config *c, const config *was, bool listen_given)
 {
-    r->node = root;
-    *r->ret = (config){0};
-    if (root && root->type != YAML_MAPPING_NODE && !config_is_null(root))
-        return config_fail_plain(r, "expected options like `listen: 127.0.0.1:4141`, found %s",
-                                 config_kind_words(root));
-    if (!read_members(r, NULL, root, r->ret))
-        return false;
-    r->node = NULL;
-    settle_clocks(r->ret);
-    r->ret->policy.hedge &= r->ret->hedge == HEDGE_AUTO;
-    return !r->a->full || config_fail_plain(r, "the configuration does not fit into memory");
+    bool other = was->body_bytes_max != c->body_bytes_max || was->all_bytes_max != c->all_bytes_max ||
+                 was->connections_max != c->connections_max;
+    if (!listen_given)
+        other |= !str_eq(was->listen.host, c->listen.host) || was->listen.port != c->listen.port;
+    c->listen = (conf_address){arena_copy(r->a, was->listen.host), was->listen.port};
+    c->body_bytes_max = was->body_bytes_max;
+    c->all_bytes_max = was->all_bytes_max;
+    c->connections_max = was->connections_max;
+    return other;
 }
 
-bool config_read(daruma_str text, config_env env, void *user, daruma_arena *a, config *ret, config_error *err)
+static void listen_given(conf *r, config *c, const char *given)
 {
-    config_reader r = {.ret = ret, .a = a, .env = env, .user = user, .err = err, .text = text};
-    yaml_document_t doc;
-    *err = (config_error){0};
-    if (!config_load(&r, &doc))
-        return false;
-    bool ok = read_root(&r, yaml_document_get_root_node(&doc));
-    yaml_document_delete(&doc);
-    check(ok == !r.failed);
-    return ok;
+    const char *why;
+    conf_go(r, "--listen");
+    r->raw = str_of(given);
+    if (!conf_address_read(r->raw, r->a, &c->listen, &why))
+        conf_expected(r, conf_row(&config_shape, S("listen")), why);
 }
 
-bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, config_error *err)
+/* A provider at our own address would get each request back, as a new one, until nothing is left of the machine. */
+static void no_provider_is_self(conf *r, const config *c)
 {
-    config_reader r = {.ret = ret, .a = a, .env = env, .user = user, .err = err};
-    *err = (config_error){0};
-    bool ok = read_root(&r, NULL);
-    ret->zero = true;
-    return ok;
+    for (size_t i = 0; i < c->nproviders; i++) {
+        const config_provider *p = &c->providers[i];
+        char path[40];
+        snprintf(path, sizeof path, "providers[%zu].url", i);
+        conf_go(r, path);
+        if (config_is_self(c, p))
+            conf_wrong(r,
+                       "provider " STR_FMT ": its address (" STR_FMT
+                       ") is where daruma itself listens\ngive it the provider's own",
+                       STR_ARG(p->name), STR_ARG(p->to.authority));
+    }
 }
 
-bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *err)
+static void size_fits(conf *r, const config *c)
 {
-    config_reader r = {.ret = c, .a = a, .err = err, .raw = text};
-    *err = (config_error){0};
-    for (size_t i = 0; i < noptions; i++)
-        if (options[i].type == OPTION_LISTEN)
-            return config_value(&r, &options[i], text, c);
-    return false;
+    size_t ways = 0;
+    for (size_t m = 0; m < c->nmodels; m++)
+        for (size_t i = 0; i < c->models[m].ntargets; i++)
+            ways += c->providers[c->models[m].targets[i].provider].nkeys + 1;
+    conf_go(r, "models");
+    if (ways > CONFIG_WAYS_MAX)
+        conf_wrong(r, "targets and keys of all models make %zu ways\n%d at most", ways, CONFIG_WAYS_MAX);
+    conf_go(r, "");
+    if (sys_arena_bytes(r->a) > CONFIG_MEMORY_BYTES_MAX)
+        conf_wrong(r, "the configuration is larger than %u bytes, with the variables that it names",
+                   CONFIG_MEMORY_BYTES_MAX);
 }
+
+static void settle(conf *r, void *root)
+{
+    config *c = root;
+    reading *d = r->user;
+    settle_clocks(c);
+    c->policy.hedge &= c->hedge == HEDGE_AUTO;
+    if (c->events_stderr == CONFIG_STDERR_AUTO)
+        c->events_stderr = isatty(STDERR_FILENO);
+    if (!d->from)
+        return;
+    if (d->from->running)
+        d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
+    else if (d->from->listen)
+        listen_given(r, c, d->from->listen);
+    no_provider_is_self(r, c);
+    size_fits(r, c);
+    config_outside(r, c, !d->from->running);
+}
+
+static bool read_text(daruma_str text, reading *d, daruma_arena *a, config *ret, conf_mistakes *m)
+{
+    const conf_host host = {.root = &config_shape,
+                            .what = "configuration",
+                            .file = d->from ? d->from->file : NULL,
+                            .bytes_max = CONFIG_BYTES_MAX,
+                            .env = env_of,
+                            .user = d,
+                            .redact = daruma_redact,
+                            .settle = settle};
+    *ret = (config){.zero = text.p == NULL};
+    return conf_read(text, &host, ret, a, m);
+}
+
+bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, config *ret, conf_mistakes *m)
+{
+    return read_text(text, &(reading){.env = env, .user = user}, a, ret, m);
+}
+
+static daruma_str from_environment(daruma_str name, bool *found, void *user)
+{
+    char z[256];
+    (void)user;
+    *found = false;
+    if (name.n >= sizeof z)
+        return (daruma_str){0};
+    memcpy(z, name.p, name.n);
+    z[name.n] = 0;
+    const char *value = getenv(z);
+    *found = value != NULL;
+    return str_of(value);
+}
+
+bool config_arena(daruma_arena *a)
+{
+    return sys_arena_init(a, 4096, 2 * (size_t)CONFIG_MEMORY_BYTES_MAX);
+}
+
+config_verdict config_load(const config_source *from, daruma_arena *a, config *ret, bool *waits, conf_mistakes *m)
+{
+    reading d = {.env = from_environment, .from = from};
+    daruma_str text = str_of(from->file ? NULL : from->text);
+    char why[256];
+    if (from->file && !sys_read_file(from->file, CONFIG_BYTES_MAX, a, &text, why)) {
+        *m = (conf_mistakes){.n = 1};
+        snprintf(m->at[0].what, sizeof m->at[0].what, "%s", why);
+        return CONFIG_UNREAD;
+    }
+    if (!read_text(text, &d, a, ret, m))
+        return CONFIG_WRONG;
+    if (from->file)
+        ret->file = arena_copy(a, str_of(from->file));
+    *waits = d.waits;
+    return CONFIG_FINE;
+}
+
+/* ---- questions ----------------------------------------------------------------------- */
 
 bool config_is_version(daruma_str segment)
 {

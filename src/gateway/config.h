@@ -1,11 +1,12 @@
-/* config.h - the YAML file and what is true without one. Options are rows of one table in
- * config.c: parser, bounds, default, help, `daruma check` and doc/config.md come from it. */
+/* config.h - the YAML file and what is true without one. Options are rows of the tables in config_options.c: reading,
+ * bounds, default, help, `daruma check` and doc/config.md come from them. */
 #ifndef GATEWAY_CONFIG_H
 #define GATEWAY_CONFIG_H
 #include "daruma.h"
 #include "dialect/dialect.h"
 #include "net/upstream.h"
 #include "net/url.h"
+#include "conf/conf.h"
 
 typedef struct config_key {
     daruma_str value;   /* the secret; empty when `command` gives it */
@@ -44,10 +45,10 @@ typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config
 typedef enum config_on_failure { ON_FAILURE_AUTO, ON_FAILURE_ERROR, ON_FAILURE_MESSAGE } config_on_failure;
 
 typedef struct config {
-    daruma_str file; /* where it was read from; empty: built in */
-    daruma_str listen_host;
-    int listen_port;   /* 4141 */
-    daruma_str *hosts; /* names that a listener on the loopback answers to, beside its own */
+    daruma_str file;     /* where it was read from; empty: built in */
+    conf_address listen; /* port 4141 */
+    bool listen_taken;   /* something listens there: at the start a reason to end, else a daruma that runs already */
+    daruma_str *hosts;   /* names that a listener on the loopback answers to, beside its own */
     size_t nhosts;
     daruma_str *passthrough; /* prefixes of paths that go to a provider although no API has them */
     size_t npassthrough;
@@ -66,7 +67,7 @@ typedef struct config {
     config_tool_errors tool_errors;  /* how the model sees failed tool results */
     config_target summariser;        /* who summarises; model empty: the target at hand */
     daruma_str events_file;          /* empty: none */
-    bool events_stderr;              /* a readable line each; default: when stderr is a terminal */
+    int events_stderr;               /* 1: a readable line each; default: when stderr is a terminal */
     size_t body_bytes_max, all_bytes_max;
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */
@@ -74,24 +75,26 @@ typedef struct config {
     bool zero; /* no file: providers are the built-in ones */
 } config;
 
-/* Where and what is wrong with a file. */
-typedef struct config_error {
-    int line, column;  /* 1-based, 0 unknown */
-    char text[512];    /* "timeouts.connect: expected a duration like 5s, found \"soon\"" and the remedy */
-    char excerpt[200]; /* the line, what could be secret masked; empty when there is none to show */
-    int caret;         /* characters of the excerpt before the place */
-} config_error;
+/* Where a configuration comes from. */
+typedef struct config_source {
+    const char *file;      /* "-": standard input; NULL: `text` */
+    const char *text;      /* the configuration itself; NULL as well: what is true without one */
+    const char *listen;    /* "host:port" over the file's; NULL: the file's */
+    const config *running; /* the one in force, whose socket is kept with its limits; NULL: there is none */
+} config_source;
 
-typedef daruma_str (*config_env)(daruma_str name, bool *found, void *user);
+typedef enum config_verdict { CONFIG_FINE, CONFIG_UNREAD, CONFIG_WRONG } config_verdict;
 
-/* Reads YAML text. Everything lives in `a`. `env` answers ${NAME}. False and *err on failure. */
-bool config_read(daruma_str text, config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
-/* What is true without a file: Anthropic, OpenAI and Gemini with the clients' own credentials. ANTHROPIC_UPSTREAM_URL,
- * OPENAI_UPSTREAM_URL and GEMINI_UPSTREAM_URL, where set, say where they are. */
-bool config_zero(config_env env, void *user, daruma_arena *a, config *ret, config_error *err);
-
-/* Reads an address as `listen` takes it ("127.0.0.1:4141", ":0") into c->listen_host and c->listen_port. */
-bool config_listen(daruma_str text, daruma_arena *a, config *c, config_error *err);
+/* An arena for config_load() and what is made of its result. False without memory. */
+bool config_arena(daruma_arena *a);
+/* Reads a configuration and looks at all for which `serve` would refuse it: what it says, the files and addresses that
+ * it names, its size. *waits: it says something of the socket that holds from the next start on. Everything lives in
+ * `a`. */
+config_verdict config_load(const config_source *from, daruma_arena *a, config *ret, bool *waits, conf_mistakes *m);
+/* Reads YAML text, and looks at nothing else; text.p NULL: what is true without a file, Anthropic, OpenAI and Gemini
+ * with the clients' own credentials. ANTHROPIC_UPSTREAM_URL, OPENAI_UPSTREAM_URL and GEMINI_UPSTREAM_URL, where set,
+ * say where they are. `env` answers ${NAME}; NULL: no variable is set. False: *m says why. */
+bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, config *ret, conf_mistakes *m);
 
 /* The request target for a provider: its prefix and the path (query included) a client sent, so that "/v1" stands in
  * it once. A prefix with a version segment ("/v1", "/api/v4", "/v1beta/openai") replaces the path's own "/v1"; without
@@ -112,13 +115,12 @@ bool config_out_of_reach(const config *c, const config_model *m, const dialect *
 /* Is the provider where `c` listens? Then each request would come back as a new one, without end. */
 bool config_is_self(const config *c, const config_provider *p);
 
-/* Can the files that it names be used? Nothing is written. False: `why` says which cannot. */
-bool config_files(const config *c, char why[512]);
-
 /* For people: what the configuration says, without secrets; and what in it is allowed but hardly meant, one line each,
  * nothing when all is well. Returns the number of warnings. */
 void config_summary(const config *c, daruma_buf *out);
 size_t config_warnings(const config *c, daruma_buf *out);
+/* For programs: every option with what holds, defaults included, as a JSON object; secrets as "[redacted]". */
+void config_json(const config *c, daruma_buf *out);
 /* Every option with type, bounds, default and help, as the Markdown of doc/config.md. */
 void config_options_print(daruma_buf *out);
 #endif

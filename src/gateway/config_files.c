@@ -1,56 +1,61 @@
 /* config_files.c - what a configuration names outside itself: is it there, and can it be used? */
-#include "gateway/config.h"
+#include "gateway/config_inside.h"
 #include "base/str.h"
+#include "net/server.h"
 #include "net/tls.h"
+#include "sys/sys.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4200 }; /* `events.file` and `tls.ca_file` have at most 4096 */
+enum { PATH_BYTES = 4200, LINKS_MAX = 8 }; /* `events.file` and `tls.ca_file` have at most 4096 bytes */
 
-static bool no(char why[512], const char *option, const char *path, const char *what)
+/* Why a file cannot be appended to, or made, 0 when it can: what sys_open_log() would find, without making it. */
+static int events_errno(const char *path, int links)
 {
-    snprintf(why, 512, "%s: %.400s: %s", option, path, what);
-    return false;
-}
-
-/* It will be appended to, or made: then its folder is what counts. Nothing is written now. */
-static bool events_fit(const config *c, char why[512])
-{
-    char path[PATH_BYTES], folder[PATH_BYTES];
+    char folder[PATH_BYTES], to[PATH_BYTES];
+    size_t n = strlen(path);
     struct stat at;
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->events_file));
-    if (stat(path, &at) == 0) {
-        if (S_ISDIR(at.st_mode))
-            return no(why, "events.file", path, strerror(EISDIR));
-        return access(path, W_OK) == 0 || no(why, "events.file", path, strerror(errno));
-    }
+    int fd = stat(path, &at) == 0 && S_ISFIFO(at.st_mode) ? open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+                                                          : open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        return close(fd);
     if (errno != ENOENT)
-        return no(why, "events.file", path, strerror(errno));
-    size_t n = c->events_file.n;
+        return errno;
     while (n && path[n - 1] != '/')
         n--;
-    snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? path : ".");
-    return access(folder, W_OK | X_OK) == 0 || no(why, "events.file", path, strerror(errno));
-}
-
-static bool authorities_fit(const config *c, char why[512])
-{
-    char path[PATH_BYTES], cause[256];
-    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->ca_file));
-    if (access(path, R_OK) != 0)
-        return no(why, "tls.ca_file", path, strerror(errno));
-    tls_context *t = tls_context_new(path, cause);
-    if (!t) {
-        snprintf(why, 512, "tls.ca_file: %s", cause);
-        return false;
+    if (!path[n]) /* "x/" */
+        return EISDIR;
+    ssize_t length = readlink(path, to, sizeof to - 1);
+    if (length >= 0) { /* a link to what is not there yet */
+        to[length] = 0;
+        int put = snprintf(folder, sizeof folder, "%.*s%s", to[0] == '/' ? 0 : (int)n, path, to);
+        return links >= LINKS_MAX ? ELOOP : put >= PATH_BYTES ? ENAMETOOLONG : events_errno(folder, links + 1);
     }
-    tls_context_free(t);
-    return true;
+    snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, n ? path : ".");
+    return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
 }
 
-bool config_files(const config *c, char why[512])
+void config_outside(conf *r, config *c, bool listens)
 {
-    return (!c->events_file.n || events_fit(c, why)) && (!c->ca_file.n || authorities_fit(c, why));
+    char path[PATH_BYTES], why[256];
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->events_file));
+    int error = c->events_file.n ? events_errno(path, 0) : 0;
+    conf_go(r, "events.file");
+    if (error)
+        conf_wrong(r, "%.200s: %s", path, strerror(error));
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->ca_file));
+    tls_context *trust = c->ca_file.n ? tls_context_new(path, why) : NULL;
+    conf_go(r, "tls.ca_file");
+    if (c->ca_file.n && access(path, R_OK) != 0)
+        conf_wrong(r, "%.200s: %s", path, strerror(errno));
+    else if (c->ca_file.n && !trust)
+        conf_wrong(r, "%s", why);
+    tls_context_free(trust);
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->listen.host));
+    conf_go(r, "listen");
+    if (listens && !server_can_listen(path, c->listen.port, &c->listen_taken, why))
+        conf_wrong(r, "%s", why);
 }

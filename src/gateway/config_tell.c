@@ -1,12 +1,12 @@
 /* What a configuration says, for people: a summary without secrets, and what is allowed but hardly meant. */
-#include "gateway/config.h"
+#include "gateway/config_inside.h"
 #include "base/buf.h"
 #include "base/str.h"
 
 bool config_is_self(const config *c, const config_provider *p)
 {
-    daruma_str here = c->listen_host, there = p->to.host;
-    if (p->to.tls || c->listen_port == 0 || c->listen_port != p->to.port)
+    daruma_str here = c->listen.host, there = p->to.host;
+    if (p->to.tls || c->listen.port == 0 || c->listen.port != p->to.port)
         return false;
     bool any = str_eq(here, S("0.0.0.0")) || str_eq(here, S("::"));
     bool same = str_ieq(here, there) || (host_is_localhost(there) && host_is_loopback(here));
@@ -29,9 +29,9 @@ static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
 
 static void put_listen(const config *c, daruma_buf *out)
 {
-    bool six = str_findch(c->listen_host, ':') != STR_NONE;
+    bool six = str_findch(c->listen.host, ':') != STR_NONE;
     BUF_LIT(out, "  listen     ");
-    buf_printf(out, "%s" STR_FMT "%s:%d\n", six ? "[" : "", STR_ARG(c->listen_host), six ? "]" : "", c->listen_port);
+    buf_printf(out, "%s" STR_FMT "%s:%d\n", six ? "[" : "", STR_ARG(c->listen.host), six ? "]" : "", c->listen.port);
 }
 
 static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
@@ -131,7 +131,7 @@ void config_summary(const config *c, daruma_buf *out)
 
 /* ---- warnings ------------------------------------------------------------------------- */
 
-static size_t warn_provider(const config *c, const config_provider *p, daruma_buf *out)
+static size_t warn_provider(const config_provider *p, daruma_buf *out)
 {
     size_t n = 0;
     if (p->nkeys && !p->to.tls && !host_is_loopback(p->to.host)) {
@@ -149,9 +149,6 @@ static size_t warn_provider(const config *c, const config_provider *p, daruma_bu
         if (p->keys[i].value.n > 1 && p->keys[i].value.p[0] == '$' && ++n)
             buf_printf(out, "provider " STR_FMT ": " STR_FMT " begins with $: a variable is written ${NAME}\n",
                        STR_ARG(p->name), STR_ARG(p->keys[i].name));
-    if (config_is_self(c, p) && ++n)
-        buf_printf(out, "provider " STR_FMT ": its url is where daruma itself listens; serve refuses that\n",
-                   STR_ARG(p->name));
     return n;
 }
 
@@ -179,19 +176,38 @@ size_t config_warnings(const config *c, daruma_buf *out)
 {
     size_t n = 0, keys = 0;
     for (size_t i = 0; i < c->nproviders; i++) {
-        n += warn_provider(c, &c->providers[i], out);
+        n += warn_provider(&c->providers[i], out);
         keys += c->providers[i].nkeys;
     }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
-    if (!host_is_loopback(c->listen_host)) {
+    if (!host_is_loopback(c->listen.host)) {
         n++;
-        buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen_host),
+        buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen.host),
                    keys ? "; whoever does uses your keys" : "");
+    }
+    if (c->listen_taken) {
+        n++;
+        buf_printf(out,
+                   "listen: something listens on " STR_FMT " port %d; unless that is the daruma that this file is for, "
+                   "serve cannot\n",
+                   STR_ARG(c->listen.host), c->listen.port);
     }
     if (c->clocks.total && c->clocks.first_byte > c->clocks.total) {
         n++;
         BUF_LIT(out, "timeouts: first_byte is longer than total and can never run out\n");
     }
     return n;
+}
+
+/* ---- for programs ----------------------------------------------------------------------- */
+
+void config_json(const config *c, daruma_buf *out)
+{
+    conf_print_values(&config_shape, c, out);
+}
+
+void config_options_print(daruma_buf *out)
+{
+    conf_print_options(&config_shape, out);
 }

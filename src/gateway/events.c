@@ -31,7 +31,7 @@ bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512])
 {
     int fd = -1;
     if (file.n) {
-        char path[4096];
+        char path[4200]; /* at most 4096, as config_options.c says */
         snprintf(path, sizeof path, STR_FMT, STR_ARG(file));
         fd = sys_open_log(path);
         if (fd < 0) {

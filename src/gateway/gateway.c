@@ -46,64 +46,41 @@ static void on_drained(call *c, void *user)
 
 static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
 
-/* --listen lies over the file's word. */
-static bool listen_where(gateway *g, char why[512])
+static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {
-    config_error err = {0};
-    if (!g->listen || config_listen(str_of(g->listen), &g->now->arena, &g->now->cfg, &err))
-        return true;
-    snprintf(why, 512, "--listen: %.480s", err.text);
-    return false;
-}
-
-/* A provider at our own address would get each request back, as a new one, until nothing is left of the machine. */
-static bool asks_itself(const gateway *g, char why[512])
-{
-    const config *cfg = &g->now->cfg;
-    for (size_t i = 0; i < cfg->nproviders; i++)
-        if (config_is_self(cfg, &cfg->providers[i])) {
-            snprintf(why, 512,
-                     "provider " STR_FMT ": its address (" STR_FMT ") is where daruma itself listens; give it the "
-                     "provider's own",
-                     STR_ARG(cfg->providers[i].name), STR_ARG(cfg->providers[i].to.authority));
-            return true;
-        }
-    return false;
-}
-
-static bool open_events(gateway *g, char why[512])
-{
-    const config *cfg = &g->now->cfg;
+    char cause[512];
     bool aloud = g->options.loud || (cfg->events_stderr && !g->options.quiet);
-    return events_open(g->events, cfg->events_file, aloud, why);
+    if (events_open(g->events, cfg->events_file, aloud, cause))
+        return true;
+    buf_putz(why, cause);
+    return false;
 }
 
-static bool start(gateway *g, char why[512])
+static bool start(gateway *g, daruma_buf *why)
 {
     char host[256], cause[256] = "";
     daruma_arena a;
     size_t bytes = daruma_health_bytes(HEALTH_PLACES);
     g->health_memory = malloc(bytes);
     g->events = events_new();
-    snprintf(why, 512, "there is no memory");
-    if (!g->health_memory || !g->events)
-        return false;
-    a = arena_over(g->health_memory, bytes);
+    a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !(g->now = setup_new(g, &g->options, why)))
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events) {
+        BUF_LIT(why, "there is no memory");
         return false;
-    if (!listen_where(g, why) || asks_itself(g, why) || !open_events(g, why))
+    }
+    bool waits;
+    if (!(g->now = setup_new(g, NULL, &waits, why)) || !open_events(g, &g->now->cfg, why))
         return false;
-    snprintf(host, sizeof host, STR_FMT, STR_ARG(g->now->cfg.listen_host));
-    int port = g->now->cfg.listen_port;
     const config *cfg = &g->now->cfg;
+    snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
     server_limits limits = {
         .body_bytes = cfg->body_bytes_max, .all_bytes = cfg->all_bytes_max, .connections = cfg->connections_max};
-    g->srv = server_listen(g->loop, host, port, &limits, &ops, g, cause);
+    g->srv = server_listen(g->loop, host, cfg->listen.port, &limits, &ops, g, cause);
     if (!g->srv)
-        snprintf(why, 512, "%s", cause);
+        buf_putz(why, cause);
     return g->srv != NULL;
 }
 
@@ -120,7 +97,7 @@ static void gateway_free(gateway *g)
     free(g);
 }
 
-gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512])
+gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, daruma_buf *why)
 {
     gateway *g = calloc(1, sizeof *g);
     if (!g)
@@ -149,37 +126,16 @@ const config *gateway_config(const gateway *g)
     return &g->now->cfg;
 }
 
-/* The socket and its limits were made at the start and stay in force. True when the file says something else now, which
- * then waits for the next start. */
-static bool keep_socket(setup *now, const config *was, bool listen_given)
+bool gateway_reload(gateway *g, bool *waits, daruma_buf *why)
 {
-    config *c = &now->cfg;
-    bool other = was->body_bytes_max != c->body_bytes_max || was->all_bytes_max != c->all_bytes_max ||
-                 was->connections_max != c->connections_max;
-    if (!listen_given)
-        other |= !str_eq(was->listen_host, c->listen_host) || was->listen_port != c->listen_port;
-    c->listen_host = arena_copy(&now->arena, was->listen_host);
-    c->listen_port = was->listen_port;
-    c->body_bytes_max = was->body_bytes_max;
-    c->all_bytes_max = was->all_bytes_max;
-    c->connections_max = was->connections_max;
-    return other;
-}
-
-bool gateway_reload(gateway *g, char why[512])
-{
-    setup *s = setup_new(g, &g->options, why);
+    setup *was = g->now, *s = setup_new(g, &was->cfg, waits, why);
+    if (s && !open_events(g, &s->cfg, why)) {
+        setup_drop(s);
+        s = NULL;
+    }
     if (!s)
         return false;
-    setup *was = g->now;
-    bool waits = keep_socket(s, &was->cfg, g->listen != NULL);
     g->now = s;
-    if (asks_itself(g, why) || !open_events(g, why)) {
-        g->now = was;
-        setup_drop(s);
-        return false;
-    }
-    snprintf(why, 512, "%s", waits ? "`listen` and `limits` hold from the next start on" : "");
     setup_drop(was);
     daruma_health_reconsider(g->drive.health);
     driver_wake(gateway_drive(g));

@@ -15,13 +15,13 @@ typedef struct gateway_options {
     bool loud;               /* writes them there, whatever the configuration says */
 } gateway_options;
 
-/* Starts listening. On failure NULL and a sentence in `why`. */
-gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, char why[512]);
+/* Starts listening. On failure NULL, and in `why` a sentence, or the lines of conf_mistakes_say(). */
+gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, daruma_buf *why);
 int gateway_port(const gateway *g);
 const config *gateway_config(const gateway *g); /* the one in force */
-/* Reads the file again; what is under way ends under the old configuration. False: it stays, `why` says so. True: `why`
- * says what has to wait for the next start, or is empty. */
-bool gateway_reload(gateway *g, char why[512]);
+/* Reads the file again; what is under way ends under the old configuration. False: it stays, `why` says why. *waits:
+ * what the file says of `listen` and `limits` has to wait for the next start. */
+bool gateway_reload(gateway *g, bool *waits, daruma_buf *why);
 /* Stops accepting, lets requests end, then calls done. A second call stops at once. */
 void gateway_drain(gateway *g, void (*done)(void *user), void *user);
 void gateway_close(gateway *g);

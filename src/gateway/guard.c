@@ -57,7 +57,7 @@ bool guard_refuses(gateway *g, call *c)
 {
     const config *cfg = &g->now->cfg;
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
-    if (!host_is_loopback(cfg->listen_host))
+    if (!host_is_loopback(cfg->listen.host))
         return false; /* whoever opened it to a network has other guards, and other names */
     if (origin.n && is_foreign(cfg, origin)) {
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION,

@@ -77,7 +77,9 @@ struct setup {
     drive_options options;
 };
 
-setup *setup_new(gateway *g, const gateway_options *o, char why[512]);
+/* Reads the configuration of g->options. `running`: the one in force, NULL at the start; *waits as config_load() has
+ * it. NULL and the reason in `why`. */
+setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why);
 setup *setup_hold(setup *s);
 void setup_drop(setup *s);
 /* Targets of a request: those of the model if one is configured, else all keys of the first provider of

@@ -9,51 +9,6 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-enum { SETUP_BYTES_MAX = 16 << 20 };
-
-static daruma_str env_of(daruma_str name, bool *found, void *user)
-{
-    char z[256];
-    (void)user;
-    *found = false;
-    if (name.n >= sizeof z)
-        return (daruma_str){0};
-    memcpy(z, name.p, name.n);
-    z[name.n] = 0;
-    const char *v = getenv(z);
-    *found = v != NULL;
-    return str_of(v);
-}
-
-static bool read_config(setup *s, const gateway_options *o, char why[512])
-{
-    config_error err = {0};
-    if (!o->config_file && o->config_text) {
-        if (config_read(str_of(o->config_text), env_of, NULL, &s->arena, &s->cfg, &err))
-            return true;
-        snprintf(why, 512, "line %d: %.400s", err.line, err.text);
-        return false;
-    }
-    if (!o->config_file) {
-        if (config_zero(env_of, NULL, &s->arena, &s->cfg, &err))
-            return true;
-        snprintf(why, 512, "%s", err.text);
-        return false;
-    }
-    daruma_str text;
-    char cause[256];
-    if (!sys_read_file(o->config_file, CONFIG_BYTES_MAX, &s->arena, &text, cause)) {
-        snprintf(why, 512, "%s", cause);
-        return false;
-    }
-    if (config_read(text, env_of, NULL, &s->arena, &s->cfg, &err)) {
-        s->cfg.file = arena_copy(&s->arena, str_of(o->config_file));
-        return true;
-    }
-    snprintf(why, 512, "%.150s:%d:%d: %.300s", o->config_file, err.line, err.column, err.text);
-    return false;
-}
-
 /* The same for providers at one host, however it is spelled, and port. */
 static uint64_t site_of(const url *u)
 {
@@ -149,26 +104,38 @@ static bool build_routes(setup *s)
     return !s->arena.full;
 }
 
-setup *setup_new(gateway *g, const gateway_options *o, char why[512])
+static bool read_config(setup *s, const gateway_options *o, const config *running, bool *waits, daruma_buf *why)
+{
+    const config_source from = {
+        .file = o->config_file, .text = o->config_text, .listen = o->listen, .running = running};
+    conf_mistakes *m = malloc(sizeof *m);
+    bool fine = m && config_arena(&s->arena) && config_load(&from, &s->arena, &s->cfg, waits, m) == CONFIG_FINE;
+    if (m && !fine)
+        conf_mistakes_say(m, why);
+    free(m);
+    return fine;
+}
+
+setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why)
 {
     setup *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->g = g;
     s->refs = 1;
-    sys_arena_init(&s->arena, 4096, SETUP_BYTES_MAX);
-    if (!read_config(s, o, why)) {
+    if (!read_config(s, &g->options, running, waits, why)) {
         setup_drop(s);
         return NULL;
     }
     char cause[256] = "";
-    char *ca = s->cfg.ca_file.n ? (char *)(uintptr_t)arena_copy(&s->arena, s->cfg.ca_file).p : NULL;
-    upstream_settings u = {
-        .https_proxy = s->cfg.https_proxy, .http_proxy = s->cfg.http_proxy, .no_proxy = s->cfg.no_proxy, .ca_file = ca};
-    if (!build_options(s) || !build_keys(s) || !build_routes(s)) {
-        snprintf(why, 512, "the configuration is too large");
+    const upstream_settings u = {.https_proxy = s->cfg.https_proxy,
+                                 .http_proxy = s->cfg.http_proxy,
+                                 .no_proxy = s->cfg.no_proxy,
+                                 .ca_file = s->cfg.ca_file.n ? s->cfg.ca_file.p : NULL};
+    if (!build_options(s) || !build_keys(s) || !build_routes(s)) { /* config_load() left room for it */
+        BUF_LIT(why, "there is no memory");
     } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
-        snprintf(why, 512, "%s%s", ca ? "tls.ca_file: " : "", cause);
+        buf_putz(why, cause);
     } else {
         return s;
     }

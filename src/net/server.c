@@ -5,8 +5,10 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- waiting ---- */
@@ -392,12 +394,39 @@ static void close_own(uv_handle_t *h)
         uv_close(h, on_own_closed);
 }
 
+static int address_of(const char *host, int port, struct sockaddr_storage *at)
+{
+    int e = uv_ip4_addr(host, port, (struct sockaddr_in *)at);
+    return e ? uv_ip6_addr(host, port, (struct sockaddr_in6 *)at) : 0;
+}
+
+static void cannot(char why[256], const char *host, int port, int e)
+{
+    snprintf(why, 256, "cannot listen on %.100s port %d: %s", host, port, uv_strerror(e));
+}
+
+bool server_can_listen(const char *host, int port, bool *taken, char why[256])
+{
+    struct sockaddr_storage at;
+    int on = 1, e = address_of(host, port, &at), fd = -1;
+    if (!e && (fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) < 0)
+        e = -errno;
+    socklen_t n = !e && at.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    if (!e && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) || bind(fd, (struct sockaddr *)&at, n)))
+        e = -errno;
+    if (fd >= 0)
+        close(fd);
+    *taken = e == UV_EADDRINUSE;
+    if (!e || *taken)
+        return true;
+    cannot(why, host, port, e);
+    return false;
+}
+
 static int listen_on(server *s, const char *host, int port)
 {
     struct sockaddr_storage at;
-    int e = uv_ip4_addr(host, port, (struct sockaddr_in *)&at);
-    if (e)
-        e = uv_ip6_addr(host, port, (struct sockaddr_in6 *)&at);
+    int e = address_of(host, port, &at);
     if (!e)
         e = uv_tcp_bind(&s->listener, (struct sockaddr *)&at, 0);
     return e ? e : uv_listen((uv_stream_t *)&s->listener, 1024, on_connection);
@@ -435,7 +464,7 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
     s->handles = 3;
     int e = listen_on(s, host, port);
     if (e) {
-        snprintf(why, 256, "cannot listen on %.100s port %d: %s", host, port, uv_strerror(e));
+        cannot(why, host, port, e);
         server_close(s);
         return NULL;
     }

@@ -45,6 +45,9 @@ typedef struct server_limits {
     daruma_ms body_ms;                             /* 0: BODY_MS_MAX */
 } server_limits;
 
+/* True if the address is this machine's and may be listened on. *taken: something listens there at the moment. Else
+ * false and a sentence in `why`. */
+bool server_can_listen(const char *host, int port, bool *taken, char why[256]);
 /* Listens on host:port ("127.0.0.1", "::1", "0.0.0.0"; port 0: any free one). NULL and a sentence
  * in `why` when it cannot. */
 server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,

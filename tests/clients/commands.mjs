@@ -1,7 +1,7 @@
 // What a person meets: options, messages, exit codes, files, and the examples of the documents.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ask, dialects, pathOf, question, until } from "./net.mjs";
@@ -14,7 +14,7 @@ const run = (args, input = "", more = {}) => {
   const r = spawnSync(daruma, args, { input, encoding: "utf8", env, timeout: 15000, ...more });
   return { code: r.status, out: r.stdout, err: r.stderr };
 };
-const holds = (name, run) => wire.push({ name: `commands: ${name}`, chaos: "faults: []\n", run });
+const holds = (name, run, more = {}) => wire.push({ name: `commands: ${name}`, chaos: "faults: []\n", run, ...more });
 const provider = "providers: [ { name: main, dialect: openai, url: http://127.0.0.1:9100/v1, keys: [ abc-one ] } ]\n";
 
 holds("what comes from outside is not obeyed by a terminal: C1, bidi marks and escapes are taken out of all that is told", async () => {
@@ -112,7 +112,7 @@ holds("a byte order mark before a text is none of it", async () => {
 
 holds("what cannot be printed is told, and is no success", async () => {
   const request = '{"model":"m","messages":[{"role":"user","content":"hi"}]}';
-  for (const [args, input] of [[["policy"]], [["version"]], [["check", "--options"]], [["chaos", "--list"]], [["mend", "--dialect", "openai"], request], [["convert", "--from", "openai", "--to", "gemini"], request], [["classify"], "boom"], [["explain"], "boom"]]) {
+  for (const [args, input] of [[["policy"]], [["version"]], [["check", "--options"]], [["check", "--json", "-"], provider], [["chaos", "--list"]], [["mend", "--dialect", "openai"], request], [["convert", "--from", "openai", "--to", "gemini"], request], [["classify"], "boom"], [["explain"], "boom"]]) {
     const full = openSync("/dev/full", "w");
     const r = run(args, input, { stdio: ["pipe", full, "pipe"] });
     closeSync(full);
@@ -161,8 +161,7 @@ holds("check warns in words", async () => {
   for (const [text, words] of [
     [provider.replace("abc-one", "abc-one, abc-one"), /^warning: provider main: key1 and key2 are the same key$/m],
     [`listen: 0.0.0.0:4141\n${provider}`, /^warning: listen: other machines can reach 0\.0\.0\.0; whoever does uses your keys$/m],
-    [provider.replace("abc-one", "$OPENAI_API_KEY"), /^warning: provider main: key1 begins with \$: a variable is written \$\{NAME\}$/m],
-    [`listen: 127.0.0.1:9100\n${provider}`, /^warning: provider main: its url is where daruma itself listens/m]]) {
+    [provider.replace("abc-one", "$OPENAI_API_KEY"), /^warning: provider main: key1 begins with \$: a variable is written \$\{NAME\}$/m]]) {
     const r = check(text);
     assert.equal(r.code, 0, r.err);
     assert.match(r.out, words);
@@ -170,21 +169,94 @@ holds("check warns in words", async () => {
   assert.doesNotMatch(check(provider).out, /warning/);
 });
 
-holds("check says no where serve would", async ({ dir }) => {
-  for (const [text, words] of [
-    [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/],
-    [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/],
-    [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/]]) {
-    const r = check(text);
-    assert.equal(r.code, 2, text);
-    assert.match(r.err, words);
-    writeFileSync(join(dir, "bad.yaml"), text);
-    const served = run(["serve", "--listen", "127.0.0.1:0", join(dir, "bad.yaml")]);
-    assert.equal(served.code, 2);
-    assert.match(served.err, /tls\.ca_file|events\.file/);
+// What is wrong with a file, and a piece of what is said. All limits are met at limit + 1.
+const many = (n, f) => Array.from({ length: n }, (_, i) => f(i)).join(", ");
+const name = (i, more = "") => `{ name: n${i}, dialect: openai, url: "http://h${i}"${more} }`;
+const refused = (dir) => [
+  ["listen: [", /not valid YAML/], ["- a\n", /expected options/], ["a: 1\n---\nb: 2\n", /a second document/], [`# ${"x".repeat(1 << 20)}\n`, /the file is too long/],
+  [`${provider}tls: { ca_file: /no/such.pem }\n`, /tls\.ca_file: \/no\/such\.pem: .*No such file/], [`${provider}tls: { ca_file: ${daruma} }\n`, /tls\.ca_file: .*no certificate/], [`${provider}tls: { ca_file: ${dir} }\n`, /tls\.ca_file/],
+  [`${provider}events: { file: ${dir} }\n`, /events\.file: .*directory/], [`${provider}events: { file: /no/such/x.jsonl }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/new/ }\n`, /events\.file: .*directory/],
+  [`${provider}events: { file: ${dir}/dangling }\n`, /events\.file: .*No such file/], [`${provider}events: { file: ${dir}/round }\n`, /events\.file: .*symbolic links/], [`${provider}events: { file: ${dir}/${"x".repeat(300)} }\n`, /events\.file: .*too long/],
+  [`${provider}events: { file: ${"/x".repeat(2049)} }\n`, /longer than 4096 bytes/], [`${provider}events: { file: "${"/x".repeat(2048)}" }\n`, /too long/],
+  [`${provider}events: { file: "\${NOT_THERE}" }\n`, /NOT_THERE is not set/], [`${provider}proxy: { https_proxy: "https://proxy:1" }\n`, /proxy\.https_proxy: .*without TLS/], [`${provider}proxy: { http_proxy: "ftp://proxy" }\n`, /proxy\.http_proxy/],
+  [provider, /HTTPS_PROXY/, { HTTPS_PROXY: "https://proxy:1" }], ["{}\n", /OPENAI_UPSTREAM_URL/, { OPENAI_UPSTREAM_URL: "127" }],
+  [`listen: 192.0.2.1:4141\n${provider}`, /listen: cannot listen on 192\.0\.2\.1 port 4141/], [`listen: 127.0.0.1:99999\n${provider}`, /up to 65535/], [`listen: 127.0.0.1:9100\n${provider}`, /providers\[0\]\.url: provider main: .*where daruma itself listens/],
+  [provider, /where daruma itself listens/, {}, ["--listen", "127.0.0.1:9100"]], [provider, /--listen: expected an address/, {}, ["--listen", "nonsense"]],
+  [`providers: [ ${many(65, name)} ]\n`, /65 are too many/], [`providers: [ ${name(0, `, keys: [ ${many(65, (i) => `k${i}`)} ]`)} ]\n`, /65 are too many/], [`providers: [ ${name(0, `, headers: { ${many(33, (i) => `x-${i}: a`)} }`)} ]\n`, /33 are too many/],
+  [`${provider}hosts: [ ${many(65, (i) => `h${i}`)} ]\n`, /65 are too many/], [`${provider}passthrough: [ ${many(65, (i) => `/p${i}`)} ]\n`, /65 are too many/], [`${provider}models: [ ${many(1025, (i) => `{ name: m${i}, targets: [main/x] }`)} ]\n`, /1025 are too many/],
+  [`${provider}models: [ { name: m, targets: [ ${many(33, (i) => `main/m${i}`)} ] } ]\n`, /33 are too many/], [`${provider}limits: { ${many(257, (i) => `k${i}: 1`)} }\n`, /257 are too many/],
+  [`providers: [ ${name(0, `, keys: [ ${many(64, (i) => `k${i}`)} ]`)} ]\nmodels: [ ${many(16, (i) => `{ name: m${i}, targets: ${i ? "*t" : `&t [ ${many(16, (k) => `n0/m${k}`)} ]`} }`)} ]\n`, /make 16640 ways/],
+  [`providers: [ ${many(18, (i) => name(i, `, keys: ${i ? "*k" : `&k [ ${many(64, () => '"${BIG}"')} ]`}`))} ]\n`, /larger than 16777216 bytes|does not fit into memory/, { BIG: "x".repeat(16000) }],
+];
+
+holds("check says no where serve would, in the same words and with the same places", async ({ dir }) => {
+  const file = join(dir, "bad.yaml");
+  symlinkSync(join(dir, "no/such"), join(dir, "dangling"));
+  symlinkSync(join(dir, "round"), join(dir, "round"));
+  for (const [i, [text, words, more, args = text.startsWith("listen: ") || text.includes("\nlisten: ") ? [] : ["--listen", "127.0.0.1:0"]]] of refused(dir).entries()) {
+    writeFileSync(file, text);
+    const options = { env: { ...env, ...more }, timeout: 5000 };
+    const checked = run(["check", ...args, file], "", options), served = run(["serve", ...args, file], "", options);
+    assert.equal(served.code, 2, `${text.slice(0, 300)}: ${served.err}`);
+    assert.ok(checked.code === 2 || (checked.code === 1 && /the file is too long/.test(checked.err)), `${text.slice(0, 300)}: ${checked.code} ${checked.err}`);
+    assert.match(checked.err, words);
+    assert.equal(served.err.replace("daruma serve: ", ""), checked.err.replace("daruma check: ", ""));
+    if (i % 5) continue;
+    const told = run(["check", "--json", ...args, file], "", options), { ok, errors } = JSON.parse(told.out);
+    assert.deepEqual([told.code, ok, told.err], [checked.code, false, ""]);
+    for (const e of errors) assert.ok(checked.err.includes(e.message) && (!e.line || checked.err.includes(`${file}:${e.line}:${e.column}: `)), JSON.stringify(e));
   }
-  assert.equal(check(`${provider}events: { file: ${join(dir, "new.jsonl")} }\n`).code, 0);
+  for (const path of ["/no/such", dir]) assert.deepEqual([run(["check", path]).code, run(["serve", path]).code, JSON.parse(run(["check", "--json", path]).out).ok], [1, 2, false]);
+  writeFileSync(file, `${provider}events: { file: ${join(dir, "new.jsonl")} }\n`);
+  assert.equal(run(["check", file]).code, 0);
+  symlinkSync("new.jsonl", join(dir, "later"));
+  assert.equal(check(`${provider}events: { file: ${join(dir, "later")} }\n`).code, 0);
   assert.equal(readdirSync(dir).includes("new.jsonl"), false, "looking leaves nothing behind");
+}, { limit: 120000 });
+
+holds("all mistakes of a file are told in one run, each once, in order, and none that follows from another one", async () => {
+  const text = `listen: 127.0.0.1:99999
+provider:
+  - { name: main, dialect: opnai, url: "http://h", keys: ["\${NOPE}", "\${NOPE}"] }
+  - { nmae: other, dialect: openai, url: "http://h" }
+timeouts: { conect: soon, total: 5 }
+models:
+  - { name: m, targets: [main/m, other/n, mian/x] }
+  - { name: m, target: main/x }
+recovery:
+  profile: adaptiv
+  kinds: { ratelimit: { delay: 1 }, timeout: { delay: 10s } }
+`;
+  const r = JSON.parse(run(["check", "--json", "-"], text).out);
+  assert.deepEqual(r.errors.map((e) => `${e.line}:${e.column} ${e.key}`), ["1:9 listen", "2:1 ", "3:28 providers[0].dialect", "3:59 providers[0].keys[0]", "4:7 providers[1]", "5:13 timeouts", "5:34 timeouts.total",
+    "7:43 models[0].targets[2]", "8:13 models[1].name", "8:16 models[1]", "10:12 recovery.profile", "11:12 recovery.kinds"]);
+  assert.deepEqual(r.errors[6], { line: 5, column: 34, key: "timeouts.total", message: 'expected a duration like 5s from 10ms to 24h, or none, found "5"', expected: "a duration like 5s from 10ms to 24h, or none", remedy: "add a unit, e.g. 5s" });
+  const people = check(text).err.split("\n");
+  assert.equal(people.filter((l) => l.startsWith("-:")).length, 12);
+  assert.deepEqual(people.slice(9, 12), ["-:3:59: providers[0].keys[0]: the environment variable NOPE is not set; set it before starting daruma, or write $${ for a literal ${", '    - { name: main, dialect: opnai, url: "http://h", keys: ["${NOPE}", "${NOPE}"] }', `${" ".repeat(60)}^`]);
+  const lots = check(`${provider}passthrough: [ ${many(40, (i) => `x${i}`)} ]\n`);
+  assert.equal(lots.err.split("\n").filter((l) => l.startsWith("-:")).length, 32);
+  assert.match(lots.err, /\nand 8 more\n$/);
+  assert.equal(JSON.parse(run(["check", "--json", "-"], `${provider}passthrough: [ ${many(40, (i) => `x${i}`)} ]\n`).out).more, 8);
+  const script = run(["chaos", "-", "--listen", "127.0.0.1:0", "--for", "10ms"], "faults:\n- { kin: quota }\n- { cut: { after_byts: 3 }, times: x }\nexpect: { call: 1 }\n");
+  assert.equal(script.code, 2);
+  assert.deepEqual(script.err.split("\n").filter((l) => l.startsWith("-:")).map((l) => l.split(";")[0]), ["-:2:5: faults[0]: unknown key `kin`", "-:3:12: faults[1].cut: unknown key `after_byts`",
+    '-:3:36: faults[1].times: expected a whole number from 0 on, found "x"', "-:4:11: expect: unknown expectation `call`"]);
+});
+
+holds("check --json says what a file means, with no secret in it", async () => {
+  const r = run(["check", "--json", "-"], `${provider}models: [ { name: m, targets: [main/x, { target: main/y, window: 5 }] } ]\nrecovery: { kinds: { timeout: { delay: 2s } } }\n`);
+  assert.equal(r.code, 0, r.err);
+  const { ok, file, errors, more, warnings, means } = JSON.parse(r.out);
+  assert.deepEqual([ok, file, errors, more, warnings], [true, "-", [], 0, []]);
+  assert.deepEqual(means.providers, [{ name: "main", dialect: "openai", url: "http://127.0.0.1:9100/v1", keys: [{ value: "[redacted]", command: null, account: "key1", name: "key1" }], headers: {} }]);
+  assert.deepEqual(means.models[0].targets, [{ target: "main/x", window: "model", max_output: "model" }, { target: "main/y", window: 5, max_output: "model" }]);
+  assert.deepEqual([means.listen, means.timeouts.connect, means.timeouts.idle, means.limits.body, means.recovery.profile, means.recovery.kinds.timeout.delay, means.events.stderr, means.watch], ["127.0.0.1:4141", "5s", "none", "64MiB", "default", "2s", false, "guide"]);
+  const rows = run(["check", "--options"]).out.split("\n").flatMap((l) => l.match(/^\| `([a-z_.]+)`/)?.[1] ?? []);
+  assert.ok(rows.length > 40);
+  for (const row of rows) assert.notEqual(row.split(".").reduce((at, k) => at?.[k], means), undefined, row);
+  assert.equal(JSON.parse(run(["check", "--json", "-"], `listen: 0.0.0.0:4141\n${provider}`).out).warnings.length, 1);
+  assert.doesNotMatch(r.out, /abc-one/);
 });
 
 holds("check shows what is watched, and which variant of a profile", async () => {

@@ -1,0 +1,226 @@
+/* config_options.c - the options of the configuration, as rows: name, type, bounds, default, help. Reading, `daruma
+ * check` and doc/config.md are made from them; nothing else knows an option's name. */
+#include "gateway/config_inside.h"
+#include "base/limits.h"
+
+#define AT                        CONF_AT
+#define ITEMS                     CONF_ITEMS
+#define NEEDED                    .flags = CONF_REQUIRED
+#define VALUE(reads, shows, what) CONF_VALUE, .value = config_##reads, .show = config_##shows, .expects = what
+#define SECOND                    1000
+#define MINUTE                    (60 * SECOND)
+#define HOUR                      (60 * MINUTE)
+#define TOKENS_MAX                1000000000
+
+// clang-format off
+static const conf_option hosts_element = {
+    NULL, CONF_NAME, .size = sizeof(daruma_str), .min = 1, .max = 253,
+    .help = "A host name, without a port.",
+};
+static const conf_shape hosts_shape = {.element = &hosts_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX};
+
+static const conf_option passthrough_element = {
+    NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 1, .max = 1000,
+    .help = "The beginning of a path in whole segments: `/api` opens `/api` and `/api/tags`. `/` opens all.",
+};
+static const conf_shape passthrough_shape = {.element = &passthrough_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX, .fits = config_path_fits};
+
+static const conf_option keys_element = {
+    NULL, CONF_TEXT, .flags = CONF_SECRET, AT(config_key, value), .min = 1, .max = 16384,
+    .help = "A key alone; the same as `{ value: ... }`.",
+};
+static const conf_option keys_rows[] = {
+    {"value", CONF_TEXT, .flags = CONF_SECRET, AT(config_key, value), .min = 1, .max = 16384,
+     .help = "The key. Better not written out: `${OPENAI_API_KEY}`."},
+    {"command", CONF_TEXT, .flags = CONF_SECRET | CONF_LINES, AT(config_key, command), .min = 1, .max = 16384,
+     .help = "A shell command that prints the key in its first line. It is run again once when the key is refused."},
+    {"account", CONF_NAME, AT(config_key, account), .min = 1, .max = 64, .says = "the key's name",
+     .help = "Whose key it is. Keys of one account share its limits: when the account is empty, all of them are."},
+    {"name", CONF_NAME, AT(config_key, name), .min = 1, .max = 64, .says = "key1, key2, ...",
+     .help = "How events call the key."},
+};
+static const conf_shape keys_shape = {.of = CONF_ROWS(keys_rows), .element = &keys_element, .size = sizeof(config_key), .max = CONFIG_KEYS_MAX,
+    .thing = "key of this provider", .name_at = offsetof(config_key, name), .fits = config_key_fits};
+
+static const conf_option headers_element = {
+    NULL, CONF_TEXT, .flags = CONF_SECRET, AT(daruma_header, value), .min = 0, .max = 8192,
+    .help = "The header's value.",
+};
+static const conf_shape headers_shape = {.element = &headers_element, .like = "{ X-Title: my agent }", .size = sizeof(daruma_header), .max = CONFIG_HEADERS_MAX,
+    .name_at = offsetof(daruma_header, name), .named = config_header_named};
+
+static const conf_option providers_rows[] = {
+    {"name", CONF_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64,
+     .help = "How targets, events and metrics call it."},
+    {"dialect", VALUE(read_dialect, show_dialect, "one of openai, openai-responses, anthropic, gemini"), NEEDED, AT(config_provider, dialect),
+     .help = "How it speaks: `openai` (Chat Completions), `openai-responses`, `anthropic` (Messages) or `gemini` (generateContent)."},
+    {"url", VALUE(read_url, show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
+     .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
+    {"keys", CONF_LIST, ITEMS(config_provider, keys), .shape = &keys_shape, .says = "the clients' own",
+     .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
+    {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &headers_shape,
+     .help = "Headers that are sent along with every request to it, by name."},
+};
+static const conf_shape providers_shape = {.of = CONF_ROWS(providers_rows), .like = "{ name: main, dialect: openai, url: https://api.openai.com }",
+    .size = sizeof(config_provider), .min = 1, .max = CONFIG_PROVIDERS_MAX,
+    .thing = "provider", .name_at = offsetof(config_provider, name), .absent = config_builtin};
+
+static const conf_option targets_element = {
+    NULL, VALUE(read_target, show_target, "a target like provider/model"), AT(config_target, model), .min = 1, .max = 300,
+    .help = "`provider/model`: what stands behind the first slash goes to the provider as it is. The same as `{ target: ... }`.",
+};
+static const conf_option targets_rows[] = {
+    {"target", VALUE(read_target, show_target, "a target like provider/model"), NEEDED, AT(config_target, model), .min = 1, .max = 300,
+     .help = "`provider/model`."},
+    {"window", CONF_INTEGER, AT(config_target, window), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
+     .help = "Tokens that fit into its context window, where it differs from the model's."},
+    {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
+     .help = "Tokens that one of its answers may have, where it differs from the model's."},
+};
+static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
+    .min = 1, .max = DARUMA_CASE_TRIED, .fits = config_target_fits};
+
+static const conf_option models_rows[] = {
+    {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200,
+     .help = "The name clients ask for."},
+    {"targets", CONF_LIST, NEEDED, ITEMS(config_model, targets), .shape = &targets_shape,
+     .help = "Where to go, preferred first. Targets of another dialect than the client's get the conversation translated: doc/dialects.md."},
+    {"window", CONF_INTEGER, AT(config_model, window), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+     .help = "Tokens that fit into the context window: what a conversation is shortened to, and which target is wider. Learned from what a model refuses when it is not said."},
+    {"max_output", CONF_INTEGER, AT(config_model, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+     .help = "Tokens that one answer may have."},
+    {"watch", CONF_ENUM, AT(config_model, watch), .fallback = "default", .words = "default off observe guide enforce",
+     .help = "What is done about agents that go in circles with this model; `default` is the file's `watch`."},
+};
+static const conf_shape models_shape = {.of = CONF_ROWS(models_rows), .like = "{ name: best, targets: [main/gpt-5] }", .size = sizeof(config_model), .max = CONFIG_MODELS_MAX,
+    .thing = "model", .name_at = offsetof(config_model, name)};
+
+static const conf_option timeouts_rows[] = {
+    {"connect", CONF_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",
+     .help = "Name, connection, proxy and TLS together."},
+    {"first_byte", CONF_DURATION, AT(config, clocks.first_byte), .min = 10, .max = 24 * HOUR, .says = "`none`", .word = "none", .word_is = -1,
+     .help = "From the request being sent to the first byte of the answer; a call that takes longer has failed. Not needed for a model that hangs: beside a call that is silent for longer than usual another target is asked (`recovery.hedge`), and where there is none nothing is better than waiting."},
+    {"plain_first_byte", CONF_DURATION, AT(config, plain_first_byte), .min = 10, .max = 24 * HOUR, .says = "as `first_byte` where that is written, else `none`", .word = "none", .word_is = -1,
+     .help = "The same for answers that are not streamed: their first byte comes when the model has finished, which may take minutes."},
+    {"idle", CONF_DURATION, AT(config, clocks.idle), .min = 10, .max = 24 * HOUR, .fallback = "none", .word = "none",
+     .help = "Silence between two pieces of an answer; models may think for minutes."},
+    {"total", CONF_DURATION, AT(config, clocks.total), .min = 10, .max = 24 * HOUR, .fallback = "none", .word = "none",
+     .help = "The whole request, all its calls together. A client that says how long it waits (`x-stainless-timeout`) is believed without it."},
+};
+static const conf_shape timeouts_shape = {.of = CONF_ROWS(timeouts_rows)};
+
+static const conf_option kinds_rows[] = {
+    {"max_attempts", CONF_INTEGER, AT(daruma_kind_policy, max_attempts), .min = 1, .max = 100, .says = "the profile's, else `recovery.max_attempts`",
+     .help = "Calls to one target, the first included."},
+    {"delay", CONF_DURATION, AT(daruma_kind_policy, backoff.base), .min = 0, .max = HOUR, .says = "the profile's",
+     .help = "Before the first retry, where the provider gave no advice."},
+    {"factor", CONF_FRACTION, AT(daruma_kind_policy, backoff.factor_milli), .min = 1000, .max = 100000, .says = "the profile's",
+     .help = "How the delay grows with each retry; 2 doubles it."},
+    {"max_delay", CONF_DURATION, AT(daruma_kind_policy, backoff.cap), .min = 0, .max = HOUR, .says = "the profile's",
+     .help = "No delay is longer."},
+    {"jitter", CONF_FRACTION, AT(daruma_kind_policy, backoff.jitter_milli), .min = 0, .max = 1000, .says = "the profile's",
+     .help = "Share of the delay that chance decides, so that clients do not come back all at once; 1 is all of it."},
+};
+static const conf_shape kinds_shape = {.of = CONF_ROWS(kinds_rows), .like = "{ delay: 2s, max_attempts: 6 }", .max = DARUMA_KINDS,
+    .thing = "kind of failure", .names = config_kind_name, .named = config_kind_named, .fits = config_kind_fits};
+
+static const conf_option recovery_rows[] = {
+    {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .fallback = "default",
+     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant."},
+    {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true",
+     .help = "`false`: everything passes through and the first failure is final."},
+    {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
+     .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},
+    {"max_attempts", CONF_INTEGER, AT(config, policy.max_attempts), .min = 1, .max = 100, .says = "the profile's",
+     .help = "Calls to one target, the first included; other targets add theirs, deadline and budget bound all."},
+    {"max_wait", CONF_DURATION, AT(config, policy.max_wait), .min = 0, .max = 24 * HOUR, .says = "the profile's",
+     .help = "A longer wait is not slept: another target is tried, or the failure told."},
+    {"patience", CONF_DURATION, AT(config, policy.patience), .min = 0, .max = 24 * HOUR, .says = "the profile's", .word = "none", .word_is = -1,
+     .help = "So long a request waits in all for what passes by itself (a provider that is down, busy or limited), from its first failure on and never beyond the client's own deadline. `none`: only the ladder ends it."},
+    {"hedge", CONF_ENUM, AT(config, hedge), .fallback = "auto", .words = "auto off",
+     .help = "A call that is silent for longer than is usual for its model, while another target is well: `auto` asks that one beside it, the first that brings content is the answer and the other is cancelled. They are 5 % of all calls at most, but for those beside a call that is known to go nowhere; six for one request."},
+    {"mend", CONF_BOOL, AT(config, policy.mend.enabled), .says = "`true`",
+     .help = "`false`: nothing is mended in requests and answers; what fails is sent again, or elsewhere."},
+    {"side_calls", CONF_BOOL, AT(config, policy.mend.side_calls), .says = "`true`",
+     .help = "Whether a model may be asked on the side: for summaries of large tool output and of long conversations, and for an explanation of what cannot be mended."},
+    {"summariser", VALUE(read_target, show_target, "a target like provider/model"), AT(config, summariser.model), .min = 1, .max = 300, .says = "the model that was asked",
+     .help = "Who is asked on the side, as `provider/model`: a small, cheap model does."},
+    {"max_compress_retries", CONF_INTEGER, AT(config, policy.mend.max_compress_retries), .min = 0, .max = 10, .says = "the profile's",
+     .help = "How often one request is sent again shorter when it is too long for the model."},
+    {"compression_threshold_chars", CONF_INTEGER, AT(config, policy.mend.compression_threshold_chars), .min = 100, .max = 100000000, .says = "the profile's",
+     .help = "Tool output longer than this is summarised when masking old output does not suffice."},
+    {"summarize_on_compress", CONF_BOOL, AT(config, policy.mend.summarize_on_compress), .says = "the profile's",
+     .help = "`false`: tool output is only masked, never summarised by a model."},
+    {"orphans", CONF_ENUM, AT(config, orphans), .fallback = "profile", .words = "profile answer prune",
+     .help = "What becomes of a tool call whose result was lost: `answer` gives it a neutral result, `prune` removes it."},
+    {"kinds", CONF_NAMED, .shape = &kinds_shape,
+     .help = "Numbers of one kind of failure, by its name: `rate_limit`, `overloaded`, `timeout`, ..."},
+};
+static const conf_shape recovery_shape = {.of = CONF_ROWS(recovery_rows)};
+
+static const conf_option events_rows[] = {
+    {"file", CONF_TEXT, AT(config, events_file), .min = 1, .max = 4096, .says = "none",
+     .help = "One JSON line each is appended to it."},
+    {"stderr", CONF_BOOL, AT(config, events_stderr), .fallback = "auto", .word = "auto", .word_is = CONFIG_STDERR_AUTO,
+     .help = "One readable line each on standard error; `auto`: when that is a terminal."},
+};
+static const conf_shape events_shape = {.of = CONF_ROWS(events_rows)};
+
+static const conf_option limits_rows[] = {
+    {"body", CONF_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB",
+     .help = "Of one request body."},
+    {"memory", CONF_SIZE, AT(config, all_bytes_max), .min = 1024, .max = INT64_C(1) << 40, .fallback = "1GiB",
+     .help = "Of the bodies of all requests at a time. Who brings more is asked to come again: 503 with `retry-after`."},
+    {"connections", CONF_INTEGER, AT(config, connections_max), .min = 1, .max = 1000000, .fallback = "8192",
+     .help = "Open at the same time."},
+};
+static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
+
+static const conf_option proxy_rows[] = {
+    {"https_proxy", VALUE(read_proxy, show_text, "a URL like http://proxy.example:3128"), .flags = CONF_SECRET, AT(config, https_proxy), .env = "https_proxy HTTPS_PROXY",
+     .help = "For `https` providers."},
+    {"http_proxy", VALUE(read_proxy, show_text, "a URL like http://proxy.example:3128"), .flags = CONF_SECRET, AT(config, http_proxy), .env = "http_proxy HTTP_PROXY",
+     .help = "For `http` providers."},
+    {"no_proxy", CONF_TEXT, AT(config, no_proxy), .min = 0, .max = 8192, .env = "no_proxy NO_PROXY",
+     .help = "Hosts that are reached directly, separated by commas, as curl reads it."},
+};
+static const conf_shape proxy_shape = {.of = CONF_ROWS(proxy_rows)};
+
+static const conf_option tls_rows[] = {
+    {"ca_file", CONF_TEXT, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's",
+     .help = "Certificates that are trusted, as a PEM file."},
+};
+static const conf_shape tls_shape = {.of = CONF_ROWS(tls_rows)};
+
+static const conf_option config_rows[] = {
+    {"listen", CONF_ADDRESS, AT(config, listen), .fallback = "127.0.0.1:4141",
+     .help = "Where clients connect. `:4141` is the loopback too; any other address is used only when it is written here, since whoever reaches it can use your keys. Port 0 takes a free one."},
+    {"hosts", CONF_LIST, ITEMS(config, hosts), .shape = &hosts_shape, .says = "none",
+     .help = "Names by which clients reach a daruma that listens on the loopback, beside `localhost`, names below it and loopback addresses. A request for any other name is refused with 403, since a page of another site may be behind it (DNS rebinding); pages of these hosts may ask as well. Where daruma listens on another address every name is answered."},
+    {"passthrough", CONF_LIST, ITEMS(config, passthrough), .shape = &passthrough_shape, .says = "none",
+     .help = "Paths that go to a provider, beside those of the APIs of OpenAI, Anthropic and Gemini. Every other path is answered with 404."},
+    {"providers", CONF_LIST, ITEMS(config, providers), .shape = &providers_shape, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
+     .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},
+    {"models", CONF_LIST, ITEMS(config, models), .shape = &models_shape,
+     .help = "Models with more than one place to go."},
+    {"watch", CONF_ENUM, AT(config, watch), .fallback = "guide", .words = "off observe guide enforce",
+     .help = "Agents that go in circles, seen by the histories they send: `off`, nobody looks; `observe`, events tell of it; `guide`, the model is told what it keeps doing, at the end of the request; `enforce`, repeated calls are refused, and in the end the run is stopped with what is known. doc/loops.md"},
+    {"strategies", CONF_ENUM, AT(config, strategies), .fallback = "log", .words = "log ask auto",
+     .help = "What becomes of other approaches that are proposed for an agent in circles (with `watch: enforce`): `log`, an event tells of them; `ask`, the event asks a person to look; `auto`, the model is told those that are sure enough."},
+    {"tool_errors", CONF_ENUM, AT(config, tool_errors), .fallback = "full", .words = "full compact",
+     .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. What the tool itself says to do stays (`suggestion`, `hint`, `next_steps`, \"did you mean\"). It saves tokens, but changes bytes that the provider may have cached."},
+    {"timeouts", CONF_GROUP, .shape = &timeouts_shape,
+     .help = "How long a call to a provider may take. `none` switches a clock off."},
+    {"recovery", CONF_GROUP, .shape = &recovery_shape,
+     .help = "What is done when a call fails."},
+    {"events", CONF_GROUP, .shape = &events_shape,
+     .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
+    {"limits", CONF_GROUP, .shape = &limits_shape,
+     .help = "What is accepted from clients."},
+    {"proxy", CONF_GROUP, .shape = &proxy_shape,
+     .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
+    {"tls", CONF_GROUP, .shape = &tls_shape,
+     .help = "Providers' certificates and names are always verified."},
+};
+const conf_shape config_shape = {.of = CONF_ROWS(config_rows), .like = "`listen: 127.0.0.1:4141`"};
+// clang-format on
