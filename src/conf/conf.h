@@ -24,21 +24,22 @@ typedef daruma_str (*conf_env)(daruma_str name, bool *found, void *user);
 /* ---- tables ---------------------------------------------------------------------- */
 
 typedef enum conf_type {
-    CONF_GROUP,    /* a mapping with the members of its shape */
-    CONF_LIST,     /* a sequence; the field is a pointer, with the number of elements (size_t) behind it */
-    CONF_NAMED,    /* a mapping under free names; kept as a list is */
+    CONF_GROUP, /* a mapping with the members of its shape */
+    CONF_LIST,  /* a sequence; the field is a pointer, with the number of elements (size_t) behind it */
+    CONF_NAMED, /* a mapping under free names; kept as a list is */
+    CONF_JSON,  /* daruma_str: a single value as it is, anything else as JSON */
+    CONF_NODE,  /* anything; `node` reads it */
+    /* single values; numbers are kept as int64_t, uint32_t (enums, too) or bool, by the field's size */
     CONF_TEXT,     /* daruma_str, with a NUL behind it */
     CONF_NAME,     /* the same, of letters, digits, '.', '_', '-' */
-    CONF_DURATION, /* milliseconds. Numbers are kept as int64_t, uint32_t (enums, too) or bool, by the field's size */
+    CONF_DURATION, /* milliseconds */
     CONF_SIZE,     /* bytes */
     CONF_INTEGER,  /* not negative */
     CONF_FRACTION, /* in thousandths */
     CONF_BOOL,     /* 0 or 1 */
     CONF_ENUM,     /* which one of `words` */
     CONF_ADDRESS,  /* conf_address */
-    CONF_JSON,     /* daruma_str: a single value as it is, anything else as JSON */
-    CONF_VALUE,    /* a single value that `value` reads */
-    CONF_NODE,     /* anything; `node` reads it */
+    CONF_VALUE,    /* what `value` reads */
 } conf_type;
 
 enum conf_flag {
@@ -170,6 +171,7 @@ struct conf {
     conf_mistakes *to;     /* where they are kept */
     /* the reader's own */
     daruma_str text, from;       /* the file; the variable that a value comes from */
+    int line, column;            /* of a place that is no node; 0 none */
     struct yaml_document_s *doc; /* NULL: no file */
     char path[200];
     size_t npath;
@@ -186,8 +188,10 @@ bool conf_read_value(daruma_str text, const conf_host *h, const conf_option *o, 
                      conf_mistakes *m);
 
 /* For hooks. Tells a mistake at r->node; returns false. The format says what is wrong and, behind a "\n", what to do.
- * What comes from the file goes through conf_word() first. */
-bool conf_wrong(conf *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+ * What comes from the file goes through conf_word() first. `expected`: what the value has to be, NULL when there is no
+ * such. */
+bool conf_tell(conf *r, const char *expected, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+#define conf_wrong(r, ...) conf_tell(r, NULL, __VA_ARGS__)
 /* "expected ..., found ...": the node, or its value r->raw, is not what the row wants. `remedy` may be NULL. */
 bool conf_expected(conf *r, const conf_option *o, const char *remedy);
 /* There is no memory left: the one mistake that ends the reading. */

@@ -2,7 +2,6 @@
 #ifndef CONF_CONF_INSIDE_H
 #define CONF_CONF_INSIDE_H
 #include "conf/conf.h"
-#include <stdarg.h>
 #include <yaml.h>
 
 /* Loads r->text as one YAML document into *doc, which is then r->doc; false when that was told as a mistake. */
@@ -18,9 +17,6 @@ size_t tree_offset(daruma_str line, size_t column);
 size_t path_member(conf *r, daruma_str name);
 size_t path_index(conf *r, size_t i);
 
-/* Tells a mistake at a place; NULL: it has none. */
-bool mistake_tell(conf *r, const yaml_mark_t *at, const char *expected, const char *fmt, va_list ap);
-bool mistake_at(conf *r, const yaml_mark_t *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Gives each mistake that is kept its line. */
 void mistakes_show(conf *r);
 

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/str.h"
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #define EXCERPT_MAX 110 /* characters of a line that are shown */
@@ -55,45 +56,30 @@ static void keep(conf *r, const conf_mistake *e)
     m->at[at] = *e;
 }
 
-bool mistake_tell(conf *r, const yaml_mark_t *at, const char *expected, const char *fmt, va_list ap)
+bool conf_tell(conf *r, const char *expected, const char *fmt, ...)
 {
-    char text[700];
+    char text[700], more[400];
+    va_list ap;
     r->told++;
     if (r->silent)
         return false;
-    conf_mistake e = {.line = at ? (int)at->line + 1 : 0, .column = at ? (int)at->column + 1 : 0, .shown = r->shown};
+    conf_mistake e = {.line = r->node ? (int)r->node->start_mark.line + 1 : r->line,
+                      .column = r->node ? (int)r->node->start_mark.column + 1 : r->column,
+                      .shown = r->shown};
+    va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
     daruma_str rest = str_of(text), what = str_cut(&rest, '\n');
     if (r->from.n) {
-        char more[400];
         int n = snprintf(more, sizeof more, STR_FMT " (from the environment variable " STR_FMT ")",
                          STR_ARG(str_sub(what, 0, 300)), STR_ARG(str_sub(r->from, 0, 50)));
-        put_clean(r, e.what, sizeof e.what, (daruma_str){more, (size_t)n});
-    } else {
-        put_clean(r, e.what, sizeof e.what, what);
+        what = (daruma_str){more, (size_t)n};
     }
+    put_clean(r, e.what, sizeof e.what, what);
     put_clean(r, e.remedy, sizeof e.remedy, rest);
     put_clean(r, e.key, sizeof e.key, (daruma_str){r->path, r->npath});
     snprintf(e.expected, sizeof e.expected, "%s", expected ? expected : "");
     keep(r, &e);
-    return false;
-}
-
-bool mistake_at(conf *r, const yaml_mark_t *at, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    mistake_tell(r, at, NULL, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
-bool conf_wrong(conf *r, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    mistake_tell(r, r->node ? &r->node->start_mark : NULL, NULL, fmt, ap);
-    va_end(ap);
     return false;
 }
 

@@ -225,45 +225,31 @@ static void put_elements(const conf_option *o, const void *root, const void *at,
     buf_putc(out, list ? ']' : '}');
 }
 
+static void put_address(const conf_address *x, daruma_buf *out)
+{
+    bool six = str_findch(x->host, ':') != STR_NONE;
+    buf_printf(out, "%s" STR_FMT "%s:%d", six ? "[" : "", STR_ARG(x->host), six ? "]" : "", x->port);
+}
+
 static void put_option(const conf_option *o, const void *root, const void *base, daruma_buf *out)
 {
     const void *at = (const char *)base + o->at;
-    char room[1024];
+    char room[4096];
     daruma_buf text = buf_over(room, sizeof room);
-    switch (o->type) {
-    case CONF_GROUP:
+    if (o->type == CONF_GROUP) {
         put_shape(o->shape, root, at, out);
-        break;
-    case CONF_LIST:
-    case CONF_NAMED:
+    } else if (o->type == CONF_LIST || o->type == CONF_NAMED) {
         put_elements(o, root, at, out);
-        break;
-    case CONF_TEXT:
-    case CONF_NAME:
-    case CONF_JSON:
+    } else if (o->type == CONF_TEXT || o->type == CONF_NAME || o->type == CONF_JSON) {
         put_text(o, *(const daruma_str *)at, out);
-        break;
-    case CONF_DURATION:
-    case CONF_SIZE:
-    case CONF_INTEGER:
-    case CONF_FRACTION:
-    case CONF_BOOL:
-    case CONF_ENUM:
-        put_stored(o, stored(o, at), out);
-        break;
-    case CONF_ADDRESS: {
-        const conf_address *x = at;
-        bool six = str_findch(x->host, ':') != STR_NONE;
-        buf_printf(&text, "%s" STR_FMT "%s:%d", six ? "[" : "", STR_ARG(x->host), six ? "]" : "", x->port);
-        put_text(o, buf_str(&text), out);
-        break;
-    }
-    case CONF_VALUE:
-    case CONF_NODE:
-        if (o->show)
+    } else if (o->type == CONF_ADDRESS || o->type == CONF_VALUE || o->type == CONF_NODE) {
+        if (o->type == CONF_ADDRESS)
+            put_address(at, &text);
+        else if (o->show)
             o->show(root, at, &text);
         put_text(o, buf_str(&text), out);
-        break;
+    } else {
+        put_stored(o, stored(o, at), out);
     }
 }
 

@@ -287,7 +287,8 @@ static void read_members(conf *r, const conf_shape *s, const conf_node *map, voi
 /* "expected a mapping like { ... }, found a list" */
 static void wrong_form(conf *r, const char *form, const conf_shape *s, const conf_node *n, const char *remedy)
 {
-    conf_wrong(r, "expected %s%s%s, found %s%s%s", form, s->like ? " like " : "", s->like ? s->like : "", tree_words(n),
+    const char *like = s && s->like ? s->like : NULL;
+    conf_wrong(r, "expected %s%s%s, found %s%s%s", form, like ? " like " : "", like ? like : "", tree_words(n),
                remedy ? "\n" : "", remedy ? remedy : "");
 }
 
@@ -336,11 +337,16 @@ static void read_element(conf *r, const conf_shape *s, const conf_node *n, void 
         conf_option_read(r, s->element, n, item);
 }
 
+static daruma_str *name_of(const conf_shape *s, void *item)
+{
+    return (daruma_str *)(void *)((char *)item + s->name_at);
+}
+
 static void name_is_once(conf *r, const conf_shape *s, char *items, size_t i)
 {
-    daruma_str name = *(daruma_str *)(void *)(items + i * s->size + s->name_at);
+    daruma_str name = *name_of(s, items + i * s->size);
     for (size_t k = 0; name.n && k < i; k++)
-        if (str_eq(*(daruma_str *)(void *)(items + k * s->size + s->name_at), name)) {
+        if (str_eq(*name_of(s, items + k * s->size), name)) {
             conf_step(r, "name");
             conf_wrong(r, "another %s has the name \"" STR_FMT "\"\nnames are unique", s->thing,
                        STR_ARG(conf_word(r, name)));
@@ -364,7 +370,7 @@ static void read_list(conf *r, const conf_option *o, const conf_node *node, void
 {
     bool single = (o->flags & CONF_OR_SINGLE) && node->type != YAML_SEQUENCE_NODE && !conf_is_null(node);
     if (node->type != YAML_SEQUENCE_NODE && !conf_is_null(node) && !single) {
-        wrong_form(r, "a list", &(conf_shape){0}, node, "begin each element with \"- \"");
+        wrong_form(r, "a list", NULL, node, "begin each element with \"- \"");
         return;
     }
     yaml_node_item_t *first = node->type == YAML_SEQUENCE_NODE ? node->data.sequence.items.start : NULL;
@@ -405,7 +411,7 @@ static void read_named(conf *r, const conf_option *o, const conf_node *node, voi
             continue;
         }
         if (items)
-            *(daruma_str *)(void *)((char *)item + s->name_at) = arena_copy(r->a, key);
+            *name_of(s, item) = arena_copy(r->a, key);
         if (!s->named || (item = s->named(r, base, item, key)))
             read_item(r, s, value, base, item, n);
         r->npath = mark;
@@ -430,53 +436,44 @@ static void read_single(conf *r, const conf_option *o, const conf_node *node, vo
     r->silent--;
 }
 
+static void read_group(conf *r, const conf_option *o, const conf_node *node, void *base)
+{
+    const conf_shape *s = o->shape;
+    size_t before = r->told;
+    if (s->element && conf_is_single(node) && !conf_is_null(node)) {
+        read_single(r, s->element, node, field_of(base, o));
+    } else if (node && !conf_is_map(node) && !conf_is_null(node)) {
+        wrong_form(r, "a mapping", s, node, "put its options below it, indented");
+    } else {
+        read_members(r, s, node, field_of(base, o));
+        if (node && r->told == before && s->fits)
+            s->fits(r, base, field_of(base, o), 0);
+    }
+}
+
+static void read_json(conf *r, const conf_option *o, const conf_node *node, void *base)
+{
+    daruma_buf b = buf_in(r->a);
+    if (conf_is_single(node))
+        buf_put(&b, conf_text_of(node));
+    else
+        value_json(r, node, &b, 0);
+    *(daruma_str *)field_of(base, o) = buf_str(&b);
+}
+
+static void read_node(conf *r, const conf_option *o, const conf_node *node, void *base)
+{
+    o->node(r, o, node, field_of(base, o));
+}
+
 void conf_option_read(conf *r, const conf_option *o, const conf_node *node, void *base)
 {
+    static void (*const readers[])(conf *, const conf_option *, const conf_node *, void *) = {
+        [CONF_GROUP] = read_group, [CONF_LIST] = read_list, [CONF_NAMED] = read_named,
+        [CONF_NODE] = read_node,   [CONF_JSON] = read_json,
+    };
     r->node = node;
-    switch (o->type) {
-    case CONF_GROUP:
-        if (!node || node->type == YAML_MAPPING_NODE || conf_is_null(node)) {
-            size_t before = r->told;
-            read_members(r, o->shape, node, field_of(base, o));
-            if (node && r->told == before && o->shape->fits)
-                o->shape->fits(r, base, field_of(base, o), 0);
-        } else if (o->shape->element && conf_is_single(node)) {
-            read_single(r, o->shape->element, node, field_of(base, o));
-        } else {
-            wrong_form(r, "a mapping", o->shape, node, "put its options below it, indented");
-        }
-        break;
-    case CONF_LIST:
-        read_list(r, o, node, base);
-        break;
-    case CONF_NAMED:
-        read_named(r, o, node, base);
-        break;
-    case CONF_NODE:
-        o->node(r, o, node, field_of(base, o));
-        break;
-    case CONF_JSON: {
-        daruma_buf b = buf_in(r->a);
-        if (conf_is_single(node))
-            buf_put(&b, conf_text_of(node));
-        else
-            value_json(r, node, &b, 0);
-        *(daruma_str *)field_of(base, o) = buf_str(&b);
-        break;
-    }
-    case CONF_TEXT:
-    case CONF_NAME:
-    case CONF_DURATION:
-    case CONF_SIZE:
-    case CONF_INTEGER:
-    case CONF_FRACTION:
-    case CONF_BOOL:
-    case CONF_ENUM:
-    case CONF_ADDRESS:
-    case CONF_VALUE:
-        read_single(r, o, node, base);
-        break;
-    }
+    (o->type < COUNT(readers) ? readers[o->type] : read_single)(r, o, node, base);
 }
 
 /* ---- what hosts call ------------------------------------------------------------------------------ */
@@ -488,7 +485,8 @@ static bool finish(conf *r)
         r->to->n = r->to->more = 0;
         r->npath = 0;
         r->silent = 0;
-        mistake_at(r, NULL, "the %s does not fit into memory", r->host->what);
+        r->node = NULL;
+        conf_wrong(r, "the %s does not fit into memory", r->host->what);
     }
     mistakes_show(r);
     check(!r->told == !r->to->n);

@@ -92,6 +92,12 @@ const conf_node *tree_member(const conf *r, const conf_node *map, daruma_str key
 
 /* ---- loading --------------------------------------------------------------------- */
 
+static void at_mark(conf *r, yaml_mark_t at)
+{
+    r->line = (int)at.line + 1;
+    r->column = (int)at.column + 1;
+}
+
 static bool wrong_yaml(conf *r, const yaml_parser_t *p)
 {
     yaml_mark_t mark = p->problem_mark;
@@ -108,7 +114,8 @@ static bool wrong_yaml(conf *r, const yaml_parser_t *p)
             mark.column = n ? 0 : mark.column + (((unsigned char)r->text.p[at] & 0xc0) != 0x80);
             mark.line += n != 0;
         }
-        return mistake_at(r, &mark, "not valid YAML: %s\nsave the file as UTF-8 without control characters", problem);
+        at_mark(r, mark);
+        return conf_wrong(r, "not valid YAML: %s\nsave the file as UTF-8 without control characters", problem);
     case YAML_SCANNER_ERROR:
     case YAML_PARSER_ERROR:
     case YAML_COMPOSER_ERROR:
@@ -116,10 +123,11 @@ static bool wrong_yaml(conf *r, const yaml_parser_t *p)
     case YAML_EMITTER_ERROR:
         break;
     }
-    daruma_str line = tree_line(r->text, (int)mark.line + 1);
+    at_mark(r, mark);
+    daruma_str line = tree_line(r->text, r->line);
     if (str_findch(str_sub(line, 0, tree_offset(line, mark.column) + 1), '\t') != STR_NONE)
-        return mistake_at(r, &mark, "YAML does not allow a tab here\nindent with spaces");
-    return mistake_at(r, &mark, "not valid YAML: %s%s%s%s\ncheck the indentation, quotes and brackets", problem,
+        return conf_wrong(r, "YAML does not allow a tab here\nindent with spaces");
+    return conf_wrong(r, "not valid YAML: %s%s%s%s\ncheck the indentation, quotes and brackets", problem,
                       p->context ? " (" : "", p->context ? p->context : "", p->context ? ")" : "");
 }
 
@@ -135,8 +143,8 @@ static bool load_one(conf *r, yaml_parser_t *p, yaml_document_t *doc)
     const conf_node *second = yaml_document_get_root_node(&more);
     if (second) {
         yaml_document_delete(doc);
-        mistake_at(r, &second->start_mark, "a second document begins here\na %s is one document, remove the line `---`",
-                   r->host->what);
+        at_mark(r, second->start_mark);
+        conf_wrong(r, "a second document begins here\na %s is one document, remove the line `---`", r->host->what);
     }
     yaml_document_delete(&more);
     r->doc = second ? NULL : doc;
@@ -146,7 +154,7 @@ static bool load_one(conf *r, yaml_parser_t *p, yaml_document_t *doc)
 bool tree_load(conf *r, yaml_document_t *doc)
 {
     if (r->text.n > r->host->bytes_max)
-        return mistake_at(r, NULL, "the file is larger than %zu bytes\nis it a %s?", r->host->bytes_max, r->host->what);
+        return conf_wrong(r, "the file is larger than %zu bytes\nis it a %s?", r->host->bytes_max, r->host->what);
     if (str_starts(r->text, S("\xef\xbb\xbf")))
         r->text = str_from(r->text, 3);
     yaml_parser_t p;

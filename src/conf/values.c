@@ -56,16 +56,6 @@ bool value_expand(conf *r, daruma_str text, daruma_str *ret)
 
 /* ---- mistakes of values ---------------------------------------------------------------- */
 
-static bool tell(conf *r, const char *expected, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static bool tell(conf *r, const char *expected, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    mistake_tell(r, r->node ? &r->node->start_mark : NULL, expected, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
 bool conf_expected(conf *r, const conf_option *o, const char *remedy)
 {
     char room[300];
@@ -76,8 +66,8 @@ bool conf_expected(conf *r, const conf_option *o, const char *remedy)
     bool login = str_findch(r->raw, '@') != STR_NONE; /* user:password@host */
     bool hide = !value || login || (o->flags & CONF_SECRET), cut = r->raw.n > 60;
     daruma_str found = !value ? str_of(tree_words(r->node)) : hide ? S("[redacted]") : conf_word(r, r->raw);
-    return tell(r, room, "expected %s, found %s" STR_FMT "%s%s\n%s", room, hide ? "" : "\"", STR_ARG(found),
-                cut && !hide ? "..." : "", hide ? "" : "\"", remedy ? remedy : "");
+    return conf_tell(r, room, "expected %s, found %s" STR_FMT "%s%s\n%s", room, hide ? "" : "\"", STR_ARG(found),
+                     cut && !hide ? "..." : "", hide ? "" : "\"", remedy ? remedy : "");
 }
 
 conf_near conf_near_to(daruma_str wrong)
@@ -251,38 +241,29 @@ bool conf_address_read(daruma_str s, daruma_arena *a, conf_address *ret, const c
     return true;
 }
 
+static bool read_bool(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    bool yes;
+    return conf_is_bool(s, &yes) ? store(o, at, yes) : conf_expected(r, o, "");
+}
+
+static bool read_address(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    const char *why;
+    return conf_address_read(s, r->a, at, &why) || conf_expected(r, o, why);
+}
+
+static bool (*const readers[])(conf *r, const conf_option *o, daruma_str s, void *at) = {
+    [CONF_TEXT] = read_text,   [CONF_NAME] = read_text,      [CONF_DURATION] = read_number,
+    [CONF_SIZE] = read_number, [CONF_INTEGER] = read_number, [CONF_FRACTION] = read_number,
+    [CONF_BOOL] = read_bool,   [CONF_ENUM] = read_enum,      [CONF_ADDRESS] = read_address,
+};
+
 bool conf_value(conf *r, const conf_option *o, daruma_str s, void *base)
 {
-    void *at = field_of(base, o);
-    const char *why;
-    bool yes;
     if (o->word && str_eq(s, str_of(o->word)))
-        return store(o, at, o->word_is);
-    switch (o->type) {
-    case CONF_TEXT:
-    case CONF_NAME:
-        return read_text(r, o, s, at);
-    case CONF_DURATION:
-    case CONF_SIZE:
-    case CONF_INTEGER:
-    case CONF_FRACTION:
-        return read_number(r, o, s, at);
-    case CONF_BOOL:
-        return conf_is_bool(s, &yes) ? store(o, at, yes) : conf_expected(r, o, "");
-    case CONF_ENUM:
-        return read_enum(r, o, s, at);
-    case CONF_ADDRESS:
-        return conf_address_read(s, r->a, at, &why) || conf_expected(r, o, why);
-    case CONF_VALUE:
-        return o->value(r, o, s, at);
-    case CONF_GROUP:
-    case CONF_LIST:
-    case CONF_NAMED:
-    case CONF_JSON:
-    case CONF_NODE:
-        break;
-    }
-    return true;
+        return store(o, field_of(base, o), o->word_is);
+    return (o->value ? o->value : readers[o->type])(r, o, s, field_of(base, o));
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */

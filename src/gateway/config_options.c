@@ -1,12 +1,288 @@
 /* config_options.c - the options of the configuration, as rows: name, type, bounds, default, help. Reading, `daruma
- * check` and doc/config.md are made from them; nothing else knows an option's name. */
+ * check` and doc/config.md are made from them; nothing else knows an option's name. Above the tables stands what their
+ * rows call: readers of values that only a gateway has, and how the parts of lists fit together. */
 #include "gateway/config_inside.h"
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
+#include "base/str.h"
+#include <stdio.h>
+
+/* ---- places ------------------------------------------------------------------------ */
+
+static bool read_url(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    url u;
+    const char *why = NULL;
+    if (!url_parse(s, r->a, &u, &why))
+        return conf_expected(r, o, why);
+    if (u.userinfo.n)
+        return conf_wrong(r, "a provider's URL holds no user or password\nput the key under `keys`");
+    if (dialect_of_path(u.prefix))
+        return conf_expected(r, o,
+                             "it ends with what clients add to it (/chat/completions, /messages, ...): leave that out");
+    *(url *)at = u;
+    return true;
+}
+
+static void show_url(const void *root, const void *at, daruma_buf *out)
+{
+    const url *u = at;
+    (void)root;
+    buf_printf(out, "http%s://", u->tls ? "s" : "");
+    buf_put(out, u->authority);
+    buf_put(out, u->prefix);
+}
+
+static bool read_proxy(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    url u;
+    const char *why = NULL;
+    daruma_buf b = buf_in(r->a);
+    if (s.n && str_find(s, S("://")) == STR_NONE) /* as curl and Go read it: a host alone is an http proxy */
+        BUF_LIT(&b, "http://");
+    buf_put(&b, s);
+    s = buf_str(&b);
+    if (s.n && !url_parse(s, r->a, &u, &why))
+        return conf_expected(r, o, why);
+    if (s.n && u.tls)
+        return conf_expected(r, o, "a proxy is spoken to without TLS: write http://");
+    *(daruma_str *)at = s;
+    return true;
+}
+
+static void show_text(const void *root, const void *at, daruma_buf *out)
+{
+    (void)root;
+    buf_put(out, *(const daruma_str *)at);
+}
+
+/* ---- names of things ------------------------------------------------------------------ */
+
+static bool read_dialect(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    conf_near near = conf_near_to(s);
+    const char *known;
+    char remedy[80] = "take the one whose SDK your program uses";
+    const dialect *d = dialect_find(s);
+    *(const dialect **)at = d;
+    for (size_t i = 0; (known = dialect_name(i)); i++)
+        conf_near_try(&near, str_of(known));
+    if (near.best.n)
+        snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
+    return d || conf_expected(r, o, str_ieq(s, S("google")) ? "it is called gemini" : remedy);
+}
+
+static void show_dialect(const void *root, const void *at, daruma_buf *out)
+{
+    (void)root;
+    buf_putz(out, (*(const dialect *const *)at)->name);
+}
+
+static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    daruma_str variant = s, name = str_cut(&variant, '/');
+    const daruma_policy *p = daruma_policy_variant(name, variant);
+    conf_near near = conf_near_to(name);
+    const char *known;
+    char remedy[200];
+    for (size_t i = 0; !p && (known = daruma_policy_name(i)); i++)
+        conf_near_try(&near, str_of(known));
+    if (p) {
+        *(daruma_policy *)at = *p;
+        return true;
+    }
+    if (near.best.n)
+        return conf_wrong(r, "there is no profile \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?",
+                          STR_ARG(conf_word(r, s)), STR_ARG(near.best));
+    snprintf(remedy, sizeof remedy, "there are %s", near.known);
+    return conf_expected(r, o, remedy);
+}
+
+static void show_profile(const void *root, const void *at, daruma_buf *out)
+{
+    const daruma_policy *p = at;
+    (void)root;
+    buf_printf(out, "%s%s%s", p->profile, p->variant ? "/" : "", p->variant ? p->variant : "");
+}
+
+static bool read_target(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    config *c = r->root;
+    config_target *t = (config_target *)(void *)((char *)at - offsetof(config_target, model));
+    size_t slash = str_findch(s, '/');
+    if (slash == STR_NONE || slash == 0 || slash + 1 == s.n)
+        return conf_expected(r, o, "name the provider before the first slash");
+    daruma_str provider = str_sub(s, 0, slash);
+    conf_near near = conf_near_to(provider);
+    conf_option model = *o;
+    bool unsure = c->nproviders == 0; /* something is wrong with the list, or with a name in it, and that is told */
+    model.type = CONF_TEXT;
+    model.at = 0;
+    model.value = NULL;
+    for (size_t i = 0; i < c->nproviders; i++) {
+        if (str_eq(c->providers[i].name, provider)) {
+            t->provider = (int)i;
+            return conf_value(r, &model, str_from(s, slash + 1), at);
+        }
+        unsure |= c->providers[i].name.n == 0;
+        conf_near_try(&near, c->providers[i].name);
+    }
+    if (unsure)
+        return conf_value(r, &model, str_from(s, slash + 1), at);
+    daruma_str word = conf_word(r, provider);
+    if (near.best.n)
+        return conf_wrong(r, "there is no provider \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?", STR_ARG(word),
+                          STR_ARG(near.best));
+    return conf_wrong(
+        r, "there is no provider \"" STR_FMT "\"\nwhat stands before the first slash has to be one of `providers`",
+        STR_ARG(word));
+}
+
+static void show_target(const void *root, const void *at, daruma_buf *out)
+{
+    const config *c = root;
+    const config_target *t = (const config_target *)(const void *)((const char *)at - offsetof(config_target, model));
+    if (!t->model.n)
+        return;
+    buf_put(out, c->providers[t->provider].name);
+    BUF_LIT(out, "/");
+    buf_put(out, t->model);
+}
+
+/* ---- parts of lists --------------------------------------------------------------------- */
+
+static void path_fits(conf *r, void *base, void *item, size_t index)
+{
+    daruma_str path = *(daruma_str *)item;
+    (void)base, (void)index;
+    if (path.p[0] != '/')
+        conf_wrong(r, "a path begins with a slash, e.g. /api");
+    if (str_findch(path, '?') != STR_NONE)
+        conf_wrong(r, "a path ends before its `?`\nleave out the rest");
+}
+
+static void key_fits(conf *r, void *base, void *item, size_t index)
+{
+    config_key *k = item;
+    (void)base;
+    if (!k->value.n == !k->command.n)
+        conf_wrong(r, k->value.n ? "both `value` and `command` are given\nkeep one"
+                                 : "`value` is missing (or `command`, which prints it)");
+    if (!k->name.n) {
+        daruma_buf b = buf_in(r->a);
+        buf_printf(&b, "key%zu", index + 1);
+        k->name = buf_str(&b);
+    }
+    if (!k->account.n)
+        k->account = k->name;
+}
+
+static bool is_token(daruma_str s) /* RFC 9110 5.6.2 */
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!ch_alpha(s.p[i]) && !ch_digit(s.p[i]) && !memchr("!#$%&'*+-.^_`|~", s.p[i], 15))
+            return false;
+    return s.n > 0 && s.n <= 128;
+}
+
+static void *header_named(conf *r, void *base, void *item, daruma_str key)
+{
+    /* They frame the message or name its receiver: daruma writes them itself. */
+    static const char *const ours[] = {"host",    "content-length", "connection", "transfer-encoding", "te",
+                                       "trailer", "upgrade",        "expect",     "accept-encoding"};
+    (void)base;
+    if (!is_token(key))
+        conf_wrong(r, "this is not the name of a header\nletters, digits and '-'");
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (str_ieq(key, str_of(ours[i])))
+            conf_wrong(r, "daruma writes this header itself\nremove it");
+    return item;
+}
+
+static void target_fits(conf *r, void *base, void *item, size_t index)
+{
+    config_model *m = base;
+    config_target *t = item;
+    for (size_t i = 0; i < index; i++)
+        if (m->targets[i].provider == t->provider && str_eq(m->targets[i].model, t->model)) {
+            conf_wrong(r, "this target stands here twice\nremove one");
+            return;
+        }
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------ */
+
+static const char *kind_name(size_t i)
+{
+    return i < DARUMA_KINDS ? daruma_kind_name((daruma_kind)i) : NULL;
+}
+
+static void *kind_named(conf *r, void *base, void *item, daruma_str key)
+{
+    bool ok;
+    (void)r, (void)item;
+    return &((config *)base)->policy.kinds[daruma_kind_parse(key, &ok)];
+}
+
+static void kind_fits(conf *r, void *base, void *item, size_t index)
+{
+    config *c = base;
+    daruma_backoff *b = &((daruma_kind_policy *)item)->backoff;
+    (void)index;
+    if (b->cap == 0 && !conf_has(r, "max_delay")) { /* the profile never waits for this kind */
+        const daruma_backoff *usual = &c->policy.kinds[DARUMA_SERVER_ERROR].backoff;
+        b->cap = usual->cap;
+        b->factor_milli = b->factor_milli ? b->factor_milli : usual->factor_milli;
+    }
+    if (b->base <= b->cap)
+        return;
+    char first[32], longest[32];
+    daruma_buf b1 = buf_over(first, sizeof first - 1), b2 = buf_over(longest, sizeof longest - 1);
+    buf_duration(&b1, b->base);
+    buf_duration(&b2, b->cap);
+    first[b1.n] = longest[b2.n] = 0;
+    conf_step(r, conf_has(r, "delay") ? "delay" : "max_delay");
+    conf_wrong(r, "the first delay (%s) is longer than the longest (%s)\nchange `delay` or `max_delay`", first,
+               longest);
+}
+
+/* ---- without a file ------------------------------------------------------------------------------ */
+
+static void builtin(conf *r, void *base)
+{
+    static const struct {
+        const char *name, *dialect, *url, *env;
+    } rows[] = {
+        /* Not ANTHROPIC_BASE_URL and the like: those point clients at daruma itself. */
+        {"anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_UPSTREAM_URL"},
+        {"openai", "openai", "https://api.openai.com", "OPENAI_UPSTREAM_URL"},
+        {"gemini", "gemini", "https://generativelanguage.googleapis.com", "GEMINI_UPSTREAM_URL"},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows };
+    config *c = base;
+    c->providers = ARENA_NEW(r->a, config_provider, ROWS);
+    c->nproviders = c->providers ? ROWS : 0;
+    for (size_t i = 0; i < c->nproviders; i++) {
+        bool found = false;
+        daruma_str from = r->host->env ? r->host->env(str_of(rows[i].env), &found, r->user) : (daruma_str){0};
+        if (!found || !from.n)
+            from = str_of(rows[i].url);
+        config_provider *p = &c->providers[i];
+        *p = (config_provider){.name = str_of(rows[i].name), .dialect = dialect_find(str_of(rows[i].dialect))};
+        const char *why = NULL;
+        if (!url_parse(arena_copy(r->a, from), r->a, &p->to, &why) || p->to.userinfo.n)
+            conf_wrong(r, "the environment variable %s: expected a URL like %s\n%s", rows[i].env, rows[i].url,
+                       why ? why : "it holds a user or password: remove them");
+    }
+}
+
+/* ---- the tables ----------------------------------------------------------------------------------- */
 
 #define AT                        CONF_AT
 #define ITEMS                     CONF_ITEMS
 #define NEEDED                    .flags = CONF_REQUIRED
-#define VALUE(reads, shows, what) CONF_VALUE, .value = config_##reads, .show = config_##shows, .expects = what
+#define VALUE(reads, shows, what) CONF_VALUE, .value = reads, .show = shows, .expects = what
 #define SECOND                    1000
 #define MINUTE                    (60 * SECOND)
 #define HOUR                      (60 * MINUTE)
@@ -23,66 +299,60 @@ static const conf_option passthrough_element = {
     NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 1, .max = 1000,
     .help = "The beginning of a path in whole segments: `/api` opens `/api` and `/api/tags`. `/` opens all.",
 };
-static const conf_shape passthrough_shape = {.element = &passthrough_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX, .fits = config_path_fits};
+static const conf_shape passthrough_shape = {.element = &passthrough_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX, .fits = path_fits};
 
 static const conf_option keys_element = {
     NULL, CONF_TEXT, .flags = CONF_SECRET, AT(config_key, value), .min = 1, .max = 16384,
     .help = "A key alone; the same as `{ value: ... }`.",
 };
 static const conf_option keys_rows[] = {
-    {"value", CONF_TEXT, .flags = CONF_SECRET, AT(config_key, value), .min = 1, .max = 16384,
-     .help = "The key. Better not written out: `${OPENAI_API_KEY}`."},
+    {"value", CONF_TEXT, .flags = CONF_SECRET, AT(config_key, value), .min = 1, .max = 16384, .help = "The key. Better not written out: `${OPENAI_API_KEY}`."},
     {"command", CONF_TEXT, .flags = CONF_SECRET | CONF_LINES, AT(config_key, command), .min = 1, .max = 16384,
      .help = "A shell command that prints the key in its first line. It is run again once when the key is refused."},
     {"account", CONF_NAME, AT(config_key, account), .min = 1, .max = 64, .says = "the key's name",
      .help = "Whose key it is. Keys of one account share its limits: when the account is empty, all of them are."},
-    {"name", CONF_NAME, AT(config_key, name), .min = 1, .max = 64, .says = "key1, key2, ...",
-     .help = "How events call the key."},
+    {"name", CONF_NAME, AT(config_key, name), .min = 1, .max = 64, .says = "key1, key2, ...", .help = "How events call the key."},
 };
 static const conf_shape keys_shape = {.of = CONF_ROWS(keys_rows), .element = &keys_element, .size = sizeof(config_key), .max = CONFIG_KEYS_MAX,
-    .thing = "key of this provider", .name_at = offsetof(config_key, name), .fits = config_key_fits};
+    .thing = "key of this provider", .name_at = offsetof(config_key, name), .fits = key_fits};
 
 static const conf_option headers_element = {
     NULL, CONF_TEXT, .flags = CONF_SECRET, AT(daruma_header, value), .min = 0, .max = 8192,
     .help = "The header's value.",
 };
 static const conf_shape headers_shape = {.element = &headers_element, .like = "{ X-Title: my agent }", .size = sizeof(daruma_header), .max = CONFIG_HEADERS_MAX,
-    .name_at = offsetof(daruma_header, name), .named = config_header_named};
+    .name_at = offsetof(daruma_header, name), .named = header_named};
 
 static const conf_option providers_rows[] = {
-    {"name", CONF_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64,
-     .help = "How targets, events and metrics call it."},
+    {"name", CONF_NAME, NEEDED, AT(config_provider, name), .min = 1, .max = 64, .help = "How targets, events and metrics call it."},
     {"dialect", VALUE(read_dialect, show_dialect, "one of openai, openai-responses, anthropic, gemini"), NEEDED, AT(config_provider, dialect),
      .help = "How it speaks: `openai` (Chat Completions), `openai-responses`, `anthropic` (Messages) or `gemini` (generateContent)."},
     {"url", VALUE(read_url, show_url, "a URL like https://api.openai.com"), NEEDED, AT(config_provider, to),
      .help = "Its address, with or without the `/v1` that clients add: it is never doubled."},
     {"keys", CONF_LIST, ITEMS(config_provider, keys), .shape = &keys_shape, .says = "the clients' own",
      .help = "Keys that are used in place of the clients' own. When one is refused or limited, the next one that is well takes over."},
-    {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &headers_shape,
-     .help = "Headers that are sent along with every request to it, by name."},
+    {"headers", CONF_NAMED, ITEMS(config_provider, headers), .shape = &headers_shape, .help = "Headers that are sent along with every request to it, by name."},
 };
 static const conf_shape providers_shape = {.of = CONF_ROWS(providers_rows), .like = "{ name: main, dialect: openai, url: https://api.openai.com }",
     .size = sizeof(config_provider), .min = 1, .max = CONFIG_PROVIDERS_MAX,
-    .thing = "provider", .name_at = offsetof(config_provider, name), .absent = config_builtin};
+    .thing = "provider", .name_at = offsetof(config_provider, name), .absent = builtin};
 
 static const conf_option targets_element = {
     NULL, VALUE(read_target, show_target, "a target like provider/model"), AT(config_target, model), .min = 1, .max = 300,
     .help = "`provider/model`: what stands behind the first slash goes to the provider as it is. The same as `{ target: ... }`.",
 };
 static const conf_option targets_rows[] = {
-    {"target", VALUE(read_target, show_target, "a target like provider/model"), NEEDED, AT(config_target, model), .min = 1, .max = 300,
-     .help = "`provider/model`."},
+    {"target", VALUE(read_target, show_target, "a target like provider/model"), NEEDED, AT(config_target, model), .min = 1, .max = 300, .help = "`provider/model`."},
     {"window", CONF_INTEGER, AT(config_target, window), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that fit into its context window, where it differs from the model's."},
     {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that one of its answers may have, where it differs from the model's."},
 };
 static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
-    .min = 1, .max = DARUMA_CASE_TRIED, .fits = config_target_fits};
+    .min = 1, .max = DARUMA_CASE_TRIED, .fits = target_fits};
 
 static const conf_option models_rows[] = {
-    {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200,
-     .help = "The name clients ask for."},
+    {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200, .help = "The name clients ask for."},
     {"targets", CONF_LIST, NEEDED, ITEMS(config_model, targets), .shape = &targets_shape,
      .help = "Where to go, preferred first. Targets of another dialect than the client's get the conversation translated: doc/dialects.md."},
     {"window", CONF_INTEGER, AT(config_model, window), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
@@ -96,8 +366,7 @@ static const conf_shape models_shape = {.of = CONF_ROWS(models_rows), .like = "{
     .thing = "model", .name_at = offsetof(config_model, name)};
 
 static const conf_option timeouts_rows[] = {
-    {"connect", CONF_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none",
-     .help = "Name, connection, proxy and TLS together."},
+    {"connect", CONF_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none", .help = "Name, connection, proxy and TLS together."},
     {"first_byte", CONF_DURATION, AT(config, clocks.first_byte), .min = 10, .max = 24 * HOUR, .says = "`none`", .word = "none", .word_is = -1,
      .help = "From the request being sent to the first byte of the answer; a call that takes longer has failed. Not needed for a model that hangs: beside a call that is silent for longer than usual another target is asked (`recovery.hedge`), and where there is none nothing is better than waiting."},
     {"plain_first_byte", CONF_DURATION, AT(config, plain_first_byte), .min = 10, .max = 24 * HOUR, .says = "as `first_byte` where that is written, else `none`", .word = "none", .word_is = -1,
@@ -112,23 +381,20 @@ static const conf_shape timeouts_shape = {.of = CONF_ROWS(timeouts_rows)};
 static const conf_option kinds_rows[] = {
     {"max_attempts", CONF_INTEGER, AT(daruma_kind_policy, max_attempts), .min = 1, .max = 100, .says = "the profile's, else `recovery.max_attempts`",
      .help = "Calls to one target, the first included."},
-    {"delay", CONF_DURATION, AT(daruma_kind_policy, backoff.base), .min = 0, .max = HOUR, .says = "the profile's",
-     .help = "Before the first retry, where the provider gave no advice."},
+    {"delay", CONF_DURATION, AT(daruma_kind_policy, backoff.base), .min = 0, .max = HOUR, .says = "the profile's", .help = "Before the first retry, where the provider gave no advice."},
     {"factor", CONF_FRACTION, AT(daruma_kind_policy, backoff.factor_milli), .min = 1000, .max = 100000, .says = "the profile's",
      .help = "How the delay grows with each retry; 2 doubles it."},
-    {"max_delay", CONF_DURATION, AT(daruma_kind_policy, backoff.cap), .min = 0, .max = HOUR, .says = "the profile's",
-     .help = "No delay is longer."},
+    {"max_delay", CONF_DURATION, AT(daruma_kind_policy, backoff.cap), .min = 0, .max = HOUR, .says = "the profile's", .help = "No delay is longer."},
     {"jitter", CONF_FRACTION, AT(daruma_kind_policy, backoff.jitter_milli), .min = 0, .max = 1000, .says = "the profile's",
      .help = "Share of the delay that chance decides, so that clients do not come back all at once; 1 is all of it."},
 };
 static const conf_shape kinds_shape = {.of = CONF_ROWS(kinds_rows), .like = "{ delay: 2s, max_attempts: 6 }", .max = DARUMA_KINDS,
-    .thing = "kind of failure", .names = config_kind_name, .named = config_kind_named, .fits = config_kind_fits};
+    .thing = "kind of failure", .names = kind_name, .named = kind_named, .fits = kind_fits};
 
 static const conf_option recovery_rows[] = {
     {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .fallback = "default",
      .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant."},
-    {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true",
-     .help = "`false`: everything passes through and the first failure is final."},
+    {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true", .help = "`false`: everything passes through and the first failure is final."},
     {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
      .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},
     {"max_attempts", CONF_INTEGER, AT(config, policy.max_attempts), .min = 1, .max = 100, .says = "the profile's",
@@ -139,8 +405,7 @@ static const conf_option recovery_rows[] = {
      .help = "So long a request waits in all for what passes by itself (a provider that is down, busy or limited), from its first failure on and never beyond the client's own deadline. `none`: only the ladder ends it."},
     {"hedge", CONF_ENUM, AT(config, hedge), .fallback = "auto", .words = "auto off",
      .help = "A call that is silent for longer than is usual for its model, while another target is well: `auto` asks that one beside it, the first that brings content is the answer and the other is cancelled. They are 5 % of all calls at most, but for those beside a call that is known to go nowhere; six for one request."},
-    {"mend", CONF_BOOL, AT(config, policy.mend.enabled), .says = "`true`",
-     .help = "`false`: nothing is mended in requests and answers; what fails is sent again, or elsewhere."},
+    {"mend", CONF_BOOL, AT(config, policy.mend.enabled), .says = "`true`", .help = "`false`: nothing is mended in requests and answers; what fails is sent again, or elsewhere."},
     {"side_calls", CONF_BOOL, AT(config, policy.mend.side_calls), .says = "`true`",
      .help = "Whether a model may be asked on the side: for summaries of large tool output and of long conversations, and for an explanation of what cannot be mended."},
     {"summariser", VALUE(read_target, show_target, "a target like provider/model"), AT(config, summariser.model), .min = 1, .max = 300, .says = "the model that was asked",
@@ -153,26 +418,22 @@ static const conf_option recovery_rows[] = {
      .help = "`false`: tool output is only masked, never summarised by a model."},
     {"orphans", CONF_ENUM, AT(config, orphans), .fallback = "profile", .words = "profile answer prune",
      .help = "What becomes of a tool call whose result was lost: `answer` gives it a neutral result, `prune` removes it."},
-    {"kinds", CONF_NAMED, .shape = &kinds_shape,
-     .help = "Numbers of one kind of failure, by its name: `rate_limit`, `overloaded`, `timeout`, ..."},
+    {"kinds", CONF_NAMED, .shape = &kinds_shape, .help = "Numbers of one kind of failure, by its name: `rate_limit`, `overloaded`, `timeout`, ..."},
 };
 static const conf_shape recovery_shape = {.of = CONF_ROWS(recovery_rows)};
 
 static const conf_option events_rows[] = {
-    {"file", CONF_TEXT, AT(config, events_file), .min = 1, .max = 4096, .says = "none",
-     .help = "One JSON line each is appended to it."},
+    {"file", CONF_TEXT, AT(config, events_file), .min = 1, .max = 4096, .says = "none", .help = "One JSON line each is appended to it."},
     {"stderr", CONF_BOOL, AT(config, events_stderr), .fallback = "auto", .word = "auto", .word_is = CONFIG_STDERR_AUTO,
      .help = "One readable line each on standard error; `auto`: when that is a terminal."},
 };
 static const conf_shape events_shape = {.of = CONF_ROWS(events_rows)};
 
 static const conf_option limits_rows[] = {
-    {"body", CONF_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB",
-     .help = "Of one request body."},
+    {"body", CONF_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB", .help = "Of one request body."},
     {"memory", CONF_SIZE, AT(config, all_bytes_max), .min = 1024, .max = INT64_C(1) << 40, .fallback = "1GiB",
      .help = "Of the bodies of all requests at a time. Who brings more is asked to come again: 503 with `retry-after`."},
-    {"connections", CONF_INTEGER, AT(config, connections_max), .min = 1, .max = 1000000, .fallback = "8192",
-     .help = "Open at the same time."},
+    {"connections", CONF_INTEGER, AT(config, connections_max), .min = 1, .max = 1000000, .fallback = "8192", .help = "Open at the same time."},
 };
 static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
 
@@ -181,14 +442,12 @@ static const conf_option proxy_rows[] = {
      .help = "For `https` providers."},
     {"http_proxy", VALUE(read_proxy, show_text, "a URL like http://proxy.example:3128"), .flags = CONF_SECRET, AT(config, http_proxy), .env = "http_proxy HTTP_PROXY",
      .help = "For `http` providers."},
-    {"no_proxy", CONF_TEXT, AT(config, no_proxy), .min = 0, .max = 8192, .env = "no_proxy NO_PROXY",
-     .help = "Hosts that are reached directly, separated by commas, as curl reads it."},
+    {"no_proxy", CONF_TEXT, AT(config, no_proxy), .min = 0, .max = 8192, .env = "no_proxy NO_PROXY", .help = "Hosts that are reached directly, separated by commas, as curl reads it."},
 };
 static const conf_shape proxy_shape = {.of = CONF_ROWS(proxy_rows)};
 
 static const conf_option tls_rows[] = {
-    {"ca_file", CONF_TEXT, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's",
-     .help = "Certificates that are trusted, as a PEM file."},
+    {"ca_file", CONF_TEXT, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's", .help = "Certificates that are trusted, as a PEM file."},
 };
 static const conf_shape tls_shape = {.of = CONF_ROWS(tls_rows)};
 
@@ -201,26 +460,19 @@ static const conf_option config_rows[] = {
      .help = "Paths that go to a provider, beside those of the APIs of OpenAI, Anthropic and Gemini. Every other path is answered with 404."},
     {"providers", CONF_LIST, ITEMS(config, providers), .shape = &providers_shape, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
      .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},
-    {"models", CONF_LIST, ITEMS(config, models), .shape = &models_shape,
-     .help = "Models with more than one place to go."},
+    {"models", CONF_LIST, ITEMS(config, models), .shape = &models_shape, .help = "Models with more than one place to go."},
     {"watch", CONF_ENUM, AT(config, watch), .fallback = "guide", .words = "off observe guide enforce",
      .help = "Agents that go in circles, seen by the histories they send: `off`, nobody looks; `observe`, events tell of it; `guide`, the model is told what it keeps doing, at the end of the request; `enforce`, repeated calls are refused, and in the end the run is stopped with what is known. doc/loops.md"},
     {"strategies", CONF_ENUM, AT(config, strategies), .fallback = "log", .words = "log ask auto",
      .help = "What becomes of other approaches that are proposed for an agent in circles (with `watch: enforce`): `log`, an event tells of them; `ask`, the event asks a person to look; `auto`, the model is told those that are sure enough."},
     {"tool_errors", CONF_ENUM, AT(config, tool_errors), .fallback = "full", .words = "full compact",
      .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. What the tool itself says to do stays (`suggestion`, `hint`, `next_steps`, \"did you mean\"). It saves tokens, but changes bytes that the provider may have cached."},
-    {"timeouts", CONF_GROUP, .shape = &timeouts_shape,
-     .help = "How long a call to a provider may take. `none` switches a clock off."},
-    {"recovery", CONF_GROUP, .shape = &recovery_shape,
-     .help = "What is done when a call fails."},
-    {"events", CONF_GROUP, .shape = &events_shape,
-     .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
-    {"limits", CONF_GROUP, .shape = &limits_shape,
-     .help = "What is accepted from clients."},
-    {"proxy", CONF_GROUP, .shape = &proxy_shape,
-     .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
-    {"tls", CONF_GROUP, .shape = &tls_shape,
-     .help = "Providers' certificates and names are always verified."},
+    {"timeouts", CONF_GROUP, .shape = &timeouts_shape, .help = "How long a call to a provider may take. `none` switches a clock off."},
+    {"recovery", CONF_GROUP, .shape = &recovery_shape, .help = "What is done when a call fails."},
+    {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
+    {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What is accepted from clients."},
+    {"proxy", CONF_GROUP, .shape = &proxy_shape, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
+    {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified."},
 };
 const conf_shape config_shape = {.of = CONF_ROWS(config_rows), .like = "`listen: 127.0.0.1:4141`"};
 // clang-format on
