@@ -39,7 +39,7 @@ static void body_pieces(exchange *x, int target, daruma_str out[4])
     daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
     if (x->variant.n && x->variant_for == target && x->variant_of == x->edition) {
         body = x->variant;
-        raw = x->d->scan(body, NULL).model_raw;
+        raw = x->variant_model;
     }
     out[0] = body;
     if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
@@ -190,6 +190,7 @@ static void send_now(exchange *x, int target, daruma_str secret)
     x->view = exchange_view(x);
     x->mode = ANSWER_NONE;
     x->cut = false;
+    x->unchecked = NULL;
     x->failed_event = (daruma_str){0};
     x->status = 0;
     x->attempt_started = at.now;

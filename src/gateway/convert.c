@@ -24,7 +24,8 @@ typedef struct conversion {
     convo c, out;
     dialect_losses lost;
     int64_t tokens;
-    request_text *made; /* NULL: it cannot be done, or nothing is to be done */
+    request_text *made;   /* NULL: it cannot be done, or nothing is to be done */
+    daruma_str model_raw; /* adapted: where it names its model */
 } conversion;
 
 static request_text *written(const dialect *d, const convo *c, daruma_arena *room)
@@ -46,6 +47,8 @@ static void adapt(conversion *v)
     mended_do(&v->facts, &v->c);
     if (v->stripped || was_taught(v))
         v->made = written(v->to, &v->c, &v->room);
+    if (v->made)
+        v->model_raw = v->to->scan(text_str(v->made), NULL).model_raw;
 }
 
 /* What is known of the target is done to the request as it was written for it. */
@@ -124,6 +127,7 @@ static void keep_variant(exchange *x, conversion *v)
     x->variant_of = x->edition;
     x->variant_for = v->target;
     x->variant = exchange_own(x, v->made);
+    x->variant_model = v->model_raw;
     if (x->variant.n && v->stripped)
         tell_stripped(x);
     if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */

@@ -55,7 +55,7 @@ static void exchange_give_back(exchange *x)
     if (x->timer_on)
         uv_timer_stop(&x->timer);
     exchange_scratch_reset(x);
-    texts_free(x->texts);
+    texts_free(exchange_disown(x));
     talk_free(x->t);
     setup_drop(x->s);
     g->active--;
@@ -483,7 +483,7 @@ void exchange_failed(exchange *x, const daruma_evidence *ev)
 /* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
 static bool has_read_all(const exchange *x)
 {
-    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !(x->t && talk_unsure(x));
+    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !x->job && !(x->t && talk_unsure(x));
 }
 
 void exchange_gone(exchange *x)

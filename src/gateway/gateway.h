@@ -30,6 +30,7 @@ void gateway_close(gateway *g);
 typedef struct gateway_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
     uint64_t passed;                                                          /* requests on other paths */
+    uint64_t unchecked;                 /* answers that went out unread: encoded, or too large */
     uint64_t side_calls;                /* questions of our own: summaries and the like */
     uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */
     uint64_t calls;                     /* to providers */

@@ -179,7 +179,7 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
 {
     daruma_arena *a =
         x->scratch.host && !x->scratch.full ? &x->scratch : x->c->arena; /* call_head() keeps nothing of it */
-    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 6 + room);
+    daruma_header *out = ARENA_NEW(a, daruma_header, ntheirs + 7 + room);
     size_t text_n = x->kase.remedies ? 512 : 64; /* attempts, case, names of remedies */
     char *text = arena_take(a, text_n, 1);
     daruma_str connection = {0};
@@ -204,6 +204,8 @@ daruma_header *head_for_client(exchange *x, const daruma_header *theirs, size_t 
     at = b.n;
     head_remedies(x, &b);
     out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
+    if (x->unchecked)
+        out[(*n)++] = (daruma_header){S("x-daruma-unchecked"), str_of(x->unchecked)};
     if (steer_header(x).n)
         out[(*n)++] = (daruma_header){S("x-daruma-watch"), steer_header(x)};
     at = b.n;

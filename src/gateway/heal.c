@@ -52,19 +52,22 @@ void heal_give_up(heal *h)
     h->unread = h->too_much = true;
 }
 
-bool heal_read(heal *h, daruma_str body)
+/* With so many bytes for all that is read of it. */
+static bool read_in(heal *h, daruma_str body, size_t bytes)
 {
     if (h->read || h->unread)
         return h->read;
-    if (!sys_arena_init(&h->own, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX)) {
+    if (!sys_arena_init(&h->own, HEAL_BYTES_USUAL, bytes)) {
         heal_give_up(h);
         return false;
     }
     daruma_status s = h->d->read(body, &h->own, &h->m.c);
     if (s == DARUMA_EFULL) {
         heal_give_up(h);
+        h->unread = bytes == MEND_ARENA_BYTES_MAX; /* else it may be read beside the loop */
         return false;
     }
+    sys_arena_widen(&h->own, MEND_ARENA_BYTES_MAX);
     h->read = s == DARUMA_OK;
     h->read_from = body;
     h->unread = !h->read;
@@ -74,6 +77,11 @@ bool heal_read(heal *h, daruma_str body)
     return h->read;
 }
 
+bool heal_read(heal *h, daruma_str body)
+{
+    return read_in(h, body, MEND_ARENA_BYTES_MAX);
+}
+
 bool heal_open(exchange *x)
 {
     if (!heal_can(x))
@@ -81,7 +89,7 @@ bool heal_open(exchange *x)
     if (!x->h->read && x->body.n > LOOP_BYTES_MAX)
         x->h->too_much = true;
     else
-        heal_read(x->h, x->body);
+        read_in(x->h, x->body, LOOP_READ_BYTES_MAX);
     heal_tell_limits(x);
     return x->h->read;
 }
@@ -172,7 +180,7 @@ bool heal_was_unfit(const exchange *x)
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
-static void use(exchange *x, daruma_str body, const request_scan *scan)
+void heal_use(exchange *x, daruma_str body, const request_scan *scan)
 {
     request_scan was = x->scan;
     x->body = body;
@@ -184,12 +192,6 @@ static void use(exchange *x, daruma_str body, const request_scan *scan)
     x->scan.schema = was.schema;       /* and answers against the format it asked for */
     x->scan.format_raw = was.format_raw;
     x->scan.conversation = was.conversation;
-}
-
-void heal_use(exchange *x, daruma_str body)
-{
-    request_scan scan = x->d->scan(body, NULL);
-    use(x, body, &scan);
 }
 
 request_text *heal_written(heal *h, request_scan *ret)
@@ -215,7 +217,7 @@ request_text *heal_written(heal *h, request_scan *ret)
 void heal_take(exchange *x, request_text *made, const request_scan *scan)
 {
     x->h->resume_of = (daruma_str){0};
-    use(x, exchange_own(x, made), scan);
+    heal_use(x, exchange_own(x, made), scan);
 }
 
 bool heal_write(exchange *x)

@@ -14,40 +14,101 @@
 #include "base/limits.h"
 #include "gateway/job.h"
 #include "sys/sys.h"
+#include <stdlib.h>
 
 /* ---- each remedy ---- */
 
-/* Each time from the request as it was: what the client has grows from cut to cut. */
-static bool go_on(exchange *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
+/* A request that is to go on with an answer, and what the client has of that one: a copy, since this is perhaps done on
+ * another thread. */
+typedef struct onward {
+    const dialect *d;
+    daruma_str of; /* each time the request as it was: what the client has grows from cut to cut */
+    size_t read_bytes_max;
+    mend_share beside;
+    bool prefills; /* the target may go on from a begun answer */
+    /* came of it */
+    mend_going how;
+    mend_report report;
+    request_text *made; /* NULL: `of` as it is, or it cannot be written */
+    bool good;
+    request_scan scan;
+    size_t nsaid;
+    char said[];
+} onward;
+
+static void write_onward(onward *w, convo *c)
 {
-    heal *h = x->h;
-    convo c;
     daruma_arena room;
-    bool begins = begun_for_it && (exchange_dialect(x, to)->quirks & WIRE_PREFILL), good = false;
-    daruma_str of = h->resume_of.n ? h->resume_of : x->body, so_far = talk_said(x);
-    *ret = (heal_onward){.of = of, .body = of, .how = h->going};
-    if (!so_far.n)
-        return true;
+    if (w->prefills && w->how == GOING_ANCHORED && mend_can_prefill(c))
+        w->how = GOING_PREFILLED;
+    if (!mend_continue(c, (daruma_str){w->said, w->nsaid}, w->how, &w->report))
+        return;
+    if (w->beside.limit > 0)
+        mend_cap_beside(c, w->beside, &w->report);
     if (!sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
-        return false;
-    if (x->d->read(of, &room, &c) == DARUMA_OK) {
-        mend_share beside = heal_room_beside(x);
-        daruma_buf b = buf_in(&room);
-        if (begins && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c) &&
-            memory_prefills(x->g->mem, x->targets[to].lane_id))
-            ret->how = GOING_PREFILLED;
-        good = mend_continue(&c, so_far, ret->how, rep);
-        if (good && beside.limit > 0)
-            mend_cap_beside(&c, beside, rep);
-        if (good)
-            x->d->write(&c, &b);
-        ret->body = good && !c.full && !b.full ? exchange_own(x, text_new(buf_str(&b))) : (daruma_str){0};
-    }
+        return;
+    daruma_buf b = buf_in(&room);
+    w->d->write(c, &b);
+    w->made = c->full || b.full ? NULL : text_new(buf_str(&b));
+    w->good = w->made != NULL;
     sys_arena_done(&room);
-    return ret->body.n > 0 && good;
 }
 
-/* Can the request be gone on with? All of it is read for that, on the loop. */
+static void make_onward(void *data)
+{
+    onward *w = data;
+    convo c;
+    daruma_arena room;
+    w->good = !w->nsaid;
+    if (w->nsaid && sys_arena_init(&room, HEAL_BYTES_USUAL, w->read_bytes_max)) {
+        if (w->d->read(w->of, &room, &c) == DARUMA_OK) {
+            sys_arena_widen(&room, MEND_ARENA_BYTES_MAX);
+            write_onward(w, &c);
+        }
+        sys_arena_done(&room);
+    }
+    if (w->good)
+        w->scan = w->d->scan(w->made ? text_str(w->made) : w->of, NULL);
+}
+
+/* `begun_for_it`: the answer may be begun for the target `to`. NULL without memory. */
+static onward *new_onward(exchange *x, int to, bool begun_for_it)
+{
+    heal *h = x->h;
+    daruma_str said = talk_said(x);
+    onward *w = malloc(sizeof *w + said.n);
+    if (!w)
+        return NULL;
+    *w = (onward){.d = x->d,
+                  .of = h->resume_of.n ? h->resume_of : x->body,
+                  .read_bytes_max = MEND_ARENA_BYTES_MAX,
+                  .beside = heal_room_beside(x),
+                  .prefills = begun_for_it && !h->no_prefill && (exchange_dialect(x, to)->quirks & WIRE_PREFILL) &&
+                              memory_prefills(x->g->mem, x->targets[to].lane_id),
+                  .how = h->going,
+                  .nsaid = said.n};
+    if (said.n)
+        memcpy(w->said, said.p, said.n);
+    return w;
+}
+
+static heal_onward take_onward(exchange *x, onward *w)
+{
+    heal_onward o = {.of = w->of, .body = w->of, .scan = w->scan, .how = w->how};
+    if (w->made)
+        o.body = exchange_own(x, w->made);
+    w->made = NULL;
+    return o;
+}
+
+static void drop_onward(void *data)
+{
+    onward *w = data;
+    texts_free(w->made);
+    free(w);
+}
+
+/* Can the request be gone on with? */
 static bool can_go_on(exchange *x)
 {
     return talk_was_cut(x) && heal_can(x);
@@ -55,8 +116,16 @@ static bool can_go_on(exchange *x)
 
 bool heal_go_on(exchange *x, int to, heal_onward *ret)
 {
-    mend_report rep = {0};
-    return can_go_on(x) && go_on(x, to, false, &rep, ret);
+    onward *w = can_go_on(x) && x->body.n <= LOOP_BYTES_MAX ? new_onward(x, to, false) : NULL;
+    if (!w)
+        return false;
+    w->read_bytes_max = LOOP_READ_BYTES_MAX;
+    make_onward(w);
+    bool good = w->good;
+    if (good)
+        *ret = take_onward(x, w);
+    drop_onward(w);
+    return good;
 }
 
 void heal_goes_on(exchange *x, const heal_onward *o)
@@ -65,23 +134,42 @@ void heal_goes_on(exchange *x, const heal_onward *o)
     h->resume_of = o->of;
     h->prefilled = o->how == GOING_PREFILLED;
     talk_join_next(x, o->how);
-    heal_use(x, o->body);
+    heal_use(x, o->body, &o->scan);
 }
 
-static bool resume(exchange *x, mend_report *rep)
+static heal_result resumed(exchange *x, onward *w)
 {
     heal *h = x->h;
-    heal_onward o;
+    bool good = w->good;
+    if (good) {
+        heal_onward o = take_onward(x, w);
+        heal_goes_on(x, &o);
+        h->m.from = h->m.to = (daruma_str){0};
+        heal_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
+    }
+    drop_onward(w);
+    return good ? HEAL_SEND : HEAL_UNFIT;
+}
+
+static void then_onward(exchange *x, void *data)
+{
+    exchange_mended(x, resumed(x, data) == HEAL_SEND);
+}
+
+static heal_result resume(exchange *x)
+{
+    static const job_kind onwards = {.work = make_onward, .then = then_onward, .drop = drop_onward};
+    heal *h = x->h;
     if (!can_go_on(x))
-        return false;
+        return HEAL_UNFIT;
     if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && h->m.bad)
-        return false;   /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x)) /* what it was asked was answered with something else */
+        return HEAL_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
+    if (talk_unsure(x))    /* what it was asked was answered with something else */
         h->going = h->going == GOING_FROM_BEFORE ? GOING_ANCHORED : GOING_FROM_BEFORE;
-    if (!go_on(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true, rep, &o))
-        return false;
-    heal_goes_on(x, &o);
-    return true;
+    onward *w = new_onward(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true);
+    if (!w)
+        return HEAL_UNFIT;
+    return job_run(x, w->of.n, &onwards, w) ? resumed(x, w) : HEAL_WAITS;
 }
 
 bool heal_is(daruma_remedy_kind r)
@@ -327,14 +415,8 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r)
     heal *h = x->h;
     if (steer_is(r))
         return heal_open(x) ? steer_apply(x, r) : HEAL_UNFIT;
-    if (r == DARUMA_REMEDY_RESUME) {
-        mend_report rep = {0};
-        if (!resume(x, &rep))
-            return HEAL_UNFIT;
-        h->m.from = h->m.to = (daruma_str){0};
-        heal_tell(x, DARUMA_WHEN_MENDED, r, &rep);
-        return HEAL_SEND;
-    }
+    if (r == DARUMA_REMEDY_RESUME)
+        return resume(x);
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
         return HEAL_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)

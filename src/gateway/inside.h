@@ -109,8 +109,9 @@ bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *r
 void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
 /* Hashes of the messages daruma wrote. */
 void memory_notice_put(memory *m, uint64_t hash);
-bool memory_notice_known(uint64_t hash, void *m);
-bool memory_has_notices(const memory *m);
+const uint64_t *memory_notices(const memory *m); /* all of them; NULL: there was none yet */
+uint64_t *memory_notices_copy(const memory *m);  /* ... malloc'd; NULL likewise, or without memory */
+bool memory_notice_known(uint64_t hash, const void *notices);
 /* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
 void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
@@ -232,15 +233,16 @@ struct exchange {
     request_text *texts; /* what was written of it, each in memory of its own */
     daruma_str variant;  /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
                             empty: it gets `body` itself */
-    int variant_for;     /* ... that target */
-    uint32_t variant_of; /* ... the edition that was made of; 0 none */
-    bool circles;        /* its agent goes in circles */
-    job *job;            /* work on it is under way, and nothing else */
-    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
-    bool safe;           /* sending it twice does no harm */
-    uint64_t credential; /* hash of what the client showed */
-    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
-    uint64_t tenant;     /* the same keyed, 0 not asked for yet: exchange_tenant() */
+    daruma_str variant_model; /* ... where that names its model */
+    int variant_for;          /* ... that target */
+    uint32_t variant_of;      /* ... the edition that was made of; 0 none */
+    bool circles;             /* its agent goes in circles */
+    job *job;                 /* work on it is under way, and nothing else */
+    bool opaque;              /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;                /* sending it twice does no harm */
+    uint64_t credential;      /* hash of what the client showed */
+    uint64_t agent;           /* what its agent is known by to watch.c, 0 none */
+    uint64_t tenant;          /* the same keyed, 0 not asked for yet: exchange_tenant() */
     const daruma_target *targets;
     daruma_case kase;
     daruma_ms started, attempt_started;
@@ -273,9 +275,10 @@ struct exchange {
     daruma_arena scratch;   /* dies with the attempt, or when the stream is committed */
     daruma_header *headers; /* of the answer, in scratch */
     size_t nheaders;
-    daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
-    size_t parsed;   /* of held: whole events already watched */
-    bool cut;        /* an error body is larger than what is held of it */
+    daruma_buf held;       /* bytes not delivered yet, in scratch; tail of an event once relayed */
+    size_t parsed;         /* of held: whole events already watched */
+    const char *unchecked; /* why nobody here reads the answer; NULL: it is read */
+    bool cut;              /* an error body is larger than what is held of it */
     stream_view view;
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
@@ -394,6 +397,7 @@ daruma_str exchange_tool_words(const exchange *x, daruma_str text); /* what it s
 request_text *text_new(daruma_str bytes); /* a copy; NULL without memory */
 daruma_str text_str(const request_text *b);
 daruma_str exchange_own(exchange *x, request_text *b); /* it is one of x->texts now; NULL: empty */
+request_text *exchange_disown(exchange *x); /* all of x->texts; the request is over */
 void texts_free(request_text *list);
 void exchange_sweep(exchange *x); /* gives back those that nobody needs any more */
 
@@ -411,6 +415,7 @@ bool hedge_takes_over(exchange *x, const daruma_failure *f);
 extern const fetch_ops relay_ops;
 bool relay_progress_late(exchange *x, daruma_ms now); /* only pings for too long: fails the attempt */
 void relay_forward(exchange *x, daruma_str bytes);    /* bytes of an answer for the client */
+void stream_closed(exchange *x);                      /* all of a stream went out, but for what ends it */
 
 /* ---- head.c: header fields, both ways ---- */
 
@@ -459,8 +464,13 @@ void talk_free(talk *t);
 bool talk_begin(exchange *x);
 /* One event that the provider sent. True: its bytes go out as they are; else talk took it. */
 bool talk_event(exchange *x, const sse_event *e, daruma_arena *scratch);
-/* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
-bool talk_end(exchange *x);
+/* The stream ended whole: what is held of it is checked, and goes out. */
+typedef enum talk_over {
+    TALK_ALL_OUT, /* all of it did */
+    TALK_FAILED,  /* the attempt failed, for what it calls or since not all of it could be written */
+    TALK_WAITS,   /* it is much: stream_closed() will be called */
+} talk_over;
+talk_over talk_end(exchange *x);
 /* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
  * mended in it any more. */
 void talk_let_go(exchange *x);
@@ -482,13 +492,8 @@ void talk_join_next(exchange *x, mend_going how);
 
 /* Could a call be wrong in a way that we see? Only then is it looked at. */
 bool answer_checks_calls(const exchange *x);
-/* Checks the calls of an answer by the tools of the request and mends what can be mended in place. False: it has to be
- * asked for again, heal_bad_answer() has been told why. */
-bool answer_check(exchange *x, turn *t, daruma_arena *a);
 /* Is the answer asked for as JSON, and may it be mended? */
 bool answer_checks_format(const exchange *x);
-/* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
-bool answer_check_format(exchange *x, turn *t, daruma_arena *a);
 /* The arguments of a call as text, where a wire says nothing of a call without arguments. */
 daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
@@ -528,13 +533,15 @@ heal_result heal_apply(exchange *x, daruma_remedy_kind r);
 typedef struct heal_onward {
     daruma_str of;   /* the request as it was */
     daruma_str body; /* ... and as it asks for the rest */
+    request_scan scan;
     mend_going how;
 } heal_onward;
-/* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
- * answer cannot be gone on with. */
+/* Writes it for target `to`, on the loop, in words whose answer shows whether it goes on, and changes nothing yet.
+ * False: this answer cannot be gone on with, or the request is too large for the loop. */
 bool heal_go_on(exchange *x, int to, heal_onward *ret);
 void heal_goes_on(exchange *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
-void heal_use(exchange *x, daruma_str body);          /* from here on this is what is sent; one of x->texts */
+void heal_use(exchange *x, daruma_str body,
+              const request_scan *scan); /* from here on this is what is sent; one of x->texts, and its scan */
 void heal_rest(exchange *x); /* it goes out: memory that is much for its size is given back until it is mended again */
 /* The tools of the request; NULL when it has none that can be read. */
 const convo *heal_tools(exchange *x);
@@ -654,8 +661,8 @@ void finish_interrupted(exchange *x);
 
 /* ---- guard.c ---- */
 
-/* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin) and requests for another host's
- * name (Host). False: the request is neither. */
+/* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin, Sec-Fetch-Site) and requests for
+ * another host's name (Host). False: the request is neither. */
 bool guard_refuses(gateway *g, call *c);
 
 /* ---- paths.c ---- */
@@ -679,5 +686,6 @@ bool upgrade_refuses(call *c);
 
 /* ---- admin.c ---- */
 
+bool admin_answers(daruma_str path);     /* is it one that daruma itself answers? */
 bool admin_handles(gateway *g, call *c); /* /daruma/..., /, /health, /ready: answers and returns true */
 #endif

@@ -7,6 +7,9 @@
 #include "base/limits.h"
 #include "engine/mend/mend.h"
 #include "gateway/heal.h"
+#include "gateway/job.h"
+#include "sys/sys.h"
+#include <stdlib.h>
 #include <xxhash.h>
 
 /* POSTs that change nothing on the server: a second one does no harm. */
@@ -176,8 +179,8 @@ static void begin_case(exchange *x, size_t ntargets)
     for (size_t i = 0; key && i < ntargets && prefer < 0; i++)
         if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
             prefer = (int)i;
-    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, x->targets, ntargets, prefer, deadline_of(x, at.now),
-                     at);
+    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, x->targets, ntargets, prefer,
+                     deadline_of(x, x->started), at);
     continue_case(x, at.now);
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
     x->kase.plain = !x->streaming;
@@ -187,24 +190,39 @@ static void begin_case(exchange *x, size_t ntargets)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
 
-/* What the client asked with a model's mouth that was ours is taken out again. In a very large request it stays: all of
- * it would be written anew while everybody waits. */
-static void strip_notices(exchange *x, uint32_t *newest)
+/* What is found in a request when it comes in, on any thread. */
+typedef struct look {
+    const dialect *d;
+    daruma_str body;
+    const uint64_t *notices; /* what daruma wrote: hashes; NULL: nothing */
+    uint64_t *notices_own;   /* ... a copy of them, for another thread */
+    /* found */
+    request_scan scan;
+    uint32_t newest[SCAN_NEWEST];
+    request_text *stripped; /* the request without what daruma wrote, of which `scan` speaks; NULL: all of it stays */
+} look;
+
+/* What the client asked with a model's mouth that was ours is taken out again. */
+static request_text *without_notices(const look *l)
 {
-    daruma_buf out = buf_in(x->c->arena);
-    if (!memory_has_notices(x->g->mem) || x->body.n > NOTICE_REQUEST_BYTES_MAX ||
-        str_find(x->body, S("[daruma] ")) == STR_NONE)
-        return;
-    if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->g->mem, &out, x->c->arena) && !out.full) {
-        request_scan was = x->scan;
-        x->body = buf_str(&out);
-        x->edition = ++x->editions;
-        x->scan = x->d->scan(x->body, newest);
-        if (!x->scan.model_raw.n) {
-            x->scan.model = was.model;
-            x->scan.stream = was.stream;
-        }
-    }
+    daruma_arena room;
+    request_text *made = NULL;
+    if (!l->notices || str_find(l->body, S("[daruma] ")) == STR_NONE ||
+        !sys_arena_init(&room, HEAL_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        return NULL;
+    daruma_buf out = buf_in(&room);
+    buf_room(&out, l->body.n);
+    if (dialect_strip_notices(l->d, l->body, memory_notice_known, l->notices, &out, &room) && !out.full)
+        made = text_new(buf_str(&out));
+    sys_arena_done(&room);
+    return made;
+}
+
+static void look_at(void *data)
+{
+    look *l = data;
+    l->stripped = without_notices(l);
+    l->scan = l->d->scan(l->stripped ? text_str(l->stripped) : l->body, l->newest);
 }
 
 /* Gemini says in the path which model is asked, and whether it shall stream. */
@@ -218,10 +236,16 @@ static void read_path(exchange *x)
     x->array = !x->scan.stream && str_ends(x->c->head.path, S("streamGenerateContent"));
 }
 
+/* Opens a case with nobody to ask. */
+static void no_case(exchange *x)
+{
+    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
+}
+
 /* Before anybody was asked. */
 static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message)
 {
-    daruma_case_open(&x->kase, x->g->health, &x->s->cfg.policy, NULL, 0, -1, -1, gateway_now(x->g));
+    no_case(x);
     x->failure = (daruma_failure){.kind = kind,
                                   .code = x->failure.code,
                                   .status = status,
@@ -234,44 +258,11 @@ static void refuse(exchange *x, daruma_kind kind, int status, daruma_str message
     finish_failed(x);
 }
 
-void exchange_begin(gateway *g, call *c)
+/* The request was looked at: who can be asked for it? `newest`: as its scan gave it. */
+static void choose_targets(exchange *x, const uint32_t *newest)
 {
-    exchange *x = exchange_take(g);
-    if (!x) {
-        call_head(c, 503, NULL, 0, 0);
-        call_end(c);
-        return;
-    }
+    call *c = x->c;
     size_t ntargets = 0;
-    uint32_t newest[SCAN_NEWEST] = {0}; /* of no use behind this function: thousands of requests stand open at once */
-    c->user = x;
-    x->c = c;
-    x->s = setup_hold(g->now);
-    x->started = gateway_now(x->g).now;
-    x->body = c->body;
-    x->edition = ++x->editions;
-    bool ours;
-    x->credential = head_credential(g, &c->head, &ours);
-    x->d = x->p = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
-    if (ours) { /* told as an error: who sent it here is this program, and acts on it */
-        x->failure.code = S("loop_detected");
-        refuse(
-            x, DARUMA_NETWORK, 508,
-            S("This request came back to the daruma that sent it: the address of a provider leads back to it, perhaps "
-              "through a proxy or another gateway. Set the `url` of that provider to the provider's own address."));
-        return;
-    }
-    daruma_str encoding = http_header(&c->head, S("content-encoding"));
-    x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
-    if (x->d && !x->opaque) {
-        x->scan = x->d->scan(x->body, newest);
-        if (x->d == &dialect_gemini)
-            read_path(x);
-        strip_notices(x, newest);
-        /* The name is needed longer than the body. */
-        if (x->scan.model_raw.n)
-            x->scan.model = arena_copy(c->arena, json_text(x->scan.model_raw, c->arena));
-    }
     x->streaming = x->d && x->scan.ok && x->scan.stream;
     x->safe = (x->d && !x->opaque) || method_is_safe(c->head.method) || path_is_pure(c->head.path);
     if (x->d) {
@@ -293,6 +284,95 @@ void exchange_begin(gateway *g, call *c)
         exchange_known(x);
     else
         exchange_timer(x); /* heartbeats go on */
+}
+
+/* What was found is the exchange's. */
+static void take_look(exchange *x, const look *l)
+{
+    if (l->stripped) {
+        x->body = exchange_own(x, l->stripped);
+        x->edition = ++x->editions;
+    }
+    x->scan = l->scan;
+    if (x->d == &dialect_gemini)
+        read_path(x);
+    if (x->scan.model_raw.n) /* the name is needed longer than the body */
+        x->scan.model = arena_copy(x->c->arena, json_text(x->scan.model_raw, x->c->arena));
+    choose_targets(x, l->newest);
+}
+
+static void look_free(look *l)
+{
+    free(l->notices_own);
+    free(l);
+}
+
+static void look_then(exchange *x, void *data)
+{
+    take_look(x, data);
+    look_free(data);
+}
+
+static void look_drop(void *data)
+{
+    look *l = data;
+    texts_free(l->stripped);
+    look_free(l);
+}
+
+/* Looks at a large request beside the loop. False: there is no memory for that. */
+static bool look_beside(exchange *x, const look *first)
+{
+    static const job_kind looks = {.work = look_at, .then = look_then, .drop = look_drop, .brief = true};
+    look *l = malloc(sizeof *l);
+    if (!l)
+        return false;
+    *l = *first;
+    if (l->notices) /* the loop may write others meanwhile */
+        l->notices = l->notices_own = memory_notices_copy(x->g->mem);
+    no_case(x);
+    if (job_run(x, x->body.n, &looks, l))
+        look_then(x, l);
+    return true;
+}
+
+void exchange_begin(gateway *g, call *c)
+{
+    exchange *x = exchange_take(g);
+    if (!x) {
+        call_head(c, 503, NULL, 0, 0);
+        call_end(c);
+        return;
+    }
+    c->user = x;
+    x->c = c;
+    x->s = setup_hold(g->now);
+    x->started = gateway_now(x->g).now;
+    x->body = c->body;
+    x->edition = ++x->editions;
+    bool ours;
+    x->credential = head_credential(g, &c->head, &ours);
+    x->d = x->p = str_eq(c->head.method, S("POST")) ? dialect_of_path(c->head.path) : NULL;
+    if (ours) { /* told as an error: who sent it here is this program, and acts on it */
+        x->failure.code = S("loop_detected");
+        refuse(
+            x, DARUMA_NETWORK, 508,
+            S("This request came back to the daruma that sent it: the address of a provider leads back to it, perhaps "
+              "through a proxy or another gateway. Set the `url` of that provider to the provider's own address."));
+        return;
+    }
+    daruma_str encoding = http_header(&c->head, S("content-encoding"));
+    x->opaque = encoding.n && !str_ieq(encoding, S("identity"));
+    if (!x->d || x->opaque) {
+        choose_targets(x, NULL);
+        return;
+    }
+    /* It is of no use behind this function: thousands of requests stand open at once. */
+    look l = {.d = x->d, .body = x->body, .notices = memory_notices(g->mem)};
+    if (x->body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
+        return;
+    look_at(&l);
+    take_look(x, &l);
 }
 
 void exchange_known(exchange *x)

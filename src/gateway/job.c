@@ -1,5 +1,6 @@
 /* job.c - work on large requests and answers runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well.
- * What comes first is done first.
+ * What comes first is done first; but brief work goes before long work, and one brief job more may be under way, so
+ * that somebody's long work does not keep the requests of others at the door.
  *
  *   job_run --> waiting --> under way --> then()
  *                  |            |
@@ -23,11 +24,12 @@ struct job {
     call_memory memory;
     request_text *texts;
     daruma_arena scratch; /* ... of the answer */
+    talk *t;              /* ... and of a stream */
     heal *h;
 };
 
 struct jobs {
-    job *first, *last; /* that wait */
+    job *first; /* that wait: the brief ones in front */
     uint32_t under_way;
     bool closed; /* the gateway is over */
 };
@@ -46,6 +48,7 @@ static void let_go(job *j)
         heal_free(j->h);
     texts_free(j->texts);
     sys_arena_done(&j->scratch);
+    talk_free(j->t);
     call_memory_free(&j->memory);
     setup_drop(j->s);
 }
@@ -71,13 +74,22 @@ static void over(uv_work_t *req, int status)
 
 static void begin_some(jobs *all, uv_loop_t *loop)
 {
-    while (all->first && all->under_way < JOBS_MAX) {
+    while (all->first && all->under_way < JOBS_MAX + (all->first->kind->brief ? 1u : 0u)) {
         job *j = all->first;
         all->first = j->next;
         all->under_way++;
         j->begun = true;
         uv_queue_work(loop, &j->req, work, over);
     }
+}
+
+static void wait_in_line(jobs *all, job *j)
+{
+    job **at = &all->first;
+    while (*at && (!j->kind->brief || (*at)->kind->brief))
+        at = &(*at)->next;
+    j->next = *at;
+    *at = j;
 }
 
 bool job_run(exchange *x, size_t bytes, const job_kind *kind, void *data)
@@ -93,8 +105,7 @@ bool job_run(exchange *x, size_t bytes, const job_kind *kind, void *data)
     }
     *j = (job){.all = g->jobs, .x = x, .kind = kind, .data = data};
     j->req.data = j;
-    *(g->jobs->first ? &g->jobs->last->next : &g->jobs->first) = j;
-    g->jobs->last = j;
+    wait_in_line(g->jobs, j);
     x->job = j;
     g->counts.jobs++;
     begin_some(g->jobs, g->loop);
@@ -111,20 +122,19 @@ void job_leave(exchange *x)
     if (j->begun) {
         j->s = setup_hold(x->s);
         j->memory = call_take_memory(x->c);
-        j->texts = x->texts;
+        j->texts = exchange_disown(x);
         j->h = x->h;
         j->scratch = x->scratch;
-        x->texts = NULL;
+        j->t = x->t;
         x->scratch = (daruma_arena){0};
         x->h = NULL;
+        x->t = NULL;
         return;
     }
-    job **at = &j->all->first, *before = NULL;
-    for (; *at != j; at = &before->next)
-        before = *at;
+    job **at = &j->all->first;
+    while (*at != j)
+        at = &(*at)->next;
     *at = j->next;
-    if (j->all->last == j)
-        j->all->last = before;
     j->kind->drop(j->data);
     free(j);
 }

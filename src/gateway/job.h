@@ -4,12 +4,13 @@
 #include "gateway/inside.h"
 
 /* What is done. work() runs on another thread: it may touch what `data` says, the request's bytes, the answer's in
- * x->held and x->h, and nothing else. One of the other two is called on the loop when it is over: then(), or drop()
- * when the client has left. */
+ * x->held and x->t, and x->h, and nothing else. One of the other two is called on the loop when it is over: then(), or
+ * drop() when the client has left. */
 typedef struct job_kind {
     void (*work)(void *data);
     void (*then)(exchange *x, void *data);
     void (*drop)(void *data);
+    bool brief; /* over within some 100 ms: it waits for no long one */
 } job_kind;
 
 /* Does it: at once where `bytes` is of usual size, then this is true and neither then() nor drop() is called. False: it

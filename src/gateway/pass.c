@@ -38,6 +38,13 @@ void pass_refused(exchange *x)
         call_end(c);
 }
 
+/* Its outcome says no more than that it went out: the head says why. */
+static void pass_unchecked(exchange *x, const char *why)
+{
+    x->unchecked = why;
+    x->g->counts.unchecked++;
+}
+
 /* The client may be able to read it. */
 void pass_coded(exchange *x, const http_head *h)
 {
@@ -46,6 +53,7 @@ void pass_coded(exchange *x, const http_head *h)
     e.reason = S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended");
     exchange_event(x, &e);
     x->mode = ANSWER_PASSED;
+    pass_unchecked(x, "encoded");
     relay_head(x, announced(x, h));
 }
 
@@ -67,6 +75,7 @@ void pass_unread(exchange *x)
     e.name = "answer_not_checked";
     e.reason = S("the answer is too large to be checked: it is passed on as it comes and cannot be mended");
     exchange_event(x, &e);
+    pass_unchecked(x, "too large");
     relay_head(x, str_int(http_header(&h, S("content-length")), &length) ? length : -1);
     relay_forward(x, buf_str(&x->held));
     exchange_scratch_reset(x);

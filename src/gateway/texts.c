@@ -30,6 +30,7 @@ daruma_str exchange_own(exchange *x, request_text *b)
 {
     if (!b)
         return (daruma_str){0};
+    server_holds_more(x->g->srv, b->n);
     b->next = x->texts;
     x->texts = b;
     return text_str(b);
@@ -63,6 +64,16 @@ void exchange_sweep(exchange *x)
             continue;
         }
         *at = b->next;
+        server_holds_less(x->g->srv, b->n);
         free(b);
     }
+}
+
+request_text *exchange_disown(exchange *x)
+{
+    request_text *list = x->texts;
+    for (const request_text *b = list; b; b = b->next)
+        server_holds_less(x->g->srv, b->n);
+    x->texts = NULL;
+    return list;
 }

@@ -457,6 +457,17 @@ uint32_t server_connections(const server *s)
     return s->open;
 }
 
+void server_holds_more(server *s, size_t bytes)
+{
+    s->bytes += bytes;
+}
+
+void server_holds_less(server *s, size_t bytes)
+{
+    check(s->bytes >= bytes);
+    s->bytes -= bytes;
+}
+
 size_t server_bytes(const server *s)
 {
     return s->bytes;
