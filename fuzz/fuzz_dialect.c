@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool every(uint64_t hash, void *user)
+static bool every(uint64_t hash, const void *user)
 {
     (void)user;
     return hash != 0;

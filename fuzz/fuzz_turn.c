@@ -109,11 +109,11 @@ static void goes_on(const dialect *d, daruma_str bytes)
         if (item.n && w.items.n)
             buf_putc(&w.items, ',');
         buf_put(&w.items, item);
-        turn_delta seen[TURN_DELTAS_MAX];
-        size_t n = d->read_delta(&w.r, &e, seen, &a);
-        for (size_t i = 0; i < n; i++)
-            if (seen[i].kind == DELTA_TEXT)
-                buf_put(&w.text, seen[i].text);
+        turn_delta few[TURN_DELTAS_FEW];
+        turn_deltas said = d->read_delta(&w.r, &e, few, &a);
+        for (size_t i = 0; i < said.n; i++)
+            if (said.p[i].kind == DELTA_TEXT)
+                buf_put(&w.text, said.p[i].text);
     }
     static const delta_kind kinds[] = {DELTA_TEXT,     DELTA_CALL,   DELTA_ARGUMENTS,
                                        DELTA_THINKING, DELTA_FINISH, DELTA_END};

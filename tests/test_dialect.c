@@ -749,9 +749,9 @@ static void a_note_is_put_into_the_error_and_nowhere_else(void **state)
 
 /* ---- notices ---- */
 
-static bool is_it(uint64_t hash, void *user)
+static bool is_it(uint64_t hash, const void *user)
 {
-    return hash == *(uint64_t *)user;
+    return hash == *(const uint64_t *)user;
 }
 
 #define NOTE DIALECT_NOTICE "\\nThe provider is busy. Say \\\"again\\\"."

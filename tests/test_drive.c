@@ -100,8 +100,12 @@ static void table_give(void *p)
     free(p);
 }
 
-static const drive_rooms rooms = {
-    .open = room_open, .close = room_close, .bytes = sys_arena_bytes, .take = table_take, .give = table_give};
+static const drive_rooms rooms = {.open = room_open,
+                                  .close = room_close,
+                                  .widen = sys_arena_widen,
+                                  .bytes = sys_arena_bytes,
+                                  .take = table_take,
+                                  .give = table_give};
 
 /* ---- the host ---- */
 
@@ -350,6 +354,15 @@ static void host_tell(void *user, daruma_event *e)
     assert_non_null(e->name);
 }
 
+static int64_t held;
+
+static void host_holds(void *user, int64_t bytes)
+{
+    (void)user;
+    held += bytes;
+    assert_true(held >= 0);
+}
+
 static void host_timer(void *user, daruma_ms when)
 {
     world *o = user;
@@ -393,6 +406,7 @@ static const drive_host host = {.head = host_head,
                                 .redact = host_redact,
                                 .tenant = host_tenant,
                                 .tell = host_tell,
+                                .holds = host_holds,
                                 .timer = host_timer,
                                 .work = host_work,
                                 .work_left = host_work_left};
@@ -558,12 +572,12 @@ static bool read_text(const dialect *d, bool stream, daruma_str got, daruma_aren
     stream_view view = {0};
     sse_event e;
     for (daruma_str rest = got; sse_next(&rest, &e, a);) {
-        turn_delta delta[TURN_DELTAS_MAX];
+        turn_delta few[TURN_DELTAS_FEW];
         d->watch(&view, &e, a);
-        size_t n = d->read_delta(&in, &e, delta, a);
-        for (size_t i = 0; i < n; i++)
-            if (delta[i].kind == DELTA_TEXT)
-                buf_put(text, delta[i].text);
+        turn_deltas said = d->read_delta(&in, &e, few, a);
+        for (size_t i = 0; i < said.n; i++)
+            if (said.p[i].kind == DELTA_TEXT)
+                buf_put(text, said.p[i].text);
     }
     *whole = (view.done || view.finished) && !view.error;
     return true;
@@ -682,6 +696,7 @@ static void random_sessions_keep_what_must_hold(void **state)
     (void)tables_before;
     driver_end(&drv);
     assert_int_equal(arenas, 0);
+    assert_int_equal(held, 0);
     assert_int_equal(tables, 0);
     free(x);
     free(memory);

@@ -379,9 +379,9 @@ static void a_message_is_a_good_answer_and_a_whole_stream(void **state)
     assert_true(s.began && s.content && s.finished && s.done);
 }
 
-static bool is_it(uint64_t hash, void *user)
+static bool is_it(uint64_t hash, const void *user)
 {
-    return hash == *(uint64_t *)user;
+    return hash == *(const uint64_t *)user;
 }
 
 #define NOTE DIALECT_NOTICE "\\nThe provider is busy."

@@ -2,9 +2,15 @@
  * counted, at sizes that double. A step is a block of code that is run, or 32 bytes that the C library goes through. */
 #include "test.h"
 #include "shapes.h"
+#include "dialect/dialect.h"
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
 #include "base/str.h"
+#include <stdio.h>
 #include <sys/mman.h>
+#define XXH_NAMESPACE daruma_ /* as the code that is built once more has it */
+#include <xxhash.h>
 
 enum {
     FROM_BYTES = 16 << 10,
@@ -95,9 +101,74 @@ static void nothing_grows_with_the_square(void **state)
     assert_int_equal(t.bad, 0);
 }
 
+/* A message of `n` parts, or of `n` blocks that bring no result. */
+static int64_t steps_of_message(size_t n, char *room)
+{
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_buf b = buf_in(&a);
+    BUF_LIT(&b, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"hi\"}");
+    for (size_t i = 1; i < n; i++)
+        BUF_LIT(&b, ",{\"type\":\"text\",\"text\":\"hi\"}");
+    BUF_LIT(&b, "]}");
+    int64_t from = steps;
+    dialect_message_hash(buf_str(&b), NULL);
+    return steps - from;
+}
+
+/* The loop asks this of each of the newest messages, whatever stands in them. */
+static void a_message_is_known_again_in_bounded_steps(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t few = steps_of_message(100, room), many = steps_of_message(20000, room),
+            more = steps_of_message(200000, room);
+    munmap(room, room_bytes);
+    assert_true(few * 10 < many);
+    assert_true(more < many * 6); /* ten times the bytes: those behind the bound are only hashed */
+}
+
+/* ---- keys that somebody chose ---- */
+
+enum { CHOSEN = 1500, CHOSEN_ROWS = 2048 /* of the map that holds so many */ };
+
+/* Steps of putting keys into a map. `chosen`: the hash that everybody can compute gives all of them one place. */
+static int64_t steps_of_map(bool chosen, char *room)
+{
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_str *keys = ARENA_NEW(&a, daruma_str, CHOSEN);
+    str_map m = {0};
+    size_t n = 0;
+    for (unsigned i = 0; n < CHOSEN; i++) {
+        char text[16];
+        daruma_str key = {text, (size_t)snprintf(text, sizeof text, "call_%x", i)};
+        if (!chosen || XXH3_64bits(key.p, key.n) % CHOSEN_ROWS == 7)
+            keys[n++] = arena_copy(&a, key);
+    }
+    int64_t from = steps;
+    for (size_t i = 0; i < CHOSEN; i++)
+        assert_true(map_add(&m, &a, keys[i]));
+    assert_int_equal(m.cap, CHOSEN_ROWS);
+    for (size_t i = 0; i < CHOSEN; i++)
+        assert_non_null(map_get(&m, keys[i]));
+    return steps - from;
+}
+
+static void keys_that_somebody_chose_do_not_stand_together(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t any = steps_of_map(false, room), chosen = steps_of_map(true, room);
+    munmap(room, room_bytes);
+    assert_true(chosen < any * 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
+        cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(nothing_grows_with_the_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

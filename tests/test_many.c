@@ -10,13 +10,14 @@ static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses,
 /* How many calls a stream has, and whether each has its own arguments. */
 static int count(const dialect *d, daruma_str bytes, turn_reader *r, daruma_arena *a)
 {
-    turn_delta deltas[TURN_DELTAS_MAX];
+    turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
     int calls = 0, given = 0;
     while (sse_next(&bytes, &e, a)) {
-        size_t n = d->read_delta(r, &e, deltas, a);
-        for (size_t i = 0; i < n; i++) {
-            const turn_delta *one = &deltas[i];
+        turn_deltas said = d->read_delta(r, &e, few, a);
+        assert_false(said.full);
+        for (size_t i = 0; i < said.n; i++) {
+            const turn_delta *one = &said.p[i];
             char want[64];
             calls += one->kind == DELTA_CALL;
             if (one->kind != DELTA_ARGUMENTS)
@@ -125,6 +126,37 @@ static void a_piece_of_a_call_that_is_too_old_is_no_new_call(void **state)
     assert_true(r.lost);
 }
 
+/* Some servers hand over all calls at once. */
+static void one_event_may_hold_any_number_of_calls(void **state)
+{
+    (void)state;
+    static const struct {
+        const dialect *d;
+        const char *before, *one, *after;
+    } rows[] = {{&dialect_openai,
+                 "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\","
+                 "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"n\\\":0}\"}}",
+                 ",{\"index\":%d,\"id\":\"c%d\",\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"n\\\":%d}\"}}",
+                 "]}}]}\n\n"},
+                {&dialect_gemini,
+                 "data: {\"candidates\":[{\"index\":0,\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\","
+                 "\"args\":{\"n\":0}}}",
+                 ",{\"functionCall\":{\"id\":\"%d-%d\",\"name\":\"f\",\"args\":{\"n\":%d}}}", "]}}]}\n\n"}};
+    for (size_t k = 0; k < COUNT(rows); k++)
+        for (int n = 1; n <= 5000; n = n * 4 + 1) {
+            daruma_arena a = arena_over(mem, sizeof mem);
+            daruma_buf b = buf_in(&a);
+            buf_putz(&b, rows[k].before);
+            for (int i = 1; i < n; i++)
+                buf_printf(&b, rows[k].one, i, i, i);
+            buf_putz(&b, rows[k].after);
+            assert_false(b.full);
+            turn_reader r = {0};
+            assert_int_equal(count(rows[k].d, buf_str(&b), &r, &a), n);
+            assert_false(r.lost);
+        }
+}
+
 /* Texts that were added to an answer all stand in it. */
 static void an_answer_keeps_each_of_many_texts(void **state)
 {
@@ -158,6 +190,7 @@ int main(void)
         cmocka_unit_test(calls_without_arguments_are_closed_however_many),
         cmocka_unit_test(calls_that_all_have_one_index_are_told_apart_by_their_ids),
         cmocka_unit_test(a_piece_of_a_call_that_is_too_old_is_no_new_call),
+        cmocka_unit_test(one_event_may_hold_any_number_of_calls),
         cmocka_unit_test(an_answer_keeps_each_of_many_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

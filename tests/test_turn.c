@@ -229,11 +229,13 @@ static void summarise(summary *s, const turn_delta *d)
 static summary summary_of(const dialect *d, daruma_str bytes, daruma_arena *a)
 {
     summary s = {.text = buf_in(a), .thinking = buf_in(a), .calls = buf_in(a), .usage = TURN_USAGE_NONE};
-    turn_delta deltas[TURN_DELTAS_MAX];
+    turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
-    while (sse_next(&bytes, &e, a))
-        for (size_t i = 0, n = d->read_delta(&s.r, &e, deltas, a); i < n; i++)
-            summarise(&s, &deltas[i]);
+    while (sse_next(&bytes, &e, a)) {
+        turn_deltas said = d->read_delta(&s.r, &e, few, a);
+        for (size_t i = 0; i < said.n; i++)
+            summarise(&s, &said.p[i]);
+    }
     return s;
 }
 
@@ -396,10 +398,11 @@ static void blocks_are_in_order(daruma_str stream, daruma_arena *a)
 /* What a host keeps of an event that goes by: the reader, the text and, `items`, what is finished. */
 static void goes_by(const dialect *d, turn_writer *w, const sse_event *e, bool items, daruma_arena *a)
 {
-    turn_delta deltas[TURN_DELTAS_MAX];
-    for (size_t i = 0, n = d->read_delta(&w->r, e, deltas, a); i < n; i++)
-        if (deltas[i].kind == DELTA_TEXT)
-            buf_put(&w->text, deltas[i].text);
+    turn_delta few[TURN_DELTAS_FEW];
+    turn_deltas said = d->read_delta(&w->r, e, few, a);
+    for (size_t i = 0; i < said.n; i++)
+        if (said.p[i].kind == DELTA_TEXT)
+            buf_put(&w->text, said.p[i].text);
     daruma_str item = items ? dialect_done_item(d, e) : (daruma_str){0};
     if (item.n && w->items.n)
         BUF_LIT(&w->items, ",");
@@ -606,12 +609,14 @@ static bool says(const dialect *d, daruma_str usage_event, const char *what)
     daruma_arena a = arena_over(mem, sizeof mem), keep = arena_over(more_mem, sizeof more_mem);
     turn_writer w = {.usage = TURN_USAGE_NONE, .text = buf_in(&keep)};
     turn_reader r = {0};
-    turn_delta deltas[TURN_DELTAS_MAX];
+    turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
     daruma_buf out = buf_in(&a);
-    while (sse_next(&usage_event, &e, &a))
-        for (size_t i = 0, n = dialect_anthropic.read_delta(&r, &e, deltas, &a); i < n; i++)
-            d->write_delta(&w, &deltas[i], &out);
+    while (sse_next(&usage_event, &e, &a)) {
+        turn_deltas said = dialect_anthropic.read_delta(&r, &e, few, &a);
+        for (size_t i = 0; i < said.n; i++)
+            d->write_delta(&w, &said.p[i], &out);
+    }
     return str_find(buf_str(&out), str_of(what)) != STR_NONE;
 }
 

@@ -7,7 +7,7 @@
 #define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
 #define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
-#define QUOTE_REQUEST_BYTES_MAX    (10u << 20)  /* of a request, that an error may quote: 25 ms of the one loop */
+#define QUOTE_REQUEST_BYTES_MAX    (8u << 20)   /* of a request, that an error may quote: 20 ms of the one loop */
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
@@ -115,8 +115,9 @@
 
 #define JOB_BYTES_MIN              (256u << 10) /* of a request: work on a shorter one is over before a thread begins */
 #define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
-#define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop: 50 ms where it is small talk */
-#define NOTICE_REQUEST_BYTES_MAX   (6u << 20) /* of a request in which our words are looked for: 40 ms */
+#define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
+#define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
+#define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
 #define MEND_ROOM_BYTES_USUAL      (8u << 10)   /* of a request as it is read, to begin with */
@@ -195,9 +196,11 @@
 
 #define STUCK_MAX              3 /* requests of a conversation that stay too long; then it is shortened no more */
 #define SEQUENCE_MAX                                                                                                   \
-    0xffffffff             /* number of an event in a stream of Responses; behind a higher one we count ourselves */
-#define TURN_CALLS_MAX 64  /* newest calls of a streamed answer that are told apart: so many may come mixed */
-#define CHOICES_MAX    128 /* answers of one request (`n`) that are told apart: OpenAI makes no more; of 64 each */
+    0xffffffff            /* number of an event in a stream of Responses; behind a higher one we count ourselves */
+#define TURN_CALLS_MAX 64 /* newest calls of a streamed answer that are told apart: so many may come mixed */
+#define TURN_DELTAS_FEW                                                                                                \
+    224 /* things one event says, for which there is room at once: more stand in no event of less than 2 KiB */
+#define CHOICES_MAX 128 /* answers of one request (`n`) that are told apart: OpenAI makes no more; of 64 each */
 #define RESUME_BODY_BYTES_MAX                                                                                          \
     (16u << 20)                   /* a request is kept so long as its answer streams, to go on when that breaks off */
 #define TALK_SAID_BYTES_USUAL 128 /* of it that have room at once */
@@ -291,7 +294,9 @@
 #define TOOL_MESSAGE_CHARS_MAX    200 /* of a tool's failure (E-F2) */
 #define TOOL_RECOVERIES_MAX       2   /* attempts at recovery per tool (K-F6) */
 
-#define MESSAGE_HASH_DEPTH        16      /* levels of a message that are looked into to know it again */
+#define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
+#define MESSAGE_HASH_VALUES       4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
+#define WATCH_READ_BYTES_MAX      (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
 #define WATCH_AGENTS_MAX          512     /* agents that are watched at a time; the one seen longest ago is forgotten */
 #define WATCH_CHAIN               4       /* newest messages that a conversation is known again by */
 #define WATCH_USERS_KEPT          8       /* newest things a user said: what is said again is no new task */

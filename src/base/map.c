@@ -10,10 +10,11 @@ typedef struct str_map_row {
     uint64_t number;
 } str_map_row;
 
-/* Where the key stands, or would stand. */
+/* Where the key stands, or would stand. Whoever chooses keys must not know which of them stand together: the hash is
+ * seeded with the address of the rows, which an operating system draws by lot. What is found does not depend on it. */
 static str_map_row *row_of(str_map_row *rows, size_t cap, daruma_str key)
 {
-    size_t i = XXH3_64bits(key.p, key.n) & (cap - 1);
+    size_t i = XXH3_64bits_withSeed(key.p, key.n, (uintptr_t)rows) & (cap - 1);
     while (rows[i].key.p && !str_eq(rows[i].key, key))
         i = (i + 1) & (cap - 1);
     return &rows[i];

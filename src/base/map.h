@@ -1,5 +1,5 @@
 /* map.h - a number for each of many texts: a hash table in an arena, so that who asks for one of n texts n times does
- * not look at n * n. Nothing is taken out of it. All zero is an empty one. */
+ * not look at n * n, whoever chose the texts. Nothing is taken out of it. All zero is an empty one. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 #include "daruma.h"

@@ -12,7 +12,8 @@
 
 enum { RUN_SHOWN_MIN = 20 };
 
-static const drive_rooms rooms = {.open = sys_arena_init, .close = sys_arena_done, .bytes = sys_arena_bytes};
+static const drive_rooms rooms = {
+    .open = sys_arena_init, .close = sys_arena_done, .widen = sys_arena_widen, .bytes = sys_arena_bytes};
 
 /* ---- bodies ---------------------------------------------------------------------------- */
 
@@ -199,7 +200,8 @@ static replay_mended resume(replay_mend *m, const daruma_evidence *ev, const dar
     history_rest_of q = {.body = m->body,
                          .so_far = whole,
                          .prefills = m->s->dialect->quirks & WIRE_PREFILL,
-                         .beside = history_beside(&to, &m->past.policy)};
+                         .beside = history_beside(&to, &m->past.policy),
+                         .read_bytes = MEND_ARENA_BYTES_MAX};
     if (!history_onward_make(&m->past, &q, rep, &o))
         return MENDED_UNFIT;
     history_goes_on(&m->past, &o);

@@ -95,14 +95,14 @@ static void bridge_write_call(stream_bridge *b, const turn_delta *d, daruma_buf 
 /* The end is written by bridge_end alone: usage may still come behind the stop reason. */
 void bridge_event(stream_bridge *b, const sse_event *e, daruma_buf *out, daruma_arena *a)
 {
-    turn_delta deltas[TURN_DELTAS_MAX];
-    size_t n = b->from->read_delta(&b->r, e, deltas, a);
-    b->w.broken |= b->r.lost || n == TURN_DELTAS_MAX;
-    for (size_t i = 0; i < n; i++)
-        if (deltas[i].kind == DELTA_USAGE) /* the beginning may have to say it */
-            writer_finish(&b->w, &deltas[i]);
-    for (size_t i = 0; i < n; i++) {
-        const turn_delta *d = &deltas[i];
+    turn_delta few[TURN_DELTAS_FEW];
+    turn_deltas said = b->from->read_delta(&b->r, e, few, a);
+    b->w.broken |= b->r.lost || said.full;
+    for (size_t i = 0; i < said.n; i++)
+        if (said.p[i].kind == DELTA_USAGE) /* the beginning may have to say it */
+            writer_finish(&b->w, &said.p[i]);
+    for (size_t i = 0; i < said.n; i++) {
+        const turn_delta *d = &said.p[i];
         bool thought = d->kind == DELTA_THINKING || d->kind == DELTA_SIGNATURE;
         if (thought && b->from != b->to && (d->kind == DELTA_SIGNATURE || !takes_thinking(b->to)))
             continue;

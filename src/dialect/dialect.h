@@ -27,6 +27,7 @@ typedef struct request_scan {
     bool effects;       /* the provider may do for it what must not be done twice: tools of its own, work behind */
     bool behind;        /* ... behind its answer, in the background */
     uint32_t choices;   /* answers that are asked for at once; 0 not said */
+    bool usage_asked;   /* Chat: a stream shall say its usage in a chunk of its own */
     bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
     bool has_user;      /* at least one user message */
     daruma_str tools_raw;  /* the array of tools it offers, raw; empty when there is none */
@@ -121,9 +122,8 @@ typedef struct dialect {
     void (*write_answer)(const turn *t, const write_ctx *x, daruma_buf *out);
     /* What a stop reason means, as answer_view and stream_view have it. */
     turn_finish (*finish)(daruma_str raw);
-    /* What an event says, at most TURN_DELTAS_MAX: with so many, some may be missing. Their strings live in the event
-     * or `a`. */
-    size_t (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+    /* What an event says. Up to TURN_DELTAS_FEW of it stand in `few`, more in `a`; strings live in the event or `a`. */
+    turn_deltas (*read_delta)(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
     /* The events that say it, if any; see turn_writer. */
     void (*write_delta)(turn_writer *w, const turn_delta *d, daruma_buf *out);
 } dialect;
@@ -153,8 +153,8 @@ bool dialect_add_note(daruma_buf *out, daruma_str body, daruma_str note);
 #define DIALECT_MARK    "[daruma] " /* how each of them begins */
 /* Removes messages that begin with DIALECT_MARK and for which `ours(hash of its text)` is true
  * (assistant role only). True when something was removed; the new body is in `out`. */
-bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
-                           daruma_buf *out, daruma_arena *scratch);
+bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, const void *user),
+                           const void *user, daruma_buf *out, daruma_arena *scratch);
 uint64_t dialect_notice_hash(daruma_str text); /* of a text as it was written; white space at its ends does not count */
 
 /* Only the tools of a request: `tools` is what its scan found (tools_raw). Statuses as of dialect.read. */

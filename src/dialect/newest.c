@@ -44,43 +44,53 @@ static bool is_unique(daruma_str id)
     return n >= (letters ? 4 : 6);
 }
 
-static uint64_t hash_value(uint64_t h, daruma_str v, int depth, uint64_t *id)
+/* What a message is hashed with. */
+typedef struct hashing {
+    uint64_t h, id;
+    size_t left; /* values that are told apart; what stands behind the last of them is hashed as it is written */
+} hashing;
+
+/* `ids`: an id in there may be that of a call. */
+static void hash_value(hashing *s, daruma_str v, int depth, bool ids)
 {
     daruma_str key, inner;
     bool object = json_is_object(v);
     if (json_is_null(v))
-        return h;
-    if (!object && !json_is_array(v))
-        return hash_text(h, v);
-    if (depth == 0)
-        return XXH3_64bits_withSeed(v.p, v.n, h);
+        return;
+    if (!object && !json_is_array(v)) {
+        s->h = hash_text(s->h, v);
+        return;
+    }
     json_iter it = json_open(v);
     it.quick = true;
-    while (json_next(&it, &key, &inner)) {
+    while (depth > 0 && s->left && json_next(&it, &key, &inner)) {
+        s->left--;
         if (object && is_dress(key))
             continue;
-        if (object && id && is_id(key) && is_unique(inner))
-            *id = XXH3_64bits(inner.p, inner.n) | 1;
-        h = hash_value(h, inner, depth - 1, object && is_payload(key) ? NULL : id);
+        if (object && ids && is_id(key) && is_unique(inner))
+            s->id = XXH3_64bits(inner.p, inner.n) | 1;
+        hash_value(s, inner, depth - 1, ids && !(object && is_payload(key)));
     }
-    return h;
+    if (depth == 0 || !s->left)
+        s->h = XXH3_64bits_withSeed(it.p, (size_t)(it.end - it.p), s->h);
 }
 
 uint64_t dialect_message_hash(daruma_str message, uint64_t *id)
 {
+    hashing s = {.h = 1, .left = MESSAGE_HASH_VALUES};
+    hash_value(&s, message, MESSAGE_HASH_DEPTH, id != NULL);
     if (id)
-        *id = 0;
-    uint64_t h = hash_value(1, message, MESSAGE_HASH_DEPTH, id);
-    return h ? h : 1;
+        *id = s.id;
+    return s.h ? s.h : 1;
 }
 
-/* Anthropic's blocks and Gemini's parts. */
+/* Anthropic's blocks and Gemini's parts. Results stand in front of what is said beside them. */
 static bool any_result(daruma_str list)
 {
     daruma_str block, key, v;
     json_iter it = json_open(list);
     it.quick = true;
-    while (json_next(&it, NULL, &block)) {
+    for (size_t left = MESSAGE_HASH_VALUES; left && json_next(&it, NULL, &block); left--) {
         json_iter members = json_open(block);
         members.quick = true;
         while (json_is_object(block) && json_next(&members, &key, &v))
@@ -127,6 +137,8 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
     bool alone = json_is_string(s->messages); /* Responses: the words of the user, and nothing else */
     if (!alone && (i >= s->nmessages || s->nmessages - i > SCAN_NEWEST))
         return DARUMA_EINPUT;
+    daruma_str news = alone ? s->messages : str_from(s->messages, newest[i % SCAN_NEWEST]);
+    buf_room(&b, news.n + before.n + 64); /* of a large one there is room once */
     BUF_LIT(&b, "{\"");
     buf_put(&b, d->messages);
     BUF_LIT(&b, "\":[");
@@ -135,7 +147,7 @@ daruma_status dialect_read_newest(const dialect *d, const request_scan *s, const
         buf_putc(&b, ',');
     if (alone)
         BUF_LIT(&b, "{\"role\":\"user\",\"content\":");
-    buf_put(&b, alone ? s->messages : str_from(s->messages, newest[i % SCAN_NEWEST]));
+    buf_put(&b, news);
     buf_putz(&b, alone ? "}]}" : "}");
     if (b.full)
         return DARUMA_EFULL;

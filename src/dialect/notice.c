@@ -64,8 +64,8 @@ static daruma_str assistant_text(daruma_str message)
 }
 
 typedef struct strip {
-    bool (*ours)(uint64_t hash, void *user);
-    void *user;
+    bool (*ours)(uint64_t hash, const void *user);
+    const void *user;
     daruma_arena *scratch;
 } strip;
 
@@ -79,8 +79,8 @@ static bool is_notice(const strip *s, daruma_str message)
     return text.n && s->ours(dialect_notice_hash(text), s->user);
 }
 
-bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, void *user), void *user,
-                           daruma_buf *out, daruma_arena *scratch)
+bool dialect_strip_notices(const dialect *d, daruma_str body, bool (*ours)(uint64_t hash, const void *user),
+                           const void *user, daruma_buf *out, daruma_arena *scratch)
 {
     strip s = {ours, user, scratch};
     if (str_find(body, S(DIALECT_NOTICE)) == STR_NONE)

@@ -14,6 +14,7 @@ static const scan_key keys[] = {
     {LIT("max_tokens"),            SCAN_MAX},
     {LIT("max_completion_tokens"), SCAN_MAX},
     {LIT("n"),                     SCAN_CHOICES},
+    {LIT("stream_options"),        SCAN_OPTIONS},
 };
 // clang-format on
 

@@ -31,6 +31,7 @@ typedef enum scan_what {
     SCAN_SERVERS,   /* anything but nothing is a server whose tools the provider calls */
     SCAN_BEHIND,    /* true: the answer is made in the background */
     SCAN_CHOICES,   /* how many answers are asked for at once */
+    SCAN_OPTIONS,   /* Chat's stream_options: whether usage is a chunk of its own */
 } scan_what;
 
 typedef struct scan_key {

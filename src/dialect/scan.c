@@ -291,6 +291,9 @@ static void take(request_scan *r, scan_what what, daruma_str value)
     case SCAN_CHOICES:
         take_choices(r, value);
         return;
+    case SCAN_OPTIONS:
+        r->usage_asked = json_is_true(json_get(value, S("include_usage")));
+        return;
     case SCAN_TOOLS:
     case SCAN_MESSAGES:
     case SCAN_SYSTEM:

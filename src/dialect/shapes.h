@@ -20,7 +20,7 @@ void chat_write(const convo *c, daruma_buf *out);
 daruma_status chat_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish chat_finish_of(daruma_str raw);
 void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
-size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void chat_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
 daruma_status anthropic_read(daruma_str body, daruma_arena *a, convo *ret);
@@ -28,7 +28,7 @@ void anthropic_write(const convo *c, daruma_buf *out);
 daruma_status anthropic_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish anthropic_finish_of(daruma_str raw);
 void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
-size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void anthropic_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
 daruma_status responses_read(daruma_str body, daruma_arena *a, convo *ret);
@@ -36,7 +36,7 @@ void responses_write(const convo *c, daruma_buf *out);
 daruma_status responses_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish responses_finish_of(daruma_str raw);
 void responses_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
-size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+turn_deltas responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void responses_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 
 bool gemini_is_uploaded(daruma_str uri); /* a file that only its project can read, no address of the web */
@@ -45,6 +45,6 @@ void gemini_write(const convo *c, daruma_buf *out);
 daruma_status gemini_read_answer(daruma_str body, daruma_arena *a, turn *ret);
 turn_finish gemini_finish_of(daruma_str raw);
 void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out);
-size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a);
+turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a);
 void gemini_write_delta(turn_writer *w, const turn_delta *d, daruma_buf *out);
 #endif

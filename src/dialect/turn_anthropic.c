@@ -206,13 +206,13 @@ void anthropic_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 
 /* ---- reading a stream ---- */
 
-static void say_usage(delta_list *l, daruma_str usage)
+static void say_usage(turn_deltas *l, daruma_str usage)
 {
     if (json_is_object(usage))
         delta_add(l, DELTA_USAGE)->usage = turn_anthropic_read_usage(usage);
 }
 
-static void read_start(delta_list *l, turn_reader *r, daruma_str message, daruma_arena *a)
+static void read_start(turn_deltas *l, turn_reader *r, daruma_str message, daruma_arena *a)
 {
     if (r->began)
         return;
@@ -227,13 +227,13 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str message, daruma
     say_usage(l, json_get(message, S("usage")));
 }
 
-static void turn_anthropic_say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+static void turn_anthropic_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
 {
     if (delta_text(l, kind, index, text))
         r->open_bytes += (int64_t)text.n;
 }
 
-static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str block, daruma_arena *a)
+static void read_block_start(turn_deltas *l, turn_reader *r, int at, daruma_str block, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(block, S("type"))), input = json_get(block, S("input"));
     if (str_eq(type, S("text"))) {
@@ -256,7 +256,7 @@ static void read_block_start(delta_list *l, turn_reader *r, int at, daruma_str b
     }
 }
 
-static void read_block_delta(delta_list *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
+static void read_block_delta(turn_deltas *l, turn_reader *r, int at, daruma_str delta, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(delta, S("type")));
     if (str_eq(type, S("text_delta")))
@@ -271,12 +271,12 @@ static void read_block_delta(delta_list *l, turn_reader *r, int at, daruma_str d
         turn_anthropic_say(l, r, DELTA_ARGUMENTS, call_find(r, at), json_text(json_get(delta, S("partial_json")), a));
 }
 
-size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+turn_deltas anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
-    delta_list l = {.p = out};
+    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
     daruma_str whole;
     if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole))
-        return 0;
+        return (turn_deltas){0};
     daruma_str type = value_raw(json_get(whole, S("type")));
     int at = (int)json_int(json_get(whole, S("index")), r->open);
     r->lost |= at >= INT16_MAX;
@@ -308,7 +308,7 @@ size_t anthropic_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
         delta_add(&l, DELTA_END);
         r->ended = true;
     }
-    return l.n;
+    return l;
 }
 
 /* ---- writing a stream ---- */

@@ -371,7 +371,7 @@ void chat_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 
 /* ---- reading a stream ---- */
 
-static void turn_chat_say(delta_list *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
+static void turn_chat_say(turn_deltas *l, turn_reader *r, delta_kind kind, daruma_str value, daruma_arena *a)
 {
     daruma_str text = json_text(value, a);
     if (!text.n)
@@ -382,7 +382,7 @@ static void turn_chat_say(delta_list *l, turn_reader *r, delta_kind kind, daruma
     r->open_bytes += (int64_t)text.n;
 }
 
-static void read_piece_deltas(delta_list *l, turn_reader *r, daruma_str content, daruma_arena *a)
+static void read_piece_deltas(turn_deltas *l, turn_reader *r, daruma_str content, daruma_arena *a)
 {
     daruma_str piece, inner;
     for (json_iter it = json_open(content); json_next(&it, NULL, &piece);) {
@@ -394,7 +394,7 @@ static void read_piece_deltas(delta_list *l, turn_reader *r, daruma_str content,
 
 /* A piece of a call. A call begins with an index that is new, or with another id at an index that is not: some
  * servers give every call the index 0, others none. */
-static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, daruma_arena *a)
+static void read_call_delta(turn_deltas *l, turn_reader *r, daruma_str entry, daruma_arena *a)
 {
     daruma_str function = json_get(entry, S("function"));
     if (!function.n)
@@ -424,7 +424,7 @@ static void read_call_delta(delta_list *l, turn_reader *r, daruma_str entry, dar
     delta_text(l, DELTA_ARGUMENTS, nth, text);
 }
 
-static void turn_chat_read_choice(delta_list *l, turn_reader *r, daruma_str choice, daruma_arena *a)
+static void turn_chat_read_choice(turn_deltas *l, turn_reader *r, daruma_str choice, daruma_arena *a)
 {
     daruma_str delta = json_get(choice, S("delta")), entry;
     speech s = read_speech(delta.n ? delta : json_get(choice, S("message")));
@@ -449,19 +449,19 @@ static void turn_chat_read_choice(delta_list *l, turn_reader *r, daruma_str choi
     r->finished = true;
 }
 
-size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+turn_deltas chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
-    delta_list l = {.p = out};
+    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
     daruma_str whole;
     if (r->ended || !e->data.n)
-        return 0;
+        return (turn_deltas){0};
     if (str_eq(str_trim(e->data), S("[DONE]"))) {
         delta_add(&l, DELTA_END);
         r->ended = true;
-        return l.n;
+        return l;
     }
     if (!json_whole(e->data, &whole) || !json_is_object(whole))
-        return 0;
+        return (turn_deltas){0};
     daruma_str choice = first_choice(json_get(whole, S("choices"))), usage = json_get(whole, S("usage"));
     if (!r->began && (choice.n || json_is_object(usage))) {
         turn_delta *d = delta_add(&l, DELTA_START);
@@ -479,5 +479,5 @@ size_t chat_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daru
         turn_delta *d = delta_add(&l, DELTA_USAGE);
         d->usage = turn_chat_read_usage(usage);
     }
-    return l.n;
+    return l;
 }

@@ -313,7 +313,7 @@ void gemini_write_answer(const turn *t, const write_ctx *x, daruma_buf *out)
 
 /* ---- reading a stream ---- */
 
-static void read_part_deltas(delta_list *l, turn_reader *r, daruma_str part, daruma_arena *a)
+static void read_part_deltas(turn_deltas *l, turn_reader *r, daruma_str part, daruma_arena *a)
 {
     daruma_str text = json_text(json_get(part, S("text")), a), call = json_get(part, S("functionCall"));
     daruma_str signature = json_text(json_get(part, S("thoughtSignature")), a);
@@ -335,12 +335,12 @@ static void read_part_deltas(delta_list *l, turn_reader *r, daruma_str part, dar
         delta_add(l, DELTA_CALL_END)->index = nth;
 }
 
-size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+turn_deltas gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
-    delta_list l = {.p = out};
+    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
     daruma_str whole, part;
     if (r->ended || !json_whole(e->data, &whole) || !json_is_object(whole) || json_get(whole, S("error")).n)
-        return 0;
+        return (turn_deltas){0};
     response_view v = read_response(whole, a);
     if (!r->began && (v.parts.n || v.finish.n || v.usage.n)) {
         turn_delta *d = delta_add(&l, DELTA_START);
@@ -363,7 +363,7 @@ size_t gemini_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, da
     }
     if (json_is_object(v.usage))
         delta_add(&l, DELTA_USAGE)->usage = turn_gemini_read_usage(v.usage);
-    return l.n;
+    return l;
 }
 
 /* ---- writing a stream ---- */

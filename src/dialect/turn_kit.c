@@ -2,14 +2,28 @@
 #include "dialect/convo_write.h"
 #include "base/arena.h"
 
-turn_delta *delta_add(delta_list *l, delta_kind kind)
+static bool has_room(turn_deltas *l)
 {
-    turn_delta *d = l->n < TURN_DELTAS_MAX ? &l->p[l->n++] : &l->spare;
+    if (l->n < l->cap)
+        return true;
+    turn_delta *more = ARENA_NEW(l->arena, turn_delta, 2 * l->cap);
+    l->full |= !more;
+    if (!more)
+        return false;
+    memcpy(more, l->p, l->n * sizeof *more);
+    l->p = more;
+    l->cap *= 2;
+    return true;
+}
+
+turn_delta *delta_add(turn_deltas *l, delta_kind kind)
+{
+    turn_delta *d = has_room(l) ? &l->p[l->n++] : &l->spare;
     *d = (turn_delta){.kind = kind, .index = -1, .usage = TURN_USAGE_NONE};
     return d;
 }
 
-turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str text)
+turn_delta *delta_text(turn_deltas *l, delta_kind kind, int index, daruma_str text)
 {
     if (!text.n)
         return NULL;

@@ -7,13 +7,8 @@
 
 /* ---- reading ---- */
 
-typedef struct delta_list {
-    turn_delta *p;
-    size_t n;
-    turn_delta spare; /* what does not fit goes there; TURN_DELTAS_MAX of them are taken for more than that */
-} delta_list;
-turn_delta *delta_add(delta_list *l, delta_kind kind); /* index -1, usage unsaid; never NULL */
-turn_delta *delta_text(delta_list *l, delta_kind kind, int index, daruma_str text); /* only when there is text */
+turn_delta *delta_add(turn_deltas *l, delta_kind kind); /* index -1, usage unsaid; never NULL */
+turn_delta *delta_text(turn_deltas *l, delta_kind kind, int index, daruma_str text); /* only when there is text */
 
 /* A copy in fixed room with a NUL, cut between characters. */
 void keep_cut(char *to, size_t cap, daruma_str s);

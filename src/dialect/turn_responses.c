@@ -331,13 +331,13 @@ static bool read_event(const sse_event *e, event_view *v)
     return true;
 }
 
-static void turn_responses_say(delta_list *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
+static void turn_responses_say(turn_deltas *l, turn_reader *r, delta_kind kind, int index, daruma_str text)
 {
     if (delta_text(l, kind, index, text))
         r->open_bytes += (int64_t)text.n;
 }
 
-static void read_start(delta_list *l, turn_reader *r, daruma_str response, daruma_arena *a)
+static void read_start(turn_deltas *l, turn_reader *r, daruma_str response, daruma_arena *a)
 {
     if (r->began)
         return;
@@ -351,7 +351,7 @@ static void read_start(delta_list *l, turn_reader *r, daruma_str response, darum
     r->began = true;
 }
 
-static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
+static void read_item_added(turn_deltas *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(item, S("type")));
     reader_item(r, json_text(json_get(item, S("id")), a));
@@ -375,7 +375,7 @@ static void read_item_added(delta_list *l, turn_reader *r, int at, daruma_str it
 }
 
 /* What was not said before is said now: some servers send no deltas. */
-static void read_item_done(delta_list *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
+static void read_item_done(turn_deltas *l, turn_reader *r, int at, daruma_str item, daruma_arena *a)
 {
     daruma_str type = value_raw(json_get(item, S("type"))), only;
     if (r->open != at)
@@ -403,7 +403,7 @@ static void open_part(turn_reader *r, const event_view *v)
     r->open_bytes = 0;
 }
 
-static void read_part(delta_list *l, turn_reader *r, const event_view *v, bool summary)
+static void read_part(turn_deltas *l, turn_reader *r, const event_view *v, bool summary)
 {
     if (str_ends(v->type, S(".done"))) {
         r->stage = STAGE_PART_DONE;
@@ -417,7 +417,7 @@ static void read_part(delta_list *l, turn_reader *r, const event_view *v, bool s
 }
 
 /* A delta of text, or the whole text at its end. */
-static void read_text(delta_list *l, turn_reader *r, const event_view *v, delta_kind kind, daruma_arena *a)
+static void read_text(turn_deltas *l, turn_reader *r, const event_view *v, delta_kind kind, daruma_arena *a)
 {
     daruma_str text = json_text(v->text, a);
     bool done = str_ends(v->type, S(".done"));
@@ -434,7 +434,7 @@ static void read_text(delta_list *l, turn_reader *r, const event_view *v, delta_
         r->stage = STAGE_TEXT_DONE;
 }
 
-static void read_end(delta_list *l, turn_reader *r, const event_view *v, daruma_arena *a)
+static void read_end(turn_deltas *l, turn_reader *r, const event_view *v, daruma_arena *a)
 {
     daruma_str status = str_from(v->type, sizeof "response." - 1);
     daruma_str reason = json_text(json_get(json_get(v->response, S("incomplete_details")), S("reason")), a);
@@ -458,12 +458,12 @@ static const struct { daruma_str type; delta_kind kind; } texts[] = {
 };
 // clang-format on
 
-size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out, daruma_arena *a)
+turn_deltas responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *few, daruma_arena *a)
 {
-    delta_list l = {.p = out};
+    turn_deltas l = {.p = few, .cap = TURN_DELTAS_FEW, .arena = a};
     event_view v;
     if (r->ended || !read_event(e, &v) || !str_starts(v.type, S("response.")))
-        return 0;
+        return (turn_deltas){0};
     if (!r->began)
         r->sequence = -1;
     bool counted = v.sequence >= 0 && v.sequence <= SEQUENCE_MAX;
@@ -485,5 +485,5 @@ size_t responses_read_delta(turn_reader *r, const sse_event *e, turn_delta *out,
     for (size_t i = 0; i < COUNT(texts); i++)
         if (str_starts(v.type, texts[i].type) && v.text.n)
             read_text(&l, r, &v, texts[i].kind, a);
-    return l.n;
+    return l;
 }

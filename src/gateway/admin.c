@@ -32,6 +32,7 @@ static void put_counts(daruma_buf *b, const drive_counts *n)
     put_count(b, "failed", n->failed);
     put_count(b, "cancelled", n->cancelled);
     put_count(b, "passed_on", n->passed);
+    put_count(b, "unchecked", n->unchecked);
     close_object(b);
     BUF_LIT(b, "\"calls\":{");
     put_count(b, "all", n->calls);
@@ -213,13 +214,25 @@ static void answer(call *c, int status, daruma_str type, daruma_str body)
 }
 
 /* Where people and probes look first. */
+static bool is_probe(daruma_str path)
+{
+    return str_eq(path, S("/")) || str_eq(path, S("/health")) || str_eq(path, S("/ready"));
+}
+
+static bool is_own(daruma_str path)
+{
+    return str_starts(path, S("/daruma/")) || str_eq(path, S("/daruma"));
+}
+
+bool admin_answers(daruma_str path)
+{
+    return is_probe(path) || is_own(path);
+}
+
 static bool answers_probe(gateway *g, call *c)
 {
-    static const daruma_str paths[] = {LIT("/"), LIT("/health"), LIT("/ready")};
-    bool asks = str_eq(c->head.method, S("GET")) || str_eq(c->head.method, S("HEAD")), ours = false;
-    for (size_t i = 0; i < COUNT(paths); i++)
-        ours |= str_eq(c->head.path, paths[i]);
-    if (!ours || !asks)
+    bool asks = str_eq(c->head.method, S("GET")) || str_eq(c->head.method, S("HEAD"));
+    if (!is_probe(c->head.path) || !asks)
         return false;
     c->user = NULL;
     answer(c, g->draining && str_eq(c->head.path, S("/ready")) ? 503 : 200, S("application/json"),
@@ -249,7 +262,7 @@ bool admin_handles(gateway *g, call *c)
     daruma_str path = c->head.path;
     if (answers_probe(g, c))
         return true;
-    if (!str_starts(path, S("/daruma/")) && !str_eq(path, S("/daruma")))
+    if (!is_own(path))
         return false;
     c->user = NULL;                                /* not an exchange */
     bool head = str_eq(c->head.method, S("HEAD")); /* monitors ask so; the server leaves the body out */

@@ -432,7 +432,7 @@ static const conf_shape events_shape = {.of = CONF_ROWS(events_rows)};
 static const conf_option limits_rows[] = {
     {"body", CONF_SIZE, AT(config, body_bytes_max), .min = 1024, .max = 1 << 30, .fallback = "64MiB", .help = "Of one request body."},
     {"memory", CONF_SIZE, AT(config, all_bytes_max), .min = 1024, .max = INT64_C(1) << 40, .fallback = "1GiB",
-     .help = "Of the bodies of all requests at a time. Who brings more is asked to come again: 503 with `retry-after`."},
+     .help = "Of the bodies of all requests at a time, and of what is written of them for providers. Who brings more is asked to come again: 503 with `retry-after`."},
     {"connections", CONF_INTEGER, AT(config, connections_max), .min = 1, .max = 1000000, .fallback = "8192", .help = "Open at the same time."},
 };
 static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};

@@ -17,8 +17,12 @@ static void *take(size_t n)
     return calloc(1, n);
 }
 
-const drive_rooms exchange_rooms = {
-    .open = sys_arena_init, .close = sys_arena_done, .bytes = sys_arena_bytes, .take = take, .give = free};
+const drive_rooms exchange_rooms = {.open = sys_arena_init,
+                                    .close = sys_arena_done,
+                                    .widen = sys_arena_widen,
+                                    .bytes = sys_arena_bytes,
+                                    .take = take,
+                                    .give = free};
 
 static void timer_fired(uv_timer_t *t);
 
@@ -207,6 +211,15 @@ static void on_tell(void *user, daruma_event *e)
     events_emit(x->g->events, e);
 }
 
+static void on_holds(void *user, int64_t bytes)
+{
+    const exchange *x = user;
+    if (bytes > 0)
+        server_holds_more(x->g->srv, (size_t)bytes);
+    else
+        server_holds_less(x->g->srv, (size_t)-bytes);
+}
+
 /* Which provider a path goes to that is nobody's dialect. */
 static int provider_of_path(const setup *s, const http_head *h)
 {
@@ -284,6 +297,7 @@ const drive_host exchange_host = {
     .redact = exchange_redact,
     .tenant = on_tenant,
     .tell = on_tell,
+    .holds = on_holds,
     .timer = on_timer,
     .work = exchange_work,
     .work_left = exchange_work_left,

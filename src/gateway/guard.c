@@ -1,7 +1,8 @@
 /* guard.c - a gateway on the loopback holds keys that any page in a browser on this machine could spend: browsers
  * send simple requests anywhere, and a name of a stranger's may resolve to 127.0.0.1 (DNS rebinding). They do say,
- * though, which page asks (Origin, Fetch standard 3.1; GET has none within one site) and which name was looked up
- * (Host, RFC 9110, section 7.2). */
+ * though, which page asks (Origin, Fetch standard 3.1), or of a simple GET, which has no Origin, that it is one of
+ * another site (Sec-Fetch-Site, https://www.w3.org/TR/fetch-metadata/), and which name was looked up (Host, RFC 9110,
+ * section 7.2). */
 #include "base/buf.h"
 #include "gateway/inside.h"
 
@@ -40,6 +41,17 @@ static bool is_foreign(const config *c, daruma_str origin)
     return !is_ours(c, str_from(origin, scheme + 3));
 }
 
+/* A page of another site that shows no Origin: an image, a script, a form that asks with GET. Somebody who follows a
+ * link there to what daruma itself answers reads it as if it had been typed, and the page gets nothing of it. */
+static bool is_cross_site(const http_head *h)
+{
+    if (http_header(h, S("origin")).n || !str_ieq(http_header(h, S("sec-fetch-site")), S("cross-site")))
+        return false;
+    bool link = str_ieq(http_header(h, S("sec-fetch-mode")), S("navigate")) &&
+                str_ieq(http_header(h, S("sec-fetch-dest")), S("document"));
+    return !link || !admin_answers(h->path);
+}
+
 static void refuse_host(gateway *g, call *c, daruma_str host)
 {
     daruma_buf b = buf_in(c->arena);
@@ -59,7 +71,7 @@ bool guard_refuses(gateway *g, call *c)
     daruma_str origin = http_header(&c->head, S("origin")), host = http_header(&c->head, S("host"));
     if (!host_is_loopback(cfg->listen.host))
         return false; /* whoever opened it to a network has other guards, and other names */
-    if (origin.n && is_foreign(cfg, origin)) {
+    if ((origin.n && is_foreign(cfg, origin)) || is_cross_site(&c->head)) {
         call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
                       "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "

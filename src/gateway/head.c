@@ -165,7 +165,7 @@ static daruma_str slice_since(const daruma_buf *b, size_t from)
 
 daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *n)
 {
-    enum { OURS = 6, REMEDIES_BYTES = 448, NUMBERS_BYTES = 64 };
+    enum { OURS = 7, REMEDIES_BYTES = 448, NUMBERS_BYTES = 64 };
     daruma_arena *a = answer->a; /* call_head() keeps nothing of it */
     const session *of = x->session;
     char room[REMEDIES_BYTES];
@@ -196,6 +196,9 @@ daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *
     at = b.n;
     buf_put(&b, buf_str(&remedies));
     out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
+    const char *unchecked = session_unchecked(of);
+    if (unchecked)
+        out[(*n)++] = (daruma_header){S("x-daruma-unchecked"), str_of(unchecked)};
     daruma_str watch = session_say_watch(of);
     if (watch.n)
         out[(*n)++] = (daruma_header){S("x-daruma-watch"), watch};

@@ -200,8 +200,8 @@ uint64_t head_credential(const gateway *g, const http_head *h, bool *ret_ours);
 
 /* ---- guard.c ---- */
 
-/* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin) and requests for another host's
- * name (Host). False: the request is neither. */
+/* Refuses, on a gateway that listens on the loopback, pages of other sites (Origin, Sec-Fetch-Site) and requests for
+ * another host's name (Host). False: the request is neither. */
 bool guard_refuses(gateway *g, call *c);
 
 /* ---- paths.c ---- */
@@ -225,5 +225,6 @@ bool upgrade_refuses(call *c);
 
 /* ---- admin.c ---- */
 
+bool admin_answers(daruma_str path);     /* is it one that daruma itself answers? */
 bool admin_handles(gateway *g, call *c); /* /daruma/..., /, /health, /ready: answers and returns true */
 #endif

@@ -1,5 +1,6 @@
 /* job.c - work on large requests and answers runs on libuv's pool, JOBS_MAX at a time: the pool looks up names as well.
- * What comes first is done first.
+ * What comes first is done first; but brief work goes before long work, and one brief job more may be under way, so
+ * that somebody's long work does not keep the requests of others at the door.
  *
  *   exchange_work --> waiting --> under way --> then()
  *                  |            |
@@ -24,7 +25,7 @@ struct job {
 };
 
 struct jobs {
-    job *first, *last; /* that wait */
+    job *first; /* that wait: the brief ones in front */
     uint32_t under_way;
     bool closed; /* the gateway is over */
 };
@@ -66,13 +67,22 @@ static void over(uv_work_t *req, int status)
 
 static void begin_some(jobs *all, uv_loop_t *loop)
 {
-    while (all->first && all->under_way < JOBS_MAX) {
+    while (all->first && all->under_way < JOBS_MAX + (all->first->kind->brief ? 1u : 0u)) {
         job *j = all->first;
         all->first = j->next;
         all->under_way++;
         j->begun = true;
         uv_queue_work(loop, &j->req, work, over);
     }
+}
+
+static void wait_in_line(jobs *all, job *j)
+{
+    job **at = &all->first;
+    while (*at && (!j->kind->brief || (*at)->kind->brief))
+        at = &(*at)->next;
+    j->next = *at;
+    *at = j;
 }
 
 bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data)
@@ -89,8 +99,7 @@ bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data)
     }
     *j = (job){.all = g->jobs, .x = x, .kind = kind, .data = data};
     j->req.data = j;
-    *(g->jobs->first ? &g->jobs->last->next : &g->jobs->first) = j;
-    g->jobs->last = j;
+    wait_in_line(g->jobs, j);
     x->job = j;
     begin_some(g->jobs, g->loop);
     return false;
@@ -108,12 +117,10 @@ void exchange_work_left(void *user, drive_remains *r)
         j->remains = *r;
         return;
     }
-    job **at = &j->all->first, *before = NULL;
-    for (; *at != j; at = &before->next)
-        before = *at;
+    job **at = &j->all->first;
+    while (*at != j)
+        at = &(*at)->next;
     *at = j->next;
-    if (j->all->last == j)
-        j->all->last = before;
     j->kind->drop(j->data);
     free(j);
     drive_remains_close(&x->g->drive, r);

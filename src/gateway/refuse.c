@@ -20,8 +20,9 @@ static const struct {
  * hold a key. */
 static daruma_str said(const call *c, refusal why)
 {
+    daruma_str origin = http_header(&c->head, S("origin"));
     daruma_str s = why == REFUSED_HOST     ? http_header(&c->head, S("host"))
-                   : why == REFUSED_ORIGIN ? http_header(&c->head, S("origin"))
+                   : why == REFUSED_ORIGIN ? (origin.n ? origin : S("it asks without an Origin"))
                                            : c->head.path;
     return str_sub(s, 0, REFUSED_SHOWN_BYTES);
 }

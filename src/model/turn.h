@@ -61,7 +61,14 @@ typedef struct turn_delta {
     turn_usage usage;
 } turn_delta;
 
-#define TURN_DELTAS_MAX (3 * TURN_CALLS_MAX + 32) /* deltas one event may become: Gemini sends whole calls in one */
+/* What one event says. Gemini and some servers of Chat send any number of whole calls in one. */
+typedef struct turn_deltas {
+    turn_delta *p;
+    size_t n, cap;
+    daruma_arena *arena; /* of more than TURN_DELTAS_FEW */
+    bool full;           /* there was no memory for all of them */
+    turn_delta spare;    /* what has no room is put there, and lost */
+} turn_deltas;
 
 /* How far the open item of a Responses stream is: its part is announced, its text was closed, its part was. */
 typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DONE } turn_stage;

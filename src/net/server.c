@@ -2,6 +2,7 @@
  * server_answer.c. */
 #include "net/server.h"
 #include "net/server_inside.h"
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "sys/sys.h"
@@ -484,6 +485,17 @@ int server_port(const server *s)
 uint32_t server_connections(const server *s)
 {
     return s->open;
+}
+
+void server_holds_more(server *s, size_t bytes)
+{
+    s->bytes += bytes;
+}
+
+void server_holds_less(server *s, size_t bytes)
+{
+    check(s->bytes >= bytes);
+    s->bytes -= bytes;
 }
 
 size_t server_bytes(const server *s)

@@ -54,7 +54,10 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
                       void *user, char why[256]);
 int server_port(const server *s);
 uint32_t server_connections(const server *s);
-size_t server_bytes(const server *s); /* of request bodies at hand */
+size_t server_bytes(const server *s); /* of request bodies at hand, and of what is held for them */
+/* So many bytes more, or less, are held for requests: they count as if clients had sent them. */
+void server_holds_more(server *s, size_t bytes);
+void server_holds_less(server *s, size_t bytes);
 /* Accepts nobody any more, closes idle connections, lets calls in flight end (Connection: close). A request that is not
  * whole in time gets 503. `done` is called when the last has gone. */
 void server_drain(server *s, void (*done)(void *user), void *user);

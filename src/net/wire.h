@@ -75,7 +75,7 @@ struct upstream {
     char why[256];                                          /* the last sentence */
     daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */
     char scratch[HTTP_HEAD_BYTES_MAX + HTTP_URL_BYTES_MAX]; /* a request head being written */
-    char buffer[64 << 10];                                  /* everybody's, for one read */
+    char buffer[16 << 10];                                  /* everybody's, for one read */
     char plain[16 << 10];                                   /* one TLS record read */
     char stage[16 << 10];                                   /* one TLS record to be written */
 };

@@ -133,6 +133,13 @@ void sys_arena_done(daruma_arena *a)
     *a = (daruma_arena){0};
 }
 
+void sys_arena_widen(daruma_arena *a, size_t limit_bytes)
+{
+    account *all = a->host;
+    if (all && all->limit < limit_bytes)
+        all->limit = limit_bytes;
+}
+
 size_t sys_arena_bytes(const daruma_arena *a)
 {
     const account *all = a->host;

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import { ask, dialects, pathOf, until } from "./net.mjs";
+import { ask, dialects, events, pathOf, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
 import { holds } from "./wire.mjs";
-import { wires } from "./wires.mjs";
+import { data, sse, wires } from "./wires.mjs";
 
 const MIB = 1 << 20;
 const d = dialects.openai, w = wires.openai;
@@ -35,6 +35,7 @@ const isSanitized = (pair) => /libasan|libclang_rt/.test(readFileSync(`/proc/${p
 
 holds("large: a request that is too much to be mended goes out as the client sent it", {
   limit: 120000,
+  config: patient,
   async run(pair) {
     const refuses = (q) => q.body.length < MIB && JSON.parse(q.body).seed !== undefined;
     pair.own.answer = (q, res) => (refuses(q) ? unsupported(res) : w.answer(res, "seven eight"));
@@ -50,6 +51,7 @@ holds("large: a request that is too much to be mended goes out as the client sen
 
 holds("large: what is too much to be mended after a refusal gets the provider's words, not ours", {
   limit: 120000,
+  config: patient,
   async run(pair) {
     pair.own.answer = (q, res) => w.refuse(res, "messages: text content blocks must be non-empty");
     const r = await post(pair, said(empty(16 * MIB)));
@@ -98,7 +100,12 @@ async function probing(pair, run) {
   return { worst, n, took, ret };
 }
 
+// One message of many MB, in parts of two letters.
+const parts = (bytes) => `{"model":"m-own","tools":${JSON.stringify(w.tools({ type: "object", properties: {} }))},"messages":[{"role":"user","content":"Go."},{"role":"user","content":[${repeat(() => '{"type":"text","text":"hi"}', bytes)}]}]}`;
+
 for (const [what, body, refusal, config] of [
+  ["is only looked at", () => said(turns(24 * MIB)), undefined, patient],
+  ["brings one message of parts", () => parts(24 * MIB), undefined, patient],
   ["is mended", () => tools(16 * MIB), "Invalid schema for function 'tool_0': In context=('properties', 'path'), 'additionalProperties' is not permitted."],
   ["is mended before it goes out", () => said(turns(12 * MIB), ',"seed":1'), null],
   ["is written for another dialect", () => said(turns(7 * MIB)), null, toClaude],
@@ -112,7 +119,7 @@ for (const [what, body, refusal, config] of [
         await post(pair, said('{"role":"user","content":"hi"}', ',"seed":1'));
       }
       let refused = !refusal;
-      pair.own.answer = (q, res) => (refused ? (config ? wires.anthropic : w).answer(res, "seven eight") : ((refused = true), w.refuse(res, refusal)));
+      pair.own.answer = (q, res) => (refused ? (config === toClaude ? wires.anthropic : w).answer(res, "seven eight") : ((refused = true), w.refuse(res, refusal)));
       const sent = body(), r = await probing(pair, () => post(pair, sent));
       assert.equal(r.ret.status, 200, r.ret.text.slice(0, 300));
       assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
@@ -202,6 +209,88 @@ holds("large: clients that leave while their request is mended or converted harm
   },
 });
 
+/* ---- streams ---- */
+
+// A stream of calls, each of which needs mending: a number that is written as text.
+const list = (n) => Array.from({ length: n }, (_, i) => [`call_${i}`, "look", { days: `${i}`, path: "x".repeat(200) }]);
+const look = w.tools({ type: "object", properties: { days: { type: "integer" }, path: { type: "string" } } });
+const streamed = JSON.stringify({ model: "m-own", stream: true, messages: [{ role: "user", content: "Go." }], tools: look });
+
+for (const [what, config] of [
+  ["mended", patient],
+  ["written for another dialect", toClaude],
+])
+  holds(`large: the many calls that end a stream are ${what} beside the loop, and all of them arrive`, {
+    limit: 60000,
+    config,
+    async run(pair) {
+      const n = 4000, their = config === toClaude ? wires.anthropic : w;
+      pair.own.answer = (q, res) => {
+        sse(res, their.opening(), list(n).map(([id, name, args], i) => their.called(i, id, name, JSON.stringify(args))).join("")).end(their.closingCalls());
+      };
+      const r = await post(pair, streamed), got = w.calls({ events: events(r.text) });
+      assert.equal(got.length, n, r.text.slice(-500));
+      got.forEach(([, name, args], i) => assert.deepEqual([name, JSON.parse(args).days], ["look", i]));
+      assert.equal((await pair.status()).calls.beside_the_loop, 1, "it was done on the loop");
+    },
+  });
+
+holds("large: clients that leave while the calls of their stream are checked harm nobody", {
+  limit: 60000,
+  config: patient,
+  async run(pair) {
+    const all = list(2000).map(([id, name, args], i) => w.called(i, id, name, JSON.stringify(args))).join("");
+    pair.own.answer = (q, res) => sse(res, w.opening(), all).end(w.closingCalls());
+    const leaves = async (i) => {
+      const before = (await pair.status()).calls.beside_the_loop;
+      await post(pair, streamed, {
+        onStart: async (req) => {
+          for (let t = 0; t < 800 && (await pair.status()).calls.beside_the_loop === before; t++) await sleep(5);
+          await sleep(i);
+          req.destroy();
+        },
+      }).catch(() => {});
+    };
+    for (let round = 0; round < 3; round++) await Promise.all([0, 3, 8].map((i) => leaves(i + round)));
+    await until("all are gone", async () => !(await pair.status()).active);
+    assert.equal(w.calls({ events: events((await post(pair, streamed)).text) }).length, 2000);
+  },
+});
+
+holds("large: a broken stream of a large request is gone on with beside the loop", {
+  limit: 60000,
+  config: patient,
+  async run(pair) {
+    pair.own.answer = (q, res) => {
+      if (pair.own.seen.length > 1) return sse(res, w.opening(), w.piece("eight nine ten"), w.closing()).end();
+      sse(res, w.opening(), w.piece("one two three four five six seven "));
+      setTimeout(() => res.destroy(), 100);
+    };
+    const body = said(turns(0.8 * MIB), ',"stream":true'), r = await post(pair, body);
+    assert.equal(pair.own.seen.length, 2);
+    assert.equal((await pair.status()).calls.beside_the_loop, 1, "it was done on the loop");
+    assert.match(r.text, /remedies=resume/);
+    assert.equal(JSON.parse(pair.own.seen[1].body).messages.length, JSON.parse(body).messages.length + 2);
+  },
+});
+
+for (const [what, config, their, path] of [
+  ["of the same dialect", patient, w, pathOf(d)],
+  ["of another dialect", (c) => (patient(c), (c.models.find((m) => m.name === "m-own").targets = ["own-gemini/g-own"])), wires.gemini, pathOf(d)],
+])
+  holds(`large: one event ${what} may hold a thousand calls`, {
+    limit: 60000,
+    config,
+    async run(pair) {
+      const n = 1000, all = list(n).map(([id, name, args], i) => [id, name, { ...args, days: i }]);
+      const one = { openai: () => w.chunk({ tool_calls: all.map(([id, name, args], index) => ({ index, id, type: "function", function: { name, arguments: JSON.stringify(args) } })) }), gemini: () => data({ candidates: [{ index: 0, content: { role: "model", parts: all.map(([id, name, args]) => ({ functionCall: { id, name, args } })) } }], responseId: "gem-1", modelVersion: "g-own" }) };
+      pair.own.answer = (q, res) => sse(res, their.opening(), one[their === w ? "openai" : "gemini"](), their.closingCalls()).end();
+      const r = await post(pair, streamed), got = w.calls({ events: events(r.text) });
+      assert.deepEqual([got.length, got.map(([, , args]) => JSON.parse(args).days)], [n, all.map((_, i) => i)], r.text.slice(-500));
+      assert.match(r.text, /\[DONE\]/);
+    },
+  });
+
 /* ---- memory ---- */
 
 for (const [what, config, refuses] of [
@@ -257,7 +346,7 @@ holds("large: ten requests of 2 MB that were mended, and then converted, hold fo
   },
 });
 
-holds("large: our own words are not looked for in a request that would hold everybody", {
+holds("large: our own words are taken out of a request of any size", {
   limit: 60000,
   config: (c) => (patient(c), (c.recovery.on_failure = "message")),
   async run(pair) {
@@ -265,10 +354,10 @@ holds("large: our own words are not looked for in a request that would hold ever
     const notice = JSON.parse((await post(pair, said('{"role":"user","content":"hi"}'))).text).choices[0].message.content;
     const with_ours = (bytes) => said(`{"role":"assistant","content":${JSON.stringify(notice)}},${turns(bytes)}`);
     pair.own.answer = (q, res) => w.answer(res, "seven eight");
-    for (const [mib, stays] of [[1, false], [8, true]]) {
+    for (const mib of [0.5, 8]) {
       const r = await post(pair, with_ours(mib * MIB));
       assert.equal(r.status, 200, r.text.slice(0, 300));
-      assert.equal(pair.own.seen.at(-1).body.includes("[daruma] "), stays, `${mib} MiB`);
+      assert.ok(!pair.own.seen.at(-1).body.includes("[daruma] "), `${mib} MiB`);
     }
   },
 });
@@ -286,6 +375,22 @@ holds("large: beyond limits.memory a request is refused in words, and those befo
     assert.deepEqual([second.status, second.headers["retry-after"]], [503, "1"]);
     assert.match(JSON.parse(second.text).error.message, /memory/);
     assert.equal((await post(pair, said('{"role":"user","content":"hi"}'), { onStart: () => setTimeout(go, 100) })).status, 200);
+    assert.equal((await first).status, 200);
+    assert.equal((await post(pair, body)).status, 200, "what was given back is not there");
+  },
+});
+
+holds("large: what is written of a request counts for limits.memory as its body does", {
+  limit: 60000,
+  config: (c) => (toClaude(c), c.limits = { memory: "5MiB" }),
+  async run(pair) {
+    let go;
+    const gone = new Promise((ok) => (go = ok));
+    pair.own.answer = async (q, res) => (await gone, wires.anthropic.answer(res, "seven eight"));
+    const body = said(turns(2 * MIB)), first = post(pair, body);
+    await until("the first is there", () => pair.own.seen.length === 1, 20000);
+    assert.equal((await post(pair, body)).status, 503, "only the body was counted");
+    go();
     assert.equal((await first).status, 200);
     assert.equal((await post(pair, body)).status, 200, "what was given back is not there");
   },

@@ -190,6 +190,28 @@ holds("a web page of somebody else gets nothing from a gateway on this machine",
   },
 });
 
+holds("a page of another site that shows no origin reaches no provider", {
+  async run(pair) {
+    pair.own.answer = (q, res) => res.writeHead(200, { "content-type": "application/json" }).end('{"object":"list","data":[]}');
+    const get = (path, fields, method = "GET") => raw(pair, `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${Object.entries(fields).map(([k, v]) => `${k}: ${v}\r\n`).join("")}\r\n`);
+    const image = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image" };
+    const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+    const frame = { ...link, "sec-fetch-dest": "iframe" };
+    for (const fields of [image, link, frame]) assert.match(await get("/v1/models", fields), /^HTTP\/1.1 403 /, JSON.stringify(fields));
+    assert.match(await get("/v1/models", image, "DELETE"), /^HTTP\/1.1 403 /);
+    for (const fields of [image, frame]) assert.match(await get("/daruma/events", fields), /^HTTP\/1.1 403 /); // it would hold a listener's place
+    for (const path of ["/", "/health", "/daruma/status"]) assert.match(await get(path, link), /^HTTP\/1.1 200 /, path);
+    const calls = async () => (await pair.report()).calls;
+    assert.equal(await calls(), 0);
+    for (const site of ["same-origin", "same-site", "none"]) await get("/v1/models", { ...image, "sec-fetch-site": site });
+    await get("/v1/models", { ...image, origin: "http://localhost:3000" }); // to a browser the name and the address are two sites
+    await get("/v1/models", {});
+    assert.equal(await calls(), 5);
+    assert.ok((await pair.status()).refused.origin >= 6);
+    assert.ok(pair.events().some((e) => e.event === "request_refused" && /without an Origin/.test(e.reason)));
+  },
+});
+
 holds("no more clients than allowed; one that leaves makes room", {
   config: (c) => (c.limits = { connections: 4 }),
   async run(pair) {

@@ -208,6 +208,7 @@ each((name, d) =>
       assert.equal(r.headers["content-encoding"], "gzip");
       assert.ok(r.bytes.equals(packed));
       assert.equal(count(pair.events(), "answer_not_readable"), 1);
+      assert.deepEqual([r.headers["x-daruma-unchecked"], (await pair.status()).requests.unchecked], ["encoded", 1], "it is told as if it had been read");
       assert.equal(pair.own.seen.length, 1);
       const error = gzipSync('{"error":{"message":"busy"}}');
       pair.own.answer = (q, res) => res.writeHead(503, { "content-type": "application/json", "content-encoding": "gzip" }).end(error);

@@ -22,7 +22,8 @@ typedef struct conversion {
     convo c, out;
     dialect_losses lost;
     int64_t tokens;
-    drive_text *made; /* NULL: it cannot be done, or nothing is to be done */
+    drive_text *made;     /* NULL: it cannot be done, or nothing is to be done */
+    daruma_str model_raw; /* adapted: where it names its model */
 } conversion;
 
 static drive_text *written(const drive_rooms *rooms, const dialect *d, const convo *c, daruma_arena *room)
@@ -44,6 +45,8 @@ static void adapt(conversion *v)
     drive_facts_apply(&v->facts, &v->c);
     if (v->stripped || was_taught(v))
         v->made = written(v->rooms, v->to, &v->c, &v->room);
+    if (v->made)
+        v->model_raw = v->to->scan(v->made->bytes, NULL).model_raw;
 }
 
 /* What is known of the target is done to the request as it was written for it. */
@@ -122,6 +125,7 @@ static void keep_variant(session *x, conversion *v)
     x->variant_of = x->edition;
     x->variant_for = v->target;
     x->variant = session_own(x, v->made);
+    x->variant_model = v->model_raw;
     if (x->variant.n && v->stripped)
         tell_stripped(x);
     if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */

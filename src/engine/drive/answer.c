@@ -58,22 +58,6 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t)
     return !k->bad;
 }
 
-bool answer_check(session *x, turn *t, daruma_arena *a)
-{
-    if (answer_refused(x, t, a))
-        return false;
-    answer_test k = {.tools = heal_tools(x)};
-    answer_test_do(&k, t, a);
-    return answer_test_done(x, &k, t);
-}
-
-bool answer_check_format(session *x, turn *t, daruma_arena *a)
-{
-    answer_test k = {.format = heal_format(x), .was_unfit = heal_was_unfit(x)};
-    answer_test_do(&k, t, a);
-    return answer_test_done(x, &k, t);
-}
-
 /* A stream of Anthropic's sends no pieces behind `input: {}`, and Gemini leaves `args` out. */
 daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args)
 {

@@ -29,7 +29,7 @@ static void body_pieces(session *x, int target, daruma_str out[4])
     daruma_str model = x->targets[target].model, raw = x->scan.model_raw, body = x->body;
     if (x->variant.n && x->variant_for == target && x->variant_of == x->edition) {
         body = x->variant;
-        raw = x->d->scan(body, NULL).model_raw;
+        raw = x->variant_model;
     }
     out[0] = body;
     if (!x->d || x->opaque || !raw.n || !model.n || str_eq(model, x->scan.model))
@@ -122,6 +122,7 @@ static void send_now(session *x, int target)
     x->view = session_view(x);
     x->mode = ANSWER_NONE;
     x->cut = false;
+    x->unchecked = NULL;
     x->failed_event = (daruma_str){0};
     x->status = 0;
     x->attempt_started = at.now;

@@ -5,6 +5,7 @@ daruma_str session_own(session *x, drive_text *t)
 {
     if (!t)
         return (daruma_str){0};
+    x->v->host->holds(x->user, (int64_t)t->bytes.n);
     t->next = x->texts;
     x->texts = t;
     return t->bytes;
@@ -30,7 +31,17 @@ void session_sweep(session *x)
             continue;
         }
         *at = t->next;
+        x->v->host->holds(x->user, -(int64_t)t->bytes.n);
         t->next = NULL;
         drive_texts_close(x->v->rooms, t);
     }
+}
+
+drive_text *session_disown(session *x)
+{
+    drive_text *list = x->texts;
+    for (const drive_text *t = list; t; t = t->next)
+        x->v->host->holds(x->user, -(int64_t)t->bytes.n);
+    x->texts = NULL;
+    return list;
 }

@@ -115,11 +115,12 @@ typedef struct drive_work {
     void (*work)(void *data);
     void (*then)(session *x, void *data);
     void (*drop)(void *data);
+    bool brief; /* over within some 100 ms: it waits for no long work */
 } drive_work;
 
 /* What work that goes on needs of a session that is over. The host keeps it until the work ends. */
 typedef struct drive_remains {
-    void *texts, *mending;
+    void *texts, *mending, *stream;
     daruma_arena scratch;
 } drive_remains;
 void drive_remains_close(const driver *v, drive_remains *r);
@@ -162,6 +163,7 @@ typedef struct drive_host {
     daruma_str (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
     /* all else */
+    void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
     void (*tell)(void *user, daruma_event *e); /* the driver filled it in */
     void (*timer)(void *user, daruma_ms at);   /* session_clock() then; -1: no more */
     /* Does work at once and returns true, or begins it beside the loop and returns false. */
@@ -189,6 +191,7 @@ typedef struct drive_options {
 typedef struct drive_counts {
     uint64_t requests, ok, recovered, explained, failed, cancelled, degraded; /* of recoverable routes, by outcome */
     uint64_t passed;                                                          /* requests on other paths */
+    uint64_t unchecked;                 /* answers that went out unread: encoded, or too large */
     uint64_t side_calls;                /* questions of our own: summaries and the like */
     uint64_t jobs;                      /* pieces of work on large requests, done beside the loop */
     uint64_t calls;                     /* to providers */
@@ -269,5 +272,6 @@ uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
 void session_say_remedies(const session *x, daruma_buf *out); /* in the order in which they were done, or "none" */
 daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
+const char *session_unchecked(const session *x);              /* why nobody reads the answer; NULL: it is read */
 const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
 #endif

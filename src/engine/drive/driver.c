@@ -92,6 +92,11 @@ void session_say_remedies(const session *x, daruma_buf *b)
     }
 }
 
+const char *session_unchecked(const session *x)
+{
+    return x->unchecked;
+}
+
 daruma_str session_say_watch(const session *x)
 {
     return steer_header(x);

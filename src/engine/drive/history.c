@@ -41,17 +41,24 @@ void history_give_up(history *h)
 
 bool history_read(history *h, daruma_str body)
 {
+    return history_read_within(h, body, MEND_ARENA_BYTES_MAX);
+}
+
+bool history_read_within(history *h, daruma_str body, size_t bytes)
+{
     if (h->read || h->unread)
         return h->read;
-    if (!h->rooms->open(&h->own, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX)) {
+    if (!h->rooms->open(&h->own, MEND_ROOM_BYTES_USUAL, bytes)) {
         history_give_up(h);
         return false;
     }
     daruma_status s = h->d->read(body, &h->own, &h->m.c);
     if (s == DARUMA_EFULL) {
         history_give_up(h);
+        h->unread = bytes == MEND_ARENA_BYTES_MAX;
         return false;
     }
+    h->rooms->widen(&h->own, MEND_ARENA_BYTES_MAX);
     h->read = s == DARUMA_OK;
     h->read_from = body;
     h->unread = !h->read;
@@ -101,11 +108,14 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
     daruma_arena room;
     daruma_str of = h->resume_of.n ? h->resume_of : q->body; /* from cut to cut the client has more of the answer */
     *ret = (history_onward){.of = of, .how = h->going};
-    if (!q->so_far.n)
+    if (!q->so_far.n) {
+        ret->scan = h->d->scan(of, NULL);
         return true;
-    if (!h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+    }
+    if (!h->rooms->open(&room, MEND_ROOM_BYTES_USUAL, q->read_bytes))
         return false;
     if (h->d->read(of, &room, &c) == DARUMA_OK) {
+        h->rooms->widen(&room, MEND_ARENA_BYTES_MAX);
         daruma_buf b = buf_in(&room);
         if (q->prefills && !h->no_prefill && h->going == GOING_ANCHORED && mend_can_prefill(&c))
             ret->how = GOING_PREFILLED;
@@ -118,6 +128,8 @@ bool history_onward_make(const history *h, const history_rest_of *q, mend_report
             ret->made = drive_text_new(h->rooms, buf_str(&b));
     }
     h->rooms->close(&room);
+    if (ret->made)
+        ret->scan = h->d->scan(ret->made->bytes, NULL);
     return ret->made != NULL;
 }
 

@@ -47,6 +47,7 @@ typedef struct history_onward {
     daruma_str of;    /* the request as it was */
     drive_text *made; /* as it asks for the rest; NULL: nothing came yet, it goes out as it was. The caller takes it */
     mend_going how;
+    request_scan scan; /* of what is sent */
 } history_onward;
 
 typedef struct history {
@@ -78,6 +79,8 @@ void history_end(history *h);
 
 /* Reads `body` into h->m.c unless it was read already. False: it cannot be read, or mending it was given up. */
 bool history_read(history *h, daruma_str body);
+/* The same in so many bytes at most. What takes more is not read now, and may be read beside the loop. */
+bool history_read_within(history *h, daruma_str body, size_t bytes);
 /* Gives mending up: the request stays as it is. */
 void history_give_up(history *h);
 /* True if what was read is too much to be kept while a provider thinks about a request of `bytes`. */
@@ -121,6 +124,7 @@ typedef struct history_rest_of {
     daruma_str so_far; /* the text that the client has */
     bool prefills;     /* the target goes on from a begun answer, and may be asked so */
     mend_share beside; /* as in history_task */
+    size_t read_bytes; /* that reading it may take */
 } history_rest_of;
 /* Writes the request that asks for the rest of an answer, each time from the request as it was, and changes nothing in
  * the history yet. False: it cannot be gone on with. */

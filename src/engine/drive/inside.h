@@ -31,8 +31,9 @@ bool memory_case_take(memory *m, uint64_t request, daruma_ms now, daruma_case *r
 void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_case *c);
 /* Hashes of the messages daruma wrote. */
 void memory_notice_put(memory *m, uint64_t hash);
-bool memory_notice_known(uint64_t hash, void *m);
-bool memory_has_notices(const memory *m);
+const uint64_t *memory_notices(const memory *m); /* all of them; NULL: there was none yet */
+uint64_t *memory_notices_copy(const memory *m);  /* taken from the host; NULL likewise, or without memory */
+bool memory_notice_known(uint64_t hash, const void *notices);
 /* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
 void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
@@ -109,21 +110,22 @@ struct session {
     const dialect *d;      /* NULL: a path we only pass on */
     const dialect *p;      /* of the provider that is called; another than d when the conversation moved */
     request_scan scan;
-    daruma_str body;     /* what is sent: the client's, or as it was written anew, which is one of `texts` */
-    uint32_t edition;    /* of `body`: another one each time it changes */
-    uint32_t editions;   /* so many there were */
-    drive_text *texts;   /* what was written of it, each in memory of its own */
-    daruma_str variant;  /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
-                            empty: it gets `body` itself */
-    int variant_for;     /* ... that target */
-    uint32_t variant_of; /* ... the edition that was made of; 0 none */
-    bool circles;        /* its agent goes in circles */
-    bool opaque;         /* an encoded or unreadable body: passed on, not recovered */
-    bool safe;           /* sending it twice does no harm */
-    uint64_t credential; /* hash of what the client showed */
-    uint64_t agent;      /* what its agent is known by to watch.c, 0 none */
-    daruma_str named;    /* what the client calls its agent: "NAME" or "NAME; continued"; may be empty */
-    uint64_t tenant;     /* the same keyed, 0 not asked for yet: session_tenant() */
+    daruma_str body;    /* what is sent: the client's, or as it was written anew, which is one of `texts` */
+    uint32_t edition;   /* of `body`: another one each time it changes */
+    uint32_t editions;  /* so many there were */
+    drive_text *texts;  /* what was written of it, each in memory of its own */
+    daruma_str variant; /* `body` as a target of its own dialect gets it, with what is known of that target done to it;
+                           empty: it gets `body` itself */
+    daruma_str variant_model; /* ... where that names its model */
+    int variant_for;          /* ... that target */
+    uint32_t variant_of;      /* ... the edition that was made of; 0 none */
+    bool circles;             /* its agent goes in circles */
+    bool opaque;              /* an encoded or unreadable body: passed on, not recovered */
+    bool safe;                /* sending it twice does no harm */
+    uint64_t credential;      /* hash of what the client showed */
+    uint64_t agent;           /* what its agent is known by to watch.c, 0 none */
+    daruma_str named;         /* what the client calls its agent: "NAME" or "NAME; continued"; may be empty */
+    uint64_t tenant;          /* the same keyed, 0 not asked for yet: session_tenant() */
     const daruma_target *targets;
     daruma_case kase;
     daruma_ms started, attempt_started;
@@ -154,9 +156,10 @@ struct session {
     daruma_arena scratch;   /* dies with the attempt, or when the stream is committed */
     daruma_header *headers; /* of the answer, in scratch */
     size_t nheaders;
-    daruma_buf held; /* bytes not delivered yet, in scratch; tail of an event once relayed */
-    size_t parsed;   /* of held: whole events already watched */
-    bool cut;        /* an error body is larger than what is held of it */
+    daruma_buf held;       /* bytes not delivered yet, in scratch; tail of an event once relayed */
+    size_t parsed;         /* of held: whole events already watched */
+    const char *unchecked; /* why nobody here reads the answer; NULL: it is read */
+    bool cut;              /* an error body is larger than what is held of it */
     stream_view view;
     size_t forwarded; /* answer bytes the client has */
     /* the last failure, its strings in the call's arena */
@@ -271,6 +274,7 @@ daruma_str session_tool_words(const session *x, daruma_str text); /* what it say
 
 /* ---- texts.c: requests as they were written anew ---- */
 
+drive_text *session_disown(session *x);            /* all of x->texts; the request is over */
 daruma_str session_own(session *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
 void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
@@ -288,6 +292,7 @@ bool hedge_takes_over(session *x, const daruma_failure *f);
 extern const drive_call_ops relay_ops;
 bool relay_progress_late(session *x, daruma_ms now); /* only pings for too long: fails the attempt */
 void relay_forward(session *x, daruma_str bytes);    /* bytes of an answer for the client */
+void stream_closed(session *x);                      /* all of a stream went out, but for what ends it */
 
 /* Adds what was asked to what came of it: its words, quoted, are no evidence. */
 void session_asked(const session *x, daruma_evidence *ev);
@@ -308,13 +313,18 @@ daruma_str session_redact_field(session *x, daruma_header h); /* the value of a 
 
 /* ---- talk.c: streamed answers, read as they pass ---- */
 
-void talk_free(const session *x, talk *t);
+void talk_free(const drive_rooms *rooms, talk *t);
 /* A new attempt's stream begins, or the first: what passes is read from here on. False without memory. */
 bool talk_begin(session *x);
 /* One event that the provider sent. True: its bytes go out as they are; else talk took it. */
 bool talk_event(session *x, const sse_event *e, daruma_arena *scratch);
-/* The stream ended whole. True: all of it went out. False: it was failed for what it calls. */
-bool talk_end(session *x);
+/* The stream ended whole: what is held of it is checked, and goes out. */
+typedef enum talk_over {
+    TALK_ALL_OUT, /* all of it did */
+    TALK_FAILED,  /* the attempt failed, for what it calls or because not all of it could be written */
+    TALK_WAITS,   /* it is much: stream_closed() will be called */
+} talk_over;
+talk_over talk_end(session *x);
 /* What is held of the stream goes out as it came: its provider did what must not be done twice, so that nothing is
  * mended in it any more. */
 void talk_let_go(session *x);
@@ -336,13 +346,8 @@ void talk_join_next(session *x, mend_going how);
 
 /* Could a call be wrong in a way that we see? Only then is it looked at. */
 bool answer_checks_calls(const session *x);
-/* Checks the calls of an answer by the tools of the request and mends what can be mended in place. False: it has to be
- * asked for again, heal_bad_answer() has been told why. */
-bool answer_check(session *x, turn *t, daruma_arena *a);
 /* Is the answer asked for as JSON, and may it be mended? */
 bool answer_checks_format(const session *x);
-/* Checks the words of an answer that was asked for as JSON, and mends them in place. False: as above. */
-bool answer_check_format(session *x, turn *t, daruma_arena *a);
 /* The arguments of a call as text, where a wire says nothing of a call without arguments. */
 daruma_str answer_args(const dialect *p, turn_finish finish, daruma_str args);
 /* Does it call what is refused to the agent? Then all its calls go: they were meant together. */
@@ -373,7 +378,8 @@ typedef struct heal_onward {
  * answer cannot be gone on with. */
 bool heal_go_on(session *x, int to, heal_onward *ret);
 void heal_goes_on(session *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
-void heal_use(session *x, daruma_str body);          /* from here on this is what is sent; one of x->texts */
+void heal_use(session *x, daruma_str body,
+              const request_scan *scan); /* from here on this is what is sent; one of x->texts */
 void heal_rest(session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
 /* The tools of the request; NULL when it has none that can be read. */
 const convo *heal_tools(session *x);

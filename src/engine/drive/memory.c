@@ -51,8 +51,7 @@ struct memory {
     seen *sessions;   /* made when the first is kept */
     kept_case *cases; /* likewise */
     uint32_t next_case;
-    uint64_t *notices; /* likewise; 0 empty */
-    size_t nnotices;
+    uint64_t *notices;  /* likewise; 0 empty */
     lane_fact *lanes;   /* likewise */
     count_fact *counts; /* likewise */
     owner *owners;      /* likewise */
@@ -158,28 +157,30 @@ void memory_case_put(memory *m, uint64_t request, daruma_ms now, const daruma_ca
     m->cases[m->next_case++ % CASES_MAX] = (kept_case){.request = request, .at = now, .c = *c, .full = true};
 }
 
-static uint64_t *notice_place(const memory *m, uint64_t hash)
-{
-    return &m->notices[hash % NOTICES_MAX];
-}
-
 void memory_notice_put(memory *m, uint64_t hash)
 {
     if (!m->notices && !(m->notices = m->rooms->take(NOTICES_MAX * sizeof *m->notices)))
         return;
-    m->nnotices++;
-    *notice_place(m, hash) = hash;
+    m->notices[hash % NOTICES_MAX] = hash;
 }
 
-bool memory_notice_known(uint64_t hash, void *user)
+const uint64_t *memory_notices(const memory *m)
 {
-    const memory *m = user;
-    return m->notices && *notice_place(m, hash) == hash;
+    return m->notices;
 }
 
-bool memory_has_notices(const memory *m)
+uint64_t *memory_notices_copy(const memory *m)
 {
-    return m->nnotices > 0;
+    size_t bytes = NOTICES_MAX * sizeof *m->notices;
+    uint64_t *copy = m->notices ? m->rooms->take(bytes) : NULL;
+    if (copy)
+        memcpy(copy, m->notices, bytes);
+    return copy;
+}
+
+bool memory_notice_known(uint64_t hash, const void *notices)
+{
+    return ((const uint64_t *)notices)[hash % NOTICES_MAX] == hash;
 }
 
 /* ---- what is known of lanes ---- */

@@ -37,7 +37,7 @@ bool heal_open(session *x)
     if (!past->read && x->body.n > LOOP_BYTES_MAX)
         past->too_much = true;
     else
-        history_read(past, x->body);
+        history_read_within(past, x->body, LOOP_READ_BYTES_MAX);
     heal_tell_limits(x);
     return past->read;
 }
@@ -117,7 +117,7 @@ bool heal_was_unfit(const session *x)
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
-static void use(session *x, daruma_str body, const request_scan *scan)
+void heal_use(session *x, daruma_str body, const request_scan *scan)
 {
     request_scan was = x->scan;
     x->body = body;
@@ -131,16 +131,10 @@ static void use(session *x, daruma_str body, const request_scan *scan)
     x->scan.conversation = was.conversation;
 }
 
-void heal_use(session *x, daruma_str body)
-{
-    request_scan scan = x->d->scan(body, NULL);
-    use(x, body, &scan);
-}
-
 void heal_take(session *x, drive_text *made, const request_scan *scan)
 {
     x->h->past.resume_of = (daruma_str){0};
-    use(x, session_own(x, made), scan);
+    heal_use(x, session_own(x, made), scan);
 }
 
 bool heal_write(session *x)

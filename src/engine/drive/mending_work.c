@@ -15,52 +15,107 @@
 
 /* ---- going on with an answer ---- */
 
-/* True if the request can be gone on with. All of it is read for that, on the loop. */
 static bool can_go_on(session *x)
 {
     return talk_was_cut(x) && heal_can(x);
 }
 
-static bool go_on(session *x, int to, bool begun_for_it, mend_report *rep, heal_onward *ret)
+/* A request that is to go on with an answer. It is written beside the loop where it is large. */
+typedef struct resuming {
+    const history *past;
+    history_rest_of q;
+    /* came of it */
+    history_onward onward;
+    mend_report report;
+    bool good;
+} resuming;
+
+/* `begun_for_it`: the answer may be begun for the target `to`. */
+static resuming resuming_of(session *x, int to, bool begun_for_it)
 {
     bool begins = begun_for_it && (session_dialect(x, to)->quirks & WIRE_PREFILL);
     history_target target = heal_target(x);
-    history_rest_of q = {.body = x->body,
-                         .so_far = talk_said(x),
-                         .prefills = begins && memory_prefills(x->v->mem, x->targets[to].lane_id),
-                         .beside = history_beside(&target, &x->h->past.policy)};
-    if (!history_onward_make(&x->h->past, &q, rep, &ret->onward))
-        return false;
-    ret->body = ret->onward.made ? session_own(x, ret->onward.made) : ret->onward.of;
-    return true;
+    return (resuming){.past = &x->h->past,
+                      .q = {.body = x->body,
+                            .so_far = talk_said(x),
+                            .prefills = begins && memory_prefills(x->v->mem, x->targets[to].lane_id),
+                            .beside = history_beside(&target, &x->h->past.policy),
+                            .read_bytes = MEND_ARENA_BYTES_MAX}};
+}
+
+static void resuming_do(void *data)
+{
+    resuming *w = data;
+    w->good = history_onward_make(w->past, &w->q, &w->report, &w->onward);
+}
+
+static heal_onward resuming_take(session *x, resuming *w)
+{
+    heal_onward o = {.onward = w->onward};
+    o.body = w->onward.made ? session_own(x, w->onward.made) : w->onward.of;
+    w->onward.made = NULL;
+    return o;
 }
 
 bool heal_go_on(session *x, int to, heal_onward *ret)
 {
-    mend_report rep = {0};
-    return can_go_on(x) && go_on(x, to, false, &rep, ret);
+    if (!can_go_on(x) || x->body.n > LOOP_BYTES_MAX)
+        return false;
+    resuming w = resuming_of(x, to, false);
+    w.q.read_bytes = LOOP_READ_BYTES_MAX;
+    resuming_do(&w);
+    if (w.good)
+        *ret = resuming_take(x, &w);
+    return w.good;
 }
 
 void heal_goes_on(session *x, const heal_onward *o)
 {
     history_goes_on(&x->h->past, &o->onward);
     talk_join_next(x, o->onward.how);
-    heal_use(x, o->body);
+    heal_use(x, o->body, &o->onward.scan);
 }
 
-static bool resume(session *x, mend_report *rep)
+static void resuming_drop(void *data)
 {
-    heal_onward o;
+    resuming *w = data;
+    const drive_rooms *rooms = w->past->rooms;
+    drive_texts_close(rooms, w->onward.made);
+    rooms->give(w);
+}
+
+static heal_result resumed(session *x, resuming *w)
+{
+    bool good = w->good;
+    if (good) {
+        heal_onward o = resuming_take(x, w);
+        heal_goes_on(x, &o);
+        x->h->past.m.from = x->h->past.m.to = (daruma_str){0};
+        heal_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
+    }
+    resuming_drop(w);
+    return good ? HEAL_SEND : HEAL_UNFIT;
+}
+
+static void resuming_then(session *x, void *data)
+{
+    session_mended(x, resumed(x, data) == HEAL_SEND);
+}
+
+static heal_result resume(session *x)
+{
+    static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
     if (!can_go_on(x))
-        return false;
+        return HEAL_UNFIT;
     if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
-        return false;   /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x)) /* what it was asked was answered with something else */
+        return HEAL_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
+    if (talk_unsure(x))    /* what it was asked was answered with something else */
         history_ask_otherwise(&x->h->past);
-    if (!go_on(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true, rep, &o))
-        return false;
-    heal_goes_on(x, &o);
-    return true;
+    resuming *w = x->v->rooms->take(sizeof *w);
+    if (!w)
+        return HEAL_UNFIT;
+    *w = resuming_of(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true);
+    return session_work(x, x->body.n, &resumes, w) ? resumed(x, w) : HEAL_WAITS;
 }
 
 bool heal_is(daruma_remedy_kind r)
@@ -204,14 +259,8 @@ heal_result heal_apply(session *x, daruma_remedy_kind r)
     heal *h = x->h;
     if (steer_is(r))
         return heal_open(x) ? steer_apply(x, r) : HEAL_UNFIT;
-    if (r == DARUMA_REMEDY_RESUME) {
-        mend_report rep = {0};
-        if (!resume(x, &rep))
-            return HEAL_UNFIT;
-        h->past.m.from = h->past.m.to = (daruma_str){0};
-        heal_tell(x, DARUMA_WHEN_MENDED, r, &rep);
-        return HEAL_SEND;
-    }
+    if (r == DARUMA_REMEDY_RESUME)
+        return resume(x);
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
         return HEAL_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)

@@ -144,7 +144,7 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
         if (x->targets[i].key_id == key && x->targets[i].model_id == x->targets[0].model_id)
             prefer = (int)i;
     daruma_case_open(&x->kase, x->v->health, x->o->policy, x->targets, ntargets, prefer,
-                     deadline_of(x, q->waits, at.now), at);
+                     deadline_of(x, q->waits, x->started), at);
     if (q->again)
         continue_case(x, at.now);
     x->kase.can_mend = x->d && !x->opaque && x->scan.ok && x->kase.policy->enabled && x->kase.policy->mend.enabled;
@@ -155,53 +155,142 @@ static void begin_case(session *x, const session_request *q, size_t ntargets)
         x->beat_at = at.now + HEARTBEAT_FIRST_MS;
 }
 
-/* What the client asked with a model's mouth that was ours is taken out again. In a very large request it stays: all of
- * it would be written anew while everybody waits. */
-static void strip_notices(session *x, uint32_t *newest)
+/* What is found in a request when it comes in, on any thread. */
+typedef struct look {
+    const drive_rooms *rooms;
+    const dialect *d;
+    session_request q;       /* as the host gave it */
+    const uint64_t *notices; /* what daruma wrote: hashes; NULL: nothing */
+    uint64_t *notices_own;   /* a copy of them, for another thread */
+    /* found */
+    request_scan scan;
+    uint32_t newest[SCAN_NEWEST];
+    drive_text *stripped; /* the request without what daruma wrote, of which `scan` speaks; NULL: all of it stays */
+} look;
+
+/* Returns the request without what daruma said in a model's place, which the client sends back; NULL: there is none. */
+static drive_text *without_notices(const look *l)
 {
-    daruma_buf out = buf_in(x->arena);
-    if (!memory_has_notices(x->v->mem) || x->body.n > NOTICE_REQUEST_BYTES_MAX ||
-        str_find(x->body, S("[daruma] ")) == STR_NONE)
-        return;
-    if (dialect_strip_notices(x->d, x->body, memory_notice_known, x->v->mem, &out, x->arena) && !out.full) {
-        request_scan was = x->scan;
-        x->body = buf_str(&out);
-        x->edition = ++x->editions;
-        x->scan = x->d->scan(x->body, newest);
-        if (!x->scan.model_raw.n) {
-            x->scan.model = was.model;
-            x->scan.stream = was.stream;
-        }
-    }
+    daruma_arena room;
+    drive_text *made = NULL;
+    if (!l->notices || str_find(l->q.body, S("[daruma] ")) == STR_NONE ||
+        !l->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        return NULL;
+    daruma_buf out = buf_in(&room);
+    buf_room(&out, l->q.body.n);
+    if (dialect_strip_notices(l->d, l->q.body, memory_notice_known, l->notices, &out, &room) && !out.full)
+        made = drive_text_new(l->rooms, buf_str(&out));
+    l->rooms->close(&room);
+    return made;
+}
+
+static void look_at(void *data)
+{
+    look *l = data;
+    l->stripped = without_notices(l);
+    l->scan = l->d->scan(l->stripped ? l->stripped->bytes : l->q.body, l->newest);
+}
+
+/* Opens a case with nobody to ask. */
+static void no_case(session *x)
+{
+    daruma_case_open(&x->kase, x->v->health, x->o->policy, NULL, 0, -1, -1, session_now(x));
 }
 
 /* Before anybody was asked. */
 static void refuse(session *x, const daruma_failure *f)
 {
-    daruma_case_open(&x->kase, x->v->health, x->o->policy, NULL, 0, -1, -1, session_now(x));
+    no_case(x);
     x->failure = *f;
     finish_failed(x);
 }
 
-/* What the request says, as far as it is looked at before anything fails. */
-static void look(session *x, const session_request *q, uint32_t *newest)
+/* The request was looked at: who can be asked for it? `newest`: as its scan gave it. */
+static void choose_targets(session *x, const session_request *q, const uint32_t *newest)
 {
-    x->scan = x->d->scan(x->body, newest);
+    size_t ntargets = 0;
+    daruma_watch_mode mode = DARUMA_WATCH_OFF;
+    x->streaming = x->d && x->scan.ok && x->scan.stream;
+    x->safe = (x->d && !x->opaque) || q->safe;
+    x->targets = x->v->host->targets(x->user, x->scan.model, &ntargets, &mode);
+    x->watch_mode = (uint8_t)mode;
+    if (!ntargets) {
+        daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,
+                            .status = 404,
+                            .wait = -1,
+                            .limit = -1,
+                            .used = -1,
+                            .requested = -1,
+                            .severity = daruma_kind_severity(DARUMA_MODEL_NOT_FOUND),
+                            .message = q->no_target};
+        refuse(x, &f);
+        return;
+    }
+    begin_case(x, q, ntargets);
+    x->circles = watch_request(x, newest); /* as the client sent it */
+    if (heal_known(x))
+        session_known(x);
+    else
+        session_timer(x); /* heartbeats go on */
+}
+
+/* What was found is the session's. */
+static void take_look(session *x, const look *l)
+{
+    const session_request *q = &l->q;
+    if (l->stripped) {
+        x->body = session_own(x, l->stripped);
+        x->edition = ++x->editions;
+    }
+    x->scan = l->scan;
     if (q->path_names) {
         x->scan.model = q->path_model;
         x->scan.stream = q->path_stream;
         x->array = q->path_array;
     }
-    strip_notices(x, newest);
     if (x->scan.model_raw.n) /* the name is needed longer than the body */
         x->scan.model = arena_copy(x->arena, json_text(x->scan.model_raw, x->arena));
+    choose_targets(x, q, l->newest);
+}
+
+static void look_free(look *l)
+{
+    const drive_rooms *rooms = l->rooms;
+    rooms->give(l->notices_own);
+    rooms->give(l);
+}
+
+static void look_then(session *x, void *data)
+{
+    take_look(x, data);
+    look_free(data);
+}
+
+static void look_drop(void *data)
+{
+    look *l = data;
+    drive_texts_close(l->rooms, l->stripped);
+    look_free(l);
+}
+
+/* Looks at a large request beside the loop. False: there is no memory for that. */
+static bool look_beside(session *x, const look *first)
+{
+    static const drive_work looks = {.work = look_at, .then = look_then, .drop = look_drop, .brief = true};
+    look *l = first->rooms->take(sizeof *l);
+    if (!l)
+        return false;
+    *l = *first;
+    if (l->notices) /* the loop may write others meanwhile */
+        l->notices = l->notices_own = memory_notices_copy(x->v->mem);
+    no_case(x);
+    if (session_work(x, x->body.n, &looks, l))
+        look_then(x, l);
+    return true;
 }
 
 void session_open(session *x, driver *v, void *user, const session_request *q)
 {
-    size_t ntargets = 0;
-    daruma_watch_mode mode = DARUMA_WATCH_OFF;
-    uint32_t newest[SCAN_NEWEST] = {0}; /* of no use behind this function: thousands of requests stand open at once */
     *x = (session){.v = v,
                    .user = user,
                    .o = q->options,
@@ -226,30 +315,16 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
         refuse(x, q->refused);
         return;
     }
-    if (x->d && !x->opaque)
-        look(x, q, newest);
-    x->streaming = x->d && x->scan.ok && x->scan.stream;
-    x->safe = (x->d && !x->opaque) || q->safe;
-    x->targets = v->host->targets(user, x->scan.model, &ntargets, &mode);
-    x->watch_mode = (uint8_t)mode;
-    if (!ntargets) {
-        daruma_failure f = {.kind = DARUMA_MODEL_NOT_FOUND,
-                            .status = 404,
-                            .wait = -1,
-                            .limit = -1,
-                            .used = -1,
-                            .requested = -1,
-                            .severity = daruma_kind_severity(DARUMA_MODEL_NOT_FOUND),
-                            .message = q->no_target};
-        refuse(x, &f);
+    if (!x->d || x->opaque) {
+        choose_targets(x, q, NULL);
         return;
     }
-    begin_case(x, q, ntargets);
-    x->circles = watch_request(x, newest); /* as the client sent it */
-    if (heal_known(x))
-        session_known(x);
-    else
-        session_timer(x); /* heartbeats go on */
+    /* It is of no use behind this function: thousands of requests stand open at once. */
+    look l = {.rooms = v->rooms, .d = x->d, .q = *q, .notices = memory_notices(v->mem)};
+    if (x->body.n >= LOOK_BYTES_MAX && look_beside(x, &l))
+        return;
+    look_at(&l);
+    take_look(x, &l);
 }
 
 void session_known(session *x)

@@ -33,6 +33,13 @@ void pass_refused(session *x)
     session_done(x, -1, cut ? DRIVE_BREAK : DRIVE_END);
 }
 
+/* Its outcome says no more than that it went out: the head says why. */
+static void pass_unchecked(session *x, const char *why)
+{
+    x->unchecked = why;
+    x->v->counts.unchecked++;
+}
+
 /* The client may be able to read it. */
 void pass_coded(session *x, const drive_head *h)
 {
@@ -41,6 +48,7 @@ void pass_coded(session *x, const drive_head *h)
     e.reason = S("the answer is encoded, which was not asked for: it is passed on as it is and cannot be mended");
     session_event(x, &e);
     x->mode = ANSWER_PASSED;
+    pass_unchecked(x, "encoded");
     relay_head(x, announced(x, h));
 }
 
@@ -62,6 +70,7 @@ void pass_unread(session *x)
     e.name = "answer_not_checked";
     e.reason = S("the answer is too large to be checked: it is passed on as it comes and cannot be mended");
     session_event(x, &e);
+    pass_unchecked(x, "too large");
     relay_head(x, str_int(drive_field(&h, S("content-length")), &length) ? length : -1);
     relay_forward(x, buf_str(&x->held));
     session_scratch_reset(x);

@@ -204,17 +204,17 @@ static join_verdict joins(rival *r, bool whole)
 /* Reads one event of what is to be joined. False: it is over. */
 static bool read_rest(rival *r, const sse_event *e)
 {
-    turn_delta d[TURN_DELTAS_MAX];
+    turn_delta few[TURN_DELTAS_FEW];
     daruma_arena room;
     size_t had = r->text.n;
     const drive_rooms *rooms = r->x->v->rooms;
     if (!rooms->open(&room, 0, SSE_EVENT_BYTES_MAX * 8))
         return true;
-    size_t n = r->p->read_delta(&r->in, e, d, &room);
-    for (size_t i = 0; i < n; i++) {
-        if (d[i].kind == DELTA_TEXT)
-            buf_put(&r->text, d[i].text);
-        r->calls |= d[i].kind == DELTA_CALL;
+    turn_deltas said = r->p->read_delta(&r->in, e, few, &room);
+    for (size_t i = 0; i < said.n; i++) {
+        if (said.p[i].kind == DELTA_TEXT)
+            buf_put(&r->text, said.p[i].text);
+        r->calls |= said.p[i].kind == DELTA_CALL;
     }
     rooms->close(&room);
     join_verdict v = r->text.n > had ? joins(r, false) : JOIN_MORE;
@@ -343,7 +343,7 @@ static bool compose(session *x, rival *r, drive_request *ret)
     if (r->goes_on)
         ok = heal_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
-        heal_use(x, r->onward.body);
+        heal_use(x, r->onward.body, &r->onward.onward.scan);
     if (ok && x->body.n <= LOOP_BYTES_MAX)
         session_convert_now(x, r->target);
     ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->arena, ret) && !x->arena->full &&

@@ -10,6 +10,8 @@ typedef struct drive_rooms {
     bool (*open)(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
     /* Gives all of it back and leaves *a empty. An empty arena may be closed, too. */
     void (*close)(daruma_arena *a);
+    /* Lets the arena grow up to `limit_bytes` from here on. */
+    void (*widen)(daruma_arena *a, size_t limit_bytes);
     /* Returns the bytes that the arena has taken from the host so far. */
     size_t (*bytes)(const daruma_arena *a);
     /* Returns `n` zeroed bytes for a table or a struct; NULL: there is no memory. */

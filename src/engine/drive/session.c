@@ -53,10 +53,10 @@ static void leave_work(session *x)
 {
     if (!x->working)
         return;
-    drive_remains r = {.texts = x->texts, .mending = x->h, .scratch = x->scratch};
+    drive_remains r = {.texts = session_disown(x), .mending = x->h, .stream = x->t, .scratch = x->scratch};
     x->working = false;
-    x->texts = NULL;
     x->h = NULL;
+    x->t = NULL;
     x->scratch = (daruma_arena){0};
     x->v->host->work_left(x->user, &r);
 }
@@ -66,6 +66,7 @@ void drive_remains_close(const driver *v, drive_remains *r)
     if (r->mending)
         heal_free(r->mending);
     drive_texts_close(v->rooms, r->texts);
+    talk_free(v->rooms, r->stream);
     v->rooms->close(&r->scratch);
     *r = (drive_remains){0};
 }
@@ -74,9 +75,8 @@ static void give_back(session *x)
 {
     waits_no_more(x);
     session_scratch_reset(x);
-    drive_texts_close(x->v->rooms, x->texts);
-    x->texts = NULL;
-    talk_free(x, x->t);
+    drive_texts_close(x->v->rooms, session_disown(x));
+    talk_free(x->v->rooms, x->t);
     x->t = NULL;
 }
 
@@ -526,7 +526,7 @@ void session_failed(session *x, const daruma_evidence *ev)
 /* Some clients (Codex) hang up as soon as they have read the event that ends the answer. */
 static bool has_read_all(const session *x)
 {
-    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !(x->t && talk_unsure(x));
+    return x->mode == ANSWER_RELAYED && x->view.done && !x->paused && !x->working && !(x->t && talk_unsure(x));
 }
 
 void session_gone(session *x)

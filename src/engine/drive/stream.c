@@ -330,8 +330,12 @@ void stream_ended(session *x)
         relay_fail(x, DARUMA_FLAW_CUT, (daruma_str){0});
         return;
     }
-    if (x->t && !talk_end(x))
-        return;
+    if (!x->t || talk_end(x) == TALK_ALL_OUT)
+        stream_closed(x);
+}
+
+void stream_closed(session *x)
+{
     if (!x->view.done && (!x->t || talk_is_plain(x))) /* the answer is whole, only its terminal marker is missing */
         relay_forward(x, x->d->terminal);
     if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */

@@ -25,12 +25,12 @@ static talk *talk_new(const drive_rooms *rooms)
     return t;
 }
 
-void talk_free(const session *x, talk *t)
+void talk_free(const drive_rooms *rooms, talk *t)
 {
     if (!t)
         return;
     daruma_arena own = t->arena; /* it lies in itself */
-    x->v->rooms->close(&own);
+    rooms->close(&own);
 }
 
 bool talk_begin(session *x)
@@ -39,12 +39,17 @@ bool talk_begin(session *x)
     if (!x->t && !(x->t = talk_new(x->v->rooms)))
         return false;
     talk *t = x->t;
+    t->from = x->p;
+    t->to = x->d;
+    t->made = x->kase.id;
+    t->wall = session_now(x).wall;
+    t->usage_asked = x->scan.usage_asked;
     if (!goes_on) { /* whatever an attempt before was about to write, nobody has it */
         t->out = NULL;
         t->writing = false;
         t->items.n = 0;
     }
-    if (goes_on && !talk_writer(x))
+    if (goes_on && !talk_writer(t))
         return false;
     t->mode = goes_on ? t->next : x->p == x->d ? TALK_PLAIN : TALK_BRIDGE;
     t->next = TALK_REASK;
@@ -59,7 +64,7 @@ bool talk_begin(session *x)
     t->finish = FINISH_NONE;
     t->finish_raw = (daruma_str){0};
     t->usage = TURN_USAGE_NONE;
-    return t->mode == TALK_PLAIN || talk_writer(x);
+    return t->mode == TALK_PLAIN || talk_writer(t);
 }
 
 bool talk_unsure(const session *x)
@@ -328,7 +333,7 @@ static bool pass_plain(session *x, const sse_event *e, const turn_delta *d, size
 bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
 {
     talk *t = x->t;
-    turn_delta d[TURN_DELTAS_MAX];
+    turn_delta few[TURN_DELTAS_FEW];
     turn_reader before = {0};
     daruma_arena large = {0};
     if (x->view.many && t->mode == TALK_PLAIN) { /* several answers: neither joined nor mended */
@@ -343,8 +348,10 @@ bool talk_event(session *x, const sse_event *e, daruma_arena *scratch)
     t->room = big ? &large : scratch;
     if (!t->holding)
         before = t->in;
-    size_t n = x->p->read_delta(&t->in, e, d, t->room);
-    bool all = !t->in.lost && n < TURN_DELTAS_MAX;
+    turn_deltas said = x->p->read_delta(&t->in, e, few, t->room);
+    const turn_delta *d = said.p;
+    size_t n = said.n;
+    bool all = !t->in.lost && !said.full;
     if (!all)
         read_in_part(x);
     for (size_t i = 0; i < n; i++)
@@ -367,7 +374,7 @@ daruma_str talk_items(const session *x, daruma_arena *a)
 {
     const talk *t = x->t;
     daruma_buf b = buf_in(a);
-    daruma_str rest = buf_str(&t->hold);
+    daruma_str rest = t->hold.n <= STORED_READ_BYTES_MAX ? buf_str(&t->hold) : (daruma_str){0};
     sse_event e;
     buf_putc(&b, '[');
     buf_put(&b, buf_str(&t->items));
@@ -418,23 +425,39 @@ static bool fail_cut(session *x)
     return false;
 }
 
-/* Text that is held because it shall be JSON, as it is or as it was meant. False: it has to be asked for again. */
-static bool held_text_is_good(session *x)
+/* ---- the end ---- */
+
+/* The end of a stream: what is held of it is checked, mended and written, all of it perhaps on another thread. */
+typedef struct ending {
+    const drive_rooms *rooms;
+    talk *t;
+    turn got;          /* what was collected */
+    bool calls, text;  /* what is checked: its calls, or its text, which shall be JSON */
+    convo_part words;  /* that text ... */
+    turn said;         /* ... alone */
+    answer_test test;  /* what it is held against, and what came of that */
+    daruma_arena room; /* of what is made */
+    bool as_it_came;   /* nothing was mended: what was held goes out */
+    daruma_buf out;    /* else this */
+    bool whole;        /* ... is all of the rest */
+} ending;
+
+static void do_ending(void *data)
 {
-    talk *t = x->t;
-    convo_part words = {.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
-    turn got = {
-        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &words, .nparts = 1}};
-    if (t->mode == TALK_JOIN || t->calls || !t->fresh.n || !answer_checks_format(x) || str_trim(buf_str(&t->said)).n)
-        return true;
-    if (!answer_check_format(x, &got, x->arena))
-        return false;
-    if (words.edited) {
+    ending *e = data;
+    talk *t = e->t;
+    if (e->calls || e->text)
+        answer_test_do(&e->test, e->calls ? &e->got : &e->said, &e->room);
+    if (e->test.bad)
+        return;
+    if (e->words.edited) {
         t->fresh = buf_in(&t->arena);
-        buf_put(&t->fresh, words.text);
+        buf_put(&t->fresh, e->words.text);
         t->mended = true;
     }
-    return true;
+    e->as_it_came = t->mode == TALK_PLAIN && !e->got.message.edited && !t->mended;
+    if (!e->as_it_came && talk_writer(t))
+        e->whole = talk_put_rest(t, &e->got, &e->out);
 }
 
 static bool fail_calls(session *x)
@@ -446,56 +469,122 @@ static bool fail_calls(session *x)
     return false;
 }
 
-/* What was held goes out, and the end. False: the attempt failed. */
-static bool write_rest(session *x)
+/* What came of it. False: the attempt failed. */
+static bool settle(session *x, const ending *e)
 {
     talk *t = x->t;
+    if ((e->calls || e->text) && !answer_test_done(x, &e->test, e->calls ? &e->got : &e->said))
+        return fail_calls(x);
+    if (e->as_it_came) {
+        relay_forward(x, buf_str(&t->hold));
+        return true;
+    }
+    if (!t->out)
+        return fail_calls(x);
+    if (!e->out.full)
+        relay_forward(x, buf_str(&e->out));
+    return e->whole || fail_cut(x);
+}
+
+static void drop_ending(void *data)
+{
+    ending *e = data;
+    const drive_rooms *rooms = e->rooms;
+    rooms->close(&e->room);
+    rooms->give(e);
+}
+
+static void then_end(session *x, void *data)
+{
+    ending *e = data;
+    bool all = settle(x, e); /* the session may be over */
+    drop_ending(e);
+    if (all)
+        stream_closed(x);
+}
+
+/* Text that is held because it shall be JSON. */
+static bool holds_text(const session *x)
+{
+    const talk *t = x->t;
+    return t->mode != TALK_JOIN && !t->calls && t->fresh.n && answer_checks_format(x) && !str_trim(buf_str(&t->said)).n;
+}
+
+/* Bytes that are to be checked and written. */
+static size_t rest_bytes(const talk *t)
+{
+    enum { BESIDE_BYTES = 256 }; /* what is written of a call beside its arguments */
+    size_t n = t->fresh.n;
+    for (const held_call *c = t->calls; c; c = c->next)
+        n += c->args.n + BESIDE_BYTES;
+    return n;
+}
+
+static ending *begin_ending(session *x)
+{
+    talk *t = x->t;
+    const drive_rooms *rooms = x->v->rooms;
+    ending *e = rooms->take(sizeof *e);
+    /* closing events of Responses say all of the text four times */
+    if (!e || !rooms->open(&e->room, 0, ANSWER_ARENA_BYTES_MAX)) {
+        rooms->give(e);
+        return NULL;
+    }
+    e->rooms = rooms;
+    e->t = t;
+    e->out = buf_in(&e->room);
+    e->got = talk_turn(x);
+    e->calls = t->calls && answer_checks_calls(x);
+    e->text = holds_text(x);
+    e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
+    e->said = (turn){
+        .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
+    e->test = (answer_test){.tools = e->calls ? heal_tools(x) : NULL,
+                            .format = e->text ? heal_format(x) : NULL,
+                            .was_unfit = heal_was_unfit(x)};
+    return e;
+}
+
+talk_over talk_end(session *x)
+{
+    static const drive_work endings = {.work = do_ending, .then = then_end, .drop = drop_ending, .brief = true};
+    talk *t = x->t;
     bool wordless = !t->fresh.n && t->calls; /* it had said all that there was to say */
-    if (t->mode == TALK_JOIN && !t->joined && !wordless && !join(x, true)) {
+    daruma_arena room;
+    if (t->mode == TALK_PLAIN && !t->holding)
+        return TALK_ALL_OUT;
+    x->v->rooms->open(&room, 0, ANSWER_ARENA_BYTES_MAX);
+    t->room = &room;
+    bool joined = t->mode != TALK_JOIN || t->joined || wordless || join(x, true);
+    x->v->rooms->close(&room);
+    if (!joined) {
         unsure(x);
-        return fail_cut(x);
+        fail_cut(x);
+        return TALK_FAILED;
     }
     if (t->mode != TALK_PLAIN && t->arena.full) { /* not all of it is here */
         t->lost = true;
-        return fail_cut(x);
+        fail_cut(x);
+        return TALK_FAILED;
     }
-    turn got = talk_turn(x);
-    if ((t->calls && answer_checks_calls(x) && !answer_check(x, &got, x->arena)) || !held_text_is_good(x))
-        return fail_calls(x);
-    if (t->mode == TALK_PLAIN) {
-        if (!got.message.edited && !t->mended) {
-            relay_forward(x, buf_str(&t->hold));
-            return true;
-        }
-        if (!talk_writer(x))
-            return fail_calls(x);
-        talk_write_text(x, buf_str(&t->fresh));
+    ending *e = begin_ending(x);
+    if (!e || (e->calls && answer_refused(x, &e->got, &e->room))) {
+        if (e)
+            drop_ending(e);
+        fail_calls(x);
+        return TALK_FAILED;
     }
-    if (t->mode == TALK_BRIDGE)
-        talk_write_text(x, buf_str(&t->fresh));
-    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
-        talk_write_again(x);
-    talk_write_calls(x, &got);
-    if (!t->out->broken && !t->unsure && !t->arena.full) {
-        talk_write_end(x);
-        if (!t->unsure)
-            return true;
+    size_t bytes = rest_bytes(t);
+    if (bytes >= JOB_BYTES_MIN)
+        hedge_cancel(x); /* this attempt is the answer */
+    if (!session_work(x, bytes, &endings, e)) {
+        x->progress_by = x->look_at = -1;
+        session_timer(x); /* heartbeats go on */
+        return TALK_WAITS;
     }
-    t->lost = true; /* not all of it could be written */
-    return fail_cut(x);
-}
-
-bool talk_end(session *x)
-{
-    daruma_arena room;
-    if (x->t->mode == TALK_PLAIN && !x->t->holding)
-        return true;
-    x->v->rooms->open(&room, 0,
-                      ANSWER_ARENA_BYTES_MAX); /* closing events of Responses say all of the text four times */
-    x->t->room = &room;
-    bool all = write_rest(x); /* the session may be over */
-    x->v->rooms->close(&room);
-    return all;
+    bool all = settle(x, e);
+    drop_ending(e);
+    return all ? TALK_ALL_OUT : TALK_FAILED;
 }
 
 bool talk_was_cut(const session *x)

@@ -14,6 +14,7 @@ typedef struct held_call {
 
 struct talk {
     daruma_arena arena;          /* of all that is kept of the stream, this included */
+    const dialect *from, *to;    /* of the provider, and of the client */
     talk_mode mode, next;        /* of this attempt, and of one that goes on where it broke off */
     bool begun;                  /* the client has a head and some of an answer */
     bool lost;                   /* more was said than is kept: nothing can be joined to it */
@@ -25,7 +26,10 @@ struct talk {
     join_seam *seam;             /* JOIN: made with its first text */
     daruma_arena *room;          /* memory for the event at hand */
     turn_reader in;
-    turn_writer *out;     /* made when it is needed */
+    turn_writer *out;     /* made when it is needed, with these: */
+    uint64_t made;        /* seed of made-up ids */
+    int64_t wall;         /* unix seconds */
+    bool usage_asked;     /* usage is a chunk of its own */
     turn_reader *at_hold; /* in, as it was before the first call */
     daruma_buf said;      /* text the client has */
     daruma_buf items;     /* Responses: finished items it has, as they came; the end of the stream says them again */
@@ -37,12 +41,12 @@ struct talk {
     turn_usage usage;
 };
 
-turn_writer *talk_writer(session *x);    /* the client's stream is written by us from here on; NULL: no memory */
+turn_writer *talk_writer(talk *t);       /* the client's stream is written by us from here on; NULL: no memory */
 void talk_say(talk *t, daruma_str text); /* the client has it now */
 void talk_write_delta(session *x, const turn_delta *d);
 void talk_write_text(session *x, daruma_str text);
-void talk_write_calls(session *x, const turn *t);
-void talk_write_end(session *x);
-void talk_write_again(session *x); /* all of an answer that was asked for again, but for what the client has */
+/* Writes what was held, the calls of `got` and the end behind what `out` holds, on any thread. False: not all of it
+ * could be written. */
+bool talk_put_rest(talk *t, const turn *got, daruma_buf *out);
 
 #endif

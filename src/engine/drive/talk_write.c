@@ -1,23 +1,21 @@
 /* talk_write.c - the client's stream, where it is written by us: of another dialect, behind a seam, or mended. */
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/limits.h"
 #include "engine/drive/talk.h"
 
-turn_writer *talk_writer(session *x)
+turn_writer *talk_writer(talk *t)
 {
-    talk *t = x->t;
     if (t->out)
         return t->out;
     t->out = ARENA_NEW(&t->arena, turn_writer, 1);
     if (!t->out)
         return NULL;
     t->out->usage = TURN_USAGE_NONE;
-    t->out->wall = session_now(x).wall;
-    t->out->made = x->kase.id;
+    t->out->wall = t->wall;
+    t->out->made = t->made;
     t->out->text = buf_in(&t->arena);
-    t->out->usage_asked = json_is_true(json_path(x->body, "stream_options.include_usage"));
+    t->out->usage_asked = t->usage_asked;
     if (t->begun && !t->writing) { /* it goes on with what was passed on */
         t->out->r = t->at_hold ? *t->at_hold : t->in;
         buf_put(&t->out->text, buf_str(&t->said));
@@ -40,18 +38,30 @@ void talk_say(talk *t, daruma_str text)
     t->lost = t->said.full;
 }
 
-void talk_write_delta(session *x, const turn_delta *d)
+/* What of a delta the client reads, behind what `out` holds. */
+static void put_delta(talk *t, const turn_delta *d, daruma_buf *out)
 {
-    talk *t = x->t;
-    daruma_buf out = buf_in(t->room);
     if (d->kind == DELTA_TEXT)
         talk_say(t, d->text);
-    x->d->write_delta(t->out, d, &out);
-    if (out.full)
+    t->to->write_delta(t->out, d, out);
+    if (out->full)
         t->lost = t->unsure = true; /* the client must not take what follows for all of it */
-    else
-        relay_forward(x, buf_str(&out));
     t->begun = true;
+}
+
+static void put_text(talk *t, daruma_str text, daruma_buf *out)
+{
+    turn_delta d = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    if (text.n)
+        put_delta(t, &d, out);
+}
+
+void talk_write_delta(session *x, const turn_delta *d)
+{
+    daruma_buf out = buf_in(x->t->room);
+    put_delta(x->t, d, &out);
+    if (!out.full)
+        relay_forward(x, buf_str(&out));
 }
 
 void talk_write_text(session *x, daruma_str text)
@@ -61,51 +71,66 @@ void talk_write_text(session *x, daruma_str text)
         talk_write_delta(x, &d);
 }
 
-void talk_write_calls(session *x, const turn *t)
+static void put_calls(talk *t, const turn *got, daruma_buf *out)
 {
     int index = 0;
-    for (size_t i = 0; i < t->message.nparts; i++) {
-        const convo_part *p = &t->message.parts[i];
+    for (size_t i = 0; i < got->message.nparts; i++) {
+        const convo_part *p = &got->message.parts[i];
         if (p->kind != PART_CALL)
             continue;
         turn_delta d = {.kind = DELTA_CALL, .index = index, .id = p->id, .name = p->name, .usage = TURN_USAGE_NONE};
-        talk_write_delta(x, &d);
+        put_delta(t, &d, out);
         d = (turn_delta){.kind = DELTA_ARGUMENTS, .index = index, .text = p->text, .usage = TURN_USAGE_NONE};
-        talk_write_delta(x, &d);
+        put_delta(t, &d, out);
         d = (turn_delta){.kind = DELTA_SIGNATURE, .index = index, .text = p->signature, .usage = TURN_USAGE_NONE};
-        if (p->signature.n && x->p == x->d) /* another provider's is worth nothing */
-            talk_write_delta(x, &d);
+        if (p->signature.n && t->from == t->to) /* another provider's is worth nothing */
+            put_delta(t, &d, out);
         d = (turn_delta){.kind = DELTA_CALL_END, .index = index, .usage = TURN_USAGE_NONE};
-        talk_write_delta(x, &d);
+        put_delta(t, &d, out);
         index++;
     }
 }
 
-void talk_write_end(session *x)
+static void put_end(talk *t, daruma_buf *out)
 {
-    talk *t = x->t;
     turn_delta d = {
         .kind = DELTA_FINISH, .index = -1, .finish = t->finish, .finish_raw = t->finish_raw, .usage = TURN_USAGE_NONE};
-    if (x->p != x->d)
+    if (t->from != t->to)
         d.finish_raw = (daruma_str){0};
-    talk_write_delta(x, &d);
+    put_delta(t, &d, out);
     d = (turn_delta){.kind = DELTA_USAGE, .index = -1, .usage = t->usage};
-    talk_write_delta(x, &d);
+    put_delta(t, &d, out);
     d = (turn_delta){.kind = DELTA_END, .index = -1, .usage = TURN_USAGE_NONE};
-    talk_write_delta(x, &d);
+    put_delta(t, &d, out);
 }
 
-void talk_write_again(session *x)
+/* All of an answer that was asked for again, but for what the client has. */
+static void put_again(talk *t, daruma_buf *out)
 {
-    talk *t = x->t;
     join_result r = join_find(buf_str(&t->said), buf_str(&t->fresh), true, GOING_ANCHORED);
-    talk_write_text(x, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0));
+    put_text(t, str_from(buf_str(&t->fresh), r.verdict == JOIN_AT ? r.skip : 0), out);
+}
+
+bool talk_put_rest(talk *t, const turn *got, daruma_buf *out)
+{
+    if (t->mode == TALK_PLAIN || t->mode == TALK_BRIDGE)
+        put_text(t, buf_str(&t->fresh), out);
+    if (t->mode == TALK_REASK && (!t->said.n || !t->calls))
+        put_again(t, out);
+    put_calls(t, got, out);
+    if (!t->out->broken && !t->unsure && !t->arena.full) {
+        put_end(t, out);
+        if (!t->unsure)
+            return true;
+    }
+    t->lost = true; /* not all of it could be written */
+    return false;
 }
 
 bool talk_close(session *x, daruma_str words)
 {
     talk *t = x->t;
-    if (!t || !t->begun || t->lost || !talk_writer(x))
+    if (!t || !t->begun || t->lost || !talk_writer(t))
         return false;
     t->room = x->arena;
     t->calls = t->last = NULL;
@@ -115,6 +140,8 @@ bool talk_close(session *x, daruma_str words)
     talk_write_text(x, words);
     t->finish = FINISH_STOP;
     t->finish_raw = (daruma_str){0};
-    talk_write_end(x);
+    daruma_buf out = buf_in(t->room);
+    put_end(t, &out);
+    relay_forward(x, buf_str(&out));
     return !t->lost && !t->out->broken;
 }

@@ -232,14 +232,35 @@ static void see_all(session *x, agent *a, const news *n, convo *c)
     x->v->rooms->close(&scratch);
 }
 
-/* The new messages of a request. */
-static void read_messages(newest *v, const news *n, daruma_arena *own, convo *c)
+/* What is read of new messages. */
+typedef struct reading {
+    daruma_arena messages, texts; /* of how they are made up, and of what they say */
+    convo c;
+} reading;
+
+static void reading_done(const drive_rooms *rooms, reading *r)
+{
+    rooms->close(&r->messages);
+    rooms->close(&r->texts);
+}
+
+/* Reads the new messages of a request: of many bytes the newest that may be read on the loop, and none that are made up
+ * of too much. */
+static void read_messages(newest *v, const news *n, reading *r)
 {
     const drive_rooms *rooms = v->x->v->rooms;
-    bool any = n->from < v->n || (n->from != STR_NONE && json_is_string(v->x->scan.messages));
-    if (any && (!rooms->open(own, READ_BYTES, CALL_ARENA_BYTES_MAX) ||
-                dialect_read_newest(v->x->d, &v->x->scan, v->at, n->from, n->before, own, c) != DARUMA_OK))
-        *c = (convo){.arena = own};
+    daruma_str all = v->x->scan.messages;
+    bool alone = n->from != STR_NONE && json_is_string(all); /* Responses: the words of the user, and nothing else */
+    size_t from = n->from;
+    while (from < v->n && all.n - v->at[from % SCAN_NEWEST] > LOOP_BYTES_MAX)
+        from++;
+    r->c = (convo){.arena = &r->texts};
+    if ((from >= v->n && !alone) || (alone && all.n > LOOP_BYTES_MAX) ||
+        !rooms->open(&r->messages, READ_BYTES, n->before.n + LOOP_BYTES_MAX + WATCH_READ_BYTES_MAX) ||
+        !rooms->open(&r->texts, 0, CALL_ARENA_BYTES_MAX) ||
+        dialect_read_newest(v->x->d, &v->x->scan, v->at, from, n->before, &r->messages, &r->c) != DARUMA_OK)
+        r->c = (convo){0};
+    r->c.arena = &r->texts;
 }
 
 /* The agent of the request, after what it did since the last one; NULL: none is remembered. What is read is given back
@@ -248,10 +269,9 @@ static agent *read_new(session *x, newest *v)
 {
     watch *w = x->v->watch;
     news n = agent_of(v);
-    daruma_arena own = {0};
-    convo c = {.arena = &own};
-    read_messages(v, &n, &own, &c);
-    if (n.agent < 0 && !is_idle(v, &c))
+    reading r = {0};
+    read_messages(v, &n, &r);
+    if (n.agent < 0 && !is_idle(v, &r.c))
         n.agent = agent_new(x->v->watch);
     agent *a = n.agent < 0 ? NULL : w->agents[n.agent];
     if (a) {
@@ -263,10 +283,10 @@ static agent *read_new(session *x, newest *v)
         if (a->answered && n.from == v->n)
             a->guide.spoke = 0;
         a->answered = false;
-        see_all(x, a, &n, &c);
+        see_all(x, a, &n, &r.c);
         a->at = v->n - (v->n > 0);
     }
-    x->v->rooms->close(&own);
+    reading_done(x->v->rooms, &r);
     return a;
 }
 

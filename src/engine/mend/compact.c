@@ -122,7 +122,8 @@ static int32_t *pairs_across(const convo *c, daruma_arena *a)
             const convo_part *p = &c->messages[i].parts[j];
             if (p->dropped || !p->id.n || (p->kind != PART_CALL && p->kind != PART_RESULT))
                 continue;
-            uint64_t hash = XXH3_64bits(p->id.p, p->id.n) | 1;
+            /* seeded, as a str_map is, so that nobody can choose ids that stand together */
+            uint64_t hash = XXH3_64bits_withSeed(p->id.p, p->id.n, (uintptr_t)table) | 1;
             size_t k = hash >> 16 & (slots - 1);
             while (table[k].hash && table[k].hash != hash)
                 k = (k + 1) & (slots - 1);

@@ -42,7 +42,8 @@ struct steps_results {
 
 static chain *chain_of(const struct steps_results *r, daruma_str key, bool id)
 {
-    size_t at = XXH3_64bits_withSeed(key.p, key.n, id) & (r->nchains - 1);
+    /* seeded, as a str_map is, so that nobody can choose ids that stand together */
+    size_t at = XXH3_64bits_withSeed(key.p, key.n, (uintptr_t)r->chains + id) & (r->nchains - 1);
     while (r->chains[at].key.p && !(r->chains[at].id == id && str_eq(r->chains[at].key, key)))
         at = (at + 1) & (r->nchains - 1);
     return &r->chains[at];
