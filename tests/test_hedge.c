@@ -127,6 +127,21 @@ static void what_is_usual_is_learned_of_each_model(void **state)
     }
 }
 
+static void slow_answers_under_a_fault_stretch_what_is_usual_only_a_little(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    takes(w, &p, &t, 1000);
+    daruma_ms was = health_usual(w, &t, HEALTH_CONTENT, false);
+    health_took(w, &t, HEALTH_CONTENT, false, 0, 500000);
+    assert_in_range(health_usual(w, &t, HEALTH_CONTENT, false), was, 2 * was + was / 2);
+    for (int i = 0; i < 20; i++) /* but it is believed when it stays so */
+        health_took(w, &t, HEALTH_CONTENT, false, 0, 8000);
+    assert_true(health_usual(w, &t, HEALTH_CONTENT, false) > 8000);
+}
+
 static void half_of_a_short_deadline_is_left_for_the_other(void **state)
 {
     (void)state;
@@ -615,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
+        cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),

@@ -57,10 +57,10 @@ struct sim_host {
     size_t health_bytes;
     sim_timers timers;
     dice d;
-    daruma_ms t;                /* the world's own time */
-    uint32_t healed;            /* as of the last wake */
-    int first_waiting;          /* -1 nobody */
-    bool known[SIM_FAULTS_MAX]; /* a call has failed by this fault and that was told */
+    daruma_ms t;                                     /* the world's own time */
+    uint32_t healed;                                 /* as of the last wake */
+    int first_waiting;                               /* -1 nobody */
+    bool known[SIM_FAULTS_MAX];                      /* a call has failed by this fault and that was told */
     daruma_ms told[SIM_FAULTS_MAX][SIM_TARGETS_MAX]; /* ... when last, at each target; -1 never */
     sim_rules rules;
     sim_say say;

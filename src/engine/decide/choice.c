@@ -317,8 +317,8 @@ static bool hangs_there(const daruma_case *c, int i, int target, daruma_ms sent_
     return c->targets[i].lane_id == t->lane_id && health_heard(c->health, t, c->plain) <= sent_at;
 }
 
-/* Calls of this case that went to the provider of target `i`. Where all of them did, but for one: a second model that is
- * silent there speaks against all of it. With `in_a_hurry` the first one does, too: there is no time to find out. */
+/* Calls of this case that went to the provider of target `i`. Where all of them did, but for one: a second model that
+ * is silent there speaks against all of it. With `in_a_hurry` the first one does, too: there is no time to find out. */
 static uint32_t silent_there(const daruma_case *c, int i, bool in_a_hurry)
 {
     uint32_t n = 0, all = 0;

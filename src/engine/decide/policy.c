@@ -67,7 +67,7 @@ static const daruma_rung standard[] = {
     R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                NOW),
     R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(QUOTA,              WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
-    R(QUOTA,              RESUME,              OFTEN, GO_ON | TRIES | OUTAGE,                GROW),
+    R(QUOTA,              RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(QUOTA,              KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(QUOTA,              EXPLAIN,             1,     0,                                     NOW),
 
@@ -121,7 +121,7 @@ static const daruma_rung standard[] = {
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(AUTH,               SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW), /* elsewhere, with other credentials */
     R(AUTH,               WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW), /* another one passes */
-    R(AUTH,               RESUME,              OFTEN, GO_ON | TRIES | OUTAGE,                GROW),
+    R(AUTH,               RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
@@ -129,14 +129,14 @@ static const daruma_rung standard[] = {
     R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(PERMISSION,         WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
-    R(PERMISSION,         RESUME,              OFTEN, GO_ON | TRIES | OUTAGE,                GROW),
+    R(PERMISSION,         RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(PERMISSION,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
     R(MODEL_NOT_FOUND,    RESUME,              2,     GO_ON,                                 NOW),
     R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(MODEL_NOT_FOUND,    WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
-    R(MODEL_NOT_FOUND,    RESUME,              OFTEN, GO_ON | TRIES | OUTAGE,                GROW),
+    R(MODEL_NOT_FOUND,    RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(MODEL_NOT_FOUND,    KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                     NOW),
 
