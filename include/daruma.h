@@ -716,9 +716,9 @@ typedef struct daruma_case {
     daruma_ms gap;        /* ... and the longest time between two of them */
     daruma_ms sent_at;    /* when it went out */
     daruma_beside beside; /* the call beside it */
-    uint8_t hedges;       /* such calls in all, but for those that failed, ... */
-    uint8_t hedges_bad;   /* ... which are these; ... */
-    daruma_ms hedge_at;   /* ... and behind one of these a place that was asked already is asked beside from then on */
+    uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
+    uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
+    daruma_ms hedge_at;   /* a place that was asked already is not asked beside again before */
     bool left;            /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */
