@@ -709,7 +709,9 @@ typedef struct daruma_case {
     daruma_ms gap;        /* ... and the longest time between two of them */
     daruma_ms sent_at;    /* when it went out */
     daruma_beside beside; /* the call beside it */
-    uint8_t hedges;       /* such calls in all, but for those that were refused */
+    uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
+    uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
+    daruma_ms hedge_at;   /* a place that was asked already is not asked beside again before */
     bool left;            /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */
@@ -788,6 +790,8 @@ DARUMA_API void daruma_case_headed(daruma_case *c, daruma_moment at);
 typedef enum daruma_silence_act {
     DARUMA_SILENCE_WAIT,  /* nothing: ask again after `look_in` */
     DARUMA_SILENCE_HEDGE, /* ask `target` beside it: daruma_case_hedge() */
+    DARUMA_SILENCE_YIELD, /* both calls are silent, and the first far longer than usual: it is given up for the one
+                             beside it, daruma_case_hedge_takes_over() with NULL. Then ask again */
 } daruma_silence_act;
 typedef struct daruma_silence {
     daruma_silence_act act;

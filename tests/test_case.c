@@ -615,6 +615,49 @@ static void nobody_fails_without_having_asked_unless_a_wait_was_named(void **sta
     }
 }
 
+static void nobody_is_given_up_while_there_is_time_for_one_more_call(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    succeeds(w, &p, &t, 0);
+    daruma_case c; /* it was silent for all of this time, and so were others; now all of them are hung up on */
+    daruma_case_open(&c, w, &p, &t, 1, -1, 10000, of_another(0));
+    assert_int_equal(out(&c, 0), 0);
+    daruma_failure f = failure(DARUMA_NETWORK, 0);
+    for (daruma_ms now = 500; now <= 8500; now += 500)
+        fails(w, &p, &t, f, now);
+    assert_true(daruma_health_look(w, &t, 8500).alone_in > 1500);
+    daruma_remedy r = daruma_case_next(&c, &f, 0, at(8500));
+    assert_int_equal(r.act, DARUMA_SEND);
+    assert_in_range(r.wait, WAIT_MS_MIN, 1500 / HURRY_DIV);
+    daruma_case_open(&c, w, &p, &t, 1, -1, 8500 + WAIT_MS_MIN, of_another(8400));
+    while (daruma_case_admit(&c, at(8400)).wait > 0)
+        c.not_before = 8400;
+    assert_int_equal(daruma_case_next(&c, &f, 0, at(8500)).act, DARUMA_STOP); /* now there is not */
+}
+
+static void what_broke_off_goes_on_with_everybody_who_was_not_asked(void **state)
+{
+    (void)state;
+    static const daruma_kind kinds[] = {DARUMA_PERMISSION, DARUMA_QUOTA, DARUMA_AUTH, DARUMA_MODEL_NOT_FOUND};
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "j"),
+                         target("s", "o", "d", "i")};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        daruma_case c;
+        daruma_case_open(&c, a_health(), &p, t, 4, -1, -1, of_another(0));
+        c.can_mend = true;
+        for (int to = 0; to < 4; to++) {
+            daruma_failure f = surely(kinds[i], 400);
+            assert_int_equal(out(&c, 0), to);
+            daruma_remedy r = daruma_case_next(&c, &f, 100, at(0));
+            assert_int_equal(r.remedy, to < 3 ? DARUMA_REMEDY_RESUME : DARUMA_REMEDY_KEEP_PARTIAL);
+        }
+    }
+}
+
 static void the_last_call_of_a_request_leaves_time_for_its_answer(void **state)
 {
     (void)state;
@@ -1128,6 +1171,8 @@ int main(void)
         cmocka_unit_test(who_has_nobody_else_waits_for_what_is_down_and_is_woken),
         cmocka_unit_test(what_failed_twice_only_is_asked_by_who_has_nobody_else),
         cmocka_unit_test(nobody_fails_without_having_asked_unless_a_wait_was_named),
+        cmocka_unit_test(nobody_is_given_up_while_there_is_time_for_one_more_call),
+        cmocka_unit_test(what_broke_off_goes_on_with_everybody_who_was_not_asked),
         cmocka_unit_test(the_last_call_of_a_request_leaves_time_for_its_answer),
         cmocka_unit_test(each_target_is_asked_before_it_ends_however_sick_they_are),
         cmocka_unit_test(patience_ends_in_an_honest_failure),

@@ -434,6 +434,10 @@ static void each_kind_makes_its_own_place_sick(void **state)
         {DARUMA_OVERLOADED, 529, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_SERVER_ERROR, 500, 0, 1, 9000, 9000, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_SERVER_ERROR, 500, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_SERVER_ERROR, 425, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_SERVER_ERROR, 499, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_TIMEOUT, 408, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
+        {DARUMA_SERVER_ERROR, 409, 0, 5, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true}, /* a lock */
         {DARUMA_INTERRUPTED, 200, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_TIMEOUT, 0, 0, 2, -1, BREAKER_OPEN_MS, DARUMA_SICK_TARGET, false, true, true, true},
         {DARUMA_CONTEXT_LENGTH, 400, 0, 5, -1, 0, DARUMA_SICK_REQUEST, true, true, true, true},
@@ -665,6 +669,32 @@ static void two_models_that_fail_make_their_provider_sick_unless_one_succeeds(vo
     }
 }
 
+/* ... and a third one that nobody has seen fail is asked last, but not waited for. */
+static void a_model_of_a_sick_provider_that_never_failed_is_asked_before_anybody_waits(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("p", "n", "a", "k"), target("p", "o", "a", "k")};
+    for (int net = 0; net < 2; net++) {
+        daruma_health *w = a_health();
+        daruma_failure f = net ? failure(DARUMA_NETWORK, 0) : failure(DARUMA_SERVER_ERROR, 500);
+        f.net = net ? DARUMA_NET_REFUSED : DARUMA_NET_NONE;
+        for (int i = 0; i < 20; i++)
+            fails(w, &p, &t[i % 2], f, 1000);
+        daruma_case c;
+        daruma_case_open(&c, w, &p, t, 3, -1, -1, of_another(1000));
+        daruma_admission a = daruma_case_admit(&c, at(1000));
+        assert_int_equal(a.wait == 0, !net); /* nobody comes through the door */
+        if (net)
+            continue;
+        assert_int_equal(a.target, 2);
+        daruma_case_drop(&c, at(1000));
+        fails(w, &p, &t[2], f, 1000);
+        daruma_case_open(&c, w, &p, t, 3, -1, -1, of_another(1000));
+        assert_true(daruma_case_admit(&c, at(1000)).wait > 0); /* now it is known */
+    }
+}
+
 static void connections_that_are_not_made_are_the_providers_fault(void **state)
 {
     (void)state;
@@ -823,6 +853,7 @@ int main(void)
         cmocka_unit_test(a_sick_model_makes_neither_its_sibling_nor_its_provider_sick),
         cmocka_unit_test(one_account_that_fails_makes_its_sibling_not_sick_and_two_make_the_model),
         cmocka_unit_test(two_models_that_fail_make_their_provider_sick_unless_one_succeeds),
+        cmocka_unit_test(a_model_of_a_sick_provider_that_never_failed_is_asked_before_anybody_waits),
         cmocka_unit_test(connections_that_are_not_made_are_the_providers_fault),
         cmocka_unit_test(what_this_machine_lacks_is_nobodys_fault),
         cmocka_unit_test(a_success_clears_what_stands_above_it_and_nothing_beside),

@@ -36,6 +36,13 @@ static void takes(daruma_health *w, const daruma_policy *p, const daruma_target 
         assert_int_equal(s_.act, DARUMA_SILENCE_HEDGE);                                                                \
         assert_int_equal(s_.target, to);                                                                               \
     } while (0)
+#define assert_yields(c, now, to)                                                                                      \
+    do {                                                                                                               \
+        daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
+        assert_int_equal(s_.act, DARUMA_SILENCE_YIELD);                                                                \
+        daruma_case_hedge_takes_over(c, NULL, at(now));                                                                \
+        assert_int_equal((c)->target, to);                                                                             \
+    } while (0)
 #define assert_never(c, now)                                                                                           \
     do {                                                                                                               \
         daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
@@ -120,6 +127,21 @@ static void what_is_usual_is_learned_of_each_model(void **state)
     }
 }
 
+static void slow_answers_under_a_fault_stretch_what_is_usual_only_a_little(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    takes(w, &p, &t, 1000);
+    daruma_ms was = health_usual(w, &t, HEALTH_CONTENT, false);
+    health_took(w, &t, HEALTH_CONTENT, false, 0, 500000);
+    assert_in_range(health_usual(w, &t, HEALTH_CONTENT, false), was, 2 * was + was / 2);
+    for (int i = 0; i < 20; i++) /* but it is believed when it stays so */
+        health_took(w, &t, HEALTH_CONTENT, false, 0, 8000);
+    assert_true(health_usual(w, &t, HEALTH_CONTENT, false) > 8000);
+}
+
 static void half_of_a_short_deadline_is_left_for_the_other(void **state)
 {
     (void)state;
@@ -163,7 +185,74 @@ static void of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobo
     assert_hedges(&c, 104000, 1);
     daruma_case_hedge(&c, 1, at(104000));
     assert_waits(&c, 104000 + HEDGE_UNKNOWN_MS - 1);
+    assert_yields(&c, 104000 + HEDGE_UNKNOWN_MS, 1);
     assert_hedges(&c, 104000 + HEDGE_UNKNOWN_MS, 3); /* nobody was asked there yet */
+}
+
+static void of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "o")};
+    for (int known = 0; known < 2; known++) {
+        daruma_health *w = a_health();
+        if (known)
+            takes(w, &p, &t[0], 3000);
+        daruma_case c = silent(w, &p, t, 3, 100000);
+        assert_hedges(&c, 105000, 1);
+        daruma_case_hedge(&c, 1, at(105000));
+        daruma_ms far = known ? 100000 + HEDGE_NOTED_TIMES * 4600 : 600000;
+        if (!known) { /* what nobody knows may take so long: it is never given up for somebody else */
+            daruma_silence s = daruma_case_silence(&c, at(far));
+            assert_int_equal(s.act, DARUMA_SILENCE_HEDGE);
+            continue;
+        }
+        assert_waits(&c, 106000);
+        assert_yields(&c, far, 1);
+        assert_int_equal(c.sent_at, 105000);
+        assert_false(c.noted);
+        assert_true(model_of(w, &t[0], far).bad > 0); /* which says something about its model */
+    }
+}
+
+static void what_nobody_knows_is_far_beyond_the_usual_when_a_third_of_the_clients_time_is_over(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "o"),
+                         target("s", "q", "d", "p")};
+    daruma_case c;
+    daruma_case_open(&c, w, &p, t, 4, -1, 9000, of_another(0));
+    c.plain = true;
+    out(&c, 0);
+    assert_waits(&c, 2999);
+    assert_hedges(&c, 3000, 1); /* all get so much, but no more, while there are others to ask */
+    daruma_case_hedge(&c, 1, at(3000));
+    assert_waits(&c, 5999);
+    assert_yields(&c, 6000, 1);
+    assert_hedges(&c, 6000, 2); /* the one beside it has been waited for half as long */
+}
+
+static void a_second_call_that_fails_is_not_followed_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k")};
+    daruma_health *w = a_health();
+    takes(w, &p, &t[0], 1000);
+    daruma_case c = silent(w, &p, t, 1, 10000), newer = silent(w, &p, t, 1, 10500);
+    daruma_case_headed(&newer, at(11600));
+    daruma_ms now = 11600;
+    for (int n = 0; n < 2 * HEDGES_EACH_MAX; n++) { /* nor are such calls all that there may be */
+        assert_hedges(&c, now, 0);
+        daruma_case_hedge(&c, 0, at(now));
+        daruma_failure f = failure(DARUMA_RATE_LIMIT, 429);
+        daruma_case_hedge_ended(&c, &f, at(now));
+        daruma_ms grown = daruma_backoff_delay(&p.kinds[DARUMA_RATE_LIMIT].backoff, (uint32_t)n + 1, 0);
+        assert_waits(&c, now + grown - 1);
+        now += grown;
+    }
 }
 
 static void who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider(void **state)
@@ -255,10 +344,11 @@ static void while_others_are_answered_there_the_same_place_is_asked_once_more(vo
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
     daruma_health *w = a_health();
     takes(w, &p, &t[0], 1000);
-    daruma_case c = silent(w, &p, t, 2, 10000), newer = silent(w, &p, t, 1, 10500);
-    assert_hedges(&c, 11600, 1);
+    daruma_case both = silent(w, &p, t, 2, 10000), c = silent(w, &p, t, 1, 10000), newer = silent(w, &p, t, 1, 10500);
+    assert_waits(&c, 11600);
     daruma_case_headed(&newer, at(11600));
-    assert_hedges(&c, 11600, 0); /* the place is well: it is this call that hangs */
+    assert_hedges(&both, 11600, 1); /* it may be slow, too: another model is the better answer */
+    assert_hedges(&c, 11600, 0);    /* the place is well: it is this call that hangs */
     daruma_case_hedge(&c, 0, at(11600));
     daruma_case_hedge_takes_over(&c, NULL, at(12000));
     assert_int_equal(model_of(w, t, 12000).bad, 0); /* nor is it blamed */
@@ -273,8 +363,8 @@ static void calls_between_two_that_hung_need_no_budget(void **state)
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
     daruma_health *w = a_health();
     takes(w, &p, &t[0], 1000);
-    daruma_case first = silent(w, &p, t, 2, 100000), between = silent(w, &p, t, 2, 100200),
-                last = silent(w, &p, t, 2, 100400), behind = silent(w, &p, t, 2, 102050),
+    daruma_case first = silent(w, &p, t, 1, 100000), between = silent(w, &p, t, 1, 100200),
+                last = silent(w, &p, t, 1, 100400), behind = silent(w, &p, t, 1, 102050),
                 newer = silent(w, &p, t, 1, 101000);
     daruma_case_headed(&newer, at(102000));
     daruma_case_hedge(&first, 0, at(102000));
@@ -540,9 +630,13 @@ int main(void)
         cmocka_unit_test(a_silent_call_with_nobody_else_goes_on),
         cmocka_unit_test(a_model_that_nobody_knows_has_its_time),
         cmocka_unit_test(what_is_usual_is_learned_of_each_model),
+        cmocka_unit_test(slow_answers_under_a_fault_stretch_what_is_usual_only_a_little),
         cmocka_unit_test(half_of_a_short_deadline_is_left_for_the_other),
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
+        cmocka_unit_test(a_second_call_that_fails_is_not_followed_at_once),
+        cmocka_unit_test(what_nobody_knows_is_far_beyond_the_usual_when_a_third_of_the_clients_time_is_over),
+        cmocka_unit_test(of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up),
         cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
         cmocka_unit_test(second_calls_are_a_share_of_the_calls),

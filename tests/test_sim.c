@@ -403,6 +403,29 @@ static void a_sick_first_target_costs_a_call(void **state)
     assert_int_equal(e->sick, 0);
 }
 
+/* Blind are the calls that went out before a failure of the same outage had been told. */
+static void blind_calls_are_those_that_nobody_could_know_better(void **state)
+{
+    (void)state;
+    a_world(2);
+    w.nrequests = 3;
+    w.requests[1] = w.requests[2] = w.requests[0];
+    w.requests[2].at += 5000;
+    w.pace[0].head = w.pace[1].head = 100;
+    ill(SIM_BROKEN, 1, 0, 60000);
+    assert_int_equal(run_it()->blind, 1);
+    assert_int_equal(sim_host_ending(a_host(), 1)->blind, 1); /* it came in the same moment */
+    assert_int_equal(sim_host_ending(a_host(), 2)->blind, 0); /* it may go there again, but it knows */
+    w.faults[0].flaps = 5000;                                 /* the next turn is another outage */
+    w.requests[2].at = w.requests[0].at + 10000;
+    run_it();
+    assert_int_equal(sim_host_ending(a_host(), 2)->blind, sim_host_ending(a_host(), 2)->calls > 1);
+    a_world(1); /* what is only slow does not fail */
+    ill(SIM_SLOW, 1, 0, 60000);
+    w.faults[0].factor = 2000;
+    assert_int_equal(run_it()->blind, 0);
+}
+
 static void a_client_that_leaves_is_counted_apart(void **state)
 {
     (void)state;
@@ -566,14 +589,16 @@ static void sums_add_up(void **state)
     (void)state;
     static regret sum;
     memset(&sum, 0, sizeof sum);
-    uint64_t lost = 0, could = 0, requests = 0;
+    uint64_t lost = 0, could = 0, requests = 0, beyond = 0;
     for (uint64_t k = 0; k < 2 * nsim_classes; k++)
         regret_run(&sum, a_host(), &w, regret_class(k, NULL, NULL), 1, k, NULL, standard());
     regret_total(&sum);
     for (size_t i = 0; i < nsim_classes; i++) {
         assert_int_equal(sum.of[i].worlds, 2);
         assert_true(sum.of[i].daruma.lost <= sum.of[i].could && sum.of[i].could <= sum.of[i].requests);
-        assert_true(sum.of[i].sick <= sum.of[i].daruma.calls);
+        assert_true(sum.of[i].sick <= sum.of[i].daruma.calls && sum.of[i].blind <= sum.of[i].daruma.calls);
+        assert_true(sum.of[i].beyond <= sum.of[i].both && sum.of[i].both <= sum.of[i].could);
+        beyond += sum.of[i].beyond;
         lost += sum.of[i].daruma.lost;
         could += sum.of[i].could;
         requests += sum.of[i].requests;
@@ -581,6 +606,7 @@ static void sums_add_up(void **state)
     assert_int_equal(sum.all.daruma.lost, lost);
     assert_int_equal(sum.all.could, could);
     assert_int_equal(sum.all.requests, requests);
+    assert_int_equal(sum.all.beyond, beyond);
     assert_int_equal(sum.judged, 2 * nsim_classes);
     assert_true(sum.nworst > 0);
     for (int i = 1; i < sum.nworst; i++)
@@ -613,6 +639,7 @@ int main(void)
         cmocka_unit_test(a_client_alone_does_not_see_empty_answers_and_does_not_repeat_refusals),
         cmocka_unit_test(a_healthy_world_takes_one_call),
         cmocka_unit_test(a_sick_first_target_costs_a_call),
+        cmocka_unit_test(blind_calls_are_those_that_nobody_could_know_better),
         cmocka_unit_test(a_client_that_leaves_is_counted_apart),
         cmocka_unit_test(an_agent_asks_when_it_has_its_answer),
         cmocka_unit_test(the_same_world_ends_the_same_way),

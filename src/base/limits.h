@@ -105,6 +105,9 @@
 #define HEDGE_KNOCK_MS             5000 /* ... no sooner and no more often than this */
 #define HEDGE_KNOCK_DIV            4    /* ... or when this part of the time of the client is over */
 #define HEDGE_KNOCKS_MAX           10   /* in the time of a client */
+#define USUAL_SURE                 4    /* answers of a model from which on it is known what is usual ... */
+#define USUAL_COUNTS_TIMES         2    /* ... and an answer counts for no more than so many times that */
+#define HEDGE_SHARES               3 /* parts of the time of a client: who is asked gets one at least, before another is */
 #define HEDGE_MUTE_CALLS           3 /* overdue at once: that is no call that happens to take long, and needs no budget */
 #define HEDGE_FLOOR                2    /* ... and so many a minute on top, so that a quiet client is helped too */
 #define BOUND_REST_MS_MAX          5000 /* longer than a person waits for the sake of reasoning that can be done without */

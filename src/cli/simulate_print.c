@@ -39,25 +39,27 @@ static const char *duration(text out, const regret_times *t, uint32_t milli)
 
 static void row(const char *name, const regret_sum *s)
 {
-    text t[9];
-    printf("| %-17s | %8llu | %8llu | %7llu | %6s | %7llu | %5s | %6s | %6s | %5s | %6s | %5s | %6s |\n", name,
-           (unsigned long long)s->requests, (unsigned long long)s->could, (unsigned long long)s->daruma.lost,
+    text t[10];
+    printf("| %-17s | %8llu | %8llu | %7llu | %6s | %7llu | %5s | %5s | %6s | %6s | %7s | %5s | %6s | %5s | %6s |\n",
+           name, (unsigned long long)s->requests, (unsigned long long)s->could, (unsigned long long)s->daruma.lost,
            percent(t[0], s->daruma.lost, s->could), (unsigned long long)s->daruma.late,
-           ratio(t[1], s->daruma.calls, s->calls), duration(t[2], &s->daruma.added, 500),
-           duration(t[3], &s->daruma.added, 990), percent(t[4], s->sick, s->daruma.calls),
+           ratio(t[1], s->daruma.calls, s->calls), ratio(t[8], s->blind, s->calls),
+           duration(t[2], &s->daruma.added, 500), duration(t[3], &s->daruma.added, 990),
+           percent(t[9], s->beyond, s->both), percent(t[4], s->sick, s->daruma.calls),
            percent(t[5], s->direct.lost, s->could), ratio(t[6], s->direct.calls, s->calls),
            duration(t[7], &s->direct.added, 990));
 }
 
 static void print_head(const char *first)
 {
-    printf("|                   |          |          | daruma  |        |         |       |        |        |       | "
-           "direct |       |        |\n"
-           "| %-17s | requests |    could |    lost | lost %% |    late | calls | median |    p99 | sick%% | lost %% | "
-           "calls |    p99 |\n"
-           "|-------------------|---------:|---------:|--------:|-------:|--------:|------:|-------:|-------:|------:|-"
-           "------:|------:|-------:|\n",
-           first);
+    printf(
+        "|                   |          |          | daruma  |        |         |       |       |        |        |    "
+        "     |       | direct |       |        |\n"
+        "| %-17s | requests |    could |    lost | lost %% |    late | calls | blind | median |    p99 | beyond%% | "
+        "sick%% | lost %% | calls |    p99 |\n"
+        "|-------------------|---------:|---------:|--------:|-------:|--------:|------:|------:|-------:|-------:|"
+        "--------:|------:|-------:|------:|-------:|\n",
+        first);
 }
 
 void simulate_profiles(const regret_sum *sums, const char *const *names, size_t n)
@@ -106,8 +108,11 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
     row("all", &sum->all);
     printf("\ncould: requests that somebody who knows all that is sick gets answered. lost: of these, not answered. "
            "late:\nnot answered, where the client did not wait for 1.5 times his time and one probe. "
-           "calls: for one that he needs. median, p99: seconds above his. sick: share of calls to places known to be "
-           "sick.\ndirect: a client with two retries of its own at the first target.\n");
+           "calls: for one that he needs. blind: of these, at places of which nobody had been told yet that they are "
+           "sick. "
+           "median, p99: seconds\nabove his. beyond: share of answers that took longer than 1.5 times his time and one "
+           "probe. sick: share of calls to places known to be sick.\ndirect: a client with two retries of its own at "
+           "the first target.\n");
     print_worst(sum, asked);
     if (sum->nbelow) {
         printf("\nIn %llu worlds a client alone has more answers; in the worst of these %u where daruma has %u:\n",
@@ -135,10 +140,11 @@ static void json_side(const char *name, const regret_side *s)
 
 static void json_sum(const char *name, const regret_sum *s)
 {
-    printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"hedges\":"
-           "%llu,",
+    printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"blind\":"
+           "%llu,\"hedges\":%llu,\"both\":%llu,\"beyond\":%llu,",
            name, (unsigned long long)s->worlds, (unsigned long long)s->requests, (unsigned long long)s->could,
-           (unsigned long long)s->calls, (unsigned long long)s->sick, (unsigned long long)s->hedges);
+           (unsigned long long)s->calls, (unsigned long long)s->sick, (unsigned long long)s->blind,
+           (unsigned long long)s->hedges, (unsigned long long)s->both, (unsigned long long)s->beyond);
     json_side("daruma", &s->daruma);
     printf(",");
     json_side("direct", &s->direct);

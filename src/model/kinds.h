@@ -36,7 +36,7 @@ typedef enum kind_rest {
 typedef enum kind_blame {
     BLAME_NEVER,
     BLAME_ALWAYS,
-    BLAME_UNLESS_4XX,    /* a status of 400 to 499 is about one request */
+    BLAME_UNLESS_LOCKED, /* but for a lock (409, 423), which is of one request */
     BLAME_IF_5XX_OR_NET, /* only with a status from 500 on, or when the wire failed */
     BLAME_IF_RETRYABLE,  /* only when the same request may succeed later */
 } kind_blame;

@@ -57,10 +57,11 @@ struct sim_host {
     size_t health_bytes;
     sim_timers timers;
     dice d;
-    daruma_ms t;                /* the world's own time */
-    uint32_t healed;            /* as of the last wake */
-    int first_waiting;          /* -1 nobody */
-    bool known[SIM_FAULTS_MAX]; /* a call has failed by this fault and that was told */
+    daruma_ms t;                                     /* the world's own time */
+    uint32_t healed;                                 /* as of the last wake */
+    int first_waiting;                               /* -1 nobody */
+    bool known[SIM_FAULTS_MAX];                      /* a call has failed by this fault and that was told */
+    daruma_ms told[SIM_FAULTS_MAX][SIM_TARGETS_MAX]; /* ... when last, at each target; -1 never */
     sim_rules rules;
     sim_say say;
     void *user;
@@ -207,6 +208,29 @@ static bool known_sick(const sim_host *h, int target)
     return false;
 }
 
+/* True if both times lie in the same turn of a fault that comes and goes. */
+static bool same_turn(const sim_fault *f, daruma_ms a, daruma_ms b)
+{
+    return !f->flaps || (a - f->from) / f->flaps == (b - f->from) / f->flaps;
+}
+
+/* True if this call fails by a fault that no policy without foresight could know of when it went out: no failure by it
+ * had been told at that model, nor anywhere where the fault is about a key, an account or the only door. */
+static bool is_blind(const sim_host *h, const call *k)
+{
+    const sim_fault *f = k->fate.fault >= 0 ? &h->w->faults[k->fate.fault] : NULL;
+    if (!f || k->fate.ill == SIM_WELL || k->fate.ill == SIM_SLOW)
+        return false;
+    bool anywhere = f->ill == SIM_KEY || f->ill == SIM_NO_CREDIT || f->ill == SIM_REFUSED;
+    for (int i = 0; i < h->w->ntargets; i++) {
+        daruma_ms told = h->told[k->fate.fault][i];
+        bool here = anywhere || h->w->targets[i].model_id == h->w->targets[k->target].model_id;
+        if (here && told >= 0 && same_turn(f, told, h->t))
+            return false;
+    }
+    return true;
+}
+
 /* Is this call, of a case that is open, a probe that `p` would be the second of? One that hangs is counted on for
  * BREAKER_PROBE_MS only. */
 static bool is_probe(const sim_host *h, const call *k, const daruma_permit *its, int part, uint64_t id,
@@ -246,13 +270,16 @@ static void send(sim_host *h, int r, call *k, int target, const daruma_permit pe
     k->fate = sim_world_fate(h->w, r, target, nth, h->t, has < x->rest ? x->rest - has : 0);
     x->e.calls++;
     x->e.sick += known_sick(h, target);
+    x->e.blind += is_blind(h, k);
 }
 
 /* The host knows how this call failed, and with it that its place is sick. */
 static void note_known(sim_host *h, const call *k)
 {
-    if (k->fate.fault >= 0)
-        h->known[k->fate.fault] = true;
+    if (k->fate.fault < 0)
+        return;
+    h->known[k->fate.fault] = true;
+    h->told[k->fate.fault][k->target] = h->t;
 }
 
 static void finish(sim_host *h, int r, daruma_outcome o)
@@ -307,6 +334,19 @@ static daruma_failure judged(const sim_host *h, const sim_fate *fate, bool sent)
     return daruma_judge(h->p, &ev, &f);
 }
 
+/* The second call is the first from here on. */
+static void take_over(sim_host *h, int r, const daruma_failure *f)
+{
+    live *x = &h->live[r];
+    if (x->main.step == BEGUN && !f) /* it has brought what it was to bring, and the other goes on with that */
+        x->rest -= x->main.fate.came < x->rest ? x->main.fate.came : x->rest;
+    note_known(h, &x->main);
+    daruma_case_hedge_takes_over(&x->c, f, moment(h));
+    x->main = x->beside;
+    x->beside.out = false;
+    wake(h);
+}
+
 /* How long the call at hand may be silent yet, and what is done when it is for longer. */
 static void look(sim_host *h, int r)
 {
@@ -323,6 +363,11 @@ static void look(sim_host *h, int r)
     case DARUMA_SILENCE_WAIT:
         x->look_at = s.look_in < 0 ? -1 : h->t + (s.look_in > 0 ? s.look_in : 1);
         return;
+    case DARUMA_SILENCE_YIELD:
+        say(h, r, "silent for %lld ms: it is given up for the call beside it", (long long)(h->t - x->main.sent));
+        take_over(h, r, NULL);
+        look(h, r);
+        return;
     case DARUMA_SILENCE_HEDGE: {
         const daruma_target *t = &h->w->targets[s.target];
         say(h, r, "silent for %lld ms: asks " TARGET_FMT " beside it", (long long)(h->t - x->main.sent), TARGET_ARG(t));
@@ -333,19 +378,6 @@ static void look(sim_host *h, int r)
         return;
     }
     }
-}
-
-/* The second call is the first from here on. */
-static void take_over(sim_host *h, int r, const daruma_failure *f)
-{
-    live *x = &h->live[r];
-    if (x->main.step == BEGUN && !f) /* it has brought what it was to bring, and the other goes on with that */
-        x->rest -= x->main.fate.came < x->rest ? x->main.fate.came : x->rest;
-    note_known(h, &x->main);
-    daruma_case_hedge_takes_over(&x->c, f, moment(h));
-    x->main = x->beside;
-    x->beside.out = false;
-    wake(h);
 }
 
 static void fails(sim_host *h, int r, call *k)
@@ -554,6 +586,7 @@ sim_rule sim_host_run(sim_host *h, const sim_world *w, const daruma_policy *p, s
     h->say = tell;
     h->user = user;
     memset(h->known, 0, sizeof h->known);
+    memset(h->told, -1, sizeof h->told);
     rules_begin(&h->rules, w);
     sim_timers_clear(&h->timers, w->nrequests);
     for (int r = 0; r < w->nrequests; r++) {

@@ -8,6 +8,7 @@ typedef struct sim_ending {
     daruma_ms arrived, ended;
     uint32_t calls;  /* in all */
     uint32_t sick;   /* of them to a place that was known to be sick: a call had failed there since it became so */
+    uint32_t blind;  /* of them that failed at a place of which nobody had been told yet that it is sick */
     uint32_t hedges; /* of them beside a silent call */
     bool came;       /* it was sent at all: an agent whose turn never came sends none */
     bool answered;   /* whole */

@@ -60,11 +60,16 @@ const sim_class *regret_class(uint64_t k, const sim_class *only, const sim_place
     return &sim_classes[0]; /* in which nothing is sick: it fits everything */
 }
 
-/* What is allowed is half as long again as the clairvoyant needs, and one probe. Where the client does not wait so
- * long, nobody but him can know. */
+/* What is allowed: half as long again as the clairvoyant needs, and one probe. */
+static daruma_ms allowed(const sim_answer *best, daruma_ms best_took)
+{
+    return best_took + best_took / 2 + best->usual;
+}
+
+/* Where the client does not wait so long, nobody but him can know. */
 static bool is_tight(const sim_answer *best, daruma_ms best_took, daruma_ms deadline)
 {
-    return deadline >= 0 && best_took + best_took / 2 + best->usual > deadline;
+    return deadline >= 0 && allowed(best, best_took) > deadline;
 }
 
 static void add_side(regret_side *s, bool answered, daruma_ms took, uint32_t calls, const sim_answer *best,
@@ -120,7 +125,10 @@ static void add_request(regret_sum *s, regret_world *one, const sim_world *w, in
     s->could += best.answered;
     s->calls += best.calls;
     s->sick += e->sick;
+    s->blind += e->blind;
     s->hedges += e->hedges;
+    s->both += best.answered && e->answered;
+    s->beyond += best.answered && e->answered && took > allowed(&best, best_took);
     add_side(&s->daruma, e->answered, took, e->calls, &best, best_took, tight);
     add_side(&s->direct, direct.answered, direct.ended - e->arrived, direct.calls, &best, best_took, tight);
     one->could += best.answered;
@@ -158,7 +166,10 @@ static void add_sum(regret_sum *to, const regret_sum *of)
     to->could += of->could;
     to->calls += of->calls;
     to->sick += of->sick;
+    to->blind += of->blind;
     to->hedges += of->hedges;
+    to->both += of->both;
+    to->beyond += of->beyond;
     regret_side *side[] = {&to->daruma, &to->direct};
     const regret_side *its[] = {&of->daruma, &of->direct};
     for (int i = 0; i < 2; i++) {

@@ -35,7 +35,10 @@ typedef struct regret_sum {
     uint64_t could;  /* be answered */
     uint64_t calls;  /* of the clairvoyant */
     uint64_t sick;   /* calls of daruma to a place that was known to be sick */
+    uint64_t blind;  /* calls of daruma that failed at a place of which nobody had been told yet that it is sick */
     uint64_t hedges; /* calls of daruma beside a silent one */
+    uint64_t both;   /* requests that daruma and the clairvoyant answer ... */
+    uint64_t beyond; /* ... of them, those for which daruma takes longer than 1.5 times his time and one probe */
     regret_side daruma, direct;
 } regret_sum;
 

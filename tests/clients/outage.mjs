@@ -399,6 +399,22 @@ holds("outage openai whole: an answer of which a part came, and no more, is aske
   },
 });
 
+holds("outage openai stream: of two that are silent the first is given up, and a third is asked beside the second", {
+  config: (c) => {
+    two("openai", "openai")(c);
+    c.models.find((m) => m.name === dialects.openai.own).targets.push(target.openai.replace(/\/.*/, "/third"));
+  },
+  async run(pair) {
+    const ends = await silent(pair, dialects.openai, wires.openai, true, {
+      second: (q, res) => asks(q, "third") && setTimeout(() => answer(wires.openai, q, res), 400),
+    });
+    const r = await question(pair, dialects.openai, { model: dialects.openai.own, stream: true });
+    assert.equal(r.said, words, r.text);
+    assert.deepEqual([r.outcome, remedies(r), r.headers["x-daruma-attempts"]], ["recovered", "hedge", "3"]);
+    await until("both are cancelled", () => ends.first === 1 && ends.second === 1);
+  },
+});
+
 holds("outage openai stream: beside a call that was asked for the rest and says nothing another one is asked", {
   config: two("openai", "openai"),
   limit: 20000,

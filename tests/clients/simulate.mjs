@@ -42,6 +42,8 @@ holds("nothing is lost where nothing is sick, and JSON says the same as the tabl
   assert.equal(all.daruma.lost, 0);
   assert.equal(all.could, all.requests);
   assert.equal(all.sick, 0);
+  assert.equal(all.blind, 0);
+  assert.equal(all.both, all.requests);
   assert.match(simulate("--class", "healthy", "--worlds", "40").out, new RegExp(`\\| all +\\| +${all.requests} \\|`));
 });
 

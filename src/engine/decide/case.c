@@ -36,7 +36,8 @@ void daruma_case_open(daruma_case *c, daruma_health *w, const daruma_policy *p, 
                        .target = -1,
                        .since = -1,
                        .want = prefer >= 0 && prefer < DARUMA_CASE_TRIED && (size_t)prefer < ntargets ? prefer : -1,
-                       .not_before = at.now};
+                       .not_before = at.now,
+                       .hedge_at = INT64_MIN};
 }
 
 void daruma_case_resume(daruma_case *c, const daruma_case *was)
@@ -75,6 +76,16 @@ static daruma_ms longest_wait(const daruma_case *c, daruma_ms now)
         most = ms_since(waited, c->policy->patience);
     if (c->deadline >= 0 && ms_since(now, c->deadline) / HURRY_DIV < most)
         most = ms_since(now, c->deadline) / HURRY_DIV;
+    return most;
+}
+
+/* A wait that nobody named, in the time that there is: of the last moments of a client a part is waited rather than
+ * that it is given up. */
+static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms now)
+{
+    daruma_ms most = longest_wait(c, now);
+    if (wait <= most || most < WAIT_MS_MIN || (most < ALONE_MS_MIN && in_time(c, wait, now)))
+        return wait;
     return most;
 }
 
@@ -308,8 +319,7 @@ static bool climb(daruma_case *c, const daruma_failure *f, size_t forwarded, dar
             continue;
         daruma_ms own = 0, wait = sends ? delay(c, g, f, to, at, &own) : 0;
         if (sends && wait > 0 && f->wait <= 0 && c->policy->health && choice_look(c, to, at.now).named_in == 0) {
-            daruma_ms most = longest_wait(c, at.now);
-            wait = wait < most || most < ALONE_MS_MIN ? wait : most;
+            wait = wait_at_most(c, wait, at.now);
             own = own < wait ? own : wait;
         }
         if ((g->needs & ~have(c, g, f, forwarded, to, wait, at.now)) != 0)

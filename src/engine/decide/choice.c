@@ -295,33 +295,45 @@ static bool hangs_there(const daruma_case *c, int i, int target, daruma_ms sent_
     return c->targets[i].lane_id == t->lane_id && health_heard(c->health, t, c->plain) <= sent_at;
 }
 
-/* Calls of this case that went to the provider of target `i`, but for the one that is silent first: a second model that
- * is silent there speaks against all of it. */
-static uint32_t silent_there(const daruma_case *c, int i)
+/* Calls of this case that went to the provider of target `i`. Where all of them did, but for one: a second model that
+ * is silent there speaks against all of it. With `in_a_hurry` the first one does, too: there is no time to find out. */
+static uint32_t silent_there(const daruma_case *c, int i, bool in_a_hurry)
 {
-    uint32_t n = 0, first = c->targets[i].provider_id == c->targets[c->target].provider_id;
-    for (int j = 0; j < choice_count(c); j++)
+    uint32_t n = 0, all = 0;
+    for (int j = 0; j < choice_count(c); j++) {
+        all += c->calls[j];
         n += c->targets[j].provider_id == c->targets[i].provider_id ? c->calls[j] : 0;
-    return n > first ? n - first : 0;
+    }
+    return n && n == all && !in_a_hurry ? n - 1 : n;
 }
 
 int choice_beside(const daruma_case *c, daruma_ms now)
 {
     int best = -1;
     uint32_t least = 0;
-    bool short_of_time = c->deadline >= 0 && ms_since(c->sent_at, now) >= ms_since(c->sent_at, c->deadline) / 2;
+    bool in_a_hurry = c->deadline >= 0 && ms_since(c->opened, now) >= ms_since(c->opened, c->deadline) / HURRY_DIV;
     for (int i = 0; i < choice_count(c); i++) {
         if (c->spoiled[i] || hangs_there(c, i, c->target, c->begun ? c->piece_at : c->sent_at) ||
             !choice_well(c, i, now) || (c->beside.out && hangs_there(c, i, c->beside.target, c->beside.sent_at)))
             continue;
         bool same = c->targets[i].model_id == c->targets[c->target].model_id;
-        if (i == c->target && !c->begun && c->calls[i] < 2 && !short_of_time)
-            return i; /* others are answered there: it is this call that hangs */
-        uint32_t silent = silent_there(c, i) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0);
+        uint32_t silent = silent_there(c, i, in_a_hurry) + c->calls[i] + (same ? c->begun ? DARUMA_CASE_TRIED : 1 : 0);
         if (best < 0 || silent < least) {
             best = i;
             least = silent;
         }
     }
     return best;
+}
+
+int choice_left(const daruma_case *c, daruma_ms now)
+{
+    int n = 0;
+    for (int i = 0; i < choice_count(c); i++) {
+        bool seen = c->spoiled[i] || !choice_well(c, i, now);
+        for (int j = 0; j < choice_count(c) && !seen; j++)
+            seen = c->targets[j].model_id == c->targets[i].model_id && (j < i || c->calls[j]);
+        n += !seen;
+    }
+    return n;
 }

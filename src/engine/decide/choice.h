@@ -49,7 +49,9 @@ int choice_first_back(const daruma_case *c, daruma_ms now, daruma_condition *ret
 daruma_ms choice_rested_in(const daruma_case *c, daruma_ms now);
 /* One that this case has not asked, whatever its health, unless its provider named a wait. -1 none. */
 int choice_unasked(const daruma_case *c, daruma_ms now);
-/* Who is asked beside a call that is silent: the same target while others get answers there, else another model that
- * is well. -1 none. */
+/* Who is asked beside a call that is silent: the first that is well and was asked least, its model and provider with
+ * it; its own target last, and only while others get answers there. -1 none. */
 int choice_beside(const daruma_case *c, daruma_ms now);
+/* How many well models this case has not asked yet. */
+int choice_left(const daruma_case *c, daruma_ms now);
 #endif

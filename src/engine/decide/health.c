@@ -65,6 +65,14 @@ static void cure(daruma_health *w, place *p)
 
 /* ---- looking ------------------------------------------------------------------ */
 
+/* True if only other models speak against the provider of `t`: its own has not failed since its last success, and
+ * connections are made. Then it is asked last, but nobody waits instead of asking it. */
+static bool is_hearsay(const daruma_health *w, const daruma_target *t, const place *provider)
+{
+    const place *model = place_look(w, t, MODEL);
+    return !provider->unreached && (!model || model->breaker.row == 0);
+}
+
 daruma_condition daruma_health_look(const daruma_health *w, const daruma_target *t, daruma_ms now)
 {
     daruma_condition h = {0};
@@ -83,7 +91,8 @@ daruma_condition daruma_health_look(const daruma_health *w, const daruma_target 
             h.named_in = later(h.named_in, cooled);
         if (p->named || daruma_kind_passes(p->why)) /* what does not pass is not waited for: it is asked */
             h.alone_in = later(h.alone_in, later(cooled, probed_in(p, now)));
-        h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
+        if (part != PROVIDER || !is_hearsay(w, t, p))
+            h.alone_in = later(h.alone_in, daruma_breaker_alone_in(&p->breaker, now));
     }
     h.well = h.in == 0;
     return h;
@@ -298,8 +307,8 @@ static verdict of_model(const daruma_failure *f)
         return NOTHING;
     case BLAME_ALWAYS:
         return BAD;
-    case BLAME_UNLESS_4XX: /* a lock (409) is of one request */
-        return f->status >= 400 && f->status < 500 ? NOTHING : BAD;
+    case BLAME_UNLESS_LOCKED: /* a lock (409, 423) is of one request */
+        return f->status == 409 || f->status == 423 ? NOTHING : BAD;
     case BLAME_IF_5XX_OR_NET:
         return f->status >= 500 || f->net != DARUMA_NET_NONE ? BAD : NOTHING;
     case BLAME_IF_RETRYABLE: /* nothing came, or nothing that can be read; what is only wrong is no matter of health */
@@ -344,6 +353,8 @@ void health_bad(daruma_health *w, const daruma_target *t, const daruma_permit pe
     blame(w, t, LANE, model, f->kind, at.now);
     blame(w, t, MODEL, model, f->kind, at.now);
     blame(w, t, PROVIDER, provider, f->kind, at.now);
+    if (provider == BAD)
+        place_for(w, t, PROVIDER)->unreached = away;
     rest(w, t, f, witness, sent_at, b, at);
     end_probes(w, t, permits, NEVER_GOOD, at.now);
 }

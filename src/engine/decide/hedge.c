@@ -47,6 +47,27 @@ static silent_call look_at(const daruma_case *c, bool second, daruma_ms now)
     return n;
 }
 
+/* All of the time that the client gives, from the moment it came. */
+static daruma_ms time_of_client(const daruma_case *c)
+{
+    return c->deadline < 0 ? INT64_MAX : ms_since(c->opened, c->deadline);
+}
+
+/* The part of it after which a model that nobody knows is far beyond the usual: nobody gives a model so little time. */
+static daruma_ms part_of_time(const daruma_case *c)
+{
+    return c->deadline < 0 ? INT64_MAX : time_of_client(c) / HEDGE_SHARES;
+}
+
+/* How long a call that went out at `begun` may be silent if those who are left to ask shall have as much time; but
+ * nobody is asked for less than such a part. */
+static daruma_ms share_of(const daruma_case *c, daruma_ms begun, daruma_ms now)
+{
+    int left = choice_left(c, now);
+    daruma_ms share = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / (1 + (left > 1 ? left : 1));
+    return share > part_of_time(c) ? share : part_of_time(c);
+}
+
 /* How long it may be silent before `other` (-1: nobody) is asked. */
 static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, daruma_ms now)
 {
@@ -68,20 +89,11 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
-    daruma_ms half = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / 2, needs = -1;
-    if (other >= 0)
-        needs = health_usual(c->health, &c->targets[other], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
-    if (same_model && n->own < 0 && half < INT64_MAX)
-        half += half / 2;
-    if (most > half && (!c->beside.out || (needs >= 0 && needs < half) || (n->own >= 0 && n->own <= half)))
-        most = half; /* the other one needs time, too; nobody who is asked beside it is given up for somebody unknown */
+    daruma_ms share = share_of(c, begun, now);
+    if (same_model && n->own < 0 && share < INT64_MAX)
+        share += share / 2;
+    most = most < share ? most : share;
     return most > HEDGE_MS_MIN ? most : HEDGE_MS_MIN;
-}
-
-/* The time of the client, in which somebody has to answer. */
-static daruma_ms time_of_client(const daruma_case *c)
-{
-    return c->deadline < 0 ? INT64_MAX : ms_since(c->sent_at, c->deadline);
 }
 
 /* A model that is far beyond its usual time counts as failing, once for each call. */
@@ -89,8 +101,8 @@ static void note(daruma_case *c, daruma_ms now)
 {
     silent_call first = look_at(c, false, now), *n = &first;
     daruma_ms far = n->own >= 0 ? HEDGE_NOTED_TIMES * n->own : n->begun ? 2 * HEDGE_STALL_MS : INT64_MAX;
-    if (n->begun && n->own < 0 && far > time_of_client(c) / HEDGE_KNOCK_DIV)
-        far = time_of_client(c) / HEDGE_KNOCK_DIV;
+    if (n->own < 0 && far > part_of_time(c))
+        far = part_of_time(c);
     if (c->noted || n->silent < far || n->silent < HEDGE_MS_MIN)
         return;
     c->noted = true;
@@ -120,8 +132,7 @@ static bool may_knock(const daruma_case *c, const silent_call *n, daruma_ms now)
 /* No healthy call of that model takes so long, nor does who asks give it so much time. */
 static bool is_far_beyond(const daruma_case *c, const silent_call *n)
 {
-    daruma_ms all = time_of_client(c);
-    return c->noted && (n->own >= 0 || n->silent >= all / HEDGE_KNOCK_DIV);
+    return c->noted && (n->own >= 0 || n->silent >= part_of_time(c));
 }
 
 static bool may_hedge(const daruma_case *c, daruma_ms now)
@@ -137,7 +148,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     daruma_silence s = {.act = DARUMA_SILENCE_WAIT, .look_in = -1, .target = -1};
     if (!may_hedge(c, at.now))
         return s;
-    silent_call n = look_at(c, c->beside.out, at.now);
+    silent_call first = look_at(c, false, at.now), n = c->beside.out ? look_at(c, true, at.now) : first;
     note(c, at.now);
     int other = choice_beside(c, at.now);
     daruma_ms most = allowed(c, &n, other, at.now);
@@ -152,6 +163,15 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         bool knocks = may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
         s.target = knocks ? c->target : -1;
+        return s;
+    }
+    daruma_ms rest = ms_since(at.now, c->hedge_at);
+    if (c->calls[other] && rest > 0 && rest <= c->policy->max_wait) { /* a clock that went back makes no longer one */
+        s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
+        return s;
+    }
+    if (c->beside.out && !c->begun && is_far_beyond(c, &first)) {
+        s.act = DARUMA_SILENCE_YIELD;
         return s;
     }
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
@@ -208,8 +228,12 @@ void daruma_case_hedge_ended(daruma_case *c, const daruma_failure *f, daruma_mom
         return;
     }
     health_bad(c->health, t, c->beside.permits, f, c->id, c->beside.sent_at, &c->policy->kinds[f->kind].backoff, at);
-    if (f->status >= 400 && f->status < 500 && c->hedges) /* nobody waited for it */
-        c->hedges--;
+    c->hedges_bad += f != &silent_failure && c->hedges_bad < UINT8_MAX;
+    daruma_ms wait = daruma_backoff_delay(&c->policy->kinds[f->kind].backoff, c->hedges_bad, at.dice);
+    if (f != &silent_failure && wait > 0) { /* nobody waited for it, and the next one is not sent at once */
+        c->hedges -= c->hedges > 0;
+        c->hedge_at = add_sat(at.now, wait);
+    }
     choice_blame(c, c->beside.target, f->kind);
     choice_spoil(c, c->beside.target, f);
 }

@@ -24,6 +24,7 @@ typedef struct place {
     uint64_t witness;             /* the case that was refused here, 0 none; a second one makes it rest */
     uint32_t strikes;             /* rests in a row without a success between them */
     bool named;                   /* the provider said how long */
+    bool unreached;               /* providers: the newest failure was that no connection was made */
     daruma_breaker breaker;       /* lanes, models and providers */
     daruma_budget budget;         /* providers: retries */
     daruma_budget hedges;         /* providers: second calls beside a silent one */

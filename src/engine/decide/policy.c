@@ -67,6 +67,7 @@ static const daruma_rung standard[] = {
     R(QUOTA,              SWITCH_ACCOUNT,      EACH,  TIME | CLEAN | ACCOUNT,                NOW),
     R(QUOTA,              SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(QUOTA,              WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
+    R(QUOTA,              RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(QUOTA,              KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(QUOTA,              EXPLAIN,             1,     0,                                     NOW),
 
@@ -120,6 +121,7 @@ static const daruma_rung standard[] = {
     R(AUTH,               SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(AUTH,               SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW), /* elsewhere, with other credentials */
     R(AUTH,               WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW), /* another one passes */
+    R(AUTH,               RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(AUTH,               KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(AUTH,               EXPLAIN,             1,     0,                                     NOW),
 
@@ -127,12 +129,14 @@ static const daruma_rung standard[] = {
     R(PERMISSION,         SWITCH_KEY,          EACH,  TIME | CLEAN | KEY,                    NOW),
     R(PERMISSION,         SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(PERMISSION,         WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
+    R(PERMISSION,         RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(PERMISSION,         KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(PERMISSION,         EXPLAIN,             1,     0,                                     NOW),
 
     R(MODEL_NOT_FOUND,    RESUME,              2,     GO_ON,                                 NOW),
     R(MODEL_NOT_FOUND,    SWITCH_MODEL,        EACH,  TIME | CLEAN | MODEL,                  NOW),
     R(MODEL_NOT_FOUND,    WAIT_RETRY,          OFTEN, RESEND | TRIES | SAFE,                 GROW),
+    R(MODEL_NOT_FOUND,    RESUME,              EACH,  GO_ON | TRIES | OUTAGE,                GROW),
     R(MODEL_NOT_FOUND,    KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MODEL_NOT_FOUND,    EXPLAIN,             1,     0,                                     NOW),
 
@@ -178,6 +182,7 @@ static const daruma_rung standard[] = {
     R(MALFORMED_OUTPUT,   SWITCH_MODEL,        EACH,  RESEND | MODEL | SAFE,                 NOW),
     R(MALFORMED_OUTPUT,   SWITCH_KEY,          EACH,  RESEND | KEY | PASSES | SAFE,          NOW),
     R(MALFORMED_OUTPUT,   WAIT_RETRY,          OFTEN, RESEND | TRIES | PASSES | SAFE,        GROW),
+    R(MALFORMED_OUTPUT,   RESUME,              OFTEN, GO_ON | TRIES | PASSES | OUTAGE,       GROW),
     R(MALFORMED_OUTPUT,   KEEP_PARTIAL,        1,     PARTIAL,                               NOW),
     R(MALFORMED_OUTPUT,   EXPLAIN,             1,     0,                                     NOW),
 

@@ -1,14 +1,24 @@
 /* usual.c - how long the calls to each model usually take, learned from its answers: the mean and how far they lie from
- * it, as TCP keeps them (RFC 6298); and what was heard of it when. */
+ * it, as TCP keeps them (RFC 6298), but that a single answer far beyond the usual counts for less: it tells of a fault,
+ * not of the model. A model that is slow from now on is learned within some ten answers all the same. And what was
+ * heard of it when. */
 #include "engine/decide/place.h"
 #include "engine/decide/window.h"
 #include "base/limits.h"
 
+/* How long it takes at most, usually. */
+static daruma_ms at_most(const usual *u)
+{
+    return u->mean + later(u->mean / 2, 4 * (daruma_ms)u->off);
+}
+
 static void learn(usual *u, daruma_ms ms)
 {
-    int32_t took = ms < 0 ? 0 : ms < INT32_MAX / 8 ? (int32_t)ms : INT32_MAX / 8;
+    daruma_ms most = u->n < USUAL_SURE ? INT32_MAX / 8 : USUAL_COUNTS_TIMES * at_most(u);
+    most = most < INT32_MAX / 8 ? most : INT32_MAX / 8;
+    int32_t took = ms < 0 ? 0 : ms < most ? (int32_t)ms : (int32_t)most;
     int32_t off = u->n ? (took > u->mean ? took - u->mean : u->mean - took) : took / 4;
-    u->off += u->n ? (off - u->off) / 4 : off;
+    u->off += u->n ? (off - u->off) / 8 : off;
     u->mean += u->n ? (took - u->mean) / 8 : took;
     u->n += u->n < UINT32_MAX;
 }
@@ -35,7 +45,7 @@ daruma_ms health_usual(const daruma_health *w, const daruma_target *t, health_ti
     const usual *u = p ? &p->times[what][plain] : NULL;
     if (!u || !u->n)
         return -1;
-    return u->mean + later(u->mean / 2, 4 * (daruma_ms)u->off);
+    return at_most(u);
 }
 
 daruma_ms health_heard(const daruma_health *w, const daruma_target *t, bool plain)

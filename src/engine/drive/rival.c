@@ -146,8 +146,8 @@ bool hedge_takes_over(session *x, const daruma_failure *f)
     return true;
 }
 
-/* Its content is here, that of the first call is not. */
-static void rival_won(rival *r)
+/* Its content is here, or was waited for a shorter while; that of the first call is not. */
+static void rival_takes_over(rival *r)
 {
     session *x = r->x;
     daruma_moment at = session_now(x);
@@ -221,7 +221,7 @@ static bool read_rest(rival *r, const sse_event *e)
     if (v == JOIN_MORE)
         return true;
     if (v == JOIN_AT)
-        rival_won(r);
+        rival_takes_over(r);
     else
         cannot_join(r);
     return false;
@@ -250,7 +250,7 @@ static bool read_events(rival *r, daruma_arena *large)
         if (r->goes_on && !read_rest(r, &e))
             return false;
         if (r->view.content && !r->goes_on) {
-            rival_won(r);
+            rival_takes_over(r);
             return false;
         }
     }
@@ -285,7 +285,7 @@ static void on_body(drive_call *c, daruma_str bytes)
     if (r->held.n > most && r->goes_on)
         cannot_join(r);
     else if (r->held.n > most) /* so much is content */
-        rival_won(r);
+        rival_takes_over(r);
 }
 
 static void on_end(drive_call *c)
@@ -299,7 +299,7 @@ static void on_end(drive_call *c)
     daruma_flaw flaw = DARUMA_FLAW_EMPTY;
     if (r->goes_on && r->head.status && (!r->stream || r->view.done || r->view.finished)) {
         if (r->stream && joins(r, true) == JOIN_AT)
-            rival_won(r);
+            rival_takes_over(r);
         else
             cannot_join(r);
         return;
@@ -307,7 +307,7 @@ static void on_end(drive_call *c)
     if (!r->stream && r->head.status)
         flaw = r->p->check(buf_str(&r->held), &r->arena).flaw;
     if (flaw == DARUMA_FLAW_NONE) {
-        rival_won(r);
+        rival_takes_over(r);
         return;
     }
     daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = r->head.status, .flaw = flaw, .body = buf_str(&r->held)};
@@ -435,6 +435,10 @@ void hedge_look(session *x)
         return;
     }
     daruma_silence s = daruma_case_silence(&x->kase, at);
+    if (s.act == DARUMA_SILENCE_YIELD && x->rival) {
+        rival_takes_over(x->rival); /* which looks again */
+        return;
+    }
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
     if (s.look_in >= 0)
