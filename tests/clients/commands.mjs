@@ -1,7 +1,9 @@
 // What a person meets: options, messages, exit codes, files, and the examples of the documents.
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ask, dialects, pathOf, question, until } from "./net.mjs";
@@ -213,6 +215,19 @@ holds("check says no where serve would, in the same words and with the same plac
   assert.equal(check(`${provider}events: { file: ${join(dir, "later")} }\n`).code, 0);
   assert.equal(readdirSync(dir).includes("new.jsonl"), false, "looking leaves nothing behind");
 }, { limit: 120000 });
+
+holds("an address that is in use is a warning to check, since that may be the daruma that the file is for", async ({ dir }) => {
+  const other = createServer().listen(0, "127.0.0.1"), file = join(dir, "taken.yaml");
+  await once(other, "listening");
+  writeFileSync(file, `listen: 127.0.0.1:${other.address().port}\n${provider}`);
+  const r = run(["check", file]), served = run(["serve", file]);
+  other.close();
+  assert.equal(r.code, 0, r.err);
+  assert.match(r.out, /^warning: listen: something listens on 127\.0\.0\.1 port \d+; unless that is the daruma that this file is for, serve cannot$/m);
+  assert.equal(served.code, 2);
+  assert.match(served.err, /^daruma serve: cannot listen on 127\.0\.0\.1 port \d+: address already in use$/m);
+  assert.doesNotMatch(check(`listen: 127.0.0.1:${other.address()?.port ?? 0}\n${provider}`).out, /warning/);
+});
 
 holds("all mistakes of a file are told in one run, each once, in order, and none that follows from another one", async () => {
   const text = `listen: 127.0.0.1:99999
