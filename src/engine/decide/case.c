@@ -79,8 +79,8 @@ static daruma_ms longest_wait(const daruma_case *c, daruma_ms now)
     return most;
 }
 
-/* A wait that nobody named, in the time that there is. When it does not fit any more, half of the last moments is waited
- * instead of giving the client up, unless nothing could come in the other half. */
+/* A wait that nobody named, in the time that there is. When it does not fit any more, half of the last moments is
+ * waited instead of giving the client up, unless nothing could come in the other half. */
 static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms now)
 {
     daruma_ms most = longest_wait(c, now);
