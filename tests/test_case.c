@@ -631,7 +631,7 @@ static void nobody_is_given_up_while_there_is_time_for_one_more_call(void **stat
     assert_true(daruma_health_look(w, &t, 8500).alone_in > 1500);
     daruma_remedy r = daruma_case_next(&c, &f, 0, at(8500));
     assert_int_equal(r.act, DARUMA_SEND);
-    assert_in_range(r.wait, WAIT_MS_MIN, 1500 / HURRY_DIV);
+    assert_in_range(r.wait, WAIT_MS_MIN, 1500 / 2);
     daruma_case_open(&c, w, &p, &t, 1, -1, 8500 + WAIT_MS_MIN, of_another(8400));
     while (daruma_case_admit(&c, at(8400)).wait > 0)
         c.not_before = 8400;

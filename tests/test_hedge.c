@@ -215,7 +215,7 @@ static void of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up
     }
 }
 
-static void what_nobody_knows_is_far_beyond_the_usual_when_a_third_of_the_clients_time_is_over(void **state)
+static void a_short_time_is_shared_among_those_who_are_left_but_not_in_too_small_parts(void **state)
 {
     (void)state;
     daruma_policy p = calm();
@@ -227,11 +227,10 @@ static void what_nobody_knows_is_far_beyond_the_usual_when_a_third_of_the_client
     c.plain = true;
     out(&c, 0);
     assert_waits(&c, 2999);
-    assert_hedges(&c, 3000, 1); /* all get so much, but no more, while there are others to ask */
+    assert_hedges(&c, 3000, 1);
     daruma_case_hedge(&c, 1, at(3000));
     assert_waits(&c, 5999);
-    assert_yields(&c, 6000, 1);
-    assert_hedges(&c, 6000, 2); /* the one beside it has been waited for half as long */
+    assert_hedges(&c, 6000, 2); /* the younger one is given up: nobody knows how long the first one takes */
 }
 
 static void a_second_call_that_fails_is_not_followed_at_once(void **state)
@@ -635,7 +634,7 @@ int main(void)
         cmocka_unit_test(who_has_half_of_his_time_left_needs_no_budget_and_another_model),
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
         cmocka_unit_test(a_second_call_that_fails_is_not_followed_at_once),
-        cmocka_unit_test(what_nobody_knows_is_far_beyond_the_usual_when_a_third_of_the_clients_time_is_over),
+        cmocka_unit_test(a_short_time_is_shared_among_those_who_are_left_but_not_in_too_small_parts),
         cmocka_unit_test(of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up),
         cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),

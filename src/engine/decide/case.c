@@ -79,14 +79,14 @@ static daruma_ms longest_wait(const daruma_case *c, daruma_ms now)
     return most;
 }
 
-/* A wait that nobody named, in the time that there is: of the last moments of a client a part is waited rather than
- * that it is given up. */
+/* A wait that nobody named, in the time that there is. When it does not fit any more, half of the last moments is
+ * waited instead of giving the client up, unless nothing could come in the other half. */
 static daruma_ms wait_at_most(const daruma_case *c, daruma_ms wait, daruma_ms now)
 {
     daruma_ms most = longest_wait(c, now);
-    if (wait <= most || most < WAIT_MS_MIN || (most < ALONE_MS_MIN && in_time(c, wait, now)))
+    if (wait <= most || most < ALONE_MS_MIN / 4 || (most < ALONE_MS_MIN && in_time(c, wait, now)))
         return wait;
-    return most;
+    return most < ALONE_MS_MIN ? 2 * most : most;
 }
 
 /* What is still to be waited. A clock that went back does not make it longer than any wait. */

@@ -53,19 +53,14 @@ static daruma_ms time_of_client(const daruma_case *c)
     return c->deadline < 0 ? INT64_MAX : ms_since(c->opened, c->deadline);
 }
 
-/* The part of it after which a model that nobody knows is far beyond the usual: nobody gives a model so little time. */
-static daruma_ms part_of_time(const daruma_case *c)
-{
-    return c->deadline < 0 ? INT64_MAX : time_of_client(c) / HEDGE_SHARES;
-}
-
 /* How long a call that went out at `begun` may be silent if those who are left to ask shall have as much time; but
  * nobody is asked for less than such a part. */
 static daruma_ms share_of(const daruma_case *c, daruma_ms begun, daruma_ms now)
 {
     int left = choice_left(c, now);
     daruma_ms share = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / (1 + (left > 1 ? left : 1));
-    return share > part_of_time(c) ? share : part_of_time(c);
+    daruma_ms least = time_of_client(c) / HEDGE_SHARES;
+    return share > least ? share : least;
 }
 
 /* How long it may be silent before `other` (-1: nobody) is asked. */
@@ -101,8 +96,8 @@ static void note(daruma_case *c, daruma_ms now)
 {
     silent_call first = look_at(c, false, now), *n = &first;
     daruma_ms far = n->own >= 0 ? HEDGE_NOTED_TIMES * n->own : n->begun ? 2 * HEDGE_STALL_MS : INT64_MAX;
-    if (n->own < 0 && far > part_of_time(c))
-        far = part_of_time(c);
+    if (n->begun && n->own < 0 && far > time_of_client(c) / HEDGE_KNOCK_DIV)
+        far = time_of_client(c) / HEDGE_KNOCK_DIV;
     if (c->noted || n->silent < far || n->silent < HEDGE_MS_MIN)
         return;
     c->noted = true;
@@ -132,7 +127,7 @@ static bool may_knock(const daruma_case *c, const silent_call *n, daruma_ms now)
 /* No healthy call of that model takes so long, nor does who asks give it so much time. */
 static bool is_far_beyond(const daruma_case *c, const silent_call *n)
 {
-    return c->noted && (n->own >= 0 || n->silent >= part_of_time(c));
+    return c->noted && (n->own >= 0 || n->silent >= time_of_client(c) / HEDGE_KNOCK_DIV);
 }
 
 static bool may_hedge(const daruma_case *c, daruma_ms now)
@@ -170,7 +165,7 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
         return s;
     }
-    if (c->beside.out && !c->begun && is_far_beyond(c, &first)) {
+    if (c->beside.out && !first.begun && first.own >= 0 && c->noted) { /* what nobody knows may be thinking */
         s.act = DARUMA_SILENCE_YIELD;
         return s;
     }
