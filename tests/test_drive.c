@@ -431,7 +431,10 @@ static void call_goes_on(out *o)
         return;
     }
     if (!o->headed && o->status) {
-        daruma_header type = {S("content-type"), stream ? S("text/event-stream") : S("application/json")};
+        static const char fields[] = "content-typetext/event-streamcontent-typeapplication/json"; /* in one piece */
+        enum { NAME = sizeof "content-type" - 1, EVENTS = sizeof "text/event-stream" - 1 };
+        const char *at = stream ? fields : fields + NAME + EVENTS;
+        daruma_header type = {{at, NAME}, {at + NAME, stream ? (size_t)EVENTS : sizeof "application/json" - 1}};
         drive_head h = {.status = o->status, .headers = &type, .nheaders = 1, .length = -1};
         o->headed = true;
         o->next = o->fate == SILENT ? INT64_MAX : drv.at.now + roll(50);

@@ -7,7 +7,7 @@
 #define UNWRAP_DEPTH_MAX           48  /* objects of an error in each other: four a string, and some */
 #define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
-#define QUOTE_REQUEST_BYTES_MAX    (8u << 20)   /* of a request, that an error may quote: 20 ms of the one loop */
+#define QUOTE_REQUEST_BYTES_MAX    (6u << 20)   /* of a request, that an error may quote: 20 ms of the one loop */
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */

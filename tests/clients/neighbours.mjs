@@ -81,9 +81,21 @@ const clothes = [
   ["an address, read by the provider", (words) => chat({ user: `https://pictures.example/${encodeURIComponent(words)}` }), (words) => `Failed to load https://pictures.example/${words}`],
   ["a text that a page shows", (words) => chat({ user: words.replaceAll(" ", " & ") }), (words) => `<html><body><h1>Error</h1><p>${words.replaceAll(" ", " &amp; ")}</p></body></html>`],
 ];
+// The same words in pieces, as base64, or as a name; and errors that say them with a code, and nothing else.
+const split = (words) => words.split(" ").map((text) => ({ type: "text", text }));
+const halves = (words) => [words.slice(0, words.length / 2 + 1), words.slice(words.length / 2 + 1)].map((text) => ({ type: "text", text }));
+const inParts = (parts) => chat({ messages: [{ role: "user", content: "hi" }, { role: "user", content: parts }] });
+const base64 = (words) => Buffer.from(words).toString("base64");
+clothes.push(
+  ["a message of one part for each word", (words) => inParts(split(words)), (words) => `Bad request: ${words}`],
+  ["two parts of a message that cut a word", (words) => inParts(halves(words)), (words) => `Bad request: ${words}`],
+  ["a file as base64", (words) => inParts([{ type: "file", file: { filename: "a.txt", file_data: `data:text/plain;base64,${base64(words)}` } }]), (words) => `Cannot read the file: ${words}`],
+  ["a file as base64, behind much else", (words) => inParts([{ type: "file", file: { filename: "a.txt", file_data: base64(`${"Nothing of this is of interest to anybody. ".repeat(300)}${words} and so on for ever more`) } }]), (words) => `Cannot read the file: ${words} and so on for ever more`],
+  ["the name of a member, said alone", (words) => chat({ [words.replaceAll(" ", "_").toLowerCase()]: 1 }), (words) => JSON.stringify({ error: { message: words.replaceAll(" ", "_").toLowerCase() } })],
+);
 for (const [what, more, shown] of clothes)
   for (const status of [400, 500])
-    for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded"])
+    for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded", "insufficient quota"])
       holds(`neighbours: "${words}" in ${what}, quoted with ${status}, is judged as other words are`, {
         config: (c) => (c.recovery.max_attempts = 3),
         async run(pair) {
@@ -121,6 +133,18 @@ holds("neighbours: words of an overload that come with 400 open no breaker", {
     for (const p of (await pair.status()).places) assert.equal(p.breaker, "closed", JSON.stringify(p));
   },
 });
+
+for (const code of ["unknown_parameter", "invalid_type", "InvalidParameter", "string_above_max_length"])
+  for (const words of ["You exceeded your current quota", "Rate limit reached", "Incorrect API key provided", "The model m-own does not exist"])
+    holds(`neighbours: "${words}" beside the code ${code} rests nobody, and tries no other key`, {
+      async run(pair) {
+        const d = dialects.openai;
+        pair.own.answer = (q, res) => json(res, 400, { error: { message: words, type: "invalid_request_error", code } }); // nothing of it stands in the request
+        const r = await question(pair, d, { model: d.own });
+        assert.deepEqual([r.status, pair.own.seen.length], [400, 1], r.text);
+        for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
+      },
+    });
 
 /* ---- lessons belong to who paid for them ---- */
 

@@ -140,7 +140,7 @@ struct session {
     bool paused;
     bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
     bool blank;      /* the client has the head of a whole answer, and white space */
-    bool unjoined;   /* a second call was asked to go on with a silent stream, and said something else */
+    bool unjoined;   /* a second call cannot go on with its silent stream: it said something else, or is too large */
     bool went_on;    /* an attempt failed behind its first bytes: likewise */
     bool sent;       /* a call was made, or was to be made but for its key */
     bool recovering; /* the first remedy was begun */

@@ -348,7 +348,8 @@ static bool compose(session *x, rival *r, drive_request *ret)
         session_convert_now(x, r->target);
     ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->arena, ret) && !x->arena->full &&
          !r->arena.full;
-    x->arena->full = full; /* that there is no memory for a second call does not concern the first */
+    x->arena->full = full;            /* that there is no memory for a second call does not concern the first */
+    x->unjoined |= r->goes_on && !ok; /* nor will it be the next time: it is not read again and again */
     r->p = x->p;
     r->view = session_view(x);
     r->moved = x->moved;

@@ -424,15 +424,37 @@ static bool status_agrees(daruma_kind k, int status)
     return true;
 }
 
-/* Where a request is refused for what it holds, and says where, its words do not speak of accounts: perhaps they are
- * its own. */
-static void doubt_words(daruma_failure *f, const said *s, uint8_t where)
+/* Does a code say that a value or a member of the request is wrong: "invalid_value", "string_above_max_length"? Words
+ * like "invalid_request_error" are said of everything. */
+static bool blames_value(daruma_str code)
+{
+    static const daruma_str wrong[] = {LIT("invalid"),    LIT("unknown"),   LIT("unsupported"), LIT("missing"),
+                                       LIT("unexpected"), LIT("above"),     LIT("below"),       LIT("empty"),
+                                       LIT("extra"),      LIT("duplicate"), LIT("malformed"),   LIT("required")};
+    static const daruma_str parts[] = {LIT("value"),  LIT("type"),  LIT("parameter"), LIT("parameters"), LIT("param"),
+                                       LIT("params"), LIT("field"), LIT("property"),  LIT("schema"),     LIT("enum"),
+                                       LIT("string"), LIT("array"), LIT("integer"),   LIT("decimal"),    LIT("number"),
+                                       LIT("object"), LIT("json")};
+    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, sizeof parts / sizeof *parts);
+}
+
+static bool any_blames_value(const said *s, daruma_arena *a)
+{
+    for (size_t i = 0; i < s->ncodes; i++)
+        if (blames_value(s->codes[i]) || blames_value(in_words(s->codes[i], a)))
+            return true;
+    return false;
+}
+
+/* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
+ * accounts: perhaps they are its own. */
+static void doubt_words(daruma_failure *f, const said *s, uint8_t where, daruma_arena *a)
 {
     bool words = where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
     f->hearsay = f->rule && words && f->status && !status_agrees(f->kind, f->status);
     bool refused = f->status == 400 || f->status == 404 || f->status == 422;
     bool names_it = f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(s->param, S("model")) != STR_NONE;
-    if (!f->rule || !words || !refused || !s->param.n || names_it)
+    if (!f->rule || !words || !refused || names_it || (!s->param.n && !any_blames_value(s, a)))
         return;
     if (f->kind == DARUMA_QUOTA || f->kind == DARUMA_RATE_LIMIT || f->kind == DARUMA_AUTH ||
         f->kind == DARUMA_MODEL_NOT_FOUND) {
@@ -510,7 +532,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
         decide(&f, &status, match_first(&status));
     }
     read_classes(&f, &v, &s, a);
-    doubt_words(&f, &s, match_row(f.rule).where);
+    doubt_words(&f, &s, match_row(f.rule).where, a);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;

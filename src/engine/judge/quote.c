@@ -19,9 +19,14 @@
 #define QUOTE_KEY_WORDS   4    /* a member's name of more is none of an API's: disable_parallel_tool_use has four */
 #define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
 #define QUOTE_CHAINS      1024 /* a power of two */
-#define QUOTE_STRING_COST 8    /* bytes that could be read in the time that a string takes, beside its own */
+#define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
 #define ENTITY_BYTES_MAX  8    /* the longest one that pages use, without '&' and ';' */
 #define QUOTE_SPAN_SPACES 2    /* words in quotes with more spaces are no name */
+#define QUOTE_PARTS       8    /* texts one after the other that a quote may begin in */
+#define QUOTE_PARTS_WORDS 4    /* so many words of several texts are a quote also without marks */
+#define BASE64_BYTES_MIN  16   /* a shorter text is none */
+#define BASE64_LOOK_BYTES 18   /* of what is decoded, that tell whether it is words */
+#define BASE64_ROOM_BYTES 3072 /* decoded at a time */
 
 typedef struct word {
     uint64_t hash;
@@ -36,7 +41,10 @@ typedef struct quote {
     daruma_str body;
     word *words;
     uint32_t n, chains[QUOTE_CHAINS];
-    uint32_t at;  /* words of the request so far, and one for each end of a string */
+    uint32_t at;         /* number of the newest word of the request */
+    uint32_t said, wire; /* the same of what is said, whose texts go on in one another, and of names, which do not */
+    uint32_t starts[QUOTE_PARTS], nstarts; /* numbers of the first words of the newest texts */
+    word tail;    /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
     size_t looks; /* at words of the error, for those of the request */
     bool any;
 } quote;
@@ -194,19 +202,19 @@ static void mark(quote *q, uint32_t last, uint32_t n)
     q->any = true;
 }
 
-/* A word of the request: of the error's words those that are the same, the later ones first. */
-static void meet(quote *q, uint64_t hash)
+/* A word of the request with number `at`, which follows number `before`: of the error's words those that are the same,
+ * the later ones first. */
+static void meet_as(quote *q, uint64_t hash, uint32_t at, uint32_t before)
 {
-    q->at++;
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         word *w = &q->words[i - 1];
         if (++q->looks > QUOTE_LOOKS_MAX)
             return;
         if (w->hash != hash)
             continue;
-        bool goes_on = i > 1 && w[-1].run && w[-1].at == q->at - 1;
+        bool goes_on = i > 1 && w[-1].run && w[-1].at == before;
         w->run = goes_on ? w[-1].run + 1 : 1;
-        w->at = q->at;
+        w->at = at;
         if (w->run >= QUOTE_RUN_WORDS)
             mark(q, i - 1, w->run == QUOTE_RUN_WORDS ? w->run : 1);
     }
@@ -215,6 +223,12 @@ static void meet(quote *q, uint64_t hash)
 static bool is_mark(char c)
 {
     return c == '\'' || c == '"' || c == '`' || c == '\\';
+}
+
+static void meet(quote *q, uint64_t hash)
+{
+    q->at++;
+    meet_as(q, hash, q->at, q->at - 1);
 }
 
 /* Do quotation marks stand around these words of the error? */
@@ -236,6 +250,18 @@ static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
         const word *w = &q->words[i - 1];
         q->looks++;
         if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n)))
+            mark(q, i - 1, n);
+    }
+}
+
+/* The same of a name that others may say as well: it is quoted where an error says nothing else. */
+static void meet_alone(quote *q, uint64_t hash, uint32_t n)
+{
+    for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
+        const word *w = &q->words[i - 1];
+        q->looks++;
+        bool begins = i == n || (i > n && !q->words[i - 1 - n].to), ends = i == q->n || !q->words[i].to;
+        if (w->hash == hash && w->at == q->at && w->run >= n && begins && ends)
             mark(q, i - 1, n);
     }
 }
@@ -263,6 +289,61 @@ static void meet_end(quote *q, daruma_str text, uint64_t last, uint32_t n, darum
     bool name = n && !memchr(text.p, ' ', text.n);
     if (n && !(name && is_of_wire(text, n, key, is_key)))
         meet_whole(q, last, n, is_long(text, n));
+    else if (n > 1 && is_key)
+        meet_alone(q, last, n);
+}
+
+/* A word may be cut by the end of a text: its other half begins the next one. */
+static void meet_halves(quote *q, daruma_str text, const word *first)
+{
+    uint64_t h = q->tail.hash;
+    size_t i = 0;
+    if (!q->tail.to || first->from)
+        return;
+    while (i < first->to)
+        h = (h ^ take_char(text, &i)) * 1099511628211u;
+    meet_as(q, h, q->at + 1, q->at - 1);
+}
+
+/* Words of the error that are the ends of several texts of the request, one after the other, the first of them whole.
+ */
+static void meet_parts(quote *q, uint64_t last)
+{
+    for (uint32_t i = q->chains[last >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
+        const word *w = &q->words[i - 1];
+        q->looks++;
+        if (w->hash != last || w->at != q->at)
+            continue;
+        for (uint32_t k = 0; k < QUOTE_PARTS && k < q->nstarts; k++) {
+            uint32_t n = q->at + 1 - q->starts[k];
+            if (n > 1 && n <= w->run && (n >= QUOTE_PARTS_WORDS || in_marks(q, i - 1, n)))
+                mark(q, i - 1, n);
+        }
+    }
+}
+
+/* Roles and types stand between the texts that people and models say. */
+static bool is_said(daruma_str key, bool is_key)
+{
+    return !is_key && !str_eq(key, S("type")) && !str_eq(key, S("role"));
+}
+
+/* Numbers the words of a string from here on. */
+static void begin_string(quote *q, bool spoken)
+{
+    q->at = spoken ? q->said : ++q->wire;
+    if (spoken)
+        q->starts[q->nstarts++ % QUOTE_PARTS] = q->at + 1;
+}
+
+static void end_string(quote *q, daruma_str text, const word *last, bool spoken)
+{
+    *(spoken ? &q->said : &q->wire) = q->at;
+    if (!spoken || !text.n)
+        return;
+    q->tail = last->to == text.n ? *last : (word){0};
+    if (last->to)
+        meet_parts(q, last->hash);
 }
 
 /* A string of the request, and each string in it: arguments of tools are JSON in JSON. */
@@ -271,8 +352,11 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
     size_t i = 0, from = 0; /* where the inner string begins */
     uint32_t n = 0, inner = 0;
     word w = {0}, last = {0};
-    q->at++;
+    bool spoken = is_said(key, is_key);
+    begin_string(q, spoken);
     while (next_word(text, &i, &w)) {
+        if (spoken && !n)
+            meet_halves(q, text, &w);
         daruma_str gap = str_sub(text, last.to, w.from - last.to);
         const char *end = memchr(gap.p, '"', gap.n);
         if (n && end) {
@@ -291,6 +375,84 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
     if (inner < n)
         meet_end(q, str_sub(text, from, last.to - from), last.hash, inner, (daruma_str){0}, false);
     meet_end(q, text, last.hash, n, key, is_key);
+    end_string(q, text, &last, spoken);
+}
+
+/* ---- base64 --------------------------------------------------------------------- */
+
+/* The six bits of a character of either alphabet (RFC 4648); -1: it has none. */
+static int bits_of(char c)
+{
+    if (ch_alpha(c))
+        return c >= 'a' ? c - 'a' + 26 : c - 'A';
+    return ch_digit(c) ? c - '0' + 52 : c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* Decodes from `*i` on until `room` is full or the text ends; lines may be broken. Returns the bytes. */
+static size_t decode(daruma_str text, size_t *i, char *out, size_t room)
+{
+    uint32_t all = 0;
+    size_t n = 0, have = 0;
+    while (*i < text.n && n + 3 <= room) {
+        int b = bits_of(text.p[*i]);
+        *i += b < 0 && text.p[*i] == '\\' ? 2 : 1;
+        if (b < 0)
+            continue;
+        all = all << 6 | (uint32_t)b;
+        if (++have < 4)
+            continue;
+        for (int k = 2; k >= 0; k--)
+            out[n++] = (char)(all >> 8 * k);
+        have = 0;
+    }
+    if (have > 1 && *i >= text.n) { /* the last bytes, and no '=' needed */
+        all <<= 6 * (4 - have);
+        for (size_t k = 0; k + 1 < have; k++)
+            out[n++] = (char)(all >> 8 * (2 - k));
+    }
+    return n;
+}
+
+static bool is_text(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)p[i] < ' ' && !ch_space(p[i]))
+            return false;
+    return n > 0;
+}
+
+/* The base64 of a text, perhaps in an address ("data:text/plain;base64,..."); empty: it is none, or of no words. */
+static daruma_str encoded(daruma_str text)
+{
+    char out[BASE64_LOOK_BYTES + 3];
+    if (text.n < BASE64_BYTES_MIN)
+        return (daruma_str){0};
+    size_t comma = str_starts(text, S("data:")) ? str_findch(str_sub(text, 0, 128), ',') : STR_NONE, i = 0;
+    text = comma == STR_NONE ? text : str_from(text, comma + 1);
+    size_t look = BASE64_LOOK_BYTES / 3 * 4;
+    for (size_t k = 0; k < text.n && k < look; k++)
+        if (bits_of(text.p[k]) < 0 && text.p[k] != '=')
+            return (daruma_str){0};
+    if (text.n < BASE64_BYTES_MIN || !is_text(out, decode(str_sub(text, 0, look), &i, out, sizeof out)))
+        return (daruma_str){0};
+    return text;
+}
+
+/* A file may be sent as base64 and quoted as what it says. */
+static void meet_encoded(quote *q, daruma_str text)
+{
+    char room[BASE64_ROOM_BYTES];
+    size_t i = 0, n = 0;
+    for (text = encoded(text); i < text.n;) {
+        n += decode(text, &i, room + n, sizeof room - n);
+        size_t end = n;
+        while (i < text.n && end && !ch_space(room[end - 1])) /* no word is cut where it can be helped */
+            end--;
+        end = end ? end : n;
+        meet_string(q, (daruma_str){room, end}, (daruma_str){0}, false);
+        memmove(room, room + end, n - end);
+        n -= end;
+    }
 }
 
 /* ---- taking out ------------------------------------------------------------------ */
@@ -334,13 +496,15 @@ daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, da
     *all = false;
     if (!q || !words)
         return body;
-    *q = (quote){.body = body, .words = words};
+    *q = (quote){.body = body, .words = words, .said = 1, .wire = UINT32_MAX / 2};
     read_body(q, body);
     request = str_sub(request, 0, QUOTE_REQUEST_BYTES_MAX);
     for (size_t strings = 0; q->n && q->looks <= QUOTE_LOOKS_MAX && next_string(request, &i, &s); strings++) {
         if (i + strings * QUOTE_STRING_COST > QUOTE_REQUEST_BYTES_MAX)
             break;
         meet_string(q, str_sub(request, s.from, s.n), s.key, s.is_key);
+        if (!s.is_key)
+            meet_encoded(q, str_sub(request, s.from, s.n));
     }
     meet_string(q, model, (daruma_str){0}, false);
     /* One word again and again, in both: what it quotes nobody can say in time. Then it says nothing. */
