@@ -435,7 +435,7 @@ static bool blames_value(daruma_str code)
                                        LIT("params"), LIT("field"), LIT("property"),  LIT("schema"),     LIT("enum"),
                                        LIT("string"), LIT("array"), LIT("integer"),   LIT("decimal"),    LIT("number"),
                                        LIT("object"), LIT("json")};
-    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, sizeof parts / sizeof *parts);
+    return has_word(code, wrong, COUNT(wrong)) && has_word(code, parts, COUNT(parts));
 }
 
 static bool any_blames_value(const said *s, daruma_arena *a)
