@@ -165,7 +165,8 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
         return s;
     }
-    if (c->beside.out && !first.begun && first.own >= 0 && c->noted) { /* what nobody knows may be thinking */
+    /* What nobody knows may be thinking, and so may a call whose head came. */
+    if (c->beside.out && !first.begun && !first.headed && first.own >= 0 && c->noted) {
         s.act = DARUMA_SILENCE_YIELD;
         return s;
     }
