@@ -16,6 +16,7 @@ struct rival {
     int target;
     const dialect *p;     /* that its target is spoken to in */
     moved_request *moved; /* the request as it went there; NULL: as it came */
+    daruma_arena request; /* of what its call sends; the scratch of the attempt, once that is this call */
     daruma_arena arena;   /* of all that follows */
     drive_head head;      /* status 0: none yet */
     daruma_buf held;      /* what came of its body */
@@ -36,6 +37,7 @@ static void rival_free(rival *r)
 {
     const drive_rooms *rooms = r->x->v->rooms;
     session_cancel(&r->call);
+    rooms->close(&r->request);
     rooms->close(&r->arena);
     rooms->give(r);
 }
@@ -92,7 +94,8 @@ static void adopt(session *x, rival *r)
         x->went_on = true;
     }
     session_scratch_reset(x);
-    x->v->rooms->open(&x->scratch, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    x->scratch = r->request; /* the call may still be sending from it */
+    r->request = (daruma_arena){0};
     x->held = buf_in(&x->scratch);
     x->mode = ANSWER_NONE;
     x->status = 0;
@@ -346,8 +349,8 @@ static bool compose(session *x, rival *r, drive_request *ret)
         heal_use(x, r->onward.body, &r->onward.onward.scan);
     if (ok && x->body.n <= LOOP_BYTES_MAX)
         session_convert_now(x, r->target);
-    ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->arena, ret) && !x->arena->full &&
-         !r->arena.full;
+    ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->request, ret) && !x->arena->full &&
+         !r->request.full;
     x->arena->full = full;            /* that there is no memory for a second call does not concern the first */
     x->unjoined |= r->goes_on && !ok; /* nor will it be the next time: it is not read again and again */
     r->p = x->p;
@@ -375,6 +378,7 @@ static bool begin(session *x, int target)
     *r = (rival){
         .x = x, .target = target, .call = {.ops = &rival_ops, .x = x, .owner = r}, .started = session_now(x).now};
     x->v->rooms->open(&r->arena, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
+    x->v->rooms->open(&r->request, HEAD_BYTES_USUAL, ANSWER_ARENA_BYTES_MAX);
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
