@@ -8,7 +8,7 @@
 #include "sys/sys.h"
 #include <stdlib.h>
 
-enum { SESSIONS = 20000, PLACES = 64, TARGETS = 4, CALLS = 24, STEPS_MAX = 200000, TEXT_BYTES = 600 };
+enum { SESSIONS = 20000, PLACES = 64, TARGETS = 4, CALLS = 24, STEPS_MAX = 200000, TEXT_BYTES = 600, MADE_BYTES = 32 };
 
 /* ---- dice ---- */
 
@@ -41,6 +41,7 @@ typedef struct out {
     daruma_net net;       /* how it fails behind its bytes; NONE: it ends */
     size_t sent, upto;    /* bytes of the body that came, and that come at all */
     daruma_ms next, dies; /* when it goes on; when its total time is over, -1 never */
+    char *made;           /* by the host for this call, where it was told to */
 } out;
 
 typedef struct world {
@@ -240,6 +241,8 @@ static drive_sent host_send(void *user, drive_call *c, const drive_request *r)
     if (r->total >= 0)
         n->dies = drv.at.now + r->total;
     set_fate(n, r);
+    if (r->a && (n->made = ARENA_NEW(r->a, char, MADE_BYTES)))
+        memset(n->made, 'M', MADE_BYTES);
     c->handle = n;
     return DRIVE_SENT;
 }
@@ -424,6 +427,8 @@ static void call_goes_on(out *o)
 {
     drive_call *c = o->c;
     bool stream = o->stream && o->status == 200;
+    for (size_t i = 0; i < MADE_BYTES && o->made && !o->headed; i++)
+        assert_int_equal(o->made[i], 'M'); /* it may still be sent */
     if (drv.at.now >= o->dies && o->dies >= 0) {
         o->c = NULL;
         c->handle = NULL;
