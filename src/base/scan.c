@@ -31,7 +31,6 @@ static inline void count_high(scan16 v, scan16 n[4])
 scan_high scan_high_bytes(const char *p, size_t n)
 {
     size_t from[4] = {0};
-    const char *end = p + n;
     for (size_t left = n / 64, turns; left; left -= turns) {
         scan16 counters[4] = {0};
         turns = left < TURNS_MAX ? left : TURNS_MAX;
@@ -47,7 +46,7 @@ scan_high scan_high_bytes(const char *p, size_t n)
         for (int i = 0; i < 4; i++)
             from[i] += sum(counters[i]);
     }
-    for (; p < end; p++) {
+    for (size_t rest = n % 64; rest; rest--, p++) {
         unsigned char b = (unsigned char)*p;
         from[0] += b >= 0x80;
         from[1] += b >= 0xc0;
