@@ -230,7 +230,10 @@ meets(["AHEAD_BYTES_MAX", "WRITE_QUEUE_BYTES_MAX"], "pipelined requests are each
   config: patient,
   async run(pair) {
     const answer = filling(20000).toString();
-    pair.own.answer = (q, res) => setTimeout(() => res.writeHead(200).end(`<${q.body.length}:${createHash("sha1").update(q.body).digest("hex")}>${answer}`), q.n === 1 ? 100 : 0);
+    pair.own.answer = (q, res) => {
+      const text = `<${q.body.length}:${createHash("sha1").update(q.body).digest("hex")}>${answer}`;
+      setTimeout(() => res.writeHead(200, { "content-length": text.length }).end(text), q.n === 1 ? 100 : 0); // a length: chunks end anywhere
+    };
     for (const [at, size] of around(limits.AHEAD_BYTES_MAX))
       for (const [reader, slow] of [["quick", false], ["slow", true]])
         for (const parts of [1, 30]) {
