@@ -174,3 +174,18 @@ size_t str_step(daruma_str s, bool *ret_fit)
     *ret_fit = !unfit;
     return n ? n : 1;
 }
+
+str_near str_near_to(daruma_str wrong)
+{
+    return (str_near){.wrong = wrong, .distance = wrong.n < 4 ? 2 : wrong.n / 3 + 2};
+}
+
+void str_near_try(str_near *n, daruma_str name)
+{
+    bool begins = n->wrong.n >= 3 && (str_starts(name, n->wrong) || str_starts(n->wrong, name));
+    size_t d = str_ieq(name, n->wrong) ? 0 : begins ? 1 : str_distance(n->wrong, name, n->distance);
+    if (d < n->distance) {
+        n->best = name;
+        n->distance = d;
+    }
+}

@@ -100,6 +100,13 @@ bool str_int(daruma_str s, int64_t *ret);
 size_t str_scan_int(daruma_str s, int64_t *ret);
 /* How many single edits lie between two names, at most `max` (then max + 1). For "did you mean". */
 size_t str_distance(daruma_str a, daruma_str b, size_t max);
+/* The nearest of some names to a wrong one. Feed them one by one. */
+typedef struct str_near {
+    daruma_str wrong, best; /* best empty: none is near */
+    size_t distance;        /* of the best; before there is one, what is too far */
+} str_near;
+str_near str_near_to(daruma_str wrong);
+void str_near_try(str_near *n, daruma_str name);
 
 static inline int64_t add_sat(int64_t a, int64_t b)
 {

@@ -103,18 +103,18 @@ static void put_fault(daruma_buf *b, daruma_str text)
 static bool tell_unknown(daruma_str flag)
 {
     static const char *const ours[] = {"--listen", "--script", "--fault", "--for", "--quiet", "--list", "--help"};
-    cli_nearest near = cli_nearest_to(flag);
-    char one[72];
+    static char flags[64][72]; /* of keys */
+    str_near near = str_near_to(flag);
     const char *key;
     for (size_t i = 0; i < COUNT(ours); i++)
-        cli_nearest_try(&near, ours[i]);
-    for (size_t i = 0; (key = script_fault_key(i, NULL)); i++) {
-        flag_of_key(key, one);
-        cli_nearest_try(&near, one);
+        str_near_try(&near, str_of(ours[i]));
+    for (size_t i = 0; i < 64 && (key = script_fault_key(i, NULL)); i++) {
+        flag_of_key(key, flags[i]);
+        str_near_try(&near, str_of(flags[i]));
     }
     fprintf(stderr, "daruma chaos: there is no option " STR_FMT, STR_ARG(flag));
-    if (near.best[0])
-        fprintf(stderr, "; did you mean %s?\n", near.best);
+    if (near.best.n)
+        fprintf(stderr, "; did you mean " STR_FMT "?\n", STR_ARG(near.best));
     else
         fprintf(stderr, "; daruma chaos --help lists them\n");
     return false;

@@ -52,15 +52,6 @@ int cli_options_before(int argc, char **argv, const cli_option *options, const c
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);
 
-/* The name that is meant by a misspelt one: feed it all there are. `best` is empty when none is near. */
-typedef struct cli_nearest {
-    daruma_str given;
-    size_t distance; /* of the best; before there is one, what is too far */
-    char best[40];
-} cli_nearest;
-cli_nearest cli_nearest_to(daruma_str given);
-void cli_nearest_try(cli_nearest *n, const char *name);
-
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
 /* The one file that may stand at argv[at], "-" when none does, or NULL after an error was told (exit 2). */

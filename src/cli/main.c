@@ -35,14 +35,14 @@ static void help(FILE *to)
 
 static int unknown(const char *name)
 {
-    cli_nearest near = cli_nearest_to(str_of(name));
+    str_near near = str_near_to(str_of(name));
     for (size_t i = 0; i < COUNT(commands); i++)
-        cli_nearest_try(&near, commands[i].name);
-    cli_nearest_try(&near, "--help");
-    cli_nearest_try(&near, "--version");
+        str_near_try(&near, str_of(commands[i].name));
+    str_near_try(&near, S("--help"));
+    str_near_try(&near, S("--version"));
     fprintf(stderr, "daruma: there is no command `%s`", name);
-    if (near.best[0])
-        fprintf(stderr, "; did you mean `%s`?", near.best);
+    if (near.best.n)
+        fprintf(stderr, "; did you mean `" STR_FMT "`?", STR_ARG(near.best));
     fprintf(stderr, "\nSee daruma --help.\n");
     return 2;
 }

@@ -17,31 +17,16 @@ static void help(const cli_option *options, const char *usage, const char *about
     }
 }
 
-cli_nearest cli_nearest_to(daruma_str given)
-{
-    return (cli_nearest){.given = given, .distance = given.n < 4 ? 2 : 3 + given.n / 8};
-}
-
-void cli_nearest_try(cli_nearest *n, const char *name)
-{
-    size_t d = str_distance(n->given, str_of(name), n->distance);
-    bool begins = n->given.n >= 4 && str_starts(str_of(name), n->given); /* --shrink, of --shrink-to */
-    if (d >= n->distance && !(begins && !n->best[0]))
-        return;
-    snprintf(n->best, sizeof n->best, "%s", name);
-    n->distance = d < n->distance ? d : n->distance;
-}
-
 /* Returns 0, as take() does. */
 static int unknown(const char *command, daruma_str name, const cli_option *options)
 {
-    cli_nearest near = cli_nearest_to(name);
+    str_near near = str_near_to(name);
     for (const cli_option *o = options; o->name; o++)
-        cli_nearest_try(&near, o->name);
-    cli_nearest_try(&near, "--help");
+        str_near_try(&near, str_of(o->name));
+    str_near_try(&near, S("--help"));
     fprintf(stderr, "daruma %s: there is no option " STR_FMT, command, STR_ARG(name));
-    if (near.best[0])
-        fprintf(stderr, "; did you mean %s?\n", near.best);
+    if (near.best.n)
+        fprintf(stderr, "; did you mean " STR_FMT "?\n", STR_ARG(near.best));
     else
         fprintf(stderr, "; daruma %s --help lists them\n", command);
     return 0;

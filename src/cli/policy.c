@@ -17,14 +17,14 @@ static const daruma_policy *policy_find(const char *profile, const char *variant
                 STR_ARG(which));
         return NULL;
     }
-    cli_nearest near = cli_nearest_to(name);
+    str_near near = str_near_to(name);
     const char *known;
     for (size_t i = 0; (known = daruma_policy_name(i)); i++)
-        cli_nearest_try(&near, known);
+        str_near_try(&near, str_of(known));
     fprintf(stderr, "daruma policy: there is no profile `" STR_FMT "`", STR_ARG(name));
-    if (near.best[0])
-        fprintf(stderr, "; did you mean `%s`?", near.best);
-    fprintf(stderr, "%s", near.best[0] ? " There are" : "; there are");
+    if (near.best.n)
+        fprintf(stderr, "; did you mean `" STR_FMT "`?", STR_ARG(near.best));
+    fprintf(stderr, "%s", near.best.n ? " There are" : "; there are");
     for (size_t i = 0; (known = daruma_policy_name(i)); i++)
         fprintf(stderr, "%s `%s`", i ? "," : "", known);
     fprintf(stderr, "\n");

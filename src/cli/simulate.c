@@ -117,12 +117,12 @@ static bool find_class(const char *name, const sim_class **ret)
     *ret = sim_class_find(str_of(name));
     if (*ret)
         return true;
-    cli_nearest near = cli_nearest_to(str_of(name));
+    str_near near = str_near_to(str_of(name));
     for (size_t i = 0; i < nsim_classes; i++)
-        cli_nearest_try(&near, sim_classes[i].name);
+        str_near_try(&near, str_of(sim_classes[i].name));
     fprintf(stderr, "daruma simulate: there is no class `%s`", name);
-    if (near.best[0])
-        fprintf(stderr, "; did you mean `%s`?", near.best);
+    if (near.best.n)
+        fprintf(stderr, "; did you mean `" STR_FMT "`?", STR_ARG(near.best));
     fprintf(stderr, "\n--classes lists them.\n");
     return false;
 }

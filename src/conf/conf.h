@@ -11,6 +11,7 @@
 #ifndef CONF_CONF_H
 #define CONF_CONF_H
 #include "base/limits.h"
+#include "base/str.h"
 #include "daruma.h"
 #include <stddef.h>
 
@@ -226,10 +227,9 @@ bool conf_is_null(const conf_node *n); /* nothing, or the word for it */
 bool conf_next(conf *r, const conf_node *map, size_t *i, daruma_str *key, const conf_node **value, size_t *mark);
 bool conf_is_bool(daruma_str s, bool *ret);
 
-/* The nearest of some names to a wrong one. Feed them one by one, then ask. */
+/* The nearest of some names to a wrong one, and a list of them. Feed them one by one, then ask. */
 typedef struct conf_near {
-    daruma_str wrong, best; /* best empty: none is near */
-    size_t distance;
+    str_near to;
     char known[160]; /* "a, b, ..." */
     size_t n;
 } conf_near;

@@ -129,18 +129,18 @@ static daruma_str unknown_key(conf *r, const conf_shape *s, const char *thing, d
         conf_near_try(&near, str_of(s->of.at[i].name));
     for (size_t i = 0; s->names && s->names(i); i++)
         conf_near_try(&near, str_of(s->names(i)));
-    near.wrong = harmless(r, key);
-    r->shown = str_eq(near.wrong, key) ? key.n : 0;
-    if (near.best.n || !key.n)
+    near.to.wrong = harmless(r, key);
+    r->shown = str_eq(near.to.wrong, key) ? key.n : 0;
+    if (near.to.best.n || !key.n)
         conf_unknown(r, thing ? thing : "key", &near);
     else if (options_walk(r->host->root, NULL, "", is_elsewhere, &e))
-        conf_wrong(r, "unknown key `" STR_FMT "` here\nits place is `%s`", STR_ARG(near.wrong), e.path);
+        conf_wrong(r, "unknown key `" STR_FMT "` here\nits place is `%s`", STR_ARG(near.to.wrong), e.path);
     else if (str_eq(key, S("<<")))
         conf_wrong(r, "merging with `<<` is not done\nwrite the keys out");
     else
         conf_unknown(r, thing ? thing : "key", &near);
     r->shown = 0;
-    return near.best;
+    return near.to.best;
 }
 
 /* A key is one text, and stands once. */

@@ -72,17 +72,12 @@ bool conf_expected(conf *r, const conf_option *o, const char *remedy)
 
 conf_near conf_near_to(daruma_str wrong)
 {
-    return (conf_near){.wrong = wrong, .distance = wrong.n < 4 ? 2 : wrong.n / 3 + 2};
+    return (conf_near){.to = str_near_to(wrong)};
 }
 
 void conf_near_try(conf_near *n, daruma_str name)
 {
-    bool begins = n->wrong.n >= 3 && (str_starts(name, n->wrong) || str_starts(n->wrong, name));
-    size_t d = str_ieq(name, n->wrong) ? 0 : begins ? 1 : str_distance(n->wrong, name, n->distance);
-    if (d < n->distance) {
-        n->best = name;
-        n->distance = d;
-    }
+    str_near_try(&n->to, name);
     bool fits = n->n + name.n + 7 < sizeof n->known; /* ", " before it, ", ..." behind it */
     if (fits)
         n->n +=
@@ -93,10 +88,10 @@ void conf_near_try(conf_near *n, daruma_str name)
 
 bool conf_unknown(conf *r, const char *what, const conf_near *n)
 {
-    daruma_str word = conf_word(r, n->wrong);
-    if (n->best.n)
+    daruma_str word = conf_word(r, n->to.wrong);
+    if (n->to.best.n)
         return conf_wrong(r, "unknown %s `" STR_FMT "`\ndid you mean `" STR_FMT "`?", what, STR_ARG(word),
-                          STR_ARG(n->best));
+                          STR_ARG(n->to.best));
     return conf_wrong(r, "unknown %s `" STR_FMT "`\nknown here: %s", what, STR_ARG(word), n->known);
 }
 
@@ -178,12 +173,12 @@ bool conf_is_bool(daruma_str s, bool *ret)
 static bool read_enum(conf *r, const conf_option *o, daruma_str s, void *at)
 {
     daruma_str rest = str_of(o->words), word;
-    conf_near near = conf_near_to(s);
+    str_near near = str_near_to(s);
     for (int64_t i = 0; rest.n; i++) {
         word = str_cut(&rest, ' ');
         if (str_eq(word, s))
             return store(o, at, i);
-        conf_near_try(&near, word);
+        str_near_try(&near, word);
     }
     char remedy[80] = "";
     if (near.best.n)

@@ -61,13 +61,13 @@ static void show_text(const void *root, const void *at, daruma_buf *out)
 
 static bool read_dialect(conf *r, const conf_option *o, daruma_str s, void *at)
 {
-    conf_near near = conf_near_to(s);
+    str_near near = str_near_to(s);
     const char *known;
     char remedy[80] = "take the one whose SDK your program uses";
     const dialect *d = dialect_find(s);
     *(const dialect **)at = d;
     for (size_t i = 0; (known = dialect_name(i)); i++)
-        conf_near_try(&near, str_of(known));
+        str_near_try(&near, str_of(known));
     if (near.best.n)
         snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
     return d || conf_expected(r, o, str_ieq(s, S("google")) ? "it is called gemini" : remedy);
@@ -92,9 +92,9 @@ static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
         *(daruma_policy *)at = *p;
         return true;
     }
-    if (near.best.n)
+    if (near.to.best.n)
         return conf_wrong(r, "there is no profile \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?",
-                          STR_ARG(conf_word(r, s)), STR_ARG(near.best));
+                          STR_ARG(conf_word(r, s)), STR_ARG(near.to.best));
     snprintf(remedy, sizeof remedy, "there are %s", near.known);
     return conf_expected(r, o, remedy);
 }
@@ -131,9 +131,9 @@ static bool read_target(conf *r, const conf_option *o, daruma_str s, void *at)
     if (unsure)
         return conf_value(r, &model, str_from(s, slash + 1), at);
     daruma_str word = conf_word(r, provider);
-    if (near.best.n)
+    if (near.to.best.n)
         return conf_wrong(r, "there is no provider \"" STR_FMT "\"\ndid you mean \"" STR_FMT "\"?", STR_ARG(word),
-                          STR_ARG(near.best));
+                          STR_ARG(near.to.best));
     return conf_wrong(
         r, "there is no provider \"" STR_FMT "\"\nwhat stands before the first slash has to be one of `providers`",
         STR_ARG(word));
@@ -194,7 +194,7 @@ static void *header_named(conf *r, void *base, void *item, daruma_str key)
     (void)base;
     if (!is_token(key))
         conf_wrong(r, "this is not the name of a header\nletters, digits and '-'");
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+    for (size_t i = 0; i < COUNT(ours); i++)
         if (str_ieq(key, str_of(ours[i])))
             conf_wrong(r, "daruma writes this header itself\nremove it");
     return item;
