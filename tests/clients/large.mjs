@@ -26,7 +26,8 @@ const tools = (bytes) => `{"model":"m-own","messages":[{"role":"user","content":
 
 const post = (pair, body, more = {}) => ask(pair, pathOf(d), { method: "POST", headers: { ...d.headers, "content-type": "application/json" }, body, ...more });
 const unsupported = (res) => w.refuse(res, "Unsupported parameter: 'seed' is not supported with this model.", { param: "seed", code: "unsupported_parameter" });
-const patient = (c) => (c.timeouts.first_byte = c.timeouts.total = "60s");
+// A busy machine is no silent provider, and nobody else is asked meanwhile: calls are counted here.
+const patient = (c) => ((c.recovery.hedge = "off"), Object.assign(c.timeouts, { connect: "60s", first_byte: "60s", idle: "60s", total: "60s" }));
 const toClaude = (c) => (patient(c), (c.models.find((m) => m.name === "m-own").targets = ["own-claude/c-own"]));
 const rss = (pair) => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pair.gateway().pid}/status`, "utf8"))[1]) / 1024;
 const isSanitized = (pair) => /libasan|libclang_rt/.test(readFileSync(`/proc/${pair.gateway().pid}/maps`, "utf8")); // their memory is not the gateway's
