@@ -1,6 +1,6 @@
 /* bench/classify - how long daruma_classify takes over records (JSON lines as `daruma classify
  * --jsonl` reads them), and how long the slowest take. Prints one table line and one JSON line. */
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/json.h"
 #include "base/str.h"
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * turns, a few microseconds each, and the median round counts: what else the machine does falls out. One table line and
  * one JSON line for each.
  */
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

@@ -1,6 +1,6 @@
-/* embed.c - recovery inside your own program, with daruma.h alone. The provider here is a
+/* embed.c - recovery inside your own program, with daruma_parts.h alone. The provider here is a
  * function that fails twice; yours is your HTTP client. Nothing sleeps: time is a number. */
-#include <daruma.h>
+#include <daruma_parts.h>
 #include <stdio.h>
 
 static char ward_room[1 << 20], room[1 << 16];

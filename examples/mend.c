@@ -1,6 +1,6 @@
-/* mend.c - a request that the provider refused, mended with daruma.h alone: a tool call lost its result, and then the
- * history is too long for the model. */
-#include <daruma.h>
+/* mend.c - a request that the provider refused, mended with daruma_parts.h alone: a tool call lost its result, and then
+ * the history is too long for the model. */
+#include <daruma_parts.h>
 #include <stdio.h>
 #include <string.h>
 

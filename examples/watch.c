@@ -1,6 +1,6 @@
-/* watch.c - an agent that goes in circles, and what daruma.h alone does about it: it is seen, told, counted, and a
- * model is asked for a way out. The agent and the model are scripts; yours take their places. */
-#include <daruma.h>
+/* watch.c - an agent that goes in circles, and what daruma_parts.h alone does about it: it is seen, told, counted, and
+ * a model is asked for a way out. The agent and the model are scripts; yours take their places. */
+#include <daruma_parts.h>
 #include <stdio.h>
 #define S(text) DARUMA_STR(text)
 

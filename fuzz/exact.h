@@ -3,7 +3,7 @@
 #ifndef FUZZ_EXACT_H
 #define FUZZ_EXACT_H
 #include "base/check.h"
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <stdlib.h>
 #include <string.h>
 

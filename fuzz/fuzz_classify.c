@@ -1,6 +1,6 @@
 /* fuzz_classify - any bytes are judged: a status, a provider and a body out of the input. What is told of it is one
  * line of JSON, one readable line, and a sentence. */
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,5 +1,5 @@
 /* fuzz_hints - lines "name: value" are headers, what follows an empty line is the body. */
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/str.h"
 #include "exact.h"
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* fuzz_tool - any bytes are a run of an agent: each line "tool TAB arguments TAB result", the first byte of the input
  * says how it is told whether a step failed, and by which profile it is judged. Results are judged, shown and counted.
  */
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

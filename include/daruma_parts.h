@@ -1,4 +1,5 @@
-/* daruma.h - decides what to do when a call to a model or a tool goes wrong.
+/* daruma_parts.h - the parts of daruma, each usable alone: what to do when a call to a model or a tool goes wrong.
+ * Whole requests are in daruma.h.
  *
  * This library does no I/O, reads no clock, rolls no dice and calls no malloc.
  * You observe, it judges, you act:
@@ -16,22 +17,12 @@
  * THREADS    No globals but const tables. One owner per struct at a time.
  * NUMBERS    size_t for bytes in memory, int64_t for tokens and times. Unknown is -1.
  */
-#ifndef DARUMA_H
-#define DARUMA_H
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#ifndef DARUMA_PARTS_H
+#define DARUMA_PARTS_H
+#include "daruma.h"
 
 #ifdef __cplusplus
 extern "C" {
-#endif
-
-#define DARUMA_VERSION "0.1.0"
-
-#if defined(__GNUC__)
-#define DARUMA_API __attribute__((visibility("default")))
-#else
-#define DARUMA_API
 #endif
 
 /* ---- ground ---------------------------------------------------------------- */
@@ -611,7 +602,7 @@ typedef struct daruma_watch_policy {
 } daruma_watch_policy;
 
 /* A policy is data: copy the standard one and change what you want. */
-typedef struct daruma_policy {
+struct daruma_policy {
     const char *profile;
     const char *variant;      /* "doc" or "code" where a seed's document and its code differ; else NULL */
     const daruma_rung *rungs; /* those of one kind stand together, top first */
@@ -633,7 +624,7 @@ typedef struct daruma_policy {
     const char *text;              /* the profile's own explanation; NULL: daruma's */
     const daruma_text_row *advice; /* what {advice} is; the first row of the kind */
     size_t nadvice;
-} daruma_policy;
+};
 
 /* The policy of a profile by name ("default"); NULL when there is none. Static. */
 DARUMA_API const daruma_policy *daruma_policy_find(daruma_str profile);

@@ -1,13 +1,14 @@
 /* daruma_watch.h - sees tools that keep failing and agents that go in circles, and sets them right.
  *
- * Part of daruma.h, which includes it; its words about ownership, errors, time, threads and numbers hold here, too.
+ * Part of daruma_parts.h, which includes it; its words about ownership, errors, time, threads and numbers hold here,
+ * too.
  *
  *     step --daruma_stall_see--> verdict --daruma_guide_next--> notice, block, strategy, finish, stop
  *     step --daruma_tracker_step--> failures that a model is shown, or a person
  */
 #ifndef DARUMA_WATCH_H
 #define DARUMA_WATCH_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <stdlib.h>
 
 typedef struct kit_run {

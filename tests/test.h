@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/str.h"
 
 /* A slice equals a C string. */

@@ -1,6 +1,6 @@
 /* What a failed tool itself says to do about its failure: it survives every form that a model is shown. */
 #include "test.h"
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "daruma_watch.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* The conversation as daruma.h shows it. */
+/* The conversation as daruma_parts.h shows it. */
 #include "test.h"
 #include "model/kinds.h"
 #include "base/arena.h"
@@ -109,11 +109,11 @@ static void nearly_json_becomes_json(void **state)
     }
 }
 
-/* People read daruma.h alone: what it says of a kind is what the row of the kind says. */
+/* People read daruma_parts.h alone: what it says of a kind is what the row of the kind says. */
 static void the_header_says_of_each_kind_what_its_row_says(void **state)
 {
     (void)state;
-    FILE *f = fopen("include/daruma.h", "rb");
+    FILE *f = fopen("include/daruma_parts.h", "rb");
     assert_non_null(f);
     daruma_str header = {text, fread(text, 1, sizeof text, f)};
     fclose(f);
@@ -129,7 +129,7 @@ static void the_header_says_of_each_kind_what_its_row_says(void **state)
         daruma_str rest = str_from(header, at + strlen(line));
         snprintf(line, sizeof line, "/* %s */\n", daruma_kind_words((daruma_kind)k));
         if (!str_starts(str_trim(rest), str_of(line)))
-            fail_msg("daruma.h and kinds.def differ about %s", name);
+            fail_msg("daruma_parts.h and kinds.def differ about %s", name);
     }
 }
 

@@ -1,7 +1,7 @@
 /* arena.h - memory that is given back all at once. Take, never free. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* `n` zeroed bytes aligned to `align` (a power of two), or NULL and a->full. */
 void *arena_take(daruma_arena *a, size_t n, size_t align);

@@ -1,7 +1,7 @@
 /* buf.h - bytes to append to. Append away, ask `full` once at the end. */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 static inline daruma_buf buf_over(void *mem, size_t cap)
 {

@@ -1,7 +1,7 @@
 /* date.h - reads the dates and durations that providers send. Pure. */
 #ifndef BASE_DATE_H
 #define BASE_DATE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* Each returns milliseconds since 1970, or -1 when the text is not of its form. */
 int64_t date_http(daruma_str s);    /* RFC 9110 5.6.7, all three forms */

@@ -7,7 +7,7 @@
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* Skips the value that begins at text.p[at] (white space before it allowed) and sets *value to
  * its span. Returns the offset behind it, or STR_NONE when it is broken or cut. Checks strings

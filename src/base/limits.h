@@ -373,4 +373,12 @@
 #define ERRORS_STEPS_MAX          256   /* newest steps among which failures and what resolved them are looked for */
 #define ERRORS_SHORT_BYTES        120   /* a failed result as short as this stays as it is */
 
+#define WINDOW_TOKENS_MAX         1000000000 /* of a window or an output cap, as people configure it */
+
+/* ---- the public library ---- */
+#define LIB_OPTIONS_BYTES_MAX (1u << 20)   /* memory for the options of a session, or for a policy */
+#define LIB_STATUS_BYTES_MAX  (16u << 20)  /* of a status page: 4,096 lanes */
+#define LIB_SLOW_BYTES        (256u << 10) /* that wait for the program: beyond them no more of a call is read */
+#define LIB_CALL_TOTAL_MS     600000       /* of a call, unless said: as long as SDKs wait */
+
 #endif

@@ -2,7 +2,7 @@
  * not look at n * n, whoever chose the texts. Nothing is taken out of it. All zero is an empty one. */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef struct str_map {
     struct str_map_row *rows; /* a power of two, at most 3/4 of them taken; a free one has no key */

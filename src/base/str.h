@@ -1,7 +1,7 @@
 /* str.h - slices of bytes: compare, find, cut, convert. Nothing here allocates. */
 #ifndef BASE_STR_H
 #define BASE_STR_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <string.h>
 
 #define S          DARUMA_STR

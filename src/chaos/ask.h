@@ -2,7 +2,7 @@
  * only the JSON spans with the rest of the house: a mistake in src/dialect must not be met by the same mistake here. */
 #ifndef CHAOS_ASK_H
 #define CHAOS_ASK_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "net/http.h"
 
 typedef enum wire { WIRE_CHAT, WIRE_MESSAGES, WIRE_RESPONSES, WIRE_GEMINI, WIRES } wire;

@@ -2,7 +2,7 @@
  * well, 2 it was asked wrongly. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <stdio.h>
 
 typedef struct cli_command {

@@ -1,7 +1,7 @@
 /* replay.h - scenario files: what they hold and how they are run. doc/cases.md is their format. */
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "dialect/dialect.h"
 
 enum {

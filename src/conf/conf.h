@@ -12,7 +12,7 @@
 #define CONF_CONF_H
 #include "base/limits.h"
 #include "base/str.h"
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <stddef.h>
 
 typedef struct conf conf;

@@ -3,7 +3,7 @@
  * and messages. Pure: no I/O, no clock, memory from arenas. */
 #ifndef DIALECT_DIALECT_H
 #define DIALECT_DIALECT_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "dialect/sse.h"
 #include "model/convo.h"
 #include "model/turn.h"

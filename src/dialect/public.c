@@ -1,4 +1,4 @@
-/* public.c - requests for programs that have daruma.h alone. */
+/* public.c - requests for programs that have daruma_parts.h alone. */
 #include "dialect/dialect.h"
 #include "base/arena.h"
 

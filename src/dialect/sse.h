@@ -1,7 +1,7 @@
 /* sse.h - server-sent events as slices of the bytes they came in (WHATWG HTML 9.2). */
 #ifndef DIALECT_SSE_H
 #define DIALECT_SSE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef struct sse_event {
     daruma_str raw;   /* with its closing blank line */

@@ -2,7 +2,7 @@
  * bounds, default, help, `daruma check` and doc/config.md come from them. */
 #ifndef GATEWAY_CONFIG_H
 #define GATEWAY_CONFIG_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "dialect/dialect.h"
 #include "net/upstream.h"
 #include "net/url.h"

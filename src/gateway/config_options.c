@@ -286,7 +286,6 @@ static void builtin(conf *r, void *base)
 #define SECOND                    1000
 #define MINUTE                    (60 * SECOND)
 #define HOUR                      (60 * MINUTE)
-#define TOKENS_MAX                1000000000
 
 // clang-format off
 static const conf_option hosts_element = {
@@ -343,9 +342,9 @@ static const conf_option targets_element = {
 };
 static const conf_option targets_rows[] = {
     {"target", VALUE(read_target, show_target, "a target like provider/model"), NEEDED, AT(config_target, model), .min = 1, .max = 300, .help = "`provider/model`."},
-    {"window", CONF_INTEGER, AT(config_target, window), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
+    {"window", CONF_INTEGER, AT(config_target, window), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that fit into its context window, where it differs from the model's."},
-    {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
+    {"max_output", CONF_INTEGER, AT(config_target, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "model", .word = "model", .word_is = -1,
      .help = "Tokens that one of its answers may have, where it differs from the model's."},
 };
 static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
@@ -355,9 +354,9 @@ static const conf_option models_rows[] = {
     {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200, .help = "The name clients ask for."},
     {"targets", CONF_LIST, NEEDED, ITEMS(config_model, targets), .shape = &targets_shape,
      .help = "Where to go, preferred first. Targets of another dialect than the client's get the conversation translated: doc/dialects.md."},
-    {"window", CONF_INTEGER, AT(config_model, window), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+    {"window", CONF_INTEGER, AT(config_model, window), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
      .help = "Tokens that fit into the context window: what a conversation is shortened to, and which target is wider. Learned from what a model refuses when it is not said."},
-    {"max_output", CONF_INTEGER, AT(config_model, max_output), .min = 1, .max = TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
+    {"max_output", CONF_INTEGER, AT(config_model, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
      .help = "Tokens that one answer may have."},
     {"watch", CONF_ENUM, AT(config_model, watch), .fallback = "default", .words = "default off observe guide enforce",
      .help = "What is done about agents that go in circles with this model; `default` is the file's `watch`."},

@@ -12,7 +12,7 @@
 #ifndef MODEL_CONVO_H
 #define MODEL_CONVO_H
 #include "base/map.h"
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef enum convo_role {
     CONVO_SYSTEM, /* system and developer messages; the top-level system prompt is a message with `apart` */
@@ -160,7 +160,7 @@ typedef struct convo {
     str_map *calls;   /* while it is written: calls by id, once one was asked for (convo_write.h) */
 } convo;
 
-/* What daruma.h calls a conversation: one that knows how it is written. */
+/* What daruma_parts.h calls a conversation: one that knows how it is written. */
 struct daruma_convo {
     convo *convo;
     void (*write)(const convo *c, daruma_buf *out);

@@ -1,5 +1,5 @@
-/* failure.c - the names of things: made from the lists in daruma.h. Kinds of failure are in kinds.c. */
-#include "daruma.h"
+/* failure.c - the names of things: made from the lists in daruma_parts.h. Kinds of failure are in kinds.c. */
+#include "daruma_parts.h"
 
 static const char *const tool_kinds[] = {
 #define X(sym, name) name,

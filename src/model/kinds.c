@@ -1,4 +1,4 @@
-/* kinds.c - the rows of kinds.def as a table, and what daruma.h tells of them. */
+/* kinds.c - the rows of kinds.def as a table, and what daruma_parts.h tells of them. */
 #include "model/kinds.h"
 #include "base/str.h"
 
@@ -22,7 +22,7 @@ const kind_row kind_rows[DARUMA_KINDS] = {
 };
 #undef KIND
 
-/* The rows and the list in daruma.h are the same, in the same order. */
+/* The rows and the list in daruma_parts.h are the same, in the same order. */
 #define KIND(sym, ...) ROW_##sym,
 enum {
 #include "model/kinds.def"

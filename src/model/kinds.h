@@ -1,8 +1,8 @@
-/* kinds.h - what is known of each kind of failure, for the rooms that need more than daruma.h gives. The rows stand in
- * kinds.def. */
+/* kinds.h - what is known of each kind of failure, for the rooms that need more than daruma_parts.h gives. The rows
+ * stand in kinds.def. */
 #ifndef MODEL_KINDS_H
 #define MODEL_KINDS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* What targets have in common, and what of a target can rest: its key; its account; its lane, which is one model of one
  * account; its model, which is one model of one provider, whatever the key. */

@@ -5,7 +5,7 @@
  * chunked, versions but 1.0 and 1.1, absurd chunk sizes, too many or too long fields. */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/buf.h"
 
 /* The head of a request or an answer. Slices point into memory of the message. */

@@ -2,7 +2,7 @@
  * they mean can be read and written in between. Names are verified unless said otherwise. */
 #ifndef NET_TLS_H
 #define NET_TLS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef struct tls_context tls_context;    /* trust and settings of all connections */
 typedef struct tls tls;                    /* one connection */

@@ -1,7 +1,7 @@
 /* url.h - where a provider is: http(s)://host[:port][/prefix]. */
 #ifndef NET_URL_H
 #define NET_URL_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef struct url {
     bool tls;

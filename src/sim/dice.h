@@ -1,7 +1,7 @@
 /* dice.h - chance from a seed: the same numbers on every machine. */
 #ifndef SIM_DICE_H
 #define SIM_DICE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* A well mixed function of `x` (splitmix64). */
 static inline uint64_t dice_mix(uint64_t x)

@@ -2,7 +2,7 @@
  * class and a seed, and so is every call in it. */
 #ifndef SIM_WORLD_H
 #define SIM_WORLD_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* What can be wrong with a call. X(symbol, name, kind it is judged as, status, net, flaw, phase, percent sure, body) */
 // clang-format off

@@ -1,7 +1,7 @@
 /* process.h - runs a short shell command and gives its first line: how a key is fetched from a password store. */
 #ifndef SYS_PROCESS_H
 #define SYS_PROCESS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include <uv.h>
 
 /* How it ended. `exit_code` is 0 only when it went well; 128 + N when signal N ended it, -1 when it did not start, did

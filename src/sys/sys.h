@@ -2,19 +2,12 @@
  * needs of them as values. */
 #ifndef SYS_SYS_H
 #define SYS_SYS_H
-#include "daruma.h"
+#include "sys/arena.h"
 
 /* Now: monotonic milliseconds, unix seconds, 64 random bits (seeded once from the kernel; not for keys). */
 daruma_moment sys_moment(void);
 /* The same for a caller that knows the monotonic milliseconds already. */
 daruma_moment sys_moment_at(daruma_ms now);
-
-/* An arena on malloc: a first block of about `first_bytes`, more blocks as it grows, never more than
- * `limit_bytes` in all. False without memory. End it with sys_arena_done(), which may be called twice. */
-bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
-void sys_arena_done(daruma_arena *a);
-void sys_arena_widen(daruma_arena *a, size_t limit_bytes); /* it may take so much from here on */
-size_t sys_arena_bytes(const daruma_arena *a);             /* taken from malloc so far */
 
 /* The whole file ("-": standard input) in `a`, with a NUL behind it that does not count. False and a sentence in `why`
  * when it cannot be read or is longer than `max_bytes`. */

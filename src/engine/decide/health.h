@@ -1,7 +1,7 @@
 /* health.h - what a case tells of its attempts, and asks. */
 #ifndef ENGINE_DECIDE_HEALTH_H
 #define ENGINE_DECIDE_HEALTH_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* An attempt goes out to `t`: asks its breakers and counts the call. */
 void health_enter(daruma_health *w, const daruma_target *t, daruma_permit permits[DARUMA_PERMITS], daruma_ms now);

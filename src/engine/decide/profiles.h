@@ -1,7 +1,7 @@
 /* profiles.h - the seeds as data: what each of them judges, does, tells and says. */
 #ifndef ENGINE_DECIDE_PROFILES_H
 #define ENGINE_DECIDE_PROFILES_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* The variant "doc" of a profile stands before its "code". */
 extern const daruma_policy seed_profiles[];

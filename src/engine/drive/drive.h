@@ -270,6 +270,7 @@ daruma_str session_model(const session *x);                                  /* 
 /* For the x-daruma fields of an answer. */
 uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
+daruma_outcome session_outcome(const session *x);             /* PENDING until it is over */
 void session_say_remedies(const session *x, daruma_buf *out); /* in the order in which they were done, or "none" */
 daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
 const char *session_unchecked(const session *x);              /* why nobody reads the answer; NULL: it is read */

@@ -81,6 +81,11 @@ uint32_t session_attempts(const session *x)
     return x->kase.attempts;
 }
 
+daruma_outcome session_outcome(const session *x)
+{
+    return x->kase.outcome;
+}
+
 void session_say_remedies(const session *x, daruma_buf *b)
 {
     if (!x->kase.ndid)

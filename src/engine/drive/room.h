@@ -1,7 +1,7 @@
 /* room.h - memory that the host gives to the driver. */
 #ifndef ENGINE_DRIVE_ROOM_H
 #define ENGINE_DRIVE_ROOM_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* How the host makes arenas. The three functions are called from any thread; one arena is used by one thread. */
 typedef struct drive_rooms {

@@ -1,7 +1,7 @@
 /* chars.h - what a byte is to the judge. A table, for it is asked of every byte of every text. */
 #ifndef JUDGE_CHARS_H
 #define JUDGE_CHARS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 enum {
     CHAR_WORD = 1,  /* as ch_word: letter, digit, '_' or a byte of a longer character */

@@ -1,7 +1,7 @@
 /* phrases.h - what providers say, and what it means: one table, first row that fits wins. */
 #ifndef JUDGE_PHRASES_H
 #define JUDGE_PHRASES_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* What a row looks at. Most are facts that are equal or not. */
 typedef enum phrase_where {

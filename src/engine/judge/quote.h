@@ -2,7 +2,7 @@
  * them. */
 #ifndef JUDGE_QUOTE_H
 #define JUDGE_QUOTE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* `body` without the words that it quotes from `request` (JSON) and `model`: every run of QUOTE_RUN_WORDS that stands
  * in one text of them, or goes on from one to the next, and every string that it has whole; what is sent as base64 is

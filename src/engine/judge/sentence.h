@@ -1,7 +1,7 @@
 /* sentence.h - a message as the meanings of its words, clause by clause. */
 #ifndef JUDGE_SENTENCE_H
 #define JUDGE_SENTENCE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 #define SENTENCE_BYTES_MAX 1024 /* of a text; what is wrong is said at its beginning */
 

@@ -2,7 +2,7 @@
  * JSON, JSON inside strings, SDK prefixes, Python dicts, cut JSON, HTML pages, SSE, NDJSON. */
 #ifndef JUDGE_UNWRAP_H
 #define JUDGE_UNWRAP_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 #define SAID_TEXTS 8  /* error texts of one body: the innermost and what was put around it */
 #define SAID_CODES 16 /* codes, types, reasons and class names of one body */

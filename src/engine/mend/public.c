@@ -1,4 +1,4 @@
-/* public.c - the conversation as programs see it that have daruma.h alone. */
+/* public.c - the conversation as programs see it that have daruma_parts.h alone. */
 #include "engine/mend/mend.h"
 #include "engine/mend/remedy.h"
 #include "model/convo.h"

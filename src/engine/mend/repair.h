@@ -1,7 +1,7 @@
 /* repair.h - what the two halves of the JSON repair say to each other. */
 #ifndef ENGINE_MEND_REPAIR_H
 #define ENGINE_MEND_REPAIR_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* One value that a tolerant reader made strict JSON of. */
 typedef struct repair_value {

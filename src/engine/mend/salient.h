@@ -1,7 +1,7 @@
 /* salient.h - what must not get lost when a text is cut: identifiers and error lines. */
 #ifndef MEND_SALIENT_H
 #define MEND_SALIENT_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 typedef struct salient salient; /* tables for one text after the other */
 

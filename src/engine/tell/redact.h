@@ -1,9 +1,26 @@
 /* redact.h - what looks like a credential, in text that stays as it is otherwise. */
 #ifndef TELL_REDACT_H
 #define TELL_REDACT_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* `text` itself when nothing in it looks like a credential; else a copy in `a` with "[redacted]" in its place, empty
  * without memory. Unlike daruma_redact() it leaves e-mail addresses: in a provider's error they say whom to ask. */
 daruma_str redact_credentials(daruma_str text, daruma_arena *a);
+
+/* A text as it reads without the escapes of JSON, URLs and HTML. */
+typedef struct redact_reading {
+    daruma_str plain;
+    const uint32_t *at; /* where each byte of it, and its end, stands in the text; NULL: in the same place */
+} redact_reading;
+
+/* A text from which known credentials are removed, one after the other. */
+typedef struct redaction {
+    daruma_str text;     /* (set) what is left of it; empty without memory */
+    daruma_arena *arena; /* (set) for copies of it */
+    daruma_str read;     /* the text that `plain` is of: it is read anew only when something was taken out */
+    redact_reading plain;
+} redaction;
+
+/* Takes `secret` out of r->text, also where escapes hide it. What is too short to be a credential stays. */
+void redact_known(redaction *r, daruma_str secret);
 #endif

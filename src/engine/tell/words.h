@@ -1,7 +1,7 @@
 /* words.h - texts of others, made fit to be shown. */
 #ifndef ENGINE_TELL_WORDS_H
 #define ENGINE_TELL_WORDS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 enum { WORDS_ROOM_BYTES = 8192 }; /* arena that words_clean() needs */
 

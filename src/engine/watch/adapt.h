@@ -1,7 +1,7 @@
 /* adapt.h - how a policy has progress watched and strategies found. */
 #ifndef WATCH_ADAPT_H
 #define WATCH_ADAPT_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* Never NULL: where the profile says nothing, or `p` is NULL, daruma's own. */
 const daruma_adapt_policy *adapt_of(const daruma_policy *p);

@@ -1,7 +1,7 @@
 /* answer.h - reads what a model answered to a question of ours. */
 #ifndef WATCH_ANSWER_H
 #define WATCH_ANSWER_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* The first whole JSON object in it that has this member, whatever stands before and behind (fences, prose, broken
  * ones). Empty: there is none. */

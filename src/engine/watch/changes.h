@@ -2,7 +2,7 @@
  * shell, of its command. */
 #ifndef WATCH_CHANGES_H
 #define WATCH_CHANGES_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* A step that worked: did it change something? What is not known to change anything does not. */
 bool step_changes(const daruma_step *step);

@@ -2,7 +2,7 @@
  */
 #ifndef WATCH_FACTS_H
 #define WATCH_FACTS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 #define FACTS_TEXTS    4  /* texts that are kept of one result, most telling first */
 #define CODE_BYTES_MAX 80 /* a longer name of a failure is a sentence */

@@ -1,7 +1,7 @@
 /* line.h - of what a failed tool wrote, the one line that matters. */
 #ifndef WATCH_LINE_H
 #define WATCH_LINE_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* `text` without escape sequences of terminals, its middle left out when it is long. Borrows when there is nothing to
  * do, else lives in `a`. */

@@ -2,7 +2,7 @@
  * that was overcome, what it cost, and what a gateway would have done about it and when. */
 #ifndef WATCH_REVIEW_H
 #define WATCH_REVIEW_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/limits.h"
 
 /* One step, and where it stands. */

@@ -1,7 +1,7 @@
 /* same.h - when two calls are the same call, and two results the same result. */
 #ifndef WATCH_SAME_H
 #define WATCH_SAME_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 #define SAME_BAG  4  /* words of 64 bits: a set of words, of each one bit */
 #define SAME_ECHO 24 /* words of the arguments that are known again in the result */

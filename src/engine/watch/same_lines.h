@@ -1,7 +1,7 @@
 /* same_lines.h - which lines of a result count by themselves. All borrowed from `text`, which is trimmed. */
 #ifndef WATCH_SAME_LINES_H
 #define WATCH_SAME_LINES_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* The line of a failure that says what went wrong; nothing where all of it does. */
 daruma_str line_of_failure(daruma_str text);

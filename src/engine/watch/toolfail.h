@@ -1,7 +1,7 @@
 /* toolfail.h - a failed tool result, judged: what daruma_tool_judge() gives, and what the tracker counts by. */
 #ifndef WATCH_TOOLFAIL_H
 #define WATCH_TOOLFAIL_H
-#include "daruma.h"
+#include "daruma_parts.h"
 #include "base/limits.h"
 
 /* What a call is about. Two calls of one tool have the same goal when

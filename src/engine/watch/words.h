@@ -1,7 +1,7 @@
 /* words.h - what the words of tools, commands and results mean to who looks for circles. Tables, no judgement. */
 #ifndef WATCH_WORDS_H
 #define WATCH_WORDS_H
-#include "daruma.h"
+#include "daruma_parts.h"
 
 /* What the words of a call say, beside the bits of daruma_trait. */
 enum words_call {

@@ -1,0 +1,366 @@
+/* host.c - the host of the driver: what it wants done becomes an act, and the program asks for it. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "engine/tell/redact.h"
+#include "lib/inside.h"
+#include <stdlib.h>
+#include <xxhash.h>
+
+static const lib_target *target_of(const daruma_session *s, const daruma_target *t)
+{
+    return &s->o.targets[t->host];
+}
+
+/* ---- the client ---- */
+
+/* Fields of a connection, which speak of nothing but it: RFC 9110, section 7.6.1. */
+static bool is_hop(daruma_str name)
+{
+    static const daruma_str hop[] = {LIT("connection"), LIT("keep-alive"),       LIT("transfer-encoding"),
+                                     LIT("te"),         LIT("trailer"),          LIT("content-length"),
+                                     LIT("upgrade"),    LIT("proxy-connection"), LIT("proxy-authenticate")};
+    for (size_t i = 0; i < COUNT(hop); i++)
+        if (str_ieq(name, hop[i]))
+            return true;
+    return str_istarts(name, S("x-daruma-"));
+}
+
+static void put_field(daruma_buf *out, const char *name, daruma_str value)
+{
+    buf_putz(out, name);
+    BUF_LIT(out, ": ");
+    buf_put(out, value);
+    BUF_LIT(out, "\r\n");
+}
+
+static void put_own_fields(const daruma_session *s, const drive_answer *answer, daruma_buf *out)
+{
+    const char *unchecked = session_unchecked(s->x);
+    daruma_str watch = session_say_watch(s->x);
+    const daruma_target *t = session_target(s->x);
+    put_field(out, "x-daruma-outcome", str_of(daruma_outcome_name(answer->outcome)));
+    buf_printf(out, "x-daruma-attempts: %u\r\n", session_attempts(s->x));
+    BUF_LIT(out, "x-daruma-remedies: ");
+    session_say_remedies(s->x, out);
+    BUF_LIT(out, "\r\nx-daruma-case: ");
+    buf_hex64(out, session_case(s->x));
+    BUF_LIT(out, "\r\n");
+    if (unchecked)
+        put_field(out, "x-daruma-unchecked", str_of(unchecked));
+    if (watch.n)
+        put_field(out, "x-daruma-watch", watch);
+    if (t)
+        put_field(out, "x-daruma-target", target_of(s, t)->name);
+    if (answer->length >= 0)
+        buf_printf(out, "content-length: %lld\r\n", (long long)answer->length);
+}
+
+static void on_head(void *user, const drive_answer *answer)
+{
+    daruma_session *s = user;
+    daruma_buf all = buf_in(&s->arena);
+    const daruma_target *t = session_target(s->x);
+    for (size_t i = 0; i < answer->nheaders; i++) {
+        if (is_hop(answer->headers[i].name))
+            continue;
+        buf_put(&all, answer->headers[i].name);
+        BUF_LIT(&all, ": ");
+        buf_put(&all, answer->headers[i].value);
+        BUF_LIT(&all, "\r\n");
+    }
+    put_own_fields(s, answer, &all);
+    act a = {.what = DARUMA_DO_HEAD, .status = answer->status, .total_ms = -1};
+    a.text[ACT_FIELDS] = buf_str(&all);
+    if (t)
+        a.text[ACT_TARGET] = target_of(s, t)->name;
+    s->failed |= all.full;
+    acts_add(s, &a, NULL, 0);
+}
+
+static bool on_write(void *user, daruma_str bytes)
+{
+    daruma_session *s = user;
+    act a = {.what = DARUMA_DO_BYTES, .total_ms = -1};
+    acts_add(s, &a, &bytes, 1);
+    s->slow = s->waiting_bytes > LIB_SLOW_BYTES;
+    return !s->slow;
+}
+
+static void on_body_dropped(void *user)
+{
+    (void)user; /* it lies in the arena of the session */
+}
+
+static void on_over(void *user, drive_end how)
+{
+    daruma_session *s = user;
+    if (how == DRIVE_BARE)
+        s->failed = true;
+    if (how != DRIVE_GONE) {
+        act a = {.what = how == DRIVE_END ? DARUMA_DO_END : DARUMA_DO_BREAK, .total_ms = -1};
+        acts_add(s, &a, NULL, 0);
+    }
+    s->over = true;
+    s->timer = -1;
+}
+
+/* ---- calls ---- */
+
+static lib_call *call_new(daruma_session *s, drive_call *c)
+{
+    lib_call *o = calloc(1, sizeof *o);
+    if (!o)
+        return NULL;
+    *o = (lib_call){.s = s, .c = c, .number = ++s->ncalls, .next = s->calls};
+    s->calls = o;
+    c->handle = o;
+    return o;
+}
+
+void lib_call_end(lib_call *o)
+{
+    lib_call **at = &o->s->calls;
+    while (*at != o)
+        at = &(*at)->next;
+    *at = o->next;
+    free(o);
+}
+
+static bool send_act(daruma_session *s, drive_call *c, const daruma_target *t, const dialect *d, daruma_str model,
+                     daruma_str path, const daruma_str *body, size_t pieces, daruma_ms total)
+{
+    lib_call *o = call_new(s, c);
+    if (!o)
+        return false;
+    act a = {.what = DARUMA_DO_SEND, .call = o->number, .total_ms = total};
+    a.text[ACT_TARGET] = target_of(s, t)->name;
+    a.text[ACT_DIALECT] = str_of(d->name);
+    a.text[ACT_MODEL] = model;
+    a.text[ACT_PATH] = path;
+    if (acts_add(s, &a, body, pieces))
+        return true;
+    c->handle = NULL;
+    lib_call_end(o);
+    return false;
+}
+
+/* Of two limits, where 0 is none, the shorter; -1 none. */
+static daruma_ms shorter(daruma_ms limit, daruma_ms left)
+{
+    if (!limit)
+        return left;
+    return left >= 0 && left < limit ? left : limit;
+}
+
+static drive_sent on_send(void *user, drive_call *c, const drive_request *r)
+{
+    daruma_session *s = user;
+    daruma_str model = r->t->model.n ? r->t->model : r->model;
+    daruma_str path = dialect_path(r->p, model, r->stream || r->array, &s->arena);
+    if (!path.n || s->arena.full)
+        return DRIVE_NO_MEMORY;
+    return send_act(s, c, r->t, r->p, model, path, r->body, COUNT(r->body), shorter(s->o.total, r->total))
+               ? DRIVE_SENT
+               : DRIVE_NOT_SENT;
+}
+
+static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
+                             daruma_ms total)
+{
+    daruma_session *s = user;
+    const dialect *d = session_dialect_of(s->x, t);
+    daruma_str model = t->model.n ? t->model : session_model(s->x), body, path;
+    daruma_buf b = buf_in(&s->arena);
+    dialect_write_ask(d, model, q, &b);
+    body = buf_str(&b);
+    path = dialect_path(d, model, false, &s->arena);
+    if (b.full || s->arena.full)
+        return NULL;
+    return send_act(s, c, t, d, model, path, &body, 1, total) ? d : NULL;
+}
+
+static void cancel(void *handle)
+{
+    lib_call *o = handle;
+    act a = {.what = DARUMA_DO_CANCEL, .call = o->number, .total_ms = -1};
+    if (!acts_unsend(o->s, o->number))
+        acts_add(o->s, &a, NULL, 0);
+    lib_call_end(o);
+}
+
+static void tell_call(void *handle, daruma_do what, daruma_ms total)
+{
+    lib_call *o = handle;
+    act a = {.what = what, .call = o->number, .total_ms = total};
+    acts_add(o->s, &a, NULL, 0);
+}
+
+static void pause_call(void *handle)
+{
+    lib_call *o = handle;
+    if (!o->paused)
+        tell_call(o, DARUMA_DO_PAUSE, -1);
+    o->paused = true;
+}
+
+static void resume_call(void *handle)
+{
+    lib_call *o = handle;
+    if (o->paused)
+        tell_call(o, DARUMA_DO_RESUME, -1);
+    o->paused = false;
+}
+
+static void limit_call(void *handle, daruma_ms total)
+{
+    tell_call(handle, DARUMA_DO_LIMIT, total ? total : -1);
+}
+
+static void hand_over(void *handle, drive_call *to)
+{
+    lib_call *o = handle;
+    o->c = to;
+    to->handle = o;
+}
+
+static bool is_sent(void *handle)
+{
+    (void)handle;
+    return true; /* its bytes were copied */
+}
+
+/* ---- targets and keys ---- */
+
+uint64_t lib_hash(daruma_str s)
+{
+    return XXH3_64bits(s.p, s.n);
+}
+
+static drive_place on_place(void *user, const daruma_target *t)
+{
+    const daruma_session *s = user;
+    const lib_target *l = target_of(s, t);
+    return (drive_place){.d = l->d ? l->d : s->o.d, .site = lib_hash(l->site), .own_key = true};
+}
+
+static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+{
+    const daruma_session *s = user;
+    (void)model;
+    *n = s->o.ntargets;
+    *watch = (daruma_watch_mode)s->o.watch;
+    return s->o.list;
+}
+
+static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)
+{
+    (void)user;
+    (void)t;
+    *ret_renewable = false;
+    return DRIVE_KEY_READY; /* keys are the program's */
+}
+
+static void on_key_fetch(void *user, const daruma_target *t, bool anew)
+{
+    (void)user;
+    (void)t;
+    (void)anew;
+}
+
+static void on_key_nothing(void *user, const daruma_target *t)
+{
+    (void)user;
+    (void)t;
+}
+
+static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_arena *a)
+{
+    (void)user;
+    (void)t;
+    (void)a;
+    return S("{}");
+}
+
+static daruma_str on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
+{
+    daruma_session *s = user;
+    redaction r = {.text = text, .arena = &s->arena};
+    (void)t;
+    (void)secret;
+    for (size_t i = 0; i < s->o.nsecrets; i++)
+        redact_known(&r, s->o.secrets[i]);
+    return r.text;
+}
+
+static uint64_t on_tenant(void *user)
+{
+    const daruma_session *s = user;
+    return lib_hash(s->o.client) | 1;
+}
+
+/* ---- all else ---- */
+
+static void on_holds(void *user, int64_t bytes)
+{
+    (void)user;
+    (void)bytes;
+}
+
+static void on_tell(void *user, daruma_event *e)
+{
+    daruma_session *s = user;
+    daruma_buf line = buf_in(&s->arena);
+    daruma_event_write(e, &line);
+    daruma_str text = str_trim(buf_str(&line));
+    act a = {.what = DARUMA_DO_EVENT, .total_ms = -1};
+    if (!line.full)
+        acts_add(s, &a, &text, 1);
+}
+
+static void on_timer(void *user, daruma_ms at)
+{
+    daruma_session *s = user;
+    s->timer = at;
+}
+
+static bool on_work(void *user, size_t bytes, const drive_work *kind, void *data)
+{
+    (void)user;
+    (void)bytes;
+    kind->work(data);
+    return true;
+}
+
+static void on_work_left(void *user, drive_remains *r)
+{
+    daruma_session *s = user;
+    drive_remains_close(&s->m->drive, r);
+}
+
+const drive_host lib_host = {.head = on_head,
+                             .write = on_write,
+                             .body_dropped = on_body_dropped,
+                             .over = on_over,
+                             .send = on_send,
+                             .ask = on_ask,
+                             .cancel = cancel,
+                             .pause = pause_call,
+                             .resume = resume_call,
+                             .hand_over = hand_over,
+                             .limit = limit_call,
+                             .is_sent = is_sent,
+                             .place = on_place,
+                             .targets = on_targets,
+                             .key = on_key,
+                             .key_fetch = on_key_fetch,
+                             .key_forget = on_key_nothing,
+                             .key_worked = on_key_nothing,
+                             .key_trouble = on_key_trouble,
+                             .redact = on_redact,
+                             .tenant = on_tenant,
+                             .tell = on_tell,
+                             .holds = on_holds,
+                             .timer = on_timer,
+                             .work = on_work,
+                             .work_left = on_work_left};

@@ -1,0 +1,129 @@
+/* memory.c - what sessions share; and strings at the edge. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "lib/inside.h"
+#include "sys/arena.h"
+#include <stdlib.h>
+
+static void *take(size_t n)
+{
+    return calloc(1, n);
+}
+
+const drive_rooms lib_rooms = {.open = sys_arena_init,
+                               .close = sys_arena_done,
+                               .widen = sys_arena_widen,
+                               .bytes = sys_arena_bytes,
+                               .take = take,
+                               .give = free};
+
+const char *daruma_version(void)
+{
+    return DARUMA_VERSION;
+}
+
+int daruma_abi(void)
+{
+    return DARUMA_ABI;
+}
+
+daruma_memory *daruma_memory_new(void)
+{
+    daruma_memory *m = calloc(1, sizeof *m);
+    size_t bytes = daruma_health_bytes(HEALTH_PLACES);
+    if (!m)
+        return NULL;
+    m->health_room = malloc(bytes);
+    daruma_arena a = arena_over(m->health_room, m->health_room ? bytes : 0);
+    m->drive.host = &lib_host;
+    m->drive.rooms = &lib_rooms;
+    m->drive.health = daruma_health_new(&a, HEALTH_PLACES);
+    if (m->drive.health && driver_begin(&m->drive))
+        return m;
+    free(m->health_room);
+    free(m);
+    return NULL;
+}
+
+void daruma_memory_free(daruma_memory *m)
+{
+    if (!m)
+        return;
+    while (m->sessions)
+        daruma_session_free(m->sessions);
+    driver_end(&m->drive);
+    free(m->health_room);
+    free(m);
+}
+
+void daruma_memory_now(daruma_memory *m, int64_t now_ms, int64_t wall_s, uint64_t dice)
+{
+    m->drive.at = (daruma_moment){.now = now_ms, .wall = wall_s, .dice = dice};
+}
+
+daruma_session *daruma_memory_ready(const daruma_memory *m)
+{
+    for (daruma_session *s = m->sessions; s; s = s->next)
+        if (s->first || s->failed)
+            return s;
+    return NULL;
+}
+
+static void put_counts(const drive_counts *n, daruma_buf *out)
+{
+    const struct {
+        const char *name;
+        uint64_t n;
+    } rows[] = {{"requests", n->requests},   {"ok", n->ok},
+                {"recovered", n->recovered}, {"degraded", n->degraded},
+                {"explained", n->explained}, {"failed", n->failed},
+                {"cancelled", n->cancelled}, {"calls", n->calls},
+                {"hedges", n->hedges},       {"side_calls", n->side_calls},
+                {"waited_ms", n->waited_ms}, {"wasted_ms", n->wasted_ms}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "{\"counts\":{", rows[i].name, (unsigned long long)rows[i].n);
+    BUF_LIT(out, "},");
+}
+
+static void put_places(const daruma_memory *m, daruma_buf *out)
+{
+    enum { SHOWN = 64 };
+    daruma_place places[SHOWN];
+    size_t n = daruma_health_list(m->drive.health, m->drive.at.now, places, SHOWN);
+    BUF_LIT(out, "\"places\":[");
+    for (size_t i = 0; i < n && i < SHOWN; i++) {
+        const daruma_place *p = &places[i];
+        buf_printf(out, "%s{\"id\":\"", i ? "," : "");
+        buf_hex64(out, p->id);
+        buf_printf(out, "\",\"scope\":\"%s\",\"why\":\"%s\",\"breaker\":\"%s\",\"cool_in_ms\":%lld}",
+                   daruma_scope_name(p->scope), daruma_kind_name(p->why), p->breaker, (long long)p->cool_in);
+    }
+    BUF_LIT(out, "],");
+}
+
+size_t daruma_memory_status(const daruma_memory *m, char *out, size_t out_bytes)
+{
+    daruma_arena room;
+    if (!sys_arena_init(&room, 16384, LIB_STATUS_BYTES_MAX))
+        return lib_text(out, out_bytes, (daruma_str){0});
+    daruma_buf all = buf_in(&room);
+    put_counts(&m->drive.counts, &all);
+    put_places(m, &all);
+    driver_learned_status(&m->drive, &all);
+    buf_printf(&all, "\"conversations\":%zu}", driver_sessions(&m->drive));
+    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
+    sys_arena_done(&room);
+    return n;
+}
+
+size_t lib_text(char *out, size_t out_bytes, daruma_str text)
+{
+    size_t n = text.n < out_bytes ? text.n : out_bytes ? out_bytes - 1 : 0;
+    if (out && out_bytes) {
+        if (n)
+            memcpy(out, text.p, n);
+        out[n] = 0;
+    }
+    return text.n;
+}

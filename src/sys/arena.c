@@ -1,0 +1,82 @@
+/* arena.c - arenas on malloc. */
+#include "sys/arena.h"
+#include "base/check.h"
+#include <stdlib.h>
+
+/* Blocks are a list, newest first; the first block of all carries the account of the whole.
+ *
+ *   a->host -> [account | block | bytes...]     account.newest -> [block | bytes...] -> ... -> NULL  */
+typedef struct block {
+    struct block *older; /* NULL: it is the one behind the account */
+} block;
+
+typedef struct account {
+    size_t limit, taken; /* bytes from malloc that may be and have been taken */
+    size_t last;         /* size of the newest block */
+    block *newest;
+} account;
+
+static bool more(daruma_arena *a, size_t need)
+{
+    account *all = a->host;
+    size_t left = all->limit - all->taken;
+    if (left < sizeof(block) || need > left - sizeof(block))
+        return false;
+    size_t want = all->last * 2; /* doubling: a large exchange needs few blocks, a small one wastes little */
+    if (want < need + sizeof(block))
+        want = need + sizeof(block);
+    if (want > left)
+        want = left;
+    block *b = malloc(want);
+    if (!b)
+        return false;
+    b->older = all->newest;
+    all->newest = b;
+    all->taken += want;
+    all->last = want;
+    a->beg = (char *)(b + 1);
+    a->end = (char *)b + want;
+    return true;
+}
+
+bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes)
+{
+    size_t n = sizeof(account) + first_bytes;
+    check(first_bytes <= SIZE_MAX / 2);
+    account *all = malloc(n);
+    *a = (daruma_arena){0};
+    if (!all)
+        return false;
+    *all = (account){.limit = limit_bytes > n ? limit_bytes : n, .taken = n, .last = n};
+    a->beg = (char *)(all + 1);
+    a->end = (char *)all + n;
+    a->more = more;
+    a->host = all;
+    return true;
+}
+
+void sys_arena_done(daruma_arena *a)
+{
+    account *all = a->host;
+    if (all) {
+        for (block *b = all->newest, *older; b; b = older) {
+            older = b->older;
+            free(b);
+        }
+        free(all);
+    }
+    *a = (daruma_arena){0};
+}
+
+void sys_arena_widen(daruma_arena *a, size_t limit_bytes)
+{
+    account *all = a->host;
+    if (all && all->limit < limit_bytes)
+        all->limit = limit_bytes;
+}
+
+size_t sys_arena_bytes(const daruma_arena *a)
+{
+    const account *all = a->host;
+    return all ? all->taken : 0;
+}

@@ -1,0 +1,12 @@
+/* arena.h - arenas on malloc: all that the public library takes of this floor. */
+#ifndef SYS_ARENA_H
+#define SYS_ARENA_H
+#include "daruma_parts.h"
+
+/* An arena on malloc: a first block of about `first_bytes`, more blocks as it grows, never more than
+ * `limit_bytes` in all. False without memory. End it with sys_arena_done(), which may be called twice. */
+bool sys_arena_init(daruma_arena *a, size_t first_bytes, size_t limit_bytes);
+void sys_arena_done(daruma_arena *a);
+void sys_arena_widen(daruma_arena *a, size_t limit_bytes); /* it may take so much from here on */
+size_t sys_arena_bytes(const daruma_arena *a);             /* taken from malloc so far */
+#endif

@@ -1,0 +1,461 @@
+/* The sessions of daruma.h, from outside: only what that header promises is used. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <daruma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char options[] = "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"first\",\"model\":\"m1\"},"
+                              "{\"name\":\"second\",\"model\":\"m2\"}],\"secrets\":[\"sk-very-secret-123\"]}";
+static const char request[] = "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+static const char stream_request[] =
+    "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+static const char answer[] = "{\"id\":\"a1\",\"object\":\"chat.completion\",\"model\":\"m1\",\"choices\":[{\"index\":0,"
+                             "\"message\":{\"role\":\"assistant\",\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}";
+
+/* What one session did so far, as a line of words, and what its client has. */
+typedef struct seen {
+    daruma_memory *m;
+    daruma_session *s;
+    char did[4096], fields[4096], target[64], path[64];
+    char *bytes;
+    size_t n;
+    int status;
+    int64_t call, now;
+    bool over;
+} seen;
+
+static void note(seen *o, const char *word)
+{
+    size_t n = strlen(o->did);
+    snprintf(o->did + n, sizeof o->did - n, "%s%s", n ? " " : "", word);
+}
+
+static void copy(char *to, size_t room, const char *from, size_t n)
+{
+    assert_true(n < room);
+    assert_int_equal(strlen(from), n); /* a NUL is behind it */
+    memcpy(to, from, n + 1);
+}
+
+static void carry_out(seen *o)
+{
+    daruma_do what;
+    size_t n;
+    const char *p;
+    while ((what = daruma_session_next(o->s)) != DARUMA_DO_NOTHING) {
+        switch (what) {
+        case DARUMA_DO_NOTHING:
+            break;
+        case DARUMA_DO_SEND:
+            o->call = daruma_session_call(o->s);
+            p = daruma_session_target(o->s, &n);
+            copy(o->target, sizeof o->target, p, n);
+            p = daruma_session_path(o->s, &n);
+            copy(o->path, sizeof o->path, p, n);
+            note(o, "send");
+            note(o, o->target);
+            break;
+        case DARUMA_DO_CANCEL:
+            note(o, "cancel");
+            break;
+        case DARUMA_DO_PAUSE:
+            note(o, "pause");
+            break;
+        case DARUMA_DO_RESUME:
+            note(o, "resume");
+            break;
+        case DARUMA_DO_LIMIT:
+            break;
+        case DARUMA_DO_HEAD:
+            o->status = daruma_session_status(o->s);
+            p = daruma_session_fields(o->s, &n);
+            copy(o->fields, sizeof o->fields, p, n);
+            note(o, "head");
+            break;
+        case DARUMA_DO_BYTES:
+            p = daruma_session_bytes(o->s, &n);
+            o->bytes = realloc(o->bytes, o->n + n + 1);
+            assert_non_null(o->bytes);
+            memcpy(o->bytes + o->n, p, n + 1);
+            o->n += n;
+            break;
+        case DARUMA_DO_EVENT:
+            p = daruma_session_bytes(o->s, &n);
+            assert_true(p[0] == '{' && p[n - 1] == '}');
+            assert_null(strstr(p, "sk-very-secret-123"));
+            break;
+        case DARUMA_DO_END:
+            note(o, "end");
+            o->over = true;
+            break;
+        case DARUMA_DO_BREAK:
+            note(o, "break");
+            o->over = true;
+            break;
+        }
+    }
+}
+
+static void time_is(seen *o, int64_t now)
+{
+    o->now = now;
+    daruma_memory_now(o->m, now, 1767225600 + now / 1000, 0x9e3779b97f4a7c15u * (uint64_t)(now + 1));
+}
+
+static seen begin(daruma_memory *m, const char *what, const char *body)
+{
+    seen o = {.m = m};
+    char why[256] = "";
+    time_is(&o, 1000);
+    o.s = daruma_session_open(m, NULL, what, strlen(what), body, strlen(body), why, sizeof why);
+    assert_string_equal(why, "");
+    assert_non_null(o.s);
+    carry_out(&o);
+    return o;
+}
+
+static void says(seen *o, int status, const char *fields, const char *body)
+{
+    int64_t call = o->call;
+    daruma_call_head(o->s, call, status, fields, strlen(fields));
+    daruma_call_bytes(o->s, call, body, strlen(body));
+    daruma_call_end(o->s, call);
+    carry_out(o);
+}
+
+/* Time passes until the session has sent again, or is over. */
+static void wait_for_it(seen *o)
+{
+    size_t was = strlen(o->did);
+    for (int i = 0; i < 1000 && strlen(o->did) == was; i++) {
+        int64_t at = daruma_session_wakes_ms(o->s);
+        assert_true(at >= 0);
+        time_is(o, at > o->now ? at : o->now);
+        daruma_session_clock(o->s);
+        carry_out(o);
+    }
+}
+
+static void end(seen *o)
+{
+    daruma_session_free(o->s);
+    daruma_memory_free(o->m);
+    free(o->bytes);
+}
+
+static void a_call_that_works_is_one_call(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    assert_string_equal(o.did, "send first");
+    assert_string_equal(o.path, "/v1/chat/completions");
+    says(&o, 200, "content-type: application/json\r\nX-Request-Id: r1\r\nconnection: close\r\n", answer);
+    assert_string_equal(o.did, "send first head end");
+    assert_int_equal(o.status, 200);
+    assert_string_equal(o.bytes, answer);
+    assert_non_null(strstr(o.fields, "X-Request-Id: r1\r\n"));
+    assert_non_null(strstr(o.fields, "x-daruma-outcome: ok\r\n"));
+    assert_non_null(strstr(o.fields, "x-daruma-target: first\r\n"));
+    assert_null(strstr(o.fields, "connection: close"));
+    assert_string_equal(daruma_session_outcome(o.s), "ok");
+    end(&o);
+}
+
+static void the_body_goes_out_with_the_name_of_the_target(void **state)
+{
+    (void)state;
+    daruma_memory *m = daruma_memory_new();
+    daruma_memory_now(m, 1, 0, 1);
+    daruma_session *s = daruma_session_open(m, NULL, options, strlen(options), request, strlen(request), NULL, 0);
+    assert_int_equal(daruma_session_next(s), DARUMA_DO_SEND);
+    size_t n;
+    assert_string_equal(daruma_session_bytes(s, &n),
+                        "{\"model\":\"m1\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}");
+    assert_string_equal(daruma_session_model(s, NULL), "m1");
+    assert_string_equal(daruma_session_dialect(s, NULL), "openai");
+    assert_true(daruma_session_total_ms(s) > 0);
+    daruma_memory_free(m); /* and its sessions */
+}
+
+static void who_is_limited_is_left_for_another(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    says(&o, 429, "retry-after: 30\r\ncontent-type: application/json\r\n",
+         "{\"error\":{\"message\":\"Rate limit reached\",\"code\":\"rate_limit_exceeded\"}}");
+    assert_string_equal(o.did, "send first send second");
+    says(&o, 200, "content-type: application/json\r\n", answer);
+    assert_string_equal(o.did, "send first send second head end");
+    assert_non_null(strstr(o.fields, "x-daruma-outcome: recovered\r\n"));
+    char remedies[64];
+    assert_int_equal(daruma_session_remedies(o.s, remedies, sizeof remedies), strlen("switch_model"));
+    assert_string_equal(remedies, "switch_model");
+    assert_int_equal(daruma_session_attempts(o.s), 2);
+    end(&o);
+}
+
+static void an_outage_of_everybody_is_waited_for(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    for (int i = 0; i < 4; i++) {
+        daruma_call_failed(o.s, o.call, i % 2 ? "reset" : "refused");
+        carry_out(&o);
+        if (!o.over && o.did[strlen(o.did) - 1] != 't' && o.did[strlen(o.did) - 1] != 'd')
+            fail_msg("%s", o.did);
+        if (i)
+            wait_for_it(&o);
+    }
+    says(&o, 200, "content-type: application/json\r\n", answer);
+    assert_string_equal(daruma_session_outcome(o.s), "recovered");
+    assert_true(o.now > 1000);
+    end(&o);
+}
+
+static void a_secret_that_a_provider_repeats_is_taken_out(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    for (int i = 0; i < 8 && !o.over; i++)
+        says(&o, 401, "content-type: application/json\r\n",
+             "{\"error\":{\"message\":\"Incorrect API key provided: "
+             "sk-very-secret-123\",\"code\":\"invalid_api_key\"}}");
+    assert_true(o.over);
+    assert_int_equal(o.status, 401);
+    assert_null(strstr(o.bytes, "sk-very-secret-123"));
+    assert_non_null(strstr(o.bytes, "[redacted]"));
+    end(&o);
+}
+
+static void a_slow_reader_pauses_the_call_and_loses_nothing(void **state)
+{
+    (void)state;
+    enum { PIECES = 3000, PIECE = 400 };
+    seen o = begin(daruma_memory_new(), options, stream_request);
+    static char event[PIECE + 200], text[PIECE + 1];
+    size_t sent = 0;
+    memset(text, 'x', PIECE);
+    daruma_call_head(o.s, o.call, 200, "content-type: text/event-stream\r\n", 33);
+    for (int i = 0; i < PIECES; i++) {
+        int n =
+            snprintf(event, sizeof event,
+                     "data: {\"id\":\"a\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{"
+                     "\"content\":\"%s\"}}]}\n\n",
+                     text);
+        daruma_call_bytes(o.s, o.call, event, (size_t)n);
+        sent += (size_t)n;
+    }
+    carry_out(&o); /* it had read nothing so far */
+    assert_non_null(strstr(o.did, "pause"));
+    assert_non_null(strstr(o.did, "resume"));
+    const char last[] =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    daruma_call_bytes(o.s, o.call, last, sizeof last - 1);
+    daruma_call_end(o.s, o.call);
+    carry_out(&o);
+    assert_true(o.over);
+    size_t got = 0;
+    for (const char *p = o.bytes; (p = strstr(p, "xxxx")); got++)
+        while (*p == 'x')
+            p++;
+    assert_int_equal(got, PIECES);
+    assert_true(o.n >= sent);
+    end(&o);
+}
+
+static void who_leaves_ends_its_call(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    daruma_session_gone(o.s);
+    carry_out(&o);
+    assert_string_equal(o.did, "send first cancel");
+    assert_string_equal(daruma_session_outcome(o.s), "cancelled");
+    daruma_call_bytes(o.s, o.call, "x", 1); /* too late, and nobody minds */
+    daruma_call_end(o.s, o.call);
+    daruma_call_failed(o.s, 999, "reset");
+    daruma_session_clock(o.s);
+    carry_out(&o);
+    assert_string_equal(o.did, "send first cancel");
+    end(&o);
+}
+
+static void another_dialect_is_spoken_to_in_its_own(void **state)
+{
+    (void)state;
+    seen o =
+        begin(daruma_memory_new(),
+              "{\"dialect\":\"openai\",\"targets\":[{\"name\":\"c\",\"model\":\"claude\",\"dialect\":\"anthropic\"}]}",
+              request);
+    assert_string_equal(o.path, "/v1/messages");
+    says(&o, 200, "content-type: application/json\r\n",
+         "{\"id\":\"m1\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"claude\",\"content\":[{\"type\":"
+         "\"text\","
+         "\"text\":\"hi\"}],\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}");
+    assert_non_null(strstr(o.bytes, "\"choices\""));
+    end(&o);
+}
+
+static void wrong_options_say_what_is_wrong(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"", "options: this is no JSON text"},
+        {"[]", "options: a JSON object is expected"},
+        {"{}", "dialect: it is missing: what does the client speak?"},
+        {"{\"dialect\":\"opnai\"}", "dialect: there is no such word; did you mean \"openai\"?"},
+        {"{\"dialect\":\"openai\"}", "targets: there is none: who can be asked?"},
+        {"{\"dialect\":\"openai\",\"targets\":[]}", "targets: there is none: who can be asked?"},
+        {"{\"dialect\":\"openai\",\"targets\":[{}]}",
+         "targets: each target needs a name: daruma_session_target() tells it"},
+        {"{\"dialect\":\"openai\",\"targets\":[{\"name\":\"a\"},{\"name\":\"b\",\"windw\":1}]}",
+         "targets[1].windw: there is no such member; did you mean \"window\"?"},
+        {"{\"dialect\":\"openai\",\"targets\":[{\"name\":\"a\",\"window\":0}]}",
+         "targets[0].window: a whole number from 1 to 1000000000 is expected"},
+        {"{\"dialect\":\"openai\",\"targets\":[{\"name\":\"a\",\"window\":1.5}]}",
+         "targets[0].window: a whole number from 1 to 1000000000 is expected"},
+        {"{\"dialect\":\"openai\",\"targets\":[{\"name\":7}]}", "targets[0].name: a string is expected"},
+        {"{\"dialect\":\"openai\",\"targets\":7}", "targets: a list of at most 32 objects is expected"},
+        {"{\"dialect\":\"gemini\",\"targets\":[{\"name\":\"a\"}]}",
+         "model: it is missing: Gemini's clients say it in the path"},
+        {"{\"dialect\":\"openai\",\"retry\":1,\"targets\":[{\"name\":\"a\"}]}", "retry: true or false is expected"},
+        {"{\"dialect\":\"openai\",\"secrets\":[1],\"targets\":[{\"name\":\"a\"}]}",
+         "secrets: a list of strings is expected"},
+        {"{\"dialect\":\"openai\",\"watch\":\"all\",\"targets\":[{\"name\":\"a\"}]}",
+         "watch: one of these words is expected: off observe guide enforce"},
+    };
+    daruma_memory *m = daruma_memory_new();
+    daruma_memory_now(m, 1, 0, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char why[256] = "";
+        assert_null(
+            daruma_session_open(m, NULL, rows[i][0], strlen(rows[i][0]), request, strlen(request), why, sizeof why));
+        assert_string_equal(why, rows[i][1]);
+        assert_null(daruma_session_open(m, NULL, rows[i][0], strlen(rows[i][0]), request, strlen(request), NULL, 0));
+    }
+    daruma_memory_free(m);
+}
+
+static void a_policy_is_printed_as_it_is_read(void **state)
+{
+    (void)state;
+    static const char *const profiles[] = {"default",           "penguiflow", "penguiflow-client",
+                                           "penguiflow-native", "swarm",      "swarm/code",
+                                           "compact",           "adaptive",   "adaptive-head"};
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
+        char json[64], why[256] = "";
+        int n = snprintf(json, sizeof json, "{\"profile\":\"%s\"}", profiles[i]);
+        daruma_policy *p = daruma_policy_new(json, (size_t)n, why, sizeof why);
+        assert_string_equal(why, "");
+        size_t bytes = daruma_policy_json(p, NULL, 0);
+        char *once = malloc(bytes + 1), *twice = malloc(bytes + 1);
+        assert_int_equal(daruma_policy_json(p, once, bytes + 1), bytes);
+        daruma_policy_free(p);
+        p = daruma_policy_new(once, bytes, why, sizeof why);
+        assert_string_equal(why, "");
+        assert_int_equal(daruma_policy_json(p, twice, bytes + 1), bytes);
+        assert_string_equal(once, twice);
+        char few[8];
+        assert_int_equal(daruma_policy_json(p, few, sizeof few), bytes);
+        assert_int_equal(strlen(few), 7);
+        daruma_policy_free(p);
+        free(once);
+        free(twice);
+    }
+}
+
+static void wrong_policies_say_what_is_wrong(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"{", "policy: this is no JSON text"},
+        {"{\"profile\":\"defalt\"}", "profile: there is no such profile; did you mean \"default\"?"},
+        {"{\"patience\":1}", "patience: there is no such member; did you mean \"patience_ms\"?"},
+        {"{\"kinds\":{\"rate_limt\":{}}}", "kinds.rate_limt: there is no such kind of failure"},
+        {"{\"kinds\":{\"rate_limit\":{\"jitter\":1.5}}}",
+         "kinds.rate_limit.jitter: a number from 0 to 1 with at most three digits behind its point is expected"},
+        {"{\"rungs\":[{\"kind\":\"timeout\",\"remedy\":\"explan\"}]}",
+         "rungs[0].remedy: there is no such word; did you mean \"explain\"?"},
+        {"{\"rungs\":[{\"kind\":\"timeout\",\"remedy\":\"explain\"},{\"kind\":\"auth\",\"remedy\":\"explain\"},"
+         "{\"kind\":\"timeout\",\"remedy\":\"explain\"}]}",
+         "rungs[2]: the rungs of one kind stand together"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char why[256] = "";
+        assert_null(daruma_policy_new(rows[i][0], strlen(rows[i][0]), why, sizeof why));
+        if (!strstr(why, rows[i][1]))
+            fail_msg("%s: %s", rows[i][0], why);
+    }
+    char why[8];
+    assert_null(daruma_policy_new("{", 1, why, sizeof why));
+    assert_string_equal(why, "policy:");
+}
+
+static void a_policy_of_ones_own_decides(void **state)
+{
+    (void)state;
+    char why[256] = "";
+    static const char json[] = "{\"rungs\":[{\"kind\":\"rate_limit\",\"remedy\":\"explain\"}]}";
+    daruma_policy *p = daruma_policy_new(json, strlen(json), why, sizeof why);
+    assert_string_equal(why, "");
+    daruma_memory *m = daruma_memory_new();
+    seen o = {.m = m};
+    time_is(&o, 1);
+    o.s = daruma_session_open(m, p, options, strlen(options), request, strlen(request), why, sizeof why);
+    carry_out(&o);
+    says(&o, 429, "", "{\"error\":{\"message\":\"Rate limit reached\",\"code\":\"rate_limit_exceeded\"}}");
+    assert_string_equal(o.did, "send first head end");
+    assert_int_equal(o.status, 429);
+    end(&o);
+    daruma_policy_free(p);
+}
+
+static void what_one_session_learns_the_next_one_knows(void **state)
+{
+    (void)state;
+    seen o = begin(daruma_memory_new(), options, request);
+    says(&o, 401, "", "{\"error\":{\"message\":\"Incorrect API key provided\",\"code\":\"invalid_api_key\"}}");
+    says(&o, 200, "content-type: application/json\r\n", answer);
+    daruma_session_free(o.s);
+    free(o.bytes);
+    char status[4096];
+    assert_true(daruma_memory_status(o.m, status, sizeof status) < sizeof status);
+    assert_non_null(strstr(status, "\"recovered\":1"));
+    assert_null(daruma_memory_ready(o.m));
+    o = begin(o.m, options, request);
+    assert_string_equal(o.did, "send second");
+    end(&o);
+}
+
+static void versions_are_told(void **state)
+{
+    (void)state;
+    assert_string_equal(daruma_version(), DARUMA_VERSION);
+    assert_int_equal(daruma_abi(), DARUMA_ABI);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_works_is_one_call),
+        cmocka_unit_test(the_body_goes_out_with_the_name_of_the_target),
+        cmocka_unit_test(who_is_limited_is_left_for_another),
+        cmocka_unit_test(an_outage_of_everybody_is_waited_for),
+        cmocka_unit_test(a_secret_that_a_provider_repeats_is_taken_out),
+        cmocka_unit_test(a_slow_reader_pauses_the_call_and_loses_nothing),
+        cmocka_unit_test(who_leaves_ends_its_call),
+        cmocka_unit_test(another_dialect_is_spoken_to_in_its_own),
+        cmocka_unit_test(wrong_options_say_what_is_wrong),
+        cmocka_unit_test(a_policy_is_printed_as_it_is_read),
+        cmocka_unit_test(wrong_policies_say_what_is_wrong),
+        cmocka_unit_test(a_policy_of_ones_own_decides),
+        cmocka_unit_test(what_one_session_learns_the_next_one_knows),
+        cmocka_unit_test(versions_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
