@@ -49,7 +49,7 @@ static void fill_in(lib_target *to, size_t i)
     if (!to->site.n)
         to->site = to->t.provider;
     if (!to->t.account.n)
-        to->t.account = to->t.key.n ? to->t.key : S("account");
+        to->t.account = to->t.key.n ? to->t.key : to->t.provider;
     if (!to->t.key.n)
         to->t.key = to->t.account;
     to->t.host = (int32_t)i;
