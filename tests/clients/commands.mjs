@@ -489,11 +489,11 @@ holds("a number that stands beside the name of a limit is that limit", async () 
 
 holds("every file and every function that the documents name is there", async () => {
   const listed = (dir) => readdirSync(join(root, dir), { recursive: true, withFileTypes: true }).filter((e) => e.isFile() && !e.parentPath.includes("node_modules")).map((e) => join(e.parentPath, e.name).slice(root.length));
-  const files = ["src", "include", "tests", "fuzz", "bench", "examples", "doc", "tools"].flatMap(listed);
+  const files = ["src", "include", "tests", "fuzz", "bench", "bindings", "examples", "doc", "tools"].flatMap(listed);
   const code = files.filter((f) => /^(src|include)\/.*\.[ch]$/.test(f)).map((f) => readFileSync(join(root, f), "utf8")).join("\n");
   for (const page of pages) {
     const text = readFileSync(join(root, page), "utf8");
-    for (const [, name] of text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:c|h|def|mjs|md|yaml))`/g))
+    for (const [, name] of text.matchAll(/`((?:[\w-]+\/)*[\w-]+\.(?:c|h|def|mjs|py|md|yaml))`/g))
       assert.ok(/NAME|daruma\.yaml/.test(name) || files.some((f) => f === name || f.endsWith(`/${name}`)) || readdirSync(root).includes(name), `${page}: there is no ${name}`);
     for (const [, name] of text.matchAll(/`([a-z_]\w+)\(\)`/g)) assert.match(code, new RegExp(`\\b${name}\\(`), `${page}: there is no ${name}()`);
     for (const [, place] of text.matchAll(/\]\(([\w/.-]+\.md)(?:#[\w-]+)?\)/g)) assert.ok(files.includes(join(page.includes("/") ? "doc" : "", place)) || readdirSync(root).includes(place), `${page}: ${place}`);
