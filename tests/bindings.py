@@ -100,17 +100,32 @@ for make in (lambda: daruma.Memory().session({"dialect": "opnai"}, b"{}"), lambd
     try: make()
     except daruma.Error as e: print(e)
 print(daruma.Policy(daruma.Policy({"max_attempts": 7}).settings()).settings()["max_attempts"])
+with daruma.Memory().session({"dialect": "openai", "targets": [{"name": "a"}]}, '{"model":"\\udcff"}'.encode("utf-8", "surrogateescape")) as s:
+    print(next(iter(s)).kind == daruma.SEND)
+s.end(1); s.close()
+print(s.outcome, s.attempts, list(s))
+try: s.wakes_in()
+except ValueError as e: print(e)
 """),
     "node": ([NODE, "--input-type=module", "-e"], """
 const { Memory, Policy } = await import(process.cwd() + "/bindings/node/daruma.mjs");
 for (const make of [() => new Memory().session({ dialect: "opnai" }, "{}"), () => new Policy({ patience: 1 })])
   try { make(); } catch (e) { console.log(e.message); }
 console.log(new Policy(new Policy({ max_attempts: 7 }).settings()).settings().max_attempts);
+const memory = new Memory(), s = memory.session({ dialect: "openai", targets: [{ name: "a" }] }, Buffer.from('{"model":"\\xff"}', "latin1"));
+console.log([...s][0].kind === 1 ? "True" : "False");
+s.close(); s.end(1); s.close();
+console.log(s.outcome, s.attempts, JSON.stringify([...s]));
+memory.close();
+try { memory.session({}, ""); } catch (e) { console.log(e.message); }
 """),
 }
 SAID = """dialect: there is no such word; did you mean "openai"?
 patience: there is no such member; did you mean "patience_ms"?
 7
+True
+pending 1 []
+the %s is closed
 """
 
 # Memory that grows from session to session would be seen: 3,000 of them that fail and recover.
@@ -173,7 +188,7 @@ def main():
                 recovers(binding, fault, stream)
         goes_elsewhere(binding)
         explains(binding)
-        prints(binding, "mistakes are told in words", *MISTAKES[binding], SAID)
+        prints(binding, "mistakes are told in words", *MISTAKES[binding], SAID % {"python": "session", "node": "memory"}[binding])
         prints(binding, "memory does not grow from session to session", *LEAKS[binding], "True\n")
     sys.exit(1 if failed else 0)
 

@@ -90,6 +90,10 @@ export class Memory {
     this.pointer = lib.memory_new();
     if (!this.pointer) throw new Error("libdaruma has no memory");
   }
+  #open() {
+    if (!this.pointer) throw new Error("the memory is closed");
+    return this.pointer;
+  }
   // Opens a session for one request: `options` as in daruma.h, `body` its bytes or its text.
   session(options, body, policy) {
     const s = new Session(this, options, Buffer.from(body), policy, () => this.#sessions.delete(koffi.address(s.pointer)));
@@ -98,7 +102,7 @@ export class Memory {
   }
   // A session in which there is something to do; undefined: there is none.
   ready() {
-    const p = lib.memory_ready(this.pointer);
+    const p = lib.memory_ready(this.#open());
     return p ? this.#sessions.get(koffi.address(p)) : undefined;
   }
   status() {
@@ -106,7 +110,7 @@ export class Memory {
     return JSON.parse(whole(lib.memory_status, this.pointer));
   }
   tick() {
-    lib.memory_now(this.pointer, nowMs(), Math.floor(Date.now() / 1000), (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32)));
+    lib.memory_now(this.#open(), nowMs(), Math.floor(Date.now() / 1000), (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32)));
   }
   close() {
     for (const s of this.#sessions.values()) s.close();
@@ -125,8 +129,9 @@ function bytes(f, pointer) {
 class Session {
   constructor(memory, options, body, policy, closed) {
     const text = JSON.stringify(options), why = Buffer.alloc(512);
-    Object.assign(this, { memory, policy, closed }); // the first two outlive it
+    Object.assign(this, { memory, closed }); // the memory outlives it
     memory.tick();
+    if (policy && !policy.pointer) throw new Error("the policy is closed");
     this.pointer = lib.session_open(memory.pointer, policy?.pointer ?? null, text, Buffer.byteLength(text), body, body.length, why, why.length);
     if (!this.pointer) throw new TypeError(sentence(why));
   }
@@ -136,8 +141,8 @@ class Session {
       if (kind >= SEND && kind <= LIMIT) act.call = Number(lib.session_call(s));
       if (kind === SEND || kind === LIMIT) act.totalMs = Number(lib.session_total_ms(s));
       if (kind === SEND || kind === BYTES || kind === EVENT) act.body = bytes(lib.session_bytes, s);
-      if (kind === SEND) Object.assign(act, { target: text(lib.session_target), dialect: text(lib.session_dialect), model: text(lib.session_model), path: text(lib.session_path) });
-      if (kind === HEAD) {
+      if (kind === SEND) Object.assign(act, { dialect: text(lib.session_dialect), model: text(lib.session_model), path: text(lib.session_path) });
+      if (kind === SEND || kind === HEAD) {
         const lines = bytes(lib.session_fields, s).toString("latin1").split("\r\n").filter(Boolean);
         Object.assign(act, { status: lib.session_status(s), target: text(lib.session_target), fields: lines.map((l) => l.split(/: (.*)/s, 2)) });
       }
@@ -146,7 +151,7 @@ class Session {
   }
   // Milliseconds until clock() is to be called; undefined: never.
   wakesIn() {
-    const at = Number(lib.session_wakes_ms(this.pointer));
+    const at = this.pointer ? Number(lib.session_wakes_ms(this.pointer)) : -1;
     return at < 0 ? undefined : Math.max(0, at - nowMs());
   }
   #input(f, ...rest) {
@@ -176,16 +181,19 @@ class Session {
     this.#input(lib.session_gone);
   }
   get outcome() {
-    return lib.session_outcome(this.pointer);
+    return this.pointer ? lib.session_outcome(this.pointer) : this.went.outcome;
   }
   get attempts() {
-    return Number(lib.session_attempts(this.pointer));
+    return this.pointer ? Number(lib.session_attempts(this.pointer)) : this.went.attempts;
   }
   get remedies() {
-    return whole(lib.session_remedies, this.pointer);
+    return this.pointer ? whole(lib.session_remedies, this.pointer) : this.went.remedies;
   }
+  // Gives the session back; how it went is still known.
   close() {
     if (!this.pointer) return;
+    const { outcome, attempts, remedies } = this;
+    this.went = { outcome, attempts, remedies };
     this.closed();
     lib.session_free(this.pointer);
     this.pointer = null;

@@ -17,6 +17,7 @@ import json
 import os
 import random
 import time
+import weakref
 
 ABI = 1  # of the functions that are used here
 (NOTHING, SEND, CANCEL, PAUSE, RESUME, LIMIT, HEAD, BYTES, EVENT, END, BREAK) = range(11)
@@ -119,7 +120,7 @@ class Memory:
         self._p = _lib.daruma_memory_new()
         if not self._p:
             raise MemoryError("libdaruma has no memory")
-        self._sessions = {}
+        self._sessions = weakref.WeakValueDictionary()
 
     def session(self, options, body, policy=None):
         """Opens a session for one request: `options` as in daruma.h, `body` the bytes of the request."""
@@ -160,9 +161,9 @@ class Act:
         self.status = 0
         if kind == SEND:
             self.target, self.dialect, self.model, self.path = (
-                text(name).decode() for name in ("target", "dialect", "model", "path")
+                text(name).decode("utf-8", "replace") for name in ("target", "dialect", "model", "path")
             )
-        elif kind == HEAD:
+        if kind in (SEND, HEAD):
             self.status, self.target = _lib.daruma_session_status(session), text("target").decode()
             lines = text("fields").decode("latin-1").split("\r\n")
             self.fields = [tuple(line.split(": ", 1)) for line in lines if line]
@@ -172,8 +173,9 @@ class Session:
     """One request. Iterate over it for what is to be done now, again after each input."""
 
     def __init__(self, memory, options, body, policy):
+        self._p, self._memory = None, memory  # which outlives it
         text, why = json.dumps(options).encode(), ctypes.create_string_buffer(512)
-        self._memory, self._policy = memory, policy  # both outlive it
+        body = body.encode() if isinstance(body, str) else bytes(body)
         memory.tick()
         p = policy._p if policy else None
         self._p = _lib.daruma_session_open(memory._p, p, text, len(text), body, len(body), why, len(why))
@@ -190,8 +192,13 @@ class Session:
 
     def wakes_in(self):
         """Seconds until clock() is to be called; None: never."""
-        at = _lib.daruma_session_wakes_ms(self._p)
+        at = _lib.daruma_session_wakes_ms(self._open())
         return None if at < 0 else max(0, at - now_ms()) / 1000
+
+    def _open(self):
+        if not self._p:
+            raise ValueError("the session is closed")
+        return self._p
 
     def _input(self, function, *arguments):
         if self._p:
@@ -221,21 +228,27 @@ class Session:
 
     @property
     def outcome(self):
-        return _lib.daruma_session_outcome(self._p).decode()
+        return _lib.daruma_session_outcome(self._p).decode() if self._p else self._went[0]
 
     @property
     def attempts(self):
-        return _lib.daruma_session_attempts(self._p)
+        return _lib.daruma_session_attempts(self._p) if self._p else self._went[1]
 
     @property
     def remedies(self):
-        return _whole(_lib.daruma_session_remedies, self._p)
+        return _whole(_lib.daruma_session_remedies, self._p) if self._p else self._went[2]
 
     def close(self):
+        """Gives the session back; how it went is still known."""
         if self._p:
+            self._went = self.outcome, self.attempts, self.remedies
             self._memory._sessions.pop(self._p, None)
             _lib.daruma_session_free(self._p)
             self._p = None
+
+    def __del__(self):
+        if getattr(self, "_p", None):
+            self.close()
 
     def __enter__(self):
         return self

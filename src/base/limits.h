@@ -379,6 +379,5 @@
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)   /* memory for the options of a session, or for a policy */
 #define LIB_STATUS_BYTES_MAX  (16u << 20)  /* of a status page: 4,096 lanes */
 #define LIB_SLOW_BYTES        (256u << 10) /* that wait for the program: beyond them no more of a call is read */
-#define LIB_CALL_TOTAL_MS     600000       /* of a call, unless said: as long as SDKs wait */
 
 #endif

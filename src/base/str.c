@@ -90,6 +90,14 @@ daruma_str str_cut(daruma_str *rest, char at)
     return head;
 }
 
+bool str_lists(daruma_str list, daruma_str item)
+{
+    while (list.n)
+        if (str_ieq(str_trim(str_cut(&list, ',')), item))
+            return true;
+    return false;
+}
+
 bool str_int(daruma_str s, int64_t *ret)
 {
     int64_t v = 0;

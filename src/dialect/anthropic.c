@@ -255,6 +255,7 @@ const dialect dialect_anthropic = {
     .provider = LIT("anthropic"),
     .key_header = "x-api-key",
     .key_prefix = "",
+    .version = {LIT("anthropic-version"), LIT("2023-06-01")},
     .messages = LIT("messages"),
     .remote_marks = {LIT("\"file_id\"")},
     .choice_path = LIT("tool_choice"),

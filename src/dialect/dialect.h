@@ -86,6 +86,7 @@ typedef struct dialect {
     daruma_str provider;                      /* whose words its errors usually are: a hint for the judge */
     const char *key_header;                   /* "authorization", "x-api-key", "x-goog-api-key" */
     const char *key_prefix;                   /* "Bearer " or "" */
+    daruma_header version;                    /* a field that each request of it has; empty: none */
     daruma_str heartbeat;                     /* what keeps a waiting stream open: an SSE comment, or a ping event */
     daruma_str terminal;                      /* the terminal marker as an event; empty where it cannot be made up */
     daruma_str messages;                      /* the member of a request that holds its messages */

@@ -115,7 +115,7 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         return NULL;
     for (size_t i = 0; i < in->nheaders; i++) {
         daruma_str name = in->headers[i].name;
-        if (http_is_hop_by_hop(name, connection) || is_configured(p, name))
+        if (drive_field_is_hop(name, connection) || is_configured(p, name))
             continue;
         if (!theirs && (head_is_credential(name) || str_ieq(name, S("cookie"))))
             continue;
@@ -127,8 +127,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
     }
     if (plain)
         out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
-    if (d != x->d && d == &dialect_anthropic)
-        out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
+    if (d != x->d && d->version.name.n)
+        out[(*n)++] = d->version;
     put_ours(x, p, secret, a, out, n);
     return out;
 }
@@ -152,8 +152,8 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
         return NULL;
     out[(*n)++] = (daruma_header){S("content-type"), S("application/json")};
     out[(*n)++] = (daruma_header){S("accept-encoding"), S("identity")};
-    if (d == &dialect_anthropic)
-        out[(*n)++] = (daruma_header){S("anthropic-version"), S("2023-06-01")};
+    if (d->version.name.n)
+        out[(*n)++] = d->version;
     put_ours(x, p, secret, x->c->arena, out, n);
     return out;
 }
@@ -183,7 +183,7 @@ daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *
             connection = answer->headers[i].value;
     for (size_t i = 0; i < answer->nheaders; i++) {
         daruma_str name = answer->headers[i].name;
-        if (!http_is_hop_by_hop(name, connection) && !str_ieq(name, S("content-length")) &&
+        if (!drive_field_is_hop(name, connection) && !str_ieq(name, S("content-length")) &&
             !str_istarts(name, S("x-daruma-")))
             out[(*n)++] = answer->headers[i];
     }

@@ -2,6 +2,12 @@
 #include "lib/inside.h"
 #include <stdlib.h>
 
+/* Is it about a call? Such acts do not wait behind the bytes of the answer, which a slow reader takes. */
+static bool is_word(daruma_do what)
+{
+    return what >= DARUMA_DO_SEND && what <= DARUMA_DO_LIMIT;
+}
+
 act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size_t npieces)
 {
     size_t n = sizeof(act);
@@ -11,7 +17,7 @@ act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size
         n += like->text[i].n + 1;
     act *a = s->over ? NULL : malloc(n);
     if (!a) {
-        s->failed = true;
+        s->failed |= like->what != DARUMA_DO_EVENT; /* an answer does without its log */
         return NULL;
     }
     *a = *like;
@@ -30,39 +36,53 @@ act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size
         }
         *to++ = 0;
     }
+    act_line *l = is_word(a->what) ? &s->words : &s->answer;
     a->next = NULL;
-    *(s->last ? &s->last->next : &s->first) = a;
-    s->last = a;
-    s->waiting_bytes += a->text[ACT_BYTES].n;
+    *(l->last ? &l->last->next : &l->first) = a;
+    l->last = a;
+    s->waiting_bytes += is_word(a->what) ? 0 : a->text[ACT_BYTES].n;
+    return a;
+}
+
+static act *take(act_line *l)
+{
+    act *a = l->first;
+    if (!a)
+        return NULL;
+    l->first = a->next;
+    if (!l->first)
+        l->last = NULL;
     return a;
 }
 
 act *acts_take(daruma_session *s)
 {
-    act *a = s->first;
-    if (!a)
-        return NULL;
-    s->first = a->next;
-    if (!s->first)
-        s->last = NULL;
-    s->waiting_bytes -= a->text[ACT_BYTES].n;
+    act *a = take(&s->words);
+    if (a)
+        return a;
+    a = take(&s->answer);
+    if (a)
+        s->waiting_bytes -= a->text[ACT_BYTES].n;
     return a;
 }
 
-bool acts_unsend(daruma_session *s, int64_t call)
+bool acts_forget(daruma_session *s, int64_t call)
 {
-    act *before = NULL;
-    for (act *a = s->first; a; before = a, a = a->next) {
-        if (a->call != call || a->what != DARUMA_DO_SEND)
+    act *before = NULL, *next;
+    bool unsent = false;
+    for (act *a = s->words.first; a; a = next) {
+        next = a->next;
+        if (a->call != call) {
+            before = a;
             continue;
-        *(before ? &before->next : &s->first) = a->next;
-        if (s->last == a)
-            s->last = before;
-        s->waiting_bytes -= a->text[ACT_BYTES].n;
+        }
+        unsent |= a->what == DARUMA_DO_SEND;
+        *(before ? &before->next : &s->words.first) = next;
+        if (s->words.last == a)
+            s->words.last = before;
         free(a);
-        return true;
     }
-    return false;
+    return unsent;
 }
 
 void acts_drop(daruma_session *s)

@@ -1,13 +1,15 @@
 #include "lib/fields.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/check.h"
 #include "base/json.h"
 #include <stdio.h>
 
 bool fields_wrong(fields_at *f, const char *name, const char *what)
 {
-    if (!f->why->n)
-        buf_printf(f->why, "%s%s: %s", f->path, name, what);
+    size_t n = strlen(f->path);
+    if (!f->why->n) /* "targets[1].": the object itself is meant where no member is named */
+        buf_printf(f->why, "%.*s%s: %s", (int)(*name || !n ? n : n - 1), f->path, name, what);
     return false;
 }
 
@@ -107,7 +109,10 @@ static bool unknown(fields_at *f, const field *table, size_t n, daruma_str key)
     str_near near = str_near_to(key);
     for (size_t i = 0; i < n; i++)
         str_near_try(&near, str_of(table[i].name));
-    snprintf(name, sizeof name, "%.*s", (int)(key.n < 60 ? key.n : 60), key.p);
+    size_t shown = 0; /* whole characters */
+    while (shown < key.n && shown + 4 < sizeof name)
+        shown += str_utf8(str_from(key, shown)) ? str_utf8(str_from(key, shown)) : 1;
+    snprintf(name, sizeof name, "%.*s", (int)shown, key.p);
     if (near.best.n)
         snprintf(what, sizeof what, "there is no such member; did you mean \"" STR_FMT "\"?", STR_ARG(near.best));
     else
@@ -119,14 +124,20 @@ bool fields_read(fields_at *f, const field *table, size_t n, daruma_str object, 
 {
     json_iter it = json_open(object);
     daruma_str key, value;
+    uint64_t seen = 0;
     if (!json_is_object(object))
-        return fields_wrong(f, f->path[0] ? "" : "options", "a JSON object is expected");
+        return fields_wrong(f, f->path[0] ? "" : f->whole, "a JSON object is expected");
+    check(n <= 64);
     while (json_next(&it, &key, &value)) {
         const field *row = table;
         while (row < table + n && !json_raw_eq(key, str_of(row->name)))
             row++;
         if (row == table + n)
             return unknown(f, table, n, key);
+        uint64_t bit = UINT64_C(1) << (row - table);
+        if (seen & bit)
+            return fields_wrong(f, row->name, "it stands twice");
+        seen |= bit;
         if (!read_one(f, row, value, base))
             return false;
     }

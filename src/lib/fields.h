@@ -16,9 +16,10 @@ typedef enum field_kind {
 
 /* Where a reading stands. */
 typedef struct fields_at {
-    daruma_arena *a; /* for what is kept */
-    daruma_buf *why; /* the first mistake; empty: none so far */
-    char path[128];  /* of the object at hand: "targets[1]."; empty: the outermost */
+    daruma_arena *a;   /* for what is kept */
+    daruma_buf *why;   /* the first mistake; empty: none so far */
+    const char *whole; /* what the outermost object is called */
+    char path[128];    /* of the object at hand: "targets[1]."; empty: the outermost */
 } fields_at;
 
 typedef struct field {
@@ -31,7 +32,8 @@ typedef struct field {
     void (*print)(const void *base, daruma_buf *out); /* NULL: not printed */
 } field;
 
-/* Reads the members of `object`; what it does not name stays as it is in *base. False: f->why says what is wrong. */
+/* Reads the members of `object`, by a table of at most 64 rows; what it does not name stays as it is in *base. False:
+ * f->why says what is wrong. */
 bool fields_read(fields_at *f, const field *table, size_t n, daruma_str object, void *base);
 /* Reads each element of `array` so, with the table `n` rows long, into elements of `size` bytes that begin as *usual.
  * Makes them in f->a. */

@@ -14,24 +14,17 @@ static const lib_target *target_of(const daruma_session *s, const daruma_target 
 
 /* ---- the client ---- */
 
-/* Fields of a connection, which speak of nothing but it: RFC 9110, section 7.6.1. */
-static bool is_hop(daruma_str name)
+static void put(daruma_buf *out, daruma_str name, daruma_str value)
 {
-    static const daruma_str hop[] = {LIT("connection"), LIT("keep-alive"),       LIT("transfer-encoding"),
-                                     LIT("te"),         LIT("trailer"),          LIT("content-length"),
-                                     LIT("upgrade"),    LIT("proxy-connection"), LIT("proxy-authenticate")};
-    for (size_t i = 0; i < COUNT(hop); i++)
-        if (str_ieq(name, hop[i]))
-            return true;
-    return str_istarts(name, S("x-daruma-"));
+    buf_put(out, name);
+    BUF_LIT(out, ": ");
+    buf_put(out, value);
+    BUF_LIT(out, "\r\n");
 }
 
 static void put_field(daruma_buf *out, const char *name, daruma_str value)
 {
-    buf_putz(out, name);
-    BUF_LIT(out, ": ");
-    buf_put(out, value);
-    BUF_LIT(out, "\r\n");
+    put(out, str_of(name), value);
 }
 
 static void put_own_fields(const daruma_session *s, const drive_answer *answer, daruma_buf *out)
@@ -61,13 +54,15 @@ static void on_head(void *user, const drive_answer *answer)
     daruma_session *s = user;
     daruma_buf all = buf_in(&s->arena);
     const daruma_target *t = session_target(s->x);
+    daruma_str connection = {0};
+    for (size_t i = 0; i < answer->nheaders; i++)
+        if (str_ieq(answer->headers[i].name, S("connection")))
+            connection = answer->headers[i].value;
     for (size_t i = 0; i < answer->nheaders; i++) {
-        if (is_hop(answer->headers[i].name))
-            continue;
-        buf_put(&all, answer->headers[i].name);
-        BUF_LIT(&all, ": ");
-        buf_put(&all, answer->headers[i].value);
-        BUF_LIT(&all, "\r\n");
+        daruma_header h = answer->headers[i];
+        if (!drive_field_is_hop(h.name, connection) && !str_ieq(h.name, S("content-length")) &&
+            !str_istarts(h.name, S("x-daruma-")))
+            put(&all, h.name, h.value);
     }
     put_own_fields(s, answer, &all);
     act a = {.what = DARUMA_DO_HEAD, .status = answer->status, .total_ms = -1};
@@ -83,7 +78,7 @@ static bool on_write(void *user, daruma_str bytes)
     daruma_session *s = user;
     act a = {.what = DARUMA_DO_BYTES, .total_ms = -1};
     acts_add(s, &a, &bytes, 1);
-    s->slow = s->waiting_bytes > LIB_SLOW_BYTES;
+    s->slow |= s->waiting_bytes > LIB_SLOW_BYTES;
     return !s->slow;
 }
 
@@ -95,12 +90,8 @@ static void on_body_dropped(void *user)
 static void on_over(void *user, drive_end how)
 {
     daruma_session *s = user;
-    if (how == DRIVE_BARE)
-        s->failed = true;
-    if (how != DRIVE_GONE) {
-        act a = {.what = how == DRIVE_END ? DARUMA_DO_END : DARUMA_DO_BREAK, .total_ms = -1};
-        acts_add(s, &a, NULL, 0);
-    }
+    act a = {.what = how == DRIVE_END ? DARUMA_DO_END : DARUMA_DO_BREAK, .total_ms = -1};
+    acts_add(s, &a, NULL, 0);
     s->over = true;
     s->timer = -1;
 }
@@ -138,7 +129,13 @@ static bool send_act(daruma_session *s, drive_call *c, const daruma_target *t, c
     a.text[ACT_DIALECT] = str_of(d->name);
     a.text[ACT_MODEL] = model;
     a.text[ACT_PATH] = path;
-    if (acts_add(s, &a, body, pieces))
+    daruma_buf fields = buf_in(&s->arena);
+    put_field(&fields, "content-type", S("application/json"));
+    put_field(&fields, "accept-encoding", S("identity"));
+    if (d->version.name.n)
+        put(&fields, d->version.name, d->version.value);
+    a.text[ACT_FIELDS] = buf_str(&fields);
+    if (!fields.full && acts_add(s, &a, body, pieces))
         return true;
     c->handle = NULL;
     lib_call_end(o);
@@ -184,7 +181,7 @@ static void cancel(void *handle)
 {
     lib_call *o = handle;
     act a = {.what = DARUMA_DO_CANCEL, .call = o->number, .total_ms = -1};
-    if (!acts_unsend(o->s, o->number))
+    if (!acts_forget(o->s, o->number))
         acts_add(o->s, &a, NULL, 0);
     lib_call_end(o);
 }
@@ -285,7 +282,7 @@ static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_aren
 static daruma_str on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
 {
     daruma_session *s = user;
-    redaction r = {.text = text, .arena = &s->arena};
+    redaction r = {.text = text, .arena = &s->arena, .sure = true};
     (void)t;
     (void)secret;
     for (size_t i = 0; i < s->o.nsecrets; i++)

@@ -58,6 +58,10 @@ typedef struct act {
     daruma_str text[ACT_TEXTS]; /* behind the struct, each with a NUL that does not count */
 } act;
 
+typedef struct act_line {
+    act *first, *last;
+} act_line;
+
 /* A call that is out. */
 typedef struct lib_call {
     struct lib_call *next;
@@ -73,22 +77,25 @@ struct daruma_session {
     daruma_memory *m;
     session *x; /* behind this struct */
     daruma_arena arena;
+    char *body; /* of the request */
+    daruma_policy policy;
     lib_options o;
     drive_options options;
     lib_call *calls;
     int64_t ncalls;
-    act *first, *last, *now; /* those that wait, and the one at hand */
-    size_t waiting_bytes;    /* of the acts that wait */
-    daruma_ms timer;         /* -1 none */
-    bool slow;               /* the driver was told that the reader is */
-    bool over;               /* the driver is done with it */
-    bool failed;             /* there was no memory for an act */
+    act_line words, answer; /* what waits to be done: about calls, which comes first, and for the client */
+    act *now;               /* the one at hand */
+    size_t waiting_bytes;   /* of the answer */
+    daruma_ms timer;        /* -1 none */
+    bool slow;              /* the driver was told that the reader is */
+    bool over;              /* the driver is done with it */
+    bool failed;            /* there was no memory for an act */
 };
 
 /* Adds one at the end of the line; the bytes are `pieces`, one after the other. NULL without memory: s->failed. */
 act *acts_add(daruma_session *s, const act *like, const daruma_str *pieces, size_t npieces);
 act *acts_take(daruma_session *s);                 /* the first one, free() it; NULL: there is none */
-bool acts_unsend(daruma_session *s, int64_t call); /* the call was not sent yet, and will not be */
+bool acts_forget(daruma_session *s, int64_t call); /* nothing is done about that call; true: it was not sent yet */
 void acts_drop(daruma_session *s);
 
 void lib_call_end(lib_call *o); /* it is out no more */

@@ -59,13 +59,13 @@ void daruma_memory_free(daruma_memory *m)
 
 void daruma_memory_now(daruma_memory *m, int64_t now_ms, int64_t wall_s, uint64_t dice)
 {
-    m->drive.at = (daruma_moment){.now = now_ms, .wall = wall_s, .dice = dice};
+    m->drive.at = (daruma_moment){.now = now_ms < 0 ? 0 : now_ms, .wall = wall_s, .dice = dice};
 }
 
 daruma_session *daruma_memory_ready(const daruma_memory *m)
 {
     for (daruma_session *s = m->sessions; s; s = s->next)
-        if (s->first || s->failed)
+        if (s->words.first || s->answer.first || s->failed || (s->timer >= 0 && s->timer <= m->drive.at.now))
             return s;
     return NULL;
 }

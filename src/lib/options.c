@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "engine/tell/redact.h"
 #include "lib/inside.h"
 
 enum { DAY = 24 * 3600 * 1000 };
@@ -56,6 +57,15 @@ static void fill_in(lib_target *to, size_t i)
     daruma_target_seal(&to->t);
 }
 
+/* It stands in a field of the answer. */
+static bool is_name(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
+            return false;
+    return s.n > 0;
+}
+
 static bool read_targets(fields_at *f, daruma_str value, void *base)
 {
     static const lib_target usual = {.t = {.window = -1, .max_output = -1}};
@@ -67,8 +77,11 @@ static bool read_targets(fields_at *f, daruma_str value, void *base)
     o->targets = made;
     o->list = ARENA_NEW(f->a, daruma_target, o->ntargets ? o->ntargets : 1);
     for (size_t i = 0; o->list && i < o->ntargets; i++) {
-        if (!o->targets[i].name.n)
-            return fields_wrong(f, "targets", "each target needs a name: daruma_session_target() tells it");
+        if (!is_name(o->targets[i].name))
+            return fields_wrong(f, "targets", "each target needs a name without control characters");
+        for (size_t k = 0; k < i; k++)
+            if (str_eq(o->targets[k].name, o->targets[i].name))
+                return fields_wrong(f, "targets", "two targets have the same name");
         fill_in(&o->targets[i], i);
         o->list[i] = o->targets[i].t;
     }
@@ -96,7 +109,10 @@ static bool read_secrets(fields_at *f, daruma_str value, void *base)
     while (o->secrets && json_next(&it, NULL, &one)) {
         if (!json_is_string(one))
             return fields_wrong(f, "secrets", "a list of strings is expected");
-        o->secrets[o->nsecrets++] = arena_copy(f->a, json_text(one, f->a));
+        daruma_str secret = json_text(one, f->a);
+        if (secret.n < REDACT_BYTES_MIN)
+            return fields_wrong(f, "secrets", "one of them is shorter than 6 bytes: what is no word is expected");
+        o->secrets[o->nsecrets++] = arena_copy(f->a, secret);
     }
     return true;
 }
@@ -124,9 +140,11 @@ static const field option_fields[] = {
 
 bool lib_options_read(lib_options *o, daruma_str json, daruma_arena *a, daruma_buf *why)
 {
-    fields_at f = {.a = a, .why = why};
+    fields_at f = {.a = a, .why = why, .whole = "options"};
     daruma_str whole;
-    *o = (lib_options){.waits = -1, .watch = DARUMA_WATCH_GUIDE, .total = LIB_CALL_TOTAL_MS};
+    if (json.n > LIB_OPTIONS_BYTES_MAX)
+        return fields_wrong(&f, "options", "they are longer than 1 MiB");
+    *o = (lib_options){.waits = -1, .watch = DARUMA_WATCH_GUIDE};
     if (!json_whole(json, &whole))
         return fields_wrong(&f, "options", "this is no JSON text");
     if (!fields_read(&f, option_fields, COUNT(option_fields), whole, o))

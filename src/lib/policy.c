@@ -38,14 +38,26 @@ static const field kind_fields[] = {
     {.name = "jitter", .kind = FIELD_MILLI, .at = offsetof(daruma_kind_policy, backoff.jitter_milli), .max = 1000},
 };
 
+static bool no_kind(fields_at *f, const char *member, daruma_str name)
+{
+    char what[128] = "there is no such kind of failure; doc/config.md lists them";
+    str_near near = str_near_to(name);
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        str_near_try(&near, str_of(daruma_kind_name((daruma_kind)k)));
+    if (near.best.n)
+        snprintf(what, sizeof what, "there is no such kind of failure; did you mean \"" STR_FMT "\"?",
+                 STR_ARG(near.best));
+    return fields_wrong(f, member, what);
+}
+
 static bool read_kind(fields_at *f, daruma_str name, daruma_str value, daruma_policy *p)
 {
     bool known;
     char key[40], outer[sizeof f->path];
     daruma_kind k = daruma_kind_parse(name, &known);
-    snprintf(key, sizeof key, "%.*s", (int)(name.n < 36 ? name.n : 36), name.p);
     if (!known)
-        return fields_wrong(f, key, "there is no such kind of failure");
+        return no_kind(f, "", name);
+    snprintf(key, sizeof key, "%.*s", (int)name.n, name.p);
     memcpy(outer, f->path, sizeof outer);
     snprintf(f->path, sizeof f->path, "%.30s%s.", outer, key);
     if (!fields_read(f, kind_fields, COUNT(kind_fields), value, &p->kinds[k]))
@@ -92,8 +104,9 @@ typedef struct rung_read {
 static bool read_rung_kind(fields_at *f, daruma_str value, void *base)
 {
     bool known;
-    ((rung_read *)base)->kind = (int)daruma_kind_parse(json_text(value, f->a), &known);
-    return known || fields_wrong(f, "kind", "there is no such kind of failure");
+    daruma_str name = json_text(value, f->a);
+    ((rung_read *)base)->kind = (int)daruma_kind_parse(name, &known);
+    return known || no_kind(f, "kind", name);
 }
 
 static void print_rung_kind(const void *base, daruma_buf *out)
@@ -252,7 +265,7 @@ static const daruma_policy *profile_of(fields_at *f, daruma_str json)
         snprintf(what, sizeof what, "there is no such profile; did you mean \"" STR_FMT "\"?", STR_ARG(near.best));
         fields_wrong(f, "profile", what);
     } else if (!p) {
-        fields_wrong(f, "profile", "there is no such profile; `daruma policy --list` prints them");
+        fields_wrong(f, "profile", "there is no such profile; `daruma policy --help` tells of them");
     }
     return p;
 }
@@ -265,7 +278,7 @@ typedef struct own_policy {
 
 static bool read_policy(own_policy *o, daruma_str json, daruma_buf *why)
 {
-    fields_at f = {.a = &o->arena, .why = why};
+    fields_at f = {.a = &o->arena, .why = why, .whole = "policy"};
     daruma_str whole;
     if (!str_trim(json).n)
         json = S("{}");

@@ -8,23 +8,51 @@
 
 /* ---- open and free ---- */
 
-static daruma_session *session_new(daruma_memory *m, size_t body_bytes)
+static void session_give_back(daruma_session *s)
+{
+    if (!s)
+        return;
+    sys_arena_done(&s->arena);
+    free(s->body);
+    free(s);
+}
+
+/* A session whose body is copied; NULL without memory. */
+static daruma_session *session_new(daruma_memory *m, const char *body, size_t body_bytes)
 {
     size_t own = (sizeof(daruma_session) + _Alignof(max_align_t) - 1) & ~(_Alignof(max_align_t) - 1);
-    daruma_session *s = body_bytes > BODY_BYTES_MAX ? NULL : calloc(1, own + session_bytes());
-    if (!s || !sys_arena_init(&s->arena, body_bytes + CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX)) {
-        free(s);
+    daruma_session *s = calloc(1, own + session_bytes());
+    if (!s)
+        return NULL;
+    s->body = malloc(body_bytes + 1);
+    if (!s->body || !sys_arena_init(&s->arena, CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX)) {
+        session_give_back(s);
         return NULL;
     }
+    if (body_bytes)
+        memcpy(s->body, body, body_bytes);
     s->x = (session *)(void *)((char *)s + own);
     s->m = m;
     s->timer = -1;
     return s;
 }
 
-static void set_options(daruma_session *s, const daruma_policy *p)
+/* The policy is copied: whoever made it may free it. Its ladders are the only part of it that is not static. */
+static bool set_policy(daruma_session *s, const daruma_policy *p)
 {
-    s->options = (drive_options){.policy = p ? p : daruma_policy_find(S("default")),
+    daruma_rung *rungs = ARENA_NEW(&s->arena, daruma_rung, p->nrungs ? p->nrungs : 1);
+    if (!rungs)
+        return false;
+    if (p->nrungs)
+        memcpy(rungs, p->rungs, p->nrungs * sizeof *rungs);
+    s->policy = *p;
+    s->policy.rungs = rungs;
+    return true;
+}
+
+static void set_options(daruma_session *s)
+{
+    s->options = (drive_options){.policy = &s->policy,
                                  .on_failure = (drive_form)s->o.on_failure,
                                  .strategies = (daruma_strategy_mode)s->o.strategies,
                                  .compact_tool_errors = s->o.compact_tool_errors,
@@ -58,20 +86,19 @@ daruma_session *daruma_session_open(daruma_memory *m, const daruma_policy *p, co
 {
     char room[LIB_WHY_BYTES];
     daruma_buf words = buf_over(room, sizeof room);
-    daruma_session *s = session_new(m, body_bytes);
-    bool fine = s != NULL;
-    if (!s)
+    daruma_session *s = body_bytes > BODY_BYTES_MAX ? NULL : session_new(m, body, body_bytes);
+    bool fine = s && lib_options_read(&s->o, (daruma_str){options, options_bytes}, &s->arena, &words);
+    if (fine && !set_policy(s, p ? p : daruma_policy_find(S("default"))))
+        fine = false;
+    if (!fine && !words.n)
         buf_putz(&words, body_bytes > BODY_BYTES_MAX ? "the request is too large" : "there is no memory");
-    fine = fine && lib_options_read(&s->o, (daruma_str){options, options_bytes}, &s->arena, &words);
     lib_text(why, why_bytes, buf_str(&words));
     if (fine) {
-        set_options(s, p);
-        begin(s, arena_copy(&s->arena, (daruma_str){body, body_bytes}));
+        set_options(s);
+        begin(s, (daruma_str){s->body, body_bytes});
         return s;
     }
-    if (s)
-        sys_arena_done(&s->arena);
-    free(s);
+    session_give_back(s);
     return NULL;
 }
 
@@ -89,8 +116,7 @@ void daruma_session_free(daruma_session *s)
         lib_call_end(s->calls);
     acts_drop(s);
     free(s->now);
-    sys_arena_done(&s->arena);
-    free(s);
+    session_give_back(s);
 }
 
 /* ---- what is to be done ---- */
@@ -105,6 +131,12 @@ static daruma_do give_up(daruma_session *s)
     return DARUMA_DO_BREAK;
 }
 
+/* Has the time come that the driver asked for? */
+static bool is_due(const daruma_session *s)
+{
+    return !s->over && s->timer >= 0 && s->m->drive.at.now >= s->timer;
+}
+
 daruma_do daruma_session_next(daruma_session *s)
 {
     free(s->now);
@@ -115,6 +147,8 @@ daruma_do daruma_session_next(daruma_session *s)
         s->slow = false;
         session_drained(s->x);
     }
+    if (!s->words.first && !s->answer.first && is_due(s))
+        daruma_session_clock(s);
     s->now = acts_take(s);
     return s->now ? s->now->what : DARUMA_DO_NOTHING;
 }
@@ -188,7 +222,15 @@ static lib_call *call_of(const daruma_session *s, int64_t number)
     return o;
 }
 
-/* "name: value" in each line; in `a`. */
+static bool is_clean(daruma_str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == '\r' || s.p[i] == 0)
+            return false;
+    return true;
+}
+
+/* "name: value" in each line; in `a`. Lines that hold anything else are left out. */
 static daruma_header *read_fields(daruma_str text, daruma_arena *a, size_t *ret_n)
 {
     size_t lines = 1;
@@ -198,7 +240,7 @@ static daruma_header *read_fields(daruma_str text, daruma_arena *a, size_t *ret_
     *ret_n = 0;
     while (h && text.n) {
         daruma_str line = str_trim(str_cut(&text, '\n')), name = str_cut(&line, ':');
-        if (name.n && line.p)
+        if (is_clean(name) && is_clean(line) && name.n)
             h[(*ret_n)++] = (daruma_header){str_trim(name), str_trim(line)};
     }
     return h;
@@ -208,8 +250,12 @@ void daruma_call_head(daruma_session *s, int64_t call, int status, const char *f
 {
     lib_call *o = call_of(s, call);
     size_t n;
-    if (!o || o->headed)
+    if (!o || o->headed || (status >= 100 && status < 200)) /* what is said on the way is no answer */
         return;
+    if (status < 200 || status > 999) {
+        daruma_call_failed(s, call, daruma_net_name(DARUMA_NET_PROTOCOL));
+        return;
+    }
     daruma_header *h = read_fields((daruma_str){fields, fields_bytes}, &s->arena, &n);
     drive_head head = {.status = status, .headers = h, .nheaders = n, .length = -1};
     for (size_t i = 0; i < n; i++)
@@ -239,6 +285,7 @@ static drive_call *ended(lib_call *o)
 void daruma_call_end(daruma_session *s, int64_t call)
 {
     lib_call *o = call_of(s, call);
+    acts_forget(s, call);
     if (!o)
         return;
     bool headed = o->headed;
@@ -279,6 +326,7 @@ void daruma_call_failed(daruma_session *s, int64_t call, const char *how)
 {
     lib_call *o = call_of(s, call);
     daruma_net net = net_of(how);
+    acts_forget(s, call);
     if (!o)
         return;
     daruma_phase phase = phase_of(o, net);
@@ -288,7 +336,7 @@ void daruma_call_failed(daruma_session *s, int64_t call, const char *how)
 
 void daruma_session_clock(daruma_session *s)
 {
-    if (s->over || s->timer < 0 || s->m->drive.at.now < s->timer)
+    if (!is_due(s))
         return;
     s->timer = -1;
     session_clock(s->x);

@@ -94,47 +94,6 @@ daruma_str http_header(const http_head *h, daruma_str name)
     return (daruma_str){0};
 }
 
-/* Is `item` a member of the comma-separated list? */
-static bool lists(daruma_str list, daruma_str item)
-{
-    while (list.n)
-        if (str_ieq(str_trim(str_cut(&list, ',')), item))
-            return true;
-    return false;
-}
-
-/* By length: most names need no comparison. */
-static bool is_always_hop_by_hop(daruma_str name)
-{
-    switch (name.n) {
-    case 2:
-        return str_ieq(name, S("te"));
-    case 6:
-        return str_ieq(name, S("expect"));
-    case 7:
-        return str_ieq(name, S("trailer")) || str_ieq(name, S("upgrade"));
-    case 10:
-        return str_ieq(name, S("connection")) || str_ieq(name, S("keep-alive"));
-    case 14:
-        return str_ieq(name, S("http2-settings"));
-    case 16:
-        return str_ieq(name, S("proxy-connection"));
-    case 17:
-        return str_ieq(name, S("transfer-encoding"));
-    case 18:
-        return str_ieq(name, S("proxy-authenticate"));
-    case 19:
-        return str_ieq(name, S("proxy-authorization"));
-    default:
-        return false;
-    }
-}
-
-bool http_is_hop_by_hop(daruma_str name, daruma_str connection)
-{
-    return is_always_hop_by_hop(name) || (connection.n && lists(connection, name));
-}
-
 const char *http_reason(int status)
 {
     // clang-format off
@@ -277,8 +236,8 @@ static framing framing_of(const reading *r)
             f.codings++;
             f.coding = value;
         } else if (name.n == 10 && str_ieq(name, S("connection"))) {
-            f.close |= lists(value, S("close"));
-            f.keep_alive |= lists(value, S("keep-alive"));
+            f.close |= str_lists(value, S("close"));
+            f.keep_alive |= str_lists(value, S("keep-alive"));
         }
     }
     return f;

@@ -23,9 +23,6 @@ typedef struct http_head {
 
 /* Value of the first field of that name (any case); empty when there is none. */
 daruma_str http_header(const http_head *h, daruma_str name);
-/* Is `name` a field that belongs to one connection (RFC 9110 7.6.1) and never travels on?
- * `connection` is the value of the Connection field, which may name more. */
-bool http_is_hop_by_hop(daruma_str name, daruma_str connection);
 const char *http_reason(int status); /* "Not Found"; "" unknown */
 
 /* ---- reading ---- */

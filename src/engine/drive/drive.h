@@ -38,6 +38,9 @@ typedef struct drive_head {
 } drive_head;
 
 daruma_str drive_field(const drive_head *h, daruma_str name); /* the value of a field; empty: there is none */
+/* Is `name` a field that belongs to one connection (RFC 9110, section 7.6.1) and never travels on? `connection` is the
+ * value of the Connection field, which may name more. */
+bool drive_field_is_hop(daruma_str name, daruma_str connection);
 
 typedef struct drive_call drive_call;
 

@@ -168,8 +168,10 @@ static void on_head(drive_call *c, const drive_head *h)
     } else if (is_event_stream(h) && !x->blank) {
         stream_begin(x);
     } else {
+        size_t room = held_bytes(x, h);
         x->mode = ANSWER_WHOLE;
-        buf_room(&x->held, held_bytes(x, h)); /* so that it need not grow */
+        if (room)
+            buf_room(&x->held, room); /* so that it need not grow */
     }
 }
 

@@ -139,14 +139,6 @@ uint64_t session_tenant(session *x)
     return x->tenant;
 }
 
-daruma_str drive_field(const drive_head *h, daruma_str name)
-{
-    for (size_t i = 0; i < h->nheaders; i++)
-        if (str_ieq(h->headers[i].name, name))
-            return h->headers[i].value;
-    return (daruma_str){0};
-}
-
 /* ---- clocks ---- */
 
 void session_timer(session *x)

@@ -86,7 +86,7 @@ static const sentence_word *word_at(const sentence *s, size_t at)
     for (size_t i = sentence_shelves[shelf]; i < sentence_shelves[shelf + 1]; i++) {
         const sentence_word *w = &sentence_words[i];
         const char *says = sentence_text + w->says;
-        if (w->n > 2 && p[2] != says[2]) /* settles most */
+        if (w->n > 2 && (s->n - at < 3 || p[2] != says[2])) /* settles most */
             continue;
         if (w->n < s->n - at && memcmp(p, says, w->n) == 0 && (!w->whole || !is_letter(p[w->n])))
             return w;

@@ -7,6 +7,8 @@
  * without memory. Unlike daruma_redact() it leaves e-mail addresses: in a provider's error they say whom to ask. */
 daruma_str redact_credentials(daruma_str text, daruma_arena *a);
 
+enum { REDACT_BYTES_MIN = 6 }; /* of a credential: what is shorter is a word, "EMPTY", "none" */
+
 /* A text as it reads without the escapes of JSON, URLs and HTML. */
 typedef struct redact_reading {
     daruma_str plain;
@@ -17,6 +19,7 @@ typedef struct redact_reading {
 typedef struct redaction {
     daruma_str text;     /* (set) what is left of it; empty without memory */
     daruma_arena *arena; /* (set) for copies of it */
+    bool sure;           /* (set) what is asked for is a credential, also where it looks like a word */
     daruma_str read;     /* the text that `plain` is of: it is read anew only when something was taken out */
     redact_reading plain;
 } redaction;

@@ -5,17 +5,14 @@
 #include "base/str.h"
 #include "engine/tell/redact.h"
 
-enum {
-    SECRET_BYTES_MIN = 6,  /* what is shorter is a word: "EMPTY", "none" */
-    SECRET_BYTES_SURE = 16 /* and what is as long is none, even in letters alone */
-};
+enum { SECRET_BYTES_SURE = 16 }; /* what is as long is no word, even in letters alone */
 
 static bool is_secret(daruma_str s)
 {
     bool odd = s.n >= SECRET_BYTES_SURE;
     for (size_t i = 0; i < s.n && !odd; i++)
         odd = s.p[i] < 'a' || s.p[i] > 'z';
-    return odd && s.n >= SECRET_BYTES_MIN;
+    return odd && s.n >= REDACT_BYTES_MIN;
 }
 
 /* What is written with digits: of these, so many at most, in this base. Their number, or -1 when there are none. */
@@ -112,7 +109,7 @@ static daruma_str without(daruma_str text, redact_reading r, daruma_str secret, 
 
 void redact_known(redaction *r, daruma_str secret)
 {
-    if (!is_secret(secret))
+    if (r->sure ? secret.n < REDACT_BYTES_MIN : !is_secret(secret))
         return;
     r->text = without(r->text, (redact_reading){.plain = r->text}, secret, r->arena);
     bool escapes = str_findch(r->text, '\\') != STR_NONE || str_findch(r->text, '%') != STR_NONE ||
@@ -122,6 +119,10 @@ void redact_known(redaction *r, daruma_str secret)
     if (r->text.p != r->read.p || r->text.n != r->read.n) {
         r->plain = read_plain(r->text, r->arena);
         r->read = r->text;
+    }
+    if (!r->plain.plain.p) { /* without memory nothing is shown */
+        r->text = (daruma_str){0};
+        return;
     }
     r->text = without(r->text, r->plain, secret, r->arena);
 }
