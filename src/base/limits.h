@@ -120,6 +120,7 @@
 #define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
+#define LOOP_WRITTEN_TIMES         2 /* ... and this times its bytes, where it is written for another dialect */
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */

@@ -291,6 +291,31 @@ for (const [what, config, their, path] of [
     },
   });
 
+// A second call beside a silent one is written on the loop, as far as that is brief.
+for (const [what, items, asked] of [
+  ["of ordinary messages", (bytes) => repeat((i) => `{"role":"${i % 2 ? "user" : "assistant"}","content":"${"lorem ipsum ".repeat(40)}${i}"}`, bytes), true],
+  ["that is made up of very many messages", turns, false],
+])
+  holds(`large: a request ${what} ${asked ? "is asked beside" : "waits for"} a silent provider of its dialect, and goes elsewhere when that fails`, {
+    limit: 60000,
+    config: (c) => (patient(c), c.models.find((m) => m.name === "m-own").targets.push("own-claude/c-own")),
+    async run(pair) {
+      let hang, late = 0;
+      pair.own.answer = (q, res, socket) => {
+        if (!/messages$/.test(q.url)) return hang ? socket.destroy() : void (hang = socket);
+        late = hang.destroyed ? late : late + 1;
+        wires.anthropic.answer(res, "seven eight");
+      };
+      const answer = post(pair, said(items(1.5 * MIB)));
+      await until("the first is asked", () => hang, 20000);
+      await sleep(6500); // HEDGE_PLAIN_MS, and some
+      assert.equal(late, asked ? 1 : 0, "it was written on the loop, or not asked");
+      hang.destroy();
+      const r = await answer;
+      assert.deepEqual([r.status, r.headers["x-daruma-target"]], [200, "own-claude/c-own"], r.text);
+    },
+  });
+
 /* ---- memory ---- */
 
 for (const [what, config, refuses] of [
