@@ -638,6 +638,18 @@ static bool act_quote(run *r)
     return daruma_classify(&ev, (daruma_moment){.now = 1}, r->a).kind < DARUMA_KINDS;
 }
 
+/* An answer calls each of the tools, the last one first. */
+static bool act_calls(run *r)
+{
+    convo_tools_index(&r->c);
+    for (size_t i = r->c.ntools; i--;) {
+        const convo_tool *t = convo_tool_find(&r->c, r->c.tools[i].name);
+        if (t && mend_args(&r->c, t->name, S("{\"path\":3}"), false, r->a).verdict == ARGS_UNKNOWN_TOOL)
+            return false;
+    }
+    return !r->a->full;
+}
+
 static const struct act {
     const char *name;
     bool (*go)(run *r);
@@ -663,6 +675,7 @@ static const struct act {
     {"prefill", act_prefill},
     {"named", act_named_tool},
     {"answer", act_answer},
+    {"calls", act_calls},
     {"watch", act_watch},
     {"newest", act_newest},
     {"quote", act_quote},

@@ -120,7 +120,13 @@
 #define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
-#define LOOP_WRITTEN_TIMES         2 /* ... and this times its bytes, where it is written for another dialect */
+#define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
+#define LOOP_WRITTEN_TIMES         2    /* ... and this times its bytes, where it is written for another dialect */
+#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of the tools of a request: calls of its answer are not checked beyond */
+#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the tools of a request, against which calls are held on the loop */
+#define CALLS_LOOP_BYTES_MAX       (512u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
+#define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
+#define TOOL_NAME_COST             150 /* bytes of a schema that are read while one name is compared with another */
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
@@ -281,9 +287,10 @@
 #define SHED_BYTES_MIN                1024 /* shorter tool output is not worth shortening for the size of a body */
 #define SHED_WRITTEN_BYTES            96   /* brackets, names and ids around a part that we write */
 
-#define CALL_ID_BYTES_MAX             64  /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
-#define CHAT_CALL_ID_BYTES_MAX        40  /* the same in Chat Completions */
-#define TOOL_NAME_BYTES_MAX           64  /* of a tool's name: OpenAI and Gemini refuse longer ones */
+#define CALL_ID_BYTES_MAX             64   /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define CHAT_CALL_ID_BYTES_MAX        40   /* the same in Chat Completions */
+#define TOOLS_RENAMED_MAX             1024 /* of one request, for another dialect: each name of its answer is looked up */
+#define TOOL_NAME_BYTES_MAX           64   /* of a tool's name: OpenAI and Gemini refuse longer ones */
 #define ANTHROPIC_TOOL_NAME_BYTES_MAX 128 /* the same at Anthropic */
 #define OPENAI_USER_BYTES_MAX         64  /* of `user`: OpenAI refuses longer ones */
 #define ANTHROPIC_USER_BYTES_MAX      256 /* of `metadata.user_id` */

@@ -18,7 +18,7 @@ typedef struct conversion {
     size_t room_bytes; /* of memory, at most */
     drive_facts facts;
     /* made */
-    bool stripped;
+    bool stripped, too_much;
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
@@ -76,7 +76,9 @@ static void convert(void *data)
         adapt(v);
         return;
     }
-    if (dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost) != DARUMA_OK)
+    daruma_status s = dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost);
+    v->too_much = s == DARUMA_EFULL;
+    if (s != DARUMA_OK)
         return;
     if (v->model.n)
         v->out.set.model = v->model;
@@ -123,7 +125,7 @@ static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
 
 static bool was_too_much(const conversion *v)
 {
-    return v->room.full || v->c.full || v->out.full;
+    return v->too_much || v->room.full || v->c.full || v->out.full;
 }
 
 static void keep_variant(session *x, conversion *v)
@@ -247,10 +249,11 @@ bool session_convert(session *x, int target)
 
 bool session_convert_now(session *x, int target)
 {
-    bool tried = x->unconverted == x->edition;
     if (!session_converts(x, target))
         return true;
-    conversion *v = tried || x->body.n > LOOP_BYTES_MAX ? NULL : conversion_new(x, target);
+    if (!heal_is_brief(x))
+        x->unconverted = x->edition;
+    conversion *v = x->unconverted == x->edition ? NULL : conversion_new(x, target);
     if (!v)
         return false;
     v->room_bytes = LOOP_READ_BYTES_MAX + LOOP_WRITTEN_TIMES * x->body.n;

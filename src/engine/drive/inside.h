@@ -383,8 +383,10 @@ void heal_goes_on(session *x, const heal_onward *o); /* it is what is sent, and 
 void heal_use(session *x, daruma_str body,
               const request_scan *scan); /* from here on this is what is sent; one of x->texts */
 void heal_rest(session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
-/* The tools of the request; NULL when it has none that can be read. */
+/* The tools of the request; NULL when it has none that can be read, or they are too large for the loop. */
 const convo *heal_tools(session *x);
+/* What calls of its answer are held against; large tools are read with the test. */
+void heal_test_calls(session *x, answer_test *ret);
 /* The response format that the client asks for; NULL: none, or it cannot be read. */
 const convo *heal_format(session *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not

@@ -380,7 +380,7 @@ static bool begin(session *x, int target)
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
-        x->kase.spoiled[target] |= !r->goes_on && x->unconverted != x->edition && x->body.n <= LOOP_BYTES_MAX;
+        x->kase.spoiled[target] |= !r->goes_on && x->unconverted != x->edition;
         rival_free(r);
         return false;
     }
