@@ -341,6 +341,19 @@ holds("large: what only another dialect refuses is not looked for on the loop in
   },
 });
 
+holds("large: of many failures of tools that one request brings so many are read as any turn has", {
+  limit: 60000,
+  config: patient,
+  async run(pair) {
+    pair.own.answer = (q, res) => w.answer(res, "seven eight");
+    const trace = (i) => `Traceback (most recent call last):\n${Array.from({ length: 400 }, (_, k) => `  File "/src/file_${i}_${k}.py", line ${k}, in run\n    raise ValueError(${i})\n`).join("")}ValueError: cannot open /src/file_${i}.c`;
+    const ask = (n) => post(pair, JSON.stringify({ model: "m-own", tools: w.tools({ type: "object", properties: {} }), messages: [{ role: "user", content: "Go." }, { role: "assistant", content: null, tool_calls: Array.from({ length: n }, (_, i) => ({ id: `call_${i}`, type: "function", function: { name: "look", arguments: `{"n":${i}}` } })) }, ...Array.from({ length: n }, (_, i) => ({ role: "tool", tool_call_id: `call_${i}`, content: trace(i) }))] }));
+    assert.equal((await ask(60)).status, 200);
+    const told = pair.events().filter((e) => e.event === "tool_failed").length;
+    assert.ok(told >= 15 && told <= 25, `${told} of 60 were read`);
+  },
+});
+
 // A second call beside a silent one is written on the loop, as far as that is brief.
 for (const [what, items, asked] of [
   ["of ordinary messages", (bytes) => repeat((i) => `{"role":"${i % 2 ? "user" : "assistant"}","content":"${"lorem ipsum ".repeat(40)}${i}"}`, bytes), true],

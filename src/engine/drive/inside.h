@@ -264,8 +264,8 @@ bool effects_done(const session *x, const daruma_evidence *ev);
 
 /* Makes what session_compose() needs for that target. False: that takes a while, session_fitted() will be called. */
 bool session_convert(session *x, int target);
-/* The same on the loop, for a call beside one that is under way. False: the request is too large for that, or made up of
- * too much; the conversion is as it was. */
+/* The same on the loop, for a call beside one that is under way. False: the request is too large for that, or made up
+ * of too much; the conversion is as it was. */
 bool session_convert_now(session *x, int target);
 bool session_converts(const session *x, int target); /* is there anything to be made? */
 /* Is it a provider that did not make the thinking of this conversation? */
