@@ -2,6 +2,7 @@
  * takes the time of it, tests/test_growth.c counts its steps. */
 #include "shapes.h"
 #include "engine/mend/mend.h"
+#include "engine/watch/steps.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include <stdio.h>
@@ -36,6 +37,10 @@ struct shape {
     "src/file_#.c:12: error: unknown name request_#\\nTraceback of /home/me/run_#.py, line #\\nall is well here and "  \
     "there is nothing to say of it, nothing at all, again and again and again, for as long as it takes to say so. "    \
     "id=7f3a#b2 https://example.org/a/#?b=c made 12 of 30, the rest is as it was before and will be so tomorrow."
+
+#define DEEP8     "[[[[[[[["
+#define DEEP8_END "]]]]]]]]"
+#define DEEP      DEEP8 DEEP8 DEEP8 DEEP8 "#" DEEP8_END DEEP8_END DEEP8_END DEEP8_END
 
 static const shape shapes[] = {
     {"loop",
@@ -226,6 +231,121 @@ static const shape shapes[] = {
        "\"parts\":["
        "{\"functionResponse\":{\"name\":\"read\",\"response\":{}}}]}",
        "]}"}}},
+    {"one-text", /* a single message, most of it escapes */
+     {{CHAT_HEAD "{\"role\":\"user\",\"content\":\"", "line \\\"#\\\" of it\\n\\u0007\\\\", "\"}]}"},
+      {RESPONSES_HEAD "{\"role\":\"user\",\"content\":\"", "line \\\"#\\\" of it\\n\\u0007\\\\", "\"}]}"},
+      {ANTHROPIC_HEAD "{\"role\":\"user\",\"content\":\"", "line \\\"#\\\" of it\\n\\u0007\\\\", "\"}]}"},
+      {GEMINI_HEAD "{\"role\":\"user\",\"parts\":[{\"text\":\"", "line \\\"#\\\" of it\\n\\u0007\\\\", "\"}]}]}"}}},
+    {"one-output", /* of one tool, all of it */
+     {{CHAT_HEAD USER ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_1\",\"type\":"
+                      "\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}}]},{\"role\":\"tool\","
+                      "\"tool_call_id\":\"call_1\",\"content\":\"",
+       OUTPUT, "\"}]}"},
+      {RESPONSES_HEAD USER ",{\"type\":\"function_call\",\"call_id\":\"call_1\",\"name\":\"read\",\"arguments\":"
+                           "\"{}\"},{\"type\":\"function_call_output\",\"call_id\":\"call_1\",\"output\":\"",
+       OUTPUT, "\"}]}"},
+      {ANTHROPIC_HEAD USER ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":"
+                           "\"read\",\"input\":{}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\","
+                           "\"tool_use_id\":\"toolu_1\",\"content\":\"",
+       OUTPUT, "\"}]}]}"},
+      {GEMINI_HEAD GEMINI_USER ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{}}}]},"
+                               "{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read\",\"response\":{"
+                               "\"output\":\"",
+       OUTPUT, "\"}}}]}]}"}}},
+    {"one-call", /* whose arguments have many members */
+     {{CHAT_HEAD USER ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_1\",\"type\":"
+                      "\"function\",\"function\":{\"name\":\"read\",\"arguments\":\"{\\\"a\\\":0",
+       ",\\\"p#\\\":{\\\"v\\\":[1,#]}", "}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"call_1\",\"content\":\"x\"}]}"},
+      {RESPONSES_HEAD USER ",{\"type\":\"function_call\",\"call_id\":\"call_1\",\"name\":\"read\",\"arguments\":"
+                           "\"{\\\"a\\\":0",
+       ",\\\"p#\\\":{\\\"v\\\":[1,#]}",
+       "}\"},{\"type\":\"function_call_output\",\"call_id\":\"call_1\",\"output\":\"x\"}]}"},
+      {ANTHROPIC_HEAD USER ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":"
+                           "\"read\",\"input\":{\"a\":0",
+       ",\"p#\":{\"v\":[1,#]}",
+       "}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_1\",\"content\":\"x\"}]}"
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"read\",\"args\":{\"a\":0",
+       ",\"p#\":{\"v\":[1,#]}",
+       "}}}]},{\"role\":\"user\",\"parts\":[{\"functionResponse\":{\"name\":\"read\",\"response\":{\"output\":\"x\"}}"
+       "}]}]}"}}},
+    {"failures", /* results that say that something went wrong, each another */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_#\",\"type\":\"function\","
+       "\"function\":{\"name\":\"run_#\",\"arguments\":\"{\\\"n\\\":#}\"}}]},{\"role\":\"tool\",\"tool_call_id\":"
+       "\"call_#\",\"content\":\"Error: no such file: /src/file_#.c\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"function_call\",\"call_id\":\"call_#\",\"name\":\"run_#\",\"arguments\":\"{\\\"n\\\":#}\"},{"
+       "\"type\":\"function_call_output\",\"call_id\":\"call_#\",\"output\":\"Error: no such file: /src/file_#.c\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"toolu_#\",\"name\":\"run_#\",\"input\":{"
+       "\"n\":#}}]},{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"toolu_#\",\"is_error\":"
+       "true,\"content\":\"Error: no such file: /src/file_#.c\"}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"name\":\"run_#\",\"args\":{\"n\":#}}}]},{\"role\":"
+       "\"user\","
+       "\"parts\":[{\"functionResponse\":{\"name\":\"run_#\",\"response\":{\"error\":\"no such file: /src/file_#.c\"}}}"
+       "]}",
+       "]}"}}},
+    {"thinking", /* what the model thought, signed */
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"assistant\",\"reasoning_content\":\"well # then\",\"content\":\"so\"},{\"role\":\"user\","
+       "\"content\":\"go on\"}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"type\":\"reasoning\",\"id\":\"rs_#\",\"summary\":[{\"type\":\"summary_text\",\"text\":\"well\"}],"
+       "\"encrypted_content\":\"gAAAA#\"},{\"role\":\"assistant\",\"content\":\"so\"}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"well #\",\"signature\":\"Eq#\"},{"
+       "\"type\":\"text\",\"text\":\"so\"}]},{\"role\":\"user\",\"content\":\"go on\"}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"model\",\"parts\":[{\"text\":\"well #\",\"thought\":true},{\"text\":\"so\",\"thoughtSignature\":"
+       "\"Eq#\"}]},{\"role\":\"user\",\"parts\":[{\"text\":\"go on\"}]}",
+       "]}"}}},
+    {"images",
+     {{CHAT_HEAD USER,
+       ",{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,"
+       "aGVsbG8#\"}}]}",
+       "]}"},
+      {RESPONSES_HEAD USER,
+       ",{\"role\":\"user\",\"content\":[{\"type\":\"input_image\",\"image_url\":\"data:image/png;base64,aGVsbG8#\"}]}",
+       "]}"},
+      {ANTHROPIC_HEAD USER,
+       ",{\"role\":\"user\",\"content\":[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/"
+       "png\",\"data\":\"aGVsbG8#\"}}]}",
+       "]}"},
+      {GEMINI_HEAD GEMINI_USER,
+       ",{\"role\":\"user\",\"parts\":[{\"inlineData\":{\"mimeType\":\"image/png\",\"data\":\"aGVsbG8#\"}}]}", "]}"}}},
+    {"strange", /* parts of kinds that nobody knows */
+     {{CHAT_HEAD USER, ",{\"role\":\"user\",\"content\":[{\"type\":\"new_#\",\"value\":{\"a\":[#]}}]}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"type\":\"new_#\",\"value\":{\"a\":[#]}}", "]}"},
+      {ANTHROPIC_HEAD USER, ",{\"role\":\"user\",\"content\":[{\"type\":\"new_#\",\"value\":{\"a\":[#]}}]}", "]}"},
+      {GEMINI_HEAD GEMINI_USER, ",{\"role\":\"user\",\"parts\":[{\"new_#\":{\"a\":[#]}}]}", "]}"}}},
+    {"deep", /* lists in lists, as far as they are read */
+     {{CHAT_HEAD USER, ",{\"role\":\"user\",\"content\":\"a\",\"x\":" DEEP "}", "]}"},
+      {RESPONSES_HEAD USER, ",{\"role\":\"user\",\"content\":\"a\",\"x\":" DEEP "}", "]}"},
+      {ANTHROPIC_HEAD USER, ",{\"role\":\"user\",\"content\":\"a\",\"x\":" DEEP "}", "]}"},
+      {GEMINI_HEAD GEMINI_USER, ",{\"role\":\"user\",\"parts\":[{\"text\":\"a\"}],\"x\":" DEEP "}", "]}"}}},
+    {"stops", /* of one setting */
+     {{"{\"model\":\"m\",\"messages\":[" USER "],\"stop\":[\"a\"", ",\"s#\"", "]}"},
+      {"{\"model\":\"m\",\"input\":[" USER "],\"include\":[\"a\"", ",\"s#\"", "]}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "],\"stop_sequences\":[\"a\"", ",\"s#\"", "]}"},
+      {"{\"contents\":[" GEMINI_USER "],\"generationConfig\":{\"stopSequences\":[\"a\"", ",\"s#\"", "]}}"}}},
+    {"labels", /* members of one setting */
+     {{"{\"model\":\"m\",\"messages\":[" USER "],\"metadata\":{\"a\":\"b\"", ",\"k#\":\"v\"", "}}"},
+      {"{\"model\":\"m\",\"input\":[" USER "],\"metadata\":{\"a\":\"b\"", ",\"k#\":\"v\"", "}}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "],\"metadata\":{\"a\":\"b\"", ",\"k#\":\"v\"", "}}"},
+      {"{\"contents\":[" GEMINI_USER "],\"labels\":{\"a\":\"b\"", ",\"k#\":\"v\"", "}}"}}},
+    {"twice", /* the same member of the body again and again: the last one counts */
+     {{"{\"model\":\"m\",\"messages\":[" USER "]", ",\"seed\":#", "}"},
+      {"{\"model\":\"m\",\"input\":[" USER "]", ",\"top_p\":#", "}"},
+      {"{\"model\":\"m\",\"max_tokens\":9,\"messages\":[" USER "]", ",\"top_k\":#", "}"},
+      {"{\"contents\":[" GEMINI_USER "]", ",\"generationConfig\":{\"topK\":#}", "}"}}},
     {"members", /* of the body, and of a message */
      {{"{\"model\":\"m\",\"messages\":[" USER "]", ",\"x_#\":1", "}"},
       {"{\"model\":\"m\",\"input\":[" USER "]", ",\"x_#\":1", "}"},
@@ -470,6 +590,66 @@ static bool act_answer(run *r)
     return true;
 }
 
+/* All is seen as the work of one agent. */
+static bool act_watch(run *r)
+{
+    const daruma_policy *policy = daruma_policy_find(S("default"));
+    daruma_stall *stall = daruma_stall_new(r->a);
+    daruma_tracker *tracker = daruma_tracker_new(r->a, policy);
+    daruma_arena scratch, all = *r->a;
+    steps_item item;
+    size_t n = 0;
+    if (!stall || !tracker)
+        return false;
+    for (steps_iter it = {.c = &r->c}; steps_next(&it, &item);) {
+        if (item.what != STEPS_STEP)
+            continue;
+        scratch = *r->a;
+        n += daruma_stall_see(stall, &item.step).circle != DARUMA_CIRCLE_NONE;
+        if (daruma_step_failed(&item.step))
+            n += daruma_tool_judge(&item.step, policy, &scratch).retryable;
+        daruma_tracker_see(tracker, (daruma_str){0}, &item.step, (daruma_moment){.now = 1}, &scratch);
+    }
+    return n <= r->body.n && all.beg;
+}
+
+/* What the loop reads of a request with tools: its newest messages are known again, and those that are new are read. */
+static bool act_newest(run *r)
+{
+    uint32_t at[SCAN_NEWEST];
+    request_scan s = r->from->scan(r->body, at);
+    size_t first = s.nmessages > SCAN_NEWEST ? s.nmessages - SCAN_NEWEST : 0;
+    uint64_t id, all = 0;
+    convo c = {.arena = r->a};
+    for (size_t i = first; i < s.nmessages; i++)
+        all += dialect_message_hash(dialect_message(&s, at, i), &id);
+    dialect_read_newest(r->from, &s, at, first, (daruma_str){0}, r->a, &c);
+    return s.ok && (all || !s.nmessages);
+}
+
+/* It is refused in words that may be its own. */
+static bool act_quote(run *r)
+{
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                          .status = 400,
+                          .request = r->body,
+                          .body = S("{\"error\":{\"message\":\"Invalid value: 'int main(void) { return 0; }' in "
+                                    "'hi 7', read call_12 of the user: You exceeded your current quota\"}}")};
+    return daruma_classify(&ev, (daruma_moment){.now = 1}, r->a).kind < DARUMA_KINDS;
+}
+
+/* An answer calls each of the tools, the last one first. */
+static bool act_calls(run *r)
+{
+    convo_tools_index(&r->c);
+    for (size_t i = r->c.ntools; i--;) {
+        const convo_tool *t = convo_tool_find(&r->c, r->c.tools[i].name);
+        if (t && mend_args(&r->c, t->name, S("{\"path\":3}"), false, r->a).verdict == ARGS_UNKNOWN_TOOL)
+            return false;
+    }
+    return !r->a->full;
+}
+
 static const struct act {
     const char *name;
     bool (*go)(run *r);
@@ -495,6 +675,10 @@ static const struct act {
     {"prefill", act_prefill},
     {"named", act_named_tool},
     {"answer", act_answer},
+    {"calls", act_calls},
+    {"watch", act_watch},
+    {"newest", act_newest},
+    {"quote", act_quote},
 };
 
 /* ---- one tool, and a call of it ---- */
@@ -541,6 +725,20 @@ static bool act_many(int what, size_t bytes, daruma_arena *a, bool make, daruma_
     convo c = {.tools = &t, .ntools = 1, .arena = a};
     args_check v = mend_args(&c, t.name, *args, false, a);
     return v.verdict != ARGS_UNKNOWN_TOOL; /* what is too much to mend is told to the model */
+}
+
+daruma_str shape_body(daruma_str name, daruma_str wire, size_t bytes, daruma_arena *a)
+{
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (int w = 0; w < WIRES; w++)
+            if (str_eq(name, str_of(shapes[s].name)) && str_eq(wire, str_of(wire_names[w])) && shapes[s].of[w].item)
+                return body_of(&shapes[s], w, bytes, a);
+    return (daruma_str){0};
+}
+
+const char *shape_name(size_t i)
+{
+    return i < COUNT(shapes) ? shapes[i].name : NULL;
 }
 
 /* ---- rows ---- */

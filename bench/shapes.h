@@ -13,6 +13,9 @@ typedef struct row {
     int wire, to, act, many;
 } row;
 
+/* A request of that shape ("loop") and dialect ("chat"), of so many bytes; empty: there is none. */
+daruma_str shape_body(daruma_str name, daruma_str wire, size_t bytes, daruma_arena *a);
+const char *shape_name(size_t i); /* counted from 0; NULL: there are no more */
 /* Calls `f` with each row; false when one of them was false. */
 bool rows_each(bool (*f)(const row *x, void *user), void *user);
 /* Does it with a request of so many bytes, in `a`. `*ret_took`: by how much `clock` went on meanwhile. False: it could

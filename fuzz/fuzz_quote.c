@@ -15,6 +15,17 @@ static void must(bool holds)
         abort();
 }
 
+/* What is left stands in its order. */
+static void must_be_left_of(daruma_str left, daruma_str all)
+{
+    size_t i = 0;
+    for (size_t k = 0; k < left.n; k++, i++) {
+        while (i < all.n && all.p[i] != left.p[k])
+            i++;
+        must(i < all.n);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static char mem[1u << 20];
@@ -22,19 +33,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     daruma_str rest = {(const char *)data, size};
     exact_pieces x = {0};
     daruma_str request = exact(&x, str_cut(&rest, '\n')), model = exact(&x, str_cut(&rest, '\n')), body = rest;
-    bool all = true;
-    daruma_str own = quote_strip(body, request, model, &a, &all);
-    size_t i = 0;
-    for (size_t k = 0; k < own.n; k++, i++) {
-        while (i < body.n && body.p[i] != own.p[k])
-            i++;
-        must(i < body.n); /* in its order */
-    }
+    unquoted u = quote_strip(body, request, model, &a);
     bool number = body.n && !memchr("{[\"", str_trim(body).n ? str_trim(body).p[0] : ' ', 3); /* is words, too */
-    must(number || !json_valid(body) || json_valid(own));
-    must(request.n || model.n || own.p == body.p);
-    daruma_str line = quote_spans_strip(own, &a);
-    must(line.n <= own.n);
+    must_be_left_of(u.body, body);
+    must_be_left_of(u.nameless, u.body);
+    must(number || !json_valid(body) || (json_valid(u.body) && json_valid(u.nameless)));
+    must(request.n || model.n || (u.body.p == body.p && u.nameless.p == body.p && !u.all));
+    daruma_str line = quote_spans_strip(u.body, &a);
+    must(line.n <= u.body.n);
     exact_end(&x);
     return 0;
 }

@@ -2,8 +2,10 @@
 #include "test.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "engine/judge/match.h"
+#include <dirent.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,7 +59,7 @@ static const char *const errors[] = {
     "{\"detail\":[{\"loc\":[\"body\",\"messages\",0],\"msg\":\"value is not a valid enumeration member: '%s'\"}]}",
 };
 
-static int bad;
+static size_t bad;
 static void assert_same(const daruma_failure *f, const daruma_failure *g, daruma_str what, const char *request,
                         const char *error)
 {
@@ -178,9 +180,239 @@ static void a_word_that_is_repeated_is_not_looked_at_for_ever(void **state)
     free(asked);
 }
 
+/* ---- what providers really say, quoted from requests made at random ---- */
+
+static uint64_t dice = 1;
+static size_t roll(size_t n)
+{
+    dice = dice * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(dice >> 33) % n;
+}
+
+/* As JSON has it; some characters as escapes. */
+static void put_escaped(daruma_buf *b, daruma_str s)
+{
+    bool odd = roll(4) == 0;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c < ' ' || (odd && c < 0x80 && roll(5) == 0))
+            buf_printf(b, "\\u%04x", c);
+        else if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else
+            buf_putc(b, (char)c);
+    }
+}
+
+static void put_base64(daruma_buf *b, daruma_str s)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < s.n; i += 3) {
+        unsigned v = 0, n = s.n - i < 3 ? (unsigned)(s.n - i) : 3;
+        for (unsigned k = 0; k < 3; k++)
+            v = v << 8 | (k < n ? (unsigned char)s.p[i + k] : 0);
+        for (unsigned k = 0; k < 4; k++)
+            buf_putc(b, k <= n ? digits[v >> (18 - 6 * k) & 63] : '=');
+    }
+}
+
+static void put_filler(daruma_buf *b)
+{
+    static const char *const texts[] = {"Please try again, later than the last time.", "The limit of patience.",
+                                        "Which model is it?", "I exceeded the speed limit with my key.", "ok"};
+    for (size_t n = roll(4); n; n--) {
+        BUF_LIT(b, "{\"role\":\"user\",\"content\":\"");
+        put_escaped(b, str_of(texts[roll(COUNT(texts))]));
+        BUF_LIT(b, "\"},");
+    }
+}
+
+enum place { AS_ROLE, AS_TAG, AS_TOOL, AS_PART, AS_ARGUMENT, IN_TEXT, AS_TWO_PARTS, AS_FILE, PLACES };
+
+/* A request that holds the words somewhere. */
+static daruma_str random_request(daruma_str words, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a), inner = buf_in(a);
+    size_t spaces = 0, cut = 0;
+    for (size_t i = 0; i < words.n; i++)
+        if (words.p[i] == ' ')
+            spaces++, cut = spaces <= 3 ? i : cut;
+    enum place at = (enum place)roll(PLACES);
+    if ((at == IN_TEXT && spaces < 8) || (at == AS_TWO_PARTS && spaces < 6) || (at == AS_FILE && words.n < 30))
+        at = AS_TAG; /* so few words of a longer text are no quote */
+    BUF_LIT(&b, "{\"model\":\"m\",");
+    if (at == AS_TAG) {
+        BUF_LIT(&b, "\"metadata\":{\"tag\":\"");
+        put_escaped(&b, words);
+        BUF_LIT(&b, "\"},");
+    }
+    if (at == AS_TOOL) {
+        BUF_LIT(&b, "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"");
+        put_escaped(&b, words);
+        BUF_LIT(&b, "\"}}],");
+    }
+    BUF_LIT(&b, "\"messages\":[");
+    put_filler(&b);
+    BUF_LIT(&b, "{\"role\":\"");
+    put_escaped(&b, at == AS_ROLE ? words : S("user"));
+    BUF_LIT(&b, "\",\"content\":[{\"type\":\"text\",\"text\":\"");
+    if (at == IN_TEXT) {
+        BUF_LIT(&b, "What does it mean when they say ");
+        put_escaped(&b, words);
+        BUF_LIT(&b, " and nothing else?");
+    } else if (at == AS_FILE) {
+        put_base64(&b, words);
+    } else if (at == AS_TWO_PARTS) {
+        put_escaped(&b, str_sub(words, 0, cut));
+        BUF_LIT(&b, "\"},{\"type\":\"text\",\"text\":\"");
+        put_escaped(&b, str_from(words, cut + 1));
+    } else if (at == AS_ARGUMENT) {
+        BUF_LIT(&inner, "{\"of\":");
+        buf_json(&inner, words);
+        BUF_LIT(&inner, ",\"n\":1}");
+        put_escaped(&b, buf_str(&inner));
+    } else {
+        put_escaped(&b, at == AS_PART ? words : S("hello there"));
+    }
+    BUF_LIT(&b, "\"}]},");
+    put_filler(&b);
+    BUF_LIT(&b, "{\"role\":\"user\",\"content\":\"so\"}]}");
+    return buf_str(&b);
+}
+
+static size_t quoted;
+static void quote_line(daruma_str line)
+{
+    static char mem[1u << 20], plain[1u << 16], wrapped[1u << 16];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                          .status = (int)json_int(json_get(line, S("status")), 400),
+                          .body = json_text(json_get(line, S("body")), &a)};
+    daruma_arena keep = a;
+    daruma_str words = str_trim(daruma_classify(&ev, at(0), &a).message);
+    words = daruma_redact(words, &a);
+    if (words.n < 12 || words.n > 2000)
+        return;
+    words = arena_copy(&keep, words);
+    for (size_t k = 0; k < COUNT(errors); k++) {
+        static const int statuses[] = {400, 404, 422, 500};
+        daruma_arena r = keep, p = arena_over(plain, sizeof plain), e = arena_over(wrapped, sizeof wrapped);
+        daruma_str request = random_request(words, &r);
+        daruma_buf shown = buf_in(&p);
+        daruma_buf json = buf_in(&e);
+        buf_json(&json, words); /* as the error writes them */
+        buf_put(&shown, str_sub(buf_str(&json), 1, json.n - 2));
+        int status = statuses[roll(COUNT(statuses))];
+        daruma_failure f = judged(status, request, errors[k], buf_str(&shown));
+        daruma_failure g = judged(status, request, errors[k], S(""));
+        assert_same(&f, &g, words, "a random request", errors[k]);
+        quoted++;
+    }
+}
+
+static void no_error_of_the_corpus_is_evidence_when_it_is_quoted(void **state)
+{
+    (void)state;
+    DIR *dir = opendir("tests/corpus/errors");
+    char *text = malloc(4u << 20);
+    assert_true(dir && text);
+    for (struct dirent *e; (e = readdir(dir));) {
+        char path[512];
+        if (!str_ends(str_of(e->d_name), S(".jsonl")))
+            continue;
+        snprintf(path, sizeof path, "tests/corpus/errors/%s", e->d_name);
+        FILE *f = fopen(path, "rb");
+        assert_non_null(f);
+        daruma_str rest = {text, fread(text, 1, 4u << 20, f)};
+        fclose(f);
+        while (rest.n)
+            quote_line(str_trim(str_cut(&rest, '\n')));
+    }
+    closedir(dir);
+    free(text);
+    assert_true(quoted > 8000);
+    assert_int_equal(bad, 0);
+}
+
+/* ---- names ---- */
+
+/* A client may call the members and values of its request as it likes, in a few words or in one. What such a name says
+ * is nothing about others, wherever an error puts it. */
+static void no_short_name_is_evidence(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "insufficient_quota",
+        "rate_limit_exceeded",
+        "invalid-api-key",
+        "model_not_found",
+        "InsufficientQuota",
+        "overloaded",
+        "unauthorized",
+        "billing.hard.limit",
+        "insufficient\\u0020quota",
+        "throttled",
+        "RateLimitExceeded",
+        "quota_exceeded",
+        "server_is_overloaded",
+        "NoQuota",
+        "api_key_not_valid",
+    };
+    static const char *const forms[] = {
+        "{\"error\":{\"message\":\"Unrecognized request argument supplied: %s\",\"type\":\"invalid_request_error\"}}",
+        "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"%s: Extra inputs are not "
+        "permitted\"}}",
+        "{\"error\":{\"code\":400,\"message\":\"Invalid JSON payload received. Unknown name '%s': Cannot find "
+        "field.\",\"status\":\"INVALID_ARGUMENT\"}}",
+        "{\"error\":{\"message\":\"Bad value at 'metadata.%s' of this request\"}}",
+        "{\"error\":{\"message\":\"%s\"}}",
+        "{\"error\":\"%s\"}",
+        "Error: %s",
+    };
+    static const char *const wraps[] = {"{\"messages\":[],\"%s\":true}", "{\"messages\":[],\"user\":\"%s\"}",
+                                        "{\"messages\":[{\"role\":\"tool\",\"content\":\"{\\\"%s\\\":1}\"}]}"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        for (size_t k = 0; k < COUNT(forms); k++)
+            for (size_t w = 0; w < COUNT(wraps); w++)
+                for (int status = 400; status <= 500; status += 100) {
+                    char request[256];
+                    snprintf(request, sizeof request, wraps[w], names[i]);
+                    daruma_str shown = strchr(names[i], '\\') ? S("insufficient quota") : str_of(names[i]);
+                    daruma_failure f = judged(status, str_of(request), forms[k], shown);
+                    daruma_failure g = judged(status, str_of(request), forms[k], S("zebras_walk"));
+                    bool own = daruma_kind_scope(f.kind) == DARUMA_SICK_REQUEST ||
+                               daruma_kind_scope(f.kind) == DARUMA_SICK_CONVERSATION;
+                    if (f.kind != g.kind && !own)
+                        bad++, print_message("# %s in %s, %s, %d: %s, not %s\n", names[i], wraps[w], forms[k], status,
+                                             daruma_kind_name(f.kind), daruma_kind_name(g.kind));
+                    bad += f.wait != g.wait;
+                }
+    assert_int_equal(bad, 0);
+}
+
+/* A message that is one word looks like a code, and may be somebody's. */
+static void a_message_of_one_word_is_hearsay(void **state)
+{
+    (void)state;
+    daruma_failure f = judged(400, (daruma_str){0}, "{\"error\":{\"message\":\"%s\"}}", S("insufficient_quota"));
+    assert_int_equal(f.kind, DARUMA_QUOTA);
+    assert_true(f.hearsay);
+    f = judged(429, (daruma_str){0}, "{\"error\":{\"message\":\"%s\"}}", S("insufficient_quota"));
+    assert_int_equal(f.kind, DARUMA_QUOTA);
+    assert_false(f.hearsay); /* the status says so, too */
+    f = judged(400, (daruma_str){0}, "{\"error\":{\"message\":\"no\",\"code\":\"%s\"}}", S("insufficient_quota"));
+    assert_int_equal(f.kind, DARUMA_QUOTA);
+    assert_false(f.hearsay); /* it is a code */
+    f = judged(400, (daruma_str){0}, "{\"error\":{\"message\":\"%s\",\"param\":\"user\"}}", S("insufficient_quota"));
+    assert_int_equal(f.kind, DARUMA_INVALID_PARAMETER);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_short_name_is_evidence),
+        cmocka_unit_test(a_message_of_one_word_is_hearsay),
+        cmocka_unit_test(no_error_of_the_corpus_is_evidence_when_it_is_quoted),
         cmocka_unit_test(names_that_no_api_has_are_quotes_as_well),
         cmocka_unit_test(without_the_request_what_stands_in_quotes_is_none_of_the_providers_words),
         cmocka_unit_test(a_word_that_is_repeated_is_not_looked_at_for_ever),

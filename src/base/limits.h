@@ -120,6 +120,13 @@
 #define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
+#define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
+#define LOOP_WRITTEN_TIMES         2    /* ... and this times its bytes, where it is written for another dialect */
+#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of the tools of a request: calls of its answer are not checked beyond */
+#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the tools of a request, against which calls are held on the loop */
+#define CALLS_LOOP_BYTES_MAX       (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
+#define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
+#define TOOL_NAME_COST             150 /* bytes of a schema that are read while one name is compared with another */
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
@@ -280,9 +287,10 @@
 #define SHED_BYTES_MIN                1024 /* shorter tool output is not worth shortening for the size of a body */
 #define SHED_WRITTEN_BYTES            96   /* brackets, names and ids around a part that we write */
 
-#define CALL_ID_BYTES_MAX             64  /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
-#define CHAT_CALL_ID_BYTES_MAX        40  /* the same in Chat Completions */
-#define TOOL_NAME_BYTES_MAX           64  /* of a tool's name: OpenAI and Gemini refuse longer ones */
+#define CALL_ID_BYTES_MAX             64   /* of a tool call's id: OpenAI and Anthropic refuse longer ones */
+#define CHAT_CALL_ID_BYTES_MAX        40   /* the same in Chat Completions */
+#define TOOLS_RENAMED_MAX             1024 /* of one request, for another dialect: each name of its answer is looked up */
+#define TOOL_NAME_BYTES_MAX           64   /* of a tool's name: OpenAI and Gemini refuse longer ones */
 #define ANTHROPIC_TOOL_NAME_BYTES_MAX 128 /* the same at Anthropic */
 #define OPENAI_USER_BYTES_MAX         64  /* of `user`: OpenAI refuses longer ones */
 #define ANTHROPIC_USER_BYTES_MAX      256 /* of `metadata.user_id` */
@@ -290,27 +298,29 @@
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */
 
-#define TOOL_SAME_FAILURES_MAX    3   /* in a row with one signature: it does not get better by itself */
-#define TOOL_FAILURES_MAX         5   /* of one tool without a success between: another tool may do better */
-#define TOOL_FAILURES_ALL_MAX     10  /* in all (E-F4); each success gives one back, so long healthy runs go on */
-#define TOOL_FAILURES_SHOWN       3   /* to the model (E-F4): the newest, older ones are counted */
-#define TOOL_MESSAGE_CHARS_MAX    200 /* of a tool's failure (E-F2) */
-#define TOOL_RECOVERIES_MAX       2   /* attempts at recovery per tool (K-F6) */
+#define TOOL_SAME_FAILURES_MAX 3   /* in a row with one signature: it does not get better by itself */
+#define TOOL_FAILURES_MAX      5   /* of one tool without a success between: another tool may do better */
+#define TOOL_FAILURES_ALL_MAX  10  /* in all (E-F4); each success gives one back, so long healthy runs go on */
+#define TOOL_FAILURES_SHOWN    3   /* to the model (E-F4): the newest, older ones are counted */
+#define TOOL_MESSAGE_CHARS_MAX 200 /* of a tool's failure (E-F2) */
+#define TOOL_RECOVERIES_MAX    2   /* attempts at recovery per tool (K-F6) */
 
-#define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
-#define MESSAGE_HASH_VALUES       4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
-#define WATCH_READ_BYTES_MAX      (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
-#define WATCH_AGENTS_MAX          512     /* agents that are watched at a time; the one seen longest ago is forgotten */
-#define WATCH_CHAIN               4       /* newest messages that a conversation is known again by */
-#define WATCH_USERS_KEPT          8       /* newest things a user said: what is said again is no new task */
-#define WATCH_STEPS_MAX           1024    /* new steps of one request that are looked at; a turn has a few */
-#define WATCH_LAST_BYTES          1024    /* of the newest arguments and result that are kept for a notice */
-#define WATCH_FIRST_WORDS_BYTES   4096    /* of a history's first words, where it says that it is a summary */
-#define STORED_ANSWERS_MAX        1024    /* newest answers (previous_response_id) whose calls are remembered */
-#define STORED_ANSWER_BYTES_MAX   65536   /* of the calls of one; of one that calls with more nothing is */
-#define STORED_READ_BYTES_MAX     1048576 /* of an answer that is read for them, on the loop: 10 ms */
-#define ANSWER_ID_BYTES_MAX       65536   /* of an answer, in which its id stands */
-#define STORED_BYTES_MAX          4194304 /* of all of them */
+#define MESSAGE_HASH_DEPTH     16   /* levels of a message that are looked into to know it again */
+#define MESSAGE_HASH_VALUES    4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
+#define WATCH_READ_BYTES_MAX   (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
+#define WATCH_AGENTS_MAX       512        /* agents that are watched at a time; the one seen longest ago is forgotten */
+#define WATCH_CHAIN            4          /* newest messages that a conversation is known again by */
+#define WATCH_USERS_KEPT       8          /* newest things a user said: what is said again is no new task */
+#define WATCH_STEPS_MAX        1024       /* new steps of one request that are looked at; a turn has a few */
+#define WATCH_JUDGED_BYTES_MAX (640u << 10) /* of what failed tools said in one request: 20 ms; more is counted only   \
+                                             */
+#define WATCH_LAST_BYTES          1024      /* of the newest arguments and result that are kept for a notice */
+#define WATCH_FIRST_WORDS_BYTES   4096      /* of a history's first words, where it says that it is a summary */
+#define STORED_ANSWERS_MAX        1024      /* newest answers (previous_response_id) whose calls are remembered */
+#define STORED_ANSWER_BYTES_MAX   65536     /* of the calls of one; of one that calls with more nothing is */
+#define STORED_READ_BYTES_MAX     1048576   /* of an answer that is read for them, on the loop: 10 ms */
+#define ANSWER_ID_BYTES_MAX       65536     /* of an answer, in which its id stands */
+#define STORED_BYTES_MAX          4194304   /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */

@@ -25,8 +25,8 @@ static daruma_str carry_name(convo *out, const dialect *to, size_t most, daruma_
     if (str_eq(is, name))
         return name;
     if (!out->renames)
-        out->renames = ARENA_NEW(out->arena, convo_rename, most);
-    if (!out->renames || !is.n) {
+        out->renames = ARENA_NEW(out->arena, convo_rename, most < TOOLS_RENAMED_MAX ? most : TOOLS_RENAMED_MAX);
+    if (!out->renames || !is.n || out->nrenames == TOOLS_RENAMED_MAX) {
         out->full = true;
         return name;
     }

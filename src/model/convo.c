@@ -182,8 +182,25 @@ bool convo_unseen(const convo *c)
     return found;
 }
 
+void convo_tools_index(convo *c)
+{
+    for (size_t i = 0; i < c->ntools; i++) {
+        uint64_t *n = c->tools[i].name.n ? map_put(&c->tool_at, c->arena, c->tools[i].name) : NULL;
+        if (n && !*n)
+            *n = i + 1;
+        else if (!n && c->tools[i].name.n) { /* no memory: they are gone through */
+            c->tool_at = (str_map){0};
+            return;
+        }
+    }
+}
+
 const convo_tool *convo_tool_find(const convo *c, daruma_str name)
 {
+    if (c->tool_at.n) {
+        const uint64_t *n = map_get(&c->tool_at, name);
+        return n ? &c->tools[*n - 1] : NULL;
+    }
     for (size_t i = 0; name.n && i < c->ntools; i++)
         if (str_eq(c->tools[i].name, name))
             return &c->tools[i];

@@ -147,6 +147,7 @@ typedef struct convo {
     size_t nmessages, cap;
     convo_tool *tools;
     size_t ntools;
+    str_map tool_at;       /* name -> 1 + the first tool of that name; empty: convo_tools_index() was not called */
     convo_rename *renames; /* of tools that got another name when it was converted */
     size_t nrenames;
     convo_settings set;
@@ -187,7 +188,10 @@ bool convo_reference(const convo_message *m);
 /* Is part of its history unseen: on the server, and not here? Then calls may have been made that are not seen, and
  * there are tokens that nobody here can count. */
 bool convo_unseen(const convo *c);
+/* The first tool of that name; NULL: there is none. */
 const convo_tool *convo_tool_find(const convo *c, daruma_str name);
+/* From here on a tool is found without a look at each, as long as none is added. */
+void convo_tools_index(convo *c);
 /* The name that a tool had before it got this one; the same when it always had it. */
 daruma_str convo_name_was(const convo_rename *renames, size_t n, daruma_str is);
 

@@ -292,6 +292,94 @@ for (const [what, config, their, path] of [
     },
   });
 
+// What calls are held against is the client's, and how many there are is the model's: the work is the product of both.
+const manyTools = (n) => Array.from({ length: n }, (_, i) => ({ type: "function", function: { name: `t${i}` } }));
+const wideTool = (n) => [{ type: "function", function: { name: "t1", parameters: { type: "object", properties: Object.fromEntries(Array.from({ length: n }, (_, i) => [`p${i}`, { type: "integer" }])), required: ["p1"] } } }];
+for (const [what, list, name, args] of [
+  ["tools that there are not, beside 50,000 that there are", () => manyTools(50000), (i) => `frob${i}`, "{}"],
+  ["one tool of 200 KB, wrongly", () => wideTool(7600), () => "t1", '{"p1":"7"}'],
+  ["one tool of 2 MB, wrongly", () => wideTool(76000), () => "t1", '{"p1":"7"}'],
+])
+  for (const stream of [false, true])
+    holds(`large: an answer${stream ? " in pieces" : ""} that calls ${what}, 300 times, keeps nobody waiting`, {
+      limit: 90000,
+      config: (c) => (patient(c), (c.recovery.max_attempts = 2)),
+      async run(pair) {
+        const all = Array.from({ length: 300 }, (_, i) => [`call_${i}`, name(i), args]);
+        pair.own.answer = (q, res) => (stream ? sse(res, w.opening(), all.map(([id, n, a], i) => w.called(i, id, n, a)).join("")).end(w.closingCalls()) : w.answer(res, "", all));
+        const body = JSON.stringify({ model: "m-own", stream, messages: [{ role: "user", content: "Go." }], tools: list() });
+        const r = await probing(pair, () => post(pair, body));
+        assert.ok(r.ret.status === 200 || r.ret.status >= 400, r.ret.text.slice(0, 300));
+        assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
+        assert.ok(r.worst < 400, `somebody waited ${r.worst} ms of ${r.took}`); // a busy machine, and 20 times as slow under a sanitizer
+        if (name(0) === "t1" && r.ret.status === 200) assert.match(r.ret.text, /"?p1\\?":\s*7/, "the first call was not mended");
+      },
+    });
+
+holds("large: names that another dialect does not take are changed as far as anybody has so many tools", {
+  limit: 60000,
+  config: (c) => (toClaude(c), (c.recovery.on_failure = "error")),
+  async run(pair) {
+    pair.own.answer = (q, res) => wires.anthropic.answer(res, "", [["call_1", JSON.parse(q.body).tools[7].name, {}]]);
+    const ask = (n) => post(pair, JSON.stringify({ model: "m-own", messages: [{ role: "user", content: "Go." }], tools: Array.from({ length: n }, (_, i) => ({ type: "function", function: { name: `my.tool.${i}` } })) }));
+    const few = await ask(1024);
+    assert.deepEqual(w.calls({ json: JSON.parse(few.text) }).map(([, name]) => name), ["my.tool.7"], few.text.slice(0, 300));
+    const calls = pair.own.seen.length, many = await ask(1025);
+    assert.deepEqual([many.status, pair.own.seen.length], [413, calls], many.text.slice(0, 300));
+    assert.match(JSON.parse(many.text).error.message, /too large/);
+  },
+});
+
+holds("large: what only another dialect refuses is not looked for on the loop in very many messages", {
+  limit: 60000,
+  config: toClaude,
+  async run(pair) {
+    pair.own.answer = (q, res) => ("top_p" in JSON.parse(q.body) ? wires.anthropic.refuse(res, "top_p: Extra inputs are not permitted") : wires.anthropic.answer(res, "seven eight"));
+    const few = await post(pair, said(turns(0.2 * MIB), ',"top_p":0.5'));
+    assert.deepEqual([few.status, few.headers["x-daruma-remedies"]], [200, "mend_parameter"], few.text.slice(0, 300));
+    await pair.again(toClaude);
+    assert.equal((await post(pair, said(turns(1 * MIB), ',"top_p":0.5'))).status, 400);
+  },
+});
+
+holds("large: of many failures of tools that one request brings so many are read as any turn has", {
+  limit: 60000,
+  config: patient,
+  async run(pair) {
+    pair.own.answer = (q, res) => w.answer(res, "seven eight");
+    const trace = (i) => `Traceback (most recent call last):\n${Array.from({ length: 400 }, (_, k) => `  File "/src/file_${i}_${k}.py", line ${k}, in run\n    raise ValueError(${i})\n`).join("")}ValueError: cannot open /src/file_${i}.c`;
+    const ask = (n) => post(pair, JSON.stringify({ model: "m-own", tools: w.tools({ type: "object", properties: {} }), messages: [{ role: "user", content: "Go." }, { role: "assistant", content: null, tool_calls: Array.from({ length: n }, (_, i) => ({ id: `call_${i}`, type: "function", function: { name: "look", arguments: `{"n":${i}}` } })) }, ...Array.from({ length: n }, (_, i) => ({ role: "tool", tool_call_id: `call_${i}`, content: trace(i) }))] }));
+    assert.equal((await ask(60)).status, 200);
+    const told = pair.events().filter((e) => e.event === "tool_failed").length;
+    assert.ok(told >= 15 && told <= 25, `${told} of 60 were read`);
+  },
+});
+
+// A second call beside a silent one is written on the loop, as far as that is brief.
+for (const [what, items, asked] of [
+  ["of ordinary messages", (bytes) => repeat((i) => `{"role":"${i % 2 ? "user" : "assistant"}","content":"${"lorem ipsum ".repeat(40)}${i}"}`, bytes), true],
+  ["that is made up of very many messages", turns, false],
+])
+  holds(`large: a request ${what} ${asked ? "is asked beside" : "waits for"} a silent provider of its dialect, and goes elsewhere when that fails`, {
+    limit: 60000,
+    config: (c) => (patient(c), c.models.find((m) => m.name === "m-own").targets.push("own-claude/c-own")),
+    async run(pair) {
+      let hang, late = 0;
+      pair.own.answer = (q, res, socket) => {
+        if (!/messages$/.test(q.url)) return hang ? socket.destroy() : void (hang = socket);
+        late = hang.destroyed ? late : late + 1;
+        wires.anthropic.answer(res, "seven eight");
+      };
+      const answer = post(pair, said(items(1.5 * MIB)));
+      await until("the first is asked", () => hang, 20000);
+      await sleep(6500); // HEDGE_PLAIN_MS, and some
+      assert.equal(late, asked ? 1 : 0, "it was written on the loop, or not asked");
+      hang.destroy();
+      const r = await answer;
+      assert.deepEqual([r.status, r.headers["x-daruma-target"]], [200, "own-claude/c-own"], r.text);
+    },
+  });
+
 /* ---- memory ---- */
 
 for (const [what, config, refuses] of [

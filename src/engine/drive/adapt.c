@@ -14,10 +14,11 @@ typedef struct conversion {
     daruma_str body, model;
     int target;
     bool streaming;
-    bool strange; /* what another provider's model thought is left out */
+    bool strange;      /* what another provider's model thought is left out */
+    size_t room_bytes; /* of memory, at most */
     drive_facts facts;
     /* made */
-    bool stripped;
+    bool stripped, too_much;
     daruma_arena room;
     convo c, out;
     dialect_losses lost;
@@ -69,13 +70,15 @@ static void adapt_made(conversion *v)
 static void convert(void *data)
 {
     conversion *v = data;
-    if (!v->rooms->open(&v->room, 0, MEND_ARENA_BYTES_MAX) || v->from->read(v->body, &v->room, &v->c) != DARUMA_OK)
+    if (!v->rooms->open(&v->room, 0, v->room_bytes) || v->from->read(v->body, &v->room, &v->c) != DARUMA_OK)
         return;
     if (v->from == v->to) {
         adapt(v);
         return;
     }
-    if (dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost) != DARUMA_OK)
+    daruma_status s = dialect_convert(&v->c, v->to, &v->room, &v->out, &v->lost);
+    v->too_much = s == DARUMA_EFULL;
+    if (s != DARUMA_OK)
         return;
     if (v->model.n)
         v->out.set.model = v->model;
@@ -120,6 +123,11 @@ static void keep_renames(moved_request *m, const convo *to, daruma_arena *a)
     }
 }
 
+static bool was_too_much(const conversion *v)
+{
+    return v->too_much || v->room.full || v->c.full || v->out.full;
+}
+
 static void keep_variant(session *x, conversion *v)
 {
     x->variant_of = x->edition;
@@ -128,7 +136,7 @@ static void keep_variant(session *x, conversion *v)
     x->variant_model = v->model_raw;
     if (x->variant.n && v->stripped)
         tell_stripped(x);
-    if (!v->made && (v->room.full || v->c.full) && heal_of(x)) { /* it goes out as it is */
+    if (!v->made && was_too_much(v) && heal_of(x)) { /* it goes out as it is */
         x->h->past.too_much = true;
         heal_tell_limits(x);
     }
@@ -145,7 +153,7 @@ static void keep_moved(session *x, conversion *v)
                          .target = v->target,
                          .nlessons = x->h ? x->h->nlessons : 0,
                          .tokens = v->tokens,
-                         .too_large = v->room.full || v->c.full || v->out.full};
+                         .too_large = was_too_much(v)};
     m->body = session_own(x, v->made);
     x->moved = m;
     if (m->body.n) {
@@ -222,6 +230,7 @@ static conversion *conversion_new(session *x, int target)
                       .model = x->targets[target].model,
                       .target = target,
                       .streaming = x->streaming,
+                      .room_bytes = MEND_ARENA_BYTES_MAX,
                       .strange = session_is_strange(x, target)};
     mended_know(x, target, &v->facts);
     return v;
@@ -238,13 +247,24 @@ bool session_convert(session *x, int target)
     return true;
 }
 
-void session_convert_now(session *x, int target)
+bool session_convert_now(session *x, int target)
 {
-    conversion *v = conversion_new(x, target);
+    if (!session_converts(x, target))
+        return true;
+    if (!heal_is_brief(x))
+        x->unconverted = x->edition;
+    conversion *v = x->unconverted == x->edition ? NULL : conversion_new(x, target);
     if (!v)
-        return;
+        return false;
+    v->room_bytes = LOOP_READ_BYTES_MAX + LOOP_WRITTEN_TIMES * x->body.n;
     convert(v);
+    if (!v->made && was_too_much(v)) {
+        x->unconverted = x->edition;
+        forgotten(v);
+        return false;
+    }
     convert_keep(x, v);
+    return true;
 }
 
 daruma_str session_tool_name(const session *x, daruma_str name)

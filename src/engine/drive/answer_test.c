@@ -30,15 +30,28 @@ static void say_anew(daruma_buf *why, const convo_part *p, const args_check *c, 
     buf_put(why, c->verdict == ARGS_REPAIRED ? c->fixed : args);
 }
 
-/* Holds the calls of an answer against the tools and mends what can be mended in place, on any thread. */
+/* What it costs to check a call, in bytes that are read. An unknown name is compared with those of all tools. */
+static size_t cost_of(const convo *tools, const convo_part *p)
+{
+    const convo_tool *tool = convo_tool_find(tools, p->name);
+    return p->text.n + (tool ? tool->schema.n : tools->ntools * TOOL_NAME_COST);
+}
+
+/* Holds the calls of an answer against the tools and mends what can be mended in place, on any thread. Many calls of
+ * tools with large schemas are checked as far as the bound on that work; the rest stays as it came. */
 static void test_calls(answer_test *k, turn *t, daruma_arena *a)
 {
     daruma_buf why = buf_in(a), what = buf_in(a);
+    size_t cost = 0;
     for (size_t i = 0; i < t->message.nparts; i++) {
         convo_part *p = &t->message.parts[i];
         if (p->kind != PART_CALL || p->dropped)
             continue;
         daruma_str args = p->text;
+        size_t more = cost_of(k->tools, p);
+        if (cost && cost + more > k->most)
+            break;
+        cost += more;
         args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
@@ -102,8 +115,21 @@ static void test_format(answer_test *k, turn *t, daruma_arena *a)
     k->why = c.why;
 }
 
+bool answer_tools_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret)
+{
+    if (dialect_read_tools(d, raw, a, ret) != DARUMA_OK)
+        return false;
+    for (size_t i = 0; i < ret->ntools; i++)
+        if (!ret->tools[i].name.n && !ret->tools[i].hosted)
+            return false; /* a tool that we cannot name: any call may be to it */
+    convo_tools_index(ret);
+    return ret->ntools > 0;
+}
+
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a)
 {
+    if (k->d && answer_tools_read(k->d, k->unread, a, &k->own))
+        k->tools = &k->own;
     if (k->tools)
         test_calls(k, t, a);
     if (k->format && !k->bad)

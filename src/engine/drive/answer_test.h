@@ -1,12 +1,17 @@
 /* answer_test.h - what an answer is held against before its client has it. */
 #ifndef ENGINE_DRIVE_ANSWER_TEST_H
 #define ENGINE_DRIVE_ANSWER_TEST_H
+#include "dialect/dialect.h"
 #include "model/convo.h"
 #include "model/turn.h"
 
 typedef struct answer_test {
-    const convo *tools;  /* NULL: its calls are not looked at */
+    const convo *tools;  /* NULL: its calls are not looked at ... */
+    const dialect *d;    /* ... unless there are tools that have to be read first, in this dialect; NULL none ... */
+    daruma_str unread;   /* ... these */
     const convo *format; /* NULL: it was not asked for as JSON */
+    convo own;           /* what was read of them */
+    size_t most;         /* bytes of schemas that calls are held against */
     bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
     /* found */
     bool bad;             /* it has to be asked for again */
@@ -16,6 +21,8 @@ typedef struct answer_test {
     daruma_str made_json; /* the same of its words */
 } answer_test;
 
+/* Reads the tools of a request as calls are held against them. False: there is none, or calls cannot be. Any thread. */
+bool answer_tools_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret);
 /* Tests the answer and mends it in place; the texts of its parts are ready, the arguments of its calls JSON text. What
  * is new lives in `a`. Any thread. */
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a);

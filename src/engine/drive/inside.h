@@ -119,6 +119,7 @@ struct session {
     daruma_str variant_model; /* ... where that names its model */
     int variant_for;          /* ... that target */
     uint32_t variant_of;      /* ... the edition that was made of; 0 none */
+    uint32_t unconverted;     /* the edition that takes too long to be converted on the loop; 0 none */
     bool circles;             /* its agent goes in circles */
     bool opaque;              /* an encoded or unreadable body: passed on, not recovered */
     bool safe;                /* sending it twice does no harm */
@@ -263,8 +264,9 @@ bool effects_done(const session *x, const daruma_evidence *ev);
 
 /* Makes what session_compose() needs for that target. False: that takes a while, session_fitted() will be called. */
 bool session_convert(session *x, int target);
-/* The same on the loop, for a call beside one that is under way: of no more than LOOP_BYTES_MAX. */
-void session_convert_now(session *x, int target);
+/* The same on the loop, for a call beside one that is under way. False: the request is too large for that, or made up
+ * of too much; the conversion is as it was. */
+bool session_convert_now(session *x, int target);
 bool session_converts(const session *x, int target); /* is there anything to be made? */
 /* Is it a provider that did not make the thinking of this conversation? */
 bool session_is_strange(const session *x, int target);
@@ -381,8 +383,10 @@ void heal_goes_on(session *x, const heal_onward *o); /* it is what is sent, and 
 void heal_use(session *x, daruma_str body,
               const request_scan *scan); /* from here on this is what is sent; one of x->texts */
 void heal_rest(session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
-/* The tools of the request; NULL when it has none that can be read. */
+/* The tools of the request; NULL when it has none that can be read, or they are too large for the loop. */
 const convo *heal_tools(session *x);
+/* What calls of its answer are held against; large tools are read with the test. */
+void heal_test_calls(session *x, answer_test *ret);
 /* The response format that the client asks for; NULL: none, or it cannot be read. */
 const convo *heal_format(session *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not

@@ -29,12 +29,17 @@ bool heal_can(session *x)
     return h && !h->past.unread && x->d && !x->opaque && x->scan.ok && x->body.n;
 }
 
+bool heal_is_brief(const session *x)
+{
+    return x->body.n <= LOOP_BYTES_MAX && x->scan.nmessages <= LOOP_MESSAGES_MAX;
+}
+
 bool heal_open(session *x)
 {
     if (!heal_can(x))
         return false;
     history *past = &x->h->past;
-    if (!past->read && x->body.n > LOOP_BYTES_MAX)
+    if (!past->read && !heal_is_brief(x))
         past->too_much = true;
     else
         history_read_within(past, x->body, LOOP_READ_BYTES_MAX);
@@ -70,22 +75,33 @@ const convo *heal_tools(session *x)
 {
     heal *h = heal_of(x);
     daruma_str raw = x->scan.tools_raw;
-    if (!h || !raw.n)
+    if (!h || !raw.n || raw.n >= JOB_BYTES_MIN)
         return NULL;
-    if (raw.n > LOOP_BYTES_MAX) { /* they are read on the loop */
-        h->past.too_much = true;
-        heal_tell_limits(x);
-        return NULL;
-    }
     if (!h->tools_read) {
         h->tools_read = true;
-        if (dialect_read_tools(x->d, raw, x->arena, &h->tools) != DARUMA_OK)
+        if (!answer_tools_read(x->d, raw, x->arena, &h->tools))
             h->tools.ntools = 0;
     }
-    for (size_t i = 0; i < h->tools.ntools; i++)
-        if (!h->tools.tools[i].name.n && !h->tools.tools[i].hosted)
-            return NULL; /* a tool that we cannot name: any call may be to it */
     return h->tools.ntools ? &h->tools : NULL;
+}
+
+void heal_test_calls(session *x, answer_test *ret)
+{
+    daruma_str raw = x->scan.tools_raw;
+    heal *h = heal_of(x);
+    ret->most = CALLS_LOOP_BYTES_MAX;
+    if (raw.n < TOOLS_LOOP_BYTES_MAX)
+        ret->tools = heal_tools(x);
+    if (!h || raw.n < TOOLS_LOOP_BYTES_MAX)
+        return;
+    if (raw.n > TOOLS_READ_BYTES_MAX) {
+        h->past.too_much = true;
+        heal_tell_limits(x);
+        return;
+    }
+    ret->most = CALLS_CHECKED_BYTES_MAX;
+    ret->d = x->d;
+    ret->unread = raw;
 }
 
 const convo *heal_format(session *x)

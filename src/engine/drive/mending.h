@@ -43,6 +43,8 @@ void heal_tell(session *x, daruma_when when, daruma_remedy_kind r, const mend_re
 
 void heal_learns_of(heal *h, uint64_t lane);        /* what is learned from here on is learned of that lane */
 void heal_lesson(session *x, const mend_lesson *l); /* that was mended: it is learned if the provider goes on */
+/* False: the request is too large to be read on the loop, or holds too many messages for that. */
+bool heal_is_brief(const session *x);
 /* Reads the request into x->h->past.m.c, on the loop; false: it cannot be read, or is too large for the loop. */
 bool heal_open(session *x);
 heal *heal_of(session *x);                                              /* NULL without memory */

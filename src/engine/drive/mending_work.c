@@ -59,7 +59,7 @@ static heal_onward resuming_take(session *x, resuming *w)
 
 bool heal_go_on(session *x, int to, heal_onward *ret)
 {
-    if (!can_go_on(x) || x->body.n > LOOP_BYTES_MAX)
+    if (!can_go_on(x) || !heal_is_brief(x))
         return false;
     resuming w = resuming_of(x, to, false);
     w.q.read_bytes = LOOP_READ_BYTES_MAX;

@@ -327,7 +327,7 @@ bool mended_moved_learn(session *x)
     mend_report rep = {0};
     daruma_arena room;
     if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX ||
-        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, MEND_ARENA_BYTES_MAX))
+        !heal_is_brief(x) || !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
         return false;
     bool found =
         x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;

@@ -347,10 +347,8 @@ static bool compose(session *x, rival *r, drive_request *ret)
         ok = heal_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
         heal_use(x, r->onward.body, &r->onward.onward.scan);
-    if (ok && x->body.n <= LOOP_BYTES_MAX)
-        session_convert_now(x, r->target);
-    ok = ok && !session_converts(x, r->target) && session_compose(x, r->target, &r->request, ret) && !x->arena->full &&
-         !r->request.full;
+    ok = ok && session_convert_now(x, r->target) && session_compose(x, r->target, &r->request, ret) &&
+         !x->arena->full && !r->request.full;
     x->arena->full = full;            /* that there is no memory for a second call does not concern the first */
     x->unjoined |= r->goes_on && !ok; /* nor will it be the next time: it is not read again and again */
     r->p = x->p;
@@ -382,7 +380,7 @@ static bool begin(session *x, int target)
     r->held = r->text = buf_in(&r->arena);
     r->in = (turn_reader){.sequence = -1};
     if (!compose(x, r, &q)) {
-        x->kase.spoiled[target] |= !r->goes_on && x->body.n <= LOOP_BYTES_MAX;
+        x->kase.spoiled[target] |= !r->goes_on && x->unconverted != x->edition;
         rival_free(r);
         return false;
     }

@@ -539,9 +539,9 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.tools = e->calls ? heal_tools(x) : NULL,
-                            .format = e->text ? heal_format(x) : NULL,
-                            .was_unfit = heal_was_unfit(x)};
+    e->test = (answer_test){.format = e->text ? heal_format(x) : NULL, .was_unfit = heal_was_unfit(x)};
+    if (e->calls)
+        heal_test_calls(x, &e->test);
     return e;
 }
 
@@ -574,7 +574,7 @@ talk_over talk_end(session *x)
         fail_calls(x);
         return TALK_FAILED;
     }
-    size_t bytes = rest_bytes(t);
+    size_t bytes = rest_bytes(t) + (e->test.unread.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN)
         hedge_cancel(x); /* this attempt is the answer */
     if (!session_work(x, bytes, &endings, e)) {

@@ -159,11 +159,24 @@ static void keep_failure(watch_last *l, const daruma_tool_failure *f)
         keep_text(l->result, &l->nresult, f->message);
 }
 
-static void see_failures(session *x, agent *a, const daruma_step *s, daruma_arena *scratch)
+/* Takes what it costs to judge a failed step out of `*left`. False: that is not there. */
+static bool pays(const daruma_step *s, size_t *left)
+{
+    size_t most = TOOL_TEXT_HEAD_BYTES + TOOL_TEXT_TAIL_BYTES, cost = s->result.n < most ? s->result.n : most;
+    if (cost > *left)
+        return false;
+    *left -= cost;
+    return true;
+}
+
+/* `*left`: so many bytes of failures may still be judged. */
+static void see_failures(session *x, agent *a, const daruma_step *s, size_t *left, daruma_arena *scratch)
 {
     bool failed = daruma_step_failed(s);
     daruma_tool_failure f = {.kind = 0};
     a->failed += failed;
+    if (failed && !pays(s, left))
+        return;
     if (failed) {
         f = daruma_tool_judge(s, x->o->policy, scratch);
         keep_failure(&a->last, &f);
@@ -178,13 +191,13 @@ static void see_failures(session *x, agent *a, const daruma_step *s, daruma_aren
     learn(x, a, s, failed ? &f : NULL, scratch);
 }
 
-static void see(session *x, agent *a, const daruma_step *s, daruma_arena *scratch)
+static void see(session *x, agent *a, const daruma_step *s, size_t *left, daruma_arena *scratch)
 {
     a->verdict = daruma_stall_see(a->stall, s);
     x->v->watch->steps++;
     keep_last(&a->last, s);
     if (s->tool.n)
-        see_failures(x, a, s, scratch);
+        see_failures(x, a, s, left, scratch);
 }
 
 /* Much of the history went since the last request: the client has shortened it. (One that drops a little each turn goes
@@ -213,10 +226,10 @@ static void see_all(session *x, agent *a, const news *n, convo *c)
     static const daruma_step shortened = {
         .tool = LIT("compaction"), .ok = 1, .traits = DARUMA_TOOL_COMPACTS | DARUMA_TOOL_KNOWN};
     steps_item item;
-    size_t left = WATCH_STEPS_MAX;
+    size_t left = WATCH_STEPS_MAX, judged = WATCH_JUDGED_BYTES_MAX;
     daruma_arena scratch = {0};
     if (was_shortened(a, n))
-        see(x, a, &shortened, &scratch);
+        see(x, a, &shortened, &judged, &scratch);
     for (steps_iter it = {.c = c}; left && steps_next(&it, &item); left--) {
         if (item.what == STEPS_USER) {
             if (!n->lost)
@@ -227,7 +240,7 @@ static void see_all(session *x, agent *a, const news *n, convo *c)
             x->v->rooms->close(&scratch);
             x->v->rooms->open(&scratch, READ_BYTES, CALL_ARENA_BYTES_MAX);
         }
-        see(x, a, &item.step, &scratch);
+        see(x, a, &item.step, &judged, &scratch);
     }
     x->v->rooms->close(&scratch);
 }

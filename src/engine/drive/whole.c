@@ -59,6 +59,7 @@ static void do_whole(void *data)
     if (!w->view.calls || w->view.effects) {
         w->calls = false;
         w->test.tools = NULL;
+        w->test.d = NULL;
     }
     if (w->view.effects)
         w->test.format = NULL;
@@ -142,7 +143,8 @@ static void then(session *x, void *data)
 
 void whole_ended(session *x)
 {
-    static const drive_work answers = {.work = do_whole, .then = then, .drop = drop};
+    static const drive_work answers = {.work = do_whole, .then = then, .drop = drop},
+                            short_answers = {.work = do_whole, .then = then, .drop = drop, .brief = true};
     const drive_rooms *rooms = x->v->rooms;
     whole *w = rooms->take(sizeof *w);
     if (!w || !rooms->open(&w->room, 0, ANSWER_ARENA_BYTES_MAX)) {
@@ -159,12 +161,13 @@ void whole_ended(session *x)
     w->nrenames = m ? m->nrenames : 0;
     w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
     w->calls = answer_checks_calls(x);
-    w->test = (answer_test){.tools = w->calls ? heal_tools(x) : NULL,
-                            .format = answer_checks_format(x) ? heal_format(x) : NULL,
-                            .was_unfit = heal_was_unfit(x)};
-    if (w->body.n >= JOB_BYTES_MIN)
+    w->test = (answer_test){.format = answer_checks_format(x) ? heal_format(x) : NULL, .was_unfit = heal_was_unfit(x)};
+    if (w->calls)
+        heal_test_calls(x, &w->test);
+    size_t bytes = w->body.n + (w->test.unread.n ? JOB_BYTES_MIN : 0);
+    if (bytes >= JOB_BYTES_MIN)
         hedge_cancel(x); /* this attempt is the answer */
-    if (session_work(x, w->body.n, &answers, w)) {
+    if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w)) {
         then(x, w);
         return;
     }

@@ -326,8 +326,6 @@ static void add_facts(seen *v, const daruma_evidence *ev, const said *s, char nu
         seen_add(v, AT_SHAPE, S("silent"));
     for (size_t i = 0; i < s->ncodes; i++)
         add_code(v, s->codes[i], a);
-    if (s->ntexts)
-        add_code(v, lone_code(str_trim(s->texts[0])), a);
     seen_add(v, AT_FINISH, lower(str_trim(ev->finish.n ? ev->finish : s->finish), a));
     if (ev->net != DARUMA_NET_NONE && ev->net < DARUMA_NETS)
         seen_add(v, AT_NET, str_of(daruma_net_name(ev->net)));
@@ -446,11 +444,33 @@ static bool any_blames_value(const said *s, daruma_arena *a)
     return false;
 }
 
-/* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
- * accounts: perhaps they are its own. */
-static void doubt_words(daruma_failure *f, const said *s, uint8_t where, daruma_arena *a)
+/* True if a row looks for words that people read. */
+static bool is_of_words(uint16_t rule)
 {
-    bool words = where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+    uint8_t where = match_row(rule).where;
+    return where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
+}
+
+/* True if the rule is one of codes, and only a message of one word is such a code: words of the request may be one,
+ * too.
+ */
+static bool is_lone_code(const daruma_failure *f, const seen *v, const daruma_evidence *ev, const said *s,
+                         daruma_str lone, daruma_arena *a)
+{
+    if (!lone.n || match_row(f->rule).where != AT_CODE)
+        return false;
+    seen rest = {.provider = v->provider, .status = v->status, .tool = v->tool};
+    char digits[4];
+    for (size_t i = 0; i < v->ntexts; i++)
+        seen_text(&rest, v->texts[i]);
+    add_facts(&rest, ev, s, digits, a);
+    return match_first(&rest) != f->rule;
+}
+
+/* Where a request is refused for what it holds, and says where or for which fault of a value, its words do not speak of
+ * accounts: perhaps they are its own. `words`: what decided was words. */
+static void doubt_words(daruma_failure *f, const said *s, bool words, daruma_arena *a)
+{
     f->hearsay = f->rule && words && f->status && !status_agrees(f->kind, f->status);
     bool refused = f->status == 400 || f->status == 404 || f->status == 422;
     bool names_it = f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(s->param, S("model")) != STR_NONE;
@@ -467,10 +487,9 @@ static void doubt_words(daruma_failure *f, const said *s, uint8_t where, daruma_
 
 /* True if a page for people came in place of an answer with 5xx, and only its words say that it will not pass. A server
  * that is away is back later, whatever its page says ("Please accept the terms"). */
-static bool is_page_of_outage(const daruma_failure *f, const seen *v, uint8_t where)
+static bool is_page_of_outage(const daruma_failure *f, const seen *v)
 {
-    bool words = where == AT_TEXT || where == AT_SENTENCE || where == AT_MESSAGE;
-    return v->page && f->status >= 500 && f->rule && words && !f->retryable;
+    return v->page && f->status >= 500 && f->rule && is_of_words(f->rule) && !f->retryable;
 }
 
 /* A tool whose words say nothing: the names of its exceptions are read as words. */
@@ -518,13 +537,15 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
     }
     v.tool = who_spoke(ev, &s, &v);
     add_facts(&v, ev, &s, number, a);
+    daruma_str lone = s.ntexts ? lone_code(str_trim(s.texts[0])) : (daruma_str){0};
+    add_code(&v, lone, a);
     for (size_t i = 0; i < v.ntexts; i++)
         hints_numbers(v.texts[i], &s);
     f.limit = s.limit;
     f.used = s.used;
     f.requested = s.requested;
     decide(&f, &v, match_first(&v));
-    if (is_page_of_outage(&f, &v, match_row(f.rule).where)) {
+    if (is_page_of_outage(&f, &v)) {
         seen status = {.provider = v.provider, .status = v.status, .tool = v.tool};
         char digits[4];
         add_facts(&status, ev, &s, digits, a);
@@ -532,7 +553,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
         decide(&f, &status, match_first(&status));
     }
     read_classes(&f, &v, &s, a);
-    doubt_words(&f, &s, match_row(f.rule).where, a);
+    doubt_words(&f, &s, is_of_words(f.rule) || is_lone_code(&f, &v, ev, &s, lone, a), a);
     for (size_t i = 0; i < v.ntexts && f.kind == DARUMA_CONTEXT_LENGTH && (f.limit < 0 || f.used < 0); i++) {
         hints_overflow(v.texts[i], &s);
         f.limit = s.limit;
@@ -552,29 +573,37 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
     return f;
 }
 
-/* Whose failure it is: of the request itself, or of others too. */
+/* Whose failure it is: known to be of the request itself, or perhaps of others too. */
 static bool is_its_own(daruma_kind k)
 {
-    daruma_scope who = daruma_kind_scope(k);
+    daruma_scope who = k == DARUMA_UNKNOWN ? DARUMA_SICK_PROVIDER : daruma_kind_scope(k);
     return who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION || who == DARUMA_SICK_ANSWER;
+}
+
+/* What it is about is what its whole text names. */
+static daruma_failure judge_rest(const daruma_evidence *ev, daruma_str rest, const daruma_failure *whole,
+                                 daruma_moment at, daruma_arena *a)
+{
+    daruma_failure f = judge_body(ev, rest, at, a);
+    f.subject = whole->subject;
+    f.message = whole->message;
+    return f;
 }
 
 daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
 {
-    bool all = false;
-    daruma_str own = ev->body;
+    unquoted own = {.body = ev->body, .nameless = ev->body};
     if (ev->body.n && (ev->request.n || ev->model.n))
-        own = quote_strip(ev->body, ev->request, ev->model, a, &all);
-    daruma_failure whole = judge_body(ev, ev->body, at, a);
-    if (own.p == ev->body.p)
-        return whole;
+        own = quote_strip(ev->body, ev->request, ev->model, a);
+    daruma_failure whole = judge_body(ev, ev->body, at, a), f = whole;
     /* A conversation may hold the whole of an error that it meets once more. That is believed when it harms nobody
      * else. */
-    if (all && is_its_own(whole.kind) && whole.kind != DARUMA_UNKNOWN)
-        return whole;
-    daruma_failure f = judge_body(ev, own, at, a);
-    f.subject = whole.subject;
-    f.message = whole.message;
+    bool believed = own.all && is_its_own(whole.kind);
+    if (own.body.p != ev->body.p && !believed)
+        f = judge_rest(ev, own.body, &whole, at, a);
+    /* A request's own name may be what it is refused for, but it says nothing of others. */
+    if (own.nameless.p != own.body.p && !is_its_own(f.kind))
+        f = judge_rest(ev, own.nameless, &whole, at, a);
     return f;
 }
 

@@ -35,6 +35,7 @@ typedef struct word {
     uint32_t run;      /* words of the request that end here ... */
     uint32_t at;       /* ... as number `at` of it */
     bool quoted;
+    bool name; /* it is a name of the request, which may be what the error is about */
 } word;
 
 typedef struct quote {
@@ -46,7 +47,7 @@ typedef struct quote {
     uint32_t starts[QUOTE_PARTS], nstarts; /* numbers of the first words of the newest texts */
     word tail;    /* the word that the newest text ended with, with nothing behind it; `to` is 0: there is none */
     size_t looks; /* at words of the error, for those of the request */
-    bool any;
+    bool any, any_name;
 } quote;
 
 /* ---- words ---------------------------------------------------------------------- */
@@ -231,13 +232,14 @@ static void meet(quote *q, uint64_t hash)
     meet_as(q, hash, q->at, q->at - 1);
 }
 
-/* Do quotation marks stand around these words of the error? */
-static bool in_marks(const quote *q, uint32_t last, uint32_t n)
+/* Do quotation marks stand around these words of the error? `path`: perhaps around more of a path, "metadata.user". */
+static bool in_marks(const quote *q, uint32_t last, uint32_t n, bool path)
 {
+    daruma_str b = q->body;
     size_t from = q->words[last + 1 - n].from, to = q->words[last].to;
-    while (from && !is_alnum(q->body.p[from - 1]) && !is_mark(q->body.p[from - 1]) && q->body.p[from - 1] != ' ')
+    while (from && (path || !is_alnum(b.p[from - 1])) && !is_mark(b.p[from - 1]) && b.p[from - 1] != ' ')
         from--;
-    while (to < q->body.n && !is_alnum(q->body.p[to]) && !is_mark(q->body.p[to]) && q->body.p[to] != ' ')
+    while (to < b.n && (path || !is_alnum(b.p[to])) && !is_mark(b.p[to]) && b.p[to] != ' ')
         to++;
     return from && to < q->body.n && is_mark(q->body.p[from - 1]) && is_mark(q->body.p[to]);
 }
@@ -249,32 +251,73 @@ static void meet_whole(quote *q, uint64_t hash, uint32_t n, bool sure)
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         const word *w = &q->words[i - 1];
         q->looks++;
-        if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n)))
+        if (w->hash == hash && w->at == q->at && w->run >= n && (sure || in_marks(q, i - 1, n, false)))
             mark(q, i - 1, n);
     }
 }
 
-/* The same of a name that others may say as well: it is quoted where an error says nothing else. */
-static void meet_alone(quote *q, uint64_t hash, uint32_t n)
+/* True if only this string is said: `n` words that end with number `last`, perhaps behind "Error:". */
+static bool is_alone(const quote *q, uint32_t last, uint32_t n)
+{
+    static const daruma_str error = LIT("error");
+    uint32_t first = last + 1 - n;
+    if (first && q->words[first - 1].to - q->words[first - 1].from == error.n &&
+        str_istarts(str_from(q->body, q->words[first - 1].from), error))
+        first--;
+    return (!first || !q->words[first - 1].to) && (last + 1 == q->n || !q->words[last + 1].to);
+}
+
+/* True if these words of the error have seams, and no space between them: they are one name. */
+static bool is_joined(const quote *q, uint32_t last, uint32_t n)
+{
+    size_t from = q->words[last + 1 - n].from;
+    return n > 1 && !memchr(q->body.p + from, ' ', q->words[last].to - from);
+}
+
+/* True if these words begin a text in front of a colon, or end it behind one: "user: Extra inputs are not permitted".
+ */
+static bool is_at_colon(const quote *q, uint32_t last, uint32_t n)
+{
+    size_t from = q->words[last + 1 - n].from, to = q->words[last].to;
+    bool begins = last + 1 == n || !q->words[last - n].to, ends = last + 1 == q->n || !q->words[last + 1].to;
+    while (from && q->body.p[from - 1] == ' ')
+        from--;
+    return (begins && to < q->body.n && q->body.p[to] == ':') || (ends && from && q->body.p[from - 1] == ':');
+}
+
+/* All of a string was met that others may say as well: it is quoted where an error says nothing else, and a name where
+ * it looks like one. */
+static void meet_name(quote *q, uint64_t hash, uint32_t n)
 {
     for (uint32_t i = q->chains[hash >> 40 & (QUOTE_CHAINS - 1)]; i; i = q->words[i - 1].next) {
         const word *w = &q->words[i - 1];
         q->looks++;
-        bool begins = i == n || (i > n && !q->words[i - 1 - n].to), ends = i == q->n || !q->words[i].to;
-        if (w->hash == hash && w->at == q->at && w->run >= n && begins && ends)
+        if (w->hash != hash || w->at != q->at || w->run < n)
+            continue;
+        if (is_alone(q, i - 1, n))
             mark(q, i - 1, n);
+        else if (is_joined(q, i - 1, n) || is_at_colon(q, i - 1, n) || in_marks(q, i - 1, n, true))
+            for (uint32_t k = 0; k < n; k++)
+                q->any_name |= q->words[i - 1 - k].name = true;
     }
 }
 
 /* Names of the wire itself, which every request holds. */
-static bool is_of_wire(daruma_str text, uint32_t words, daruma_str key, bool is_key)
+static bool is_role(daruma_str text)
 {
     static const daruma_str roles[] = {LIT("user"),      LIT("assistant"), LIT("system"), LIT("tool"),
                                        LIT("developer"), LIT("function"),  LIT("model")};
     for (size_t i = 0; i < COUNT(roles); i++)
         if (str_eq(text, roles[i]))
             return true;
-    return (is_key && words <= QUOTE_KEY_WORDS) || str_eq(key, S("type"));
+    return false;
+}
+
+/* True if a string may be a name that an API has. One that is escaped is none. */
+static bool is_api_name(daruma_str text, uint32_t words, daruma_str key, bool is_key)
+{
+    bool name = !memchr(text.p, ' ', text.n) && !memchr(text.p, '\\', text.n);
+    return name && (is_role(text) || (is_key && words <= QUOTE_KEY_WORDS) || str_eq(key, S("type")));
 }
 
 /* Is a string so much that nobody else would say it by chance? */
@@ -286,11 +329,10 @@ static bool is_long(daruma_str text, uint32_t n)
 /* All of `text` was met, whose last word is `last`. */
 static void meet_end(quote *q, daruma_str text, uint64_t last, uint32_t n, daruma_str key, bool is_key)
 {
-    bool name = n && !memchr(text.p, ' ', text.n);
-    if (n && !(name && is_of_wire(text, n, key, is_key)))
+    if (n && !is_api_name(text, n, key, is_key))
         meet_whole(q, last, n, is_long(text, n));
-    else if (n > 1 && is_key)
-        meet_alone(q, last, n);
+    if (n && !is_role(text))
+        meet_name(q, last, n);
 }
 
 /* A word may be cut by the end of a text: its other half begins the next one. */
@@ -316,7 +358,7 @@ static void meet_parts(quote *q, uint64_t last)
             continue;
         for (uint32_t k = 0; k < QUOTE_PARTS && k < q->nstarts; k++) {
             uint32_t n = q->at + 1 - q->starts[k];
-            if (n > 1 && n <= w->run && (n >= QUOTE_PARTS_WORDS || in_marks(q, i - 1, n)))
+            if (n > 1 && n <= w->run && (n >= QUOTE_PARTS_WORDS || in_marks(q, i - 1, n, false)))
                 mark(q, i - 1, n);
         }
     }
@@ -346,6 +388,14 @@ static void end_string(quote *q, daruma_str text, const word *last, bool spoken)
         meet_parts(q, last->hash);
 }
 
+/* Where an inner string begins or ends between two words: behind its quotation mark, which may be escaped. STR_NONE: it
+ * does not. */
+static size_t inner_end(daruma_str gap)
+{
+    size_t plain = str_findch(gap, '"'), escaped = str_find(gap, S("u0022"));
+    return plain != STR_NONE ? plain + 1 : escaped != STR_NONE ? escaped + 5 : STR_NONE;
+}
+
 /* A string of the request, and each string in it: arguments of tools are JSON in JSON. */
 static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
 {
@@ -358,12 +408,12 @@ static void meet_string(quote *q, daruma_str text, daruma_str key, bool is_key)
         if (spoken && !n)
             meet_halves(q, text, &w);
         daruma_str gap = str_sub(text, last.to, w.from - last.to);
-        const char *end = memchr(gap.p, '"', gap.n);
-        if (n && end) {
-            bool named = (size_t)(end - gap.p) + 1 < gap.n && end[1] == ':';
+        size_t end = inner_end(gap);
+        if (n && end != STR_NONE) {
+            bool named = end < gap.n && gap.p[end] == ':';
             meet_end(q, str_sub(text, from, last.to - from), last.hash, inner, (daruma_str){0}, named);
         }
-        if (end) {
+        if (end != STR_NONE) {
             from = w.from;
             inner = 0;
         }
@@ -487,15 +537,45 @@ static bool is_number(daruma_str s)
     return true;
 }
 
-daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, daruma_arena *a, bool *all)
+/* The body without the words that are quoted, and, with `names`, without the request's names. */
+static daruma_str without(const quote *q, bool names, daruma_arena *a)
 {
+    char *out = arena_take(a, q->body.n, 1);
+    size_t n = 0, from = 0;
+    if (!out)
+        return q->body;
+    for (uint32_t k = 0; k < q->n; k++) {
+        const word *w = &q->words[k];
+        if (!w->quoted && !(names && w->name))
+            continue;
+        memcpy(out + n, q->body.p + from, w->from - from);
+        n += w->from - from;
+        from = w->to;
+    }
+    memcpy(out + n, q->body.p + from, q->body.n - from);
+    return (daruma_str){out, n + q->body.n - from};
+}
+
+/* True if no word is left that says something. */
+static bool is_all_quoted(const quote *q)
+{
+    for (uint32_t k = 0; k < q->n; k++) {
+        const word *w = &q->words[k];
+        if (w->to && !w->quoted && !is_number(str_sub(q->body, w->from, w->to - w->from)))
+            return false;
+    }
+    return true;
+}
+
+unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daruma_arena *a)
+{
+    unquoted r = {.body = body, .nameless = body};
     quote *q = arena_take(a, sizeof *q, _Alignof(quote));
     word *words = arena_take(a, QUOTE_WORDS_MAX * sizeof *words, _Alignof(word));
     json_string s = {0};
     size_t i = 0;
-    *all = false;
     if (!q || !words)
-        return body;
+        return r;
     *q = (quote){.body = body, .words = words, .said = 1, .wire = UINT32_MAX / 2};
     read_body(q, body);
     request = str_sub(request, 0, QUOTE_REQUEST_BYTES_MAX);
@@ -510,23 +590,11 @@ daruma_str quote_strip(daruma_str body, daruma_str request, daruma_str model, da
     /* One word again and again, in both: what it quotes nobody can say in time. Then it says nothing. */
     for (uint32_t k = 0; q->looks > QUOTE_LOOKS_MAX && k < q->n; k++)
         q->any |= words[k].quoted = words[k].to > 0;
-    char *out = q->any ? arena_take(a, body.n, 1) : NULL;
-    if (!out)
-        return body;
-    size_t n = 0, from = 0;
-    *all = true;
-    for (uint32_t k = 0; k < q->n; k++) {
-        const word *w = &words[k];
-        if (w->quoted) {
-            memcpy(out + n, body.p + from, w->from - from);
-            n += w->from - from;
-            from = w->to;
-        } else if (w->to && !is_number(str_sub(body, w->from, w->to - w->from))) {
-            *all = false;
-        }
-    }
-    memcpy(out + n, body.p + from, body.n - from);
-    return (daruma_str){out, n + body.n - from};
+    if (q->any)
+        r.body = without(q, false, a);
+    r.nameless = q->any_name ? without(q, true, a) : r.body;
+    r.all = r.body.p != body.p && is_all_quoted(q);
+    return r;
 }
 
 static bool has_letter(daruma_str s)
