@@ -298,29 +298,28 @@
     8192 /* tokens of output when nobody said how many: it must be said, all models take it                            \
           */
 
-#define TOOL_SAME_FAILURES_MAX 3   /* in a row with one signature: it does not get better by itself */
-#define TOOL_FAILURES_MAX      5   /* of one tool without a success between: another tool may do better */
-#define TOOL_FAILURES_ALL_MAX  10  /* in all (E-F4); each success gives one back, so long healthy runs go on */
-#define TOOL_FAILURES_SHOWN    3   /* to the model (E-F4): the newest, older ones are counted */
-#define TOOL_MESSAGE_CHARS_MAX 200 /* of a tool's failure (E-F2) */
-#define TOOL_RECOVERIES_MAX    2   /* attempts at recovery per tool (K-F6) */
+#define TOOL_SAME_FAILURES_MAX    3   /* in a row with one signature: it does not get better by itself */
+#define TOOL_FAILURES_MAX         5   /* of one tool without a success between: another tool may do better */
+#define TOOL_FAILURES_ALL_MAX     10  /* in all (E-F4); each success gives one back, so long healthy runs go on */
+#define TOOL_FAILURES_SHOWN       3   /* to the model (E-F4): the newest, older ones are counted */
+#define TOOL_MESSAGE_CHARS_MAX    200 /* of a tool's failure (E-F2) */
+#define TOOL_RECOVERIES_MAX       2   /* attempts at recovery per tool (K-F6) */
 
-#define MESSAGE_HASH_DEPTH     16   /* levels of a message that are looked into to know it again */
-#define MESSAGE_HASH_VALUES    4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
-#define WATCH_READ_BYTES_MAX   (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
-#define WATCH_AGENTS_MAX       512        /* agents that are watched at a time; the one seen longest ago is forgotten */
-#define WATCH_CHAIN            4          /* newest messages that a conversation is known again by */
-#define WATCH_USERS_KEPT       8          /* newest things a user said: what is said again is no new task */
-#define WATCH_STEPS_MAX        1024       /* new steps of one request that are looked at; a turn has a few */
-#define WATCH_JUDGED_BYTES_MAX (640u << 10) /* of what failed tools said in one request: 20 ms; more is counted only   \
-                                             */
-#define WATCH_LAST_BYTES          1024      /* of the newest arguments and result that are kept for a notice */
-#define WATCH_FIRST_WORDS_BYTES   4096      /* of a history's first words, where it says that it is a summary */
-#define STORED_ANSWERS_MAX        1024      /* newest answers (previous_response_id) whose calls are remembered */
-#define STORED_ANSWER_BYTES_MAX   65536     /* of the calls of one; of one that calls with more nothing is */
-#define STORED_READ_BYTES_MAX     1048576   /* of an answer that is read for them, on the loop: 10 ms */
-#define ANSWER_ID_BYTES_MAX       65536     /* of an answer, in which its id stands */
-#define STORED_BYTES_MAX          4194304   /* of all of them */
+#define MESSAGE_HASH_DEPTH        16   /* levels of a message that are looked into to know it again */
+#define MESSAGE_HASH_VALUES       4096 /* values of one message that it is known by: 64 messages take 20 ms at most */
+#define WATCH_READ_BYTES_MAX      (2u << 20) /* of memory that new messages may take beside their own bytes: 10 ms */
+#define WATCH_AGENTS_MAX          512  /* agents that are watched at a time; the one seen longest ago is forgotten */
+#define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
+#define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
+#define WATCH_STEPS_MAX           1024 /* new steps of one request that are looked at; a turn has a few */
+#define WATCH_JUDGED_BYTES_MAX    (640u << 10) /* of failed tools in one request; more is only counted */
+#define WATCH_LAST_BYTES          1024         /* of the newest arguments and result that are kept for a notice */
+#define WATCH_FIRST_WORDS_BYTES   4096         /* of a history's first words, where it says that it is a summary */
+#define STORED_ANSWERS_MAX        1024         /* newest answers (previous_response_id) whose calls are remembered */
+#define STORED_ANSWER_BYTES_MAX   65536        /* of the calls of one; of one that calls with more nothing is */
+#define STORED_READ_BYTES_MAX     1048576      /* of an answer that is read for them, on the loop: 10 ms */
+#define ANSWER_ID_BYTES_MAX       65536        /* of an answer, in which its id stands */
+#define STORED_BYTES_MAX          4194304      /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */

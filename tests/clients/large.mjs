@@ -362,7 +362,7 @@ for (const [what, items, asked] of [
 ])
   holds(`large: a request ${what} ${asked ? "is asked beside" : "waits for"} a silent provider of its dialect, and goes elsewhere when that fails`, {
     limit: 60000,
-    config: (c) => (patient(c), c.models.find((m) => m.name === "m-own").targets.push("own-claude/c-own")),
+    config: (c) => (patient(c), (c.recovery.hedge = "auto"), c.models.find((m) => m.name === "m-own").targets.push("own-claude/c-own")),
     async run(pair) {
       let hang, late = 0;
       pair.own.answer = (q, res, socket) => {
