@@ -126,6 +126,7 @@
 #define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the tools of a request, against which calls are held on the loop */
 #define CALLS_LOOP_BYTES_MAX       (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
 #define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
+#define SCHEMA_SMALL_BYTES         256 /* of a tool: as often as it is called it is no more than six times the answer */
 #define TOOL_NAME_COST             150 /* bytes of a schema that are read while one name is compared with another */
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
@@ -312,15 +313,16 @@
 #define WATCH_CHAIN            4          /* newest messages that a conversation is known again by */
 #define WATCH_USERS_KEPT       8          /* newest things a user said: what is said again is no new task */
 #define WATCH_STEPS_MAX        1024       /* new steps of one request that are looked at; a turn has a few */
-#define WATCH_JUDGED_BYTES_MAX (640u << 10) /* of what failed tools said in one request: 20 ms; more is counted only   \
-                                             */
-#define WATCH_LAST_BYTES          1024      /* of the newest arguments and result that are kept for a notice */
-#define WATCH_FIRST_WORDS_BYTES   4096      /* of a history's first words, where it says that it is a summary */
-#define STORED_ANSWERS_MAX        1024      /* newest answers (previous_response_id) whose calls are remembered */
-#define STORED_ANSWER_BYTES_MAX   65536     /* of the calls of one; of one that calls with more nothing is */
-#define STORED_READ_BYTES_MAX     1048576   /* of an answer that is read for them, on the loop: 10 ms */
-#define ANSWER_ID_BYTES_MAX       65536     /* of an answer, in which its id stands */
-#define STORED_BYTES_MAX          4194304   /* of all of them */
+#define WATCH_JUDGED_BYTES_MAX                                                                                         \
+    (640u << 10)                          /* of what failed tools said in one request: 20 ms; more is counted only     \
+                                           */
+#define WATCH_LAST_BYTES          1024    /* of the newest arguments and result that are kept for a notice */
+#define WATCH_FIRST_WORDS_BYTES   4096    /* of a history's first words, where it says that it is a summary */
+#define STORED_ANSWERS_MAX        1024    /* newest answers (previous_response_id) whose calls are remembered */
+#define STORED_ANSWER_BYTES_MAX   65536   /* of the calls of one; of one that calls with more nothing is */
+#define STORED_READ_BYTES_MAX     1048576 /* of an answer that is read for them, on the loop: 10 ms */
+#define ANSWER_ID_BYTES_MAX       65536   /* of an answer, in which its id stands */
+#define STORED_BYTES_MAX          4194304 /* of all of them */
 
 #define SAME_STRING_BYTES_MAX     4096 /* of an argument that is compared word by word; of a longer one, its bytes */
 #define SAME_ANSWER_BYTES_MAX     2048 /* of an answer, at its two ends, where envelopes are: there numbers are weighed */
