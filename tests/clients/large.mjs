@@ -312,6 +312,7 @@ for (const [what, list, name, args] of [
         assert.ok(r.ret.status === 200 || r.ret.status >= 400, r.ret.text.slice(0, 300));
         assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
         assert.ok(r.worst < 400, `somebody waited ${r.worst} ms of ${r.took}`); // a busy machine, and 20 times as slow under a sanitizer
+        if (name(0) === "t1") assert.equal(pair.events().filter((e) => e.event === "mending_given_up").length, 1, "what was not checked is not told");
         if (name(0) === "t1" && r.ret.status === 200) assert.match(r.ret.text, /"?p1\\?":\s*7/, "the first call was not mended");
       },
     });

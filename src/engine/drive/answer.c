@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
-#include "engine/drive/inside.h"
+#include "engine/drive/mending.h"
 
 bool answer_checks_calls(const session *x)
 {
@@ -46,6 +46,10 @@ bool answer_refused(session *x, const turn *t, daruma_arena *a)
 
 bool answer_test_done(session *x, const answer_test *k, const turn *t)
 {
+    if (k->given_up && heal_of(x)) {
+        x->h->past.too_much = true;
+        heal_tell_limits(x);
+    }
     daruma_str what = arena_copy(x->arena, k->mended);
     if (k->unfit)
         heal_unfit(x);

@@ -30,11 +30,13 @@ static void say_anew(daruma_buf *why, const convo_part *p, const args_check *c, 
     buf_put(why, c->verdict == ARGS_REPAIRED ? c->fixed : args);
 }
 
-/* What it costs to check a call, in bytes that are read. An unknown name is compared with those of all tools. */
+/* What it costs to check a call beside what stands in it, in bytes that are read: nothing for a small schema. An
+ * unknown name is compared with those of all tools. */
 static size_t cost_of(const convo *tools, const convo_part *p)
 {
     const convo_tool *tool = convo_tool_find(tools, p->name);
-    return p->text.n + (tool ? tool->schema.n : tools->ntools * TOOL_NAME_COST);
+    size_t n = tool ? tool->schema.n : tools->ntools * TOOL_NAME_COST;
+    return n > SCHEMA_SMALL_BYTES ? n : 0;
 }
 
 /* Holds the calls of an answer against the tools and mends what can be mended in place, on any thread. Many calls of
@@ -49,8 +51,10 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
             continue;
         daruma_str args = p->text;
         size_t more = cost_of(k->tools, p);
-        if (cost && cost + more > k->most)
+        if (cost && cost + more > k->most) {
+            k->given_up = true;
             break;
+        }
         cost += more;
         args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))

@@ -15,6 +15,7 @@ typedef struct answer_test {
     bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
     /* found */
     bool bad;             /* it has to be asked for again */
+    bool given_up;        /* not all calls were looked at: that would have been too much */
     bool unfit;           /* because it does not fit its schema */
     daruma_str why;       /* bad: what is wrong, in words for the model */
     daruma_str mended;    /* what was mended in its calls, in words for people; empty: nothing */

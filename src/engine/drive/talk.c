@@ -575,8 +575,10 @@ talk_over talk_end(session *x)
         return TALK_FAILED;
     }
     size_t bytes = rest_bytes(t) + (e->test.unread.n ? JOB_BYTES_MIN : 0);
-    if (bytes >= JOB_BYTES_MIN)
+    if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
+        e->test.most = CALLS_CHECKED_BYTES_MAX;
+    }
     if (!session_work(x, bytes, &endings, e)) {
         x->progress_by = x->look_at = -1;
         session_timer(x); /* heartbeats go on */

@@ -165,8 +165,10 @@ void whole_ended(session *x)
     if (w->calls)
         heal_test_calls(x, &w->test);
     size_t bytes = w->body.n + (w->test.unread.n ? JOB_BYTES_MIN : 0);
-    if (bytes >= JOB_BYTES_MIN)
+    if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
+        w->test.most = CALLS_CHECKED_BYTES_MAX;
+    }
     if (session_work(x, bytes, w->body.n < JOB_BYTES_MIN ? &short_answers : &answers, w)) {
         then(x, w);
         return;
