@@ -703,6 +703,7 @@ typedef struct daruma_case {
     uint8_t hedges;       /* such calls in all, but for those that failed and made the next one wait */
     uint8_t hedges_bad;   /* such calls that failed: the next one waits the longer */
     daruma_ms hedge_at;   /* a place that was asked already is not asked beside again before */
+    bool hung_up;         /* it was silent for long, and then its connection was closed: that says nothing of now */
     bool left;            /* it was dropped after it had been silent for a while: the client left */
     daruma_ms since;      /* first failure, or first wait for somebody to become well; -1 none */
     uint32_t attempts;    /* calls made in all */

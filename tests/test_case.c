@@ -603,9 +603,10 @@ static void nobody_fails_without_having_asked_unless_a_wait_was_named(void **sta
         assert_true(daruma_health_look(w, &t, 60000).alone_in > 5000);
         daruma_case c; /* its time is shorter than the rest */
         daruma_case_open(&c, w, &p, &t, 1, -1, 63000, of_another(60000));
-        if (!named) { /* twice a second somebody asks who cannot wait */
+        if (!named) { /* nobody waits for more than a part of his time without asking */
             assert_int_equal(daruma_case_admit(&c, at(60000)).wait, ALONE_LOOK_MS);
-            assert_int_equal(out(&c, 60000 + ALONE_MS_MIN), 0);
+            assert_int_equal(daruma_case_admit(&c, at(60000 + ALONE_MS_MIN)).wait, ALONE_LOOK_MS);
+            assert_int_equal(out(&c, 60000 + 3000 / HURRY_DIV), 0);
             continue;
         }
         daruma_admission a = daruma_case_admit(&c, at(60000));
@@ -1035,6 +1036,133 @@ static void who_waits_for_a_probe_waits_until_it_speaks(void **state)
     }
 }
 
+static void the_head_of_a_probe_shows_that_its_place_is_back_where_calls_failed_before_it(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "m", "a", "k")};
+    for (int i = 0; i < 3; i++) {
+        daruma_health *w = a_health();
+        daruma_failure f = i < 2 ? failure(DARUMA_SERVER_ERROR, 500) : failure(DARUMA_MALFORMED_OUTPUT, 200);
+        size_t targets = i == 0 ? 2 : 1 + (size_t)(i == 2);
+        daruma_case probe;
+        f.retryable = true;
+        for (int n = 0; n < BREAKER_CALLS_MIN; n++)
+            fails(w, &p, t, f, 0);
+        daruma_case_open(&probe, w, &p, t, targets, 0, -1, at(REST_MS_MAX));
+        assert_int_equal(out(&probe, REST_MS_MAX), 0);
+        daruma_case_headed(&probe, at(REST_MS_MAX + 100));
+        assert_int_equal(daruma_health_look(w, t, REST_MS_MAX + 100).well, i == 0);
+    }
+}
+
+static void what_was_closed_after_a_long_silence_goes_out_again_at_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (int silent = 0; silent < 2; silent++) {
+        daruma_health *w = a_health();
+        daruma_case c;
+        succeeds(w, &p, &t, 0);
+        daruma_case_open(&c, w, &p, &t, 1, -1, -1, of_another(0));
+        out(&c, silent ? 0 : 60000 - 100);
+        for (daruma_ms now = 30000; now <= 60000; now += 2000) /* meanwhile others met that it is down */
+            fails(w, &p, &t, failure(DARUMA_NETWORK, 0), now);
+        assert_true(daruma_health_look(w, &t, 60000).alone_in > 5000);
+        daruma_failure f = failure(DARUMA_NETWORK, 0);
+        f.net = DARUMA_NET_RESET;
+        daruma_remedy r = daruma_case_next(&c, &f, 0, at(60000));
+        assert_int_equal(r.act, DARUMA_SEND);
+        if (silent) {
+            assert_in_range(r.wait, WAIT_MS_MIN, 2 * WAIT_MS_MIN);
+            assert_int_equal(out(&c, 60000 + r.wait), 0);
+        } else {
+            assert_true(r.wait > 5000);
+        }
+    }
+}
+
+/* Answers of `t` that take so long, often enough to know. */
+static void takes(daruma_health *w, const daruma_policy *p, const daruma_target *t, daruma_ms ms)
+{
+    for (int i = 0; i < 60; i++) {
+        daruma_case c;
+        daruma_case_open(&c, w, p, t, 1, -1, -1, of_another(0));
+        out(&c, 0);
+        daruma_case_headed(&c, at(ms));
+        daruma_case_begun(&c, at(ms));
+        daruma_case_done(&c, at(ms));
+    }
+}
+
+static void a_repeat_goes_out_while_there_is_time_for_its_answer_but_only_once(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    daruma_health *w = a_health();
+    daruma_failure f = failure(DARUMA_SERVER_ERROR, 500);
+    daruma_case c;
+    takes(w, &p, &t, 1000); /* at most 1500 usually */
+    p.kinds[DARUMA_SERVER_ERROR].backoff.base = 3000;
+    daruma_case_open(&c, w, &p, &t, 1, -1, 14000, of_another(0));
+    out(&c, 10000);
+    assert_in_range(daruma_case_next(&c, &f, 0, at(10000)).wait, 1, 1000); /* by its backoff 3000 */
+    out(&c, 12200);
+    assert_in_range(daruma_case_next(&c, &f, 0, at(12400)).wait, WAIT_MS_MIN, 200);
+    out(&c, 12600); /* from here on an answer would come too late */
+    assert_true(daruma_case_next(&c, &f, 0, at(12700)).wait > 200);
+}
+
+static void a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k1");
+    daruma_health *w = a_health();
+    daruma_case c, other;
+    takes(w, &p, &t, 3000); /* at most 4500 usually */
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 8000), 10000);
+    daruma_case_open(&other, w, &p, &t, 1, -1, 60000, of_another(10100));
+    assert_int_equal(daruma_case_admit(&other, at(10100)).wait, 7900); /* it has the time: it waits */
+    daruma_case_open(&c, w, &p, &t, 1, -1, 20000, of_another(10100));
+    assert_in_range(daruma_case_admit(&c, at(10100)).wait, 1, ALONE_MS_MIN); /* somebody asked just now */
+    assert_int_equal(out(&c, 10100 + ALONE_MS_MIN), 0);
+    uint32_t healed = daruma_health_healed(w);
+    daruma_failure f = advised(DARUMA_RATE_LIMIT, 429, 5000);
+    daruma_case_next(&c, &f, 0, at(10700)); /* the newer word ends at 15700, not at 18000 */
+    assert_int_equal(daruma_health_look(w, &t, 10700).named_in, 5000);
+    assert_true(daruma_health_healed(w) > healed); /* so that those who wait look again */
+    assert_int_equal(daruma_case_admit(&other, at(10700)).wait, 5000);
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 5000), 11000); /* whole seconds, rounded up: that is no news */
+    assert_int_equal(daruma_health_look(w, &t, 11000).named_in, 4700);
+    fails(w, &p, &t, advised(DARUMA_RATE_LIMIT, 429, 9000), 11000); /* but this is */
+    assert_int_equal(daruma_health_look(w, &t, 11000).named_in, 9000);
+}
+
+static void what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t = target("p", "m", "a", "k");
+    for (int i = 0; i < 3; i++) {
+        daruma_health *w = a_health();
+        daruma_ms down = i == 0 ? 4000 : 64000, now = 1000 + down;
+        daruma_case c;
+        succeeds(w, &p, &t, 1000);
+        for (int n = 0; n < 20; n++)
+            fails(w, &p, &t, failure(DARUMA_SERVER_ERROR, 500), now - 19 + n);
+        /* 4 s down: twice a second. 64 s: every 4 s, but sooner for a request whose time is short itself. */
+        daruma_ms every = i == 0 ? ALONE_MS_MIN : i == 1 ? down / HURRY_DOWN_DIV : 1000;
+        daruma_case_open(&c, w, &p, &t, 1, -1, i == 2 ? now + every * (HURRY_DIV + 1) : now + 100000, of_another(now));
+        assert_true(daruma_case_admit(&c, at(now + every - 1)).wait > 0);
+        c.not_before = now;
+        if (i)
+            assert_int_equal(out(&c, now + every), 0);
+    }
+}
+
 static void nobody_waits_for_a_breaker_while_another_provider_is_well(void **state)
 {
     (void)state;
@@ -1190,6 +1318,11 @@ int main(void)
         cmocka_unit_test(a_target_that_answers_is_well_again_whatever_use_its_answer_is),
         cmocka_unit_test(a_model_whose_answers_break_off_is_left_alone_but_gone_on_with),
         cmocka_unit_test(who_waits_for_a_probe_waits_until_it_speaks),
+        cmocka_unit_test(the_head_of_a_probe_shows_that_its_place_is_back_where_calls_failed_before_it),
+        cmocka_unit_test(what_was_closed_after_a_long_silence_goes_out_again_at_once),
+        cmocka_unit_test(a_repeat_goes_out_while_there_is_time_for_its_answer_but_only_once),
+        cmocka_unit_test(a_named_wait_that_leaves_no_time_for_an_answer_is_asked_about_again),
+        cmocka_unit_test(what_is_down_for_long_is_asked_less_often_by_those_who_are_short_of_time),
         cmocka_unit_test(nobody_waits_for_a_breaker_while_another_provider_is_well),
         cmocka_unit_test(who_waits_goes_when_somebody_else_found_it_well),
         cmocka_unit_test(keys_share_the_tries_of_what_is_sick),

@@ -243,6 +243,23 @@ static void many_calls_or_half_a_minute_come_before_a_probe(void **state)
     assert_int_equal(daruma_breaker_opens_in(&b, BREAKER_OPEN_MS), 0);
 }
 
+static void one_call_of_many_probes_however_often_it_was_in_vain(void **state)
+{
+    (void)state;
+    daruma_breaker b = {0};
+    daruma_ms now = 0;
+    trip(&b, now);
+    for (int i = 0; i < 8; i++) {
+        pass(&b, BREAKER_PASSED_MIN);
+        assert_int_equal(daruma_breaker_opens_in(&b, now), BREAKER_OPEN_MS);
+        now += BREAKER_OPEN_MS;
+        daruma_permit probe = daruma_breaker_ask(&b, now);
+        assert_true(probe.probe);
+        daruma_breaker_tell(&b, probe, false, 7, now);
+    }
+    assert_int_equal(daruma_breaker_opens_in(&b, now), REST_MS_MAX); /* where hardly anything passes it rests */
+}
+
 static void half_open_lets_exactly_one_probe_through(void **state)
 {
     (void)state;
@@ -830,6 +847,7 @@ int main(void)
         cmocka_unit_test(a_place_that_often_fails_and_works_between_is_not_down),
         cmocka_unit_test(who_has_nobody_else_never_waits_longer_than_half_as_long_as_it_was_down),
         cmocka_unit_test(many_calls_or_half_a_minute_come_before_a_probe),
+        cmocka_unit_test(one_call_of_many_probes_however_often_it_was_in_vain),
         cmocka_unit_test(half_open_lets_exactly_one_probe_through),
         cmocka_unit_test(a_probe_that_hangs_keeps_others_off_for_ten_seconds),
         cmocka_unit_test(a_dropped_probe_frees_the_next),

@@ -404,6 +404,36 @@ static void several_that_are_overdue_at_once_need_no_budget(void **state)
     }
 }
 
+static void several_silent_calls_to_a_model_that_nobody_knows_need_no_budget_and_get_no_third(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "o"),
+                         target("s", "q", "d", "p")};
+    daruma_health *w = a_health();
+    daruma_case c[HEDGE_MUTE_CALLS];
+    for (int i = 0; i < HEDGE_MUTE_CALLS; i++) {
+        daruma_case_open(&c[i], w, &p, t, 4, -1, 30000, of_another(0));
+        out(&c[i], 0);
+    }
+    while (daruma_budget_left(health_hedges(w, &t[0]), 2000) > 0)
+        daruma_budget_take(health_hedges(w, &t[0]), 2000);
+    for (int i = 0; i < HEDGE_MUTE_CALLS; i++) /* silent for long, but not for its share: that needs budget */
+        assert_waits(&c[i], HEDGE_UNKNOWN_MS);
+    daruma_ms share = 30000 / 4; /* three others are left */
+    for (int i = 0; i < HEDGE_MUTE_CALLS - 1; i++)
+        assert_waits(&c[i], share);
+    for (int i = HEDGE_MUTE_CALLS - 1; i >= 0; i--) {
+        assert_hedges(&c[i], share, 1);
+        daruma_case_hedge(&c[i], 1, at(share));
+    }
+    daruma_ms next = share + (30000 - share) / 3; /* less than a third of its time: so do the next two */
+    for (int i = 0; i < HEDGE_MUTE_CALLS - 1; i++)
+        daruma_case_silence(&c[i], at(next));
+    for (int i = HEDGE_MUTE_CALLS - 1; i >= 0; i--)
+        assert_hedges(&c[i], next, 2);
+}
+
 static void what_a_sick_place_costs_is_counted(void **state)
 {
     (void)state;
@@ -643,6 +673,7 @@ int main(void)
         cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
         cmocka_unit_test(calls_between_two_that_hung_need_no_budget),
         cmocka_unit_test(several_that_are_overdue_at_once_need_no_budget),
+        cmocka_unit_test(several_silent_calls_to_a_model_that_nobody_knows_need_no_budget_and_get_no_third),
         cmocka_unit_test(what_a_sick_place_costs_is_counted),
         cmocka_unit_test(a_silence_far_beyond_the_usual_counts_as_a_failure_once),
         cmocka_unit_test(where_nobody_else_is_well_a_second_call_finds_out_whether_it_is_back),

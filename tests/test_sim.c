@@ -426,6 +426,27 @@ static void blind_calls_are_those_that_nobody_could_know_better(void **state)
     assert_int_equal(run_it()->blind, 0);
 }
 
+/* How long a model pauses is learned from its pieces, not from when the host looks at a call. */
+static void a_stream_that_stands_still_is_noticed_by_the_pauses_of_its_model(void **state)
+{
+    (void)state;
+    a_world(2);
+    w.nrequests = 21;
+    for (int i = 0; i < 2; i++)
+        w.pace[i].body = 8000;
+    for (int i = 1; i < w.nrequests; i++) {
+        w.requests[i] = w.requests[0];
+        w.requests[i].at = w.requests[0].at + i * 12000;
+    }
+    ill(SIM_STALL, 1, 20 * 12000 - 1000, 30 * 12000);
+    run_it();
+    const sim_ending *e = sim_host_ending(a_host(), 20);
+    assert_true(e->answered);
+    assert_int_equal(e->hedges, 1);
+    /* pieces are a second apart; usually 1.5 s and some, three times that, and then an answer of the other */
+    assert_in_range(e->ended - e->arrived, 1000, 20000);
+}
+
 static void a_client_that_leaves_is_counted_apart(void **state)
 {
     (void)state;
@@ -589,7 +610,7 @@ static void sums_add_up(void **state)
     (void)state;
     static regret sum;
     memset(&sum, 0, sizeof sum);
-    uint64_t lost = 0, could = 0, requests = 0, beyond = 0;
+    uint64_t lost = 0, could = 0, requests = 0, beyond = 0, explained = 0;
     for (uint64_t k = 0; k < 2 * nsim_classes; k++)
         regret_run(&sum, a_host(), &w, regret_class(k, NULL, NULL), 1, k, NULL, standard());
     regret_total(&sum);
@@ -598,6 +619,7 @@ static void sums_add_up(void **state)
         assert_true(sum.of[i].daruma.lost <= sum.of[i].could && sum.of[i].could <= sum.of[i].requests);
         assert_true(sum.of[i].sick <= sum.of[i].daruma.calls && sum.of[i].blind <= sum.of[i].daruma.calls);
         assert_true(sum.of[i].beyond <= sum.of[i].both && sum.of[i].both <= sum.of[i].could);
+        explained += sum.of[i].beyond_blind + sum.of[i].beyond_first + sum.of[i].beyond_back;
         beyond += sum.of[i].beyond;
         lost += sum.of[i].daruma.lost;
         could += sum.of[i].could;
@@ -607,6 +629,8 @@ static void sums_add_up(void **state)
     assert_int_equal(sum.all.could, could);
     assert_int_equal(sum.all.requests, requests);
     assert_int_equal(sum.all.beyond, beyond);
+    assert_int_equal(sum.all.beyond_blind + sum.all.beyond_first + sum.all.beyond_back, explained);
+    assert_in_range(explained, 1, beyond);
     assert_int_equal(sum.judged, 2 * nsim_classes);
     assert_true(sum.nworst > 0);
     for (int i = 1; i < sum.nworst; i++)
@@ -640,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_healthy_world_takes_one_call),
         cmocka_unit_test(a_sick_first_target_costs_a_call),
         cmocka_unit_test(blind_calls_are_those_that_nobody_could_know_better),
+        cmocka_unit_test(a_stream_that_stands_still_is_noticed_by_the_pauses_of_its_model),
         cmocka_unit_test(a_client_that_leaves_is_counted_apart),
         cmocka_unit_test(an_agent_asks_when_it_has_its_answer),
         cmocka_unit_test(the_same_world_ends_the_same_way),

@@ -58,6 +58,7 @@
 #define HEARTBEATS_SILENT_MAX      60 /* while nothing comes of an answer that has begun: ten minutes, as SDKs wait */
 #define RETRY_ADVICE_MS_MAX        60000 /* longer advice is not worth the client's waiting: x-should-retry false */
 
+#define ADVICE_ROUNDS_MS           1000   /* Retry-After is in whole seconds */
 #define BACKOFF_STEPS_MAX          64     /* growth steps; a delay that doubles meets any cap before */
 #define BACKOFF_SPREAD_DIV         8      /* waiters for one recovery spread over up to this part of the wait on top */
 #define PATIENCE_MS                120000 /* default of recovery.patience: agents run unattended; outages last a minute */
@@ -83,9 +84,9 @@
 #define BREAKER_PROBE_LOOK_MS      500   /* while a probe is out: look again after this */
 #define BREAKER_SERVED_TIMES       3     /* as long out as the probe before it took to fail: it is being served */
 #define HURRY_DIV                  4     /* nobody waits for more than this part of his time without asking */
-#define ALONE_MS_MIN               500  /* between two calls to what seems to be down, for those who have nobody else */
-#define LAST_CHANCE_MS             2000 /* who asked so long ago asks once more while there is just time for an answer */
-#define ALONE_LOOK_MS              200  /* who is short of time looks again after this whether it is back */
+#define HURRY_DOWN_DIV             16 /* of the time a place is down: after such a part somebody who is short of time asks */
+#define ALONE_MS_MIN               500 /* between two calls to what seems to be down, for those who have nobody else */
+#define ALONE_LOOK_MS              200 /* who is short of time looks again after this whether it is back */
 #define REST_MS_MAX                30000 /* the longest rest that nobody named: what is back is noticed within it */
 #define HEARSAY_REST_MS_MAX        5000  /* ... of which words alone speak: the next request finds out more */
 #define HEDGE_MS_MIN               250 /* of silence before another is asked: less is noise, of the network and of this machine */

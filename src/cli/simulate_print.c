@@ -97,6 +97,19 @@ static void print_worst(const regret *sum, const simulate_asked *asked)
     }
 }
 
+/* Why those answers took longer that are beyond the bound. */
+static void print_beyond(const regret_sum *s)
+{
+    text t[3];
+    if (s->beyond)
+        printf(
+            "\nOf the answers beyond the bound %s %% had a blind call, %s %% came by the only call, which went out at "
+            "once to\nthe model that stands first, and %s %% by the only call, which went elsewhere while the first "
+            "was well again.\n",
+            percent(t[0], s->beyond_blind, s->beyond), percent(t[1], s->beyond_first, s->beyond),
+            percent(t[2], s->beyond_back, s->beyond));
+}
+
 void simulate_print(const regret *sum, const simulate_asked *asked)
 {
     printf("%llu worlds, seed %llu, policy %s%s\n\n", (unsigned long long)sum->judged, (unsigned long long)asked->seed,
@@ -113,6 +126,7 @@ void simulate_print(const regret *sum, const simulate_asked *asked)
            "median, p99: seconds\nabove his. beyond: share of answers that took longer than 1.5 times his time and one "
            "probe. sick: share of calls to places known to be sick.\ndirect: a client with two retries of its own at "
            "the first target.\n");
+    print_beyond(&sum->all);
     print_worst(sum, asked);
     if (sum->nbelow) {
         printf("\nIn %llu worlds a client alone has more answers; in the worst of these %u where daruma has %u:\n",
@@ -141,10 +155,13 @@ static void json_side(const char *name, const regret_side *s)
 static void json_sum(const char *name, const regret_sum *s)
 {
     printf("{\"class\":\"%s\",\"worlds\":%llu,\"requests\":%llu,\"could\":%llu,\"calls\":%llu,\"sick\":%llu,\"blind\":"
-           "%llu,\"hedges\":%llu,\"both\":%llu,\"beyond\":%llu,",
+           "%llu,\"hedges\":%llu,\"both\":%llu,\"beyond\":%llu,\"beyond_blind\":%llu,\"beyond_first\":%llu,"
+           "\"beyond_back\":%llu,",
            name, (unsigned long long)s->worlds, (unsigned long long)s->requests, (unsigned long long)s->could,
            (unsigned long long)s->calls, (unsigned long long)s->sick, (unsigned long long)s->blind,
-           (unsigned long long)s->hedges, (unsigned long long)s->both, (unsigned long long)s->beyond);
+           (unsigned long long)s->hedges, (unsigned long long)s->both, (unsigned long long)s->beyond,
+           (unsigned long long)s->beyond_blind, (unsigned long long)s->beyond_first,
+           (unsigned long long)s->beyond_back);
     json_side("daruma", &s->daruma);
     printf(",");
     json_side("direct", &s->direct);

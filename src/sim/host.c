@@ -23,6 +23,7 @@ enum {
     PLACES = 160,         /* more than any world has: 32 targets with five each at most */
     EVENTS_MAX = 2000000, /* of one world; the busiest seen has 60,000 */
     LINE_BYTES = 512,
+    PIECES = 8, /* of an answer: some models write evenly, others think or call tools in between */
 };
 
 typedef enum progress { SENT, HEADED, BEGUN } progress;
@@ -347,6 +348,19 @@ static void take_over(sim_host *h, int r, const daruma_failure *f)
     wake(h);
 }
 
+/* The pieces of its content that came by now: PIECES in all, evenly spread, unless it stands still. */
+static void pieces_come(sim_host *h, live *x)
+{
+    const sim_fate *f = &x->main.fate;
+    daruma_moment at = moment(h);
+    daruma_ms began = at.now - (h->t - x->main.sent - f->begin), gap = (f->end - f->begin) / PIECES;
+    if (f->end < 0)
+        return;
+    for (int i = 1; i <= PIECES && began + i * gap <= at.now; i++)
+        if (began + i * gap > x->c.piece_at)
+            daruma_case_piece(&x->c, began + i * gap);
+}
+
 /* How long the call at hand may be silent yet, and what is done when it is for longer. */
 static void look(sim_host *h, int r)
 {
@@ -356,8 +370,8 @@ static void look(sim_host *h, int r)
     if (!x->main.out)
         return;
     x->c.goes_on = x->main.step == BEGUN;
-    if (x->c.goes_on && x->main.fate.end >= 0) /* pieces come all the time, until it ends or fails */
-        daruma_case_piece(&x->c, at.now);
+    if (x->c.goes_on)
+        pieces_come(h, x);
     daruma_silence s = daruma_case_silence(&x->c, at);
     switch (s.act) {
     case DARUMA_SILENCE_WAIT:
@@ -442,6 +456,10 @@ static void answered(sim_host *h, int r)
     x->main.out = false;
     x->look_at = -1;
     x->e.answered = true;
+    x->e.first = x->e.calls == 1 && x->main.sent == x->e.arrived &&
+                 h->w->targets[x->main.target].model_id == h->w->targets[0].model_id;
+    if (x->main.step == BEGUN)
+        pieces_come(h, x);
     rules_before_end(&h->rules, h->health, &x->c, moment(h).now);
     daruma_case_done(&x->c, moment(h));
     rules_ended(&h->rules, r, h->health, &x->c, moment(h).now);

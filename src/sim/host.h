@@ -12,6 +12,7 @@ typedef struct sim_ending {
     uint32_t hedges; /* of them beside a silent call */
     bool came;       /* it was sent at all: an agent whose turn never came sends none */
     bool answered;   /* whole */
+    bool first;      /* ... by its only call, which went out at once to the model that stands first in the list */
     bool left;       /* the client left before its deadline, for no reason of ours */
 } sim_ending;
 

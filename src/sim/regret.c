@@ -115,6 +115,29 @@ static void keep_worst(regret *sum, const regret_world *w)
     sum->worst[at] = *w;
 }
 
+/* True if something was wrong with the first target of the list before `at`, and nothing is then. */
+static bool is_back(const sim_world *w, daruma_ms at)
+{
+    bool was = false, is = false;
+    for (int i = 0; i < w->nfaults; i++) {
+        const sim_fault *f = &w->faults[i];
+        was |= (f->who & 1u) && f->from <= at;
+        is |= (f->who & 1u) && sim_fault_share(f, at) > 0;
+    }
+    return was && !is;
+}
+
+static void add_beyond(regret_sum *s, const sim_world *w, const sim_ending *e)
+{
+    s->beyond++;
+    if (e->blind)
+        s->beyond_blind++;
+    else if (e->first)
+        s->beyond_first++;
+    else if (e->calls == 1 && is_back(w, e->arrived))
+        s->beyond_back++;
+}
+
 static void add_request(regret_sum *s, regret_world *one, const sim_world *w, int r, const sim_ending *e,
                         daruma_ms patience)
 {
@@ -128,7 +151,8 @@ static void add_request(regret_sum *s, regret_world *one, const sim_world *w, in
     s->blind += e->blind;
     s->hedges += e->hedges;
     s->both += best.answered && e->answered;
-    s->beyond += best.answered && e->answered && took > allowed(&best, best_took);
+    if (best.answered && e->answered && took > allowed(&best, best_took))
+        add_beyond(s, w, e);
     add_side(&s->daruma, e->answered, took, e->calls, &best, best_took, tight);
     add_side(&s->direct, direct.answered, direct.ended - e->arrived, direct.calls, &best, best_took, tight);
     one->could += best.answered;
@@ -170,6 +194,9 @@ static void add_sum(regret_sum *to, const regret_sum *of)
     to->hedges += of->hedges;
     to->both += of->both;
     to->beyond += of->beyond;
+    to->beyond_blind += of->beyond_blind;
+    to->beyond_first += of->beyond_first;
+    to->beyond_back += of->beyond_back;
     regret_side *side[] = {&to->daruma, &to->direct};
     const regret_side *its[] = {&of->daruma, &of->direct};
     for (int i = 0; i < 2; i++) {

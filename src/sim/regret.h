@@ -39,6 +39,10 @@ typedef struct regret_sum {
     uint64_t hedges; /* calls of daruma beside a silent one */
     uint64_t both;   /* requests that daruma and the clairvoyant answer ... */
     uint64_t beyond; /* ... of them, those for which daruma takes longer than 1.5 times his time and one probe */
+    /* Of those beyond it: */
+    uint64_t beyond_blind; /* a call of them was blind */
+    uint64_t beyond_first; /* the model that stands first in the list answered their only call, sent at once */
+    uint64_t beyond_back;  /* their only call went elsewhere, while nothing was wrong any more where the list begins */
     regret_side daruma, direct;
 } regret_sum;
 

@@ -112,8 +112,11 @@ daruma_ms daruma_breaker_opens_in(const daruma_breaker *b, daruma_ms now)
     if (b->open_until == 0)
         return 0;
     daruma_ms left = ms_since(now, b->open_until), most = open_ms(b->trips);
-    left = left < most ? left : most; /* the clock went back: as if it had just been opened */
-    if (!left && b->passed < BREAKER_PASSED_MIN)
+    left = left < most ? left : most;      /* the clock went back: as if it had just been opened */
+    if (b->passed >= BREAKER_PASSED_MIN) { /* one call of so many finds out, however often that was in vain */
+        daruma_ms soon = left_of(b->bad_at, BREAKER_OPEN_MS, now);
+        left = left < soon ? left : soon;
+    } else if (!left)
         left = left_of(b->bad_at, REST_MS_MAX, now);
     return left ? left : probe_in(b, now);
 }

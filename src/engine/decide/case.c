@@ -123,11 +123,32 @@ static daruma_ms spread(daruma_ms wait, const daruma_backoff *b, uint64_t dice)
     return b->jitter_milli ? most - daruma_backoff_delay(&share, 1, dice) : 0;
 }
 
-/* A wait for target `i` with that, but not so long that its answer would come too late. */
+/* A wait for target `i` with that, but not so long that its answer would come too late. Of a model that nobody knows
+ * the answer may take nearly all of the time that is left behind the wait. */
 static daruma_ms spread_wait(const daruma_case *c, int i, daruma_ms wait, const daruma_backoff *b, daruma_moment at)
 {
-    daruma_ms apart = add_sat(wait, spread(wait, b, at.dice)), spare = spare_time(c, i, at.now);
+    daruma_ms left = c->deadline < 0 ? INT64_MAX : ms_since(add_sat(at.now, wait), c->deadline);
+    daruma_ms more = spread(wait, b, at.dice), spare = spare_time(c, i, at.now);
+    daruma_ms apart = add_sat(wait, more < left / BACKOFF_SPREAD_DIV ? more : left / BACKOFF_SPREAD_DIV);
     return apart <= spare ? apart : spare > wait ? spare : wait;
+}
+
+/* A wait before a repeat that nobody named, cut where its answer would come too late otherwise: once, the last call
+ * having gone out with time to spare. */
+static daruma_ms before_too_late(const daruma_case *c, int to, daruma_ms wait, daruma_ms now)
+{
+    daruma_ms spare = spare_time(c, to, now);
+    if (!c->policy->health || wait <= spare || spare_time(c, to, c->sent_at) <= 0)
+        return wait;
+    return spare > WAIT_MS_MIN ? spare : WAIT_MS_MIN;
+}
+
+/* The wait of a call that was silent for long until its connection was closed. It has waited enough, and what others
+ * met before says nothing of now; but all that were closed with it do not come back in the same instant. */
+static daruma_ms after_silence(uint64_t dice)
+{
+    daruma_backoff b = {.base = 2 * WAIT_MS_MIN, .cap = 2 * WAIT_MS_MIN, .factor_milli = 1000, .jitter_milli = 500};
+    return daruma_backoff_delay(&b, 1, dice);
 }
 
 /* ---- climbing ------------------------------------------------------------------ */
@@ -163,6 +184,8 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
+    if (c->hung_up && to == c->target)
+        return *own = after_silence(at.dice);
     daruma_ms floor = choice_look(c, to, at.now).alone_in;
     /* Where somebody has to become well first, his recovery ends the wait; but nobody comes back in the same instant.
      */
@@ -176,7 +199,8 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
         floor = spread_wait(c, to, floor, b, at);
         floor = floor < c->policy->max_wait ? floor : c->policy->max_wait;
     }
-    return grown > floor ? grown : floor;
+    daruma_ms wait = grown > floor ? grown : floor;
+    return f->wait > 0 ? wait : before_too_late(c, to, wait, at.now);
 }
 
 static bool passes(const daruma_failure *f)
@@ -385,6 +409,7 @@ daruma_remedy daruma_case_next(daruma_case *c, const daruma_failure *f, size_t f
         if (c->since < 0)
             c->since = at.now;
         c->out = false;
+        c->hung_up = c->policy->health && choice_hung_up(c, f, at.now);
         c->last = f->kind;
         choice_blame(c, c->target, f->kind);
         c->round = SOON;
@@ -442,7 +467,7 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
         health_passed(c->health, &c->targets[i]);
     health_enter(c->health, &c->targets[to], c->permits, now);
     c->out = true;
-    c->left = false;
+    c->left = c->hung_up = false;
     c->answered = c->useless = c->headed = c->noted = c->overdue = c->late = c->begun = c->goes_on = false;
     c->sent_at = now;
     c->gap = 0;
@@ -453,6 +478,15 @@ static daruma_admission go(daruma_case *c, int to, daruma_ms now)
     if (counts)
         bump(&c->calls[to]);
     return (daruma_admission){.act = DARUMA_SEND, .target = to};
+}
+
+/* True if target `i` rests for so long, as its provider named it, that an answer behind that would come too late. Of a
+ * model that nobody knows it may take a part of the time that is left. */
+static bool is_in_vain(const daruma_case *c, int i, daruma_ms named, daruma_ms now)
+{
+    daruma_ms spare = spare_time(c, i, now), left = ms_since(now, c->deadline);
+    return c->deadline >= 0 && named > 0 && named < left &&
+           named > (spare < INT64_MAX ? spare : left - left / HURRY_DIV);
 }
 
 /* Nobody is well, or may be asked all the same. What passes is waited for. Where that does not fit, health may be
@@ -468,15 +502,21 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
         daruma_ms most = longest_wait(c, at.now);
         bool waits = most >= WAIT_MS_MIN, short_of_time = c->deadline >= 0 || !waits;
         daruma_ms spare = spare_time(c, first, at.now);
-        if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], at.now))
+        if (short_of_time && spare >= 0 && health_may_hurry(c->health, &c->targets[first], most, at.now))
             return go(c, first, at.now); /* it finds out itself, for its client's sake or since its patience is over */
-        if (spare <= 0 && (!c->attempts || ms_since(c->sent_at, at.now) > LAST_CHANCE_MS))
+        if (spare <= 0 && (!c->attempts || spare_time(c, first, c->sent_at) > 0))
             return go(c, first, at.now); /* later it would be in vain */
         if (waits)
             wait = c->deadline >= 0 && most > ALONE_LOOK_MS ? ALONE_LOOK_MS : most;
         if (spare > 0 && wait > spare)
             wait = spare;
         last = spare < 0 ? -1 : last;
+    }
+    if (first >= 0 && !c->calls[first] && wait == back.alone_in && is_in_vain(c, first, back.named_in, at.now)) {
+        if (health_may_ask(c->health, &c->targets[first], at.now))
+            return go(c, first,
+                      at.now); /* the newer word, in whole seconds as well, may be shorter: for all who wait */
+        wait = ALONE_MS_MIN;
     }
     if (first < 0 || wait > c->policy->max_wait || !in_time(c, wait, at.now))
         return last >= 0 ? go(c, last, at.now) : refuse(c, first >= 0 ? back.why : DARUMA_UNKNOWN);
@@ -487,12 +527,29 @@ static daruma_admission wait_for_any(daruma_case *c, daruma_moment at)
     return (daruma_admission){.act = DARUMA_SEND, .wait = wait, .target = first, .why = back.why};
 }
 
+/* What is left of the wait when a later call was told a shorter one by the provider. */
+static daruma_ms renamed(daruma_case *c, daruma_ms wait, daruma_moment at)
+{
+    daruma_condition back = {0};
+    int first = choice_first_back(c, at.now, &back);
+    if (first < 0 || !health_named_since(c->health, &c->targets[first], c->attempts ? c->sent_at : c->opened, at.now))
+        return wait;
+    daruma_ms named = spread_wait(c, first, back.named_in, &c->policy->kinds[back.why].backoff, at);
+    if (named >= wait)
+        return wait;
+    hold(c, named, named, at.now);
+    return named;
+}
+
 /* Somebody is well before the wait is over: then it waits for nothing but what the provider named, and what keeps those
  * apart who wait for the same. */
 static daruma_ms shortened(daruma_case *c, daruma_ms wait, daruma_moment at)
 {
     daruma_ms own = ms_since(at.now, c->due);
-    if (own >= wait || !c->policy->health || choice_pick(c, at.now) < 0)
+    bool well = c->policy->health && choice_pick(c, at.now) >= 0;
+    if (c->policy->health && !well && wait > 0)
+        return renamed(c, wait, at);
+    if (own >= wait || !well)
         return wait;
     daruma_ms apart = spread(wait, &c->policy->kinds[c->attempts ? c->last : DARUMA_SERVER_ERROR].backoff, at.dice);
     daruma_ms soon = own > apart ? own : apart;
@@ -521,6 +578,8 @@ daruma_admission daruma_case_admit(daruma_case *c, daruma_moment at)
         hold(c, rested, 0, at.now);
         return (daruma_admission){.act = DARUMA_SEND, .wait = rested, .target = c->want, .why = DARUMA_RATE_LIMIT};
     }
+    if (to < 0 && c->hung_up && c->want == c->target && !c->spoiled[c->want])
+        to = c->want; /* what others met does not concern it */
     if (to < 0)
         to = choice_alone(c, at.now);
     return to >= 0 ? go(c, to, at.now) : wait_for_any(c, at);
@@ -544,29 +603,52 @@ void daruma_case_answered(daruma_case *c, daruma_moment at)
     c->useless = true;
 }
 
+/* True if the call at hand is a probe. */
+static bool is_probe(const daruma_case *c)
+{
+    bool probes = false;
+    for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
+        probes |= c->out && c->permits[i].probe;
+    return probes;
+}
+
+/* True if this case has nobody else to ask now. */
+static bool is_alone(const daruma_case *c, daruma_ms now)
+{
+    bool alone = true;
+    for (int i = 0; alone && i < choice_count(c); i++)
+        alone = i == c->target || c->spoiled[i] || !choice_well(c, i, now);
+    return alone;
+}
+
+/* True if calls to the target at hand failed before the head of an answer came. */
+static bool failed_at_head(const daruma_case *c, daruma_ms now)
+{
+    daruma_kind why = choice_look(c, c->target, now).why;
+    return why == DARUMA_SERVER_ERROR || why == DARUMA_OVERLOADED || why == DARUMA_NETWORK;
+}
+
 void daruma_case_headed(daruma_case *c, daruma_moment at)
 {
     if (c->outcome != DARUMA_OUTCOME_PENDING || !c->out || c->headed)
         return;
     c->headed = true;
+    /* Nobody waits for this probe, all go elsewhere: the place is back. Those who wait for it hear of its content. */
+    if (c->policy->health && !c->plain && !c->answered && is_probe(c) && failed_at_head(c, at.now) &&
+        !is_alone(c, at.now))
+        health_good(c->health, &c->targets[c->target], c->permits, c->sent_at, at.now);
     health_took(c->health, &c->targets[c->target], HEALTH_HEAD, c->plain, c->sent_at, at.now);
 }
 
 void daruma_case_begun(daruma_case *c, daruma_moment at)
 {
-    bool probes = false;
     if (c->out)
         health_took(c->health, &c->targets[c->target], HEALTH_CONTENT, c->plain, c->sent_at, at.now);
     c->begun = c->out;
     c->noted = false;
     c->piece_at = at.now;
-    for (size_t i = 0; i < sizeof c->permits / sizeof *c->permits; i++)
-        probes |= c->out && c->permits[i].probe;
-    if (probes && (c->plain || c->last == DARUMA_INTERRUPTED)) /* how its answers end is the question */
-        probes = false;
-    for (int i = 0; probes && i < choice_count(c); i++) /* who has another place to go waits for nobody */
-        probes = i == c->target || c->spoiled[i] || !choice_well(c, i, at.now);
-    if (probes)
+    /* How its answers end may be the question; who has another place to go waits for nobody. */
+    if (!c->plain && c->last != DARUMA_INTERRUPTED && is_probe(c) && is_alone(c, at.now))
         is_well(c, at);
 }
 

@@ -77,6 +77,12 @@ void choice_resume(daruma_case *c, const daruma_case *was)
     }
 }
 
+bool choice_hung_up(const daruma_case *c, const daruma_failure *f, daruma_ms now)
+{
+    bool closed = f->net == DARUMA_NET_RESET && !c->headed && !c->begun;
+    return closed && (c->hung_up || ms_since(c->sent_at, now) >= HEDGE_KNOCK_MS);
+}
+
 daruma_condition choice_look(const daruma_case *c, int i, daruma_ms now)
 {
     if (!c->policy->health)

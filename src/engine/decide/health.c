@@ -39,11 +39,18 @@ static daruma_ms probed_in(const place *p, daruma_ms now)
     return left < BREAKER_PROBE_LOOK_MS ? left : BREAKER_PROBE_LOOK_MS;
 }
 
-static void cool(place *p, daruma_kind why, daruma_ms ms, bool named, daruma_ms sent_at, daruma_ms now)
+/* Rests of one place combine by the later end. But of what the provider names again the sooner end holds: the wait is
+ * in whole seconds, rounded up, unless it is longer by more than that. */
+static void cool(daruma_health *w, place *p, daruma_kind why, daruma_ms ms, bool named, daruma_ms sent_at,
+                 daruma_ms now)
 {
     if (ms > HEALTH_COOL_MS_MAX)
         ms = HEALTH_COOL_MS_MAX;
-    if (p->probe_until || ms > cool_in(p, now)) { /* what a probe met is news */
+    daruma_ms was = cool_in(p, now);
+    bool again = named && p->named && was && sent_at > p->cool_from;
+    bool longer = again ? ms - was >= ADVICE_ROUNDS_MS : ms > was, shorter = again && ms < was;
+    w->healed += shorter;
+    if (p->probe_until || longer || shorter) { /* what a probe met is news */
         p->cool_until = add_sat(now, ms);
         p->cool_ms = ms;
         p->cool_from = sent_at;
@@ -129,15 +136,32 @@ void daruma_health_reconsider(daruma_health *w)
     }
 }
 
-bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms now)
+bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms most, daruma_ms now)
 {
     for (int part = LANE; part <= PROVIDER; part++) {
         const place *p = place_look(w, t, part);
         const daruma_breaker *b = p ? &p->breaker : NULL;
-        if (b && b->open_until && ms_since(b->sent_at, now) < ALONE_MS_MIN)
+        daruma_ms every = b ? ms_since(b->well_at, b->bad_at) / HURRY_DOWN_DIV : 0;
+        if (b && b->open_until && ms_since(b->sent_at, now) < later(every < most ? every : most, ALONE_MS_MIN))
             return false;
     }
     return true;
+}
+
+bool health_named_since(const daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms now)
+{
+    for (int part = KEY; part <= MODEL; part++) {
+        const place *p = place_look(w, t, part);
+        if (p && p->named && cool_in(p, now) > 0 && p->cool_from > sent_at)
+            return true;
+    }
+    return false;
+}
+
+bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms now)
+{
+    const place *p = place_look(w, t, LANE);
+    return !p || ms_since(p->breaker.sent_at, now) >= ALONE_MS_MIN;
 }
 
 void health_passed(daruma_health *w, const daruma_target *t)
@@ -287,7 +311,7 @@ static void rest(daruma_health *w, const daruma_target *t, const daruma_failure 
     daruma_ms ms = named || f->wait == 0 ? f->wait : rest_ms(k->rest, p->strikes, b, at.dice);
     if (f->hearsay && ms > HEARSAY_REST_MS_MAX)
         ms = HEARSAY_REST_MS_MAX;
-    cool(p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
+    cool(w, p, f->kind, ms, named && !f->hearsay, sent_at, at.now);
 }
 
 /* Was no connection made? Then it is nothing that a model could do. */

@@ -56,8 +56,13 @@ void health_silent(daruma_health *w, const daruma_target *t, const daruma_permit
 bool health_worked(const daruma_health *w, const daruma_target *t, daruma_ms since);
 /* A call went elsewhere because `t` is sick. */
 void health_passed(daruma_health *w, const daruma_target *t);
-/* May `t`, which is sick, be asked before its time by who is short of it? Twice a second. */
-bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms now);
+/* May `t`, which is sick, be asked before its time by a request that is short of time? After a part of the time that it
+ * is down, or after `most` if that is less, but at most twice a second. */
+bool health_may_hurry(const daruma_health *w, const daruma_target *t, daruma_ms most, daruma_ms now);
+/* Does `t` rest for as long as a call was told that went out after `sent_at`? */
+bool health_named_since(const daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms now);
+/* Was no call to `t` made just now? Twice a second somebody may find out. */
+bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms now);
 /* A call that went out to `t` then was silent while a second one to the same place, which went out at `back_at`, was
  * answered. Calls that went out between them hang as it does. */
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);

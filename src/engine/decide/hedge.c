@@ -53,13 +53,24 @@ static daruma_ms time_of_client(const daruma_case *c)
     return c->deadline < 0 ? INT64_MAX : ms_since(c->opened, c->deadline);
 }
 
-/* How long a call that went out at `begun` may be silent if those who are left to ask shall have as much time; but
- * nobody is asked for less than such a part. */
-static daruma_ms share_of(const daruma_case *c, daruma_ms begun, daruma_ms now)
+/* How long a call that went out at `begun` may be silent if those who are left to ask shall have as much time. */
+static daruma_ms even_share(const daruma_case *c, daruma_ms begun, daruma_ms now)
 {
     int left = choice_left(c, now);
-    daruma_ms share = c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / (1 + (left > 1 ? left : 1));
-    daruma_ms least = time_of_client(c) / HEDGE_SHARES;
+    return c->deadline < 0 ? INT64_MAX : ms_since(begun, c->deadline) / (1 + (left > 1 ? left : 1));
+}
+
+/* The same, but nobody is asked for less than a part of the time of the client; where several calls are silent, for no
+ * less than the first call usually takes. */
+static daruma_ms share_of(const daruma_case *c, int target, daruma_ms begun, daruma_ms now)
+{
+    daruma_ms share = even_share(c, begun, now), least = time_of_client(c) / HEDGE_SHARES;
+    daruma_ms first =
+        health_usual(c->health, &c->targets[c->target], c->plain ? HEALTH_HEAD : HEALTH_CONTENT, c->plain);
+    if (first < 0)
+        first = c->plain ? HEDGE_PLAIN_MS : HEDGE_UNKNOWN_MS;
+    if (first < least && health_mute(c->health, &c->targets[target]))
+        least = first;
     return share > least ? share : least;
 }
 
@@ -84,7 +95,7 @@ static daruma_ms allowed(const daruma_case *c, const silent_call *n, int other, 
     if ((c->beside.out && known) ||
         (n->begun && n->own >= 0)) /* who was asked beside it gets his time; an answer is under way */
         most = mul_sat(most, HEDGE_NOTED_TIMES);
-    daruma_ms share = share_of(c, begun, now);
+    daruma_ms share = share_of(c, n->target, begun, now);
     if (same_model && n->own < 0 && share < INT64_MAX)
         share += share / 2;
     most = most < share ? most : share;
@@ -147,13 +158,15 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
     note(c, at.now);
     int other = choice_beside(c, at.now);
     daruma_ms most = allowed(c, &n, other, at.now);
+    if (!c->overdue && !n.headed && !n.begun &&
+        n.silent >= (n.own >= 0 ? most : even_share(c, at.now - n.silent, at.now))) {
+        c->overdue = true;
+        health_overdue(c->health, &c->targets[n.target]);
+        most = allowed(c, &n, other, at.now);
+    }
     s.look_in = n.silent < most && (n.begun || most - n.silent < HEDGE_LOOK_MS) ? most - n.silent : HEDGE_LOOK_MS;
     if (n.silent < most)
         return s;
-    if (!c->overdue && !c->beside.out && !n.headed && !n.begun && n.own >= 0) {
-        c->overdue = true;
-        health_overdue(c->health, &c->targets[c->target]);
-    }
     if (other < 0) {
         bool knocks = may_knock(c, &n, at.now);
         s.act = knocks ? DARUMA_SILENCE_HEDGE : DARUMA_SILENCE_WAIT;
@@ -200,6 +213,7 @@ void daruma_case_hedge(daruma_case *c, int target, daruma_moment at)
         daruma_budget_take(health_hedges(c->health, &c->targets[c->target]), at.now);
     health_hedged(c->health, &c->targets[c->target], target == c->target);
     c->beside = (daruma_beside){.out = true, .target = target, .sent_at = at.now};
+    c->overdue = false;
     health_enter(c->health, &c->targets[target], c->beside.permits, at.now);
     c->attempts++;
     c->hedges += !knocks; /* which come ever more seldom */
@@ -239,6 +253,7 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     check(c->out && c->beside.out);
     bool same = c->beside.target == c->target; /* the place is well, it was that call */
     f = f ? f : &silent_failure;
+    c->hung_up = choice_hung_up(c, f, at.now);
     if (same && f == &silent_failure) {
         health_drop(c->health, &c->targets[c->target], c->permits, at.now);
         if (!c->headed)
