@@ -1,4 +1,4 @@
-/* convert.c - the request as one target takes it: in its dialect, without what only another provider's model thought,
+/* adapt.c - the request as one target takes it: in its dialect, without what only another provider's model thought,
  * and with what is known of the target done to it. It is made in memory of its own that is given back at once; what
  * stays is the bytes, and the names of tools that changed. */
 #include "base/arena.h"
@@ -136,9 +136,9 @@ static void keep_variant(session *x, conversion *v)
     x->variant_model = v->model_raw;
     if (x->variant.n && v->stripped)
         tell_stripped(x);
-    if (!v->made && was_too_much(v) && heal_of(x)) { /* it goes out as it is */
+    if (!v->made && was_too_much(v) && session_mend_of(x)) { /* it goes out as it is */
         x->h->past.too_much = true;
-        heal_tell_limits(x);
+        session_mend_tell_limits(x);
     }
 }
 
@@ -251,7 +251,7 @@ bool session_convert_now(session *x, int target)
 {
     if (!session_converts(x, target))
         return true;
-    if (!heal_is_brief(x))
+    if (!session_mend_is_brief(x))
         x->unconverted = x->edition;
     conversion *v = x->unconverted == x->edition ? NULL : conversion_new(x, target);
     if (!v)

@@ -40,25 +40,25 @@ bool answer_refused(session *x, const turn *t, daruma_arena *a)
     }
     if (!why.n)
         return false;
-    heal_bad_answer(x, t, buf_str(&why));
+    session_mend_bad_answer(x, t, buf_str(&why));
     return true;
 }
 
 bool answer_test_done(session *x, const answer_test *k, const turn *t)
 {
-    if (k->given_up && heal_of(x)) {
+    if (k->given_up && session_mend_of(x)) {
         x->h->past.too_much = true;
-        heal_tell_limits(x);
+        session_mend_tell_limits(x);
     }
     daruma_str what = arena_copy(x->arena, k->mended);
     if (k->unfit)
-        heal_unfit(x);
+        session_mend_unfit(x);
     if (what.n)
         tell_mended(x, what);
     if (k->made_json.n)
         tell_mended(x, k->made_json);
     if (k->bad)
-        heal_bad_answer(x, t, k->why);
+        session_mend_bad_answer(x, t, k->why);
     return !k->bad;
 }
 

@@ -106,7 +106,7 @@ static void send_now(session *x, int target)
 {
     daruma_moment at = session_now(x);
     drive_request r;
-    heal_rest(x);
+    session_mend_rest(x);
     if (!session_convert(x, target)) {
         session_timer(x); /* heartbeats go on, session_fitted() will be called */
         return;
@@ -146,7 +146,7 @@ static void send_now(session *x, int target)
 
 static void send_to(session *x, int target)
 {
-    if (heal_fits(x))
+    if (session_mend_fits(x))
         send_now(x, target);
     else
         session_timer(x); /* heartbeats go on */

@@ -1,4 +1,4 @@
-/* texts.c - the requests that were written anew for one session, and which of them somebody still needs. */
+/* bodies.c - the requests that were written anew for one session, and which of them somebody still needs. */
 #include "engine/drive/mending.h"
 
 daruma_str session_own(session *x, drive_text *t)

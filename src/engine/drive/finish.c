@@ -250,7 +250,7 @@ static void finish_with(session *x, bool message, daruma_str words)
     x->beat_at = x->progress_by = x->act_at = -1;
     announce(x, message ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED);
     session_remember(x);
-    heal_gave_up(x);
+    session_mend_gave_up(x);
     if (message)
         finish_write_message(x, marked(x, DIALECT_NOTICE, words), DARUMA_OUTCOME_EXPLAINED);
     else if (!x->blank)
@@ -293,7 +293,7 @@ void finish_apology(session *x, daruma_str text)
 void finish_failed(session *x)
 {
     bool message = as_message(x) && !raises(x);
-    if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && heal_apologise(x))
+    if (message && x->remedy.remedy == DARUMA_REMEDY_APOLOGISE && session_mend_apologise(x))
         return; /* finish_apology() goes on */
     if (message)
         session_did(x, DARUMA_REMEDY_EXPLAIN);

@@ -7,12 +7,12 @@
 #include "engine/drive/drive.h"
 #include "engine/drive/history.h"
 
-typedef struct mended mended; /* known compressions and lessons, all conversations */
-typedef struct heal heal;     /* the mending of one request */
-typedef struct talk talk;     /* a streamed answer: what the client has of it */
-typedef struct watch watch;   /* agents, and whether they go in circles */
-typedef struct steer steer;   /* what is done about the agent of one request */
-typedef struct rival rival;   /* a second call beside a silent one */
+typedef struct mended mended;                   /* known compressions and lessons, all conversations */
+typedef struct session_mending session_mending; /* the mending of one request */
+typedef struct talk talk;                       /* a streamed answer: what the client has of it */
+typedef struct watch watch;                     /* agents, and whether they go in circles */
+typedef struct steer steer;                     /* what is done about the agent of one request */
+typedef struct rival rival;                     /* a second call beside a silent one */
 
 /* ---- memory.c: bounded tables of what was seen ---- */
 
@@ -172,7 +172,7 @@ struct session {
     daruma_header *failed_headers;
     size_t nfailed_headers;
     /* mending: NULL while there is nothing to mend. The first in the call's arena, the second in its own */
-    heal *h;
+    session_mending *h;
     talk *t;
     steer *steer;          /* NULL: its agent is not in circles. In the call's arena */
     rival *rival;          /* NULL: no second call is out */
@@ -242,7 +242,7 @@ void session_loosen(session *x, const daruma_failure *f);
 /* ---- attempt.c: one call to a provider ---- */
 
 void session_attempt(session *x); /* asks the engine and sends, waits or ends */
-void session_fitted(session *x);  /* what heal_fits() waited for is over: it goes out */
+void session_fitted(session *x);  /* what session_mend_fits() waited for is over: it goes out */
 drive_place session_place(const session *x, int target);
 const dialect *session_dialect(const session *x, int target); /* that a target is spoken to in */
 
@@ -260,7 +260,7 @@ bool effects_possible(const session *x);
 /* True if the attempt that failed so may have done it. */
 bool effects_done(const session *x, const daruma_evidence *ev);
 
-/* ---- convert.c: the request as another provider takes it ---- */
+/* ---- adapt.c: the request as another provider takes it ---- */
 
 /* Makes what session_compose() needs for that target. False: that takes a while, session_fitted() will be called. */
 bool session_convert(session *x, int target);
@@ -274,13 +274,13 @@ bool session_is_strange(const session *x, int target);
 daruma_str session_tool_name(const session *x, daruma_str name);
 daruma_str session_tool_words(const session *x, daruma_str text); /* what it says with such names in it */
 
-/* ---- texts.c: requests as they were written anew ---- */
+/* ---- bodies.c: requests as they were written anew ---- */
 
 drive_text *session_disown(session *x);            /* all of x->texts; the request is over */
 daruma_str session_own(session *x, drive_text *t); /* it is one of x->texts now; NULL: empty */
 void session_sweep(session *x);                    /* gives back those that nobody needs any more */
 
-/* ---- hedge.c: a second call beside a silent one ---- */
+/* ---- rival.c: a second call beside a silent one ---- */
 
 /* Looks whether the attempt under way is silent for too long, and does what is to be done. Sets x->look_at. */
 void hedge_look(session *x);
@@ -362,59 +362,60 @@ bool answer_test_done(session *x, const answer_test *k, const turn *t);
 /* All of it is there, in x->held: it is judged, mended, written for the client and handed on. */
 void whole_ended(session *x);
 
-/* ---- heal.c, heal_work.c: carrying out remedies on the conversation ---- */
+/* ---- mending.c, mending_work.c: carrying out remedies on the conversation ---- */
 
-typedef enum heal_result {
-    HEAL_SEND,  /* mended: send it */
-    HEAL_UNFIT, /* nothing to mend that way: ask for another remedy */
-    HEAL_WAITS, /* a model is asked on the side: heal_asked() goes on */
-} heal_result;
-bool heal_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
-heal_result heal_apply(session *x, daruma_remedy_kind r);
+typedef enum session_mend_result {
+    SESSION_MEND_SEND,  /* mended: send it */
+    SESSION_MEND_UNFIT, /* nothing to mend that way: ask for another remedy */
+    SESSION_MEND_WAITS, /* a model is asked on the side: session_mend_asked() goes on */
+} session_mend_result;
+bool session_mend_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
+session_mend_result session_mend_apply(session *x, daruma_remedy_kind r);
 /* A request that goes on with an answer of which the client has the beginning. Its strings live as long as the call. */
-typedef struct heal_onward {
+typedef struct session_mend_onward {
     history_onward onward;
     daruma_str body; /* as it asks for the rest */
-} heal_onward;
+} session_mend_onward;
 /* Writes it for target `to`, in words whose answer shows whether it goes on, and changes nothing yet. False: this
  * answer cannot be gone on with. */
-bool heal_go_on(session *x, int to, heal_onward *ret);
-void heal_goes_on(session *x, const heal_onward *o); /* it is what is sent, and its answer is joined */
-void heal_use(session *x, daruma_str body,
-              const request_scan *scan); /* from here on this is what is sent; one of x->texts */
-void heal_rest(session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
+bool session_mend_go_on(session *x, int to, session_mend_onward *ret);
+void session_mend_goes_on(session *x, const session_mend_onward *o); /* it is what is sent, and its answer is joined */
+void session_mend_use(session *x, daruma_str body,
+                      const request_scan *scan); /* from here on this is what is sent; one of x->texts */
+void session_mend_rest(
+    session *x); /* it goes out: memory that is much for its size is given back until it is mended again */
 /* The tools of the request; NULL when it has none that can be read, or they are too large for the loop. */
-const convo *heal_tools(session *x);
+const convo *session_mend_tools(session *x);
 /* What calls of its answer are held against; large tools are read with the test. */
-void heal_test_calls(session *x, answer_test *ret);
+void session_mend_test_calls(session *x, answer_test *ret);
 /* The response format that the client asks for; NULL: none, or it cannot be read. */
-const convo *heal_format(session *x);
+const convo *session_mend_format(session *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
  * get it right then may be at its best, and what it says is no worse than it was. */
-bool heal_unfit(session *x);
-bool heal_was_unfit(const session *x); /* is the first time over? */
+bool session_mend_unfit(session *x);
+bool session_mend_was_unfit(const session *x); /* is the first time over? */
 /* What earlier turns and requests taught about this one is done at once. False: that takes a while,
  * session_known() will be called. */
-bool heal_known(session *x);
+bool session_mend_known(session *x);
 /* Nothing helped: a conversation that stays too long is not worked on for ever. */
-void heal_gave_up(session *x);
+void session_mend_gave_up(session *x);
 /* Before it goes out to the target at hand: is it known already that its window cannot take it? Then it is mended as
  * after a refusal. False: a model is asked on the side, session_fitted() will be called. */
-bool heal_fits(session *x);
+bool session_mend_fits(session *x);
 /* It worked: what was done is remembered, and how many tokens the provider counted. */
-void heal_worked(session *x, int64_t input_tokens);
+void session_mend_worked(session *x, int64_t input_tokens);
 /* Sees in a failure what the provider did not say, since it knows the size of the request. */
-void heal_reconsider(session *x, daruma_failure *f);
+void session_mend_reconsider(session *x, daruma_failure *f);
 /* Is an answer without words one that found no room in the window, or one to a prompt that was cut to fit? */
-bool heal_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content);
+bool session_mend_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content);
 /* The answer that was broken and what is wrong with it, for asking again; copied. */
-void heal_bad_answer(session *x, const turn *bad, daruma_str why);
-void heal_gone(session *x); /* the request is over: side requests end */
+void session_mend_bad_answer(session *x, const turn *bad, daruma_str why);
+void session_mend_gone(session *x); /* the request is over: side requests end */
 /* Asks the model for a short apology in place of the fixed explanation; false: it is not asked. finish_apology() goes
  * on. */
-bool heal_apologise(session *x);
+bool session_mend_apologise(session *x);
 
-/* ---- mended.c: what was mended before ---- */
+/* ---- recall.c: what was mended before ---- */
 
 void mended_free(const drive_rooms *rooms, mended *m);
 bool mended_knows(const session *x, int target); /* is there anything that may be done for it? */
@@ -427,14 +428,14 @@ bool mended_moved_learn(session *x);
 /* The provider refuses what was learned: it is forgotten, and the request is written for it anew. */
 bool mended_unlearn(session *x);
 
-/* ---- side.c: questions of our own to a model, on the case of the request ---- */
+/* ---- question.c: questions of our own to a model, on the case of the request ---- */
 
 /* Asks `n` questions, some at a time, of the summariser or the current target. False: it may not.
- * Each answer comes through heal_answer(), empty on failure; after the last one heal_asked(). */
+ * Each answer comes through session_mend_answer(), empty on failure; after the last one session_mend_asked(). */
 bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output);
 void side_cancel(session *x);
-void heal_answer(session *x, size_t i, daruma_str text);
-void heal_asked(session *x);
+void session_mend_answer(session *x, size_t i, daruma_str text);
+void session_mend_asked(session *x);
 
 /* ---- watch.c: agents seen by the histories they send ---- */
 
@@ -459,7 +460,7 @@ bool steer_checks_calls(const session *x); /* may one be? */
 /* Was the answer refused for such a call? Then that is what failed, and `as` which kind of failure it is. */
 bool steer_refused(const session *x, daruma_kind *as);
 bool steer_is(daruma_remedy_kind r); /* is that a remedy carried out here? */
-heal_result steer_apply(session *x, daruma_remedy_kind r);
+session_mend_result steer_apply(session *x, daruma_remedy_kind r);
 /* What is done about the agent, for a header; empty: nothing. */
 daruma_str steer_header(const session *x);
 /* What the client reads when its agent is stopped. */

@@ -1,6 +1,6 @@
-/* heal.c - the conversation of a request while something is mended in it: it is read when something failed, not before,
- * and given back before a provider is waited for. What a provider did not say about a refusal is seen here, too.
- * heal_work.c carries remedies out on it. */
+/* mending.c - the conversation of a request while something is mended in it: it is read when something failed, not
+ * before, and given back before a provider is waited for. What a provider did not say about a refusal is seen here,
+ * too. mending_work.c carries remedies out on it. */
 #include "engine/drive/mending.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -9,10 +9,10 @@
 
 /* ---- the conversation at hand ---- */
 
-heal *heal_of(session *x)
+session_mending *session_mend_of(session *x)
 {
-    heal *h = x->h;
-    if (h || !(h = x->h = ARENA_NEW(x->arena, heal, 1)))
+    session_mending *h = x->h;
+    if (h || !(h = x->h = ARENA_NEW(x->arena, session_mending, 1)))
         return h;
     daruma_mend_policy policy = x->kase.policy->mend;
     if (x->o->orphans != DRIVE_ORPHANS_PROFILE) {
@@ -23,33 +23,33 @@ heal *heal_of(session *x)
     return h;
 }
 
-bool heal_can(session *x)
+bool session_mend_can(session *x)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     return h && !h->past.unread && x->d && !x->opaque && x->scan.ok && x->body.n;
 }
 
-bool heal_is_brief(const session *x)
+bool session_mend_is_brief(const session *x)
 {
     return x->body.n <= LOOP_BYTES_MAX && x->scan.nmessages <= LOOP_MESSAGES_MAX;
 }
 
-bool heal_open(session *x)
+bool session_mend_open(session *x)
 {
-    if (!heal_can(x))
+    if (!session_mend_can(x))
         return false;
     history *past = &x->h->past;
-    if (!past->read && !heal_is_brief(x))
+    if (!past->read && !session_mend_is_brief(x))
         past->too_much = true;
     else
         history_read_within(past, x->body, LOOP_READ_BYTES_MAX);
-    heal_tell_limits(x);
+    session_mend_tell_limits(x);
     return past->read;
 }
 
-void heal_tell_limits(session *x)
+void session_mend_tell_limits(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     if (!h || !h->past.too_much || h->told)
         return;
     h->told = true;
@@ -59,21 +59,21 @@ void heal_tell_limits(session *x)
     session_event(x, &e);
 }
 
-void heal_rest(session *x)
+void session_mend_rest(session *x)
 {
     if (x->h)
         history_rest(&x->h->past);
     session_sweep(x);
 }
 
-void heal_free(heal *h)
+void session_mend_free(session_mending *h)
 {
     history_end(&h->past);
 }
 
-const convo *heal_tools(session *x)
+const convo *session_mend_tools(session *x)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     daruma_str raw = x->scan.tools_raw;
     if (!h || !raw.n || raw.n >= JOB_BYTES_MIN)
         return NULL;
@@ -85,27 +85,27 @@ const convo *heal_tools(session *x)
     return h->tools.ntools ? &h->tools : NULL;
 }
 
-void heal_test_calls(session *x, answer_test *ret)
+void session_mend_test_calls(session *x, answer_test *ret)
 {
     daruma_str raw = x->scan.tools_raw;
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     ret->most = CALLS_LOOP_BYTES_MAX;
     if (raw.n < TOOLS_LOOP_BYTES_MAX)
-        ret->tools = heal_tools(x);
+        ret->tools = session_mend_tools(x);
     if (!h || raw.n < TOOLS_LOOP_BYTES_MAX)
         return;
     if (raw.n > TOOLS_READ_BYTES_MAX) {
         h->past.too_much = true;
-        heal_tell_limits(x);
+        session_mend_tell_limits(x);
         return;
     }
     ret->d = x->d;
     ret->unread = raw;
 }
 
-const convo *heal_format(session *x)
+const convo *session_mend_format(session *x)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     daruma_str raw = x->scan.format_raw;
     if (!h || !raw.n || raw.n > LOOP_BYTES_MAX)
         return NULL;
@@ -117,22 +117,22 @@ const convo *heal_format(session *x)
     return h->wanted.set.format == FORMAT_SCHEMA || h->wanted.set.format == FORMAT_JSON ? &h->wanted : NULL;
 }
 
-bool heal_unfit(session *x)
+bool session_mend_unfit(session *x)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     bool first = h && !h->unfit;
     if (h)
         h->unfit = true;
     return first;
 }
 
-bool heal_was_unfit(const session *x)
+bool session_mend_was_unfit(const session *x)
 {
     return x->h && x->h->unfit;
 }
 
 /* From here on this is what is sent. What a scan says of the client's wishes stays. */
-void heal_use(session *x, daruma_str body, const request_scan *scan)
+void session_mend_use(session *x, daruma_str body, const request_scan *scan)
 {
     request_scan was = x->scan;
     x->body = body;
@@ -146,24 +146,24 @@ void heal_use(session *x, daruma_str body, const request_scan *scan)
     x->scan.conversation = was.conversation;
 }
 
-void heal_take(session *x, drive_text *made, const request_scan *scan)
+void session_mend_take(session *x, drive_text *made, const request_scan *scan)
 {
     x->h->past.resume_of = (daruma_str){0};
-    heal_use(x, session_own(x, made), scan);
+    session_mend_use(x, session_own(x, made), scan);
 }
 
-bool heal_write(session *x)
+bool session_mend_write(session *x)
 {
     request_scan scan;
     drive_text *made = history_write(&x->h->past, &scan);
-    heal_tell_limits(x);
+    session_mend_tell_limits(x);
     if (made)
-        heal_take(x, made, &scan);
+        session_mend_take(x, made, &scan);
     return made != NULL;
 }
 
 /* Tokens of the target's context window, as configured or learned; -1 unknown. */
-int64_t heal_window(const session *x)
+int64_t session_mend_window(const session *x)
 {
     if (x->kase.target < 0)
         return -1;
@@ -172,16 +172,16 @@ int64_t heal_window(const session *x)
 }
 
 /* Google's windows are of the input alone. */
-bool heal_shares_none(const session *x)
+bool session_mend_shares_none(const session *x)
 {
     return session_dialect(x, x->kase.target)->quirks & WIRE_NO_IDS;
 }
 
-history_target heal_target(session *x)
+history_target session_mend_target(session *x)
 {
     uint64_t whose = session_counted(x);
-    return (history_target){.window = heal_window(x),
-                            .shares_none = heal_shares_none(x),
+    return (history_target){.window = session_mend_window(x),
+                            .shares_none = session_mend_shares_none(x),
                             .rate = memory_rate(x->v->mem, whose),
                             .scale = memory_scale(x->v->mem, whose),
                             .tenant = session_tenant(x)};
@@ -195,11 +195,11 @@ static int64_t rough_tokens(const session *x)
     return (int64_t)(x->body.n / 7 * 2);
 }
 
-bool heal_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content)
+bool session_mend_window_full(session *x, daruma_str finish, int64_t input_tokens, bool content)
 {
     if (!x->kase.can_mend || x->kase.target < 0)
         return false;
-    int64_t window = heal_window(x), told = x->targets[x->kase.target].window;
+    int64_t window = session_mend_window(x), told = x->targets[x->kase.target].window;
     if (told > 0 && input_tokens > told)
         return true; /* accepted, and cut to fit without a word */
     turn_finish why = x->p->finish(finish);
@@ -224,7 +224,7 @@ static bool fills(const session *x, const daruma_failure *f)
            add_sat(bytes / WINDOW_BYTES_MIN, cap > 0 ? cap : 0) >= f->limit;
 }
 
-void heal_reconsider(session *x, daruma_failure *f)
+void session_mend_reconsider(session *x, daruma_failure *f)
 {
     if (!x->kase.can_mend || x->kase.target < 0)
         return;
@@ -241,9 +241,9 @@ void heal_reconsider(session *x, daruma_failure *f)
         memory_learned(x->v->mem, t, x->kase.id, session_now(x).now);
     if (too_long && x->p == x->d && f->used > 0 && (f->used > f->limit || f->requested > f->limit))
         memory_rate_put(x->v->mem, session_counted(x), x->body.n, f->used);
-    if (too_long && f->limit <= 0 && heal_window(x) <= 0)
+    if (too_long && f->limit <= 0 && session_mend_window(x) <= 0)
         mended_refuse(x, x->body.n);
-    int64_t window = heal_window(x);
+    int64_t window = session_mend_window(x);
     bool wordless = !x->failed_body.n && (f->status == 400 || f->status == 413);
     if (wordless && f->kind != DARUMA_CONTEXT_LENGTH && window > 0 && rough_tokens(x) >= window / 5 * 4)
         becomes(f, DARUMA_CONTEXT_LENGTH);
@@ -257,17 +257,17 @@ void heal_reconsider(session *x, daruma_failure *f)
 
 /* ---- telling ---- */
 
-bool heal_shortens(daruma_remedy_kind r)
+bool session_mend_shortens(daruma_remedy_kind r)
 {
     return r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT;
 }
 
 /* `when`: MENDED or BROKE. */
-void heal_tell(session *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
+void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
 {
     const mending *m = &x->h->past.m;
     daruma_event e = DARUMA_EVENT_INIT;
-    bool shorter = heal_shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
+    bool shorter = session_mend_shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
     if (when == DARUMA_WHEN_MENDED && x->failure.kind)
         session_tell_begin(x);
     e.failure = x->failure.kind ? &x->failure : NULL;

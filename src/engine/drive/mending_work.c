@@ -1,9 +1,10 @@
-/* heal_work.c - carries remedies out on the conversation of a request, on the loop or, where it is large, on another
+/* mending_work.c - carries remedies out on the conversation of a request, on the loop or, where it is large, on another
  * thread. The engine's mend room knows how; here is when, on what, and what is remembered of it.
  *
- *   session_failed -> heal_apply --- HEAL_SEND: x->body is the mended request
- *                          |   \----- HEAL_UNFIT: the next rung
- *                          +--------- HEAL_WAITS: side.c asks a model -> heal_answer* -> heal_asked -> session_mended
+ *   session_failed -> session_mend_apply -+-> SESSION_MEND_SEND: x->body is the mended request
+ *                                         +-> SESSION_MEND_UNFIT: the next rung
+ *                                         +-> SESSION_MEND_WAITS: question.c asks a model; session_mend_answer() for
+ *                                             each answer, session_mend_asked(), session_mended()
  *
  * Stages add up: what was masked stays masked when a summary has to help as well; but nothing is sent that does not fit
  * by our own estimate. */
@@ -17,7 +18,7 @@
 
 static bool can_go_on(session *x)
 {
-    return talk_was_cut(x) && heal_can(x);
+    return talk_was_cut(x) && session_mend_can(x);
 }
 
 /* A request that is to go on with an answer. It is written beside the loop where it is large. */
@@ -34,7 +35,7 @@ typedef struct resuming {
 static resuming resuming_of(session *x, int to, bool begun_for_it)
 {
     bool begins = begun_for_it && (session_dialect(x, to)->quirks & WIRE_PREFILL);
-    history_target target = heal_target(x);
+    history_target target = session_mend_target(x);
     return (resuming){.past = &x->h->past,
                       .q = {.body = x->body,
                             .so_far = talk_said(x),
@@ -49,17 +50,17 @@ static void resuming_do(void *data)
     w->good = history_onward_make(w->past, &w->q, &w->report, &w->onward);
 }
 
-static heal_onward resuming_take(session *x, resuming *w)
+static session_mend_onward resuming_take(session *x, resuming *w)
 {
-    heal_onward o = {.onward = w->onward};
+    session_mend_onward o = {.onward = w->onward};
     o.body = w->onward.made ? session_own(x, w->onward.made) : w->onward.of;
     w->onward.made = NULL;
     return o;
 }
 
-bool heal_go_on(session *x, int to, heal_onward *ret)
+bool session_mend_go_on(session *x, int to, session_mend_onward *ret)
 {
-    if (!can_go_on(x) || !heal_is_brief(x))
+    if (!can_go_on(x) || !session_mend_is_brief(x))
         return false;
     resuming w = resuming_of(x, to, false);
     w.q.read_bytes = LOOP_READ_BYTES_MAX;
@@ -69,11 +70,11 @@ bool heal_go_on(session *x, int to, heal_onward *ret)
     return w.good;
 }
 
-void heal_goes_on(session *x, const heal_onward *o)
+void session_mend_goes_on(session *x, const session_mend_onward *o)
 {
     history_goes_on(&x->h->past, &o->onward);
     talk_join_next(x, o->onward.how);
-    heal_use(x, o->body, &o->onward.scan);
+    session_mend_use(x, o->body, &o->onward.scan);
 }
 
 static void resuming_drop(void *data)
@@ -84,46 +85,46 @@ static void resuming_drop(void *data)
     rooms->give(w);
 }
 
-static heal_result resumed(session *x, resuming *w)
+static session_mend_result resumed(session *x, resuming *w)
 {
     bool good = w->good;
     if (good) {
-        heal_onward o = resuming_take(x, w);
-        heal_goes_on(x, &o);
+        session_mend_onward o = resuming_take(x, w);
+        session_mend_goes_on(x, &o);
         x->h->past.m.from = x->h->past.m.to = (daruma_str){0};
-        heal_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
+        session_mend_tell(x, DARUMA_WHEN_MENDED, DARUMA_REMEDY_RESUME, &w->report);
     }
     resuming_drop(w);
-    return good ? HEAL_SEND : HEAL_UNFIT;
+    return good ? SESSION_MEND_SEND : SESSION_MEND_UNFIT;
 }
 
 static void resuming_then(session *x, void *data)
 {
-    session_mended(x, resumed(x, data) == HEAL_SEND);
+    session_mended(x, resumed(x, data) == SESSION_MEND_SEND);
 }
 
-static heal_result resume(session *x)
+static session_mend_result resume(session *x)
 {
     static const drive_work resumes = {.work = resuming_do, .then = resuming_then, .drop = resuming_drop};
     if (!can_go_on(x))
-        return HEAL_UNFIT;
+        return SESSION_MEND_UNFIT;
     if (x->failure.kind == DARUMA_MALFORMED_OUTPUT && x->h->past.m.bad)
-        return HEAL_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
-    if (talk_unsure(x))    /* what it was asked was answered with something else */
+        return SESSION_MEND_UNFIT; /* what it called was wrong, not cut: it was asked again as often as it may */
+    if (talk_unsure(x))            /* what it was asked was answered with something else */
         history_ask_otherwise(&x->h->past);
     resuming *w = x->v->rooms->take(sizeof *w);
     if (!w)
-        return HEAL_UNFIT;
+        return SESSION_MEND_UNFIT;
     *w = resuming_of(x, x->kase.want >= 0 ? x->kase.want : x->kase.target, true);
-    return session_work(x, x->body.n, &resumes, w) ? resumed(x, w) : HEAL_WAITS;
+    return session_work(x, x->body.n, &resumes, w) ? resumed(x, w) : SESSION_MEND_WAITS;
 }
 
-bool heal_is(daruma_remedy_kind r)
+bool session_mend_is(daruma_remedy_kind r)
 {
     return mending_is(r) || steer_is(r) || r == DARUMA_REMEDY_RESUME;
 }
 
-void heal_learns_of(heal *h, uint64_t lane)
+void session_mend_learns_of(session_mending *h, uint64_t lane)
 {
     if (h->lesson_lane == lane)
         return;
@@ -132,13 +133,13 @@ void heal_learns_of(heal *h, uint64_t lane)
     h->format = FORMAT_UNSAID;
 }
 
-void heal_lesson(session *x, const mend_lesson *l)
+void session_mend_lesson(session *x, const mend_lesson *l)
 {
-    heal *h = x->h;
-    heal_learns_of(h, x->targets[x->kase.target].lane_id);
+    session_mending *h = x->h;
+    session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
     if (h->nlessons && strcmp(h->lessons[h->nlessons - 1].path, l->path) != 0)
         mended_learn(x);
-    if (h->nlessons < HEAL_LESSONS_MAX)
+    if (h->nlessons < SESSION_MEND_LESSONS_MAX)
         h->lessons[h->nlessons++] = *l;
 }
 
@@ -148,10 +149,10 @@ static bool is_stuck(session *x)
     return x->scan.conversation && memory_stuck(x->v->mem, session_session(x)) >= STUCK_MAX;
 }
 
-void heal_gave_up(session *x)
+void session_mend_gave_up(session *x)
 {
-    const heal *h = x->h;
-    if (h && h->nlessons && x->p == x->d && heal_open(x) &&
+    const session_mending *h = x->h;
+    if (h && h->nlessons && x->p == x->d && session_mend_open(x) &&
         mend_lesson_held(&h->past.m.c, &h->lessons[h->nlessons - 1], &x->failure))
         mended_learn(x); /* it ran out of what it may mend, the next request begins further on */
     bool worked_on = x->kase.shrinks || (x->h && x->h->past.m.shortened);
@@ -169,32 +170,32 @@ static void work(void *data)
 /* The conversation is mended: it is what is sent from here on. */
 static void mended_so(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     mending *m = &h->past.m;
     history_task *t = &h->past.task;
-    heal_take(x, t->made, &t->scan);
+    session_mend_take(x, t->made, &t->scan);
     t->made = NULL;
     if (t->facts && t->ahead) /* else it was told when it went out so */
         mended_did(x, x->kase.target, t->facts);
     if (m->taught)
-        heal_lesson(x, &m->lesson);
+        session_mend_lesson(x, &m->lesson);
     if (m->doing == DARUMA_REMEDY_LOWER_FORMAT) {
-        heal_learns_of(h, x->targets[x->kase.target].lane_id);
+        session_mend_learns_of(h, x->targets[x->kase.target].lane_id);
         h->format = mend_format_lasts(&t->f) ? m->c.set.format : FORMAT_UNSAID;
     }
     if (!x->failure.kind) /* ahead of any call; else it counts when its call goes out */
         daruma_case_did(&x->kase, m->doing);
-    heal_tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
+    session_mend_tell(x, DARUMA_WHEN_MENDED, m->doing, &m->report);
 }
 
-static heal_result run_work(session *x);
+static session_mend_result run_work(session *x);
 
 /* What came of the work. */
-static heal_result work_done(session *x)
+static session_mend_result work_done(session *x)
 {
     history *h = &x->h->past;
     history_task *w = &h->task;
-    heal_tell_limits(x);
+    session_mend_tell_limits(x);
     if (w->ahead && w->result != MENDING_UNFIT)
         x->remedy = (daruma_remedy){.remedy = w->did, .act = DARUMA_SEND, .target = x->kase.target};
     if (w->ahead && !w->ends)
@@ -203,28 +204,28 @@ static heal_result work_done(session *x)
         bool ended = w->ends;
         w->ends = true; /* the next is what is made of the answers */
         if (side_ask(x, h->m.questions, h->m.nquestions, h->m.answer_tokens))
-            return HEAL_WAITS;
+            return SESSION_MEND_WAITS;
         if (ended)
-            return HEAL_UNFIT;
-        heal_tell(x, DARUMA_WHEN_BROKE, w->did, &h->m.report);
+            return SESSION_MEND_UNFIT;
+        session_mend_tell(x, DARUMA_WHEN_BROKE, w->did, &h->m.report);
         return run_work(x); /* as if all had failed */
     }
     if (w->result == MENDING_DONE) {
         mended_so(x);
-        return HEAL_SEND;
+        return SESSION_MEND_SEND;
     }
-    return HEAL_UNFIT;
+    return SESSION_MEND_UNFIT;
 }
 
 /* The request, or the rung of the ladder, goes on. */
-static void go_on_with(session *x, heal_result r)
+static void go_on_with(session *x, session_mend_result r)
 {
-    if (r == HEAL_WAITS)
+    if (r == SESSION_MEND_WAITS)
         return;
     if (x->h->past.task.ahead)
         session_fitted(x);
     else
-        session_mended(x, r == HEAL_SEND);
+        session_mended(x, r == SESSION_MEND_SEND);
 }
 
 static void work_then(session *x, void *data)
@@ -235,39 +236,39 @@ static void work_then(session *x, void *data)
 
 static void work_drop(void *data)
 {
-    (void)data; /* heal_free() has what it made */
+    (void)data; /* session_mend_free() has what it made */
 }
 
-static heal_result run_work(session *x)
+static session_mend_result run_work(session *x)
 {
     static const drive_work mending_work = {.work = work, .then = work_then, .drop = work_drop};
-    return session_work(x, x->body.n, &mending_work, &x->h->past) ? work_done(x) : HEAL_WAITS;
+    return session_work(x, x->body.n, &mending_work, &x->h->past) ? work_done(x) : SESSION_MEND_WAITS;
 }
 
 static history_task *plan(session *x, const daruma_failure *f, const daruma_remedy_kind *steps, size_t n)
 {
-    history_target to = heal_target(x);
+    history_target to = session_mend_target(x);
     if (x->p == x->d && mended_knows(x, x->kase.target) && (to.facts = ARENA_NEW(x->arena, drive_facts, 1)))
         mended_know(x, x->kase.target, to.facts);
     return history_plan(&x->h->past, &to, x->body, f, steps, n);
 }
 
-heal_result heal_apply(session *x, daruma_remedy_kind r)
+session_mend_result session_mend_apply(session *x, daruma_remedy_kind r)
 {
-    if (!heal_can(x) || (heal_shortens(r) && is_stuck(x)))
-        return HEAL_UNFIT;
-    heal *h = x->h;
+    if (!session_mend_can(x) || (session_mend_shortens(r) && is_stuck(x)))
+        return SESSION_MEND_UNFIT;
+    session_mending *h = x->h;
     if (steer_is(r))
-        return heal_open(x) ? steer_apply(x, r) : HEAL_UNFIT;
+        return session_mend_open(x) ? steer_apply(x, r) : SESSION_MEND_UNFIT;
     if (r == DARUMA_REMEDY_RESUME)
         return resume(x);
     if (r == DARUMA_REMEDY_MEND_PARAMETER && mended_unlearn(x))
-        return HEAL_SEND;
+        return SESSION_MEND_SEND;
     if (r == DARUMA_REMEDY_MEND_PARAMETER && x->p != x->d)
-        return mended_moved_learn(x) ? HEAL_SEND : HEAL_UNFIT;
+        return mended_moved_learn(x) ? SESSION_MEND_SEND : SESSION_MEND_UNFIT;
     if (r == DARUMA_REMEDY_SUMMARISE && h->past.policy.summarize_on_compress && !h->past.policy.side_calls) {
-        heal_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
-        return HEAL_UNFIT;
+        session_mend_tell(x, DARUMA_WHEN_BROKE, r, &h->past.m.report); /* nobody may be asked */
+        return SESSION_MEND_UNFIT;
     }
     plan(x, &x->failure, &r, 1);
     return run_work(x);
@@ -292,12 +293,12 @@ static bool too_long(const session *x, history_task *w)
 static bool wider_elsewhere(const session *x)
 {
     for (size_t i = 0; i < x->kase.ntargets; i++)
-        if (x->targets[i].window > 0 && x->targets[i].window > heal_window(x))
+        if (x->targets[i].window > 0 && x->targets[i].window > session_mend_window(x))
             return true;
     return false;
 }
 
-bool heal_fits(session *x)
+bool session_mend_fits(session *x)
 {
     static const daruma_failure overflow = {
         .kind = DARUMA_CONTEXT_LENGTH, .wait = -1, .limit = -1, .used = -1, .requested = -1};
@@ -313,22 +314,22 @@ bool heal_fits(session *x)
         return true;
     /* Nothing is made for a request that is short enough, which is most of them. */
     history_task look = {.f = overflow,
-                         .window = heal_window(x),
-                         .shares_none = heal_shares_none(x),
+                         .window = session_mend_window(x),
+                         .shares_none = session_mend_shares_none(x),
                          .rate = memory_rate(x->v->mem, session_counted(x))};
-    if (!too_long(x, &look) || !heal_can(x))
+    if (!too_long(x, &look) || !session_mend_can(x))
         return true;
     bool asks = p->mend.side_calls && !wider_elsewhere(x); /* the last two ask a model */
     history_task *w = plan(x, &look.f, steps, asks ? 4 : 2);
     w->ahead = w->weighs = true;
-    return run_work(x) != HEAL_WAITS; /* where nothing helps the provider has the last word */
+    return run_work(x) != SESSION_MEND_WAITS; /* where nothing helps the provider has the last word */
 }
 
 /* ---- what a model was asked on the side ---- */
 
-void heal_answer(session *x, size_t i, daruma_str text)
+void session_mend_answer(session *x, size_t i, daruma_str text)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     if (steer_answer(x, text))
         return;
     if (h->apologises)
@@ -337,9 +338,9 @@ void heal_answer(session *x, size_t i, daruma_str text)
         mending_answer(&h->past.m, i, text);
 }
 
-void heal_asked(session *x)
+void session_mend_asked(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     if (steer_asked(x))
         return;
     if (h->apologises) {
@@ -349,9 +350,9 @@ void heal_asked(session *x)
     go_on_with(x, run_work(x));
 }
 
-bool heal_apologise(session *x)
+bool session_mend_apologise(session *x)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     mend_question *q = ARENA_NEW(x->arena, mend_question, 1);
     if (!h || !q)
         return false;
@@ -362,16 +363,16 @@ bool heal_apologise(session *x)
 
 /* ---- broken answers ---- */
 
-void heal_bad_answer(session *x, const turn *bad, daruma_str why)
+void session_mend_bad_answer(session *x, const turn *bad, daruma_str why)
 {
-    heal *h = heal_of(x);
+    session_mending *h = session_mend_of(x);
     if (h)
         history_bad_answer(&h->past, bad, why, x->arena);
 }
 
-void heal_gone(session *x)
+void session_mend_gone(session *x)
 {
     side_cancel(x);
     if (x->h)
-        heal_free(x->h);
+        session_mend_free(x->h);
 }

@@ -1,4 +1,4 @@
-/* intake.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
+/* open.c - a request comes in: which provider and targets are meant, how long there is, whether it is a new case or
  * the client's own retry of an old one. */
 #include "base/arena.h"
 #include "base/buf.h"
@@ -102,7 +102,8 @@ void session_loosen(session *x, const daruma_failure *f)
     if (!x->bound || x->forwarded || !x->kase.can_mend || !is_useless(x, f, now) || elsewhere(x, now) == STR_NONE)
         return;
     x->bound = false;
-    if (!heal_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) || !heal_write(x))
+    if (!session_mend_open(x) || dialect_stuck(&x->h->past.m.c) || !mend_strange_thinking(&x->h->past.m.c) ||
+        !session_mend_write(x))
         return;
     for (size_t i = 0; i < x->kase.ntargets && i < DARUMA_CASE_TRIED; i++)
         if (x->targets[i].account_id != x->targets[x->home].account_id)
@@ -125,7 +126,7 @@ bool session_stay(session *x, int target)
     x->stays = true;
     for (size_t i = 0; i < COUNT(x->d->remote_marks) && !marked; i++)
         marked = x->d->remote_marks[i].n && str_find(x->body, x->d->remote_marks[i]) != STR_NONE;
-    if (!marked || !heal_open(x) || !x->h->past.m.c.remote)
+    if (!marked || !session_mend_open(x) || !x->h->past.m.c.remote)
         return false;
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "request_not_convertible";
@@ -228,7 +229,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
     }
     begin_case(x, q, ntargets);
     x->circles = watch_request(x, newest); /* as the client sent it */
-    if (heal_known(x))
+    if (session_mend_known(x))
         session_known(x);
     else
         session_timer(x); /* heartbeats go on */

@@ -1,6 +1,6 @@
-/* side.c - questions of our own to a model: summaries of tool output, of the older part of a conversation, an apology.
- * They are calls of the case they belong to: its deadline and its provider's retry budget bound them, the client's
- * leaving ends them, and they are never recovered themselves. */
+/* question.c - questions of our own to a model: summaries of tool output, of the older part of a conversation, an
+ * apology. They are calls of the case they belong to: its deadline and its provider's retry budget bound them, the
+ * client's leaving ends them, and they are never recovered themselves. */
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -89,7 +89,7 @@ static daruma_ms patience(const session *x)
 /* One question is one retry out of the provider's budget: what mends must not keep a provider down either. */
 static bool start(session *x, size_t i)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     daruma_ms now = session_now(x).now;
     daruma_budget *purse = daruma_health_budget(x->v->health, &x->targets[x->kase.target], now);
     bool may = patience(x) > 0 && daruma_budget_left(purse, now) > 0;
@@ -120,12 +120,12 @@ static bool start(session *x, size_t i)
 /* Keeps some questions under way; those that cannot be asked count as failed. */
 static void go_on(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     while (h->asked < h->nquestions && h->asked - h->answered < SIDE_PARALLEL_MAX) {
         size_t i = h->asked++;
         if (!start(x, i)) {
             h->answered++;
-            heal_answer(x, i, (daruma_str){0});
+            session_mend_answer(x, i, (daruma_str){0});
         }
     }
 }
@@ -133,23 +133,23 @@ static void go_on(session *x)
 static void side_over(side *s, daruma_str text)
 {
     session *x = s->x;
-    heal *h = x->h;
+    session_mending *h = x->h;
     for (side **at = &h->sides; *at; at = &(*at)->next)
         if (*at == s) {
             *at = s->next;
             break;
         }
     h->answered++;
-    heal_answer(x, s->index, text);
+    session_mend_answer(x, s->index, text);
     side_free(s);
     go_on(x);
     if (h->answered == h->nquestions)
-        heal_asked(x);
+        session_mend_asked(x);
 }
 
 bool side_ask(session *x, const mend_question *q, size_t n, int64_t max_output)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     if (!n || x->kase.target < 0)
         return false;
     h->questions = q;

@@ -1,4 +1,4 @@
-/* mended.c - what was mended before, so that it is mended at once the next time: compressions of tool output by their
+/* recall.c - what was mended before, so that it is mended at once the next time: compressions of tool output by their
  * content, and what models were found to refuse. Tenants share nothing: lessons are of a lane, an account's way to a
  * model, and a client's own key is an account. What was learned and hurts is forgotten. */
 #include "base/arena.h"
@@ -137,10 +137,10 @@ static void known_drop(void *data)
 
 static void known_done(session *x, knowing *k)
 {
-    heal_tell_limits(x);
+    session_mend_tell_limits(x);
     k->m->hits += mend_did(&k->done);
     if (k->made) {
-        heal_take(x, k->made, &k->scan);
+        session_mend_take(x, k->made, &k->scan);
         session_did(x, k->done.messages_mended ? DARUMA_REMEDY_COMPACT : DARUMA_REMEDY_MASK_TOOL_OUTPUT);
         x->h->known = true;
         tell_known(x, &k->done, x->kase.want >= 0 ? x->kase.want : 0);
@@ -154,13 +154,13 @@ static void known_then(session *x, void *data)
     session_known(x);
 }
 
-bool heal_known(session *x)
+bool session_mend_known(session *x)
 {
     static const drive_work known_work = {.work = apply_known, .then = known_then, .drop = known_drop};
     mended *m = x->v->mended;
     const mark *at = mark_of(m, x, false);
     if (!at || !at->compressed || !x->kase.can_mend || !x->kase.policy->mend.enabled || !x->kase.ntargets ||
-        !heal_can(x))
+        !session_mend_can(x))
         return true;
     knowing *k = x->v->rooms->take(sizeof *k);
     if (!k)
@@ -188,7 +188,7 @@ static void tell_origin(session *x, uint64_t lane)
 
 void mended_learn(session *x)
 {
-    const heal *h = x->h;
+    const session_mending *h = x->h;
     mended *m = h && h->nlessons ? mended_of(x->v) : NULL;
     bool learns = h && h->format;
     if (learns)
@@ -245,9 +245,9 @@ static bool learn_shortened(session *x, mended *m)
     return good;
 }
 
-void heal_worked(session *x, int64_t input_tokens)
+void session_mend_worked(session *x, int64_t input_tokens)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     mark *at = mark_of(x->v->mended, x, false);
     mended_learn(x);
     if (memory_taken(x->v->mem, x->targets[x->kase.target].lane_id, input_tokens))
@@ -292,7 +292,7 @@ bool mended_knows(const session *x, int target)
 void mended_know(const session *x, int target, drive_facts *ret)
 {
     const mended *m = x->v->mended;
-    const heal *h = x->h;
+    const session_mending *h = x->h;
     uint64_t lane = x->targets[target].lane_id;
     bool knows = mended_knows(x, target), moves = session_dialect(x, target) != x->d; /* else they are done to it */
     size_t n = knows && m ? mend_lessons_list(m->lessons, lane, ret->lessons, LESSONS_APPLIED_MAX) : 0;
@@ -321,13 +321,14 @@ void mended_did(session *x, int target, const drive_facts *f)
 
 bool mended_moved_learn(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     convo c;
     mend_lesson l;
     mend_report rep = {0};
     daruma_arena room;
-    if (h->nlessons == HEAL_LESSONS_MAX || !x->moved || !x->moved->body.n || x->moved->body.n > LOOP_BYTES_MAX ||
-        !heal_is_brief(x) || !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
+    if (h->nlessons == SESSION_MEND_LESSONS_MAX || !x->moved || !x->moved->body.n ||
+        x->moved->body.n > LOOP_BYTES_MAX || !session_mend_is_brief(x) ||
+        !x->v->rooms->open(&room, MEND_ROOM_BYTES_USUAL, LOOP_READ_BYTES_MAX))
         return false;
     bool found =
         x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;
@@ -335,7 +336,7 @@ bool mended_moved_learn(session *x)
     if (!found)
         return false;
     l.once = !mend_lesson_lasts(&l, &x->failure);
-    heal_lesson(x, &l);
+    session_mend_lesson(x, &l);
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* relay.h - what the files share that handle an answer on its way to the client: relay.c tells answers apart, stream.c
  * has those that come in events, pass.c those that nobody here reads.
  */
-#ifndef GATEWAY_RELAY_H
-#define GATEWAY_RELAY_H
+#ifndef ENGINE_DRIVE_RELAY_H
+#define ENGINE_DRIVE_RELAY_H
 #include "engine/drive/inside.h"
 
 /* ---- relay.c ---- */

@@ -1,4 +1,4 @@
-/* hedge.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
+/* rival.c - a second call beside one that is silent for longer than usual. It is read apart, and hands over what it has
  * when its first content comes, or when the first call fails: from there on it is the attempt. Where the client has a
  * part of the answer already, it is asked to go on with that.
  *
@@ -23,11 +23,11 @@ struct rival {
     size_t parsed;        /* of it: whole events already looked at */
     stream_view view;
     daruma_ms started;
-    bool stream;        /* its answer comes in events */
-    bool ended;         /* its answer is here whole */
-    bool refused;       /* its status is an error: what it says is read, and judged */
-    bool goes_on;       /* it was asked to go on with what the client has ... */
-    heal_onward onward; /* ... like this */
+    bool stream;                /* its answer comes in events */
+    bool ended;                 /* its answer is here whole */
+    bool refused;               /* its status is an error: what it says is read, and judged */
+    bool goes_on;               /* it was asked to go on with what the client has ... */
+    session_mend_onward onward; /* ... like this */
     turn_reader in;
     daruma_buf text; /* what it says */
     bool calls;      /* it calls a tool, too */
@@ -90,7 +90,7 @@ static void adopt(session *x, rival *r)
     x->rival = NULL;
     session_cancel(&x->call);
     if (r->goes_on) {
-        heal_goes_on(x, &r->onward);
+        session_mend_goes_on(x, &r->onward);
         x->went_on = true;
     }
     session_scratch_reset(x);
@@ -344,9 +344,9 @@ static bool compose(session *x, rival *r, drive_request *ret)
     bool full = x->arena->full, ok = true;
     r->goes_on = x->kase.begun && !x->kase.plain;
     if (r->goes_on)
-        ok = heal_go_on(x, r->target, &r->onward);
+        ok = session_mend_go_on(x, r->target, &r->onward);
     if (r->goes_on && ok)
-        heal_use(x, r->onward.body, &r->onward.onward.scan);
+        session_mend_use(x, r->onward.body, &r->onward.onward.scan);
     ok = ok && session_convert_now(x, r->target) && session_compose(x, r->target, &r->request, ret) &&
          !x->arena->full && !r->request.full;
     x->arena->full = full;            /* that there is no memory for a second call does not concern the first */

@@ -64,7 +64,7 @@ static void leave_work(session *x)
 void drive_remains_close(const driver *v, drive_remains *r)
 {
     if (r->mending)
-        heal_free(r->mending);
+        session_mend_free(r->mending);
     drive_texts_close(v->rooms, r->texts);
     talk_free(v->rooms, r->stream);
     v->rooms->close(&r->scratch);
@@ -241,7 +241,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     drive_counts *n = &x->v->counts;
     hedge_cancel(x);
     leave_work(x);
-    heal_gone(x);
+    session_mend_gone(x);
     daruma_case_close(&x->kase, o, session_now(x));
     driver_wake(x->v);
     n->waited_ms += (uint64_t)x->kase.waited;
@@ -289,7 +289,7 @@ void session_done(session *x, int64_t input_tokens, drive_end how)
     bool recovered = x->failure.kind || x->kase.remedies;
     hedge_cancel(x);
     daruma_case_done(&x->kase, at);
-    heal_worked(x, input_tokens);
+    session_mend_worked(x, input_tokens);
     watch_answered(x);
     x->v->host->key_worked(x->user, t);
     if ((x->scan.keeps || x->d == &dialect_openai_responses) && x->kase.ntargets > 1)
@@ -433,11 +433,11 @@ static void settle(session *x)
 /* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
 static void carry_out(session *x)
 {
-    while (x->remedy.act == DARUMA_SEND && heal_is(x->remedy.remedy)) {
-        heal_result h = heal_apply(x, x->remedy.remedy);
-        if (h == HEAL_SEND)
+    while (x->remedy.act == DARUMA_SEND && session_mend_is(x->remedy.remedy)) {
+        session_mend_result h = session_mend_apply(x, x->remedy.remedy);
+        if (h == SESSION_MEND_SEND)
             break;
-        if (h == HEAL_WAITS) {
+        if (h == SESSION_MEND_WAITS) {
             session_timer(x); /* heartbeats go on */
             return;
         }
@@ -489,7 +489,7 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
     x->failure.message = session_tool_words(x, x->failure.message);
     x->failure.subject = session_tool_words(x, x->failure.subject);
-    heal_reconsider(x, &x->failure);
+    session_mend_reconsider(x, &x->failure);
     if (out)
         x->v->host->cancel(out);
     x->v->counts.kinds[x->failure.kind]++;

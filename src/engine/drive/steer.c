@@ -32,8 +32,8 @@ static void steer_tell(session *x, const char *name)
 void steer_errors(session *x)
 {
     size_t n;
-    if (!x->o->compact_tool_errors || !heal_open(x) || !(n = watch_compact_errors(&x->h->past.m.c, x->kase.policy)) ||
-        !heal_write(x))
+    if (!x->o->compact_tool_errors || !session_mend_open(x) ||
+        !(n = watch_compact_errors(&x->h->past.m.c, x->kase.policy)) || !session_mend_write(x))
         return;
     daruma_event e = DARUMA_EVENT_INIT;
     e.name = "tool_errors_compacted";
@@ -44,9 +44,9 @@ void steer_errors(session *x)
 
 static bool add_notice(session *x, daruma_str text)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     mend_report rep = {0};
-    return mend_notice(&h->past.m.c, text, &rep) && heal_write(x);
+    return mend_notice(&h->past.m.c, text, &rep) && session_mend_write(x);
 }
 
 static daruma_str notice(session *x, const char *more)
@@ -68,7 +68,7 @@ static daruma_str notice(session *x, const char *more)
 /* The model may call nothing: what the dialect has for that. */
 static void forbid_calls(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     if (!x->scan.tools) /* there is nothing to forbid, and who says so all the same is refused */
         return;
     convo_patch_add(&h->past.m.c, PATCH_SET, dialect_choice_path(h->past.d, h->past.from), h->past.d->choice_none);
@@ -76,14 +76,14 @@ static void forbid_calls(session *x)
 
 static bool force_finish(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     mend_report rep = {0};
     daruma_str text = notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
                                 "be done and why.");
     if (!mend_notice(&h->past.m.c, text, &rep))
         return false;
     forbid_calls(x);
-    return heal_write(x);
+    return session_mend_write(x);
 }
 
 static bool steer_view(session *x)
@@ -113,8 +113,8 @@ bool steer_request(session *x)
         finish_partial(x);
         return true;
     }
-    if (!heal_open(x) || !steer_view(x)) { /* the model is in the midst of its turn, or there is no memory */
-        s->remedy = DARUMA_REMEDY_NONE;    /* nothing was done, and nothing is refused to who was not told */
+    if (!session_mend_open(x) || !steer_view(x)) { /* the model is in the midst of its turn, or there is no memory */
+        s->remedy = DARUMA_REMEDY_NONE;            /* nothing was done, and nothing is refused to who was not told */
         s->armed = s->no_calls = false;
         return false;
     }
@@ -129,13 +129,14 @@ bool steer_request(session *x)
 /* The model is told that what it called was not carried out, and why. */
 static bool refuse_calls(session *x)
 {
-    heal *h = x->h;
+    session_mending *h = x->h;
     mend_report rep = {0};
     daruma_buf why = buf_in(x->arena);
     session_tell_begin(x);
     buf_put(&why, h->past.m.bad_why);
     strategy_say(x, &why);
-    if (!h->past.m.bad || !mend_refuse_calls(&h->past.m.c, h->past.m.bad, buf_str(&why), &rep) || !heal_write(x))
+    if (!h->past.m.bad || !mend_refuse_calls(&h->past.m.c, h->past.m.bad, buf_str(&why), &rep) ||
+        !session_mend_write(x))
         return false;
     steer_tell(x, "call_refused");
     return true;
@@ -188,7 +189,7 @@ bool steer_checks_calls(const session *x)
 /* The conversation as the client sent it: without what we said since. */
 static bool read_history(session *x, convo *c)
 {
-    return heal_open(x) && x->h->past.d->read(x->h->past.from, x->arena, c) == DARUMA_OK;
+    return session_mend_open(x) && x->h->past.d->read(x->h->past.from, x->arena, c) == DARUMA_OK;
 }
 
 /* Of the very call that is refused: of the lap it may not be the newest. */
@@ -241,23 +242,23 @@ bool steer_is(daruma_remedy_kind r)
     return r == DARUMA_REMEDY_BLOCK_CALL || r == DARUMA_REMEDY_STRATEGY || r == DARUMA_REMEDY_FORCE_FINISH;
 }
 
-heal_result steer_apply(session *x, daruma_remedy_kind r)
+session_mend_result steer_apply(session *x, daruma_remedy_kind r)
 {
     steer *s = x->steer;
-    if (!s || !heal_open(x))
-        return HEAL_UNFIT;
+    if (!s || !session_mend_open(x))
+        return SESSION_MEND_UNFIT;
     s->remedy = r;
     s->refused = false;
     if (r == DARUMA_REMEDY_STRATEGY) {
         s->looked = true;
         if (strategy_begin(x))
-            return HEAL_WAITS;
+            return SESSION_MEND_WAITS;
     }
     if (r == DARUMA_REMEDY_FORCE_FINISH) {
         s->no_calls = true;
         forbid_calls(x);
     }
-    return refuse_calls(x) ? HEAL_SEND : HEAL_UNFIT;
+    return refuse_calls(x) ? SESSION_MEND_SEND : SESSION_MEND_UNFIT;
 }
 
 /* ---- the end ---- */

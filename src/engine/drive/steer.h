@@ -1,6 +1,6 @@
 /* steer.h - what is done about the agent of one request, as watch.c finds it and steer.c does it. */
-#ifndef GATEWAY_STEER_H
-#define GATEWAY_STEER_H
+#ifndef ENGINE_DRIVE_STEER_H
+#define ENGINE_DRIVE_STEER_H
 #include "base/limits.h"
 #include "engine/drive/mending.h"
 

@@ -3,7 +3,7 @@
  * event, to a person, or to the model.
  *
  *   strategy_begin -- a lesson, or nobody to ask --> proposal
- *         \---------- side.c asks a model -> strategy_answer -> proposal */
+ *         \---------- question.c asks a model -> strategy_answer -> proposal */
 #include "engine/drive/steer.h"
 #include "base/arena.h"
 #include "base/buf.h"

@@ -309,7 +309,8 @@ void stream_ended(session *x)
 {
     if (!last_held(x))
         return;
-    if (x->mode == ANSWER_HELD && heal_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
+    if (x->mode == ANSWER_HELD &&
+        session_mend_window_full(x, str_of(x->view.finish), x->view.input_tokens, x->view.content)) {
         memcpy(x->view.finish, "model_context_window_exceeded", sizeof "model_context_window_exceeded");
         relay_fail(x, DARUMA_FLAW_EMPTY, (daruma_str){0});
         return;

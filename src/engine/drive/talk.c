@@ -539,9 +539,9 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.format = e->text ? heal_format(x) : NULL, .was_unfit = heal_was_unfit(x)};
+    e->test = (answer_test){.format = e->text ? session_mend_format(x) : NULL, .was_unfit = session_mend_was_unfit(x)};
     if (e->calls)
-        heal_test_calls(x, &e->test);
+        session_mend_test_calls(x, &e->test);
     return e;
 }
 

@@ -1,6 +1,6 @@
 /* talk.h - what talk.c, which reads a streamed answer, and talk_write.c, which writes the client's, share. */
-#ifndef GATEWAY_TALK_H
-#define GATEWAY_TALK_H
+#ifndef ENGINE_DRIVE_TALK_H
+#define ENGINE_DRIVE_TALK_H
 #include "engine/drive/inside.h"
 
 typedef enum talk_mode { TALK_PLAIN, TALK_BRIDGE, TALK_JOIN, TALK_REASK } talk_mode;

@@ -116,7 +116,7 @@ static daruma_lessons *lessons_of(watch *w)
 
 static daruma_str schema_of(session *x, daruma_str tool)
 {
-    const convo *tools = heal_tools(x);
+    const convo *tools = session_mend_tools(x);
     const convo_tool *t = tools ? convo_tool_find(tools, tool) : NULL;
     return t ? t->schema : (daruma_str){0};
 }

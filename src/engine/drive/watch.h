@@ -1,7 +1,7 @@
 /* watch.h - agents: who sends a request (agents.c), what of its history lives at the provider (past.c), what it did
  * (watch.c). */
-#ifndef GATEWAY_WATCH_H
-#define GATEWAY_WATCH_H
+#ifndef ENGINE_DRIVE_WATCH_H
+#define ENGINE_DRIVE_WATCH_H
 #include "engine/drive/steer.h"
 
 /* What an agent is known by: all of a conversation up to its newest message; that message alone, where it names a call

@@ -100,7 +100,7 @@ static bool is_flawed(session *x, whole *w)
     answer_view *v = &w->view;
     if (x->head_out && !x->blank && v->flaw == DARUMA_FLAW_NONE)
         v->flaw = DARUMA_FLAW_BROKEN; /* a stream was asked for and has begun */
-    if (v->flaw == DARUMA_FLAW_NONE && heal_window_full(x, v->finish, v->input_tokens, v->text || v->calls)) {
+    if (v->flaw == DARUMA_FLAW_NONE && session_mend_window_full(x, v->finish, v->input_tokens, v->text || v->calls)) {
         v->flaw = DARUMA_FLAW_EMPTY;
         v->finish = S("model_context_window_exceeded");
     }
@@ -161,9 +161,10 @@ void whole_ended(session *x)
     w->nrenames = m ? m->nrenames : 0;
     w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
     w->calls = answer_checks_calls(x);
-    w->test = (answer_test){.format = answer_checks_format(x) ? heal_format(x) : NULL, .was_unfit = heal_was_unfit(x)};
+    w->test = (answer_test){.format = answer_checks_format(x) ? session_mend_format(x) : NULL,
+                            .was_unfit = session_mend_was_unfit(x)};
     if (w->calls)
-        heal_test_calls(x, &w->test);
+        session_mend_test_calls(x, &w->test);
     size_t bytes = w->body.n + (w->test.unread.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
