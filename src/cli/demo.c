@@ -22,7 +22,7 @@ static const char faults[] = "models:\n"
                              "  current: {}\n"
                              "faults:\n"
                              "  - { model: breaks-off, asks: turn, cut: { within: text, after_pieces: 3 } }\n"
-                             "  - { model: slow-down, rate: 0.6, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
+                             "  - { model: slow-down, rate: 0.4, kind: rate_limit, headers: { retry-after: \"1\" } }\n"
                              "  - { model: busy, rate: 0.6, kind: [overloaded, server_error, html] }\n"
                              "  - { model: flaky, rate: 0.6, kind: [reset, empty, truncated_json] }\n"
                              "  - { model: no-credit, key: demo-key-one, kind: quota }\n"
@@ -50,7 +50,7 @@ static const char config_form[] =
 static const struct {
     const char *model, *what, *rest; /* rest: of the body; NULL: a sentence to say */
 } tries[] = {
-    {"slow-down", "rate limited six times in ten: waits as advised, or takes the other key", NULL},
+    {"slow-down", "rate limited four times in ten: waits as advised, or takes the other key", NULL},
     {"busy", "overloaded, internal errors, HTML pages: waits and tries again", NULL},
     {"flaky", "resets, empty answers, broken JSON: never reach you", NULL},
     {"no-credit", "the first account is empty: the second one answers", NULL},

@@ -1,4 +1,5 @@
 /* print.c - what the tables say: what a value has to be, the list of all options, and what was read. */
+#include "base/check.h"
 #include "conf/conf_inside.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -19,12 +20,14 @@ static bool walk(const conf_shape *s, const conf_option *in, const char *path, i
     const char *inner = in ? option_inner(in) : "";
     if (level > LEVELS_MAX)
         return false;
-    snprintf(below, sizeof below, "%s%s", path, inner);
+    int n = snprintf(below, sizeof below, "%s%s", path, inner);
+    check(n >= 0 && (size_t)n < sizeof below); /* names of our own tables, LEVELS_MAX deep */
     if (inner[0] && s->element && visit(below, s->element, in, user))
         return true;
     for (size_t i = 0; i < s->of.n; i++) {
         const conf_option *o = &s->of.at[i];
-        snprintf(below, sizeof below, "%s%s%s%s", path, inner, in ? "." : "", o->name);
+        n = snprintf(below, sizeof below, "%s%s%s%s", path, inner, in ? "." : "", o->name);
+        check(n >= 0 && (size_t)n < sizeof below);
         if (visit(below, o, in, user) || (o->shape && walk(o->shape, o, below, level + 1, visit, user)))
             return true;
     }

@@ -69,13 +69,19 @@ static bool read_kind(fields_at *f, daruma_str name, daruma_str value, daruma_po
 static bool read_kinds(fields_at *f, daruma_str value, void *base)
 {
     daruma_str key, one;
+    bool seen[DARUMA_KINDS] = {false}, known;
     json_iter it = json_open(value);
     if (!json_is_object(value))
         return fields_wrong(f, "kinds", "a JSON object is expected");
     memcpy(f->path, "kinds.", sizeof "kinds.");
-    while (json_next(&it, &key, &one))
+    while (json_next(&it, &key, &one)) {
+        daruma_kind k = daruma_kind_parse(key, &known);
+        if (known && seen[k])
+            return fields_wrong(f, "", "one stands twice");
         if (!read_kind(f, key, one, base))
             return false;
+        seen[k] = true;
+    }
     f->path[0] = 0;
     return true;
 }
