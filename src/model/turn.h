@@ -76,7 +76,7 @@ typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DO
 /* State of reading a stream, and what is needed to go on writing it in the provider's stead. All zero to begin
  * with, but for `keep`; strings are kept in fixed room (cut) so that it owns no memory. */
 typedef struct turn_reader {
-    char id[72], model[64];
+    char id[40], model[64]; /* an id of Chat or Messages fits; one of Responses is kept whole in `keep` */
     daruma_arena *keep;   /* (set) where ids that do not fit are kept whole; NULL: they are cut */
     daruma_str long_id;   /* `id`, where it is there */
     daruma_str long_item; /* `item`, likewise */
@@ -89,7 +89,7 @@ typedef struct turn_reader {
                                            of call n at n % TURN_CALLS_MAX */
     int gone;                           /* one behind the highest wire index that is no longer in there */
     int64_t sequence;                   /* Responses: newest sequence_number, -1 none */
-    char item[72];                      /* Responses: id of the open item; Chat: id of the newest call */
+    char item[40];                      /* Responses: id of the open item; Chat: id of the newest call */
     int part;                           /* Responses: content or summary index of the open part */
     turn_stage stage;                   /* Responses: how far the open item is */
     int64_t open_bytes;                 /* of text, thinking or arguments in the open block so far */
