@@ -77,9 +77,9 @@ typedef enum turn_stage { STAGE_ITEM, STAGE_PART, STAGE_TEXT_DONE, STAGE_PART_DO
  * with, but for `keep`; strings are kept in fixed room (cut) so that it owns no memory. */
 typedef struct turn_reader {
     char id[40], model[64]; /* an id of Chat or Messages fits; one of Responses is kept whole in `keep` */
-    daruma_arena *keep;   /* (set) where ids that do not fit are kept whole; NULL: they are cut */
-    daruma_str long_id;   /* `id`, where it is there */
-    daruma_str long_item; /* `item`, likewise */
+    daruma_arena *keep;     /* (set) where ids that do not fit are kept whole; NULL: they are cut */
+    daruma_str long_id;     /* `id`, where it is there */
+    daruma_str long_item;   /* `item`, likewise */
     int64_t created;
     int blocks;                         /* content blocks or output items begun so far */
     int open;                           /* index of the block that is open, -1 none (set when `began`) */
