@@ -85,6 +85,16 @@ DARUMA_API void daruma_memory_now(daruma_memory *m, int64_t now_ms, int64_t wall
 DARUMA_API struct daruma_session *daruma_memory_ready(const daruma_memory *m);
 /* Writes what is known and counted, as one JSON object: for status pages. */
 DARUMA_API size_t daruma_memory_status(const daruma_memory *m, char *out, size_t out_bytes);
+/* Writes what is known as lines of JSON, to be loaded by another process: which providers rest and until when, how long
+ * their answers take, what their models take, the keys of conversations, compressions and lessons. It holds texts of
+ * conversations (compressed results of tools), and no key: keep it as private as those. Agents and failed cases are not
+ * in it. Call daruma_memory_now() before, with `wall_s`. */
+DARUMA_API size_t daruma_memory_save(const daruma_memory *m, char *out, size_t out_bytes);
+/* Learns what daruma_memory_save() wrote; call it before the first session, behind daruma_memory_now(). Returns how
+ * many lines were taken; broken and unknown ones are left out, and `why` says how many. -1 and `why`: the text is no
+ * snapshot, or of another form, and nothing changed. */
+DARUMA_API int64_t daruma_memory_load(daruma_memory *m, const char *text, size_t text_bytes, char *why,
+                                      size_t why_bytes);
 
 /* ---- sessions ---- */
 

@@ -444,7 +444,7 @@ typedef struct daruma_adapt_policy {
 } daruma_adapt_policy;
 
 /* What helped against which failure. A lesson is about one tool, one failure and one client: nobody learns from another
- * tenant. Saving and loading them is the host's affair later; the table is of fixed size, without pointers. */
+ * tenant. */
 typedef struct daruma_lesson_key {
     uint64_t tenant;   /* whose; a keyed hash of the client's credential */
     daruma_str tool;   /* that failed */
@@ -481,6 +481,10 @@ DARUMA_API size_t daruma_lessons_find(const daruma_lessons *l, const daruma_less
 /* For the model, in at most 1,800 bytes. */
 DARUMA_API void daruma_lessons_write(const daruma_lesson *lessons, size_t n, daruma_buf *out);
 #define DARUMA_LESSONS_SHOWN 3
+#define DARUMA_LESSON_RECORD "tool_lesson" /* how its lines in a snapshot are called */
+DARUMA_API void daruma_lessons_save(const daruma_lessons *l, daruma_buf *out); /* appends a line of JSON for each */
+/* Learns what such a line says. False: it is no such line, and nothing changed. */
+DARUMA_API bool daruma_lessons_load(daruma_lessons *l, daruma_str line);
 
 /* Learns by looking on: what failed, and what then reached the same goal. All zero: nothing is open. No pointers. */
 #define DARUMA_LEARNER_OPEN 8

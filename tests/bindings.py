@@ -128,6 +128,57 @@ pending 1 []
 the %s is closed
 """
 
+# What one process learns another one knows: the place that refused its key is not asked again.
+KEPT = {
+    "python": ([sys.executable, "-c"], """
+import subprocess, sys; sys.path.insert(0, "bindings/python")
+import daruma
+options = {"dialect": "openai", "targets": [{"name": "a", "model": "m"}, {"name": "b", "model": "m"}]}
+def asked(memory):
+    with memory.session(options, b'{"model":"m","messages":[]}') as s:
+        sent = [a for a in s if a.kind == daruma.SEND][0]
+        first = sent.target
+        if first == "a":
+            s.head(sent.call, 401, [("content-type", "application/json")])
+            s.bytes(sent.call, b'{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}')
+            s.end(sent.call)
+        return first
+if len(sys.argv) > 1:
+    memory = daruma.Memory()
+    print(memory.load(sys.stdin.read()) > 0, asked(memory))
+    try: memory.load("hello")
+    except daruma.Error as e: print(e)
+else:
+    memory = daruma.Memory()
+    print(asked(memory), flush=True)
+    subprocess.run([*sys.orig_argv, "again"], input=memory.save(), text=True)
+"""),
+    "node": ([NODE, "--input-type=module", "-e"], """
+import { spawnSync } from "node:child_process";
+const { Memory, SEND } = await import(process.cwd() + "/bindings/node/daruma.mjs");
+const options = { dialect: "openai", targets: [{ name: "a", model: "m" }, { name: "b", model: "m" }] };
+function asked(memory) {
+  const s = memory.session(options, '{"model":"m","messages":[]}'), sent = [...s].find((a) => a.kind === SEND);
+  if (sent.target === "a") {
+    s.head(sent.call, 401, [["content-type", "application/json"]]);
+    s.bytes(sent.call, Buffer.from('{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}'));
+    s.end(sent.call);
+  }
+  s.close();
+  return sent.target;
+}
+const memory = new Memory();
+if (process.env.SNAPSHOT) {
+  console.log(memory.load(process.env.SNAPSHOT) > 0 ? "True" : "False", asked(memory));
+  try { memory.load("hello"); } catch (e) { console.log(e.message); }
+} else {
+  console.log(asked(memory));
+  spawnSync(process.execPath, process.execArgv, { env: { ...process.env, SNAPSHOT: memory.save() }, stdio: "inherit" });
+}
+"""),
+}
+AGAIN = "a\nTrue b\nThis is no snapshot of daruma's memory, or one of another form.\n"
+
 # Memory that grows from session to session would be seen: 3,000 of them that fail and recover.
 LEAKS = {
     "python": ([sys.executable, "-c"], """
@@ -181,7 +232,7 @@ def prints(binding, name, command, script, wanted):
 
 
 def main():
-    print(f"1..{len(EXAMPLES) * (2 * len(FAULTS) + 4)}")
+    print(f"1..{len(EXAMPLES) * (2 * len(FAULTS) + 5)}")
     for binding in EXAMPLES:
         for fault in FAULTS:
             for stream in (False, True):
@@ -189,6 +240,7 @@ def main():
         goes_elsewhere(binding)
         explains(binding)
         prints(binding, "mistakes are told in words", *MISTAKES[binding], SAID % {"python": "session", "node": "memory"}[binding])
+        prints(binding, "what one process learns another one knows", *KEPT[binding], AGAIN)
         prints(binding, "memory does not grow from session to session", *LEAKS[binding], "True\n")
     sys.exit(1 if failed else 0)
 

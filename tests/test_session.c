@@ -550,6 +550,91 @@ static void what_one_session_learns_the_next_one_knows(void **state)
     end(&o);
 }
 
+/* A memory that knows what `from` knew when it was saved, `gone_s` later in another process. */
+static daruma_memory *moved(daruma_memory *from, int64_t gone_s, char **ret_text)
+{
+    size_t n = daruma_memory_save(from, NULL, 0);
+    char *text = malloc(n + 1), why[128] = "";
+    daruma_memory *m = daruma_memory_new();
+    assert_non_null(text);
+    assert_int_equal(daruma_memory_save(from, text, n + 1), n);
+    daruma_memory_now(m, 77, 1767225601 + gone_s, 1); /* its clock has nothing to do with the one before */
+    assert_true(daruma_memory_load(m, text, n, why, sizeof why) > 0);
+    assert_string_equal(why, "");
+    *ret_text = text;
+    return m;
+}
+
+static void first_of(daruma_memory *m, const char *body, int64_t now, int64_t wall, const char *did)
+{
+    seen o = {.m = m, .most = -1};
+    char why[128] = "";
+    daruma_memory_now(m, now, wall, 7);
+    o.s = daruma_session_open(m, NULL, options, strlen(options), body, strlen(body), why, sizeof why);
+    assert_non_null(o.s);
+    carry_out(&o);
+    assert_string_equal(o.did, did);
+    daruma_session_free(o.s);
+    free(o.bytes);
+}
+
+static void what_is_saved_is_known_to_another_process(void **state)
+{
+    (void)state;
+    static const char hot[] =
+        "{\"model\":\"m\",\"temperature\":0.3,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+    seen o = begin(daruma_memory_new(), options, request);
+    says(&o, 429, "retry-after: 30\r\n",
+         "{\"error\":{\"message\":\"Rate limit reached\",\"code\":\"rate_limit_exceeded\"}}");
+    says(&o, 200, "content-type: application/json\r\n", answer);
+    daruma_session_free(o.s);
+    free(o.bytes);
+    o = begin(o.m, options, hot); /* the second place refuses a parameter, and then takes the request without it */
+    says(&o, 400, "content-type: application/json\r\n",
+         "{\"error\":{\"message\":\"Unsupported parameter: 'temperature' is not supported with this model.\","
+         "\"type\":\"invalid_request_error\",\"param\":\"temperature\",\"code\":\"unsupported_parameter\"}}");
+    says(&o, 200, "content-type: application/json\r\n", answer);
+    assert_string_equal(o.did, "send second send second head end");
+    daruma_session_free(o.s);
+    free(o.bytes);
+    char *text, *later, status[8192];
+    daruma_memory *m = moved(o.m, 9, &text), *late = moved(o.m, 40, &later);
+    assert_null(strstr(text, "sk-very-secret-123"));
+    daruma_memory_status(m, status, sizeof status);
+    assert_non_null(strstr(status, "temperature"));             /* the lesson */
+    first_of(m, request, 77, 1767225610, "send second");        /* the first one rests for another 20 s */
+    first_of(m, request, 77 + 22000, 1767225632, "send first"); /* and no longer */
+    first_of(late, request, 77, 1767225641, "send first");      /* times that went by in between count */
+    daruma_memory_free(m);
+    daruma_memory_free(late);
+    free(text);
+    free(later);
+    daruma_memory_free(o.m);
+}
+
+static void a_broken_snapshot_is_read_as_far_as_it_goes(void **state)
+{
+    (void)state;
+    char why[128] = "";
+    daruma_memory *m = daruma_memory_new();
+    static const char foreign[] = "{\"is\":\"daruma_memory\",\"form\":99}\n";
+    static const char broken[] =
+        "{\"is\":\"daruma_memory\",\"form\":1,\"wall\":5}\n"
+        "{\"is\":\"lane\",\"id\":\"00000000000000ff\",\"window\":128000,\"model\":\"m\"}\n"
+        "{\"is\":\"lane\",\"id\":\"ff\",\"window\":128000}\n"
+        "{\"is\":\"lane\",\"id\":\"00000000000000fe\",\"window\":-7}\n"
+        "{\"is\":\"place\",\"id\":\"00000000000000fe\",\"scope\":\"moon\",\"why\":\"timeout\"}\n"
+        "{\"is\":\"something\"}\n"
+        "\n"
+        "{\"is\":\"conversation\",\"id\":\"00000000000000fe\",\"key\":\"0000";
+    assert_int_equal(daruma_memory_load(m, foreign, sizeof foreign - 1, why, sizeof why), -1);
+    assert_string_equal(why, "This is no snapshot of daruma's memory, or one of another form.");
+    assert_int_equal(daruma_memory_load(m, "", 0, NULL, 0), -1);
+    assert_int_equal(daruma_memory_load(m, broken, sizeof broken - 1, why, sizeof why), 1);
+    assert_string_equal(why, "5 of 6 lines were broken or not known, and were left out.");
+    daruma_memory_free(m);
+}
+
 static void versions_are_told(void **state)
 {
     (void)state;
@@ -576,6 +661,8 @@ int main(void)
         cmocka_unit_test(wrong_policies_say_what_is_wrong),
         cmocka_unit_test(a_policy_of_ones_own_decides),
         cmocka_unit_test(what_one_session_learns_the_next_one_knows),
+        cmocka_unit_test(what_is_saved_is_known_to_another_process),
+        cmocka_unit_test(a_broken_snapshot_is_read_as_far_as_it_goes),
         cmocka_unit_test(versions_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

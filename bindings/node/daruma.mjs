@@ -26,6 +26,8 @@ const declared = `
   void memory_now(void *m, int64_t now_ms, int64_t wall_s, uint64_t dice)
   void *memory_ready(void *m)
   size_t memory_status(void *m, void *out, size_t out_bytes)
+  size_t memory_save(void *m, void *out, size_t out_bytes)
+  int64_t memory_load(void *m, const void *text, size_t n, void *why, size_t why_bytes)
   void *session_open(void *m, void *p, const char *options, size_t n, const void *body, size_t body_bytes, void *why, size_t why_bytes)
   void session_free(void *s)
   int session_next(void *s)
@@ -108,6 +110,19 @@ export class Memory {
   status() {
     this.tick();
     return JSON.parse(whole(lib.memory_status, this.pointer));
+  }
+  // What is known, as text for load() in another process. It holds texts of conversations, and no key.
+  save() {
+    this.tick();
+    return whole(lib.memory_save, this.pointer);
+  }
+  // Learns what save() wrote, before the first session; returns how many things were learned.
+  load(snapshot) {
+    const text = Buffer.from(snapshot), why = Buffer.alloc(256);
+    this.tick();
+    const taken = Number(lib.memory_load(this.pointer, text, text.length, why, why.length));
+    if (taken < 0) throw new TypeError(sentence(why));
+    return taken;
   }
   tick() {
     lib.memory_now(this.#open(), nowMs(), Math.floor(Date.now() / 1000), (BigInt(Math.floor(Math.random() * 2 ** 32)) << 32n) | BigInt(Math.floor(Math.random() * 2 ** 32)));

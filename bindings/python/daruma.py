@@ -35,6 +35,8 @@ _functions = {
     "memory_now": (None, _pointer, _int64, _int64, ctypes.c_uint64),
     "memory_ready": (_pointer, _pointer),
     "memory_status": (_size, _pointer, _text, _size),
+    "memory_save": (_size, _pointer, _text, _size),
+    "memory_load": (_int64, _pointer, _text, _size, _text, _size),
     "session_open": (_pointer, _pointer, _pointer, _text, _size, _text, _size, _text, _size),
     "session_free": (None, _pointer),
     "session_next": (ctypes.c_int, _pointer),
@@ -133,6 +135,20 @@ class Memory:
     def status(self):
         self.tick()
         return json.loads(_whole(_lib.daruma_memory_status, self._p))
+
+    def save(self):
+        """What is known, as text for load() in another process. It holds texts of conversations, and no key."""
+        self.tick()
+        return _whole(_lib.daruma_memory_save, self._p)
+
+    def load(self, snapshot):
+        """Learns what save() wrote, before the first session; returns how many things were learned."""
+        text, why = snapshot.encode(), ctypes.create_string_buffer(256)
+        self.tick()
+        taken = _lib.daruma_memory_load(self._p, text, len(text), why, len(why))
+        if taken < 0:
+            raise Error(why.value.decode())
+        return taken
 
     def tick(self):
         _lib.daruma_memory_now(self._p, now_ms(), int(time.time()), random.getrandbits(64))

@@ -387,8 +387,10 @@
 #define WINDOW_TOKENS_MAX         1000000000 /* of a window or an output cap, as people configure it */
 
 /* ---- the public library ---- */
-#define LIB_OPTIONS_BYTES_MAX (1u << 20)   /* memory for the options of a session, or for a policy */
-#define LIB_STATUS_BYTES_MAX  (16u << 20)  /* of a status page: 4,096 lanes */
-#define LIB_SLOW_BYTES        (256u << 10) /* that wait for the program: beyond them no more of a call is read */
+#define LIB_OPTIONS_BYTES_MAX (1u << 20)  /* memory for the options of a session, or for a policy */
+#define LIB_STATUS_BYTES_MAX  (16u << 20) /* of a status page: 4,096 lanes */
+#define LIB_SNAPSHOT_BYTES_MAX                                                                                         \
+    (256u << 20) /* of a memory's snapshot while it is written: 8 MB of texts, escaped, as it grows */
+#define LIB_SLOW_BYTES (256u << 10) /* that wait for the program: beyond them no more of a call is read */
 
 #endif

@@ -117,6 +117,34 @@ size_t daruma_memory_status(const daruma_memory *m, char *out, size_t out_bytes)
     return n;
 }
 
+size_t daruma_memory_save(const daruma_memory *m, char *out, size_t out_bytes)
+{
+    daruma_arena room;
+    if (!sys_arena_init(&room, 65536, LIB_SNAPSHOT_BYTES_MAX))
+        return lib_text(out, out_bytes, (daruma_str){0});
+    daruma_buf all = buf_in(&room);
+    driver_save(&m->drive, &all);
+    size_t n = lib_text(out, out_bytes, all.full ? (daruma_str){0} : buf_str(&all));
+    sys_arena_done(&room);
+    return n;
+}
+
+int64_t daruma_memory_load(daruma_memory *m, const char *text, size_t text_bytes, char *why, size_t why_bytes)
+{
+    driver_loaded got = driver_load(&m->drive, (daruma_str){text, text_bytes});
+    if (!got.ours) {
+        lib_text(why, why_bytes, S("This is no snapshot of daruma's memory, or one of another form."));
+        return -1;
+    }
+    char room[96];
+    daruma_buf said = buf_over(room, sizeof room);
+    if (got.dropped)
+        buf_printf(&said, "%zu of %zu lines were broken or not known, and were left out.", got.dropped,
+                   got.taken + got.dropped);
+    lib_text(why, why_bytes, buf_str(&said));
+    return (int64_t)got.taken;
+}
+
 size_t lib_text(char *out, size_t out_bytes, daruma_str text)
 {
     size_t n = text.n < out_bytes ? text.n : out_bytes ? out_bytes - 1 : 0;

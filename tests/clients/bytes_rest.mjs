@@ -110,7 +110,7 @@ const elsewhere = {
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
   "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
-  "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SLOW_BYTES",
+  "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SNAPSHOT_BYTES_MAX LIB_SLOW_BYTES",
   "the faulty provider of the tests, which is none of the gateway": "CHAOS_SCRIPT_BYTES_MAX CHAOS_KEPT_BYTES_MAX",
 };
 

@@ -67,4 +67,12 @@ bool health_may_ask(const daruma_health *w, const daruma_target *t, daruma_ms no
  * answered. Calls that went out between them hang as it does. */
 void health_hung(daruma_health *w, const daruma_target *t, daruma_ms sent_at, daruma_ms back_at);
 bool health_hangs(const daruma_health *w, const daruma_target *t, daruma_ms sent_at);
+
+/* ---- health_keep.c: lines of a snapshot ---- */
+
+#define HEALTH_RECORD "place" /* how such a line is called */
+/* Appends a line for each place. */
+void health_save(const daruma_health *w, daruma_ms now, daruma_buf *out);
+/* Makes a place as such a line has it, written `aged` ms ago. False: it is no such line, and nothing changed. */
+bool health_load(daruma_health *w, daruma_str line, daruma_ms now, daruma_ms aged);
 #endif

@@ -140,6 +140,16 @@ place *place_older(const daruma_health *w, const place *p)
     return at_index(w, p->older);
 }
 
+place *place_oldest(const daruma_health *w)
+{
+    return at_index(w, w->oldest);
+}
+
+place *place_newer(const daruma_health *w, const place *p)
+{
+    return at_index(w, p->newer);
+}
+
 place *place_known(daruma_health *w, const daruma_target *t, int part)
 {
     uint32_t i = find(w, part_id(t, part));
@@ -153,16 +163,36 @@ place *place_known(daruma_health *w, const daruma_target *t, int part)
 place *place_for(daruma_health *w, const daruma_target *t, int part)
 {
     place *p = place_known(w, t, part);
-    if (p)
-        return p;
-    uint64_t id = part_id(t, part);
-    uint32_t i = make_room(w), *chain = chain_of(w, id);
-    p = at_index(w, i);
-    *p = (place){.id = id, .scope = parts[part].scope, .next = *chain};
+    return p ? p : place_made(w, part_id(t, part), parts[part].scope);
+}
+
+place *place_made(daruma_health *w, uint64_t id, daruma_scope scope)
+{
+    uint32_t i = find(w, id);
+    if (i)
+        return at_index(w, i);
+    i = make_room(w);
+    uint32_t *chain = chain_of(w, id);
+    place *p = at_index(w, i);
+    *p = (place){.id = id, .scope = scope, .next = *chain};
     p->budget = (daruma_budget){.percent = BUDGET_PERCENT, .floor = BUDGET_FLOOR};
     p->hedges = (daruma_budget){.percent = HEDGE_PERCENT, .floor = HEDGE_FLOOR};
     p->breaker.wary = p->scope == DARUMA_SICK_PROVIDER || p->scope == DARUMA_SICK_MODEL;
     *chain = i;
     link_newest(w, i);
     return p;
+}
+
+/* What a table of places adds to a place, and what counts calls, stays as it is. */
+void place_keep(place *p, const place *got)
+{
+    place is = *got;
+    is.id = p->id;
+    is.next = p->next;
+    is.newer = p->newer;
+    is.older = p->older;
+    is.budget = p->budget;
+    is.hedges = p->hedges;
+    is.breaker.wary = p->breaker.wary;
+    *p = is;
 }

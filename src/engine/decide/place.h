@@ -56,9 +56,15 @@ place *place_look(const daruma_health *w, const daruma_target *t, int part);
 place *place_known(daruma_health *w, const daruma_target *t, int part);
 /* The same, made when there is none: never NULL. The one touched longest ago makes room. */
 place *place_for(daruma_health *w, const daruma_target *t, int part);
+/* The place with that id, made when there is none: of a snapshot. */
+place *place_made(daruma_health *w, uint64_t id, daruma_scope scope);
 /* All of them, the one touched last first; NULL behind the last. */
 place *place_newest(const daruma_health *w);
 place *place_older(const daruma_health *w, const place *p);
+place *place_oldest(const daruma_health *w); /* the same from the other end */
+place *place_newer(const daruma_health *w, const place *p);
+/* From here on *p is as `got` was, of a snapshot. */
+void place_keep(place *p, const place *got);
 
 static inline daruma_ms later(daruma_ms a, daruma_ms b)
 {

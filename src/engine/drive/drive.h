@@ -228,6 +228,17 @@ void driver_end(driver *v); /* every session is over */
 /* Something may have become well: those who wait ask again. */
 void driver_wake(driver *v);
 
+/* Appends what is known as lines of JSON, the first of which says what they are: health, what models take, keys of
+ * conversations, compressions and lessons. They hold texts of conversations, and no key. */
+void driver_save(const driver *v, daruma_buf *out);
+typedef struct driver_loaded {
+    bool ours;             /* it begins as driver_save() writes it, in this version of the form */
+    size_t taken, dropped; /* lines */
+} driver_loaded;
+/* Learns what another driver had saved, perhaps in another process. Call it before the first session. A line that is
+ * broken or not known is dropped, the others count; times that went by in between count too. */
+driver_loaded driver_load(driver *v, daruma_str text);
+
 /* Members of a JSON object, each with a comma behind it but the last: what is known and counted, for status pages. */
 void driver_watch_status(const driver *v, daruma_buf *out);
 void driver_known_status(const driver *v, daruma_buf *out);

@@ -37,6 +37,10 @@ bool memory_notice_known(uint64_t hash, const void *notices);
 /* Which account made a stored answer (previous_response_id): its key; 0 unknown. */
 uint64_t memory_owner(const memory *m, uint64_t answer);
 void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id);
+/* Appends a line for all that is remembered but cases: they are over when a client's retry could come. */
+void memory_save(const memory *m, daruma_ms now, daruma_buf *out);
+/* Remembers what such a line says, written `aged` ms ago. False: it is no such line, and nothing changed. */
+bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged);
 /* What is known of a lane, that is of an account's way to a model (daruma_target.lane_id): its context window, learned
  * from what it refused; -1 unknown. Whoever else is refused at another account learns it there. False: it took longer
  * requests than that. */
@@ -418,6 +422,8 @@ bool session_mend_apologise(session *x);
 /* ---- recall.c: what was mended before ---- */
 
 void mended_free(const drive_rooms *rooms, mended *m);
+void mended_save(const mended *m, daruma_ms now, daruma_buf *out); /* as memory_save(); NULL: nothing was mended yet */
+bool mended_load(driver *v, daruma_str line, daruma_ms now, daruma_ms aged);
 bool mended_knows(const session *x, int target); /* is there anything that may be done for it? */
 /* With what this request taught itself, when it is converted for that target. */
 void mended_know(const session *x, int target, drive_facts *ret);
@@ -440,6 +446,8 @@ void session_mend_asked(session *x);
 /* ---- watch.c: agents seen by the histories they send ---- */
 
 void watch_free(const drive_rooms *rooms, watch *w);
+void watch_save(const watch *w, daruma_buf *out); /* lessons about tools as lines; NULL: nobody was watched yet */
+bool watch_load(driver *v, daruma_str line);      /* false: it is no such line, and nothing changed */
 /* Looks at what is new in the history of a request; `newest` as its scan gave it. False: nothing is to be done. Else
  * the newest verdict and what is to be done about it stand in x->steer. */
 bool watch_request(session *x, const uint32_t *newest);

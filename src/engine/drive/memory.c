@@ -1,9 +1,11 @@
 /* memory.c - bounded tables of what was seen: which key a conversation used, which cases failed lately, which
  * messages daruma wrote. Each is a table of fixed size in which a new entry takes the place of the one
  * touched longest ago among the few places its hash may stand in. */
+#include "base/buf.h"
 #include "base/limits.h"
-#include <stdio.h>
+#include "base/record.h"
 #include "engine/drive/inside.h"
+#include <stdio.h>
 
 enum { WAYS = 4 };
 
@@ -347,4 +349,130 @@ void memory_owner_put(memory *m, uint64_t answer, uint64_t key_id)
 {
     if (m->owners || (m->owners = m->rooms->take(OWNERS_MAX * sizeof *m->owners)))
         m->owners[answer % OWNERS_MAX] = (owner){answer, key_id};
+}
+
+/* ---- a snapshot ---- */
+
+// clang-format off
+static const record_member seen_members[] = {
+    RECORD_MEMBER(RECORD_ID,    seen, "id", conversation),
+    RECORD_MEMBER(RECORD_ID,    seen, "key", key_id),
+    RECORD_MEMBER(RECORD_WHOLE, seen, "touched", touched),
+    RECORD_MEMBER(RECORD_WHOLE, seen, "stuck", stuck),
+};
+static const record_member lane_members[] = {
+    RECORD_MEMBER(RECORD_ID,     lane_fact, "id", lane),
+    RECORD_MEMBER(RECORD_SIGNED, lane_fact, "window", window),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "taken", taken),
+    RECORD_MEMBER(RECORD_FLAG,   lane_fact, "no_prefill", no_prefill),
+    RECORD_MEMBER(RECORD_WHOLE,  lane_fact, "format", format),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "provider", provider),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "account", account),
+    RECORD_MEMBER(RECORD_TEXT,   lane_fact, "model", name),
+    RECORD_MEMBER(RECORD_ID,     lane_fact, "case", by),
+    RECORD_MEMBER(RECORD_TIME,   lane_fact, "at", at),
+};
+static const record_member count_members[] = {
+    RECORD_MEMBER(RECORD_ID,    count_fact, "id", whose),
+    RECORD_MEMBER(RECORD_WHOLE, count_fact, "rate", rate),
+    RECORD_MEMBER(RECORD_WHOLE, count_fact, "scale", scale),
+};
+static const record_member owner_members[] = {
+    RECORD_MEMBER(RECORD_ID, owner, "id", answer),
+    RECORD_MEMBER(RECORD_ID, owner, "key", key_id),
+};
+// clang-format on
+static const record_member notice_member = {.name = "id", .bytes = sizeof(uint64_t), .type = RECORD_ID};
+static const record_table seens = {"conversation", seen_members, COUNT(seen_members)},
+                          lanes = {"lane", lane_members, COUNT(lane_members)},
+                          counts = {"count", count_members, COUNT(count_members)},
+                          owners = {"stored", owner_members, COUNT(owner_members)},
+                          notices = {"notice", &notice_member, 1};
+
+void memory_save(const memory *m, daruma_ms now, daruma_buf *out)
+{
+    const struct {
+        const record_table *table;
+        const void *rows;
+        size_t n, bytes;
+        size_t id; /* where a row has the id that is 0 where the row is empty */
+    } all[] = {
+        {&seens, m->sessions, SESSIONS_MAX, sizeof(seen), offsetof(seen, conversation)},
+        {&lanes, m->lanes, LANES_MAX, sizeof(lane_fact), offsetof(lane_fact, lane)},
+        {&counts, m->counts, COUNTS_MAX, sizeof(count_fact), offsetof(count_fact, whose)},
+        {&owners, m->owners, OWNERS_MAX, sizeof(owner), offsetof(owner, answer)},
+        {&notices, m->notices, NOTICES_MAX, sizeof(uint64_t), 0},
+    };
+    for (size_t i = 0; i < COUNT(all); i++)
+        for (size_t j = 0; all[i].rows && j < all[i].n; j++) {
+            const char *row = (const char *)all[i].rows + j * all[i].bytes;
+            uint64_t id;
+            memcpy(&id, row + all[i].id, sizeof id);
+            if (!id)
+                continue;
+            record_write(out, all[i].table, row, now);
+            BUF_LIT(out, "}\n");
+        }
+}
+
+static bool load_seen(memory *m, const seen *got)
+{
+    seen *s = got->touched ? seen_find(m, got->conversation, true) : NULL;
+    if (!s)
+        return false;
+    *s = *got;
+    m->clock = got->touched > m->clock ? got->touched : m->clock;
+    return true;
+}
+
+static bool load_lane(memory *m, const lane_fact *got)
+{
+    lane_fact *f = got->lane && got->format <= FORMAT_SCHEMA && got->window >= -1 ? fact_make(m, got->lane) : NULL;
+    if (!f)
+        return false;
+    *f = *got;
+    f->window = got->window ? got->window : -1;
+    return true;
+}
+
+static bool load_count(memory *m, const count_fact *got)
+{
+    bool rate = !got->rate || (got->rate >= RATE_MIN && got->rate <= RATE_MAX);
+    bool scale = !got->scale || (got->scale >= SCALE_MIN && got->scale <= SCALE_MAX);
+    count_fact *f = got->whose && rate && scale ? count_make(m, got->whose) : NULL;
+    if (f)
+        *f = *got;
+    return f != NULL;
+}
+
+bool memory_load(memory *m, daruma_str line, daruma_ms now, daruma_ms aged)
+{
+    daruma_str what = record_name(line);
+    union {
+        seen seen;
+        lane_fact lane;
+        count_fact count;
+        owner owner;
+        uint64_t notice;
+    } got = {0};
+    memset(&got, 0, sizeof got);
+    if (str_eq(what, str_of(seens.what)))
+        return record_read(&seens, line, &got, now, aged) && load_seen(m, &got.seen);
+    if (str_eq(what, str_of(lanes.what)))
+        return record_read(&lanes, line, &got, now, aged) && load_lane(m, &got.lane);
+    if (str_eq(what, str_of(counts.what)))
+        return record_read(&counts, line, &got, now, aged) && load_count(m, &got.count);
+    if (str_eq(what, str_of(owners.what))) {
+        bool fine = record_read(&owners, line, &got, now, aged) && got.owner.answer;
+        if (fine)
+            memory_owner_put(m, got.owner.answer, got.owner.key_id);
+        return fine;
+    }
+    if (str_eq(what, str_of(notices.what))) {
+        bool fine = record_read(&notices, line, &got, now, aged) && got.notice;
+        if (fine)
+            memory_notice_put(m, got.notice);
+        return fine;
+    }
+    return false;
 }

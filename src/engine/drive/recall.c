@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/record.h"
 #include "engine/drive/mending.h"
 
 enum { CONVERSATIONS = 8192 /* a power of two: direct-mapped marks */ };
@@ -370,4 +371,59 @@ void driver_lessons_status(const driver *v, uint64_t lane, daruma_buf *out)
         buf_printf(out, "\",\"ago_ms\":%lld,\"applied\":%u}", (long long)(v->at.now - l[i].at), l[i].applied);
     }
     buf_putc(out, ']');
+}
+
+/* ---- a snapshot ---- */
+
+// clang-format off
+static const record_member mark_members[] = {
+    RECORD_MEMBER(RECORD_ID,    mark, "id", conversation),
+    RECORD_MEMBER(RECORD_WHOLE, mark, "refused", refused),
+    RECORD_MEMBER(RECORD_FLAG,  mark, "compressed", compressed),
+};
+// clang-format on
+static const record_table marks = {"mark", mark_members, COUNT(mark_members)};
+
+void mended_save(const mended *m, daruma_ms now, daruma_buf *out)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < CONVERSATIONS; i++)
+        if (m->marks[i].conversation) {
+            record_write(out, &marks, &m->marks[i], now);
+            BUF_LIT(out, "}\n");
+        }
+    mend_lessons_save(m->lessons, now, out);
+    mend_known_save(m->known, out);
+}
+
+static bool load_mark(driver *v, daruma_str line, daruma_ms now, daruma_ms aged)
+{
+    mark got = {0};
+    mended *m = record_read(&marks, line, &got, now, aged) && got.conversation ? mended_of(v) : NULL;
+    if (m)
+        m->marks[got.conversation % CONVERSATIONS] = got;
+    return m != NULL;
+}
+
+static bool load_known(driver *v, daruma_str line)
+{
+    mended *m = mended_of(v);
+    daruma_arena room = {0};
+    if (!m || m->readers || !v->rooms->open(&room, 0, line.n + 4096))
+        return false;
+    bool fine = mend_known_load(m->known, line, &room);
+    v->rooms->close(&room);
+    return fine;
+}
+
+bool mended_load(driver *v, daruma_str line, daruma_ms now, daruma_ms aged)
+{
+    daruma_str what = record_name(line);
+    if (str_eq(what, str_of(marks.what)))
+        return load_mark(v, line, now, aged);
+    if (str_eq(what, S(MEND_KNOWN_RECORD)))
+        return load_known(v, line);
+    mended *m = str_eq(what, S(MEND_LESSON_RECORD)) ? mended_of(v) : NULL;
+    return m && !m->readers && mend_lessons_load(m->lessons, line, now, aged);
 }

@@ -114,6 +114,19 @@ static daruma_lessons *lessons_of(watch *w)
     return w->lessons;
 }
 
+void watch_save(const watch *w, daruma_buf *out)
+{
+    if (w && w->lessons)
+        daruma_lessons_save(w->lessons, out);
+}
+
+bool watch_load(driver *v, daruma_str line)
+{
+    watch *w = watch_of(v);
+    daruma_lessons *l = w ? lessons_of(w) : NULL;
+    return l && daruma_lessons_load(l, line);
+}
+
 static daruma_str schema_of(session *x, daruma_str tool)
 {
     const convo *tools = session_mend_tools(x);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/record.h"
 #include "base/str.h"
 #include <xxhash.h>
 
@@ -230,4 +231,53 @@ void daruma_lessons_write(const daruma_lesson *lessons, size_t n, daruma_buf *ou
     }
     buf_put(out, buf_str(&b));
     buf_putz(out, end);
+}
+
+/* ---- a snapshot ---- */
+
+// clang-format off
+static const record_member members[] = {
+    RECORD_MEMBER(RECORD_ID,     place, "tenant", tenant),
+    RECORD_MEMBER(RECORD_ID,     place, "tool", tool),
+    RECORD_MEMBER(RECORD_ID,     place, "error", error),
+    RECORD_MEMBER(RECORD_ID,     place, "schema", schema),
+    RECORD_MEMBER(RECORD_ID,     place, "fix", fix),
+    RECORD_MEMBER(RECORD_WHOLE,  place, "good", good),
+    RECORD_MEMBER(RECORD_WHOLE,  place, "bad", bad),
+    RECORD_MEMBER(RECORD_WHOLE,  place, "kind", lesson.kind),
+    RECORD_MEMBER(RECORD_WHOLE,  place, "worked", lesson.worked),
+    RECORD_MEMBER(RECORD_WHOLE,  place, "failed", lesson.failed),
+    RECORD_MEMBER(RECORD_SIGNED, place, "wall", lesson.wall),
+    RECORD_MEMBER(RECORD_ID,     place, "call", lesson.call),
+    RECORD_MEMBER(RECORD_TEXT,   place, "name", lesson.tool),
+    RECORD_MEMBER(RECORD_TEXT,   place, "parameters", lesson.parameters),
+};
+// clang-format on
+static const record_table table = {DARUMA_LESSON_RECORD, members, COUNT(members)};
+
+void daruma_lessons_save(const daruma_lessons *l, daruma_buf *out)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->places[i].tool) {
+            record_write(out, &table, &l->places[i], 0);
+            BUF_LIT(out, "}\n");
+        }
+}
+
+bool daruma_lessons_load(daruma_lessons *l, daruma_str line)
+{
+    place got = {0}, *p = NULL;
+    bool teaches;
+    if (!record_read(&table, line, &got, 0, 0) || !got.tool || got.lesson.wall < 0)
+        return false;
+    teaches = got.lesson.kind == DARUMA_STRATEGY_RETRY || got.lesson.kind == DARUMA_STRATEGY_ALTERNATIVE ||
+              got.lesson.kind == DARUMA_STRATEGY_ADJUST;
+    for (uint32_t i = 0; i < l->n && !p; i++)
+        if (l->places[i].tool == got.tool && l->places[i].tenant == got.tenant && l->places[i].error == got.error &&
+            l->places[i].fix == got.fix)
+            p = &l->places[i];
+    p = !teaches ? NULL : p ? p : make_room(l, got.tenant);
+    if (p)
+        *p = got;
+    return p != NULL;
 }

@@ -9,7 +9,9 @@
 #include "engine/mend/compact.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
+#include "base/record.h"
 #include "base/str.h"
 #include <xxhash.h>
 
@@ -357,4 +359,46 @@ mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c)
         rep.what[b.n] = 0;
     }
     return rep;
+}
+
+/* ---- a snapshot ---- */
+
+/* An entry without its text and its place. */
+typedef struct kept {
+    uint64_t low, high;
+    uint32_t from, to;
+} kept;
+
+// clang-format off
+static const record_member members[] = {
+    RECORD_MEMBER(RECORD_ID,    kept, "id", low),
+    RECORD_MEMBER(RECORD_ID,    kept, "id_high", high),
+    RECORD_MEMBER(RECORD_WHOLE, kept, "from", from),
+    RECORD_MEMBER(RECORD_WHOLE, kept, "to", to),
+};
+// clang-format on
+static const record_table table = {MEND_KNOWN_RECORD, members, COUNT(members)};
+
+void mend_known_save(const mend_known *k, daruma_buf *out)
+{
+    for (uint32_t i = 0; i < k->n; i++) {
+        const entry *e = &k->entries[(k->first + i) % k->slots];
+        kept row = {e->key.low64, e->key.high64, e->from, e->to};
+        if (e->dead)
+            continue;
+        record_write(out, &table, &row, 0);
+        BUF_LIT(out, ",\"text\":");
+        buf_json(out, (daruma_str){k->texts + e->at, e->n});
+        BUF_LIT(out, "}\n");
+    }
+}
+
+bool mend_known_load(mend_known *k, daruma_str line, daruma_arena *a)
+{
+    kept got = {0};
+    daruma_str text = json_text(json_get(line, S("text")), a);
+    if (!record_read(&table, line, &got, 0, 0) || !text.n || a->full || (got.to && got.from >= got.to))
+        return false;
+    store(k, (XXH128_hash_t){got.low, got.high}, text, got.from, got.to);
+    return true;
 }

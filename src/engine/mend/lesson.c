@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/record.h"
 #include "base/str.h"
 
 bool place_push(place *p, daruma_str step)
@@ -431,4 +432,37 @@ size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out,
             n++;
         }
     return n;
+}
+
+/* ---- a snapshot ---- */
+
+// clang-format off
+static const record_member members[] = {
+    RECORD_MEMBER(RECORD_ID,    entry, "id", lane),
+    RECORD_MEMBER(RECORD_WHOLE, entry, "op", lesson.op),
+    RECORD_MEMBER(RECORD_TEXT,  entry, "path", lesson.path),
+    RECORD_MEMBER(RECORD_TEXT,  entry, "value", lesson.value),
+    RECORD_MEMBER(RECORD_ID,    entry, "case", lesson.by),
+    RECORD_MEMBER(RECORD_TIME,  entry, "at", lesson.at),
+    RECORD_MEMBER(RECORD_WHOLE, entry, "applied", lesson.applied),
+};
+// clang-format on
+static const record_table table = {MEND_LESSON_RECORD, members, COUNT(members)};
+
+void mend_lessons_save(const mend_lessons *t, daruma_ms now, daruma_buf *out)
+{
+    for (size_t i = 0; i < (size_t)t->sets * t->ways; i++)
+        if (t->e[i].lane) {
+            record_write(out, &table, &t->e[i], now);
+            BUF_LIT(out, "}\n");
+        }
+}
+
+bool mend_lessons_load(mend_lessons *t, daruma_str line, daruma_ms now, daruma_ms aged)
+{
+    entry got = {0};
+    if (!record_read(&table, line, &got, now, aged) || !got.lane || !got.lesson.path[0] || got.lesson.op > PATCH_RENAME)
+        return false;
+    mend_lessons_learn(t, got.lane, &got.lesson);
+    return true;
 }

@@ -208,6 +208,11 @@ void mend_known_learn(mend_known *k, uint64_t tenant, const convo *before, const
 size_t mend_known_room(const convo *after);
 /* Remembers what another table does. */
 void mend_known_merge(mend_known *k, const mend_known *more);
+#define MEND_KNOWN_RECORD "compressed" /* how its lines in a snapshot are called */
+/* Appends a line for each text, the oldest first. They are texts of conversations. */
+void mend_known_save(const mend_known *k, daruma_buf *out);
+/* Remembers what such a line says; `a` has room for its text. False: it is no such line, and nothing changed. */
+bool mend_known_load(mend_known *k, daruma_str line, daruma_arena *a);
 /* Replaces what is known; the same bytes each time. Of compactions the one that covers most; forks of a conversation
  * share what they have in common. */
 mend_report mend_known_apply(mend_known *k, uint64_t tenant, convo *c);
@@ -267,6 +272,10 @@ void mend_lessons_counted(mend_lessons *t, uint64_t lane, const mend_lesson *l);
 size_t mend_lessons_forget(mend_lessons *t, uint64_t lane, const daruma_failure *f, mend_lesson *ret);
 /* Lessons of a lane, for status pages: writes up to `max`, returns how many there are. */
 size_t mend_lessons_list(const mend_lessons *t, uint64_t lane, mend_lesson *out, size_t max);
+#define MEND_LESSON_RECORD "model_lesson" /* how its lines in a snapshot are called */
+void mend_lessons_save(const mend_lessons *t, daruma_ms now, daruma_buf *out); /* appends a line for each */
+/* Learns what such a line says, written `aged` ms ago. False: it is no such line, and nothing changed. */
+bool mend_lessons_load(mend_lessons *t, daruma_str line, daruma_ms now, daruma_ms aged);
 
 /* ---- schema.c ---- */
 

@@ -1,0 +1,62 @@
+/* snapshot.c - what a driver knows as lines of JSON, so that a restart costs no second failure. Each room writes and
+ * reads its own lines; ids are hashes of names and mean the same in every process. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/record.h"
+#include "engine/decide/health.h"
+#include "engine/drive/inside.h"
+#include "engine/drive/watch.h"
+
+enum { FORM = 1 }; /* of the lines; another one is not read */
+
+/* Wall time in ms stands beside each snapshot: monotonic clocks of two processes have nothing in common. */
+typedef struct first_line {
+    uint32_t form;
+    int64_t wall; /* unix seconds, 0 unknown */
+} first_line;
+
+static const record_member members[] = {
+    RECORD_MEMBER(RECORD_WHOLE, first_line, "form", form),
+    RECORD_MEMBER(RECORD_SIGNED, first_line, "wall", wall),
+};
+static const record_table first = {"daruma_memory", members, COUNT(members)};
+
+void driver_save(const driver *v, daruma_buf *out)
+{
+    first_line head = {.form = FORM, .wall = v->at.wall};
+    record_write(out, &first, &head, 0);
+    BUF_LIT(out, "}\n");
+    health_save(v->health, v->at.now, out);
+    memory_save(v->mem, v->at.now, out);
+    mended_save(v->mended, v->at.now, out);
+    watch_save(v->watch, out);
+}
+
+static bool load_line(driver *v, daruma_str line, daruma_ms aged)
+{
+    daruma_str what = record_name(line);
+    daruma_ms now = v->at.now;
+    if (str_eq(what, S(HEALTH_RECORD)))
+        return health_load(v->health, line, now, aged);
+    if (str_eq(what, S(DARUMA_LESSON_RECORD)))
+        return watch_load(v, line);
+    return memory_load(v->mem, line, now, aged) || mended_load(v, line, now, aged);
+}
+
+driver_loaded driver_load(driver *v, daruma_str text)
+{
+    driver_loaded ret = {0};
+    first_line head = {0};
+    daruma_str line = str_cut(&text, '\n');
+    if (!str_eq(record_name(line), str_of(first.what)) || !record_read(&first, line, &head, 0, 0) || head.form != FORM)
+        return ret;
+    ret.ours = true;
+    int64_t gone_s = head.wall > 0 && v->at.wall > head.wall ? v->at.wall - head.wall : 0;
+    daruma_ms aged = gone_s < INT64_MAX / 1000 ? gone_s * 1000 : INT64_MAX / 2;
+    while (text.n) {
+        line = str_trim(str_cut(&text, '\n'));
+        if (line.n)
+            ++*(load_line(v, line, aged) ? &ret.taken : &ret.dropped);
+    }
+    return ret;
+}
