@@ -4,7 +4,7 @@
  * the reset times of limits, for those are sent with every answer: only that of an exhausted
  * dimension says when to come back. */
 #include "engine/judge/hints.h"
-#include "engine/judge/chars.h"
+#include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/date.h"
 #include "base/limits.h"

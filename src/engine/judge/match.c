@@ -8,8 +8,8 @@
  * Only when none fits before the rows for sentences, the message is read for what its words mean (sentence.c).
  * The index is made at build time by tools/phrase_index.c. */
 #include "engine/judge/match.h"
-#include "engine/judge/chars.h"
-#include "engine/judge/sentence.h"
+#include "engine/read/chars.h"
+#include "engine/read/sentence.h"
 #include "base/str.h"
 
 typedef struct phrase_slot {

@@ -6,6 +6,8 @@
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
 #include "engine/judge/reader.h"
+#include "engine/read/line.h"
+#include "engine/read/sentence.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
@@ -432,7 +434,7 @@ static bool read_embedded(reader *r, daruma_str t, int level)
                 continue;
             end = t.n;
         }
-        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1) {
+        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1 || (r->s->shape & SAID_ANSWER)) {
             daruma_str prefix = str_sub(t, 0, i);
             if (i) {
                 reader_prefix(r, prefix, false);
@@ -561,6 +563,15 @@ static bool is_cut_answer(daruma_str t)
 
 /* ---- anything ----------------------------------------------------------------------------- */
 
+/* Words for people, perhaps in a log or behind a stack; not JSON, a page or a stream of events. */
+static bool is_of_lines(daruma_str t)
+{
+    daruma_str v;
+    char next = t.n > 1 ? t.p[1] : 0;
+    bool json = t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next)) || (t.p[0] == '"' && json_whole(t, &v));
+    return !json && !is_sse(t);
+}
+
 static void read_any(reader *r, daruma_str t, int level)
 {
     t = str_trim(t);
@@ -569,6 +580,10 @@ static void read_any(reader *r, daruma_str t, int level)
     if (level > UNWRAP_DEPTH_MAX || r->strings > JSON_UNWRAP_LEVELS_MAX) {
         reader_text(r, t, level);
         return;
+    }
+    if (is_of_lines(t)) {
+        t = line_strip(t, r->a);
+        t = str_from(t, sentence_lead(t));
     }
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;

@@ -4,8 +4,8 @@
  *      -> model, absent            (absent: "found", for "not" stands before it)
  *
  * The words are in rows/words.def; tools/phrase_index.c makes the table that is searched here. */
-#include "engine/judge/sentence.h"
-#include "engine/judge/chars.h"
+#include "engine/read/sentence.h"
+#include "engine/read/chars.h"
 #include "base/str.h"
 
 typedef struct sentence_word {
@@ -14,9 +14,11 @@ typedef struct sentence_word {
     uint8_t n;              /* bytes */
     bool whole;             /* the last word ends there */
 } sentence_word;
-#include "engine/judge/sentence_index.h"
+#include "engine/read/sentence_index.h"
 
-#define DENIES_WORDS 5 /* behind "not" */
+#define DENIES_WORDS   5 /* behind "not" */
+#define LEAD_BYTES_MAX 120
+#define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
 static bool foreign(char c)
 {
@@ -120,4 +122,36 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     s->at++;
     *ret_means = all;
     return any || s->at < s->n;
+}
+
+/* Behind the ':' of the first lead of `text`; 0: it has none. */
+static size_t lead_end(daruma_str text)
+{
+    size_t spaces = 0;
+    for (size_t i = 0; i + 1 < text.n && i < LEAD_BYTES_MAX; i++) {
+        char c = text.p[i];
+        if (c == ':' && text.p[i + 1] == ' ')
+            return spaces + 1 >= LEAD_WORDS_MIN ? i + 2 : 0;
+        if (c == '\n' || c == '{' || c == '[' || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
+            return 0;
+        spaces += c == ' ';
+    }
+    return 0;
+}
+
+size_t sentence_lead(daruma_str text)
+{
+    size_t at = 0;
+    for (size_t n; (n = lead_end(str_from(text, at))) && at + n < text.n; at += n) {
+        char low[LEAD_BYTES_MAX + 2];
+        sentence lead;
+        uint64_t means;
+        for (size_t i = 0; i < n; i++)
+            low[i] = ch_lower(text.p[at + i]);
+        sentence_open(&lead, (daruma_str){low, n});
+        sentence_next(&lead, &means);
+        if (means & ~SENTENCE_VAGUE)
+            break;
+    }
+    return at;
 }
