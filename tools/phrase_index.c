@@ -207,7 +207,7 @@ static int print_words(void)
     printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
            (unsigned long long)bits_of("negates"));
     printf("#define SENTENCE_VAGUE 0x%llxu\n",
-           (unsigned long long)bits_of("negates.failed.label.request.internal.without.later"));
+           (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
         printf("{0x%llxu, 0x%llxu, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,

@@ -406,6 +406,22 @@ static void read_value(reader *r, daruma_str v, int level)
     }
 }
 
+/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
+static bool is_cut_answer(daruma_str t)
+{
+    daruma_str key, v, rest = t;
+    bool answer = false;
+    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
+        if (str_eq(key, S("error")) && !json_is_null(v))
+            return false;
+        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
+        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
+    }
+    if (answer) /* the member that broke off may be its error */
+        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
+    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+}
+
 /* ---- text -------------------------------------------------------------------------------------- */
 
 /* Text with an object somewhere in it: the object is what was said, the rest is wrapping. */
@@ -425,6 +441,10 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             read_value(r, v, level + 1);
         } else {
             daruma_str rest = str_from(t, i);
+            if (is_cut_answer(rest)) {
+                r->s->shape |= SAID_ANSWER | SAID_CUT;
+                return true;
+            }
             bool quoted = rest.n > 2 && (rest.p[1] == '"' || rest.p[1] == '\'' || rest.p[1] == '\\');
             if (!quoted)
                 continue;
@@ -543,22 +563,6 @@ static void read_sse(reader *r, daruma_str t, int level)
             reader_text(r, data, level + 1);
         }
     }
-}
-
-/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
-static bool is_cut_answer(daruma_str t)
-{
-    daruma_str key, v, rest = t;
-    bool answer = false;
-    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
-        if (str_eq(key, S("error")) && !json_is_null(v))
-            return false;
-        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
-        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
-    }
-    if (answer) /* the member that broke off may be its error */
-        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
-    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
 }
 
 /* ---- anything ----------------------------------------------------------------------------- */

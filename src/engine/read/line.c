@@ -73,6 +73,24 @@ static bool is_tag(daruma_str w)
     return joint || bracketed || place;
 }
 
+/* "Nov" of "Nov 23 07:12:31". */
+static bool is_month(daruma_str w, daruma_str rest)
+{
+    static const daruma_str months[] = {LIT("jan"), LIT("feb"), LIT("mar"), LIT("apr"), LIT("may"), LIT("jun"),
+                                        LIT("jul"), LIT("aug"), LIT("sep"), LIT("oct"), LIT("nov"), LIT("dec")};
+    rest = str_trim(rest);
+    daruma_str day = first_word(rest);
+    int64_t n;
+    return is_one_of(w, months, COUNT(months)) && str_int(day, &n) && is_time(first_word(str_trim(str_from(rest, day.n))));
+}
+
+/* The host before "agent[812]:", the logger's name between dashes. */
+static bool is_source(daruma_str rest)
+{
+    daruma_str next = first_word(str_trim(rest));
+    return str_ends(next, S("]:")) || str_eq(next, S("-")) || str_eq(next, S("|"));
+}
+
 /* Where the message of a line begins: behind its time, and what of level and tags stands with it. */
 static size_t head_of(daruma_str line)
 {
@@ -83,11 +101,16 @@ static size_t head_of(daruma_str line)
         while (from < line.n && ch_space(line.p[from]))
             from++;
         daruma_str w = first_word(str_from(line, from)), rest = str_from(line, from + w.n);
-        if (!w.n || !(is_time(w) || is_level(w) || (timed && is_tag(w))))
+        bool month = w.n == 3 && is_month(w, rest), known = timed && (is_tag(w) || is_source(rest));
+        known |= timed && w.n > 2 && str_ends(w, S("]:"));
+        int64_t day;
+        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || is_level(w) || known))
             break;
         if (is_level(w) && !timed && !is_time(first_word(str_trim(rest))))
             break;
-        timed |= is_time(w);
+        if (i == 1 && !timed && !is_time(w))
+            break;
+        timed |= month || is_time(w);
         at = from + w.n;
     }
     return timed ? at : 0;
@@ -117,20 +140,15 @@ static bool ends_in_place(daruma_str t)
 }
 
 /* A line that names a place in code and says nothing. */
-static bool is_frame(daruma_str t)
+static bool is_frame(daruma_str t, size_t indent)
 {
-    static const daruma_str marks[] = {LIT("(<anonymous>)"), LIT("(native)"), LIT("(Native Method)"),
-                                       LIT("(Unknown Source)")};
     if (str_starts(t, S("File \"")) && str_find(t, S("\", line ")) != STR_NONE)
         return true;
     if (str_starts(t, S("... ")) && str_ends(t, S(" more")))
         return true;
-    if (str_starts(t, S("goroutine ")) && str_ends(t, S(":")))
+    if (indent && str_starts(t, S("at ")) && str_ends(t, S(")")))
         return true;
     bool at = str_starts(t, S("at ")), path = t.n && (t.p[0] == '/' || str_starts(t, S("node:")));
-    for (size_t i = 0; at && i < COUNT(marks); i++)
-        if (str_ends(t, marks[i]))
-            return true;
     return (at || path) && ends_in_place(t);
 }
 
@@ -139,11 +157,31 @@ static bool is_seam(daruma_str t)
 {
     static const daruma_str seams[] = {
         LIT("Traceback (most recent call last):"), LIT("During handling of the above exception, another"),
-        LIT("The above exception was the direct cause"), LIT("stack backtrace:"), LIT("Stack trace:")};
+        LIT("The above exception was the direct cause"), LIT("Stack trace:")};
     for (size_t i = 0; i < COUNT(seams); i++)
         if (str_istarts(t, seams[i]))
             return true;
     return false;
+}
+
+/* Frames are all that stands behind it. */
+static bool is_last(daruma_str t)
+{
+    return str_istarts(t, S("stack backtrace:")) || (str_starts(t, S("goroutine ")) && str_ends(t, S("]:")));
+}
+
+/* What stands behind the last frame of a stack that somebody put on one line. */
+static daruma_str behind_frames(daruma_str t)
+{
+    size_t at = 0;
+    for (size_t hit; (hit = str_find(str_from(t, at), S("\", line "))) != STR_NONE;)
+        at += hit + S("\", line ").n;
+    while (at && at < t.n && (ch_digit(t.p[at]) || t.p[at] == ','))
+        at++;
+    daruma_str rest = str_trim(str_from(t, at));
+    if (!at || !str_starts(rest, S("in ")))
+        return (daruma_str){0};
+    return str_trim(str_from(rest, 3 + first_word(str_from(rest, 3)).n));
 }
 
 /* Only marks under a line of code. */
@@ -153,6 +191,24 @@ static bool is_underline(daruma_str t)
         if (t.p[i] != '^' && t.p[i] != '~')
             return false;
     return t.n > 0;
+}
+
+/* `text` without the sequences that colour it in a terminal. */
+static daruma_str without_colours(daruma_str text, daruma_arena *a)
+{
+    char *out = memchr(text.p, 0x1b, text.n) ? arena_take(a, text.n, 1) : NULL;
+    size_t n = 0;
+    if (!out)
+        return text;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == 0x1b && i + 1 < text.n && text.p[i + 1] == '[') {
+            for (i += 2; i < text.n && !ch_alpha(text.p[i]);)
+                i++;
+            continue;
+        }
+        out[n++] = text.p[i];
+    }
+    return (daruma_str){out, n};
 }
 
 /* The text without frames and without the heads of its lines. */
@@ -165,8 +221,13 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
     for (daruma_str rest = text; rest.n;) {
         daruma_str line = str_cut(&rest, '\n'), t = str_trim(line);
         size_t indent = indent_of(line);
-        if (t.n && (is_frame(t) || is_seam(t))) {
-            code = t.p[0] == 'F' && is_frame(t) ? indent : code;
+        if (is_last(t))
+            break;
+        bool seam = is_seam(t);
+        if (seam && (t = behind_frames(t)).n) {
+            line = t;
+        } else if (seam || is_frame(t, indent)) {
+            code = !seam && t.p[0] == 'F' ? indent : code;
             continue;
         }
         if (code != STR_NONE && t.n && indent > code)
@@ -276,8 +337,8 @@ static daruma_str without_tails(daruma_str t)
 
 daruma_str line_strip(daruma_str text, daruma_arena *a)
 {
-    bool lines = text.n && memchr(text.p, '\n', text.n);
-    daruma_str t = lines ? without_frames(text, a) : str_from(text, head_of(text));
+    daruma_str t = without_colours(text, a);
+    t = memchr(t.p, '\n', t.n) || is_seam(t) ? without_frames(t, a) : str_from(t, head_of(t));
     t = without_tails(t);
     return t.n ? t : text;
 }

@@ -124,6 +124,20 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     return any || s->at < s->n;
 }
 
+bool sentence_says(daruma_str text)
+{
+    char low[SENTENCE_BYTES_MAX];
+    sentence read;
+    uint64_t means;
+    text = str_sub(text, 0, sizeof low);
+    for (size_t i = 0; i < text.n; i++)
+        low[i] = ch_lower(text.p[i]);
+    for (sentence_open(&read, (daruma_str){low, text.n}); sentence_next(&read, &means);)
+        if (means & ~SENTENCE_VAGUE)
+            return true;
+    return false;
+}
+
 /* Behind the ':' of the first lead of `text`; 0: it has none. */
 static size_t lead_end(daruma_str text)
 {
@@ -142,16 +156,8 @@ static size_t lead_end(daruma_str text)
 size_t sentence_lead(daruma_str text)
 {
     size_t at = 0;
-    for (size_t n; (n = lead_end(str_from(text, at))) && at + n < text.n; at += n) {
-        char low[LEAD_BYTES_MAX + 2];
-        sentence lead;
-        uint64_t means;
-        for (size_t i = 0; i < n; i++)
-            low[i] = ch_lower(text.p[at + i]);
-        sentence_open(&lead, (daruma_str){low, n});
-        sentence_next(&lead, &means);
-        if (means & ~SENTENCE_VAGUE)
+    for (size_t n; (n = lead_end(str_from(text, at))) && at + n < text.n; at += n)
+        if (sentence_says(str_sub(text, at, n)))
             break;
-    }
     return at;
 }
