@@ -456,7 +456,7 @@ static bool read_embedded(reader *r, daruma_str t, int level)
         }
         if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1 || (r->s->shape & SAID_ANSWER)) {
             daruma_str prefix = str_sub(t, 0, i);
-            if (i) {
+            if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes)) {
                 reader_prefix(r, prefix, false);
                 reader_text(r, prefix, level - 1);
             }
@@ -576,6 +576,18 @@ static bool is_of_lines(daruma_str t)
     return !json && !is_sse(t);
 }
 
+/* The message of a line of `key=value` pairs, with its quotes: time=... level=error msg="..."; empty: there is none. */
+static daruma_str logged(daruma_str t)
+{
+    static const daruma_str names[] = {LIT(" msg=\""), LIT(" message=\""), LIT(" error=\""), LIT(" err=\"")};
+    daruma_str v, first = str_sub(t, 0, KEY_BYTES_MAX);
+    size_t sign = str_findch(first, '='), hit = STR_NONE;
+    for (size_t i = 0; sign != STR_NONE && hit == STR_NONE && i < COUNT(names); i++)
+        if (str_findch(str_sub(t, 0, sign), ' ') == STR_NONE && (hit = str_find(t, names[i])) != STR_NONE)
+            hit += names[i].n - 1;
+    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
+}
+
 static void read_any(reader *r, daruma_str t, int level)
 {
     t = str_trim(t);
@@ -618,8 +630,8 @@ static void read_any(reader *r, daruma_str t, int level)
         if (t.p[0] == '{')
             r->s->shape |= SAID_CUT;
     }
-    daruma_str quoted;
-    if (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted)) {
+    daruma_str quoted = logged(t);
+    if (quoted.n || (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted))) {
         read_string(r, json_text(quoted, r->a), level + 1);
         return;
     }

@@ -94,7 +94,7 @@ static bool is_source(daruma_str rest)
 /* Where the message of a line begins: behind its time, and what of level and tags stands with it. */
 static size_t head_of(daruma_str line)
 {
-    bool timed = false;
+    bool timed = false, levelled = false;
     size_t at = 0;
     for (int i = 0; i < HEAD_WORDS; i++) {
         size_t from = at;
@@ -104,13 +104,14 @@ static size_t head_of(daruma_str line)
         bool month = w.n == 3 && is_month(w, rest), known = timed && (is_tag(w) || is_source(rest));
         known |= timed && w.n > 2 && str_ends(w, S("]:"));
         int64_t day;
-        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || is_level(w) || known))
+        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || (is_level(w) && !levelled) || known))
             break;
         if (is_level(w) && !timed && !is_time(first_word(str_trim(rest))))
             break;
         if (i == 1 && !timed && !is_time(w))
             break;
         timed |= month || is_time(w);
+        levelled |= is_level(w);
         at = from + w.n;
     }
     return timed ? at : 0;
@@ -249,7 +250,7 @@ static daruma_str without_frames(daruma_str text, daruma_arena *a)
 
 static bool is_address(daruma_str w)
 {
-    return str_find(w, S("://")) != STR_NONE;
+    return str_find(w, S("://")) != STR_NONE && str_findch(w, '}') == STR_NONE; /* that is an end of JSON */
 }
 
 /* A word for an id, or an id that says of itself what it is: "request_id=81", "req_81". */
