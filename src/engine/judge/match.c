@@ -309,6 +309,23 @@ static bool says_little(uint16_t row)
     return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
 }
 
+/* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
+static bool names_it(uint16_t row)
+{
+    switch ((daruma_kind)phrase_all[row - 1].kind) {
+    case DARUMA_INVALID_PARAMETER:
+    case DARUMA_INVALID_MESSAGE:
+    case DARUMA_SERVER_ERROR:
+    case DARUMA_PERMISSION:
+    case DARUMA_MODEL_NOT_FOUND:
+    case DARUMA_TOOL_ERROR:
+    case DARUMA_UNKNOWN:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static uint16_t first_of_all(const seen *s)
 {
     uint16_t row = first_marked(s);
@@ -318,6 +335,9 @@ static uint16_t first_of_all(const seen *s)
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && row <= first)
         return row;
+    uint16_t code = first_by_code(s, row);
+    if (code != row && names_it(code))
+        return code;
     row = first_by_sentence(s, row);
     return says_little(row) ? first_by_code(s, row) : row;
 }
