@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 {
     bool together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
     int idle = 0, rows = 0, before_held = 0;
-    int first = 1 + together + 2 * only, held = argc;
+    int first = 1 + together + 2 * only, held = RECORDS_MAX;
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
             held = nrecords, i++;

@@ -276,13 +276,17 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
 {
     sentence read;
     uint64_t means, all = 0;
+    uint16_t vague = 0;
     for (size_t i = 0; i < s->ntexts; i++)
         for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means); all |= means) {
             uint16_t first = means ? first_sense(s, means, false, row) : row;
-            if (first && first <= PHRASE_SENSE_LAST + 1)
+            if (!first || first > PHRASE_SENSE_LAST + 1 || (vague && first >= vague))
+                continue;
+            if (means & ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
                 return first;
+            vague = first;
         }
-    return first_sense(s, all, true, row);
+    return vague ? vague : first_sense(s, all, true, row);
 }
 
 /* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
