@@ -2,10 +2,11 @@
  *
  *     ablate RECORDS.jsonl...         each row alone, all others in their places
  *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out
+ *     ablate --unused RECORDS...      those that decide nothing of any record: fails when there is one
  *     ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"), and so on
  *
- * A verdict is kind, kind of tool and whether it may pass. Of a record only the rows that decided it matter, so that all
- * of it takes a second. */
+ * A verdict is kind, kind of tool and whether it may pass. Of a record only the rows that decided it matter, so that
+ * all of it takes a second. */
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -135,19 +136,19 @@ static bool changes(uint16_t row, bool keep)
 static int right(int from, int to)
 {
     int n = 0;
-    for (int i = from; i < to; i++)
-{
+    for (int i = from; i < to; i++) {
         daruma_failure f = judge(&records[i]);
         n += f.kind == records[i].label && f.tool_kind == records[i].tool;
-}
+    }
     return n;
 }
 
 int main(int argc, char **argv)
 {
-    bool together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
+    bool unused = argc > 1 && strcmp(argv[1], "--unused") == 0,
+         together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
     int idle = 0, rows = 0, before_held = 0;
-    int first = 1 + together + 2 * only, held = RECORDS_MAX;
+    int first = 1 + together + unused + 2 * only, held = RECORDS_MAX;
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
             held = nrecords, i++;
@@ -166,15 +167,30 @@ int main(int argc, char **argv)
         for (int i = 0; strstr(argv[2], "show") && i < nrecords; i++) {
             daruma_failure f = judge(&records[i]);
             if (f.kind != records[i].label || f.tool_kind != records[i].tool)
-                printf("%s %s -> %s %s by %s | %d " STR_FMT " | %.200s\n", daruma_kind_name(records[i].label), daruma_tool_kind_name(records[i].tool),
-                       daruma_kind_name(f.kind), daruma_tool_kind_name(f.tool_kind), daruma_rule_name(f.rule), records[i].ev.status,
+                printf("%s %s -> %s %s by %s | %d " STR_FMT " | %.200s\n", daruma_kind_name(records[i].label),
+                       daruma_tool_kind_name(records[i].tool), daruma_kind_name(f.kind),
+                       daruma_tool_kind_name(f.tool_kind), daruma_rule_name(f.rule), records[i].ev.status,
                        STR_ARG(records[i].ev.provider), records[i].ev.body.p ? records[i].ev.body.p : "");
         }
         return 0;
     }
     while (match_row((uint16_t)(rows + 1)).name)
         rows++;
-    for (uint16_t r = (uint16_t)rows; r; r--) /* from the general to the special: those that come late in the table stay */
+    if (unused) {
+        static bool used[ROWS_MAX];
+        for (int i = 0; i < nrecords; i++)
+            for (int k = 0; k < records[i].nfound; k++)
+                used[records[i].found[k]] = true;
+        for (uint16_t r = 1; r <= rows; r++)
+            if (!used[r]) {
+                idle++;
+                printf("%s\n", match_row(r).name);
+            }
+        printf("%d of %d rows decide nothing of %d records\n", idle, rows, nrecords);
+        return idle > 0;
+    }
+    for (uint16_t r = (uint16_t)rows; r;
+         r--) /* from the general to the special: those that come late in the table stay */
         if (match_row(r).where == AT_TEXT || !together)
             if (!changes(r, together)) {
                 idle++;

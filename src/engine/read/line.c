@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define TAILS_MAX 4    /* at the end of one text: an address, an id, ... */
+#define TAILS_MAX  4   /* at the end of one text: an address, an id, ... */
 #define HEAD_WORDS 10  /* of a log line before its message */
 #define TAIL_BYTES 400 /* a longer tail says something */
 
@@ -81,7 +81,8 @@ static bool is_month(daruma_str w, daruma_str rest)
     rest = str_trim(rest);
     daruma_str day = first_word(rest);
     int64_t n;
-    return is_one_of(w, months, COUNT(months)) && str_int(day, &n) && is_time(first_word(str_trim(str_from(rest, day.n))));
+    return is_one_of(w, months, COUNT(months)) && str_int(day, &n) &&
+           is_time(first_word(str_trim(str_from(rest, day.n))));
 }
 
 /* The host before "agent[812]:", the logger's name between dashes. */
@@ -156,9 +157,9 @@ static bool is_frame(daruma_str t, size_t indent)
 /* A line that announces frames, or joins two stacks. */
 static bool is_seam(daruma_str t)
 {
-    static const daruma_str seams[] = {
-        LIT("Traceback (most recent call last):"), LIT("During handling of the above exception, another"),
-        LIT("The above exception was the direct cause"), LIT("Stack trace:")};
+    static const daruma_str seams[] = {LIT("Traceback (most recent call last):"),
+                                       LIT("During handling of the above exception, another"),
+                                       LIT("The above exception was the direct cause"), LIT("Stack trace:")};
     for (size_t i = 0; i < COUNT(seams); i++)
         if (str_istarts(t, seams[i]))
             return true;
@@ -256,7 +257,8 @@ static bool is_address(daruma_str w)
 /* A word for an id, or an id that says of itself what it is: "request_id=81", "req_81". */
 static bool is_id(daruma_str w)
 {
-    static const daruma_str ids[] = {LIT("id"), LIT("ids"), LIT("uuid"), LIT("trace"), LIT("ref"), LIT("reference"), LIT("ray")};
+    static const daruma_str ids[] = {LIT("id"),  LIT("ids"),       LIT("uuid"), LIT("trace"),
+                                     LIT("ref"), LIT("reference"), LIT("ray")};
     w = bare(w);
     size_t sign = 0;
     while (sign < w.n && w.p[sign] != '=' && w.p[sign] != ':')
@@ -270,12 +272,13 @@ static bool is_id(daruma_str w)
 static bool points(daruma_str w)
 {
     static const daruma_str words[] = {
-        LIT("see"),     LIT("visit"),  LIT("refer"),         LIT("to"),    LIT("read"),    LIT("learn"),   LIT("more"),
-        LIT("for"),     LIT("the"),    LIT("docs"),          LIT("doc"),   LIT("at"),      LIT("details"), LIT("info"),
-        LIT("about"),   LIT("this"),   LIT("documentation"), LIT("guide"), LIT("our"),     LIT("in"),      LIT("and"),
-        LIT("on"),      LIT("please"), LIT("information"),   LIT("help"),  LIT("request"), LIT("session"), LIT("correlation"),
-        LIT("call"),    LIT("span"),   LIT("error"),         LIT("errors"), LIT("event"),  LIT("link"),    LIT("here"),
-        LIT("support"), LIT("a"),      LIT("is"),            LIT("with"),  LIT("include"), LIT("your"),    LIT("url")};
+        LIT("see"),     LIT("visit"),   LIT("refer"),   LIT("to"),          LIT("read"),          LIT("learn"),
+        LIT("more"),    LIT("for"),     LIT("the"),     LIT("docs"),        LIT("doc"),           LIT("at"),
+        LIT("details"), LIT("info"),    LIT("about"),   LIT("this"),        LIT("documentation"), LIT("guide"),
+        LIT("our"),     LIT("in"),      LIT("and"),     LIT("on"),          LIT("please"),        LIT("information"),
+        LIT("help"),    LIT("request"), LIT("session"), LIT("correlation"), LIT("call"),          LIT("span"),
+        LIT("error"),   LIT("errors"),  LIT("event"),   LIT("link"),        LIT("here"),          LIT("support"),
+        LIT("a"),       LIT("is"),      LIT("with"),    LIT("include"),     LIT("your"),          LIT("url")};
     return is_one_of(bare(w), words, COUNT(words));
 }
 
