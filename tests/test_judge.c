@@ -333,6 +333,17 @@ static void advice_is_read_from_headers_and_words(void **state)
         {H({{0}, {0}}), "Try again in 5 minutes", 300000},
         {H({{0}, {0}}), "or try again at January 1st, 2026 2:29 AM.", 8940000},
         {H({{0}, {0}}), "Try again later", -1},
+        {H({{0}, {0}}), "Claude AI usage limit reached|1767225900", 300000},
+        {H({{0}, {0}}), "You've hit your limit · resets 3pm (America/Los_Angeles)", 23 * 3600000LL},
+        {H({{0}, {0}}), "Limit reached. It will reset at 1:30 am (Europe/Berlin).", 30 * 60000LL},
+        {H({{0}, {0}}), "Limit reached, resets 12am (UTC)", 24 * 3600000LL},
+        {H({{0}, {0}}), "Limit reached, resets 3pm (Middle/Earth)", -1},
+        {H({{0}, {0}}), "Limit reached, resets 25:00 (UTC)", -1},
+        {H({{0}, {0}}), "429 Quota exceeded. retry_delay {\n  seconds: 32\n}", 32000},
+        {H({{0}, {0}}), "{\"error\":{\"message\":\"full\",\"retry_delay\":{\"seconds\":32}}}", 32000},
+        {H({S("X-RateLimit-Remaining-Images"), S("0")}, {S("X-RateLimit-Reset-Images"), S("7s")},
+           {S("x-ratelimit-remaining-requests"), S("9")}, {S("x-ratelimit-reset-requests"), S("90s")}),
+         "", 7000},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         daruma_evidence ev = {.status = 429, .headers = rows[i].headers, .nheaders = 4, .body = str_of(rows[i].body)};

@@ -377,6 +377,8 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_path(r, v);
             else if (role == IS_CHOICES)
                 read_choices(r, v, level);
+            else if (role == IS_WAIT && json_is_object(v))
+                add_wait(r, scalar(r, json_get(v, S("seconds"))), false);
         } else {
             reader_member(r, role, scalar(r, v), level);
         }
