@@ -603,11 +603,13 @@ unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daru
 static size_t span_end(daruma_str s, size_t from)
 {
     char q = s.p[from];
+    if (q != '"' && q != '\'' && q != '`')
+        return 0;
     size_t before = from;
     while (before && s.p[before - 1] == ' ')
         before--;
     bool told = !before || s.p[before - 1] == ':' || (before < from && is_alnum(s.p[before - 1]));
-    if ((q != '"' && q != '\'' && q != '`') || !told)
+    if (!told)
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {

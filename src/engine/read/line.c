@@ -257,8 +257,7 @@ static bool is_address(daruma_str w)
 /* A word for an id, or an id that says of itself what it is: "request_id=81", "req_81". */
 static bool is_id(daruma_str w)
 {
-    static const daruma_str ids[] = {LIT("id"),  LIT("ids"),       LIT("uuid"), LIT("trace"),
-                                     LIT("ref"), LIT("reference"), LIT("ray")};
+    static const daruma_str ids[] = {LIT("id"), LIT("ids"), LIT("uuid"), LIT("trace"), LIT("ref"), LIT("reference")};
     w = bare(w);
     size_t sign = 0;
     while (sign < w.n && w.p[sign] != '=' && w.p[sign] != ':')

@@ -141,16 +141,17 @@ bool sentence_says(daruma_str text)
 /* Behind the ':' of the first lead of `text`; 0: it has none. */
 static size_t lead_end(daruma_str text)
 {
-    size_t spaces = 0;
-    for (size_t i = 0; i + 1 < text.n && i < LEAD_BYTES_MAX; i++) {
+    daruma_str within = str_sub(text, 0, LEAD_BYTES_MAX);
+    size_t colon = str_findch(within, ':'), spaces = 0;
+    if (colon == STR_NONE || colon + 1 >= text.n || text.p[colon + 1] != ' ')
+        return 0;
+    for (size_t i = 0; i < colon; i++) {
         char c = text.p[i];
-        if (c == ':' && text.p[i + 1] == ' ')
-            return spaces + 1 >= LEAD_WORDS_MIN ? i + 2 : 0;
         if (c == '\n' || c == '{' || c == '[' || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
             return 0;
         spaces += c == ' ';
     }
-    return 0;
+    return spaces + 1 >= LEAD_WORDS_MIN ? colon + 2 : 0;
 }
 
 size_t sentence_lead(daruma_str text)
