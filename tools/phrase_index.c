@@ -4,7 +4,7 @@
  * its fact; rows in other scripts under one common mark. Fails when two keys share a hash, when
  * a row has no word, or when two rows have one name. */
 #include "engine/judge/phrases.h"
-#include "engine/judge/sentence.h"
+#include "engine/read/sentence.h"
 #include "base/str.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +116,7 @@ static const struct {
 } lists[] = {
 #define SAYS(m, w)   {#m, w, false},
 #define DENIED(m, w) {#m, w, true},
-#include "engine/judge/rows/words.def"
+#include "engine/read/words.def"
 #undef SAYS
 #undef DENIED
 };
@@ -206,6 +206,8 @@ static int print_words(void)
 {
     printf("/* made by tools/phrase_index.c */\n#define SENTENCE_NEGATES 0x%llxu\n",
            (unsigned long long)bits_of("negates"));
+    printf("#define SENTENCE_VAGUE 0x%llxu\n",
+           (unsigned long long)bits_of("negates.failed.label.request.internal.without.later.broken"));
     printf("static const sentence_word sentence_words[] = {\n");
     for (int i = 0; i < nstems; i++)
         printf("{0x%llxu, 0x%llxu, %zu, %zu, %d},\n", (unsigned long long)stems[i].means,
@@ -226,6 +228,8 @@ static int print_words(void)
 static void print_senses(void)
 {
     int tool = -1, first = -1, last = -1;
+    printf("#define SENTENCE_BARE 0x%llxu\n",
+           (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.later.answer.label"));
     printf("static const phrase_sense phrase_senses[] = {\n");
     for (uint16_t r = 0; r < nphrases; r++) {
         const phrase *p = &phrases[r];

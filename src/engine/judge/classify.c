@@ -1,6 +1,6 @@
 /* classify.c - evidence becomes a failure: unwrap what was said, find the row that fits, then
  * let tool or model, the numbers and the forwarded bytes have their say. */
-#include "engine/judge/chars.h"
+#include "engine/read/chars.h"
 #include "engine/judge/hints.h"
 #include "engine/judge/match.h"
 #include "engine/judge/quote.h"

@@ -4,14 +4,15 @@
  * the reset times of limits, for those are sent with every answer: only that of an exhausted
  * dimension says when to come back. */
 #include "engine/judge/hints.h"
-#include "engine/judge/chars.h"
+#include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/date.h"
 #include "base/limits.h"
 #include "base/str.h"
 
-#define NUMBERS_MAX 24         /* in one text; a message about a limit has under ten */
-#define WALL_MIN    1000000000 /* unix seconds: what is larger is a moment (after 2001), not a duration */
+#define NUMBERS_MAX     24 /* in one text; a message about a limit has under ten */
+#define HEADER_NAME_MAX 80
+#define WALL_MIN        1000000000 /* unix seconds: what is larger is a moment (after 2001), not a duration */
 
 static daruma_str header(const daruma_evidence *ev, daruma_str name)
 {
@@ -56,39 +57,38 @@ static daruma_ms moment_or_duration(daruma_str v, daruma_moment at)
     return ms;
 }
 
-/* Dimensions of limits: what is left of it, when it is full again. */
-static const struct {
-    daruma_str remaining, reset;
-} dimensions[] = {
-#define D(a, b)                                                                                                        \
-    {                                                                                                                  \
-        LIT(a), LIT(b)                                                                                                 \
-    }
-    D("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
-    D("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
-    D("x-ratelimit-remaining-requests-day", "x-ratelimit-reset-requests-day"),
-    D("x-ratelimit-remaining-tokens-minute", "x-ratelimit-reset-tokens-minute"),
-    D("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
-    D("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
-    D("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
-    D("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
-    D("anthropic-ratelimit-unified-remaining", "anthropic-ratelimit-unified-reset"),
-    D("x-ratelimit-remaining", "x-ratelimit-reset"),
-    D("ratelimit-remaining", "ratelimit-reset"),
-#undef D
-};
+/* Is this the reset time of a limit: "x-ratelimit-reset-tokens", "anthropic-ratelimit-unified-reset"? Whatever the
+ * limit is on, what is left of it stands in the header that says "remaining" in the place of "reset". */
+static size_t reset_in(daruma_str name)
+{
+    bool limit = str_ifind(name, S("ratelimit")) != STR_NONE || str_ifind(name, S("rate-limit")) != STR_NONE;
+    return limit ? str_ifind(name, S("reset")) : STR_NONE;
+}
+
+static daruma_str remaining_of(const daruma_evidence *ev, daruma_str reset, size_t at)
+{
+    static const daruma_str left = LIT("remaining");
+    char name[HEADER_NAME_MAX];
+    daruma_str before = str_sub(reset, 0, at), behind = str_from(reset, at + S("reset").n);
+    if (before.n + left.n + behind.n > sizeof name)
+        return (daruma_str){0};
+    memcpy(name, before.p, before.n);
+    memcpy(name + before.n, left.p, left.n);
+    memcpy(name + before.n + left.n, behind.p, behind.n);
+    return header(ev, (daruma_str){name, before.n + left.n + behind.n});
+}
 
 static daruma_ms exhausted_reset(const daruma_evidence *ev, daruma_moment at)
 {
     daruma_ms longest = -1, only = -1;
     int resets = 0;
-    for (size_t i = 0; i < COUNT(dimensions); i++) {
-        daruma_ms ms = moment_or_duration(header(ev, dimensions[i].reset), at);
+    for (size_t i = 0; i < ev->nheaders; i++) {
+        size_t reset = reset_in(ev->headers[i].name);
+        daruma_ms ms = reset == STR_NONE ? -1 : moment_or_duration(str_trim(ev->headers[i].value), at);
         if (ms < 0)
             continue;
         int64_t left;
-        daruma_str remaining = header(ev, dimensions[i].remaining);
-        bool known = str_int(remaining, &left);
+        bool known = str_int(remaining_of(ev, ev->headers[i].name, reset), &left);
         resets++;
         if (known && left == 0 && ms > longest)
             longest = ms;
@@ -156,8 +156,98 @@ static int64_t spoken_date(daruma_str t)
     return date_rfc3339(S(iso));
 }
 
+/* ---- the time of a day somewhere ---- */
+
+/* Days since 1970 of a date (Gregorian). */
+static int64_t days_of(int64_t y, int m, int d)
+{
+    y -= m <= 2;
+    int64_t era = y / 400, of_era = y - era * 400;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1 -
+           719468;
+}
+
+/* The day of the nth Sunday of a month; nth 0: the last. */
+static int64_t sunday(int64_t y, int m, int nth)
+{
+    int64_t first = days_of(y, nth ? m : m + 1, 1), weekday = (first + 4) % 7; /* 1970-01-01 was a Thursday */
+    return nth ? first + (7 - weekday) % 7 + 7 * (nth - 1) : first - (weekday ? weekday : 7);
+}
+
+/* Minutes that the clock of a zone is ahead of UTC at a moment; false: nobody knows the zone. */
+static bool zone_minutes(daruma_str zone, int64_t wall, int *ret)
+{
+    enum { SAME, AMERICA, EUROPE };
+    static const struct {
+        daruma_str name;
+        int16_t minutes;
+        uint8_t summer;
+    } zones[] = {
+        // clang-format off
+        {LIT("utc"), 0, SAME}, {LIT("gmt"), 0, SAME}, {LIT("etc/utc"), 0, SAME},
+        {LIT("america/los_angeles"), -480, AMERICA}, {LIT("america/vancouver"), -480, AMERICA}, {LIT("america/denver"), -420, AMERICA},
+        {LIT("america/phoenix"), -420, SAME}, {LIT("america/chicago"), -360, AMERICA}, {LIT("america/new_york"), -300, AMERICA},
+        {LIT("america/toronto"), -300, AMERICA}, {LIT("america/sao_paulo"), -180, SAME},
+        {LIT("europe/london"), 0, EUROPE}, {LIT("europe/lisbon"), 0, EUROPE}, {LIT("europe/athens"), 120, EUROPE},
+        {LIT("europe/helsinki"), 120, EUROPE}, {LIT("europe/kiev"), 120, EUROPE}, {LIT("europe/kyiv"), 120, EUROPE},
+        {LIT("europe/bucharest"), 120, EUROPE}, {LIT("europe/moscow"), 180, SAME}, {LIT("europe/istanbul"), 180, SAME},
+        {LIT("europe/"), 60, EUROPE}, /* the others, nearly all */
+        {LIT("asia/kolkata"), 330, SAME}, {LIT("asia/calcutta"), 330, SAME}, {LIT("asia/bangkok"), 420, SAME},
+        {LIT("asia/jakarta"), 420, SAME}, {LIT("asia/ho_chi_minh"), 420, SAME}, {LIT("asia/shanghai"), 480, SAME},
+        {LIT("asia/singapore"), 480, SAME}, {LIT("asia/hong_kong"), 480, SAME}, {LIT("asia/taipei"), 480, SAME},
+        {LIT("asia/manila"), 480, SAME}, {LIT("asia/tokyo"), 540, SAME}, {LIT("asia/seoul"), 540, SAME},
+        // clang-format on
+    };
+    for (size_t i = 0; i < COUNT(zones); i++) {
+        daruma_str name = zones[i].name;
+        if (!str_istarts(zone, name) || (zone.n != name.n && !str_ends(name, S("/"))))
+            continue;
+        int64_t year = 1970 + wall / 31556952, from = 0, to = 0; /* a summer is far from the turn of a year */
+        if (zones[i].summer == AMERICA) {
+            from = sunday(year, 3, 2) * 86400 + (2 * 60 - zones[i].minutes) * 60;
+            to = sunday(year, 11, 1) * 86400 + (60 - zones[i].minutes) * 60;
+        } else if (zones[i].summer == EUROPE) {
+            from = sunday(year, 3, 0) * 86400 + 3600;
+            to = sunday(year, 10, 0) * 86400 + 3600;
+        }
+        *ret = zones[i].minutes + (wall >= from && wall < to ? 60 : 0);
+        return true;
+    }
+    return false;
+}
+
+/* "3pm (america/los_angeles)", "3:30 pm (utc)": until the clock there says so next; -1: it is no such time. */
+static daruma_ms until_time(daruma_str t, daruma_moment at)
+{
+    int64_t hour, minute = 0;
+    int zone;
+    size_t n = str_scan_int(t, &hour);
+    if (!n || at.wall <= 0)
+        return -1;
+    t = str_from(t, n);
+    if (t.n && t.p[0] == ':') {
+        n = str_scan_int(str_from(t, 1), &minute);
+        t = str_from(t, 1 + n);
+    }
+    t = str_trim(t);
+    bool pm = str_starts(t, S("pm")), am = str_starts(t, S("am"));
+    if (pm || am) {
+        if (hour < 1 || hour > 12)
+            return -1;
+        hour = hour % 12 + (pm ? 12 : 0);
+        t = str_trim(str_from(t, 2));
+    }
+    if (hour > 23 || minute > 59 || !t.n || t.p[0] != '(')
+        return -1;
+    size_t end = str_findch(t, ')');
+    if (end == STR_NONE || !zone_minutes(str_sub(t, 1, end - 1), at.wall, &zone))
+        return -1;
+    int64_t there = at.wall + zone * 60, left = hour * 3600 + minute * 60 - there % 86400;
+    return (left <= 0 ? left + 86400 : left) * 1000;
+}
+
 /* The word of a lead by which it is sought. */
-enum { ANY = 0, AGAIN = 1, RETRY = 2, RESET = 4, WAIT = 8, AVAILABLE = 16, RESUME = 32, REFRESH = 64 };
+enum { ANY = 0, AGAIN = 1, RETRY = 2, RESET = 4, WAIT = 8, AVAILABLE = 16, RESUME = 32, REFRESH = 64, BAR = 128 };
 
 /* What may stand before a duration. The first that is followed by one counts. */
 static const struct {
@@ -193,20 +283,38 @@ static const struct {
     L("retrydelay: ", RETRY),
     L("resets at ", RESET),
     L("reset at ", RESET),
+    L("resets ", RESET),
+    L("reset ", RESET),
+    L("retry_delay", RETRY),
+    L("reached|", BAR),
 // clang-format on
 #undef L
 };
 
 static daruma_ms spoken_wait(daruma_str rest, daruma_moment at)
 {
-    static const daruma_str fill[] = {LIT("another "), LIT("about "), LIT("approximately "), LIT("at least "),
-                                      LIT("for "),     LIT("~"),      LIT("up to "),         LIT("'")};
+    static const daruma_str fill[] = {LIT("another "),  LIT("about "), LIT("approximately "),
+                                      LIT("at least "), LIT("for "),   LIT("~"),
+                                      LIT("up to "),    LIT("'"),      LIT("\""),
+                                      LIT(":"),         LIT("{"),      LIT("seconds: ")};
+    bool seconds = false; /* "{ seconds: 32 }" */
+    rest = str_trim(rest);
     for (size_t i = 0; i < COUNT(fill); i++)
-        if (str_starts(rest, fill[i]))
-            rest = str_from(rest, fill[i].n);
-    size_t used;
+        if (str_starts(rest, fill[i])) {
+            rest = str_trim(str_from(rest, fill[i].n));
+            seconds |= i + 1 == COUNT(fill);
+        }
+    size_t used, digits = 0;
     daruma_ms ms = date_duration(str_sub(rest, 0, 60), &used);
     if (used)
+        return ms;
+    while (digits < rest.n && ch_digit(rest.p[digits]))
+        digits++;
+    if (digits >= 10 && (ms = number_or_moment(str_sub(rest, 0, digits), at)) >= 0)
+        return ms;
+    if (seconds && digits)
+        return number_or_moment(str_sub(rest, 0, digits), at);
+    if ((ms = until_time(rest, at)) >= 0)
         return ms;
     if (at.wall > 0 && (ms = until(spoken_date(rest), at)) > 0)
         return ms;
@@ -245,6 +353,8 @@ static unsigned wait_words(daruma_str t)
                      : str_starts(rest, S("resume"))  ? RESUME
                      : str_starts(rest, S("refresh")) ? REFRESH
                                                       : 0;
+        } else if (c == '|' && ch_digit(next)) {
+            words |= BAR;
         } else if (c == 'a' && (next == 'g' || next == 'v')) {
             daruma_str rest = str_from(t, i);
             words |= str_starts(rest, S("again")) ? AGAIN : str_starts(rest, S("available in")) ? AVAILABLE : 0;

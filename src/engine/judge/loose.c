@@ -1,7 +1,7 @@
 /* loose.c - reads what only resembles JSON (Python dicts, unescaped quotes, a cut body) and what
  * SDKs put before it (class names, status numbers). */
 #include "engine/judge/reader.h"
-#include "engine/judge/chars.h"
+#include "engine/read/chars.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

@@ -8,8 +8,8 @@
  * Only when none fits before the rows for sentences, the message is read for what its words mean (sentence.c).
  * The index is made at build time by tools/phrase_index.c. */
 #include "engine/judge/match.h"
-#include "engine/judge/chars.h"
-#include "engine/judge/sentence.h"
+#include "engine/read/chars.h"
+#include "engine/read/sentence.h"
 #include "base/str.h"
 
 typedef struct phrase_slot {
@@ -34,6 +34,12 @@ typedef struct phrase_row {
 #include "engine/judge/phrase_index.h"
 
 #define WORD_BITS 64
+#ifdef MATCH_ABLATED /* a test takes rows out in turn, and asks which of them are looked for */
+#include MATCH_ABLATED
+#else
+#define MATCH_TAKEN(row) ((void)(row), false)
+#define MATCH_FOUND(row) ((void)(row))
+#endif
 _Static_assert(PHRASE_COUNT <= SEEN_ROWS, "room for a bit per row");
 
 static bool word_char(char c)
@@ -162,6 +168,8 @@ static bool has_fact(const seen *s, const phrase *p)
 
 static bool match_fits(const seen *s, uint16_t row)
 {
+    if (MATCH_TAKEN(row))
+        return false;
     const phrase of = match_row(row), *p = &of;
     if (p->status && p->status != s->status && !(p->status < 10 && s->status / 100 == p->status))
         return false;
@@ -268,13 +276,17 @@ static uint16_t first_by_sentence(const seen *s, uint16_t row)
 {
     sentence read;
     uint64_t means, all = 0;
+    uint16_t vague = 0;
     for (size_t i = 0; i < s->ntexts; i++)
         for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means); all |= means) {
             uint16_t first = means ? first_sense(s, means, false, row) : row;
-            if (first && first <= PHRASE_SENSE_LAST + 1)
+            if (!first || first > PHRASE_SENSE_LAST + 1 || (vague && first >= vague))
+                continue;
+            if (means & ~SENTENCE_BARE) /* else something is wrong somewhere: less than what any other clause says */
                 return first;
+            vague = first;
         }
-    return first_sense(s, all, true, row);
+    return vague ? vague : first_sense(s, all, true, row);
 }
 
 /* When no text says what is wrong, the words of a code may that no row knows: "sharing_usage_limit_exceeded". They are
@@ -301,7 +313,24 @@ static bool says_little(uint16_t row)
     return !row || phrase_all[row - 1].where == AT_STATUS || phrase_all[row - 1].kind == DARUMA_UNKNOWN;
 }
 
-uint16_t match_first(const seen *s)
+/* Codes for "something is wrong with it" leave the rest to the text: what names the failure does not. */
+static bool names_it(uint16_t row)
+{
+    switch ((daruma_kind)phrase_all[row - 1].kind) {
+    case DARUMA_INVALID_PARAMETER:
+    case DARUMA_INVALID_MESSAGE:
+    case DARUMA_SERVER_ERROR:
+    case DARUMA_PERMISSION:
+    case DARUMA_MODEL_NOT_FOUND:
+    case DARUMA_TOOL_ERROR:
+    case DARUMA_UNKNOWN:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static uint16_t first_of_all(const seen *s)
 {
     uint16_t row = first_marked(s);
     if (row && s->guessed &&
@@ -310,8 +339,18 @@ uint16_t match_first(const seen *s)
     uint16_t first = s->tool == FOR_TOOL ? PHRASE_SENSE_TOOL : PHRASE_SENSE_FIRST;
     if (row && row <= first)
         return row;
+    uint16_t code = first_by_code(s, row);
+    if (code != row && names_it(code))
+        return code;
     row = first_by_sentence(s, row);
     return says_little(row) ? first_by_code(s, row) : row;
+}
+
+uint16_t match_first(const seen *s)
+{
+    uint16_t row = first_of_all(s);
+    MATCH_FOUND(row);
+    return row;
 }
 
 static bool any_of(const seen *s, const phrase_pattern *p)

@@ -97,7 +97,6 @@ const char *const phrases_of_tools[] = {
     "exited with code",
     "exit status",
     "command failed",
-    "^traceback (most recent",
     "process exited",
     "mcp server",
     "calling mcp tool",

@@ -8,6 +8,7 @@
  * of the error wait in a table; the request goes by once, and each of its words lengthens the runs that end at the same
  * word of the error. */
 #include "engine/judge/quote.h"
+#include "engine/read/sentence.h"
 #include "engine/judge/reader.h"
 #include "base/arena.h"
 #include "base/limits.h"
@@ -597,24 +598,18 @@ unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daru
     return r;
 }
 
-static bool has_letter(daruma_str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (ch_alpha(s.p[i]))
-            return true;
-    return false;
-}
-
 /* The end of what is quoted from `from` on, which is the opening quote; 0: none begins there. What stands behind '=',
  * '(' and ',' is what a log or a program writes so, no quote in a sentence. */
 static size_t span_end(daruma_str s, size_t from)
 {
     char q = s.p[from];
+    if (q != '"' && q != '\'' && q != '`')
+        return 0;
     size_t before = from;
     while (before && s.p[before - 1] == ' ')
         before--;
-    bool sentence = !before || s.p[before - 1] == ':' || (before < from && is_alnum(s.p[before - 1]));
-    if ((q != '"' && q != '\'' && q != '`') || !sentence)
+    bool told = !before || s.p[before - 1] == ':' || (before < from && is_alnum(s.p[before - 1]));
+    if (!told)
         return 0;
     size_t spaces = 0;
     for (size_t i = from + 1; i < s.n; i++) {
@@ -645,5 +640,5 @@ daruma_str quote_spans_strip(daruma_str line, daruma_arena *a)
             i = end;
         }
     }
-    return out && has_letter((daruma_str){out, n}) ? (daruma_str){out, n} : line;
+    return out && sentence_says((daruma_str){out, n}) ? (daruma_str){out, n} : line;
 }

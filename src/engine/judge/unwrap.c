@@ -6,6 +6,8 @@
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
 #include "engine/judge/reader.h"
+#include "engine/read/line.h"
+#include "engine/read/sentence.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
@@ -375,6 +377,8 @@ static void read_object(reader *r, daruma_str object, int level)
                 read_path(r, v);
             else if (role == IS_CHOICES)
                 read_choices(r, v, level);
+            else if (role == IS_WAIT && json_is_object(v))
+                add_wait(r, scalar(r, json_get(v, S("seconds"))), false);
         } else {
             reader_member(r, role, scalar(r, v), level);
         }
@@ -404,6 +408,22 @@ static void read_value(reader *r, daruma_str v, int level)
     }
 }
 
+/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
+static bool is_cut_answer(daruma_str t)
+{
+    daruma_str key, v, rest = t;
+    bool answer = false;
+    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
+        if (str_eq(key, S("error")) && !json_is_null(v))
+            return false;
+        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
+        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
+    }
+    if (answer) /* the member that broke off may be its error */
+        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
+    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+}
+
 /* ---- text -------------------------------------------------------------------------------------- */
 
 /* Text with an object somewhere in it: the object is what was said, the rest is wrapping. */
@@ -423,6 +443,10 @@ static bool read_embedded(reader *r, daruma_str t, int level)
             read_value(r, v, level + 1);
         } else {
             daruma_str rest = str_from(t, i);
+            if (is_cut_answer(rest)) {
+                r->s->shape |= SAID_ANSWER | SAID_CUT;
+                return true;
+            }
             bool quoted = rest.n > 2 && (rest.p[1] == '"' || rest.p[1] == '\'' || rest.p[1] == '\\');
             if (!quoted)
                 continue;
@@ -432,9 +456,9 @@ static bool read_embedded(reader *r, daruma_str t, int level)
                 continue;
             end = t.n;
         }
-        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1) {
+        if (r->s->ntexts > texts_before || r->s->ncodes > codes + 1 || (r->s->shape & SAID_ANSWER)) {
             daruma_str prefix = str_sub(t, 0, i);
-            if (i) {
+            if (i && (r->s->ntexts > texts_before || r->s->ncodes > codes)) {
                 reader_prefix(r, prefix, false);
                 reader_text(r, prefix, level - 1);
             }
@@ -543,23 +567,29 @@ static void read_sse(reader *r, daruma_str t, int level)
     }
 }
 
-/* An answer that breaks off: its words are the model's or the request's own, whatever they say. */
-static bool is_cut_answer(daruma_str t)
+/* ---- anything ----------------------------------------------------------------------------- */
+
+/* Words for people, perhaps in a log or behind a stack; not JSON, a page or a stream of events. */
+static bool is_of_lines(daruma_str t)
 {
-    daruma_str key, v, rest = t;
-    bool answer = false;
-    for (json_iter it = json_open(t); json_next(&it, &key, &v); rest = str_from(t, (size_t)(v.p + v.n - t.p))) {
-        if (str_eq(key, S("error")) && !json_is_null(v))
-            return false;
-        answer |= str_eq(key, S("object")) && str_eq(v, S("\"response\""));
-        answer |= str_eq(key, S("type")) && str_eq(v, S("\"message\""));
-    }
-    if (answer) /* the member that broke off may be its error */
-        return str_find(str_sub(rest, 0, sizeof ", \"error\""), S("\"error\"")) == STR_NONE;
-    return str_find(t, S("\"choices\"")) != STR_NONE && str_find(t, S("\"error\"")) == STR_NONE;
+    daruma_str v;
+    char next = t.n > 1 ? t.p[1] : 0;
+    bool json =
+        t.p[0] == '{' || t.p[0] == '<' || (t.p[0] == '[' && !ch_digit(next)) || (t.p[0] == '"' && json_whole(t, &v));
+    return !json && !is_sse(t);
 }
 
-/* ---- anything ----------------------------------------------------------------------------- */
+/* The message of a line of `key=value` pairs, with its quotes: time=... level=error msg="..."; empty: there is none. */
+static daruma_str logged(daruma_str t)
+{
+    static const daruma_str names[] = {LIT(" msg=\""), LIT(" message=\""), LIT(" error=\""), LIT(" err=\"")};
+    daruma_str v, first = str_sub(t, 0, KEY_BYTES_MAX);
+    size_t sign = str_findch(first, '='), hit = STR_NONE;
+    for (size_t i = 0; sign != STR_NONE && hit == STR_NONE && i < COUNT(names); i++)
+        if (str_findch(str_sub(t, 0, sign), ' ') == STR_NONE && (hit = str_find(t, names[i])) != STR_NONE)
+            hit += names[i].n - 1;
+    return hit != STR_NONE && json_skip(t, hit, &v) != STR_NONE ? v : (daruma_str){0};
+}
 
 static void read_any(reader *r, daruma_str t, int level)
 {
@@ -569,6 +599,10 @@ static void read_any(reader *r, daruma_str t, int level)
     if (level > UNWRAP_DEPTH_MAX || r->strings > JSON_UNWRAP_LEVELS_MAX) {
         reader_text(r, t, level);
         return;
+    }
+    if (is_of_lines(t)) {
+        t = line_strip(t, r->a);
+        t = str_from(t, sentence_lead(t));
     }
     if (t.p[0] == '{' || t.p[0] == '[') {
         daruma_str v, rest = t;
@@ -599,8 +633,8 @@ static void read_any(reader *r, daruma_str t, int level)
         if (t.p[0] == '{')
             r->s->shape |= SAID_CUT;
     }
-    daruma_str quoted;
-    if (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted)) {
+    daruma_str quoted = logged(t);
+    if (quoted.n || (t.p[0] == '"' && json_whole(t, &quoted) && json_is_string(quoted))) {
         read_string(r, json_text(quoted, r->a), level + 1);
         return;
     }

@@ -4,8 +4,8 @@
  *      -> model, absent            (absent: "found", for "not" stands before it)
  *
  * The words are in rows/words.def; tools/phrase_index.c makes the table that is searched here. */
-#include "engine/judge/sentence.h"
-#include "engine/judge/chars.h"
+#include "engine/read/sentence.h"
+#include "engine/read/chars.h"
 #include "base/str.h"
 
 typedef struct sentence_word {
@@ -14,9 +14,11 @@ typedef struct sentence_word {
     uint8_t n;              /* bytes */
     bool whole;             /* the last word ends there */
 } sentence_word;
-#include "engine/judge/sentence_index.h"
+#include "engine/read/sentence_index.h"
 
-#define DENIES_WORDS 5 /* behind "not" */
+#define DENIES_WORDS   5 /* behind "not" */
+#define LEAD_BYTES_MAX 120
+#define LEAD_WORDS_MIN 4 /* "Tool execution failed: " says who failed */
 
 static bool foreign(char c)
 {
@@ -120,4 +122,43 @@ bool sentence_next(sentence *s, uint64_t *ret_means)
     s->at++;
     *ret_means = all;
     return any || s->at < s->n;
+}
+
+bool sentence_says(daruma_str text)
+{
+    char low[SENTENCE_BYTES_MAX];
+    sentence read;
+    uint64_t means;
+    text = str_sub(text, 0, sizeof low);
+    for (size_t i = 0; i < text.n; i++)
+        low[i] = ch_lower(text.p[i]);
+    for (sentence_open(&read, (daruma_str){low, text.n}); sentence_next(&read, &means);)
+        if (means & ~SENTENCE_VAGUE)
+            return true;
+    return false;
+}
+
+/* Behind the ':' of the first lead of `text`; 0: it has none. */
+static size_t lead_end(daruma_str text)
+{
+    daruma_str within = str_sub(text, 0, LEAD_BYTES_MAX);
+    size_t colon = str_findch(within, ':'), spaces = 0;
+    if (colon == STR_NONE || colon + 1 >= text.n || text.p[colon + 1] != ' ')
+        return 0;
+    for (size_t i = 0; i < colon; i++) {
+        char c = text.p[i];
+        if (c == '\n' || c == '{' || c == '[' || char_is(c, CHAR_QUOTE | CHAR_DIGIT) || ends_clause(text, i))
+            return 0;
+        spaces += c == ' ';
+    }
+    return spaces + 1 >= LEAD_WORDS_MIN ? colon + 2 : 0;
+}
+
+size_t sentence_lead(daruma_str text)
+{
+    size_t at = 0;
+    for (size_t n; (n = lead_end(str_from(text, at))) && at + n < text.n; at += n)
+        if (sentence_says(str_sub(text, at, n)))
+            break;
+    return at;
 }

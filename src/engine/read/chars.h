@@ -1,6 +1,6 @@
 /* chars.h - what a byte is to the judge. A table, for it is asked of every byte of every text. */
-#ifndef JUDGE_CHARS_H
-#define JUDGE_CHARS_H
+#ifndef READ_CHARS_H
+#define READ_CHARS_H
 #include "daruma_parts.h"
 
 enum {

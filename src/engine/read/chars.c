@@ -1,4 +1,4 @@
-#include "engine/judge/chars.h"
+#include "engine/read/chars.h"
 
 #define W CHAR_WORD
 #define L (CHAR_WORD | CHAR_LOWER)

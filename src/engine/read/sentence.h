@@ -1,6 +1,6 @@
 /* sentence.h - a message as the meanings of its words, clause by clause. */
-#ifndef JUDGE_SENTENCE_H
-#define JUDGE_SENTENCE_H
+#ifndef READ_SENTENCE_H
+#define READ_SENTENCE_H
 #include "daruma_parts.h"
 
 #define SENTENCE_BYTES_MAX 1024 /* of a text; what is wrong is said at its beginning */
@@ -24,4 +24,9 @@ typedef struct sentence {
 void sentence_open(sentence *s, daruma_str text);
 /* The meanings of the next clause, a bit each as the index of the phrase table numbers them; false: there is none. */
 bool sentence_next(sentence *s, uint64_t *ret_means);
+/* Bytes at the beginning of `text`, in any case, that only say that something failed: "The agent could not finish: ".
+ */
+size_t sentence_lead(daruma_str text);
+/* Does a word of `text`, in any case, mean more than that something failed? */
+bool sentence_says(daruma_str text);
 #endif

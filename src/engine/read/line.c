@@ -1,0 +1,347 @@
+/* line.c - takes away what means nothing, by its form and not by what made it.
+ *
+ *     2026-11-23T07:12:31Z ERROR [llm] Traceback (most recent call last):
+ *       File "/app/x.py", line 8, in step            a frame: it names a place in code
+ *         answer = client.complete(messages)         ... and the line of code that stands there
+ *     RateLimitError: Slow down. (request id: r_81)  -> RateLimitError: Slow down. */
+#include "engine/read/line.h"
+#include "base/arena.h"
+#include "base/str.h"
+
+#define TAILS_MAX  4   /* at the end of one text: an address, an id, ... */
+#define HEAD_WORDS 10  /* of a log line before its message */
+#define TAIL_BYTES 400 /* a longer tail says something */
+
+/* The word at the beginning of `t`, up to white space. */
+static daruma_str first_word(daruma_str t)
+{
+    size_t n = 0;
+    while (n < t.n && !ch_space(t.p[n]))
+        n++;
+    return str_sub(t, 0, n);
+}
+
+/* `w` without brackets and punctuation around it. */
+static daruma_str bare(daruma_str w)
+{
+    while (w.n && memchr("([<{\"'`", w.p[0], 7))
+        w = str_from(w, 1);
+    while (w.n && memchr(")]>}\"'`.,:;|", w.p[w.n - 1], 12))
+        w.n--;
+    return w;
+}
+
+static bool is_one_of(daruma_str w, const daruma_str *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(w, words[i]))
+            return true;
+    return false;
+}
+
+/* ---- heads of log lines ----------------------------------------------------------------------- */
+
+/* "2026-11-23T07:12:31.482Z", "07:12:31,482", "07-28": digits, and what joins them. */
+static bool is_time(daruma_str w)
+{
+    size_t digits = 0, joints = 0;
+    w = bare(w);
+    for (size_t i = 0; i < w.n; i++) {
+        if (ch_digit(w.p[i]))
+            digits++;
+        else if (w.p[i] == '-' || w.p[i] == ':' || w.p[i] == '/')
+            joints++;
+        else if (!memchr(".,+TtZz", w.p[i], 7))
+            return false;
+    }
+    return w.n && ch_digit(w.p[0]) && digits >= 4 && joints >= 1 && (joints >= 2 || digits == 4);
+}
+
+static bool is_level(daruma_str w)
+{
+    static const daruma_str levels[] = {LIT("error"), LIT("err"),   LIT("warn"),  LIT("warning"), LIT("info"),
+                                        LIT("debug"), LIT("trace"), LIT("fatal"), LIT("notice"),  LIT("critical")};
+    return is_one_of(bare(w), levels, COUNT(levels));
+}
+
+/* "[llm]", "scheduler.py:196]", "-": what logs put between the time and the message. */
+static bool is_tag(daruma_str w)
+{
+    bool joint = w.n == 1 && memchr("-|>", w.p[0], 3);
+    bool bracketed = w.n > 2 && w.p[0] == '[' && (w.p[w.n - 1] == ']' || w.p[w.n - 1] == ':');
+    bool place = w.n > 3 && w.p[w.n - 1] == ']' && w.p[0] != '[' && str_findch(w, ':') != STR_NONE;
+    return joint || bracketed || place;
+}
+
+/* "Nov" of "Nov 23 07:12:31". */
+static bool is_month(daruma_str w, daruma_str rest)
+{
+    static const daruma_str months[] = {LIT("jan"), LIT("feb"), LIT("mar"), LIT("apr"), LIT("may"), LIT("jun"),
+                                        LIT("jul"), LIT("aug"), LIT("sep"), LIT("oct"), LIT("nov"), LIT("dec")};
+    rest = str_trim(rest);
+    daruma_str day = first_word(rest);
+    int64_t n;
+    return is_one_of(w, months, COUNT(months)) && str_int(day, &n) &&
+           is_time(first_word(str_trim(str_from(rest, day.n))));
+}
+
+/* The host before "agent[812]:", the logger's name between dashes. */
+static bool is_source(daruma_str rest)
+{
+    daruma_str next = first_word(str_trim(rest));
+    return str_ends(next, S("]:")) || str_eq(next, S("-")) || str_eq(next, S("|"));
+}
+
+/* Where the message of a line begins: behind its time, and what of level and tags stands with it. */
+static size_t head_of(daruma_str line)
+{
+    bool timed = false, levelled = false;
+    size_t at = 0;
+    for (int i = 0; i < HEAD_WORDS; i++) {
+        size_t from = at;
+        while (from < line.n && ch_space(line.p[from]))
+            from++;
+        daruma_str w = first_word(str_from(line, from)), rest = str_from(line, from + w.n);
+        bool month = w.n == 3 && is_month(w, rest), known = timed && (is_tag(w) || is_source(rest));
+        known |= timed && w.n > 2 && str_ends(w, S("]:"));
+        int64_t day;
+        if (!w.n || !(month || (i == 1 && str_int(w, &day)) || is_time(w) || (is_level(w) && !levelled) || known))
+            break;
+        if (is_level(w) && !timed && !is_time(first_word(str_trim(rest))))
+            break;
+        if (i == 1 && !timed && !is_time(w))
+            break;
+        timed |= month || is_time(w);
+        levelled |= is_level(w);
+        at = from + w.n;
+    }
+    return timed ? at : 0;
+}
+
+/* ---- frames of stacks ----------------------------------------------------------------------------- */
+
+static size_t indent_of(daruma_str line)
+{
+    size_t n = 0;
+    while (n < line.n && ch_space(line.p[n]))
+        n++;
+    return n;
+}
+
+/* Does it end in the place of a line of code: "client.js:231:13)", "Api.java:88)", "main.go:12 +0x1d"? */
+static bool ends_in_place(daruma_str t)
+{
+    size_t plus = str_find(t, S(" +0x"));
+    t = str_trim(str_sub(t, 0, plus));
+    while (t.n && (t.p[t.n - 1] == ')' || t.p[t.n - 1] == ','))
+        t.n--;
+    size_t n = t.n;
+    while (n && ch_digit(t.p[n - 1]))
+        n--;
+    return n < t.n && n && t.p[n - 1] == ':';
+}
+
+/* A line that names a place in code and says nothing. */
+static bool is_frame(daruma_str t, size_t indent)
+{
+    if (str_starts(t, S("File \"")) && str_find(t, S("\", line ")) != STR_NONE)
+        return true;
+    if (str_starts(t, S("... ")) && str_ends(t, S(" more")))
+        return true;
+    if (indent && str_starts(t, S("at ")) && str_ends(t, S(")")))
+        return true;
+    bool at = str_starts(t, S("at ")), path = t.n && (t.p[0] == '/' || str_starts(t, S("node:")));
+    return (at || path) && ends_in_place(t);
+}
+
+/* A line that announces frames, or joins two stacks. */
+static bool is_seam(daruma_str t)
+{
+    static const daruma_str seams[] = {LIT("Traceback (most recent call last):"),
+                                       LIT("During handling of the above exception, another"),
+                                       LIT("The above exception was the direct cause"), LIT("Stack trace:")};
+    for (size_t i = 0; i < COUNT(seams); i++)
+        if (str_istarts(t, seams[i]))
+            return true;
+    return false;
+}
+
+/* Frames are all that stands behind it. */
+static bool is_last(daruma_str t)
+{
+    return str_istarts(t, S("stack backtrace:")) || (str_starts(t, S("goroutine ")) && str_ends(t, S("]:")));
+}
+
+/* What stands behind the last frame of a stack that somebody put on one line. */
+static daruma_str behind_frames(daruma_str t)
+{
+    size_t at = 0;
+    for (size_t hit; (hit = str_find(str_from(t, at), S("\", line "))) != STR_NONE;)
+        at += hit + S("\", line ").n;
+    while (at && at < t.n && (ch_digit(t.p[at]) || t.p[at] == ','))
+        at++;
+    daruma_str rest = str_trim(str_from(t, at));
+    if (!at || !str_starts(rest, S("in ")))
+        return (daruma_str){0};
+    return str_trim(str_from(rest, 3 + first_word(str_from(rest, 3)).n));
+}
+
+/* Only marks under a line of code. */
+static bool is_underline(daruma_str t)
+{
+    for (size_t i = 0; i < t.n; i++)
+        if (t.p[i] != '^' && t.p[i] != '~')
+            return false;
+    return t.n > 0;
+}
+
+/* `text` without the sequences that colour it in a terminal. */
+static daruma_str without_colours(daruma_str text, daruma_arena *a)
+{
+    char *out = memchr(text.p, 0x1b, text.n) ? arena_take(a, text.n, 1) : NULL;
+    size_t n = 0;
+    if (!out)
+        return text;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == 0x1b && i + 1 < text.n && text.p[i + 1] == '[') {
+            for (i += 2; i < text.n && !ch_alpha(text.p[i]);)
+                i++;
+            continue;
+        }
+        out[n++] = text.p[i];
+    }
+    return (daruma_str){out, n};
+}
+
+/* The text without frames and without the heads of its lines. */
+static daruma_str without_frames(daruma_str text, daruma_arena *a)
+{
+    char *out = arena_take(a, text.n + 1, 1);
+    size_t n = 0, code = STR_NONE; /* lines that are indented further are code of a frame */
+    if (!out)
+        return text;
+    for (daruma_str rest = text; rest.n;) {
+        daruma_str line = str_cut(&rest, '\n'), t = str_trim(line);
+        size_t indent = indent_of(line);
+        if (is_last(t))
+            break;
+        bool seam = is_seam(t);
+        if (seam && (t = behind_frames(t)).n) {
+            line = t;
+        } else if (seam || is_frame(t, indent)) {
+            code = !seam && t.p[0] == 'F' ? indent : code;
+            continue;
+        }
+        if (code != STR_NONE && t.n && indent > code)
+            continue;
+        if (is_underline(t))
+            continue;
+        code = t.n ? STR_NONE : code;
+        line = str_from(line, head_of(line));
+        if (n && line.n)
+            out[n++] = '\n';
+        for (size_t i = 0; i < line.n; i++)
+            out[n++] = line.p[i];
+    }
+    daruma_str left = str_trim((daruma_str){out, n});
+    return left.n ? left : text;
+}
+
+/* ---- tails that point elsewhere --------------------------------------------------------------------- */
+
+static bool is_address(daruma_str w)
+{
+    return str_find(w, S("://")) != STR_NONE && str_findch(w, '}') == STR_NONE; /* that is an end of JSON */
+}
+
+/* A word for an id, or an id that says of itself what it is: "request_id=81", "req_81". */
+static bool is_id(daruma_str w)
+{
+    static const daruma_str ids[] = {LIT("id"), LIT("ids"), LIT("uuid"), LIT("trace"), LIT("ref"), LIT("reference")};
+    w = bare(w);
+    size_t sign = 0;
+    while (sign < w.n && w.p[sign] != '=' && w.p[sign] != ':')
+        sign++;
+    daruma_str name = str_sub(w, 0, sign);
+    return is_one_of(name, ids, COUNT(ids)) ||
+           (sign < w.n && (str_ends(name, S("id")) || str_ends(name, S("Id")) || str_ends(name, S("ID"))));
+}
+
+/* Words that a sentence is made of that only points elsewhere. */
+static bool points(daruma_str w)
+{
+    static const daruma_str words[] = {
+        LIT("see"),     LIT("visit"),   LIT("refer"),   LIT("to"),          LIT("read"),          LIT("learn"),
+        LIT("more"),    LIT("for"),     LIT("the"),     LIT("docs"),        LIT("doc"),           LIT("at"),
+        LIT("details"), LIT("info"),    LIT("about"),   LIT("this"),        LIT("documentation"), LIT("guide"),
+        LIT("our"),     LIT("in"),      LIT("and"),     LIT("on"),          LIT("please"),        LIT("information"),
+        LIT("help"),    LIT("request"), LIT("session"), LIT("correlation"), LIT("call"),          LIT("span"),
+        LIT("error"),   LIT("errors"),  LIT("event"),   LIT("link"),        LIT("here"),          LIT("support"),
+        LIT("a"),       LIT("is"),      LIT("with"),    LIT("include"),     LIT("your"),          LIT("url")};
+    return is_one_of(bare(w), words, COUNT(words));
+}
+
+/* "req_011CY3", "81-2f": one word with a digit in it. */
+static bool is_token(daruma_str w)
+{
+    bool digit = false;
+    w = bare(w);
+    for (size_t i = 0; i < w.n; i++) {
+        digit |= ch_digit(w.p[i]);
+        if (!ch_word(w.p[i]) && !memchr("-=:./#+", w.p[i], 7))
+            return false;
+    }
+    return digit && w.n > 5;
+}
+
+/* Where the tail of `t` begins: the last words of it when they hold an address or an id and else only what points
+ * there; t.n when there is none. */
+static size_t tail_of(daruma_str t)
+{
+    size_t at = t.n, end = t.n, tail = t.n;
+    bool told = false, token = false;
+    while (end && t.n - end < TAIL_BYTES) {
+        while (end && ch_space(t.p[end - 1]))
+            end--;
+        size_t from = end;
+        while (from && !ch_space(t.p[from - 1]))
+            from--;
+        daruma_str w = str_sub(t, from, end - from);
+        if (!w.n || (at < t.n && memchr(".;!?\"`)]", w.p[w.n - 1], 8) && !is_address(w)))
+            break;
+        token |= is_token(w);
+        bool names = is_address(w) || (token && is_id(w));
+        if (!names && !points(w) && !is_token(w) && !is_id(w) && bare(w).n)
+            break;
+        told |= names;
+        at = end = from;
+        if (memchr("([", w.p[0], 2) || (w.p[0] >= 'A' && w.p[0] <= 'Z' && points(w))) { /* where it begins */
+            tail = told ? at : tail;
+            break;
+        }
+        tail = told ? at : tail;
+    }
+    return tail;
+}
+
+static daruma_str without_tails(daruma_str t)
+{
+    for (int i = 0; i < TAILS_MAX; i++) {
+        t = str_trim(t);
+        size_t tail = tail_of(t);
+        if (tail == t.n || !tail)
+            break;
+        t = str_sub(t, 0, tail);
+    }
+    return str_trim(t);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------- */
+
+daruma_str line_strip(daruma_str text, daruma_arena *a)
+{
+    daruma_str t = without_colours(text, a);
+    t = memchr(t.p, '\n', t.n) || is_seam(t) ? without_frames(t, a) : str_from(t, head_of(t));
+    t = without_tails(t);
+    return t.n ? t : text;
+}
