@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/drive/plain.h"
 #include "engine/tell/redact.h"
 #include "lib/inside.h"
 #include <stdlib.h>
@@ -80,11 +81,6 @@ static bool on_write(void *user, daruma_str bytes)
     acts_add(s, &a, &bytes, 1);
     s->slow |= s->waiting_bytes > LIB_SLOW_BYTES;
     return !s->slow;
-}
-
-static void on_body_dropped(void *user)
-{
-    (void)user; /* it lies in the arena of the session */
 }
 
 static void on_over(void *user, drive_end how)
@@ -221,12 +217,6 @@ static void hand_over(void *handle, drive_call *to)
     to->handle = o;
 }
 
-static bool is_sent(void *handle)
-{
-    (void)handle;
-    return true; /* its bytes were copied */
-}
-
 /* ---- targets and keys ---- */
 
 uint64_t lib_hash(daruma_str s)
@@ -250,35 +240,6 @@ static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, 
     return s->o.list;
 }
 
-static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)
-{
-    (void)user;
-    (void)t;
-    *ret_renewable = false;
-    return DRIVE_KEY_READY; /* keys are the program's */
-}
-
-static void on_key_fetch(void *user, const daruma_target *t, bool anew)
-{
-    (void)user;
-    (void)t;
-    (void)anew;
-}
-
-static void on_key_nothing(void *user, const daruma_target *t)
-{
-    (void)user;
-    (void)t;
-}
-
-static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_arena *a)
-{
-    (void)user;
-    (void)t;
-    (void)a;
-    return S("{}");
-}
-
 static daruma_str on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
 {
     daruma_session *s = user;
@@ -298,12 +259,6 @@ static uint64_t on_tenant(void *user)
 
 /* ---- all else ---- */
 
-static void on_holds(void *user, int64_t bytes)
-{
-    (void)user;
-    (void)bytes;
-}
-
 static void on_tell(void *user, daruma_event *e)
 {
     daruma_session *s = user;
@@ -321,14 +276,6 @@ static void on_timer(void *user, daruma_ms at)
     s->timer = at;
 }
 
-static bool on_work(void *user, size_t bytes, const drive_work *kind, void *data)
-{
-    (void)user;
-    (void)bytes;
-    kind->work(data);
-    return true;
-}
-
 static void on_work_left(void *user, drive_remains *r)
 {
     daruma_session *s = user;
@@ -337,7 +284,7 @@ static void on_work_left(void *user, drive_remains *r)
 
 const drive_host lib_host = {.head = on_head,
                              .write = on_write,
-                             .body_dropped = on_body_dropped,
+                             .body_dropped = plain_body_dropped,
                              .over = on_over,
                              .send = on_send,
                              .ask = on_ask,
@@ -346,18 +293,18 @@ const drive_host lib_host = {.head = on_head,
                              .resume = resume_call,
                              .hand_over = hand_over,
                              .limit = limit_call,
-                             .is_sent = is_sent,
+                             .is_sent = plain_is_sent,
                              .place = on_place,
                              .targets = on_targets,
-                             .key = on_key,
-                             .key_fetch = on_key_fetch,
-                             .key_forget = on_key_nothing,
-                             .key_worked = on_key_nothing,
-                             .key_trouble = on_key_trouble,
+                             .key = plain_key, /* keys are the program's */
+                             .key_fetch = plain_key_fetch,
+                             .key_forget = plain_key_noted,
+                             .key_worked = plain_key_noted,
+                             .key_trouble = plain_key_trouble,
                              .redact = on_redact,
                              .tenant = on_tenant,
                              .tell = on_tell,
-                             .holds = on_holds,
+                             .holds = plain_holds,
                              .timer = on_timer,
-                             .work = on_work,
+                             .work = plain_work,
                              .work_left = on_work_left};
