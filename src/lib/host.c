@@ -28,49 +28,22 @@ static void put_field(daruma_buf *out, const char *name, daruma_str value)
     put(out, str_of(name), value);
 }
 
-static void put_own_fields(const daruma_session *s, const drive_answer *answer, daruma_buf *out)
-{
-    const char *unchecked = session_unchecked(s->x);
-    daruma_str watch = session_say_watch(s->x);
-    const daruma_target *t = session_target(s->x);
-    put_field(out, "x-daruma-outcome", str_of(daruma_outcome_name(answer->outcome)));
-    buf_printf(out, "x-daruma-attempts: %u\r\n", session_attempts(s->x));
-    BUF_LIT(out, "x-daruma-remedies: ");
-    session_say_remedies(s->x, out);
-    BUF_LIT(out, "\r\nx-daruma-case: ");
-    buf_hex64(out, session_case(s->x));
-    BUF_LIT(out, "\r\n");
-    if (unchecked)
-        put_field(out, "x-daruma-unchecked", str_of(unchecked));
-    if (watch.n)
-        put_field(out, "x-daruma-watch", watch);
-    if (t)
-        put_field(out, "x-daruma-target", target_of(s, t)->name);
-    if (answer->length >= 0)
-        buf_printf(out, "content-length: %lld\r\n", (long long)answer->length);
-}
-
 static void on_head(void *user, const drive_answer *answer)
 {
     daruma_session *s = user;
     daruma_buf all = buf_in(&s->arena);
     const daruma_target *t = session_target(s->x);
-    daruma_str connection = {0};
-    for (size_t i = 0; i < answer->nheaders; i++)
-        if (str_ieq(answer->headers[i].name, S("connection")))
-            connection = answer->headers[i].value;
-    for (size_t i = 0; i < answer->nheaders; i++) {
-        daruma_header h = answer->headers[i];
-        if (!drive_field_is_hop(h.name, connection) && !str_ieq(h.name, S("content-length")) &&
-            !str_istarts(h.name, S("x-daruma-")))
-            put(&all, h.name, h.value);
-    }
-    put_own_fields(s, answer, &all);
+    daruma_str target = t ? target_of(s, t)->name : (daruma_str){0};
+    size_t n;
+    const daruma_header *fields = session_fields(s->x, answer, target, &n);
+    for (size_t i = 0; fields && i < n; i++)
+        put(&all, fields[i].name, fields[i].value);
+    if (answer->length >= 0)
+        buf_printf(&all, "content-length: %lld\r\n", (long long)answer->length);
     act a = {.what = DARUMA_DO_HEAD, .status = answer->status, .total_ms = -1};
     a.text[ACT_FIELDS] = buf_str(&all);
-    if (t)
-        a.text[ACT_TARGET] = target_of(s, t)->name;
-    s->failed |= all.full;
+    a.text[ACT_TARGET] = target;
+    s->failed |= all.full || !fields;
     acts_add(s, &a, NULL, 0);
 }
 

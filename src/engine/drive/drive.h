@@ -92,7 +92,7 @@ typedef enum drive_key { DRIVE_KEY_READY, DRIVE_KEY_ABSENT } drive_key;
 
 /* ---- the client ---- */
 
-/* The head of an answer as it goes to the client; the host adds the x-daruma fields (session_say_*). */
+/* The head of an answer as it goes to the client; session_fields() makes its fields of it. */
 typedef struct drive_answer {
     int status;
     const daruma_header *headers; /* of the provider, or of the driver */
@@ -290,7 +290,11 @@ void session_worked(session *x, const drive_work *kind, void *data); /* work bes
 
 const dialect *session_dialect_of(const session *x, const daruma_target *t); /* that a target is spoken to in */
 daruma_str session_model(const session *x);                                  /* as the client asked for it */
-/* For the x-daruma fields of an answer. */
+/* Returns the fields of an answer as its client gets them: those that came which are not of one connection, without a
+ * length, and ours (x-daruma-*). `target` is what the host calls the target of the answer, empty: there is none. Lives
+ * as long as `answer->a`; NULL without memory. */
+daruma_header *session_fields(const session *x, const drive_answer *answer, daruma_str target, size_t *ret_n);
+/* How it stands. */
 uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
 daruma_outcome session_outcome(const session *x);             /* PENDING until it is over */
