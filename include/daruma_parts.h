@@ -471,27 +471,34 @@ typedef struct daruma_remedy {
     int target;     /* for DARUMA_SEND: index into the case's targets */
 } daruma_remedy;
 
-/* What a rung needs; the case works out what it has. */
+/* What a rung needs; the case works out what it has. One line per need: symbol, bit, name, in plain words. */
+// clang-format off
+#define DARUMA_NEED_MAP(X) \
+    X(TIME,     0, "time",     "time")                                           /* the delay still fits before the deadline */ \
+    X(OUTAGE,   1, "outage",   "it was not answered")                            /* waiting may help */ \
+    X(CLEAN,    2, "clean",    "nothing forwarded")                              /* no byte of the answer has reached the client */ \
+    X(TRIES,    3, "tries",    "tries left")                                     /* this target may be called again for this kind */ \
+    X(KEY,      4, "key",      "another key")                                    /* of the same model, and well */ \
+    X(ACCOUNT,  5, "account",  "another account")                                /* likewise */ \
+    X(MODEL,    6, "model",    "another model")                                  /* or provider, and well */ \
+    X(SAFE,     7, "safe",     "safe twice")                                     /* sending it twice does no harm */ \
+    X(SOURCE,   8, "source",   "credentials can be fetched")                     /* anew */ \
+    X(PASSES,   9, "passes",   "it may pass")                                    /* the failure says that waiting may help */ \
+    X(PARTIAL, 10, "partial",  "part of the answer forwarded")                   /* the client has it */ \
+    X(MEND,    11, "mend",     "mending")                                        /* the host can mend conversations and answers */ \
+    X(SIDE,    12, "side",     "side calls")                                     /* a model may be asked on the side (side_calls) */ \
+    X(SHRINK,  13, "shrink",   "may be shortened once more")                     /* the conversation, in this case */ \
+    X(REFUSED, 14, "refused",  "the request was refused (4xx)")                  /* by the provider */ \
+    X(BROKEN,  17, "broken",   "the provider failed (5xx)")                      /* at it */ \
+    X(GUIDE,   15, "guide",    "the model may be told (watch: guide)")           /* what it keeps doing */ \
+    X(ABOVE,   18, "above",    "the request alone asks for more than the limit") /* only a smaller one passes */ \
+    X(ENFORCE, 16, "enforce",  "the agent may be stopped (watch: enforce)")      /* from going on */
+// clang-format on
+
 enum daruma_need {
-    DARUMA_NEED_TIME = 1 << 0,     /* the delay still fits before the deadline */
-    DARUMA_NEED_CLEAN = 1 << 2,    /* no byte of the answer has reached the client */
-    DARUMA_NEED_TRIES = 1 << 3,    /* this target may be called again for this kind */
-    DARUMA_NEED_KEY = 1 << 4,      /* another key for the same model is well */
-    DARUMA_NEED_ACCOUNT = 1 << 5,  /* another account for the same model is well */
-    DARUMA_NEED_MODEL = 1 << 6,    /* another model or provider is well */
-    DARUMA_NEED_SAFE = 1 << 7,     /* sending it twice does no harm */
-    DARUMA_NEED_SOURCE = 1 << 8,   /* the credentials can be fetched anew */
-    DARUMA_NEED_PASSES = 1 << 9,   /* the failure says that waiting may help */
-    DARUMA_NEED_PARTIAL = 1 << 10, /* some of the answer has reached the client */
-    DARUMA_NEED_MEND = 1 << 11,    /* the host can mend conversations and answers */
-    DARUMA_NEED_SIDE = 1 << 12,    /* a model may be asked on the side (side_calls) */
-    DARUMA_NEED_SHRINK = 1 << 13,  /* the conversation may be shortened once more in this case */
-    DARUMA_NEED_REFUSED = 1 << 14, /* the provider refused the request: a 4xx status */
-    DARUMA_NEED_GUIDE = 1 << 15,   /* the model may be told what it keeps doing (watch mode guide, enforce) */
-    DARUMA_NEED_ENFORCE = 1 << 16, /* the agent may be stopped from going on (watch mode enforce) */
-    DARUMA_NEED_BROKEN = 1 << 17,  /* the provider failed at it: a 5xx status */
-    DARUMA_NEED_OUTAGE = 1 << 1,   /* the attempt was not answered: waiting may help */
-    DARUMA_NEED_ABOVE = 1 << 18,   /* the request alone asks for more than the limit: only a smaller one passes */
+#define X(sym, bit, ...) DARUMA_NEED_##sym = 1 << (bit),
+    DARUMA_NEED_MAP(X)
+#undef X
 };
 
 /* How long a rung waits before it acts. */
@@ -842,6 +849,7 @@ typedef struct daruma_question {
     daruma_str system, user;
     int64_t max_tokens;        /* output cap that suffices for the answer */
     int32_t temperature_milli; /* thousandths; 0: whatever the model's is */
+    daruma_str about;          /* for logs: the tool whose output is to be shortened, or "the conversation" */
 } daruma_question;
 DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f,
                                    const daruma_policy *p, int64_t window, daruma_question *out, size_t max);

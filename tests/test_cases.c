@@ -4,7 +4,6 @@
 #include "../src/cli/options.c"
 #include "../src/cli/replay.c"
 #include "../src/cli/replay_adapt.c"
-#include "../src/cli/replay_mend.c"
 #include "../src/cli/replay_read.c"
 #include "../src/cli/replay_run.c"
 #include "../src/cli/replay_steps.c"
@@ -34,7 +33,7 @@ static void a_wrong_file_is_told_with_its_line(void **state)
     assert_string_equal(complaint("```request klingon\n{}\n```\n"),
                         "case.md:1: a request block names its dialect: openai, anthropic, ..., not `klingon`");
     assert_string_equal(complaint("```policy\norphans: eat\n```\n"),
-                        "case.md:2: expected synthesise or prune, not `eat`");
+                        "case.md:2: expected one of the words `synthesise prune`, not `eat`");
     assert_string_equal(complaint("```policy\n\ntargets: x\n```\n"), "case.md:3: unknown setting `targets`");
     assert_string_equal(complaint("```policy\ndeadline: soon\n```\n"),
                         "case.md:2: expected a duration like 2s or 500ms, not `soon`");
@@ -73,7 +72,9 @@ static void a_script_that_does_not_fit_is_an_error(void **state)
     assert_false(holds("```upstream\nother/m: ok\n```\n```expect\n```\n", why));
     assert_string_equal(why, "case.md:5: the script has no outcome left for a call to `m-main`");
     assert_false(holds("```request openai\n[1]\n```\n```upstream\nok\n```\n```expect\n```\n", why));
-    assert_string_equal(why, "case.md:2: this is not a request of the dialect openai");
+    assert_string_equal(why, "case.md:2: this is not a request of the dialect `openai`");
+    assert_false(holds("```request openai\n{\"model\":\"m-main\"}\n```\n```upstream\ncut\n```\n```expect\n```\n", why));
+    assert_string_equal(why, "case.md:5: the request asks for no stream: `cut`");
     assert_false(holds("```upstream\nexplode\n```\n```expect\n```\n", why));
     assert_string_equal(why, "case.md:2: what outcome is this? `explode`");
 }

@@ -248,6 +248,10 @@ static void the_line_is_shown_with_the_place(void **state)
     assert_string_equal(e.at[0].excerpt, "- { keys: [\"${NO}\", \"***{***}\"], name: ä, url: 1 }");
     assert_false(read_text("providers:\n- { keys: [abc, def], name: ä, url: 1 }\n", &c, &e));
     assert_string_equal(e.at[0].excerpt, "- { keys: [***, ***], name: ä, url: 1 }");
+    assert_false(read_text("providers:\n  main:\n    url: http://h\n", &c, &e));
+    assert_string_equal(e.at[0].excerpt, "  main:");
+    assert_false(read_text("providers:\n  sk-proj-SECRET0123456789: x\n", &c, &e));
+    assert_string_equal(e.at[0].excerpt, "  ***: ***");
 }
 
 static void every_prefix_of_a_file_is_read_or_refused(void **state)

@@ -4,7 +4,7 @@
 #include "test.h"
 #include "base/arena.h"
 #include "base/buf.h"
-#include "engine/drive/drive.h"
+#include "engine/drive/plain.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -133,11 +133,6 @@ static bool host_write(void *user, daruma_str bytes)
         return false;
     }
     return true;
-}
-
-static void host_dropped(void *user)
-{
-    (void)user;
 }
 
 static void host_over(void *user, drive_end how)
@@ -286,12 +281,6 @@ static void host_limit(void *handle, daruma_ms total)
     ((out *)handle)->dies = total ? w->opened + total : -1;
 }
 
-static bool host_is_sent(void *handle)
-{
-    (void)handle;
-    return true;
-}
-
 static drive_place host_place(void *user, const daruma_target *t)
 {
     world *o = user;
@@ -307,42 +296,12 @@ static const daruma_target *host_targets(void *user, daruma_str model, size_t *n
     return o->targets;
 }
 
-static drive_key host_key(void *user, const daruma_target *t, bool *ret_renewable)
-{
-    (void)user;
-    (void)t;
-    *ret_renewable = false;
-    return DRIVE_KEY_READY;
-}
-
 static void host_no_key(void *user, const daruma_target *t, bool anew)
 {
     (void)user;
     (void)t;
     (void)anew;
     fail_msg("no key has to be fetched here");
-}
-
-static void host_key_nothing(void *user, const daruma_target *t)
-{
-    (void)user;
-    (void)t;
-}
-
-static daruma_str host_trouble(void *user, const daruma_target *t, daruma_arena *a)
-{
-    (void)user;
-    (void)t;
-    (void)a;
-    return S("{}");
-}
-
-static daruma_str host_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
-{
-    (void)user;
-    (void)t;
-    (void)secret;
-    return text;
 }
 
 static uint64_t host_tenant(void *user)
@@ -373,14 +332,6 @@ static void host_timer(void *user, daruma_ms when)
     o->timer = when;
 }
 
-static bool host_work(void *user, size_t bytes, const drive_work *kind, void *data)
-{
-    (void)user;
-    (void)bytes;
-    kind->work(data);
-    return true;
-}
-
 static void host_work_left(void *user, drive_remains *r)
 {
     (void)user;
@@ -389,7 +340,7 @@ static void host_work_left(void *user, drive_remains *r)
 
 static const drive_host host = {.head = host_head,
                                 .write = host_write,
-                                .body_dropped = host_dropped,
+                                .body_dropped = plain_body_dropped,
                                 .over = host_over,
                                 .send = host_send,
                                 .ask = host_ask,
@@ -398,20 +349,20 @@ static const drive_host host = {.head = host_head,
                                 .resume = host_resume,
                                 .hand_over = host_hand_over,
                                 .limit = host_limit,
-                                .is_sent = host_is_sent,
+                                .is_sent = plain_is_sent,
                                 .place = host_place,
                                 .targets = host_targets,
-                                .key = host_key,
+                                .key = plain_key,
                                 .key_fetch = host_no_key,
-                                .key_forget = host_key_nothing,
-                                .key_worked = host_key_nothing,
-                                .key_trouble = host_trouble,
-                                .redact = host_redact,
+                                .key_forget = plain_key_noted,
+                                .key_worked = plain_key_noted,
+                                .key_trouble = plain_key_trouble,
+                                .redact = plain_redact,
                                 .tenant = host_tenant,
                                 .tell = host_tell,
                                 .holds = host_holds,
                                 .timer = host_timer,
-                                .work = host_work,
+                                .work = plain_work,
                                 .work_left = host_work_left};
 
 /* ---- time ---- */

@@ -9,8 +9,8 @@ enum {
     REPLAY_FILE_BYTES_MAX = 1 << 20,
     REPLAY_LOG_BYTES_MAX = 1 << 20,
     REPLAY_MODEL_MAX = 32,        /* answers of a scene's model */
-    REPLAY_ROOM_BYTES = 64 << 20, /* memory of one request: its body and what remedies make of it */
-    REPLAY_TURNS_MAX = 10000,     /* admissions of one scene: more is a bug of ours */
+    REPLAY_ROOM_BYTES = 64 << 20, /* memory of one scene of steps */
+    REPLAY_TURNS_MAX = 10000,     /* inputs of one request: more is a bug of ours */
 };
 
 /* One line of an upstream or steps block. */
@@ -27,28 +27,27 @@ typedef struct replay_scene {
     daruma_policy policy;
     daruma_target targets[DARUMA_CASE_TRIED];
     size_t ntargets;
-    int prefer;         /* -1: the order of the list */
     daruma_ms deadline; /* from each request on, -1 none */
-    uint64_t seed;
-    bool refresh, safe_twice;
+    int64_t seed;
+    bool refresh;
     bool explain, rules;    /* the log has the explanation, the rule that judged */
     bool fields, sent;      /* the log has the fields of events; the body when it changes */
-    bool no_summariser;     /* there is no model to ask */
-    const dialect *dialect; /* of the body; NULL: the scene has no conversation */
-    daruma_str body;
+    const dialect *dialect; /* of the body */
+    daruma_str body;        /* of each request; empty: one that says hello */
+    bool stream;            /* the answer is asked for as a stream, whatever the body says */
     int body_line;
     daruma_str model[REPLAY_MODEL_MAX]; /* answers to what remedies ask, in order; "fail" fails */
     size_t nmodel;
     replay_step steps[REPLAY_STEPS_MAX];
     size_t nsteps;
-    bool agent;              /* the lines are steps of an agent */
-    daruma_watch_mode watch; /* what may be done about circles */
-    daruma_str key;          /* failures count under it; empty: under the tool */
-    bool messages, notices;  /* the log has what failed in words; the notices to the model */
-    bool counts;             /* the log has the counters behind each failure */
-    bool progress;           /* the log has steps with and without progress, and the nudges */
-    daruma_str expect;       /* the log as the file has it */
-    int expect_line;         /* of its first line */
+    bool agent;             /* the lines are steps of an agent */
+    int watch;              /* daruma_watch_mode: what may be done about circles */
+    daruma_str key;         /* failures count under it; empty: under the tool */
+    bool messages, notices; /* the log has what failed in words; the notices to the model */
+    bool counts;            /* the log has the counters behind each failure */
+    bool progress;          /* the log has steps with and without progress, and the nudges */
+    daruma_str expect;      /* the log as the file has it */
+    int expect_line;        /* of its first line */
 } replay_scene;
 
 /* Walks the scenes of a file. */

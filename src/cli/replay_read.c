@@ -67,15 +67,6 @@ daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a)
 
 /* ---- the policy block --------------------------------------------------------------- */
 
-static bool read_switch(replay_reader *r, daruma_str v, bool *ret)
-{
-    bool on = str_eq(v, S("on")) || str_eq(v, S("yes"));
-    if (!on && !str_eq(v, S("off")) && !str_eq(v, S("no")))
-        return wrong(r, "expected on or off, not", v);
-    *ret = on;
-    return true;
-}
-
 static bool read_number(replay_reader *r, daruma_str v, int64_t *ret)
 {
     return str_int(v, ret) && *ret <= INT32_MAX ? true : wrong(r, "expected a number, not", v);
@@ -85,6 +76,18 @@ static bool read_ms(replay_reader *r, daruma_str v, daruma_ms *ret)
 {
     *ret = replay_duration(v);
     return *ret >= 0 ? true : wrong(r, "expected a duration like 2s or 500ms, not", v);
+}
+
+/* The place of `v` in a list of words with blanks between; -1: it is none of them. */
+static int word_index(daruma_str v, const char *words)
+{
+    daruma_str rest = str_of(words), word;
+    for (int i = 0; rest.n; i++) {
+        word = str_cut(&rest, ' ');
+        if (str_eq(v, word))
+            return i;
+    }
+    return -1;
 }
 
 /* main/m-main k1 a window=1000 */
@@ -151,136 +154,104 @@ static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
     return true;
 }
 
-/* What is mended, and how; *known tells whether there is such a setting. */
-static bool read_mending(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s, bool *known)
+static bool read_jitter(replay_reader *r, daruma_str v, replay_scene *s)
 {
-    daruma_mend_policy *m = &s->policy.mend;
-    int64_t n = 0;
-    *known = true;
-    if (str_eq(name, S("mend")))
-        return read_switch(r, v, &m->enabled);
-    if (str_eq(name, S("side_calls")))
-        return read_switch(r, v, &m->side_calls);
-    if (str_eq(name, S("summarize_on_compress")))
-        return read_switch(r, v, &m->summarize_on_compress);
-    if (str_eq(name, S("compression_threshold_chars")))
-        return read_number(r, v, &m->compression_threshold_chars);
-    if (str_eq(name, S("max_compress_retries"))) {
-        bool good = read_number(r, v, &n);
-        m->max_compress_retries = (uint32_t)n;
-        return good;
-    }
-    if (str_eq(name, S("orphans"))) {
-        m->prune_orphans = str_eq(v, S("prune"));
-        return m->prune_orphans || str_eq(v, S("synthesise")) ? true : wrong(r, "expected synthesise or prune, not", v);
-    }
-    if (str_eq(name, S("summariser"))) {
-        s->no_summariser = str_eq(v, S("none"));
-        return s->no_summariser ? true : wrong(r, "the model block answers; expected none, not", v);
-    }
-    *known = false;
-    return true;
+    int on = word_index(v, "off on");
+    for (int k = 0; k < DARUMA_KINDS; k++)
+        s->policy.kinds[k].backoff.jitter_milli = on > 0 ? 1000 : 0;
+    return on >= 0 ? true : wrong(r, "expected off or on, not", v);
 }
 
-/* How an agent is watched, and what the log has of it; *known tells whether there is such a setting. */
-static bool read_watching(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s, bool *known)
-{
-    static const daruma_str modes[] = {LIT("off"), LIT("observe"), LIT("guide"), LIT("enforce")};
-    daruma_watch_policy *w = &s->policy.watch;
-    const struct {
-        daruma_str name;
-        uint32_t *number;
-        bool *on;
-    } settings[] = {
-        {S("same_max"), &w->same_max, NULL},
-        {S("tool_max"), &w->tool_max, NULL},
-        {S("total_max"), &w->total_max, NULL},
-        {S("shown_max"), &w->shown_max, NULL},
-        {S("message_chars"), &w->message_chars, NULL},
-        {S("messages"), NULL, &s->messages},
-        {S("notices"), NULL, &s->notices},
-        {S("counts"), NULL, &s->counts},
-        {S("progress"), NULL, &s->progress},
-    };
-    *known = true;
-    for (size_t i = 0; i < COUNT(settings); i++) {
-        int64_t n = 0;
-        if (!str_eq(name, settings[i].name))
-            continue;
-        if (settings[i].on)
-            return read_switch(r, v, settings[i].on);
-        bool good = read_number(r, v, &n);
-        *settings[i].number = (uint32_t)n;
-        return good;
-    }
-    if (str_eq(name, S("key"))) {
-        s->key = v;
-        return true;
-    }
-    if (str_eq(name, S("watch"))) {
-        for (int m = 0; m < 4; m++)
-            if (str_eq(v, modes[m])) {
-                s->watch = (daruma_watch_mode)m;
-                return true;
-            }
-        return wrong(r, "expected off, observe, guide or enforce, not", v);
-    }
-    *known = false;
-    return true;
-}
+typedef enum setting_type { SWITCH, NUMBER, COUNTED, DURATION, TEXT, WORD, OWN } setting_type;
+
+#define AT(member) offsetof(replay_scene, member)
+// clang-format off
+static const struct {
+    const char *name;
+    setting_type type;
+    size_t at;
+    const char *words; /* of WORD: its value is the place of one of them */
+    bool (*read)(replay_reader *r, daruma_str v, replay_scene *s);
+} settings[] = {
+    {"target",                      OWN,      0, NULL, read_target},
+    {"profile",                     OWN,      0, NULL, read_profile},
+    {"jitter",                      OWN,      0, NULL, read_jitter},
+    {"seed",                        NUMBER,   AT(seed), NULL, NULL},
+    {"deadline",                    DURATION, AT(deadline), NULL, NULL},
+    {"max_wait",                    DURATION, AT(policy.max_wait), NULL, NULL},
+    {"max_attempts",                COUNTED,  AT(policy.max_attempts), NULL, NULL},
+    {"enabled",                     SWITCH,   AT(policy.enabled), NULL, NULL},
+    {"refresh",                     SWITCH,   AT(refresh), NULL, NULL},
+    {"hedge",                       SWITCH,   AT(policy.hedge), NULL, NULL},
+    {"mend",                        SWITCH,   AT(policy.mend.enabled), NULL, NULL},
+    {"side_calls",                  SWITCH,   AT(policy.mend.side_calls), NULL, NULL},
+    {"summarize_on_compress",       SWITCH,   AT(policy.mend.summarize_on_compress), NULL, NULL},
+    {"compression_threshold_chars", NUMBER,   AT(policy.mend.compression_threshold_chars), NULL, NULL},
+    {"max_compress_retries",        COUNTED,  AT(policy.mend.max_compress_retries), NULL, NULL},
+    {"orphans",                     SWITCH,   AT(policy.mend.prune_orphans), "synthesise prune", NULL},
+    {"fields",                      SWITCH,   AT(fields), NULL, NULL},
+    {"sent",                        SWITCH,   AT(sent), NULL, NULL},
+    {"rules",                       SWITCH,   AT(rules), NULL, NULL},
+    {"explain",                     SWITCH,   AT(explain), NULL, NULL},
+    {"watch",                       WORD,     AT(watch), "off observe guide enforce", NULL},
+    {"key",                         TEXT,     AT(key), NULL, NULL},
+    {"same_max",                    COUNTED,  AT(policy.watch.same_max), NULL, NULL},
+    {"tool_max",                    COUNTED,  AT(policy.watch.tool_max), NULL, NULL},
+    {"total_max",                   COUNTED,  AT(policy.watch.total_max), NULL, NULL},
+    {"shown_max",                   COUNTED,  AT(policy.watch.shown_max), NULL, NULL},
+    {"message_chars",               COUNTED,  AT(policy.watch.message_chars), NULL, NULL},
+    {"messages",                    SWITCH,   AT(messages), NULL, NULL},
+    {"notices",                     SWITCH,   AT(notices), NULL, NULL},
+    {"counts",                      SWITCH,   AT(counts), NULL, NULL},
+    {"progress",                    SWITCH,   AT(progress), NULL, NULL},
+};
+// clang-format on
+#undef AT
 
 static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay_scene *s)
 {
+    bool ok = false;
+    size_t i = 0;
     int64_t n = 0;
-    bool on = false, ok = false, mends = false, watches = false;
     daruma_kind kind = daruma_kind_parse(name, &ok);
-    if (!read_mending(r, name, v, s, &mends) || mends)
-        return mends && r->why[0] == 0;
-    if (!read_watching(r, name, v, s, &watches) || watches)
-        return watches && r->why[0] == 0;
-    if (str_eq(name, S("fields")))
-        return read_switch(r, v, &s->fields);
-    if (str_eq(name, S("sent")))
-        return read_switch(r, v, &s->sent);
-    if (str_eq(name, S("target")))
-        return read_target(r, v, s);
-    if (str_eq(name, S("deadline")))
-        return read_ms(r, v, &s->deadline);
-    if (str_eq(name, S("max_wait")))
-        return read_ms(r, v, &s->policy.max_wait);
-    if (str_eq(name, S("refresh")))
-        return read_switch(r, v, &s->refresh);
-    if (str_eq(name, S("safe_twice")))
-        return read_switch(r, v, &s->safe_twice);
-    if (str_eq(name, S("explain")))
-        return read_switch(r, v, &s->explain);
-    if (str_eq(name, S("rules")))
-        return read_switch(r, v, &s->rules);
-    if (str_eq(name, S("enabled")))
-        return read_switch(r, v, &s->policy.enabled);
     if (ok)
         return read_kind(r, v, &s->policy.kinds[kind]);
-    if (str_eq(name, S("profile")))
-        return read_profile(r, v, s);
-    if (str_eq(name, S("jitter"))) {
-        if (!read_switch(r, v, &on))
-            return false;
-        for (int k = 0; k < DARUMA_KINDS; k++)
-            s->policy.kinds[k].backoff.jitter_milli = on ? 1000 : 0;
-        return true;
-    }
-    bool known = str_eq(name, S("max_attempts")) || str_eq(name, S("prefer")) || str_eq(name, S("seed"));
-    if (!known)
+    while (i < COUNT(settings) && !str_eq(name, str_of(settings[i].name)))
+        i++;
+    if (i == COUNT(settings))
         return wrong(r, "unknown setting", name);
-    if (!read_number(r, v, &n))
-        return false;
-    if (name.p[0] == 'm')
-        s->policy.max_attempts = (uint32_t)n;
-    else if (name.p[0] == 'p')
-        s->prefer = (int)n;
-    else
-        s->seed = (uint64_t)n;
-    return true;
+    void *at = (char *)s + settings[i].at;
+    const char *words = settings[i].words ? settings[i].words : "off on";
+    int word = word_index(v, words);
+    switch (settings[i].type) {
+    case SWITCH:
+    case WORD:
+        if (word < 0) {
+            snprintf(r->why, sizeof r->why, "%s:%d: expected one of the words `%s`, not `" STR_FMT "`", r->file,
+                     r->line, words, (int)(v.n > 80 ? 80 : v.n), v.p);
+            return false;
+        }
+        if (settings[i].type == WORD)
+            *(int *)at = word;
+        else
+            *(bool *)at = word == 1;
+        return true;
+    case NUMBER:
+        return read_number(r, v, at);
+    case COUNTED:
+        if (!read_number(r, v, &n))
+            return false;
+        *(uint32_t *)at = (uint32_t)n;
+        return true;
+    case DURATION:
+        return read_ms(r, v, at);
+    case TEXT:
+        *(daruma_str *)at = v;
+        return true;
+    case OWN:
+        return settings[i].read(r, v, s);
+    }
+    return false;
 }
 
 /* ---- blocks ------------------------------------------------------------------------- */
@@ -374,9 +345,11 @@ static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
     return true;
 }
 
-/* The name behind "request": the dialect of the body. */
-static bool read_dialect(replay_reader *r, daruma_str name, replay_scene *s)
+/* The words behind "request": the dialect of the body, and perhaps that its answer shall be a stream. */
+static bool read_dialect(replay_reader *r, daruma_str about, replay_scene *s)
 {
+    daruma_str name = str_cut(&about, ' ');
+    s->stream = str_eq(str_trim(about), S("stream"));
     s->dialect = dialect_find(name);
     s->body_line = r->line + 1;
     return s->dialect ? true : wrong(r, "a request block names its dialect: openai, anthropic, ..., not", name);
@@ -421,7 +394,7 @@ bool replay_next(replay_reader *r, replay_scene *ret)
     daruma_str line;
     bool begun = false;
     *ret = (replay_scene){
-        .file = r->file, .prefer = -1, .deadline = -1, .seed = 1, .safe_twice = true, .watch = DARUMA_WATCH_GUIDE};
+        .file = r->file, .deadline = -1, .seed = 1, .dialect = &dialect_openai, .watch = DARUMA_WATCH_GUIDE};
     read_setting(r, S("profile"), S("default"), ret);
     while (read_line(r, &line)) {
         block b = PROSE;

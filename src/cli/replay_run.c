@@ -1,106 +1,297 @@
-/* replay_run.c - a host without a network: it does what the engine says against a script, on a
- * clock that only moves when somebody waits, and writes down each step. */
-#include "cli/replay_mend.h"
+/* replay_run.c - a host of the driver without a network: what providers answer comes from the script of a scene, time
+ * passes when nothing else is left to do, and each step is written down.
+ *
+ *     script --> calls: head, bytes, end, failed --> session --> acts, steps, events --> log */
 #include "cli/replay_steps.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/drive/plain.h"
+#include "engine/mend/mend.h"
+#include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WALL_BEGIN = 1767225600, ROOM_BYTES = 1 << 18, PLACES = 256, HEADERS = 8 };
+enum { WALL_BEGIN = 1767225600, PLACES = 256, FIELDS = 9, CALLS = 8, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
+
+/* What an outcome without a status brings: nothing, or a stream and how far it comes. */
+typedef enum shape { ANSWER, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
+
+typedef struct outcome_word {
+    daruma_str word;
+    shape shape;
+    daruma_net net; /* how the call fails; NONE: it ends */
+    daruma_phase phase;
+} outcome_word;
+
+// clang-format off
+static const outcome_word outcomes[] = {
+    {LIT("ok"),                 ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("empty"),              ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("broken"),             ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("dns"),                NOTHING, DARUMA_NET_DNS,                DARUMA_AT_CONNECT},
+    {LIT("refused"),            NOTHING, DARUMA_NET_REFUSED,            DARUMA_AT_CONNECT},
+    {LIT("certificate"),        NOTHING, DARUMA_NET_CERTIFICATE,        DARUMA_AT_CONNECT},
+    {LIT("timeout connect"),    NOTHING, DARUMA_NET_CONNECT_TIMEOUT,    DARUMA_AT_CONNECT},
+    {LIT("reset"),              NOTHING, DARUMA_NET_RESET,              DARUMA_AT_WAIT},
+    {LIT("closed"),             NOTHING, DARUMA_NET_CLOSED,             DARUMA_AT_WAIT},
+    {LIT("timeout first_byte"), NOTHING, DARUMA_NET_FIRST_BYTE_TIMEOUT, DARUMA_AT_WAIT},
+    {LIT("timeout idle"),       BEGUN,   DARUMA_NET_IDLE_TIMEOUT,       DARUMA_AT_STREAM},
+    {LIT("timeout total"),      BEGUN,   DARUMA_NET_TOTAL_TIMEOUT,      DARUMA_AT_STREAM},
+    {LIT("cut"),                BEGUN,   DARUMA_NET_CUT,                DARUMA_AT_STREAM},
+    {LIT("error"),              FAULT,   DARUMA_NET_NONE,               DARUMA_AT_STREAM},
+    {LIT("silent"),             PINGS,   DARUMA_NET_NONE,               DARUMA_AT_STREAM},
+    {LIT("leave"),              LEAVES,  DARUMA_NET_NONE,               DARUMA_AT_WAIT},
+};
+// clang-format on
+
+/* What comes of a call that takes longer than it may. */
+static const outcome_word late = {LIT("timeout total"), NOTHING, DARUMA_NET_TOTAL_TIMEOUT, DARUMA_AT_WAIT};
+
+/* A call that is out, and what is still to come of it. */
+typedef struct run_call {
+    drive_call *c;            /* NULL: there is none */
+    const outcome_word *word; /* NULL: a status */
+    int status;
+    daruma_header fields[FIELDS];
+    size_t nfields;
+    daruma_str text; /* of a stream, before whatever happens to it */
+    daruma_str body; /* as it comes; of a question: what the model says */
+    daruma_ms due;   /* when it comes */
+    bool asked;      /* it is a question of the driver's */
+} run_call;
 
 typedef struct run {
     replay_scene *s;
     daruma_buf *log;
-    char *why; /* of 256 bytes */
-    daruma_health *health;
-    daruma_case c;
-    daruma_ms now;
+    char *why; /* of 256 bytes; empty: nothing is wrong */
+    driver v;
+    daruma_moment at;
+    session *x;
+    daruma_arena a;                           /* of one request */
+    daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
     uint64_t dice;
-    daruma_failure failure;
-    char *room;      /* for classification, reused by each */
-    char *mend_room; /* for the conversation, reused by each request */
-    replay_mend mend;
-    daruma_str shown; /* the body that the log has */
+    uint64_t clients; /* that were not named */
+    size_t from;      /* the script's outcomes of this request begin here */
+    run_call calls[CALLS];
+    daruma_ms timer, slept; /* -1 none; waited for since the last line of the log */
+    bool key_comes, over;
+    bool stream;       /* the client asks for one */
+    daruma_buf got;    /* what the client has of the answer */
+    daruma_str newest; /* what the newest call brought */
+    daruma_str sent;   /* the body that the log has */
+    size_t nasked;     /* answers of the scene's model that are used up */
 } run;
-
-static daruma_moment moment(run *r)
-{
-    uint64_t z = (r->dice += 0x9e3779b97f4a7c15u); /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (daruma_moment){.now = r->now, .wall = WALL_BEGIN + r->now / 1000, .dice = z ^ (z >> 31)};
-}
 
 static bool told(run *r, int line, const char *what, daruma_str about)
 {
-    snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
-             about.p ? about.p : "");
+    if (!r->why[0])
+        snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
+                 about.p ? about.p : "");
     return false;
 }
 
-static void log_text(run *r, const char *name, daruma_str text)
+/* ---- the log ---- */
+
+/* On one line; twenty and more of one character as {{24 x}}. */
+static void put_short(daruma_str body, daruma_buf *log)
+{
+    for (size_t i = 0, n; i < body.n; i += n) {
+        for (n = 1; i + n < body.n && body.p[i + n] == body.p[i];)
+            n++;
+        if (n >= RUN_SHOWN_MIN)
+            buf_printf(log, "{{%zu %c}}", n, body.p[i]);
+        for (size_t k = 0; k < n && n < RUN_SHOWN_MIN; k++)
+            buf_putc(log, body.p[i] == '\n' ? ' ' : body.p[i]);
+    }
+}
+
+/* Begins a line, behind the wait that came before it. */
+static daruma_buf *line(run *r, const char *word)
+{
+    if (r->slept)
+        buf_printf(r->log, "sleep %lld\n", (long long)r->slept);
+    r->slept = 0;
+    buf_putz(r->log, word);
+    return r->log;
+}
+
+static void put_text(daruma_buf *log, const char *name, daruma_str text)
 {
     if (!text.n)
         return;
-    buf_printf(r->log, " %s=", name);
-    replay_mend_show(text, r->log);
+    buf_printf(log, " %s=", name);
+    put_short(text, log);
 }
 
-static void log_number(run *r, const char *name, int64_t n)
+static void put_number(daruma_buf *log, const char *name, int64_t n)
 {
     if (n >= 0)
-        buf_printf(r->log, " %s=%lld", name, (long long)n);
+        buf_printf(log, " %s=%lld", name, (long long)n);
 }
 
-static void log_fields(run *r, const daruma_event *e)
+static void on_tell(void *user, daruma_event *e)
 {
-    if (e->failure && e->failure->type)
-        buf_printf(r->log, " error_type=%s", e->failure->type);
-    log_number(r, "compress_attempt", e->compress_attempt);
-    log_number(r, "attempt", e->attempt);
-    log_number(r, "attempts", e->attempts);
-    log_text(r, "reason", e->reason);
-    log_text(r, "strategy", e->strategy);
-    log_number(r, "steps_compressed", e->steps_compressed);
-    log_number(r, "original_size_chars", e->original_size);
-    log_number(r, "compressed_size_chars", e->compressed_size);
-    log_number(r, "pruned_count", e->pruned_count);
-    log_number(r, "answered_count", e->answered_count);
-    log_text(r, "from", e->from);
-    log_text(r, "to", e->to);
-    log_text(r, "original_error", e->original_error);
-    log_text(r, "compression_error", e->mend_error);
+    run *r = user;
+    daruma_buf *log = line(r, "event ");
+    buf_putz(log, e->name);
+    if (r->s->fields) {
+        if (e->failure && e->failure->type)
+            buf_printf(log, " error_type=%s", e->failure->type);
+        put_number(log, "compress_attempt", e->compress_attempt);
+        put_number(log, "attempt", e->attempt);
+        put_number(log, "attempts", e->attempts);
+        bool explains = e->outcome != DARUMA_OUTCOME_PENDING && str_findch(e->reason, ' ') != STR_NONE;
+        put_text(log, "reason", explains ? (daruma_str){0} : e->reason); /* what explains is shown by `explain` */
+        put_text(log, "strategy", e->strategy);
+        put_number(log, "steps_compressed", e->steps_compressed);
+        put_number(log, "original_size_chars", e->original_size);
+        put_number(log, "compressed_size_chars", e->compressed_size);
+        put_number(log, "pruned_count", e->pruned_count);
+        put_number(log, "answered_count", e->answered_count);
+        put_text(log, "from", e->from);
+        put_text(log, "to", e->to);
+        put_text(log, "original_error", e->original_error);
+        put_text(log, "compression_error", e->mend_error);
+    }
+    BUF_LIT(log, "\n");
 }
 
-/* Tells of a moment as the profile does, if it does. */
-static void tell(run *r, daruma_when when, daruma_event *e)
+static void log_failure(run *r, const daruma_failure *f)
 {
-    e->failure = &r->failure;
-    if (!daruma_event_when(e, when, &r->c))
+    daruma_buf *log = line(r, "failure ");
+    buf_putz(log, daruma_kind_name(f->kind));
+    put_number(log, "status", f->status ? f->status : -1);
+    put_number(log, "wait", f->wait);
+    if (r->s->rules && f->rule)
+        buf_printf(log, " rule=%s", daruma_rule_name(f->rule));
+    BUF_LIT(log, "\n");
+}
+
+static void log_mended(run *r, const daruma_remedy *m, const mend_report *rep)
+{
+    const struct {
+        const char *name;
+        uint32_t n;
+    } counts[] = {
+        {"answered", rep->calls_answered},   {"pruned", rep->calls_dropped},    {"moved", rep->results_moved},
+        {"dropped", rep->results_dropped},   {"to_text", rep->results_to_text}, {"messages", rep->messages_mended},
+        {"shortened", rep->parts_shortened}, {"patches", rep->patches},
+    };
+    daruma_buf *log = line(r, "mend ");
+    buf_putz(log, daruma_remedy_name(m->remedy));
+    for (size_t i = 0; i < COUNT(counts); i++)
+        put_number(log, counts[i].name, counts[i].n ? (int64_t)counts[i].n : -1);
+    BUF_LIT(log, "\n");
+}
+
+static void on_step(void *user, const drive_step *step)
+{
+    run *r = user;
+    switch (step->what) {
+    case DRIVE_JUDGED:
+        log_failure(r, step->failure);
+        break;
+    case DRIVE_CHOSE:
+        buf_putz(line(r, "remedy "), daruma_remedy_name(step->remedy->remedy));
+        put_number(r->log, "delay", step->remedy->act == DARUMA_SEND ? step->remedy->wait : -1);
+        BUF_LIT(r->log, "\n");
+        break;
+    case DRIVE_UNFIT:
+        line(r, "unfit\n");
+        break;
+    case DRIVE_MENDED:
+        log_mended(r, step->remedy, step->report);
+        break;
+    case DRIVE_STOPPED:
+        buf_printf(line(r, "stop "), "%s\n", daruma_kind_name(step->kind));
+        break;
+    }
+}
+
+/* ---- what is said, in the dialect of the scene ---- */
+
+/* An answer that says `text`. */
+static daruma_str write_answer(run *r, daruma_str text, bool stream)
+{
+    const dialect *d = r->s->dialect;
+    daruma_buf out = buf_in(&r->a);
+    write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
+    (stream ? d->write_message_stream : d->write_message)(&out, &ctx, text);
+    return buf_str(&out);
+}
+
+/* The beginning of a stream that has said `text`. */
+static daruma_str write_begun(run *r, daruma_str text)
+{
+    const dialect *d = r->s->dialect;
+    daruma_buf out = buf_in(&r->a);
+    turn_writer w = {.made = 7, .wall = WALL_BEGIN, .usage = TURN_USAGE_NONE, .text = buf_in(&r->a)};
+    turn_delta start = {.kind = DELTA_START, .index = -1, .model = S("m"), .usage = TURN_USAGE_NONE};
+    turn_delta said = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
+    w.r.keep = &r->a;
+    d->write_delta(&w, &start, &out);
+    if (text.n)
+        d->write_delta(&w, &said, &out);
+    return buf_str(&out);
+}
+
+static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
+{
+    turn_reader in = {.sequence = -1, .keep = &r->a};
+    turn_delta few[TURN_DELTAS_FEW];
+    sse_event e;
+    while (sse_next(&bytes, &e, &r->a)) {
+        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, &r->a);
+        for (size_t i = 0; i < said.n; i++) {
+            const turn_delta *d = &said.p[i];
+            if (d->kind == DELTA_CALL)
+                buf_printf(out, "%s" STR_FMT " ", out->n ? " " : "", STR_ARG(d->name));
+            if (d->kind == DELTA_TEXT || d->kind == DELTA_ARGUMENTS)
+                buf_put(out, d->text);
+        }
+    }
+}
+
+static void read_whole(run *r, daruma_str body, daruma_buf *out)
+{
+    turn t = {0};
+    convo owner = {.arena = &r->a};
+    if (r->s->dialect->read_answer(body, &r->a, &t) != DARUMA_OK)
         return;
-    buf_printf(r->log, "event %s", e->name);
-    if (r->s->fields)
-        log_fields(r, e);
-    BUF_LIT(r->log, "\n");
+    for (size_t i = 0; i < t.message.nparts; i++) {
+        convo_part *p = &t.message.parts[i];
+        if (p->kind == PART_CALL)
+            buf_printf(out, "%s" STR_FMT " ", out->n ? " " : "", STR_ARG(p->name));
+        if (p->kind == PART_CALL || p->kind == PART_TEXT)
+            buf_put(out, convo_text(&owner, p));
+    }
 }
 
-static void event(run *r, daruma_when when, const daruma_remedy *m)
+/* What whoever reads these bytes of an answer reads: its text, and its calls as "NAME ARGUMENTS". */
+static daruma_str read_answer(run *r, daruma_str bytes)
 {
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.remedy = m;
-    tell(r, when, &e);
+    daruma_buf out = buf_in(&r->a);
+    if (json_is_object(bytes))
+        read_whole(r, bytes, &out);
+    else
+        read_stream(r, bytes, &out);
+    return buf_str(&out);
 }
 
-static void log_target(run *r, int i)
+/* ---- the script ---- */
+
+static bool begins_with_word(daruma_str s, daruma_str word)
 {
-    const daruma_target *t = &r->s->targets[i];
-    buf_printf(r->log, STR_FMT "/" STR_FMT " key=" STR_FMT, STR_ARG(t->provider), STR_ARG(t->model), STR_ARG(t->key));
+    return str_starts(s, word) && (s.n == word.n || s.p[word.n] == ' ');
 }
 
-/* ---- what the script says -------------------------------------------------------------- */
+static bool is_directive(daruma_str what)
+{
+    return begins_with_word(what, S("request")) || begins_with_word(what, S("advance"));
+}
 
 static bool leads_to(const replay_step *step, const daruma_target *t)
 {
@@ -109,69 +300,27 @@ static bool leads_to(const replay_step *step, const daruma_target *t)
                               (!step->key.n || str_eq(step->key, t->key)));
 }
 
-static bool is_directive(daruma_str what)
+/* The first outcome of this request that is left for a call to `t`; NULL: there is none. */
+static replay_step *next_step(const run *r, const daruma_target *t)
 {
-    return str_eq(what, S("request")) || str_starts(what, S("request ")) || str_starts(what, S("advance "));
-}
-
-/* The next outcome for a call to `t` before the next request; NULL when there is none. */
-static replay_step *next_step(replay_scene *s, size_t from, const daruma_target *t)
-{
-    for (size_t i = from; i < s->nsteps && !is_directive(s->steps[i].what); i++)
+    replay_scene *s = r->s;
+    for (size_t i = r->from; i < s->nsteps && !is_directive(s->steps[i].what); i++)
         if (s->steps[i].times && leads_to(&s->steps[i], t))
             return &s->steps[i];
     return NULL;
 }
 
-/* Words that are an outcome without a status. */
-// clang-format off
-static const struct {
-    daruma_str word;
-    daruma_net net;
-    daruma_flaw flaw;
-    daruma_phase phase;
-    int status;
-} outcomes[] = {
-#define O(word, ...) {LIT(word), __VA_ARGS__}
-    O("dns",                DARUMA_NET_DNS,                DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
-    O("refused",            DARUMA_NET_REFUSED,            DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
-    O("certificate",        DARUMA_NET_CERTIFICATE,        DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
-    O("reset",              DARUMA_NET_RESET,              DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
-    O("closed",             DARUMA_NET_CLOSED,             DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
-    O("timeout connect",    DARUMA_NET_CONNECT_TIMEOUT,    DARUMA_FLAW_NONE,        DARUMA_AT_CONNECT, 0),
-    O("timeout first_byte", DARUMA_NET_FIRST_BYTE_TIMEOUT, DARUMA_FLAW_NONE,        DARUMA_AT_WAIT,    0),
-    O("timeout idle",       DARUMA_NET_IDLE_TIMEOUT,       DARUMA_FLAW_NONE,        DARUMA_AT_STREAM,  200),
-    O("timeout total",      DARUMA_NET_TOTAL_TIMEOUT,      DARUMA_FLAW_NONE,        DARUMA_AT_STREAM,  200),
-    O("cut",                DARUMA_NET_CUT,                DARUMA_FLAW_CUT,         DARUMA_AT_STREAM,  200),
-    O("empty",              DARUMA_NET_NONE,               DARUMA_FLAW_EMPTY,       DARUMA_AT_ANSWER,  200),
-    O("broken",             DARUMA_NET_NONE,               DARUMA_FLAW_BROKEN,      DARUMA_AT_ANSWER,  200),
-    O("silent",             DARUMA_NET_NONE,               DARUMA_FLAW_SILENT,      DARUMA_AT_STREAM,  200),
-    O("error",              DARUMA_NET_NONE,               DARUMA_FLAW_ERROR_EVENT, DARUMA_AT_STREAM,  200),
-#undef O
-};
-// clang-format on
-
-static bool begins_with_word(daruma_str s, daruma_str word)
-{
-    return str_starts(s, word) && (s.n == word.n || s.p[word.n] == ' ');
-}
-
-/* `what` as evidence. Words before the body are headers, but for took= and forwarded=. */
-static bool evidence_of(run *r, const replay_step *step, daruma_header headers[HEADERS], daruma_evidence *ev)
+/* Reads what comes of a call. Words before the body are fields, but for took=. */
+static bool read_outcome(run *r, const replay_step *step, run_call *o)
 {
     daruma_str rest = step->what, name, value;
-    int64_t number;
-    size_t used = str_scan_int(rest, &number);
+    int64_t status;
+    size_t used = str_scan_int(rest, &status);
     bool known = used == 3 && (rest.n == 3 || rest.p[3] == ' ');
-    *ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .headers = headers, .took = 0};
-    if (known)
-        ev->status = (int)number;
+    o->status = known ? (int)status : 200;
     for (size_t i = 0; i < COUNT(outcomes) && !known; i++)
         if (begins_with_word(rest, outcomes[i].word)) {
-            ev->net = outcomes[i].net;
-            ev->flaw = outcomes[i].flaw;
-            ev->phase = outcomes[i].phase;
-            ev->status = outcomes[i].status;
+            o->word = &outcomes[i];
             used = outcomes[i].word.n;
             known = true;
         }
@@ -180,242 +329,460 @@ static bool evidence_of(run *r, const replay_step *step, daruma_header headers[H
     rest = str_trim(str_from(rest, used));
     while (rest.n && !memchr("{[<\"", rest.p[0], 4) && replay_word(&rest, &name, &value)) {
         rest = str_trim(rest);
-        if (str_eq(name, S("took"))) {
-            ev->took = replay_duration(value);
-            if (ev->took < 0)
-                return told(r, step->line, "expected a duration, not", value);
-        } else if (str_eq(name, S("forwarded"))) {
-            if (!str_int(value, &number))
-                return told(r, step->line, "expected a number, not", value);
-            ev->forwarded = (size_t)number;
-        } else if (str_eq(name, S("provider"))) {
-            ev->provider = value;
-        } else if (ev->nheaders < HEADERS && value.n) {
-            headers[ev->nheaders++] = (daruma_header){name, value};
-        } else {
-            return told(r, step->line, "expected header=value, took=, forwarded= or a body, not", name);
-        }
+        daruma_ms took = str_eq(name, S("took")) ? replay_duration(value) : -1;
+        if (took >= 0)
+            o->due = add_sat(o->due, took);
+        else if (o->nfields < FIELDS - 1 && value.n)
+            o->fields[o->nfields++] = (daruma_header){name, value};
+        else
+            return told(r, step->line, "expected header=value, took= or a body, not", name);
     }
-    ev->body = rest;
+    daruma_str text;
+    if (o->word && rest.n && rest.p[0] == '"') {
+        size_t end = json_skip(rest, 0, &text);
+        o->text = replay_expand(json_text(text, &r->a), 0, &r->a);
+        rest = end == STR_NONE ? (daruma_str){0} : str_trim(str_from(rest, end));
+    }
+    o->body = rest;
     return true;
 }
 
-/* ---- one request ------------------------------------------------------------------------ */
+/* ---- calls ---- */
 
-/* `said`: what the model said instead of an explanation of ours. */
-static void end(run *r, daruma_outcome o, daruma_str said)
+static run_call *call_new(run *r, drive_call *c)
 {
-    daruma_case_close(&r->c, o, moment(r));
-    o = r->c.outcome;
-    buf_printf(r->log, "outcome %s attempts=%u", daruma_outcome_name(o), r->c.attempts);
-    if (o == DARUMA_OUTCOME_EXPLAINED) {
-        daruma_ms again = daruma_case_again_in(&r->c, r->c.attempts ? &r->failure : NULL, r->now);
-        if (again < 0)
-            BUF_LIT(r->log, " again=never");
-        else
-            buf_printf(r->log, " again=%lld", (long long)again);
-    }
-    BUF_LIT(r->log, "\n");
-    if (r->s->explain && r->failure.message.p && o != DARUMA_OUTCOME_RECOVERED && o != DARUMA_OUTCOME_FAILED) {
-        BUF_LIT(r->log, "explain ");
-        if (said.n)
-            buf_put(r->log, said);
-        else
-            daruma_explain(&r->failure, &r->c, r->log);
+    for (size_t i = 0; i < CALLS; i++)
+        if (!r->calls[i].c) {
+            r->calls[i] = (run_call){.c = c, .due = r->at.now};
+            return c->handle = &r->calls[i];
+        }
+    told(r, r->s->expect_line, "more calls at once than are kept apart", r->s->title);
+    return NULL;
+}
+
+static void log_sent(run *r, daruma_str body)
+{
+    if (r->s->sent && r->sent.n && !str_eq(r->sent, body)) {
+        put_short(body, line(r, "sent "));
         BUF_LIT(r->log, "\n");
     }
+    r->sent = body;
 }
 
-/* Without a remedy the failure is raised: the caller gets it as it is. */
-static void give_up(run *r, const daruma_remedy *m)
+static drive_sent on_send(void *user, drive_call *c, const drive_request *q)
 {
-    daruma_str said = {0};
-    if (m->remedy == DARUMA_REMEDY_APOLOGISE)
-        said = replay_mend_apology(&r->mend, &r->failure, r->log);
-    if (r->c.attempts > 1)
-        event(r, DARUMA_WHEN_EXHAUSTED, m);
-    event(r, DARUMA_WHEN_GIVEN_UP, m);
-    end(r, m->remedy == DARUMA_REMEDY_NONE ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_EXPLAINED, said);
-}
-
-static void log_failure(run *r)
-{
-    buf_printf(r->log, "failure %s", daruma_kind_name(r->failure.kind));
-    if (r->failure.status)
-        buf_printf(r->log, " status=%d", r->failure.status);
-    if (r->failure.wait >= 0)
-        buf_printf(r->log, " wait=%lld", (long long)r->failure.wait);
-    if (r->s->rules && r->failure.rule)
-        buf_printf(r->log, " rule=%s", daruma_rule_name(r->failure.rule));
-    BUF_LIT(r->log, "\n");
-}
-
-/* Asks what to do until something can be done. */
-static daruma_remedy next(run *r, const daruma_evidence *ev, daruma_moment at, daruma_event *e)
-{
-    for (;;) {
-        daruma_remedy m = daruma_case_next(&r->c, &r->failure, ev->forwarded, at);
-        buf_printf(r->log, "remedy %s", daruma_remedy_name(m.remedy));
-        if (m.act == DARUMA_SEND)
-            buf_printf(r->log, " delay=%lld", (long long)m.wait);
-        BUF_LIT(r->log, "\n");
-        *e = DARUMA_EVENT_INIT;
-        replay_mended how = replay_mend_do(&r->mend, &m, &r->failure, ev, &r->s->targets[m.target], e, r->log);
-        if (how == MENDED_NOT || how == MENDED_GOOD)
-            return m;
-        BUF_LIT(r->log, "unfit\n");
-        e->remedy = &m;
-        if (how == MENDED_BROKE)
-            tell(r, DARUMA_WHEN_BROKE, e);
-        e->remedy = NULL;
-    }
-}
-
-/* The attempt failed: asks what to do and does it. `answer`: the whole answer when that is what was wrong. */
-static void failed(run *r, const daruma_evidence *ev, daruma_str answer)
-{
-    daruma_evidence seen = *ev;
-    daruma_arena a = arena_over(r->room, ROOM_BYTES);
-    daruma_moment at = moment(r);
-    daruma_event e;
-    r->failure = daruma_classify(ev, at, &a);
-    r->failure = daruma_judge(r->c.policy, ev, &r->failure);
-    log_failure(r);
-    event(r, DARUMA_WHEN_FAILED, NULL);
-    bool first = r->c.remedies == 0;
-    seen.body = answer.n ? answer : ev->body;
-    daruma_remedy m = next(r, &seen, at, &e);
-    if (m.act == DARUMA_SEND) {
-        if (first)
-            event(r, DARUMA_WHEN_BEGIN, &m);
-        e.remedy = &m;
-        if (e.what.p) /* something was mended */
-            tell(r, DARUMA_WHEN_MENDED, &e);
-        event(r, DARUMA_WHEN_AGAIN, &m);
-        if (m.remedy == DARUMA_REMEDY_REFRESH_CREDENTIALS)
-            daruma_health_refreshed(r->health, &r->s->targets[m.target]);
-        return;
-    }
-    if (m.act == DARUMA_KEEP)
-        end(r, DARUMA_OUTCOME_DEGRADED, S(""));
-    else
-        give_up(r, &m);
-}
-
-/* An answer came: is it one that the client can use? */
-static void answered(run *r, daruma_str answer)
-{
-    daruma_str why = {0};
-    if (!replay_mend_check(&r->mend, answer, &why, r->log)) {
-        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER, .status = 200, .flaw = DARUMA_FLAW_BROKEN};
-        daruma_case_answered(&r->c, moment(r)); /* wrong words are no matter of health */
-        failed(r, &ev, answer);
-        return;
-    }
-    bool joined = !r->mend.resumed || replay_mend_join(&r->mend, answer, r->log);
-    if (!joined) { /* it is a cut answer still */
-        daruma_case_answered(&r->c, moment(r));
-        daruma_evidence ev = {
-            .phase = DARUMA_AT_STREAM, .status = 200, .flaw = DARUMA_FLAW_CUT, .forwarded = r->mend.whole.n};
-        failed(r, &ev, S(""));
-        return;
-    }
-    if (r->mend.answer_mended)
-        daruma_case_did(&r->c, DARUMA_REMEDY_MEND_ANSWER);
-    daruma_case_done(&r->c, moment(r));
-    if (r->c.outcome == DARUMA_OUTCOME_RECOVERED && r->c.attempts > 1) /* else nothing failed: its answer was mended */
-        event(r, DARUMA_WHEN_RECOVERED, NULL);
-    end(r, r->c.outcome, S(""));
-}
-
-/* The body that goes out, when it is another than before. */
-static void log_sent(run *r)
-{
-    if (!r->s->sent || str_eq(r->shown, r->mend.body))
-        return;
-    BUF_LIT(r->log, "sent ");
-    replay_mend_show(r->mend.body, r->log);
-    BUF_LIT(r->log, "\n");
-    r->shown = r->mend.body;
-}
-
-static bool call(run *r, int target, size_t from)
-{
-    daruma_header headers[HEADERS];
-    daruma_evidence ev;
-    replay_step *step = next_step(r->s, from, &r->s->targets[target]);
-    BUF_LIT(r->log, "call ");
-    log_target(r, target);
-    BUF_LIT(r->log, "\n");
-    log_sent(r);
+    run *r = user;
+    const daruma_target *t = q->t;
+    replay_step *step = next_step(r, t);
+    daruma_buf body = buf_in(&r->a);
+    run_call *o = call_new(r, c);
+    for (size_t i = 0; i < COUNT(q->body); i++)
+        buf_put(&body, q->body[i]);
+    buf_printf(line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
+               STR_ARG(t->key));
+    log_sent(r, buf_str(&body));
     if (!step)
-        return told(r, r->s->expect_line, "the script has no outcome left for a call to", r->s->targets[target].model);
+        told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
+    if (!step || !o || !read_outcome(r, step, o) || (o->word && o->word->phase == DARUMA_AT_STREAM && !q->stream)) {
+        if (step)
+            told(r, step->line, "the request asks for no stream:", step->what);
+        c->handle = NULL;
+        if (o)
+            o->c = NULL;
+        return DRIVE_NO_MEMORY;
+    }
     step->times--;
-    if (begins_with_word(step->what, S("ok"))) {
-        answered(r, str_trim(str_from(step->what, 2)));
-        return true;
+    if (q->total >= 0 && o->due > add_sat(r->at.now, q->total)) {
+        o->due = add_sat(r->at.now, q->total);
+        o->word = &late;
     }
-    if (str_eq(step->what, S("leave"))) {
-        daruma_case_drop(&r->c, moment(r));
-        end(r, DARUMA_OUTCOME_CANCELLED_, S(""));
-        return true;
+    return DRIVE_SENT;
+}
+
+static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
+                             daruma_ms total)
+{
+    run *r = user;
+    run_call *o = call_new(r, c);
+    (void)t;
+    (void)total;
+    if (!o)
+        return NULL;
+    o->asked = true;
+    o->body = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
+    bool cut = str_find(q->user, S("truncated")) != STR_NONE;
+    buf_printf(line(r, "ask "), "%s" STR_FMT "%s%s\n", q->about.n ? "summary of " : "apology", STR_ARG(q->about),
+               cut ? " truncated" : "", str_eq(o->body, S("fail")) ? " failed" : "");
+    return r->s->dialect;
+}
+
+/* Hands the head and the bytes of an answer to the session. Names and values stand in one piece of memory. */
+static void bring(run *r, run_call *o, bool stream, daruma_str bytes)
+{
+    drive_call *c = o->c;
+    daruma_buf all = buf_in(&r->a);
+    size_t n = o->nfields + 1, room = 0;
+    o->fields[o->nfields] = (daruma_header){S("content-type"), stream ? S("text/event-stream") : S("application/json")};
+    for (size_t i = 0; i < n; i++)
+        room += o->fields[i].name.n + o->fields[i].value.n;
+    buf_room(&all, room);
+    for (size_t i = 0; i < 2 * n; i++) {
+        daruma_str *one = i % 2 ? &o->fields[i / 2].value : &o->fields[i / 2].name, was = *one;
+        one->p = all.p + all.n;
+        buf_put(&all, was);
     }
-    if (!evidence_of(r, step, headers, &ev))
-        return false;
-    r->now = add_sat(r->now, ev.took);
-    failed(r, &ev, S(""));
+    drive_head head = {.status = o->status, .headers = o->fields, .nheaders = n, .length = -1};
+    r->newest = bytes;
+    c->ops->head(c, &head);
+    if (o->c == c && bytes.n)
+        c->ops->body(c, bytes);
+}
+
+/* The call is over, if the session has not ended it. */
+static void end_call(run_call *o, daruma_net net, daruma_phase phase)
+{
+    drive_call *c = o->c;
+    if (!c)
+        return;
+    o->c = NULL;
+    c->handle = NULL;
+    if (net == DARUMA_NET_NONE)
+        c->ops->end(c);
+    else
+        (c->ops->fail)(c, net, phase);
+}
+
+static daruma_str bytes_of(run *r, const run_call *o)
+{
+    daruma_buf b = buf_in(&r->a);
+    if (!o->word || (o->word->shape == ANSWER && o->body.n))
+        return o->body;
+    if (str_eq(o->word->word, S("broken")))
+        return S("{\"id\":\"a1\",\"cho");
+    if (o->word->shape == PINGS)
+        return r->s->dialect->heartbeat;
+    if (o->word->shape == ANSWER)
+        return write_answer(r, o->text.n || str_eq(o->word->word, S("empty")) ? o->text : S("ok"), r->stream);
+    if (o->word->shape != FAULT || o->text.n)
+        buf_put(&b, write_begun(r, o->text));
+    if (o->word->shape == FAULT)
+        buf_printf(&b, "%sdata: " STR_FMT "\n\n", r->s->dialect == &dialect_anthropic ? "event: error\n" : "",
+                   STR_ARG(o->body));
+    return buf_str(&b);
+}
+
+static void deliver(run *r, run_call *o)
+{
+    shape how = o->word ? o->word->shape : ANSWER;
+    if (o->asked) {
+        bool fails = str_eq(o->body, S("fail"));
+        if (!fails) {
+            o->status = 200;
+            bring(r, o, false, write_answer(r, replay_expand(o->body, 0, &r->a), false));
+        }
+        end_call(o, fails ? DARUMA_NET_RESET : DARUMA_NET_NONE, DARUMA_AT_WAIT);
+        return;
+    }
+    if (how == LEAVES) {
+        session_gone(r->x);
+        return;
+    }
+    if (how != NOTHING) {
+        daruma_str bytes = bytes_of(r, o);
+        bring(r, o, r->stream && !json_is_object(bytes) && o->status == 200, bytes);
+    }
+    if (how == PINGS)
+        o->due = INT64_MAX;
+    else
+        end_call(o, o->word ? o->word->net : DARUMA_NET_NONE, o->word ? o->word->phase : DARUMA_AT_ANSWER);
+}
+
+static void on_cancel(void *handle)
+{
+    ((run_call *)handle)->c = NULL;
+}
+
+static void on_hand_over(void *handle, drive_call *to)
+{
+    ((run_call *)handle)->c = to;
+    to->handle = handle;
+}
+
+/* ---- the rest of the host ---- */
+
+static void on_head(void *user, const drive_answer *a)
+{
+    (void)user;
+    (void)a;
+}
+
+static bool on_write(void *user, daruma_str bytes)
+{
+    buf_put(&((run *)user)->got, bytes);
     return true;
 }
 
-/* Runs one request against the outcomes from `from` on. */
-static bool run_request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
+static void on_over(void *user, drive_end how)
 {
-    daruma_case_open(&r->c, r->health, p, r->s->targets, r->s->ntargets, prefer,
-                     deadline < 0 ? -1 : add_sat(r->now, deadline), moment(r));
-    r->c.can_refresh = r->s->refresh;
-    r->c.safe_twice = r->s->safe_twice;
-    if (!replay_mend_begin(&r->mend, r->s, p, r->mend_room, REPLAY_ROOM_BYTES, r->why))
-        return false;
-    r->c.can_mend = r->mend.body.n > 0;
-    r->shown = r->mend.body;
-    r->failure = (daruma_failure){.wait = -1, .limit = -1, .used = -1, .requested = -1};
-    for (int i = 0; i < REPLAY_TURNS_MAX && r->c.outcome == DARUMA_OUTCOME_PENDING; i++) {
-        daruma_admission a = daruma_case_admit(&r->c, moment(r));
-        if (a.act == DARUMA_STOP) {
-            buf_printf(r->log, "stop %s\n", daruma_kind_name(a.why));
-            daruma_remedy none = {.remedy = DARUMA_REMEDY_EXPLAIN};
-            give_up(r, &none);
-        } else if (a.wait > 0) {
-            buf_printf(r->log, "sleep %lld\n", (long long)a.wait);
-            r->now = add_sat(r->now, a.wait);
-        } else if (!call(r, a.target, from)) {
-            return false;
-        }
-    }
-    return r->c.outcome != DARUMA_OUTCOME_PENDING || told(r, r->s->expect_line, "it does not end", r->s->title);
+    (void)how;
+    ((run *)user)->over = true;
 }
 
-static bool request(run *r, size_t from, int prefer, daruma_ms deadline, const daruma_policy *p)
+static drive_place place_of(void *user, const daruma_target *t)
 {
-    bool ok = run_request(r, from, prefer, deadline, p);
-    replay_mend_end(&r->mend);
+    return (drive_place){.d = ((run *)user)->s->dialect, .site = t->provider_id, .own_key = true};
+}
+
+static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
+{
+    run *r = user;
+    *n = 0;
+    *watch = DARUMA_WATCH_OFF;
+    for (int asked = 1; asked >= 0; asked--) /* those of that model are first */
+        for (size_t i = 0; i < r->s->ntargets; i++)
+            if (str_eq(r->s->targets[i].model, model) == (asked == 1))
+                r->targets[(*n)++] = r->s->targets[i];
+    return r->targets;
+}
+
+static drive_key key_of(void *user, const daruma_target *t, bool *ret_renewable)
+{
+    (void)t;
+    *ret_renewable = ((run *)user)->s->refresh;
+    return DRIVE_KEY_READY;
+}
+
+static void key_fetch(void *user, const daruma_target *t, bool anew)
+{
+    (void)t;
+    (void)anew;
+    ((run *)user)->key_comes = true;
+}
+
+static uint64_t tenant_of(void *user)
+{
+    (void)user;
+    return 1;
+}
+
+static void on_timer(void *user, daruma_ms at)
+{
+    ((run *)user)->timer = at;
+}
+
+static void on_work_left(void *user, drive_remains *remains)
+{
+    drive_remains_close(&((run *)user)->v, remains);
+}
+
+static const drive_host run_host = {.head = on_head,
+                                    .write = on_write,
+                                    .body_dropped = plain_body_dropped,
+                                    .over = on_over,
+                                    .send = on_send,
+                                    .ask = on_ask,
+                                    .cancel = on_cancel,
+                                    .pause = plain_pause,
+                                    .resume = plain_pause,
+                                    .hand_over = on_hand_over,
+                                    .limit = plain_limit,
+                                    .is_sent = plain_is_sent,
+                                    .place = place_of,
+                                    .targets = targets_of,
+                                    .key = key_of,
+                                    .key_fetch = key_fetch,
+                                    .key_forget = plain_key_noted,
+                                    .key_worked = plain_key_noted,
+                                    .key_trouble = plain_key_trouble,
+                                    .redact = plain_redact,
+                                    .tenant = tenant_of,
+                                    .holds = plain_holds,
+                                    .tell = on_tell,
+                                    .step = on_step,
+                                    .timer = on_timer,
+                                    .work = plain_work,
+                                    .work_left = on_work_left};
+
+static void *run_take(size_t n)
+{
+    return calloc(1, n);
+}
+
+static const drive_rooms run_rooms = {.open = sys_arena_init,
+                                      .close = sys_arena_done,
+                                      .widen = sys_arena_widen,
+                                      .bytes = sys_arena_bytes,
+                                      .take = run_take,
+                                      .give = free};
+
+/* ---- one request ---- */
+
+/* The moment of the next input. Nobody is asked anything meanwhile: it is slept until then. */
+static void pass_until(run *r, daruma_ms when, bool sleeps)
+{
+    uint64_t z = (r->dice += 0x9e3779b97f4a7c15u); /* splitmix64 */
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    if (when > r->at.now) {
+        r->slept += sleeps ? when - r->at.now : 0;
+        r->at.now = when;
+    }
+    r->v.at = r->at = (daruma_moment){r->at.now, WALL_BEGIN + r->at.now / 1000, z ^ (z >> 31)};
+}
+
+/* The next thing happens. False: nothing will. */
+static bool input(run *r)
+{
+    run_call *next = NULL;
+    for (size_t i = 0; i < CALLS; i++)
+        if (r->calls[i].c && (!next || r->calls[i].due < next->due))
+            next = &r->calls[i];
+    daruma_ms timer = r->timer;
+    if (r->key_comes) {
+        r->key_comes = false;
+        pass_until(r, r->at.now, false);
+        session_key_here(r->x);
+    } else if (next && next->due < INT64_MAX && (timer < 0 || next->due <= timer)) {
+        pass_until(r, next->due, false);
+        deliver(r, next);
+    } else if (timer >= 0) {
+        r->timer = -1;
+        pass_until(r, timer, !next);
+        session_clock(r->x);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* What a `request` line says of a request. */
+typedef struct wish {
+    daruma_policy policy;
+    daruma_ms deadline;
+    uint64_t client;
+    daruma_str model;
+} wish;
+
+/* The request as the client sends it. */
+static daruma_str body_of(run *r, daruma_str model)
+{
+    const replay_scene *s = r->s;
+    daruma_buf b = buf_in(&r->a);
+    if (s->body.n)
+        return replay_expand(str_trim(s->body), 0, &r->a);
+    buf_printf(&b, "{\"model\":\"" STR_FMT "\",%s\"messages\":[{\"role\":\"user\",\"content\":\"Hello.\"}]}",
+               STR_ARG(model), s->stream ? "\"stream\":true," : "");
+    return buf_str(&b);
+}
+
+/* How it ended, and what the client reads where that is not what the newest call brought. */
+static void log_end(run *r)
+{
+    daruma_outcome o = session_outcome(r->x);
+    daruma_ms again = session_again_in(r->x);
+    daruma_str reads = read_answer(r, buf_str(&r->got)), notice = S(DIALECT_NOTICE "\n\n");
+    if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->newest)))
+        buf_printf(line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
+    buf_printf(line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->x));
+    if (o == DARUMA_OUTCOME_EXPLAINED && again >= 0)
+        buf_printf(r->log, " again=%lld", (long long)again);
+    else if (o == DARUMA_OUTCOME_EXPLAINED)
+        BUF_LIT(r->log, " again=never");
+    BUF_LIT(r->log, "\n");
+    if (r->s->explain && o == DARUMA_OUTCOME_EXPLAINED)
+        buf_printf(r->log, "explain " STR_FMT "\n",
+                   STR_ARG(str_starts(reads, notice) ? str_from(reads, notice.n) : reads));
+}
+
+static bool run_request(run *r, const wish *w)
+{
+    replay_scene *s = r->s;
+    drive_options options = {.policy = &w->policy,
+                             .on_failure = DRIVE_FORM_MESSAGE,
+                             .first_byte = IDLE_MS,
+                             .idle = IDLE_MS,
+                             .total = w->deadline > 0 ? w->deadline : 0};
+    session_request q = {.d = s->dialect,
+                         .body = body_of(r, w->model),
+                         .arena = &r->a,
+                         .options = &options,
+                         .safe = true,
+                         .path_names = s->dialect == &dialect_gemini,
+                         .path_model = w->model,
+                         .path_stream = s->stream,
+                         .credential = w->client,
+                         .waits = -1,
+                         .speaks = s->dialect};
+    request_scan scan = s->dialect->scan(q.body, NULL);
+    if (!scan.ok)
+        return told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
+    r->stream = q.path_names ? s->stream : scan.stream;
+    r->got = buf_in(&r->a);
+    r->sent = q.body;
+    r->timer = -1;
+    r->over = false;
+    pass_until(r, r->at.now, false);
+    session_open(r->x, &r->v, r, &q);
+    for (int i = 0; i < REPLAY_TURNS_MAX && !r->over && input(r); i++) {
+    }
+    if (r->over)
+        log_end(r);
+    else
+        told(r, s->expect_line, "it does not end", s->title);
+    return !r->why[0];
+}
+
+static bool request(run *r, const wish *w)
+{
+    if (!sys_arena_init(&r->a, CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX))
+        return told(r, r->s->expect_line, "no memory for", r->s->title);
+    r->over = true; /* it did not begin */
+    bool ok = run_request(r, w);
+    if (!r->over)
+        session_gone(r->x);
+    sys_arena_done(&r->a);
     return ok;
 }
 
-/* request [prefer=1] [deadline=5s] [enabled=off] */
-static bool read_request(run *r, const replay_step *step, int *prefer, daruma_ms *deadline, daruma_policy *p)
+/* request [deadline=5s] [enabled=off] [client=1] [model=m-fallback] */
+static bool read_request(run *r, const replay_step *step, wish *w)
 {
     daruma_str rest = str_from(step->what, sizeof "request" - 1), name, value;
     int64_t n;
     while (replay_word(&rest, &name, &value)) {
-        if (str_eq(name, S("prefer")) && str_int(value, &n) && n < DARUMA_CASE_TRIED)
-            *prefer = (int)n;
-        else if (str_eq(name, S("deadline")) && replay_duration(value) >= 0)
-            *deadline = replay_duration(value);
+        if (str_eq(name, S("deadline")) && replay_duration(value) >= 0)
+            w->deadline = replay_duration(value);
         else if (str_eq(name, S("enabled")))
-            p->enabled = str_eq(value, S("on"));
+            w->policy.enabled = str_eq(value, S("on"));
+        else if (str_eq(name, S("client")) && str_int(value, &n))
+            w->client = (uint64_t)n;
+        else if (str_eq(name, S("model")))
+            w->model = value;
         else
-            return told(r, step->line, "a request has prefer=, deadline= and enabled=, not", name);
+            return told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
+    }
+    return true;
+}
+
+/* A line of the script that is no outcome, with the requests that it makes; NULL: the one that is implied. */
+static bool play_line(run *r, replay_step *step)
+{
+    wish w = {.policy = r->s->policy, .deadline = r->s->deadline, .model = S("m-main")};
+    if (step && begins_with_word(step->what, S("advance"))) {
+        daruma_ms by = replay_duration(str_trim(str_from(step->what, 7)));
+        r->at.now = add_sat(r->at.now, by > 0 ? by : 0);
+        return by >= 0 || told(r, step->line, "expected a duration:", step->what);
+    }
+    if (step && !read_request(r, step, &w))
+        return false;
+    if (step)
+        buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->at.now);
+    bool named = w.client > 0;
+    for (uint32_t t = 0; t < (step ? step->times : 1); t++) {
+        if (!named)
+            w.client = UINT64_MAX - ++r->clients;
+        if (!request(r, &w))
+            return false;
     }
     return true;
 }
@@ -423,35 +790,13 @@ static bool read_request(run *r, const replay_step *step, int *prefer, daruma_ms
 static bool play(run *r)
 {
     replay_scene *s = r->s;
-    size_t i = 0;
-    bool done = false; /* the request that is implied when a block begins with an outcome */
-    while (i < s->nsteps || !done) {
-        replay_step *step = i < s->nsteps ? &s->steps[i] : NULL;
-        daruma_policy p = s->policy;
-        int prefer = s->prefer;
-        daruma_ms deadline = s->deadline;
-        uint32_t times = 1;
-        if (step && str_starts(step->what, S("advance "))) {
-            daruma_ms by = replay_duration(str_trim(str_from(step->what, 8)));
-            if (by < 0)
-                return told(r, step->line, "expected a duration:", step->what);
-            r->now = add_sat(r->now, by);
-            done = true;
-            i++;
-            continue;
-        }
-        if (step && is_directive(step->what)) {
-            times = step->times;
-            if (!read_request(r, step, &prefer, &deadline, &p))
-                return false;
-            buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->now);
-            i++;
-        }
-        done = true;
-        size_t from = i;
-        for (uint32_t t = 0; t < times; t++)
-            if (!request(r, from, prefer, deadline, &p))
-                return false;
+    bool implied =
+        !s->nsteps || !is_directive(s->steps[0].what); /* the request of a block that begins with an outcome */
+    for (size_t i = 0; i < s->nsteps || implied; implied = false) {
+        replay_step *step = implied ? NULL : &s->steps[i++];
+        r->from = i;
+        if (!play_line(r, step))
+            return false;
         for (; i < s->nsteps && !is_directive(s->steps[i].what); i++)
             if (s->steps[i].times)
                 return told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
@@ -459,29 +804,38 @@ static bool play(run *r)
     return true;
 }
 
+/* Does the client ask for a stream? Where the scene has no body, that is as its outcomes need it. */
+static bool needs_stream(const replay_scene *s)
+{
+    for (size_t i = 0; i < s->nsteps; i++)
+        for (size_t k = 0; k < COUNT(outcomes); k++)
+            if (outcomes[k].phase == DARUMA_AT_STREAM && begins_with_word(s->steps[i].what, outcomes[k].word))
+                return true;
+    return false;
+}
+
 bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
 {
+    daruma_arena a;
+    why[0] = 0;
     if (s->agent)
         return replay_steps_run(s, log, why);
-    size_t bytes = daruma_health_bytes(PLACES);
-    char *health = malloc(bytes), *room = malloc(ROOM_BYTES),
-         *mend_room = s->dialect ? malloc(REPLAY_ROOM_BYTES) : NULL;
-    bool ok = false;
-    if (health && room && (mend_room || !s->dialect)) {
-        daruma_arena a = arena_over(health, bytes);
-        run r = {.s = s,
-                 .log = log,
-                 .why = why,
-                 .health = daruma_health_new(&a, PLACES),
-                 .dice = s->seed,
-                 .room = room,
-                 .mend_room = mend_room};
-        ok = play(&r);
+    s->stream |= !s->body.n && needs_stream(s);
+    bool ok = sys_arena_init(&a, 0, 64 << 20);
+    run *r = ok ? ARENA_NEW(&a, run, 1) : NULL;
+    if (r) {
+        *r = (run){
+            .s = s, .log = log, .why = why, .dice = (uint64_t)s->seed, .v = {.host = &run_host, .rooms = &run_rooms}};
+        r->x = arena_take(&a, session_bytes(), _Alignof(max_align_t));
+        r->v.health = daruma_health_new(&a, PLACES);
+    }
+    ok = r && r->x && r->v.health && driver_begin(&r->v);
+    if (ok) {
+        ok = play(r);
+        driver_end(&r->v);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);
     }
-    free(mend_room);
-    free(room);
-    free(health);
+    sys_arena_done(&a);
     return ok;
 }

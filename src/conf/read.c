@@ -366,11 +366,21 @@ static void read_item(conf *r, const conf_shape *s, const conf_node *n, void *ba
     r->node = n;
 }
 
+/* The name that stands where an element should begin is shown as one that is not known would be. */
+static void no_list(conf *r, const conf_node *node)
+{
+    bool named = node->type == YAML_MAPPING_NODE && pairs_of(node);
+    daruma_str key = named ? conf_text_of(tree_node(r, node->data.mapping.pairs.start->key)) : (daruma_str){0};
+    r->shown = str_eq(harmless(r, key), key) ? key.n : 0;
+    wrong_form(r, "a list", NULL, node, "begin each element with \"- \"");
+    r->shown = 0;
+}
+
 static void read_list(conf *r, const conf_option *o, const conf_node *node, void *base)
 {
     bool single = (o->flags & CONF_OR_SINGLE) && node->type != YAML_SEQUENCE_NODE && !conf_is_null(node);
     if (node->type != YAML_SEQUENCE_NODE && !conf_is_null(node) && !single) {
-        wrong_form(r, "a list", NULL, node, "begin each element with \"- \"");
+        no_list(r, node);
         return;
     }
     yaml_node_item_t *first = node->type == YAML_SEQUENCE_NODE ? node->data.sequence.items.start : NULL;

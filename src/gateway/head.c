@@ -158,66 +158,23 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
     return out;
 }
 
-static daruma_str slice_since(const daruma_buf *b, size_t from)
+/* "provider/model"; a client's model name may hold anything. */
+static daruma_str target_name(const daruma_target *t, daruma_arena *a)
 {
-    return str_from(buf_str(b), from);
+    daruma_buf name = buf_in(a);
+    if (!t)
+        return (daruma_str){0};
+    buf_put(&name, t->provider);
+    if (t->model.n)
+        buf_putc(&name, '/');
+    for (size_t i = 0; i < t->model.n; i++)
+        buf_putc(&name,
+                 (unsigned char)t->model.p[i] > 0x20 && (unsigned char)t->model.p[i] < 0x7f ? t->model.p[i] : '_');
+    return name.full ? (daruma_str){0} : buf_str(&name);
 }
 
 daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *n)
 {
-    enum { OURS = 7, REMEDIES_BYTES = 448, NUMBERS_BYTES = 64 };
-    daruma_arena *a = answer->a; /* call_head() keeps nothing of it */
-    const session *of = x->session;
-    char room[REMEDIES_BYTES];
-    daruma_buf remedies = buf_over(room, sizeof room);
-    session_say_remedies(of, &remedies);
-    daruma_header *out = ARENA_NEW(a, daruma_header, answer->nheaders + OURS);
-    size_t text_n = NUMBERS_BYTES + remedies.n;
-    char *text = arena_take(a, text_n, 1);
-    daruma_str connection = {0};
-    *n = 0;
-    if (!out || !text)
-        return NULL;
-    for (size_t i = 0; i < answer->nheaders; i++)
-        if (str_ieq(answer->headers[i].name, S("connection")))
-            connection = answer->headers[i].value;
-    for (size_t i = 0; i < answer->nheaders; i++) {
-        daruma_str name = answer->headers[i].name;
-        if (!drive_field_is_hop(name, connection) && !str_ieq(name, S("content-length")) &&
-            !str_istarts(name, S("x-daruma-")))
-            out[(*n)++] = answer->headers[i];
-    }
-    daruma_buf b = buf_over(text, text_n);
-    size_t at;
-    out[(*n)++] = (daruma_header){S("x-daruma-outcome"), str_of(daruma_outcome_name(answer->outcome))};
-    at = b.n;
-    buf_int(&b, session_attempts(of));
-    out[(*n)++] = (daruma_header){S("x-daruma-attempts"), slice_since(&b, at)};
-    at = b.n;
-    buf_put(&b, buf_str(&remedies));
-    out[(*n)++] = (daruma_header){S("x-daruma-remedies"), slice_since(&b, at)};
-    const char *unchecked = session_unchecked(of);
-    if (unchecked)
-        out[(*n)++] = (daruma_header){S("x-daruma-unchecked"), str_of(unchecked)};
-    daruma_str watch = session_say_watch(of);
-    if (watch.n)
-        out[(*n)++] = (daruma_header){S("x-daruma-watch"), watch};
-    at = b.n;
-    buf_hex64(&b, session_case(of));
-    out[(*n)++] = (daruma_header){S("x-daruma-case"), slice_since(&b, at)};
-    const daruma_target *t = session_target(of);
-    if (t) {
-        daruma_buf name = buf_in(a);
-        buf_put(&name, t->provider);
-        if (t->model.n) {
-            buf_putc(&name, '/');
-            for (size_t i = 0; i < t->model.n; i++) /* a client's model name may hold anything */
-                buf_putc(&name, (unsigned char)t->model.p[i] > 0x20 && (unsigned char)t->model.p[i] < 0x7f
-                                    ? t->model.p[i]
-                                    : '_');
-        }
-        if (!name.full)
-            out[(*n)++] = (daruma_header){S("x-daruma-target"), buf_str(&name)};
-    }
-    return out;
+    /* call_head() keeps nothing of it */
+    return session_fields(x->session, answer, target_name(session_target(x->session), answer->a), n);
 }

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "engine/drive/plain.h"
 #include "engine/tell/redact.h"
 #include "lib/inside.h"
 #include <stdlib.h>
@@ -27,49 +28,22 @@ static void put_field(daruma_buf *out, const char *name, daruma_str value)
     put(out, str_of(name), value);
 }
 
-static void put_own_fields(const daruma_session *s, const drive_answer *answer, daruma_buf *out)
-{
-    const char *unchecked = session_unchecked(s->x);
-    daruma_str watch = session_say_watch(s->x);
-    const daruma_target *t = session_target(s->x);
-    put_field(out, "x-daruma-outcome", str_of(daruma_outcome_name(answer->outcome)));
-    buf_printf(out, "x-daruma-attempts: %u\r\n", session_attempts(s->x));
-    BUF_LIT(out, "x-daruma-remedies: ");
-    session_say_remedies(s->x, out);
-    BUF_LIT(out, "\r\nx-daruma-case: ");
-    buf_hex64(out, session_case(s->x));
-    BUF_LIT(out, "\r\n");
-    if (unchecked)
-        put_field(out, "x-daruma-unchecked", str_of(unchecked));
-    if (watch.n)
-        put_field(out, "x-daruma-watch", watch);
-    if (t)
-        put_field(out, "x-daruma-target", target_of(s, t)->name);
-    if (answer->length >= 0)
-        buf_printf(out, "content-length: %lld\r\n", (long long)answer->length);
-}
-
 static void on_head(void *user, const drive_answer *answer)
 {
     daruma_session *s = user;
     daruma_buf all = buf_in(&s->arena);
     const daruma_target *t = session_target(s->x);
-    daruma_str connection = {0};
-    for (size_t i = 0; i < answer->nheaders; i++)
-        if (str_ieq(answer->headers[i].name, S("connection")))
-            connection = answer->headers[i].value;
-    for (size_t i = 0; i < answer->nheaders; i++) {
-        daruma_header h = answer->headers[i];
-        if (!drive_field_is_hop(h.name, connection) && !str_ieq(h.name, S("content-length")) &&
-            !str_istarts(h.name, S("x-daruma-")))
-            put(&all, h.name, h.value);
-    }
-    put_own_fields(s, answer, &all);
+    daruma_str target = t ? target_of(s, t)->name : (daruma_str){0};
+    size_t n;
+    const daruma_header *fields = session_fields(s->x, answer, target, &n);
+    for (size_t i = 0; fields && i < n; i++)
+        put(&all, fields[i].name, fields[i].value);
+    if (answer->length >= 0)
+        buf_printf(&all, "content-length: %lld\r\n", (long long)answer->length);
     act a = {.what = DARUMA_DO_HEAD, .status = answer->status, .total_ms = -1};
     a.text[ACT_FIELDS] = buf_str(&all);
-    if (t)
-        a.text[ACT_TARGET] = target_of(s, t)->name;
-    s->failed |= all.full;
+    a.text[ACT_TARGET] = target;
+    s->failed |= all.full || !fields;
     acts_add(s, &a, NULL, 0);
 }
 
@@ -80,11 +54,6 @@ static bool on_write(void *user, daruma_str bytes)
     acts_add(s, &a, &bytes, 1);
     s->slow |= s->waiting_bytes > LIB_SLOW_BYTES;
     return !s->slow;
-}
-
-static void on_body_dropped(void *user)
-{
-    (void)user; /* it lies in the arena of the session */
 }
 
 static void on_over(void *user, drive_end how)
@@ -221,12 +190,6 @@ static void hand_over(void *handle, drive_call *to)
     to->handle = o;
 }
 
-static bool is_sent(void *handle)
-{
-    (void)handle;
-    return true; /* its bytes were copied */
-}
-
 /* ---- targets and keys ---- */
 
 uint64_t lib_hash(daruma_str s)
@@ -250,35 +213,6 @@ static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, 
     return s->o.list;
 }
 
-static drive_key on_key(void *user, const daruma_target *t, bool *ret_renewable)
-{
-    (void)user;
-    (void)t;
-    *ret_renewable = false;
-    return DRIVE_KEY_READY; /* keys are the program's */
-}
-
-static void on_key_fetch(void *user, const daruma_target *t, bool anew)
-{
-    (void)user;
-    (void)t;
-    (void)anew;
-}
-
-static void on_key_nothing(void *user, const daruma_target *t)
-{
-    (void)user;
-    (void)t;
-}
-
-static daruma_str on_key_trouble(void *user, const daruma_target *t, daruma_arena *a)
-{
-    (void)user;
-    (void)t;
-    (void)a;
-    return S("{}");
-}
-
 static daruma_str on_redact(void *user, const daruma_target *t, daruma_str secret, daruma_str text)
 {
     daruma_session *s = user;
@@ -298,12 +232,6 @@ static uint64_t on_tenant(void *user)
 
 /* ---- all else ---- */
 
-static void on_holds(void *user, int64_t bytes)
-{
-    (void)user;
-    (void)bytes;
-}
-
 static void on_tell(void *user, daruma_event *e)
 {
     daruma_session *s = user;
@@ -321,14 +249,6 @@ static void on_timer(void *user, daruma_ms at)
     s->timer = at;
 }
 
-static bool on_work(void *user, size_t bytes, const drive_work *kind, void *data)
-{
-    (void)user;
-    (void)bytes;
-    kind->work(data);
-    return true;
-}
-
 static void on_work_left(void *user, drive_remains *r)
 {
     daruma_session *s = user;
@@ -337,7 +257,7 @@ static void on_work_left(void *user, drive_remains *r)
 
 const drive_host lib_host = {.head = on_head,
                              .write = on_write,
-                             .body_dropped = on_body_dropped,
+                             .body_dropped = plain_body_dropped,
                              .over = on_over,
                              .send = on_send,
                              .ask = on_ask,
@@ -346,18 +266,18 @@ const drive_host lib_host = {.head = on_head,
                              .resume = resume_call,
                              .hand_over = hand_over,
                              .limit = limit_call,
-                             .is_sent = is_sent,
+                             .is_sent = plain_is_sent,
                              .place = on_place,
                              .targets = on_targets,
-                             .key = on_key,
-                             .key_fetch = on_key_fetch,
-                             .key_forget = on_key_nothing,
-                             .key_worked = on_key_nothing,
-                             .key_trouble = on_key_trouble,
+                             .key = plain_key, /* keys are the program's */
+                             .key_fetch = plain_key_fetch,
+                             .key_forget = plain_key_noted,
+                             .key_worked = plain_key_noted,
+                             .key_trouble = plain_key_trouble,
                              .redact = on_redact,
                              .tenant = on_tenant,
                              .tell = on_tell,
-                             .holds = on_holds,
+                             .holds = plain_holds,
                              .timer = on_timer,
-                             .work = on_work,
+                             .work = plain_work,
                              .work_left = on_work_left};

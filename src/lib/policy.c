@@ -11,14 +11,15 @@
 enum { HOUR = 3600 * 1000, DAY = 24 * HOUR };
 
 static const char need_names[] =
-    "time outage clean tries key account model safe source passes partial mend side shrink "
-    "refused guide enforce broken above";
-static const unsigned need_bits[] = {/* in the same order */
-                                     DARUMA_NEED_TIME,    DARUMA_NEED_OUTAGE,  DARUMA_NEED_CLEAN,   DARUMA_NEED_TRIES,
-                                     DARUMA_NEED_KEY,     DARUMA_NEED_ACCOUNT, DARUMA_NEED_MODEL,   DARUMA_NEED_SAFE,
-                                     DARUMA_NEED_SOURCE,  DARUMA_NEED_PASSES,  DARUMA_NEED_PARTIAL, DARUMA_NEED_MEND,
-                                     DARUMA_NEED_SIDE,    DARUMA_NEED_SHRINK,  DARUMA_NEED_REFUSED, DARUMA_NEED_GUIDE,
-                                     DARUMA_NEED_ENFORCE, DARUMA_NEED_BROKEN,  DARUMA_NEED_ABOVE};
+#define X(sym, bit, name, ...) name " "
+    DARUMA_NEED_MAP(X)
+#undef X
+    ;
+static const unsigned need_bits[] = {
+#define X(sym, ...) DARUMA_NEED_##sym,
+    DARUMA_NEED_MAP(X)
+#undef X
+};
 
 static const char remedy_names[] =
 #define X(sym, name, ...) name " "

@@ -312,25 +312,9 @@ static const struct {
     unsigned need;
     const char *words;
 } needs[] = {
-    {DARUMA_NEED_TIME, "time"},
-    {DARUMA_NEED_OUTAGE, "it was not answered"},
-    {DARUMA_NEED_CLEAN, "nothing forwarded"},
-    {DARUMA_NEED_TRIES, "tries left"},
-    {DARUMA_NEED_KEY, "another key"},
-    {DARUMA_NEED_ACCOUNT, "another account"},
-    {DARUMA_NEED_MODEL, "another model"},
-    {DARUMA_NEED_SAFE, "safe twice"},
-    {DARUMA_NEED_SOURCE, "credentials can be fetched"},
-    {DARUMA_NEED_PASSES, "it may pass"},
-    {DARUMA_NEED_PARTIAL, "part of the answer forwarded"},
-    {DARUMA_NEED_MEND, "mending"},
-    {DARUMA_NEED_SIDE, "side calls"},
-    {DARUMA_NEED_SHRINK, "may be shortened once more"},
-    {DARUMA_NEED_REFUSED, "the request was refused (4xx)"},
-    {DARUMA_NEED_BROKEN, "the provider failed (5xx)"},
-    {DARUMA_NEED_GUIDE, "the model may be told (watch: guide)"},
-    {DARUMA_NEED_ABOVE, "the request alone asks for more than the limit"},
-    {DARUMA_NEED_ENFORCE, "the agent may be stopped (watch: enforce)"},
+#define X(sym, bit, name, words) {DARUMA_NEED_##sym, words},
+    DARUMA_NEED_MAP(X)
+#undef X
 };
 
 static void print_needs(unsigned of, daruma_buf *out)

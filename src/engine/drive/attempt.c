@@ -156,6 +156,7 @@ static void send_to(session *x, int target)
  * request at all. */
 static void nobody_well(session *x, daruma_admission a, daruma_moment at)
 {
+    session_step(x, &(drive_step){.what = DRIVE_STOPPED, .kind = a.why});
     if (!x->sent) {
         bool asked = x->kase.target >= 0, large = x->moved && x->moved->too_large;
         daruma_kind kind = !asked ? a.why : large ? DARUMA_REQUEST_TOO_LARGE : DARUMA_INVALID_MESSAGE;

@@ -92,7 +92,7 @@ typedef enum drive_key { DRIVE_KEY_READY, DRIVE_KEY_ABSENT } drive_key;
 
 /* ---- the client ---- */
 
-/* The head of an answer as it goes to the client; the host adds the x-daruma fields (session_say_*). */
+/* The head of an answer as it goes to the client; session_fields() makes its fields of it. */
 typedef struct drive_answer {
     int status;
     const daruma_header *headers; /* of the provider, or of the driver */
@@ -127,6 +127,25 @@ typedef struct drive_remains {
     daruma_arena scratch;
 } drive_remains;
 void drive_remains_close(const driver *v, drive_remains *r);
+
+/* ---- each step ---- */
+
+typedef enum drive_step_kind {
+    DRIVE_JUDGED, /* a call failed so */
+    DRIVE_CHOSE,  /* the next rung of the ladder is this remedy */
+    DRIVE_UNFIT,  /* ... which found nothing to do, or not enough */
+    DRIVE_MENDED, /* ... which was carried out on the conversation: `report` says what it did */
+    DRIVE_STOPPED /* nobody may be called, because of this kind of failure */
+} drive_step_kind;
+
+/* What a session does, whatever the profile in force tells of it. What is not of the step is NULL. */
+typedef struct drive_step {
+    drive_step_kind what;
+    const daruma_failure *failure;
+    const daruma_remedy *remedy;
+    const struct mend_report *report;
+    daruma_kind kind; /* of STOPPED */
+} drive_step;
 
 /* ---- the host ---- */
 
@@ -167,8 +186,9 @@ typedef struct drive_host {
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
     /* all else */
     void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
-    void (*tell)(void *user, daruma_event *e); /* the driver filled it in */
-    void (*timer)(void *user, daruma_ms at);   /* session_clock() then; -1: no more */
+    void (*tell)(void *user, daruma_event *e);     /* the driver filled it in */
+    void (*step)(void *user, const drive_step *s); /* hears of each step; may be NULL */
+    void (*timer)(void *user, daruma_ms at);       /* session_clock() then; -1: no more */
     /* Does work at once and returns true, or begins it beside the loop and returns false. */
     bool (*work)(void *user, size_t bytes, const drive_work *kind, void *data);
     void (*work_left)(void *user, drive_remains *r); /* the work under way is nobody's any more; takes *r */
@@ -281,7 +301,11 @@ void session_worked(session *x, const drive_work *kind, void *data); /* work bes
 
 const dialect *session_dialect_of(const session *x, const daruma_target *t); /* that a target is spoken to in */
 daruma_str session_model(const session *x);                                  /* as the client asked for it */
-/* For the x-daruma fields of an answer. */
+/* Returns the fields of an answer as its client gets them: those that came which are not of one connection, without a
+ * length, and ours (x-daruma-*). `target` is what the host calls the target of the answer, empty: there is none. Lives
+ * as long as `answer->a`; NULL without memory. */
+daruma_header *session_fields(const session *x, const drive_answer *answer, daruma_str target, size_t *ret_n);
+/* How it stands. */
 uint64_t session_case(const session *x);
 uint32_t session_attempts(const session *x);
 daruma_outcome session_outcome(const session *x);             /* PENDING until it is over */
@@ -289,4 +313,6 @@ void session_say_remedies(const session *x, daruma_buf *out); /* in the order in
 daruma_str session_say_watch(const session *x);               /* what is done about its agent; empty: nothing */
 const char *session_unchecked(const session *x);              /* why nobody reads the answer; NULL: it is read */
 const daruma_target *session_target(const session *x);        /* NULL: none was chosen */
+/* How long to wait before it makes sense to ask again; -1: never, or nobody knows. */
+daruma_ms session_again_in(const session *x);
 #endif

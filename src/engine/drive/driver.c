@@ -107,6 +107,11 @@ daruma_str session_say_watch(const session *x)
     return steer_header(x);
 }
 
+daruma_ms session_again_in(const session *x)
+{
+    return daruma_case_again_in(&x->kase, x->kase.attempts ? &x->failure : NULL, x->v->at.now);
+}
+
 const daruma_target *session_target(const session *x)
 {
     return x->kase.target >= 0 && (size_t)x->kase.target < x->kase.ntargets ? &x->targets[x->kase.target] : NULL;

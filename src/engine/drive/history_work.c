@@ -171,6 +171,10 @@ void history_work(history *h)
     if (h->m.doing == DARUMA_REMEDY_ASK_AGAIN && t->beside.limit > 0)
         mend_cap_beside(&h->m.c, t->beside, &h->m.report);
     t->made = history_write(h, &t->scan);
+    if (t->made && h->m.doing == DARUMA_REMEDY_SHRINK_REQUEST) { /* it is bytes that are too many */
+        h->m.original_chars = (int64_t)t->body.n;
+        h->m.compressed_chars = (int64_t)t->made->bytes.n;
+    }
     if (t->made)
         note_shortened(h);
     else

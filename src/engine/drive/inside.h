@@ -190,6 +190,13 @@ static inline bool session_passes(const session *x)
     return !x->d || x->opaque;
 }
 
+/* Tells the host of a step, where it listens. */
+static inline void session_step(session *x, const drive_step *s)
+{
+    if (x->v->host->step)
+        x->v->host->step(x->user, s);
+}
+
 /* The attempt failed so. Takes the next rung. */
 void session_failed(session *x, const daruma_evidence *ev);
 /* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */

@@ -262,12 +262,21 @@ bool session_mend_shortens(daruma_remedy_kind r)
     return r == DARUMA_REMEDY_MASK_TOOL_OUTPUT || r == DARUMA_REMEDY_SUMMARISE || r == DARUMA_REMEDY_COMPACT;
 }
 
+bool session_mend_unsummed(const session *x, daruma_remedy_kind r)
+{
+    const history *h = &x->h->past;
+    return r == DARUMA_REMEDY_COMPACT && h->task.ends && h->task.result == MENDING_UNFIT && !h->m.summed;
+}
+
 /* `when`: MENDED or BROKE. */
 void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const mend_report *rep)
 {
     const mending *m = &x->h->past.m;
     daruma_event e = DARUMA_EVENT_INIT;
     bool shorter = session_mend_shortens(r) || r == DARUMA_REMEDY_SHRINK_REQUEST;
+    daruma_remedy as = {.remedy = r, .act = DARUMA_SEND, .target = x->kase.target};
+    if (when == DARUMA_WHEN_MENDED)
+        session_step(x, &(drive_step){.what = DRIVE_MENDED, .remedy = &as, .report = rep});
     if (when == DARUMA_WHEN_MENDED && x->failure.kind)
         session_tell_begin(x);
     e.failure = x->failure.kind ? &x->failure : NULL;
@@ -276,9 +285,11 @@ void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r, const
         return;
     e.what = str_of(rep->what);
     if (when == DARUMA_WHEN_BROKE)
-        e.mend_error = S("No LLM client available for compression");
-    if (shorter) {
-        e.steps_compressed = rep->parts_shortened;
+        e.mend_error = session_mend_unsummed(x, r) ? S("the model that should summarise failed")
+                                                   : S("No LLM client available for compression");
+    if (shorter && when == DARUMA_WHEN_MENDED) {
+        bool messages = r == DARUMA_REMEDY_COMPACT && !rep->parts_shortened;
+        e.steps_compressed = messages ? rep->messages_mended : rep->parts_shortened;
         e.original_size = m->original_chars;
         e.compressed_size = m->compressed_chars;
     }

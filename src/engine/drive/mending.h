@@ -39,6 +39,8 @@ int64_t session_mend_window(const session *x);   /* tokens of the target's, as c
 bool session_mend_shares_none(const session *x); /* the target's window is of the input alone */
 history_target session_mend_target(session *x);  /* the target at hand, as a request is mended for it */
 bool session_mend_shortens(daruma_remedy_kind r);
+/* Did the model that was to summarise for this remedy, the newest that was tried, give nothing? */
+bool session_mend_unsummed(const session *x, daruma_remedy_kind r);
 void session_mend_tell(session *x, daruma_when when, daruma_remedy_kind r,
                        const mend_report *rep); /* MENDED or BROKE */
 

@@ -214,6 +214,8 @@ static session_mend_result work_done(session *x)
         mended_so(x);
         return SESSION_MEND_SEND;
     }
+    if (!w->ahead && session_mend_unsummed(x, h->m.doing))
+        session_mend_tell(x, DARUMA_WHEN_BROKE, h->m.doing, &h->m.report);
     return SESSION_MEND_UNFIT;
 }
 

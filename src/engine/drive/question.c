@@ -99,6 +99,7 @@ static bool start(session *x, size_t i)
     const mend_question *one = &h->questions[i];
     daruma_question q = {.system = one->system,
                          .user = one->user,
+                         .about = one->about,
                          .max_tokens = h->ask_tokens,
                          .temperature_milli = one->temperature_milli};
     *s = (side){.x = x, .index = i, .call = {.ops = &side_ops, .x = x, .owner = s}};

@@ -430,6 +430,18 @@ static void settle(session *x)
     }
 }
 
+static void choose(session *x)
+{
+    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
+    session_step(x, &(drive_step){.what = DRIVE_CHOSE, .remedy = &x->remedy});
+}
+
+static void choose_other(session *x)
+{
+    session_step(x, &(drive_step){.what = DRIVE_UNFIT, .remedy = &x->remedy});
+    choose(x);
+}
+
 /* Mends what the remedy says; when it does not fit, the ladder is climbed on. */
 static void carry_out(session *x)
 {
@@ -441,7 +453,7 @@ static void carry_out(session *x)
             session_timer(x); /* heartbeats go on */
             return;
         }
-        x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
+        choose_other(x);
     }
     settle(x);
 }
@@ -452,7 +464,7 @@ void session_mended(session *x, bool fit)
         settle(x);
         return;
     }
-    x->remedy = daruma_case_next(&x->kase, &x->failure, gone_out(x), session_now(x));
+    choose_other(x);
     carry_out(x);
 }
 
@@ -462,6 +474,14 @@ void session_asked(const session *x, daruma_evidence *ev)
         return;
     ev->request = x->asked;
     ev->model = x->scan.model;
+}
+
+/* An answer without a word, which the model is told when it is asked again. An empty rest of an answer is none: the
+ * model may have said all. */
+static bool said_nothing(const session *x, const daruma_evidence *seen)
+{
+    return x->failure.kind == DARUMA_MALFORMED_OUTPUT && seen->flaw == DARUMA_FLAW_EMPTY && !seen->forwarded &&
+           x->kase.can_mend;
 }
 
 void session_failed(session *x, const daruma_evidence *ev)
@@ -490,6 +510,9 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->failure.message = session_tool_words(x, x->failure.message);
     x->failure.subject = session_tool_words(x, x->failure.subject);
     session_mend_reconsider(x, &x->failure);
+    if (said_nothing(x, &seen))
+        session_mend_bad_answer(x, &(turn){.message = {.role = CONVO_ASSISTANT}}, S(""));
+    session_step(x, &(drive_step){.what = DRIVE_JUDGED, .failure = &x->failure});
     if (out)
         x->v->host->cancel(out);
     x->v->counts.kinds[x->failure.kind]++;
@@ -509,7 +532,7 @@ void session_failed(session *x, const daruma_evidence *ev)
         daruma_case_answered(&x->kase, at);
     session_stay(x, -1);
     session_loosen(x, &x->failure);
-    x->remedy = daruma_case_next(&x->kase, &x->failure, seen.forwarded, at);
+    choose(x);
     driver_wake(x->v);
     session_scratch_reset(x);
     carry_out(x);

@@ -56,7 +56,10 @@ size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_fail
     if (!m || (mending_begin(m, r, f, window) != MENDING_ASKS))
         return 0;
     for (size_t i = 0; i < m->nquestions && i < max; i++)
-        out[i] = (daruma_question){m->questions[i].system, m->questions[i].user, m->answer_tokens, 0};
+        out[i] = (daruma_question){.system = m->questions[i].system,
+                                   .user = m->questions[i].user,
+                                   .max_tokens = m->answer_tokens,
+                                   .about = m->questions[i].about};
     return m->nquestions;
 }
 

@@ -275,7 +275,8 @@ static daruma_question question(daruma_buf *system, daruma_buf *user, int64_t to
 {
     if (system->full || user->full)
         return (daruma_question){0};
-    return (daruma_question){buf_str(system), buf_str(user), tokens, temperature};
+    return (daruma_question){
+        .system = buf_str(system), .user = buf_str(user), .max_tokens = tokens, .temperature_milli = temperature};
 }
 
 daruma_question daruma_strategy_ask(const daruma_situation *s, const daruma_tries *t, const daruma_policy *p,
