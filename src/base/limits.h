@@ -413,6 +413,28 @@
 #define AGENT_LINEAGE_MAX              8            /* agents that work for each other; deeper is a mistake */
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
+/* ---- daruma run ---- */
+#define FILES_NAME_BYTES_MAX  255         /* of one name in a path, as file systems have it */
+#define FILE_BYTES_MAX        (4u << 20)  /* of a file that is read whole; its result is cut before */
+#define FILE_SEARCH_BYTES_MAX (1u << 20)  /* of a file that is searched; larger ones are no sources */
+#define FILE_PIECE_BYTES      (64u << 10) /* read at a time */
+#define FILES_NAMES_MAX       2000        /* names of one folder that are looked at */
+#define FILES_SEEN_MAX        50000       /* files and folders of one search */
+#define FILES_HITS_MAX        200         /* lines that one search prints */
+#define FILES_LINE_BYTES_MAX  300         /* of each */
+#define FILES_DEPTH_MAX       24          /* folders in each other that are searched */
+#define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
+#define RUN_TOOL_BYTES_MAX    (64u << 20) /* memory of one call of a tool */
+#define RUN_ANSWER_BYTES_MAX  (32u << 20) /* memory of one answer of a model */
+#define RUN_FIELDS_MAX        16          /* of one call; sessions write some four */
+#define RUN_LOOK_MS           1000        /* how often deadlines are looked at while nothing else happens */
+#define RUN_CONNECT_MS        10000       /* for a connection */
+#define RUN_ANSWER_MS         600000      /* for a whole answer to begin: models think for minutes */
+#define RUN_IDLE_MS           300000      /* of silence within one */
+#define RUN_STEPS             50          /* answers of the model, unless said */
+#define RUN_MS                1800000     /* of a run, unless said */
+#define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
+
 /* ---- the public library ---- */
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)   /* memory for the options of a session, or for a policy */
 #define LIB_STATUS_BYTES_MAX  (16u << 20)  /* of a status page: 4,096 lanes */

@@ -461,6 +461,17 @@ static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_
         refuse_call(a, s, check.why.n ? check.why : S("The tool call could not be read."));
 }
 
+/* The limit that made the last step the last one. */
+static agent_limit last_limit(const agent *a)
+{
+    const agent_limits *l = &a->s.limits;
+    if (a->last == LAST_LOOP)
+        return AGENT_LIMIT_NONE;
+    if (l->tools && a->spent.tools >= l->tools)
+        return AGENT_LIMIT_TOOLS;
+    return l->steps && a->spent.steps >= l->steps ? AGENT_LIMIT_STEPS : AGENT_LIMIT_CALLS;
+}
+
 static void answered(agent *a, daruma_str text, bool cut)
 {
     agent_step *s = traj_add(a, AGENT_STEP_WORDS);
@@ -476,10 +487,7 @@ static void answered(agent *a, daruma_str text, bool cut)
     if (a->last) {
         r.outcome = DARUMA_OUTCOME_DEGRADED;
         r.end = a->last == LAST_LOOP ? AGENT_END_LOOP : AGENT_END_LIMIT;
-        r.limit = a->last == LAST_LOOP                                           ? AGENT_LIMIT_NONE
-                  : a->s.limits.tools && a->spent.tools >= a->s.limits.tools     ? AGENT_LIMIT_TOOLS
-                  : a->s.limits.steps > 0 && a->spent.steps >= a->s.limits.steps ? AGENT_LIMIT_STEPS
-                                                                                 : AGENT_LIMIT_CALLS;
+        r.limit = last_limit(a);
     } else if (cut) {
         r.outcome = DARUMA_OUTCOME_DEGRADED;
     }
@@ -556,7 +564,7 @@ static void step_answered(agent *a, daruma_str body)
     if (a->policy->compressions_of_step)
         a->shortened = 0;
     if (calls && a->last) {
-        flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : AGENT_LIMIT_CALLS);
+        flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
     } else if (calls) {
         a->repairs = 0;
         take_calls(a, &t, text);
