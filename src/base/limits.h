@@ -386,6 +386,55 @@
 
 #define WINDOW_TOKENS_MAX         1000000000 /* of a window or an output cap, as people configure it */
 
+/* ---- an agent of ours ---- */
+#define AGENT_BYTES_MAX                (256u << 20) /* memory of one run: its results and what it made of them */
+#define AGENT_SCRATCH_BYTES_MAX        (128u << 20) /* of one step: the conversation, read and written */
+#define AGENT_STEPS_MAX                65536        /* calls, words and notes of one run */
+#define AGENT_CALLS_OF_TURN_MAX        32           /* calls of one answer that are carried out */
+#define AGENT_EVENTS_MAX               32           /* events of one outcome; more are not told */
+#define AGENT_MOVES_MAX                256          /* decisions between two acts: a circle among them ends the run */
+#define AGENT_OBSERVATION_BYTES_MAX    (64u << 10)  /* of one result; files and pages beyond it are read in parts */
+#define AGENT_ANSWER_BYTES_MAX         (256u << 10) /* of what the model says in one answer */
+#define AGENT_METADATA_BYTES_MAX       4096         /* of one failure; the model reads all of it */
+#define AGENT_METADATA_ITEMS_MAX       32           /* members of it, and elements of its lists */
+#define AGENT_ANALYSIS_TOKENS          500          /* output cap of the explanation of a failure */
+#define AGENT_ANALYSIS_MS              30000        /* and its deadline: the report is ready without it */
+#define AGENT_ANALYSIS_BYTES_MAX       4000         /* of it that are shown */
+#define AGENT_ORIGINAL_ERROR_BYTES_MAX 1000         /* of a provider's words in `_recovery` (P-F12) */
+#define AGENT_REPORT_STEPS_MAX         32           /* steps of each list in a report */
+#define AGENT_PARTIAL_RESULTS          5            /* results that a run which ends early tells */
+#define AGENT_WAIT_MS_MAX              60000        /* a longer wait is not waited: the failure is told */
+#define AGENT_VERDICTS_MAX             256          /* calls that a person decided about */
+#define AGENT_PLAN_STEPS_MAX           32           /* of one plan; longer ones are refused */
+#define AGENT_PLAN_INPUTS_MAX          16           /* of one step of it */
+#define AGENT_PLAN_TOKENS              2000         /* output cap of a plan */
+#define AGENT_CLASSES_TOKENS           500          /* output cap of a choice of tools */
+#define AGENT_OUTPUT_BYTES_MAX         8000         /* of one step's output that later steps read */
+#define AGENT_LINEAGE_MAX              8            /* agents that work for each other; deeper is a mistake */
+#define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
+
+/* ---- daruma run ---- */
+#define FILES_NAME_BYTES_MAX  255         /* of one name in a path, as file systems have it */
+#define FILE_BYTES_MAX        (4u << 20)  /* of a file that is read whole; its result is cut before */
+#define FILE_SEARCH_BYTES_MAX (1u << 20)  /* of a file that is searched; larger ones are no sources */
+#define FILE_PIECE_BYTES      (64u << 10) /* read at a time */
+#define FILES_NAMES_MAX       2000        /* names of one folder that are looked at */
+#define FILES_SEEN_MAX        50000       /* files and folders of one search */
+#define FILES_HITS_MAX        200         /* lines that one search prints */
+#define FILES_LINE_BYTES_MAX  300         /* of each */
+#define FILES_DEPTH_MAX       24          /* folders in each other that are searched */
+#define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
+#define RUN_TOOL_BYTES_MAX    (64u << 20) /* memory of one call of a tool */
+#define RUN_ANSWER_BYTES_MAX  (32u << 20) /* memory of one answer of a model */
+#define RUN_FIELDS_MAX        16          /* of one call; sessions write some four */
+#define RUN_LOOK_MS           1000        /* how often deadlines are looked at while nothing else happens */
+#define RUN_CONNECT_MS        10000       /* for a connection */
+#define RUN_ANSWER_MS         600000      /* for a whole answer to begin: models think for minutes */
+#define RUN_IDLE_MS           300000      /* of silence within one */
+#define RUN_STEPS             50          /* answers of the model, unless said */
+#define RUN_MS                1800000     /* of a run, unless said */
+#define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
+
 /* ---- the public library ---- */
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)  /* memory for the options of a session, or for a policy */
 #define LIB_STATUS_BYTES_MAX  (16u << 20) /* of a status page: 4,096 lanes */

@@ -12,6 +12,7 @@ typedef struct cli_command {
 } cli_command;
 
 int cli_serve(int argc, char **argv);
+int cli_run(int argc, char **argv);
 int cli_with(int argc, char **argv);
 int cli_demo(int argc, char **argv);
 int cli_chaos(int argc, char **argv);

@@ -6,6 +6,7 @@
 
 static const cli_command commands[] = {
     {"serve", cli_serve, "the gateway: point any agent or SDK at it"},
+    {"run", cli_run, "an agent that finishes a task over your files, whatever its provider does"},
     {"with", cli_with, "run one command behind a gateway of its own: daruma with -- COMMAND..."},
     {"demo", cli_demo, "gateway and faulty provider together, with commands to try"},
     {"chaos", cli_chaos, "a provider that misbehaves on purpose, for your tests"},

@@ -1,0 +1,350 @@
+/* agent.h - an agent as a state machine without I/O and without a clock: it takes a task and what came of its acts, and
+ * says what to do next.
+ *
+ *     agent_open --> agent_next --> MODEL, TOOL, ASK, WAIT, EVENT, ... FINISH
+ *                        ^                    |
+ *                        +--- agent_answered, agent_failed, agent_tool_done, agent_person, agent_clock, agent_cancel
+ *
+ * Two ways to work: reactive (the model calls tools until it answers), and planned (tools that can serve are chosen, a
+ * plan is made and checked, each of its steps is carried out, then the task is answered). A host hands in one outcome,
+ * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
+ * that is needed to go on. Files: flow.c (order of work), router.c (where failures go), plan.c, error_node.c,
+ * trajectory.c (what was done, and how the model sees it), delegation.c, limits.c, policies of the seeds in
+ * engine/seeds. */
+#ifndef ENGINE_AGENT_AGENT_H
+#define ENGINE_AGENT_AGENT_H
+#include "dialect/dialect.h"
+#include "engine/drive/room.h"
+
+typedef struct agent agent;
+
+/* ---- failures and where they go ---- */
+
+/* What failed, judged. Strings are borrowed. All zero is valid: nothing is known. */
+typedef struct agent_failure {
+    daruma_kind kind;
+    daruma_tool_kind tool_kind;
+    daruma_severity severity;
+    bool said;               /* the severity is the tool's or the host's word, not the default of the kind */
+    bool retryable;          /* the same operation may succeed later */
+    bool of_model;           /* a model failed, not a tool */
+    daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
+    daruma_str message;      /* what happened, on one line */
+    daruma_str user_message; /* for people; empty: `message` */
+    daruma_str metadata;     /* a JSON object, or empty: technical_details, safety_abort_reason, replanning_reason,
+                                reclassification_reason, required_context, suggestions, and what else a tool says */
+    daruma_ms advice;        /* how long to wait, as the failing side says; -1 nothing */
+    int status;              /* HTTP status, 0 none */
+} agent_failure;
+
+/* How often an operation is tried in all, and how long is waited between: delay * factor^n. */
+typedef struct agent_retry {
+    uint32_t attempts;     /* the first included; 0: as the policy has it */
+    daruma_ms delay;       /* before the first repetition */
+    uint32_t factor_milli; /* growth in thousandths */
+    bool first_at_once;    /* the first repetition does not wait, the second waits `delay` */
+} agent_retry;
+
+typedef enum agent_route {
+    AGENT_ROUTE_AGAIN,      /* the same operation once more, after a wait */
+    AGENT_ROUTE_MODEL,      /* the model is shown the failure and decides */
+    AGENT_ROUTE_PLANNER,    /* another plan */
+    AGENT_ROUTE_CLASSIFIER, /* other tools are chosen, then another plan */
+    AGENT_ROUTE_ERROR,      /* the error node ends the run with a report */
+    AGENT_ROUTE_OUT,        /* the run ends at once */
+} agent_route;
+
+/* One row of the router: where a failure of that severity goes, and where it goes when the budget of that way is spent.
+ */
+typedef struct agent_route_row {
+    agent_route to, spent;
+} agent_route_row;
+
+typedef enum agent_mode { AGENT_REACTIVE, AGENT_PLANNED, AGENT_MODES } agent_mode;
+enum { AGENT_SEVERITIES = DARUMA_FATAL + 1 };
+
+/* How the report of the error node is laid out: as Osprey's document has it, or its code. */
+typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC } agent_report_form;
+
+/* What an agent does about failures, as data: `default` and each seed are one of these. */
+typedef struct agent_policy {
+    const char *name;
+    agent_route_row routes[AGENT_MODES][AGENT_SEVERITIES];
+    bool tools_to_model;         /* a tool's failure whose severity nobody said: the model sees it first */
+    daruma_severity tool_unsaid; /* else: its severity */
+    bool repeats_safe_tools;     /* what may pass and does no harm twice is repeated without asking the model */
+    agent_retry retry;           /* of models, planner and classifier */
+    agent_retry tool_retry;      /* of tools without a policy of their own */
+    uint32_t replans, reclassifications;
+    uint32_t repairs;          /* answers of one step that the model is asked to correct */
+    uint32_t compressions;     /* times the trajectory is shortened; 0: a context that is too long is as any failure */
+    bool compressions_of_step; /* counted anew with each step */
+    bool compressed_as_json;   /* {"_compressed": true, "summary": ...} (P-F22), large by length as JSON (P-F17) */
+    uint32_t compress_over_chars;
+    bool masks;           /* when nothing is large enough, old results are cut without a model */
+    bool graceful;        /* what the provider refuses for good ends in an apology with `_recovery` */
+    bool compact;         /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
+    bool escalates;       /* too many failures end as `escalated`, for a person; else in the error node */
+    bool watched;         /* agents in circles are told, and stopped when they do not listen */
+    bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    agent_report_form report;
+} agent_policy;
+
+extern const agent_policy agent_policy_default;
+
+/* ---- tools ---- */
+
+/* A row of a tool's own judgement; the first that fits decides. */
+typedef struct agent_rule {
+    daruma_str words;        /* in the failure's text, lower case; empty: any failure */
+    daruma_tool_kind kind;   /* NONE: as daruma judges it */
+    int severity;            /* a daruma_severity; -1: the default */
+    daruma_str user_message; /* empty: none */
+    daruma_str metadata;     /* a JSON object; empty: none */
+} agent_rule;
+
+typedef struct agent_tool {
+    daruma_tool about; /* name, description, schema, traits: READS and WRITES may be repeated, ACTS may not */
+    const agent_rule *rules;
+    size_t nrules;
+    /* Changes the judgement of a failure, after the rules; NULL: it stays. Pure. */
+    void (*judge)(const struct agent_tool *t, daruma_str result, agent_failure *f);
+    agent_retry retry; /* attempts 0: the policy's */
+    bool ask;          /* a person is asked before a call */
+    bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
+} agent_tool;
+
+/* ---- limits ---- */
+
+/* X(symbol, name, in plain words) */
+#define AGENT_LIMIT_MAP(X)                                                                                             \
+    X(NONE, "none", "no limit was reached")                                                                            \
+    X(STEPS, "steps", "the limit of steps is reached")                                                                 \
+    X(CALLS, "calls", "the limit of calls to models is reached")                                                       \
+    X(TOOLS, "tools", "the limit of tool calls is reached")                                                            \
+    X(TOKENS, "tokens", "the limit of tokens is reached")                                                              \
+    X(MONEY, "money", "the money set aside is spent")                                                                  \
+    X(TIME, "time", "the time set aside is over")                                                                      \
+    X(MEMORY, "memory", "there is no memory left for it")
+
+typedef enum agent_limit {
+#define X(sym, ...) AGENT_LIMIT_##sym,
+    AGENT_LIMIT_MAP(X)
+#undef X
+        AGENT_LIMITS
+} agent_limit;
+const char *agent_limit_name(agent_limit l);  /* "steps"; static */
+const char *agent_limit_words(agent_limit l); /* static */
+
+/* What a run may use; 0: no limit. */
+typedef struct agent_limits {
+    uint32_t steps;                    /* answers of the model that do something */
+    uint32_t calls;                    /* to models, side questions included */
+    uint32_t tools;                    /* calls of tools, repetitions included */
+    int64_t tokens;                    /* input and output */
+    int64_t money;                     /* millionths */
+    int64_t price_input, price_output; /* millionths of money for a million tokens */
+    daruma_ms time;
+} agent_limits;
+
+typedef struct agent_spent {
+    uint32_t steps, calls, tools;
+    int64_t input_tokens, output_tokens; /* as models told them, else as estimated */
+    int64_t money;
+    daruma_ms time, waited;
+    uint32_t failures;   /* of models and tools */
+    uint32_t recoveries; /* failures that were overcome: repeated, shortened, repaired, planned anew */
+    uint32_t replans, reclassifications, compressions;
+} agent_spent;
+
+/* ---- one agent ---- */
+
+/* What it is. Everything is borrowed and outlives the agent. */
+typedef struct agent_setup {
+    daruma_str name;         /* for events and delegation; may be empty */
+    const dialect *d;        /* that its models speak */
+    daruma_str model;        /* that works */
+    daruma_str second;       /* that explains when `model` failed; empty: nobody */
+    daruma_str instructions; /* the system prompt; empty: a short one */
+    const agent_tool *tools;
+    size_t ntools;
+    agent_mode mode;
+    const agent_policy *policy;    /* NULL: agent_policy_default */
+    const daruma_policy *recovery; /* that judges failures and counts them; NULL: "default" */
+    agent_limits limits;
+    int64_t max_output;        /* tokens of one answer, -1 or 0 not said */
+    const daruma_str *lineage; /* agents that it works for, outermost first */
+    size_t nlineage;
+    daruma_str swarm_id, parent_swarm_id; /* for events; may be empty */
+} agent_setup;
+
+/* NULL without memory. The task is copied. */
+agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str task, daruma_moment at);
+void agent_close(agent *a); /* NULL is allowed */
+
+typedef enum agent_do {
+    AGENT_DO_NOTHING, /* nothing until an outcome is handed in */
+    AGENT_DO_EVENT,   /* something to log */
+    AGENT_DO_MODEL,   /* ask a model: `call`, `model`, `body`, `total` */
+    AGENT_DO_TOOL,    /* call a tool: `call`, `tool`, `args` */
+    AGENT_DO_ASK,     /* ask a person: `call`, `text`; `tool` and `args` when it is about a call */
+    AGENT_DO_WAIT,    /* agent_clock() at `until` */
+    AGENT_DO_FINISH,  /* the run is over: agent_result_of() */
+} agent_do;
+
+typedef enum agent_purpose {
+    AGENT_FOR_STEP,    /* the work itself */
+    AGENT_FOR_CLASSES, /* which tools can serve */
+    AGENT_FOR_PLAN,
+    AGENT_FOR_SUMMARY,  /* a long result made short */
+    AGENT_FOR_ANALYSIS, /* what went wrong, in words */
+} agent_purpose;
+
+/* Strings live until the next outcome is handed in. */
+typedef struct agent_act {
+    agent_do what;
+    uint32_t call; /* number that the outcome names */
+    agent_purpose purpose;
+    daruma_str model, body;  /* MODEL: who is asked, and a whole request in the dialect */
+    daruma_str tool, args;   /* TOOL: its name and a JSON object */
+    const agent_tool *about; /* TOOL, ASK: the tool; may be NULL */
+    daruma_str text;         /* ASK: the question; EVENT: a JSON object */
+    daruma_ms total;         /* MODEL: so long it may take; -1: no limit */
+    daruma_ms until;         /* WAIT */
+} agent_act;
+agent_act agent_next(agent *a);
+
+/* What came of an act. A number of no call that is out is ignored. */
+void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at); /* a model: status 200 */
+void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_moment at);
+/* `ok`: 1 it worked, 0 it failed, -1 not told: the result is looked at. `lost`: it may have taken effect or not. */
+void agent_tool_done(agent *a, uint32_t call, daruma_str result, int ok, bool lost, daruma_moment at);
+typedef enum agent_reply { AGENT_ALLOWED, AGENT_DENIED, AGENT_INTERRUPTED, AGENT_EXPIRED } agent_reply;
+/* `text`: what the person says about it; may be empty. */
+void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, daruma_moment at);
+void agent_clock(agent *a, daruma_moment at); /* a time that was asked for has come */
+void agent_cancel(agent *a, daruma_moment at);
+/* A run that ended as escalated goes on, with what the person says; its counters begin anew. False: it did not end so.
+ */
+bool agent_resume(agent *a, daruma_str guidance, daruma_moment at);
+
+/* Why a run ended. X(symbol, name) */
+#define AGENT_END_MAP(X)                                                                                               \
+    X(NOT, "")                                                                                                         \
+    X(ANSWER, "answer_complete")                                                                                       \
+    X(LIMIT, "budget_exhausted")                                                                                       \
+    X(LOOP, "loop_detected")                                                                                           \
+    X(GRACEFUL, "graceful_failure")                                                                                    \
+    X(ERROR, "error")                                                                                                  \
+    X(ESCALATED, "escalated")                                                                                          \
+    X(FATAL, "fatal")                                                                                                  \
+    X(CANCELLED, "cancelled")
+
+typedef enum agent_end {
+#define X(sym, ...) AGENT_END_##sym,
+    AGENT_END_MAP(X)
+#undef X
+} agent_end;
+const char *agent_end_name(agent_end e); /* static */
+
+typedef struct agent_result {
+    daruma_outcome outcome; /* PENDING: the run goes on */
+    agent_end end;
+    agent_limit limit;     /* end LIMIT: which */
+    daruma_str text;       /* the answer; else what there is of it, or the report */
+    daruma_str recovery;   /* GRACEFUL: `_recovery`, a JSON object {error_type, original_error} */
+    daruma_str reason;     /* ESCALATED: why a person is needed; FATAL, ERROR: the failure */
+    daruma_str last_error; /* ESCALATED: its message */
+    daruma_str history;    /* ESCALATED: the failures as <error> blocks */
+    agent_failure failure; /* ERROR, FATAL, GRACEFUL, ESCALATED: the last one */
+    agent_spent spent;
+} agent_result;
+/* Lives as long as the agent, or until agent_resume(). */
+agent_result agent_result_of(const agent *a);
+
+/* ---- trajectory.c ---- */
+
+typedef enum agent_step_kind {
+    AGENT_STEP_CALL,  /* a call of a tool and what came of it */
+    AGENT_STEP_WORDS, /* the model spoke without a call */
+    AGENT_STEP_NOTE,  /* words of ours to the model */
+} agent_step_kind;
+
+typedef struct agent_step {
+    agent_step_kind kind;
+    uint32_t turn;      /* answers of the model so far: calls of one answer share it */
+    uint32_t plan_step; /* 1 + index of the step of the plan that it belongs to; 0 none */
+    daruma_str thought; /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
+    daruma_str id, tool, args;
+    daruma_str observation;     /* as the tool gave it: kept (P-F18) */
+    daruma_str llm_observation; /* as the model sees it */
+    daruma_str error;           /* what failed, on one line; empty: nothing */
+    uint32_t attempts;          /* times it was called: survives whatever happens between */
+    uint32_t tracked;           /* its number in the count of failures, from 1; 0 none */
+    daruma_tool_kind tool_kind;
+    bool done, failed, lost;
+    bool asked;      /* a person allowed it */
+    bool compressed; /* llm_observation is a summary, or was cut */
+} agent_step;
+const agent_step *agent_steps(const agent *a, size_t *ret_n);
+/* The conversation as the model would see it now, in no dialect: every call has exactly one result. Lives in `room`.
+ * False without memory. */
+bool agent_view(const agent *a, daruma_arena *room, convo *ret);
+
+/* ---- error_node.c: total, whatever they are given ---- */
+
+/* What the report says. Unknown is 0, -1 or empty. */
+typedef struct agent_report {
+    int64_t wall; /* unix seconds */
+    agent_failure failure;
+    daruma_str task;
+    daruma_str tool; /* that failed; empty: none */
+    int64_t operations, retries;
+    daruma_ms took;                       /* of the failed operation, -1 unknown */
+    const daruma_str *succeeded, *failed; /* steps: "Step 1: objective" */
+    size_t nsucceeded, nfailed;
+} agent_report;
+void agent_report_write(const agent_report *r, agent_report_form form, daruma_buf *out);
+/* Osprey's text of a failure for a model: message and metadata, a line each (O-F2). */
+void agent_failure_write(const agent_failure *f, daruma_buf *out);
+daruma_question agent_report_ask(const agent_report *r, const agent_tool *tools, size_t ntools, daruma_arena *a);
+/* The analysis behind the report. `answered` false: the model failed, or nobody was asked. */
+void agent_report_analysis(daruma_str answer, bool answered, daruma_buf *out);
+/* What is said when not even the report could be made. */
+void agent_report_fallback(const agent_failure *f, daruma_str secondary, daruma_buf *out);
+
+/* ---- plan.c ---- */
+
+typedef struct agent_input {
+    daruma_str name, from; /* the key of an earlier step's output */
+} agent_input;
+typedef struct agent_plan_step {
+    daruma_str key;  /* its output is known by it */
+    daruma_str tool; /* empty: it answers */
+    daruma_str objective, expected;
+    agent_input *inputs;
+    size_t ninputs;
+} agent_plan_step;
+typedef struct agent_plan {
+    agent_plan_step *steps;
+    size_t n;
+} agent_plan;
+typedef enum agent_plan_verdict {
+    AGENT_PLAN_GOOD,
+    AGENT_PLAN_UNREAD,   /* no plan: ask again */
+    AGENT_PLAN_STRANGER, /* it names a tool that is not among those chosen: choose again (O-F23) */
+    AGENT_PLAN_INPUT,    /* an input that no earlier step gives: plan again */
+} agent_plan_verdict;
+/* Reads and checks a plan. Empty ones become a single answer, and one that does not end in an answer gets one.
+ * `usable`: a bit for each tool; `why` says what is wrong. Strings live in `a`. */
+agent_plan_verdict agent_plan_read(daruma_str answer, const agent_tool *tools, size_t ntools, const bool *usable,
+                                   daruma_arena *a, agent_plan *ret, daruma_buf *why);
+
+/* ---- delegation.c ---- */
+
+/* What is left for an agent that `a` delegates to: one budget for the tree. */
+agent_limits agent_limits_left(const agent *a, daruma_moment at);
+/* The child ended: what it spent is its parent's, its failure a record, never an answer. */
+void agent_delegated(agent *a, uint32_t call, daruma_str child, const agent_result *r, daruma_moment at);
+void agent_delegation_record(daruma_str child, const agent_result *r, daruma_buf *out);
+#endif

@@ -1,0 +1,153 @@
+/* inside.h - the agent's state, and what its files call of each other. */
+#ifndef ENGINE_AGENT_INSIDE_H
+#define ENGINE_AGENT_INSIDE_H
+#include "engine/agent/agent.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+typedef enum agent_phase {
+    PHASE_CLASSES, /* tools that can serve are chosen */
+    PHASE_PLAN,    /* a plan is made */
+    PHASE_THINK,   /* the model is asked for the next step */
+    PHASE_TOOLS,   /* the calls of its answer are carried out, one after the other */
+    PHASE_SHORTEN, /* long results are summarised */
+    PHASE_ANALYSE, /* a model explains the failure that ends the run */
+    PHASE_OVER,
+} agent_phase;
+
+/* What is out. */
+typedef enum agent_out { OUT_NONE, OUT_MODEL, OUT_TOOL, OUT_PERSON, OUT_TIME } agent_out;
+
+/* Why the next call of the model is one without tools. */
+typedef enum agent_last { LAST_NOT, LAST_LIMIT, LAST_LOOP } agent_last;
+
+struct agent {
+    agent_setup s;
+    const agent_policy *policy;
+    const daruma_policy *recovery;
+    const drive_rooms *rooms;
+    daruma_arena keep, scratch; /* for the run; until the next outcome */
+    daruma_str task;
+    agent_phase phase;
+    agent_out out;
+    agent_act act; /* what is out, or is to be handed out */
+    bool given;    /* it was handed out */
+    uint32_t calls;
+    daruma_moment at; /* of the newest outcome */
+    daruma_ms opened, sent;
+    daruma_str events[AGENT_EVENTS_MAX]; /* to be handed out first */
+    size_t nevents, told;
+
+    agent_step *steps;
+    size_t nsteps, cap;
+    uint32_t turn;
+    size_t next;            /* PHASE_TOOLS: the first step that is not looked at yet */
+    daruma_str failed_args; /* of the newest call that failed */
+
+    agent_spent spent;
+    agent_result result;
+    uint32_t attempts;   /* of the question to a model at hand */
+    uint32_t repairs;    /* answers of this step that were asked for again */
+    uint32_t shortened;  /* times in this step, or this run */
+    uint32_t compressed; /* SHORTEN: steps that became shorter so far */
+    size_t shorten_at;
+    int64_t size_before;   /* SHORTEN: characters of the view */
+    bool recovering;       /* the question at hand is repeated because it failed */
+    agent_failure failure; /* the newest, in `keep` */
+    daruma_ms failure_took;
+    agent_last last;
+    bool loop_told;
+
+    bool *usable; /* PLANNED: by tool: chosen */
+    agent_plan plan;
+    daruma_str *outputs; /* by step of the plan */
+    size_t plan_at;
+    size_t plan_from; /* first step of the trajectory that belongs to the step at hand */
+    uint32_t plans, classifications;
+
+    daruma_tracker *tracker;
+    uint32_t tracked; /* steps that it saw */
+    daruma_stall *stall;
+    daruma_guide guide;
+    convo_rename *renames; /* tools that have another name on the wire */
+    size_t nrenames;
+    uint64_t *verdicts; /* calls that a person decided about: hash, lowest bit: allowed */
+    size_t nverdicts;
+    int64_t asked_tokens; /* of the question at hand, estimated */
+    daruma_str notice;    /* for the model, behind the results of its calls; empty: none */
+    daruma_str complaint; /* what was wrong with the plan, or with what was chosen; empty: nothing */
+    bool out_of_patience; /* a limit of failures is reached */
+};
+
+/* ---- flow.c ---- */
+
+void flow_step(agent *a);  /* sets out the next act */
+void flow_think(agent *a); /* the model is asked once more, now */
+void flow_out(agent *a, agent_out out, agent_act act);
+void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
+void flow_finish(agent *a, agent_result r);
+void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
+void flow_note(agent *a, daruma_str text); /* words of ours to the model */
+void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
+bool flow_answer_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
+daruma_str flow_keep(agent *a, daruma_str s);
+daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
+
+/* ---- events: a JSON object in the scratch arena ---- */
+
+daruma_buf log_open(agent *a, const char *name);
+void log_str(daruma_buf *b, const char *field, daruma_str s);
+void log_int(daruma_buf *b, const char *field, int64_t v);
+void log_close(agent *a, daruma_buf *b);
+
+/* ---- limits.c ---- */
+
+agent_limit limits_reached(const agent *a, bool model, bool tool);
+bool limits_last_call(const agent *a); /* the next call of the model is the last one */
+void limits_usage(agent *a, const turn_usage *u, daruma_str said);
+daruma_ms limits_time_left(const agent *a); /* -1: no limit */
+
+/* ---- router.c ---- */
+
+agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation);
+agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step);
+const agent_tool *router_tool(const agent *a, daruma_str name);
+bool router_is_safe(const agent_tool *t); /* may be called twice */
+daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice);
+void router_keep(agent *a, const agent_failure *f); /* a->failure = a copy */
+/* A model, the planner or the classifier failed, or a tool whose severity was said. */
+void router_route(agent *a, agent_step *s);
+bool router_again(agent *a, agent_step *s); /* the same once more; false: it is not to be */
+void router_planner(agent *a);              /* another plan, or the error node */
+
+/* ---- trajectory.c ---- */
+
+agent_step *traj_add(agent *a, agent_step_kind kind); /* NULL without memory */
+void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma_str seen);
+void traj_shorten(agent *a); /* begins to, or says that it does not help */
+void traj_shorten_next(agent *a);
+void traj_shortened(agent *a, daruma_str summary);  /* empty: the summariser failed */
+void traj_partial(const agent *a, daruma_buf *out); /* what there is, for people */
+int64_t traj_chars(const agent *a);
+daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
+
+/* ---- error_node.c ---- */
+
+void error_node_enter(agent *a);
+void error_node_leave(agent *a, daruma_str answer, bool answered);
+void error_graceful(agent *a);
+void error_escalate(agent *a, daruma_str reason);
+
+/* ---- plan.c ---- */
+
+void plan_ask_classes(agent *a);
+void plan_ask(agent *a);
+void plan_answered(agent *a, daruma_str text);
+void plan_begin_step(agent *a);
+void plan_step_done(agent *a, daruma_str output);
+void plan_context(const agent *a, daruma_buf *out); /* what the model is told of its step */
+bool plan_offers(const agent *a, size_t tool);      /* may the model call that tool now? */
+#endif

@@ -1,0 +1,84 @@
+/* limits.c - what a run may use, and what it has used. */
+#include "engine/agent/inside.h"
+
+const char *agent_limit_name(agent_limit l)
+{
+#define X(sym, name, words) name,
+    static const char *const names[] = {AGENT_LIMIT_MAP(X)};
+#undef X
+    return names[l];
+}
+
+const char *agent_limit_words(agent_limit l)
+{
+#define X(sym, name, words) words,
+    static const char *const all[] = {AGENT_LIMIT_MAP(X)};
+#undef X
+    return all[l];
+}
+
+const char *agent_end_name(agent_end e)
+{
+#define X(sym, name) name,
+    static const char *const names[] = {AGENT_END_MAP(X)};
+#undef X
+    return names[e];
+}
+
+static bool over(int64_t used, int64_t limit)
+{
+    return limit > 0 && used >= limit;
+}
+
+/* The first limit that a further act would break: a call of a model, or of a tool. */
+agent_limit limits_reached(const agent *a, bool model, bool tool)
+{
+    const agent_limits *l = &a->s.limits;
+    const agent_spent *u = &a->spent;
+    if (a->keep.full || a->scratch.full)
+        return AGENT_LIMIT_MEMORY;
+    if (l->time > 0 && a->at.now - a->opened >= l->time)
+        return AGENT_LIMIT_TIME;
+    if (over(u->money, l->money))
+        return AGENT_LIMIT_MONEY;
+    if (over(add_sat(u->input_tokens, u->output_tokens), l->tokens))
+        return AGENT_LIMIT_TOKENS;
+    if (model && over(u->calls, l->calls))
+        return AGENT_LIMIT_CALLS;
+    if (model && a->phase == PHASE_THINK && over(u->steps, l->steps))
+        return AGENT_LIMIT_STEPS;
+    if (tool && over(u->tools, l->tools))
+        return AGENT_LIMIT_TOOLS;
+    return AGENT_LIMIT_NONE;
+}
+
+bool limits_last_call(const agent *a)
+{
+    const agent_limits *l = &a->s.limits;
+    return (l->calls > 1 && a->spent.calls + 1 >= l->calls) || (l->steps > 1 && a->spent.steps + 1 >= l->steps) ||
+           (l->tools && a->spent.tools >= l->tools);
+}
+
+daruma_ms limits_time_left(const agent *a)
+{
+    if (a->s.limits.time <= 0)
+        return -1;
+    daruma_ms left = a->s.limits.time - (a->at.now - a->opened);
+    return left > 0 ? left : 0;
+}
+
+static int64_t cost(int64_t tokens, int64_t price)
+{
+    return price > 0 ? mul_sat(tokens, price) / 1000000 : 0;
+}
+
+/* Counts an answer; where the provider tells no usage it is estimated from what was asked and said. */
+void limits_usage(agent *a, const turn_usage *u, daruma_str said)
+{
+    int64_t in = u->input >= 0 ? u->input : a->asked_tokens;
+    int64_t out = u->output >= 0 ? u->output : text_tokens(said);
+    const agent_limits *l = &a->s.limits;
+    a->spent.input_tokens = add_sat(a->spent.input_tokens, in);
+    a->spent.output_tokens = add_sat(a->spent.output_tokens, out);
+    a->spent.money = add_sat(a->spent.money, add_sat(cost(in, l->price_input), cost(out, l->price_output)));
+}

@@ -1,0 +1,254 @@
+/* router.c - judges failures of models and tools, and decides by severity where they go: once more, to the model, to
+ * the planner, to the classifier, to the error node, or out. Ways and budgets are rows of the policy. */
+#include "engine/agent/inside.h"
+
+/* The default does not end a run for what a model can work around: a tool's failure goes to the model first, and only
+ * what tools or hosts call critical goes to the error node. */
+const agent_policy agent_policy_default = {
+    .name = "default",
+    .routes = {[AGENT_REACTIVE] = {[DARUMA_RETRIABLE] = {AGENT_ROUTE_AGAIN, AGENT_ROUTE_MODEL},
+                                   [DARUMA_REPLANNING] = {AGENT_ROUTE_MODEL, AGENT_ROUTE_ERROR},
+                                   [DARUMA_RECLASSIFICATION] = {AGENT_ROUTE_MODEL, AGENT_ROUTE_ERROR},
+                                   [DARUMA_CRITICAL] = {AGENT_ROUTE_ERROR, AGENT_ROUTE_ERROR},
+                                   [DARUMA_FATAL] = {AGENT_ROUTE_OUT, AGENT_ROUTE_OUT}},
+               [AGENT_PLANNED] = {[DARUMA_RETRIABLE] = {AGENT_ROUTE_AGAIN, AGENT_ROUTE_PLANNER},
+                                  [DARUMA_REPLANNING] = {AGENT_ROUTE_PLANNER, AGENT_ROUTE_ERROR},
+                                  [DARUMA_RECLASSIFICATION] = {AGENT_ROUTE_CLASSIFIER, AGENT_ROUTE_ERROR},
+                                  [DARUMA_CRITICAL] = {AGENT_ROUTE_ERROR, AGENT_ROUTE_ERROR},
+                                  [DARUMA_FATAL] = {AGENT_ROUTE_OUT, AGENT_ROUTE_OUT}}},
+    .tools_to_model = true,
+    .tool_unsaid = DARUMA_REPLANNING,
+    .repeats_safe_tools = true,
+    .retry = {.attempts = 3, .delay = 1000, .factor_milli = 2000},
+    .tool_retry = {.attempts = 3, .delay = 1000, .factor_milli = 1500},
+    .replans = 1,
+    .reclassifications = 1,
+    .repairs = 3,
+    .compressions = 2,
+    .compress_over_chars = 2000,
+    .masks = true,
+    .graceful = true,
+    .compact = true,
+    .escalates = true,
+    .watched = true,
+};
+
+const agent_tool *router_tool(const agent *a, daruma_str name)
+{
+    for (size_t i = 0; i < a->s.ntools; i++)
+        if (str_eq(a->s.tools[i].about.name, name))
+            return &a->s.tools[i];
+    return NULL;
+}
+
+bool router_is_safe(const agent_tool *t)
+{
+    unsigned traits = t ? t->about.traits : 0;
+    return (traits & DARUMA_TOOL_KNOWN) && (traits & (DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_NOTES)) &&
+           !(traits & DARUMA_TOOL_ACTS);
+}
+
+/* ---- judging ---- */
+
+agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation)
+{
+    daruma_failure plain = daruma_classify(ev, a->at, &a->scratch);
+    daruma_failure f = daruma_judge(a->recovery, ev, &plain);
+    agent_failure r = {.kind = f.kind,
+                       .severity = f.severity,
+                       .retryable = f.retryable,
+                       .of_model = true,
+                       .operation = operation,
+                       .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
+                       .advice = f.wait,
+                       .status = f.status};
+    /* The same question would fail in the same way: what mends it is not known here. */
+    if (r.severity == DARUMA_RETRIABLE && !f.retryable && f.kind != DARUMA_MALFORMED_OUTPUT)
+        r.severity = DARUMA_CRITICAL;
+    return r;
+}
+
+/* A row speaks when its words stand in the text, letters of either case. */
+static bool rule_fits(const agent_rule *r, daruma_str text)
+{
+    return !r->words.n || str_ifind(text, r->words) != STR_NONE;
+}
+
+agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step)
+{
+    daruma_tool_failure f = daruma_tool_judge(step, a->recovery, &a->scratch);
+    agent_failure r = {.kind = DARUMA_TOOL_ERROR,
+                       .tool_kind = f.kind,
+                       .severity = a->policy->tool_unsaid,
+                       .retryable = f.retryable,
+                       .operation = step->tool,
+                       .message = f.message,
+                       .advice = -1};
+    for (size_t i = 0; t && i < t->nrules; i++) {
+        const agent_rule *row = &t->rules[i];
+        if (!rule_fits(row, step->result))
+            continue;
+        if (row->kind)
+            r.tool_kind = row->kind;
+        if (row->severity >= 0 && row->severity < AGENT_SEVERITIES) {
+            r.severity = (daruma_severity)row->severity;
+            r.said = true;
+        }
+        r.user_message = row->user_message;
+        r.metadata = row->metadata;
+        break;
+    }
+    if (t && t->judge)
+        t->judge(t, step->result, &r);
+    return r;
+}
+
+void router_keep(agent *a, const agent_failure *f)
+{
+    agent_failure k = *f;
+    k.operation = flow_keep(a, flow_line(f->operation, TRACKED_NAME_BYTES_MAX));
+    k.message = flow_keep(a, daruma_redact(flow_line(f->message, CLASSIFY_MESSAGE_BYTES_MAX), &a->scratch));
+    k.user_message = flow_keep(a, flow_line(f->user_message, FAILURE_TEXT_BYTES_MAX));
+    k.metadata = json_valid(f->metadata) && f->metadata.n <= AGENT_METADATA_BYTES_MAX ? flow_keep(a, f->metadata)
+                                                                                      : (daruma_str){0};
+    a->failure = k;
+    a->spent.failures++;
+}
+
+/* ---- routing ---- */
+
+/* How long is waited before the next try, when `done` were made. What the failing side advises wins when it is longer.
+ */
+daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice)
+{
+    daruma_ms d = r->delay;
+    uint32_t steps = done > 0 ? done - 1 : 0;
+    if (r->first_at_once) {
+        d = done <= 1 ? 0 : d;
+        steps = done > 1 ? done - 2 : 0;
+    }
+    for (uint32_t i = 0; i < steps && d < AGENT_WAIT_MS_MAX; i++)
+        d = mul_sat(d, r->factor_milli ? r->factor_milli : 1000) / 1000;
+    if (advice > d)
+        d = advice;
+    return d < 0 ? 0 : d;
+}
+
+static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t most, daruma_ms delay)
+{
+    daruma_buf b = log_open(a, "retry_scheduled");
+    log_str(&b, "operation", f->operation);
+    log_int(&b, "attempt", done);
+    log_int(&b, "max_attempts", most);
+    log_int(&b, "delay_ms", delay);
+    log_str(&b, "reason", f->message);
+    log_close(a, &b);
+}
+
+/* The same operation once more. False: its attempts are used up, or the time does not suffice. */
+bool router_again(agent *a, agent_step *s)
+{
+    const agent_tool *t = s ? router_tool(a, s->tool) : NULL;
+    agent_retry r = s ? a->policy->tool_retry : a->policy->retry;
+    if (t && t->retry.attempts)
+        r = t->retry;
+    uint32_t done = s ? s->attempts : a->attempts;
+    daruma_ms delay = router_delay(&r, done, a->failure.advice), left = limits_time_left(a);
+    /* A call that may have had an effect is not made twice. */
+    if (done >= r.attempts || delay > AGENT_WAIT_MS_MAX || (left >= 0 && delay >= left) ||
+        (s && s->lost && !router_is_safe(t)))
+        return false;
+    tell_retry(a, &a->failure, done, r.attempts, delay);
+    a->recovering = true;
+    if (s) {
+        s->done = false;
+        s->failed = false;
+    }
+    flow_wait(a, delay);
+    return true;
+}
+
+static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most, const char *reason_field)
+{
+    daruma_buf b = log_open(a, name);
+    log_int(&b, "count", count);
+    log_int(&b, "limit", most);
+    daruma_str why = json_get(a->failure.metadata, str_of(reason_field));
+    log_str(&b, "reason", json_is_string(why) ? json_text(why, &a->scratch) : a->failure.message);
+    log_close(a, &b);
+}
+
+static bool replan(agent *a)
+{
+    if (a->s.mode != AGENT_PLANNED || a->spent.replans >= a->policy->replans)
+        return false;
+    a->spent.replans++; /* with the attempt, not with its success: it ends whatever the planner does */
+    tell_route(a, "replan", a->spent.replans, a->policy->replans, "replanning_reason");
+    a->attempts = 0;
+    a->phase = PHASE_PLAN;
+    return true;
+}
+
+static bool reclassify(agent *a)
+{
+    if (a->s.mode != AGENT_PLANNED || a->spent.reclassifications >= a->policy->reclassifications)
+        return false;
+    a->spent.reclassifications++;
+    tell_route(a, "reclassify", a->spent.reclassifications, a->policy->reclassifications, "reclassification_reason");
+    a->attempts = 0;
+    a->phase = PHASE_CLASSES;
+    return true;
+}
+
+/* Shows the model a failure of a tool. A model's own failure cannot be shown to it. */
+static bool to_model(agent *a, agent_step *s)
+{
+    if (!s)
+        return false;
+    s->done = true;
+    a->phase = PHASE_TOOLS;
+    return true;
+}
+
+void router_route(agent *a, agent_step *s)
+{
+    const agent_route_row *row = &a->policy->routes[a->s.mode][a->failure.severity];
+    agent_route way = row->to;
+    for (int tries = 0; tries < 2; tries++, way = row->spent) {
+        bool went = false;
+        switch (way) {
+        case AGENT_ROUTE_AGAIN:
+            went = router_again(a, s);
+            break;
+        case AGENT_ROUTE_MODEL:
+            went = to_model(a, s);
+            break;
+        case AGENT_ROUTE_PLANNER:
+            went = replan(a);
+            break;
+        case AGENT_ROUTE_CLASSIFIER:
+            went = reclassify(a);
+            break;
+        case AGENT_ROUTE_ERROR:
+            error_node_enter(a);
+            return;
+        case AGENT_ROUTE_OUT:
+            flow_finish(
+                a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,
+                                  .end = AGENT_END_FATAL,
+                                  .failure = a->failure,
+                                  .reason = a->failure.message,
+                                  .text = a->failure.user_message.n ? a->failure.user_message : a->failure.message});
+            return;
+        }
+        if (went)
+            return;
+    }
+    error_node_enter(a);
+}
+
+void router_planner(agent *a)
+{
+    if (!replan(a))
+        error_node_enter(a);
+}

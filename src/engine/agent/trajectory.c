@@ -1,0 +1,327 @@
+/* trajectory.c - what was done, and how the model sees it. Two texts of each result: `observation` is kept as it came,
+ * `llm_observation` is what the model reads, which may be shortened. The view is made anew for each call, so that a
+ * call without its result, or a result without its call, cannot be in it. */
+#include "engine/agent/inside.h"
+#include "engine/mend/mend.h"
+
+const agent_step *agent_steps(const agent *a, size_t *ret_n)
+{
+    *ret_n = a->nsteps;
+    return a->steps;
+}
+
+agent_step *traj_add(agent *a, agent_step_kind kind)
+{
+    if (a->nsteps == a->cap) {
+        size_t cap = a->cap ? a->cap * 2 : 16;
+        agent_step *more = cap <= AGENT_STEPS_MAX ? ARENA_NEW(&a->keep, agent_step, cap) : NULL;
+        if (!more) {
+            a->keep.full = true;
+            return NULL;
+        }
+        if (a->nsteps)
+            memcpy(more, a->steps, a->nsteps * sizeof *more);
+        a->steps = more;
+        a->cap = cap;
+    }
+    agent_step *s = &a->steps[a->nsteps++];
+    *s = (agent_step){
+        .kind = kind, .turn = a->turn, .plan_step = a->plan.n && a->phase != PHASE_PLAN ? (uint32_t)a->plan_at + 1 : 0};
+    return s;
+}
+
+/* Text beyond the bound is cut, and says so. */
+static daruma_str bounded(agent *a, daruma_str s)
+{
+    if (s.n <= AGENT_OBSERVATION_BYTES_MAX)
+        return flow_keep(a, s);
+    daruma_buf b = buf_in(&a->keep);
+    buf_put(&b, flow_line(s, AGENT_OBSERVATION_BYTES_MAX));
+    buf_printf(&b, "\n[... %zu more bytes were left out]", s.n - AGENT_OBSERVATION_BYTES_MAX);
+    return buf_str(&b);
+}
+
+/* A call ended. `seen`: how the model shall read it; empty: as it came. */
+void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma_str seen)
+{
+    s->observation = bounded(a, result);
+    s->llm_observation = seen.n ? flow_keep(a, seen) : s->observation;
+    s->failed = failed;
+    s->done = true;
+}
+
+/* ---- the view ---- */
+
+/* How a failure is shown now: hidden when its goal was reached later, in one line when newer ones crowd it out. */
+static daruma_str failure_seen(const agent_step *s, const daruma_tool_failure *known, size_t n, size_t shown_max,
+                               daruma_arena *room)
+{
+    size_t newer = 0;
+    for (size_t i = n; i-- > 0;) {
+        if (known[i].step == s->tracked) {
+            daruma_buf b = buf_in(room);
+            if (known[i].resolved)
+                return S("[This call failed. What it was for worked later.]");
+            if (newer < shown_max)
+                return s->llm_observation;
+            daruma_tool_failure_write(&known[i], DARUMA_VIEW_SUMMARY, &b);
+            return b.n ? buf_str(&b) : s->llm_observation;
+        }
+        newer += !known[i].resolved;
+    }
+    return n && s->tracked < known[0].step ? S("[This call failed, long ago.]") : s->llm_observation;
+}
+
+static bool belongs(const agent *a, const agent_step *s)
+{
+    return a->s.mode == AGENT_REACTIVE || (s->plan_step == a->plan_at + 1 && (size_t)(s - a->steps) >= a->plan_from);
+}
+
+/* The name of a tool as models see it: OpenAI and Anthropic take no '.' and no ':'. The same where that would be
+ * another tool's name. */
+daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room)
+{
+    daruma_str made = arena_copy(room, name);
+    if (made.n != name.n)
+        return name;
+    char *p = name.n ? (char *)(uintptr_t)made.p : NULL;
+    for (size_t i = 0; i < made.n; i++)
+        if (p[i] == '.' || p[i] == ':')
+            p[i] = '_';
+    return router_tool(a, made) ? name : made;
+}
+
+static void put_part(convo *c, convo_message *m, part_kind kind, daruma_str text, const agent_step *s)
+{
+    convo_part *p = m ? convo_add_part(c, m, kind, (daruma_str){0}) : NULL;
+    if (!p)
+        return;
+    p->ready = true;
+    p->text = text;
+    if (s) {
+        p->id = s->id;
+        p->name = s->tool;
+        p->failed = kind == PART_RESULT && s->failed;
+    }
+}
+
+static void put_text(convo *c, convo_role role, daruma_str text)
+{
+    put_part(c, convo_add_message(c, role, (daruma_str){0}), PART_TEXT, text, NULL);
+}
+
+/* A call, or its result, by the name that models know. */
+static void put_named(const agent *a, convo *c, convo_message *m, part_kind kind, daruma_str text, const agent_step *s)
+{
+    put_part(c, m, kind, text, s);
+    if (m && m->nparts)
+        m->parts[m->nparts - 1].name = traj_wire_name(a, s->tool, c->arena);
+}
+
+/* The calls of one answer and their results: steps[from] up to the returned index. */
+static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_failure *known, size_t nknown)
+{
+    size_t to = from;
+    convo_message *m = convo_add_message(c, CONVO_ASSISTANT, (daruma_str){0});
+    while (to < a->nsteps && a->steps[to].kind == AGENT_STEP_CALL && a->steps[to].turn == a->steps[from].turn)
+        to++;
+    if (a->steps[from].thought.n)
+        put_part(c, m, PART_TEXT, a->steps[from].thought, NULL);
+    for (size_t i = from; i < to; i++)
+        put_named(a, c, m, PART_CALL, a->steps[i].args, &a->steps[i]);
+    for (size_t i = from; i < to; i++) {
+        const agent_step *s = &a->steps[i];
+        daruma_str text = s->llm_observation;
+        if (!s->done)
+            text = s->attempts ? S(MEND_UNKNOWN_RESULT) : S("[The call was not carried out.]");
+        else if (s->failed && s->tracked && a->policy->compact)
+            text = failure_seen(s, known, nknown, a->recovery->watch.shown_max, c->arena);
+        put_named(a, c, convo_add_message(c, CONVO_TOOL, (daruma_str){0}), PART_RESULT, text, s);
+    }
+    return to;
+}
+
+static void put_tools(const agent *a, convo *c)
+{
+    c->tools = a->s.ntools ? ARENA_NEW(c->arena, convo_tool, a->s.ntools) : NULL;
+    if (a->s.ntools && !c->tools) {
+        c->full = true;
+        return;
+    }
+    for (size_t i = 0; i < a->s.ntools; i++) {
+        const daruma_tool *t = &a->s.tools[i].about;
+        if (a->s.mode == AGENT_REACTIVE || plan_offers(a, i))
+            c->tools[c->ntools++] = (convo_tool){
+                .name = traj_wire_name(a, t->name, c->arena), .description = t->description, .schema = t->schema};
+    }
+}
+
+bool agent_view(const agent *a, daruma_arena *room, convo *ret)
+{
+    daruma_tool_failure known[TRACKED_FAILURES_MAX];
+    size_t nknown = a->tracker ? daruma_tracker_list(a->tracker, known, TRACKED_FAILURES_MAX) : 0;
+    nknown = nknown < TRACKED_FAILURES_MAX ? nknown : TRACKED_FAILURES_MAX;
+    convo c = {.arena = room,
+               .set = {.model = a->s.model,
+                       .stream = 0,
+                       .max_output = a->s.max_output > 0 ? a->s.max_output : -1,
+                       .parallel = -1,
+                       .thinking = -1,
+                       .thinking_budget = -1}};
+    put_text(&c, CONVO_SYSTEM,
+             a->s.instructions.n ? a->s.instructions
+                                 : S("You carry out a task with the tools that you are given. Use them until you know "
+                                     "enough, then answer. Do not invent what a tool did not tell."));
+    daruma_buf task = buf_in(room);
+    if (a->s.mode == AGENT_PLANNED)
+        plan_context(a, &task);
+    put_text(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
+    put_tools(a, &c);
+    for (size_t i = 0; i < a->nsteps;) {
+        const agent_step *s = &a->steps[i];
+        if (!belongs(a, s)) {
+            i++;
+        } else if (s->kind == AGENT_STEP_CALL) {
+            i = put_turn(a, &c, i, known, nknown);
+        } else {
+            put_text(&c, s->kind == AGENT_STEP_WORDS ? CONVO_ASSISTANT : CONVO_USER, s->thought);
+            i++;
+        }
+    }
+    *ret = c;
+    return !c.full && !room->full && !task.full;
+}
+
+int64_t traj_chars(const agent *a)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < a->nsteps; i++)
+        n += (int64_t)(a->steps[i].llm_observation.n + a->steps[i].args.n);
+    return n;
+}
+
+/* ---- shortening: long results become summaries, else their middle goes ---- */
+
+static mend_summary_style style(const agent *a)
+{
+    return a->policy->compressed_as_json ? MEND_SUMMARY_PENGUIFLOW : MEND_SUMMARY_PLAIN;
+}
+
+/* A conversation of one call and its result, for the summariser. */
+static void alone(agent *a, const agent_step *s, convo *ret)
+{
+    convo c = {.arena = &a->scratch};
+    put_part(&c, convo_add_message(&c, CONVO_ASSISTANT, (daruma_str){0}), PART_CALL, s->args, s);
+    put_part(&c, convo_add_message(&c, CONVO_TOOL, (daruma_str){0}), PART_RESULT, s->llm_observation, s);
+    *ret = c;
+}
+
+/* Failures are short already, and tell what must not be lost. */
+static bool is_long(agent *a, const agent_step *s, mend_large *ret)
+{
+    if (s->kind != AGENT_STEP_CALL || !s->done || s->failed || !belongs(a, s))
+        return false;
+    convo c;
+    alone(a, s, &c);
+    return !c.full && mend_large_results(&c, a->policy->compress_over_chars, true, style(a), ret, 1) == 1;
+}
+
+void traj_shorten_next(agent *a)
+{
+    mend_large large;
+    while (a->shorten_at < a->nsteps && !is_long(a, &a->steps[a->shorten_at], &large))
+        a->shorten_at++;
+    if (a->shorten_at < a->nsteps && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
+        convo c;
+        alone(a, &a->steps[a->shorten_at], &c);
+        daruma_question q = {.system = mend_summary_system(),
+                             .user = mend_summary_prompt(&c, large, style(a)),
+                             .max_tokens = SUMMARY_TOKENS};
+        flow_ask(a, AGENT_FOR_SUMMARY, a->s.second.n ? a->s.second : a->s.model, &q, limits_time_left(a));
+        return;
+    }
+    for (size_t i = 0; !a->compressed && a->policy->masks && i < a->nsteps; i++) {
+        agent_step *s = &a->steps[i];
+        const mend_mask_rules bare = MEND_MASK_BARE;
+        if (s->kind != AGENT_STEP_CALL || !s->done || s->compressed || !belongs(a, s))
+            continue;
+        daruma_str masked = mend_masked(s->llm_observation, &bare, &a->keep);
+        if (!masked.n)
+            continue;
+        s->llm_observation = masked;
+        s->compressed = true;
+        a->compressed++;
+    }
+    a->phase = PHASE_THINK;
+    if (!a->compressed) {
+        error_graceful(a); /* nothing is large: the same would fail again */
+        return;
+    }
+    a->spent.compressions++;
+    daruma_buf b = log_open(a, "trajectory_compressed");
+    log_int(&b, "attempt", a->shortened);
+    log_str(&b, "reason", S("context_length"));
+    log_int(&b, "steps_compressed", a->compressed);
+    log_int(&b, "original_size_chars", a->size_before);
+    log_int(&b, "compressed_size_chars", traj_chars(a));
+    log_close(a, &b);
+    a->recovering = true;
+}
+
+void traj_shorten(agent *a)
+{
+    if (a->shortened >= a->policy->compressions) {
+        daruma_buf b = log_open(a, "error_recovery_failed");
+        log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
+        log_str(&b, "reason", S("max_compress_retries_exceeded"));
+        log_close(a, &b);
+        error_graceful(a);
+        return;
+    }
+    a->shortened++;
+    a->compressed = 0;
+    a->shorten_at = 0;
+    a->size_before = traj_chars(a);
+    a->phase = PHASE_SHORTEN;
+}
+
+void traj_shortened(agent *a, daruma_str summary)
+{
+    agent_step *s = &a->steps[a->shorten_at++];
+    mend_large large;
+    mend_report rep = {0};
+    convo c;
+    alone(a, s, &c);
+    if (mend_large_results(&c, a->policy->compress_over_chars, true, style(a), &large, 1) != 1 ||
+        !mend_summary_put(&c, large, summary, style(a), &rep))
+        return;
+    s->llm_observation = flow_keep(a, convo_part_text(&c, &c.messages[large.message].parts[large.part]));
+    s->compressed = true;
+    a->compressed++;
+}
+
+/* ---- what there is when a run ends early ---- */
+
+void traj_partial(const agent *a, daruma_buf *out)
+{
+    size_t shown = 0;
+    for (size_t i = a->nsteps; i-- > 0;)
+        if (a->steps[i].kind != AGENT_STEP_NOTE && a->steps[i].thought.n) {
+            BUF_LIT(out, "\n\nThe model's last words were: ");
+            buf_put(out, flow_line(str_trim(a->steps[i].thought), PARTIAL_WORDS_BYTES_MAX));
+            break;
+        }
+    for (size_t i = a->nsteps; i-- > 0 && shown < AGENT_PARTIAL_RESULTS;) {
+        const agent_step *s = &a->steps[i];
+        if (s->kind != AGENT_STEP_CALL || !s->done || s->failed || !str_trim(s->observation).n)
+            continue;
+        if (!shown++)
+            BUF_LIT(out, "\n\nWhat the tools gave so far, newest first:");
+        BUF_LIT(out, "\n- ");
+        buf_put(out, s->tool);
+        BUF_LIT(out, ": ");
+        buf_put(out, flow_line(str_trim(s->observation), PARTIAL_RESULT_BYTES_MAX));
+    }
+    if (!shown)
+        BUF_LIT(out, "\n\nNo tool gave anything so far.");
+}

@@ -1,0 +1,105 @@
+/* agents.c - what the seeds do in an agent, as rows: where their failures go, how often they try, how they report. The
+ * weaknesses are theirs; agent_policy_default does better. Numbers are those of their documents, or of their code where
+ * a variant says so. */
+#include "engine/seeds/seeds.h"
+#include "base/str.h"
+
+#define WAY(sym, to, spent) [DARUMA_##sym] = {AGENT_ROUTE_##to, AGENT_ROUTE_##spent}
+
+/* Osprey, plan first (O-F13 to O-F16): what is exhausted, critical, fatal or unknown ends in the error node (O-W5). */
+#define OSPREY_ROUTES                                                                                                  \
+    {                                                                                                                  \
+        WAY(RETRIABLE, AGAIN, ERROR), WAY(REPLANNING, PLANNER, ERROR), WAY(RECLASSIFICATION, CLASSIFIER, ERROR),       \
+            WAY(CRITICAL, ERROR, ERROR), WAY(FATAL, ERROR, ERROR)                                                      \
+    }
+/* The document: fatal raises at once. */
+#define OSPREY_DOC_ROUTES                                                                                              \
+    {                                                                                                                  \
+        WAY(RETRIABLE, AGAIN, ERROR), WAY(REPLANNING, PLANNER, ERROR), WAY(RECLASSIFICATION, CLASSIFIER, ERROR),       \
+            WAY(CRITICAL, ERROR, ERROR), WAY(FATAL, OUT, OUT)                                                          \
+    }
+/* Its reactive mode (O-F19): retried without a delay, then everything is shown to the model. */
+#define OSPREY_REACTIVE_ROUTES                                                                                         \
+    {                                                                                                                  \
+        WAY(RETRIABLE, AGAIN, MODEL), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),              \
+            WAY(CRITICAL, MODEL, ERROR), WAY(FATAL, MODEL, ERROR)                                                      \
+    }
+/* Seeds without a router: a tool's failure is the model's to read, a model's is raised (P-F10, E-W8). */
+#define PLAIN_ROUTES                                                                                                   \
+    {                                                                                                                  \
+        WAY(RETRIABLE, OUT, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                  \
+            WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
+    }
+#define BOTH(routes)                                                                                                   \
+    {                                                                                                                  \
+        routes, routes                                                                                                 \
+    }
+
+/* What stands in the code of an osprey capability is a row of its tool: nobody classifies for it. */
+#define OSPREY_COMMON .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .repairs = 3
+
+static const struct {
+    const char *profile, *variant;
+    agent_policy policy;
+} rows[] = {
+    {"osprey",
+     "doc",
+     {.name = "osprey",
+      .routes = BOTH(OSPREY_DOC_ROUTES),
+      OSPREY_COMMON,
+      .retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500},
+      .tool_retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500}, /* 3 retries: 1, 1.5, 2.25 s */
+      .report = AGENT_REPORT_DOC}},
+    {"osprey",
+     "code",
+     {.name = "osprey",
+      .routes = BOTH(OSPREY_ROUTES),
+      OSPREY_COMMON,
+      .retry = {.attempts = 4, .delay = 2000, .factor_milli = 2000},     /* the orchestrator's (O-F6) */
+      .tool_retry = {.attempts = 3, .delay = 500, .factor_milli = 1500}, /* 3 executions, 0.5 and 0.75 s (O-T13) */
+      .counts_failures = true,
+      .report = AGENT_REPORT_CODE}},
+    {"osprey-reactive",
+     NULL,
+     {.name = "osprey-reactive",
+      .routes = BOTH(OSPREY_REACTIVE_ROUTES),
+      OSPREY_COMMON,
+      .retry = {.attempts = 4},
+      .tool_retry = {.attempts = 3},
+      .report = AGENT_REPORT_CODE}},
+    {"penguiflow",
+     NULL,
+     {.name = "penguiflow",
+      .routes = BOTH(PLAIN_ROUTES),
+      .tools_to_model = true, /* no planner-level retry of tools (P-F45) */
+      .tool_unsaid = DARUMA_REPLANNING,
+      .retry = {.attempts = 1},
+      .tool_retry = {.attempts = 1},
+      .repairs = 3, /* P-F31 */
+      .compressions = 1,
+      .compressions_of_step = true,
+      .compressed_as_json = true,
+      .compress_over_chars = 2000,
+      .graceful = true}},
+    {"compact",
+     NULL,
+     {.name = "compact",
+      .routes = BOTH(PLAIN_ROUTES),
+      .tools_to_model = true,
+      .tool_unsaid = DARUMA_REPLANNING,
+      .retry = {.attempts = 1},
+      .tool_retry = {.attempts = 1},
+      .compact = true,
+      .escalates = true}},
+};
+
+const agent_policy *seed_agent(daruma_str profile, daruma_str variant)
+{
+    if (str_eq(profile, S("default")))
+        return &agent_policy_default;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_eq(profile, str_of(rows[i].profile)) &&
+            (!variant.n || !rows[i].variant || str_eq(variant, str_of(rows[i].variant))))
+            return &rows[i].policy;
+    return NULL;
+}

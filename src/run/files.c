@@ -1,0 +1,475 @@
+/* files.c - tools over files below one folder. A path is walked from that folder on, one name at a time, each opened
+ * without following links: what is checked is what is opened, whoever changes the folder meanwhile. */
+#include "run/files.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define STRING       "{\"type\":\"string\"}"
+#define PATH_SAYS    "\"path\":{\"type\":\"string\",\"description\":\"full relative path from the root\"}"
+#define OBJECT(m, r) "{\"type\":\"object\",\"properties\":{" m "},\"required\":[" r "],\"additionalProperties\":false}"
+#define READS        (DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS)
+#define WRITES       (DARUMA_TOOL_KNOWN | DARUMA_TOOL_WRITES)
+
+const agent_tool files_tools[] = {
+    {.about = {LIT("fs.list"), LIT("Lists a folder: one name a line, folders with a slash. Without a path: the root."),
+               LIT(OBJECT(PATH_SAYS, "")), READS}},
+    {.about =
+         {LIT("fs.read"),
+          LIT("Reads a text file. The path is the full relative path from the root, as fs.search and fs.list print "
+              "it: of `src/a.c:50: text` it is `src/a.c`, not `a.c`. With `line` and `lines` only a part."),
+          LIT(OBJECT(PATH_SAYS ",\"line\":{\"type\":\"integer\",\"minimum\":1},\"lines\":{\"type\":\"integer\","
+                               "\"minimum\":1}",
+                     "\"path\"")),
+          READS}},
+    {.about = {LIT("fs.search"),
+               LIT("Looks for a text in all files below a path, letters as they are. Prints `path:line: text`."),
+               LIT(OBJECT("\"text\":" STRING "," PATH_SAYS, "\"text\"")), READS}},
+    {.about = {LIT("fs.write"), LIT("Writes a whole file, whatever stood in it. Its folders are made."),
+               LIT(OBJECT(PATH_SAYS ",\"content\":" STRING, "\"path\",\"content\"")), WRITES},
+     .ask = true},
+    {.about = {LIT("fs.edit"), LIT("Replaces `old` by `new` in a file; `old` must stand in it exactly once."),
+               LIT(OBJECT(PATH_SAYS ",\"old\":" STRING ",\"new\":" STRING, "\"path\",\"old\",\"new\"")),
+               DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
+     .ask = true},
+};
+const size_t nfiles_tools = COUNT(files_tools);
+
+/* What a call works with. */
+typedef struct files {
+    int root;
+    daruma_str args;
+    daruma_arena *a;
+    daruma_buf *out;
+} files;
+
+int files_root(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* ---- errors: a code, what is wrong, what to do next ---- */
+
+static bool fail(files *f, const char *code, daruma_str about, const char *what, const char *next)
+{
+    f->out->n = 0;
+    buf_putz(f->out, code);
+    BUF_LIT(f->out, ": ");
+    if (about.n) {
+        BUF_LIT(f->out, "`");
+        buf_put(f->out, str_sub(about, 0, TOOL_LINE_BYTES_MAX));
+        BUF_LIT(f->out, "` ");
+    }
+    buf_putz(f->out, what);
+    BUF_LIT(f->out, "\nNext step: ");
+    buf_putz(f->out, next);
+    return false;
+}
+
+static bool fail_errno(files *f, daruma_str path, int error)
+{
+    static const struct {
+        int error;
+        const char *code, *what, *next;
+    } rows[] = {
+        {ENOENT, "FILE_NOT_FOUND", "does not exist (ENOENT)",
+         "look for it with fs.list or fs.search, and use the full path that they print"},
+        {ENOTDIR, "NOT_A_DIRECTORY", "is not a folder, or a part of it is a file", "list its parent with fs.list"},
+        {EISDIR, "NOT_A_FILE", "is a folder", "list it with fs.list"},
+        {ELOOP, "PATH_DENIED", "is or leads through a symbolic link, which is not followed",
+         "use the path that the link points to, if it is below the root"},
+        {EACCES, "PERMISSION_DENIED", "may not be opened", "ask the user for access, or use another file"},
+        {ENOSPC, "DISK_FULL", "could not be written: no space is left", "ask the user to free some space"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].error == error)
+            return fail(f, rows[i].code, path, rows[i].what, rows[i].next);
+    return fail(f, "INTERNAL_ERROR", path, "could not be used", "try another file");
+}
+
+/* ---- paths ---- */
+
+/* Takes the next name of a path; false at its end. */
+static bool next_name(daruma_str *rest, char name[FILES_NAME_BYTES_MAX + 1], bool *ret_bad)
+{
+    daruma_str part;
+    do {
+        if (!rest->n)
+            return false;
+        part = str_cut(rest, '/');
+    } while (!part.n || str_eq(part, S(".")));
+    *ret_bad = str_eq(part, S("..")) || part.n > FILES_NAME_BYTES_MAX || memchr(part.p, 0, part.n);
+    if (!*ret_bad) {
+        memcpy(name, part.p, part.n);
+        name[part.n] = 0;
+    }
+    return true;
+}
+
+/* Opening a link as a folder says ENOTDIR: this tells that it is a link. */
+static int why_no_folder(int at, const char *name, int error)
+{
+    struct stat st;
+    bool link = error == ENOTDIR && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+    return link ? ELOOP : error;
+}
+
+/* Opens the folder that holds the last name of a path, and tells that name; "." when the path is the root. -1: that was
+ * told. `make`: folders that are missing are made. */
+static int open_parent(files *f, daruma_str path, char name[FILES_NAME_BYTES_MAX + 1], bool make)
+{
+    daruma_str rest = path;
+    char next[FILES_NAME_BYTES_MAX + 1];
+    bool bad = path.n && path.p[0] == '/';
+    int at = bad ? -1 : openat(f->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    memcpy(name, ".", 2);
+    bool more = !bad && next_name(&rest, name, &bad);
+    while (more && !bad && next_name(&rest, next, &bad) && !bad) {
+        int below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0 && errno == ENOENT && make && mkdirat(at, name, 0777) == 0)
+            below = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int error = why_no_folder(at, name, errno);
+        close(at);
+        at = below;
+        if (at < 0) {
+            fail_errno(f, path, error);
+            return -1;
+        }
+        memcpy(name, next, sizeof next);
+    }
+    if (bad || at < 0) {
+        if (at >= 0)
+            close(at);
+        fail(f, "PATH_DENIED", path, "leads out of the root, or is no path",
+             "use a path below the root, without `..` and without a slash at its beginning");
+        return -1;
+    }
+    return at;
+}
+
+/* ---- reading ---- */
+
+static bool read_open(int fd, size_t most, daruma_arena *a, daruma_str *ret)
+{
+    daruma_buf b = buf_in(a);
+    for (;;) {
+        char *room = buf_room(&b, FILE_PIECE_BYTES);
+        ssize_t n = room ? read(fd, room, FILE_PIECE_BYTES) : -1;
+        if (n < 0 && room && errno == EINTR)
+            continue;
+        if (n < 0 || b.n + (size_t)n > most)
+            return false;
+        b.n += (size_t)n;
+        if (n == 0)
+            break;
+    }
+    *ret = buf_str(&b);
+    return true;
+}
+
+static bool read_path(files *f, daruma_str path, daruma_str *ret)
+{
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(f, path, name, false);
+    if (at < 0)
+        return false;
+    int fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error = errno;
+    struct stat st;
+    close(at);
+    if (fd < 0)
+        return fail_errno(f, path, error);
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    bool well = regular && read_open(fd, FILE_BYTES_MAX, f->a, ret);
+    bool folder = S_ISDIR(st.st_mode);
+    close(fd);
+    if (folder)
+        return fail_errno(f, path, EISDIR);
+    if (!well)
+        return fail(f, "FILE_TOO_LARGE", path, "is larger than can be read, or no plain file",
+                    "look for what you need with fs.search");
+    return true;
+}
+
+static daruma_str arg(const files *f, daruma_str name)
+{
+    return json_text(json_get(f->args, name), f->a);
+}
+
+static bool do_read(files *f)
+{
+    daruma_str path = arg(f, S("path")), text;
+    int64_t from = json_int(json_get(f->args, S("line")), 1), lines = json_int(json_get(f->args, S("lines")), -1);
+    if (!read_path(f, path, &text))
+        return false;
+    int64_t number = 1;
+    daruma_str rest = text;
+    for (; number < from && rest.n; number++)
+        str_cut(&rest, '\n');
+    if (number < from)
+        return fail(f, "OFFSET_OUT_OF_RANGE", path, "has fewer lines", "read it without `line`");
+    daruma_str end = rest;
+    for (int64_t i = 0; i < lines && end.n; i++)
+        str_cut(&end, '\n');
+    buf_put(f->out, lines < 0 ? rest : str_sub(rest, 0, rest.n - end.n));
+    if (!f->out->n)
+        BUF_LIT(f->out, "(the file is empty)");
+    return true;
+}
+
+/* ---- folders ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names in a folder in order, in the arena; closes `fd`. */
+static size_t names_in(int fd, daruma_arena *a, char **names, size_t max)
+{
+    DIR *d = fdopendir(fd);
+    size_t n = 0;
+    if (!d) {
+        close(fd);
+        return 0;
+    }
+    for (struct dirent *e; n < max && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        size_t bytes = strlen(e->d_name) + 1;
+        char *copy = arena_take(a, bytes, 1);
+        if (!copy)
+            break;
+        memcpy(copy, e->d_name, bytes);
+        names[n++] = copy;
+    }
+    closedir(d);
+    qsort(names, n, sizeof *names, by_name);
+    return n;
+}
+
+static int open_folder(files *f, daruma_str path)
+{
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(f, path, name, false);
+    if (at < 0)
+        return -1;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int error = why_no_folder(at, name, errno);
+    close(at);
+    if (fd < 0)
+        fail_errno(f, path, error);
+    return fd;
+}
+
+static bool do_list(files *f)
+{
+    char **names = ARENA_NEW(f->a, char *, FILES_NAMES_MAX);
+    int fd = names ? open_folder(f, arg(f, S("path"))) : -1;
+    if (fd < 0)
+        return false;
+    int look = dup(fd);
+    size_t n = names_in(fd, f->a, names, FILES_NAMES_MAX);
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        buf_putz(f->out, names[i]);
+        if (look >= 0 && fstatat(look, names[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+            buf_putc(f->out, '/');
+        buf_putc(f->out, '\n');
+    }
+    if (look >= 0)
+        close(look);
+    if (!n)
+        BUF_LIT(f->out, "(the folder is empty)");
+    if (n == FILES_NAMES_MAX)
+        BUF_LIT(f->out, "(there are more)\n");
+    return true;
+}
+
+/* ---- searching ---- */
+
+typedef struct hunt {
+    files *f;
+    daruma_str text;
+    size_t hits, seen;
+} hunt;
+
+static void look_into(hunt *h, int fd, daruma_str path)
+{
+    daruma_arena room = {0};
+    static char bytes[FILE_SEARCH_BYTES_MAX + 2 * FILE_PIECE_BYTES];
+    daruma_str text, all;
+    room = arena_over(bytes, sizeof bytes);
+    if (!read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
+        return;
+    for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
+        text = str_cut(&all, '\n');
+        if (str_find(text, h->text) == STR_NONE)
+            continue;
+        h->hits++;
+        buf_put(h->f->out, path);
+        buf_printf(h->f->out, ":%lld: ", (long long)line);
+        buf_put(h->f->out, str_trim(str_sub(text, 0, FILES_LINE_BYTES_MAX)));
+        buf_putc(h->f->out, '\n');
+    }
+}
+
+/* Goes through a folder and all below it; closes `fd`. */
+static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
+{
+    char **names = ARENA_NEW(h->f->a, char *, FILES_NAMES_MAX);
+    int at = dup(fd);
+    size_t n = names ? names_in(fd, h->f->a, names, FILES_NAMES_MAX) : 0;
+    for (size_t i = 0; i < n && at >= 0 && h->hits < FILES_HITS_MAX && h->seen++ < FILES_SEEN_MAX; i++) {
+        struct stat st;
+        daruma_buf b = buf_in(h->f->a);
+        buf_put(&b, path);
+        if (path.n)
+            buf_putc(&b, '/');
+        buf_putz(&b, names[i]);
+        if (fstatat(at, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0 || (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+            continue;
+        int in = openat(at, names[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (in < 0)
+            continue;
+        if (S_ISDIR(st.st_mode)) {
+            if (depth > 0 && names[i][0] != '.')
+                hunt_folder(h, in, buf_str(&b), depth - 1);
+            else
+                close(in);
+            continue;
+        }
+        look_into(h, in, buf_str(&b));
+        close(in);
+    }
+    if (at >= 0)
+        close(at);
+    if (!names)
+        close(fd);
+}
+
+static bool do_search(files *f)
+{
+    daruma_str path = arg(f, S("path"));
+    hunt h = {.f = f, .text = arg(f, S("text"))};
+    if (!h.text.n)
+        return fail(f, "MISSING_INPUT", h.text, "`text` is empty", "say what to look for");
+    int fd = open_folder(f, path);
+    if (fd < 0)
+        return false;
+    while (path.n && path.p[path.n - 1] == '/')
+        path.n--;
+    if (str_starts(path, S("./")))
+        path = str_from(path, 2);
+    hunt_folder(&h, fd, str_eq(path, S(".")) ? (daruma_str){0} : path, FILES_DEPTH_MAX);
+    if (!h.hits)
+        BUF_LIT(f->out, "(nothing was found)");
+    if (h.hits == FILES_HITS_MAX)
+        BUF_LIT(f->out, "(there is more: look for something rarer)\n");
+    return true;
+}
+
+/* ---- writing ---- */
+
+static bool write_all(int fd, daruma_str s)
+{
+    while (s.n) {
+        ssize_t n = write(fd, s.p, s.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        s = str_from(s, (size_t)n);
+    }
+    return fsync(fd) == 0;
+}
+
+/* The new file takes the place of the old one in one step: nobody sees half of it. */
+static bool put_file(files *f, daruma_str path, daruma_str content)
+{
+    static const char fresh[] = ".daruma-new";
+    char name[FILES_NAME_BYTES_MAX + 1];
+    int at = open_parent(f, path, name, true);
+    struct stat st;
+    if (at < 0)
+        return false;
+    bool there = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    int error = !there ? 0 : S_ISLNK(st.st_mode) ? ELOOP : S_ISREG(st.st_mode) ? 0 : EISDIR;
+    if (!error) {
+        unlinkat(at, fresh, 0);
+        int fd =
+            openat(at, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, there ? st.st_mode & 0777 : 0666);
+        bool well = fd >= 0 && write_all(fd, content);
+        error = well ? 0 : errno;
+        if (fd >= 0)
+            close(fd);
+        if (well && renameat(at, fresh, at, name) != 0)
+            error = errno;
+        if (error)
+            unlinkat(at, fresh, 0);
+    }
+    close(at);
+    return error ? fail_errno(f, path, error) : true;
+}
+
+static bool do_write(files *f)
+{
+    daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
+    if (!put_file(f, path, content))
+        return false;
+    buf_printf(f->out, "written: %zu bytes", content.n);
+    return true;
+}
+
+static bool do_edit(files *f)
+{
+    daruma_str path = arg(f, S("path")), was = arg(f, S("old")), is = arg(f, S("new")), text;
+    if (!read_path(f, path, &text))
+        return false;
+    size_t at = was.n ? str_find(text, was) : STR_NONE;
+    if (at == STR_NONE)
+        return fail(f, "MATCH_NOT_FOUND", path, "does not hold `old`", "read the file and copy the text exactly");
+    if (str_find(str_from(text, at + 1), was) != STR_NONE)
+        return fail(f, "AMBIGUOUS_MATCH", path, "holds `old` more than once", "add lines around it until it is unique");
+    if (str_eq(was, is))
+        return fail(f, "NO_CHANGE", path, "would stay as it is", "say what shall stand there instead");
+    daruma_buf b = buf_in(f->a);
+    buf_put(&b, str_sub(text, 0, at));
+    buf_put(&b, is);
+    buf_put(&b, str_from(text, at + was.n));
+    if (b.full || !put_file(f, path, buf_str(&b)))
+        return false;
+    BUF_LIT(f->out, "edited");
+    return true;
+}
+
+bool files_call(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
+{
+    static const struct {
+        daruma_str name;
+        bool (*run)(files *f);
+    } rows[] = {{LIT("fs.list"), do_list},
+                {LIT("fs.read"), do_read},
+                {LIT("fs.search"), do_search},
+                {LIT("fs.write"), do_write},
+                {LIT("fs.edit"), do_edit}};
+    files f = {.root = root, .args = args, .a = scratch, .out = out};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (!str_eq(rows[i].name, tool))
+            continue;
+        bool well = rows[i].run(&f);
+        if (!out->n || out->full || scratch->full)
+            return fail(&f, "INTERNAL_ERROR", tool, "could not be carried out: there is no memory for it",
+                        "ask for less at a time");
+        return well;
+    }
+    return fail(&f, "COMMAND_NOT_FOUND", tool, "is no tool of this host", "use one of the tools that were offered");
+}

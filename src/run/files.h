@@ -1,0 +1,15 @@
+/* files.h - the tools of `daruma run` over files: fs.list, fs.read, fs.search, fs.write, fs.edit, all below one folder.
+ */
+#ifndef RUN_FILES_H
+#define RUN_FILES_H
+#include "engine/agent/agent.h"
+
+extern const agent_tool files_tools[];
+extern const size_t nfiles_tools;
+
+/* Opens the folder that all paths are below. -1 and errno. */
+int files_root(const char *path);
+/* Carries a call out and writes its result, or an error as "CODE: message" with a hint, to `out`. True: it worked. A
+ * path that leads out of the folder ("..", absolute, through a symbolic link, with a NUL) is refused. */
+bool files_call(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out);
+#endif

@@ -1,0 +1,169 @@
+/* The tools over files: what they do, what they refuse, and that nothing leads out of their folder. */
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "run/files.h"
+#include "sys/arena.h"
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/daruma-files-XXXXXX";
+static int root;
+static daruma_arena room;
+static daruma_buf out;
+
+static void put(const char *path, const char *text)
+{
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/%s", folder, path);
+    FILE *f = fopen(whole, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void make(const char *path, const char *link)
+{
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/%s", folder, path);
+    assert_int_equal(link ? symlink(link, whole) : mkdir(whole, 0777), 0);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return 1;
+    make("in", NULL);
+    root = -1;
+    put("outside", "a secret");
+    make("in/src", NULL);
+    make("in/up", "..");
+    make("in/link", "src/a.c");
+    make("in/away", "/etc/passwd");
+    put("in/src/a.c", "one\ntwo\nthree\n");
+    put("in/empty", "");
+    char whole[200];
+    snprintf(whole, sizeof whole, "%s/in", folder);
+    root = files_root(whole);
+    return root < 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    char command[200];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    close(root);
+    return system(command);
+}
+
+static bool call(const char *tool, const char *args)
+{
+    sys_arena_done(&room);
+    sys_arena_init(&room, 4096, 64 << 20);
+    out = buf_in(&room);
+    return files_call(root, str_of(tool), str_of(args), &room, &out);
+}
+
+#define assert_says(z)                                                                                                 \
+    do {                                                                                                               \
+        if (str_find(buf_str(&out), str_of(z)) == STR_NONE)                                                            \
+            fail_msg("\"%s\" is not in: " STR_FMT, (z), STR_ARG(buf_str(&out)));                                       \
+    } while (0)
+
+static void files_are_read_listed_and_searched(void **state)
+{
+    (void)state;
+    assert_true(call("fs.read", "{\"path\":\"src/a.c\"}"));
+    assert_str(buf_str(&out), "one\ntwo\nthree\n");
+    assert_true(call("fs.read", "{\"path\":\"./src//a.c\",\"line\":2,\"lines\":1}"));
+    assert_str(buf_str(&out), "two\n");
+    assert_true(call("fs.read", "{\"path\":\"empty\"}"));
+    assert_says("is empty");
+    assert_false(call("fs.read", "{\"path\":\"src/a.c\",\"line\":9}"));
+    assert_says("OFFSET_OUT_OF_RANGE");
+    assert_false(call("fs.read", "{\"path\":\"a.c\"}"));
+    assert_says("FILE_NOT_FOUND: `a.c` does not exist (ENOENT)\nNext step: ");
+    assert_false(call("fs.read", "{\"path\":\"src\"}"));
+    assert_says("NOT_A_FILE");
+    assert_true(call("fs.list", "{}"));
+    assert_str(buf_str(&out), "away\nempty\nlink\nsrc/\nup\n");
+    assert_true(call("fs.search", "{\"text\":\"two\"}"));
+    assert_str(buf_str(&out), "src/a.c:2: two\n");
+    assert_true(call("fs.search", "{\"text\":\"three\",\"path\":\"./src/\"}"));
+    assert_str(buf_str(&out), "src/a.c:3: three\n");
+    assert_true(call("fs.search", "{\"text\":\"a secret\"}"));
+    assert_says("nothing was found");
+    assert_false(call("fs.fly", "{}"));
+}
+
+static void files_are_written_and_edited(void **state)
+{
+    (void)state;
+    assert_true(call("fs.write", "{\"path\":\"new/deep/b.c\",\"content\":\"x = 1; y = 1;\"}"));
+    assert_false(call("fs.edit", "{\"path\":\"new/deep/b.c\",\"old\":\"= 1\",\"new\":\"= 2\"}"));
+    assert_says("AMBIGUOUS_MATCH");
+    assert_false(call("fs.edit", "{\"path\":\"new/deep/b.c\",\"old\":\"z\",\"new\":\"= 2\"}"));
+    assert_says("MATCH_NOT_FOUND");
+    assert_false(call("fs.edit", "{\"path\":\"new/deep/b.c\",\"old\":\"x\",\"new\":\"x\"}"));
+    assert_says("NO_CHANGE");
+    assert_true(call("fs.edit", "{\"path\":\"new/deep/b.c\",\"old\":\"x = 1\",\"new\":\"x = 2\"}"));
+    assert_true(call("fs.read", "{\"path\":\"new/deep/b.c\"}"));
+    assert_str(buf_str(&out), "x = 2; y = 1;");
+    assert_true(call("fs.list", "{\"path\":\"new/deep\"}")); /* nothing is left over */
+    assert_str(buf_str(&out), "b.c\n");
+}
+
+static void nothing_leads_out_of_the_root(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"../outside",
+                                        "src/../../outside",
+                                        "/etc/passwd",
+                                        "up/outside",
+                                        "up",
+                                        "link",
+                                        "away",
+                                        "src/..",
+                                        "..",
+                                        "../in/src/a.c",
+                                        "src\\u0000/../../outside",
+                                        "/"};
+    static const char *const tools[] = {"fs.read", "fs.list", "fs.search", "fs.write", "fs.edit"};
+    for (size_t i = 0; i < COUNT(paths); i++)
+        for (size_t k = 0; k < COUNT(tools); k++) {
+            char args[300];
+            snprintf(args, sizeof args,
+                     "{\"path\":\"%s\",\"text\":\"s\",\"content\":\"x\",\"old\":\"s\",\"new\":\"t\"}", paths[i]);
+            if (call(tools[k], args))
+                fail_msg("%s %s worked: " STR_FMT, tools[k], paths[i], STR_ARG(buf_str(&out)));
+            bool named = str_starts(buf_str(&out), S("PATH_DENIED")) || str_starts(buf_str(&out), S("NOT_A_DIRECTORY"));
+            if (!named)
+                fail_msg("%s %s: " STR_FMT, tools[k], paths[i], STR_ARG(buf_str(&out)));
+        }
+    char whole[200];
+    struct stat st;
+    snprintf(whole, sizeof whole, "%s/outside", folder);
+    assert_int_equal(stat(whole, &st), 0);
+    assert_int_equal(st.st_size, 8);
+    char name[300] = "{\"path\":\"";
+    memset(name + 9, 'n', 280);
+    memcpy(name + 289, "\"}", 3);
+    assert_false(call("fs.read", name));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read_listed_and_searched),
+        cmocka_unit_test(files_are_written_and_edited),
+        cmocka_unit_test(nothing_leads_out_of_the_root),
+    };
+    int code = cmocka_run_group_tests(tests, begin, end);
+    sys_arena_done(&room);
+    return code;
+}
