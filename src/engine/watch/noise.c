@@ -289,13 +289,14 @@ static noise_edge learn_edge(const noise_sketch *const *results, size_t n, bool 
         }
     }
     if (!tools || (at == shortest && shortest < NOISE_EDGE)) {
-        size_t border = border_of(e.tokens, shortest, tail);
-        last = border <= last ? border : 0;
+        size_t border = border_of(e.tokens, shortest, tail), first = e.slots & 1 ? 0 : 1;
+        bool counts = (e.slots & ~numbers) >> first & 1 && !(e.tokens[first] & MIXED) && shortest > first + 1;
+        last = border && border <= last ? border : counts ? first + 1 : 0; /* a count of steps needs no border */
     }
     e.slots &= (UINT32_C(1) << last) - 1;
     e.n = (uint8_t)last;
     *ret_numbers = (e.slots & numbers) != 0;
-    return last > 1 && (tools ? e.slots : e.slots & ~numbers) ? e : (noise_edge){.n = 0};
+    return last > 0 && (tools ? e.slots : e.slots & ~numbers) ? e : (noise_edge){.n = 0};
 }
 
 static bool value_of(const noise_sketch *k, uint16_t name, uint16_t *ret)
@@ -460,6 +461,18 @@ static uint16_t token_at(const noise_sketch *k, size_t i)
     return i < shorter(k->n) ? k->head[i] : k->tail[k->n - 1 - i];
 }
 
+/* The first or last token counts the steps: "#7 text", "text 7". Bits of it. */
+static uint64_t counts_steps(const noise_sketch *a, const noise_sketch *b, uint64_t at)
+{
+    enum { WORDS = 5 };
+    size_t first = is_sign(a->head[0], "#[(<*") ? 1 : 0, i = at ? (size_t)__builtin_ctzll(at) : 0;
+    if (!at || (at & (at - 1)) || a->words < WORDS || (i != first && i + 1 != a->n))
+        return 0;
+    uint16_t x = token_at(a, i), y = token_at(b, i);
+    bool numbers = (x & y & DIGITS) && !((x | y) & MIXED);
+    return numbers && !is_number(x, y, a->step, b->step) ? at : 0;
+}
+
 noise_likeness noise_compare(const noise *known, const noise_sketch *a, const noise_sketch *b, noise_difference *ret)
 {
     enum { NEAR_SLOTS = 3, MANY_WORDS = 12 };
@@ -485,7 +498,11 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
         head = ret->at & head ? head : 0;
         tail = head ? 0 : tail;
     }
-    ret->inner = (ret->at & ~head & ~tail) && !(a->json && differ_in_members(a, b, ret->n));
+    uint64_t inner = ret->at & ~head & ~tail;
+    if (inner && a->json && differ_in_members(a, b, ret->n))
+        inner = 0;
+    ret->numbers |= inner != 0; /* a count of steps with no border around it is to be seen more often */
+    ret->inner = inner && !counts_steps(a, b, inner);
     return ret->n <= NEAR_SLOTS && (!ret->inner || a->words >= MANY_WORDS * ret->n) ? NOISE_NEAR : NOISE_OTHER;
 }
 
@@ -498,6 +515,11 @@ void noise_accept(noise *known, const noise_sketch *a, const noise_sketch *b, co
                 learn_name(known, a->names[i]);
         return;
     }
+    size_t only = d->at ? (size_t)__builtin_ctzll(d->at) : 0; /* it may count the steps, and no border is there */
+    if (d->at == UINT64_C(1) << only && only < 2 && only >= head)
+        head = only + 1;
+    else if (d->at == UINT64_C(1) << only && only + 1 == n && !tail)
+        tail = 1;
     uint32_t first = (uint32_t)d->at & ((UINT32_C(1) << head) - 1), last = 0;
     for (size_t i = 0; i < tail; i++)
         last |= (uint32_t)(d->at >> (n - 1 - i) & 1) << i;
