@@ -79,8 +79,17 @@ static void kit_fill(daruma_buf *out, daruma_str text, int round)
     }
 }
 
-static void kit_see(kit_run *r, const daruma_step *step)
+/* Changes a step before it is seen; NULL: nothing does. */
+static void (*kit_change)(daruma_step *step, uint32_t i, daruma_arena *a);
+
+static void kit_see(kit_run *r, const daruma_step *as_it_is)
 {
+    static char mem[1 << 18];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    daruma_step changed = *as_it_is;
+    const daruma_step *step = &changed;
+    if (kit_change)
+        kit_change(&changed, r->steps + 1, &a);
     r->last = daruma_stall_see(r->stall, step);
     r->steps++;
     if (r->last.circle && !r->first.circle)

@@ -16,7 +16,7 @@ static unsigned words_of(const daruma_step *step)
     unsigned tool = words_of_tool(step->tool);
     if (!(tool & WORDS_SHELL))
         return tool;
-    daruma_str command = same_of_call(step->tool, step->args).command;
+    daruma_str command = same_of_call(step->tool, step->args, NULL).command;
     return words_of_command(command.n ? command : step->args);
 }
 

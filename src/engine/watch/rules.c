@@ -72,6 +72,33 @@ bool rule_repeat(const daruma_stall *s, daruma_verdict *v)
     return true;
 }
 
+/* The same call, and each time a little at the edge of its result differs: the more there is beside it, the sooner it
+ * is noise. */
+bool rule_near(const daruma_stall *s, daruma_verdict *v)
+{
+    enum { WORDS_MIN = 3, DRAWN = 1, NUMBER = 3 };
+    const seen *e = window_at(s, 0), *o;
+    noise_difference d;
+    uint32_t at = 1, n = e->near + 1u, first = e->step;
+    unsigned moves =
+        DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT;
+    if (n < TIMES_SURE || rule_has(e->means, moves) || !(o = next_call(s, &at, false)))
+        return false;
+    noise_compare(&s->noise, &o->sketch, &e->sketch, &d);
+    uint32_t needed = e->patience + (d.numbers ? NUMBER : DRAWN);
+    if (d.words < WORDS_MIN || n < needed || !d.inner)
+        return false;
+    for (uint32_t i = 1; i < n && o; i++, o = next_call(s, &at, false))
+        first = o->step;
+    v->circle = DARUMA_CIRCLE_REPEAT;
+    v->sure = sure_of(n, needed, 70);
+    v->times = n;
+    v->first = first;
+    v->about = e->call;
+    blame(v, e->exact);
+    return true;
+}
+
 /* The same again and again, with others between, or in failures that were all heard before. Not when those others
  * changed something, or are most of what is done: who reads a plan between two pieces of work is not stuck. A failure
  * is not made better by looking elsewhere. */

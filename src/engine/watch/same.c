@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
+#include "engine/watch/noise.h"
 #include "engine/watch/same_hash.h"
 #include "engine/watch/same_text.h"
 #include "engine/watch/words.h"
@@ -147,7 +148,7 @@ static pair hash_object(same_call *c, daruma_str object, int depth)
     const members m = names_of(object);
     for (json_iter it = json_open(object); json_next(&it, &key, &v); i++) {
         unsigned name = i < MEMBERS_KEPT ? m.first[i] : words_of_name(key);
-        if (is_left_out(key, name, m.all, m.n, v))
+        if (is_left_out(key, name, m.all, m.n, v) || (depth == 0 && noise_is_arg(c->known, key)))
             continue;
         notice_member(c, name, v, depth);
         pair one = pair_of(word_hash(key.p, key.n, 0));
@@ -182,9 +183,9 @@ static pair hash_value(same_call *c, daruma_str v, unsigned name, int depth)
     return pair_of(word_hash(v.p, v.n, 0));
 }
 
-same_call same_of_call(daruma_str tool, daruma_str args)
+same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *known)
 {
-    same_call c = {.call = 0};
+    same_call c = {.known = known};
     daruma_str v = {0};
     pair h;
     args = str_trim(args);
@@ -222,5 +223,5 @@ uint64_t same_of_name(daruma_str tool)
 
 uint64_t daruma_call_hash(daruma_str tool, daruma_str args)
 {
-    return same_of_call(tool, args).call;
+    return same_of_call(tool, args, NULL).call;
 }

@@ -3,6 +3,8 @@
 #define WATCH_SAME_H
 #include "daruma_parts.h"
 
+struct noise; /* engine/watch/noise.h */
+
 #define SAME_BAG  4  /* words of 64 bits: a set of words, of each one bit */
 #define SAME_ECHO 24 /* words of the arguments that are known again in the result */
 
@@ -26,6 +28,7 @@ typedef struct same_call {
     daruma_str command; /* what a shell is to do; empty: no argument says so. Borrowed */
     daruma_str action;  /* {"action":"poll"}; borrowed */
     daruma_str text;    /* the first member that is a string; borrowed */
+    const struct noise *known; /* what is left out, while it is read; NULL: nothing */
 } same_call;
 
 typedef struct same_result {
@@ -51,8 +54,9 @@ typedef struct same_bytes {
 /* Pure. `tool`: same_of_name() of its tool. */
 same_bytes same_of_bytes(const daruma_step *step, uint64_t tool);
 
-/* Pure. Reads long strings only as far as SAME_STRING_BYTES_MAX word by word, the rest as bytes. */
-same_call same_of_call(daruma_str tool, daruma_str args);
+/* Pure. Reads long strings only as far as SAME_STRING_BYTES_MAX word by word, the rest as bytes. `known`: members that
+ * are noise are left out; NULL: none. */
+same_call same_of_call(daruma_str tool, daruma_str args, const struct noise *known);
 /* `bytes` of the same result; NULL: not at hand. */
 same_result same_of_result(daruma_str result, bool failed, const same_call *call, const same_bytes *bytes);
 

@@ -6,10 +6,15 @@
 #include "base/check.h"
 #include "base/str.h"
 #include "engine/watch/facts.h"
+#include "engine/watch/same_lines.h"
 #include "engine/watch/window.h"
 #include "engine/watch/words.h"
 
-enum { TRAITS = 0x7f, CLASS = DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES };
+enum {
+    MOVES = DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_MOVES | WORDS_MEASURES | WORDS_RANDOM | WORDS_DEALS | WORDS_INPUT,
+    TRAITS = 0x7f,
+    CLASS = DARUMA_TOOL_READS | DARUMA_TOOL_WRITES | DARUMA_TOOL_ACTS | DARUMA_TOOL_NOTES
+};
 
 size_t daruma_stall_bytes(void)
 {
@@ -229,7 +234,7 @@ static relation take_in(daruma_stall *s, seen *e, const daruma_step *step)
         e->flags |= SEEN_NOTE;
     if (r.moved)
         e->flags |= SEEN_MOVED;
-    if (r.known || r.told || r.fresh || (e->flags & SEEN_FAILED) ||
+    if (r.known || r.told || r.fresh || e->near > 1 || (e->flags & SEEN_FAILED) ||
         (r.moved && (e->means & (DARUMA_TOOL_WAITS | WORDS_ASKS | WORDS_ONCE))))
         say_words(s, e, step, r.twin);
     if (r.fresh && !words_state(step->result))
@@ -321,7 +326,7 @@ static daruma_verdict see_compaction(daruma_stall *s)
 /* ---- the steps ------------------------------------------------------------------------------------ */
 
 static bool (*const rules[])(const daruma_stall *, daruma_verdict *) = {
-    rule_resent,  rule_repeat,     rule_cycle,       rule_same_failure,
+    rule_resent,  rule_repeat,     rule_near,        rule_cycle,       rule_same_failure,
     rule_growing, rule_stagnation, rule_interleaved, rule_no_progress,
 };
 
@@ -354,10 +359,9 @@ static uint64_t identity_of(const same_call *c, uint64_t tool, unsigned means, b
 }
 
 /* A call and its result, read. */
-static void stall_read_call(const daruma_step *step, const same_call *c, const same_bytes *bytes, uint64_t tool,
-                            unsigned name, unsigned means, seen *ret)
+static void stall_read_call(const daruma_step *step, bool failed, const same_call *c, const same_bytes *bytes,
+                            uint64_t tool, unsigned name, unsigned means, seen *ret)
 {
-    bool failed = daruma_step_failed(step) || facts_wall(step->result);
     same_result r = same_of_result(step->result, failed, c, bytes);
     *ret = (seen){
         .call = identity_of(c, tool, means, failed),
@@ -434,7 +438,7 @@ static void keep_call(daruma_stall *s, const seen *e, bool again)
 /* Of a success like none before, whatever it is, no rule but one has anything to compare. */
 static bool ask_rules(const daruma_stall *s, const seen *e, const relation *r, daruma_verdict *v)
 {
-    if (r->unlike && !(e->flags & SEEN_FAILED))
+    if (r->unlike && !e->near && !(e->flags & SEEN_FAILED))
         return rule_growing(s, v);
     for (size_t i = 0; i < COUNT(rules); i++)
         if (rules[i](s, v))
@@ -454,17 +458,70 @@ static daruma_verdict see_call(daruma_stall *s, const daruma_step *step, seen *e
     return v;
 }
 
+static uint64_t mix_in(uint64_t hash, uint64_t more)
+{
+    uint64_t h = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= h >> 29;
+    return h ? h : 1;
+}
+
+/* A result as it is compared: without what its harness put around it, once that is known. */
+typedef struct inner {
+    daruma_step step; /* with that result */
+    daruma_arena a;   /* for a text that was escaped */
+    uint64_t others;  /* hash of what else an envelope says */
+    same_bytes bytes; /* of it */
+} inner;
+
+static void look_inside(const daruma_stall *s, const daruma_step *step, const noise_view *v, uint64_t tool, inner *x)
+{
+    daruma_str text = without_envelope(str_trim(step->result));
+    daruma_arena a = x->a;
+    x->others = 0;
+    daruma_str content = noise_content(&s->noise, v, text, &x->others, &a);
+    x->step = *step;
+    x->step.result = content.n && !a.full ? content : noise_strip(&s->noise, v, text);
+    if (!x->bytes.step || x->step.result.n != str_trim(step->result).n)
+        x->bytes = same_of_bytes(&x->step, tool);
+    if (x->others)
+        x->bytes.step = mix_in(x->bytes.step, x->others);
+}
+
+/* A result whose text is not the one that came back. */
+static void read_inner(const daruma_step *step, const same_call *c, const inner *x, uint64_t tool, unsigned name,
+                       unsigned means, seen *ret)
+{
+    bool failed = daruma_step_failed(step) || facts_wall(x->step.result) ||
+                  (x->step.result.n != step->result.n && daruma_step_failed(&x->step));
+    stall_read_call(&x->step, failed, c, &x->bytes, tool, name, means, ret);
+    if (!x->others)
+        return;
+    ret->result = mix_in(ret->result, x->others);
+    ret->plain = mix_in(ret->plain, x->others);
+    ret->fresh = mix_in(ret->fresh, x->others);
+    ret->timed = mix_in(ret->timed, x->others);
+}
+
 static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
 {
+    enum { CONTENT_BYTES = 2 * SAME_FAILURE_BYTES_MAX };
+    char mem[CONTENT_BYTES];
+    inner x = {.a = arena_over(mem, sizeof mem)};
+    noise_view view;
     uint64_t tool = same_of_name(step->tool);
-    same_bytes bytes = same_of_bytes(step, tool);
-    const seen *known = find_bytes(s, bytes.step);
+    const seen *known = NULL;
     seen e;
-    if (known) {
-        read_again(known, &bytes, &e);
-        return see_call(s, step, &e);
+    if (!noise_known(&s->noise)) { /* else no two results are the same byte for byte */
+        x.bytes = same_of_bytes(step, tool);
+        known = find_bytes(s, x.bytes.step);
+        if (known) {
+            read_again(known, &x.bytes, &e);
+            return see_call(s, step, &e);
+        }
     }
-    same_call c = same_of_call(step->tool, step->args);
+    noise_args given = noise_look_args(step->args);
+    window_learn_args(s, &given, tool);
+    same_call c = same_of_call(step->tool, step->args, &s->noise);
     unsigned name = name_means(s, step->tool, tool), means = means_of(step, &c, name);
     if (means & DARUMA_TOOL_COMPACTS)
         return see_compaction(s);
@@ -472,8 +529,25 @@ static daruma_verdict see_tool(daruma_stall *s, const daruma_step *step)
         return (daruma_verdict){.step = s->steps, .period = 1};
     if (means & WORDS_SPEAKS)
         return see_words(s, step->result.n > step->args.n ? step->result : step->args);
-    stall_read_call(step, &c, &bytes, tool, name, means, &e);
-    return see_call(s, step, &e);
+    noise_look(without_envelope(str_trim(step->result)), &c, &view);
+    view.sketch.step = s->steps;
+    window_learn_noise(s, &view.sketch, c.call, tool);
+    look_inside(s, step, &view, tool, &x);
+    view.sketch.middle = x.bytes.middle;
+    uint8_t near = window_near(s, &view.sketch, c.call, (means & MOVES) != 0);
+    if (near == WINDOW_LEARNED)
+        look_inside(s, step, &view, tool, &x);
+    known = noise_known(&s->noise) ? find_bytes(s, x.bytes.step) : NULL;
+    if (known)
+        read_again(known, &x.bytes, &e);
+    else
+        read_inner(step, &c, &x, tool, name, means, &e);
+    e.sketch = view.sketch;
+    e.given = given;
+    e.near = near == WINDOW_LEARNED ? 0 : near;
+    window_learn_idle_args(s, &e);
+    window_unite(s, &e);
+    return see_call(s, &x.step, &e);
 }
 
 daruma_verdict daruma_stall_see(daruma_stall *s, const daruma_step *step)

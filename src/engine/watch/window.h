@@ -1,6 +1,7 @@
 /* window.h - what is remembered of an agent's newest calls. */
 #ifndef WATCH_WINDOW_H
 #define WATCH_WINDOW_H
+#include "engine/watch/noise.h"
 #include "engine/watch/same.h"
 #include "base/limits.h"
 #include "base/scan.h"
@@ -40,6 +41,9 @@ typedef struct seen {
     uint16_t compactions; /* before it */
     uint16_t flags;
     uint8_t patience; /* times it may be seen before it is a circle; known as `says` is */
+    uint8_t near; /* so many calls before it, one after the other, were the same, with results nearly like this one */
+    noise_sketch sketch; /* of its result */
+    noise_args given;    /* of its arguments */
 } seen;
 
 struct daruma_stall {
@@ -64,6 +68,7 @@ struct daruma_stall {
         result_tags[STALL_WINDOW];       /* low bits of `bytes`, `call`, `result` */
     uint8_t laps[DARUMA_PERIOD_MAX + 1]; /* so many of the newest are each as the one that many calls before */
     uint32_t notes;                      /* bits of those that are notes */
+    noise noise;                         /* what was found to be noise in results */
     seen window[STALL_WINDOW];
 };
 
@@ -101,12 +106,27 @@ enum {
 /* The rules: each looks at the newest call and those before it, and sets the verdict when it has something to say. */
 bool rule_resent(const daruma_stall *s, daruma_verdict *v);
 bool rule_repeat(const daruma_stall *s, daruma_verdict *v);
+bool rule_near(const daruma_stall *s, daruma_verdict *v);
 bool rule_cycle(const daruma_stall *s, daruma_verdict *v);
 bool rule_interleaved(const daruma_stall *s, daruma_verdict *v);
 bool rule_same_failure(const daruma_stall *s, daruma_verdict *v);
 bool rule_stagnation(const daruma_stall *s, daruma_verdict *v);
 bool rule_growing(const daruma_stall *s, daruma_verdict *v);
 bool rule_no_progress(const daruma_stall *s, daruma_verdict *v);
+
+/* Noise, by what is in the window. Looks for it in results of different calls, `newest` with them. */
+void window_learn_noise(daruma_stall *s, const noise_sketch *newest, uint64_t call, uint64_t tool);
+/* Looks for it in arguments of at least two tools. */
+void window_learn_args(daruma_stall *s, const noise_args *given, uint64_t tool);
+/* The same where the newest calls of one tool were given something else each time that looks drawn by lot, and got the
+ * very same at length. */
+void window_learn_idle_args(daruma_stall *s, const seen *e);
+/* A result that differs from that of an earlier call in noise alone becomes the same result. */
+void window_unite(daruma_stall *s, const seen *e);
+#define WINDOW_LEARNED UINT8_MAX
+/* How many of the newest calls are this one, each with a result that differs a little from all others, always at the
+ * same place; or WINDOW_LEARNED where that is noise. */
+uint8_t window_near(daruma_stall *s, const noise_sketch *sketch, uint64_t call, bool moves);
 
 /* Counts the newest call, which is no note, into s->laps. `again`: it may have been made before. */
 void count_laps(daruma_stall *s, bool again);

@@ -1,8 +1,8 @@
 /* strategy_read.c - what a model proposes, held against what is known: a strategy that exists, a tool that exists,
  * arguments that fit, nothing that was tried. Its own confidence says little, so nothing is believed that can be
  * checked (K-W2). */
-#include "engine/watch/answer.h"
-#include "engine/watch/strategy.h"
+#include "engine/advise/answer.h"
+#include "engine/advise/strategy.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 /* adapt.h - how a policy has progress watched and strategies found. */
-#ifndef WATCH_ADAPT_H
-#define WATCH_ADAPT_H
+#ifndef ADVISE_ADAPT_H
+#define ADVISE_ADAPT_H
 #include "daruma_parts.h"
 
 /* Never NULL: where the profile says nothing, or `p` is NULL, daruma's own. */

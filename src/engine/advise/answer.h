@@ -1,6 +1,6 @@
 /* answer.h - reads what a model answered to a question of ours. */
-#ifndef WATCH_ANSWER_H
-#define WATCH_ANSWER_H
+#ifndef ADVISE_ANSWER_H
+#define ADVISE_ANSWER_H
 #include "daruma_parts.h"
 
 /* The first whole JSON object in it that has this member, whatever stands before and behind (fences, prose, broken

@@ -1,6 +1,6 @@
 /* strategy_ask.c - what a model is asked when an agent cannot go on (K-F3), and how far it has come (K-F7). What the
  * agent, its tools and their errors say is material for the model, so it stands in blocks that text cannot end. */
-#include "engine/watch/strategy.h"
+#include "engine/advise/strategy.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"

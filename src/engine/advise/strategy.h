@@ -3,9 +3,9 @@
  *     strategy.c       when help is due, what is proposed without a model, what becomes of a proposal
  *     strategy_ask.c   the questions to a model
  *     strategy_read.c  its answers, and whether they hold */
-#ifndef WATCH_STRATEGY_H
-#define WATCH_STRATEGY_H
-#include "engine/watch/adapt.h"
+#ifndef ADVISE_STRATEGY_H
+#define ADVISE_STRATEGY_H
+#include "engine/advise/adapt.h"
 
 /* The failure that it is about: the newest; NULL: nothing failed. */
 const daruma_tool_failure *strategy_failure(const daruma_situation *s);

@@ -1,4 +1,4 @@
-#include "engine/watch/answer.h"
+#include "engine/advise/answer.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"

@@ -1,8 +1,8 @@
 /* progress.c - how far an agent is from its last progress, counted in steps, and from its goal, as a model guesses. The
  * first is fact: only new information and changed state count, so it is trusted; the second is what the seed decides by
  * (K-F8), so it can be had, but is noise. */
-#include "engine/watch/adapt.h"
-#include "engine/watch/answer.h"
+#include "engine/advise/adapt.h"
+#include "engine/advise/answer.h"
 #include "engine/watch/changes.h"
 #include "base/arena.h"
 #include "base/buf.h"
