@@ -849,7 +849,7 @@ typedef struct daruma_question {
     daruma_str system, user;
     int64_t max_tokens;        /* output cap that suffices for the answer */
     int32_t temperature_milli; /* thousandths; 0: whatever the model's is */
-    daruma_str about;          /* for logs: the tool whose output is to be shortened, or "the conversation" */
+    daruma_str about;          /* what for, in logs: "summary of NAME", "apology" */
 } daruma_question;
 DARUMA_API size_t daruma_convo_ask(daruma_convo *c, daruma_remedy_kind r, const daruma_failure *f,
                                    const daruma_policy *p, int64_t window, daruma_question *out, size_t max);

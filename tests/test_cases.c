@@ -26,10 +26,10 @@ static void a_wrong_file_is_told_with_its_line(void **state)
 {
     (void)state;
     assert_string_equal(complaint("# x\n"), "");
-    assert_string_equal(complaint("# x\n```tools\n```\n"),
-                        "case.md:2: this block is reserved for scenarios of agents: `tools`");
+    assert_string_equal(complaint("# x\n```tools\nread\n```\n"),
+                        "case.md:3: expected one of at most 32 lines TOOL -> RESULT (or !>), not `read`");
     assert_string_equal(complaint("# x\n\n```what\n```\n"),
-                        "case.md:3: a block is policy, request, model, upstream, steps or expect, not `what`");
+                        "case.md:3: a block is policy, request, model, tools, upstream, steps or expect, not `what`");
     assert_string_equal(complaint("```request klingon\n{}\n```\n"),
                         "case.md:1: a request block names its dialect: openai, anthropic, ..., not `klingon`");
     assert_string_equal(complaint("```policy\norphans: eat\n```\n"),

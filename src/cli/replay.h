@@ -40,6 +40,8 @@ typedef struct replay_scene {
     size_t nmodel;
     replay_step steps[REPLAY_STEPS_MAX];
     size_t nsteps;
+    replay_step tools[REPLAY_MODEL_MAX]; /* what the client's tools give: `where` is the tool, `what` the result */
+    size_t ntools;
     bool agent;             /* the lines are steps of an agent */
     int watch;              /* daruma_watch_mode: what may be done about circles */
     daruma_str key;         /* failures count under it; empty: under the tool */

@@ -314,23 +314,21 @@ static bool read_agent_line(replay_reader *r, daruma_str line, replay_scene *s)
     return true;
 }
 
-typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST } block;
+typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST, TOOLS } block;
 
 static bool block_named(replay_reader *r, daruma_str name, block *ret)
 {
     static const struct {
         daruma_str name;
         block block;
-    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS},
-                  {LIT("expect"), EXPECT}, {LIT("model"), MODEL},       {LIT("request"), REQUEST}};
+    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS}, {LIT("expect"), EXPECT},
+                  {LIT("model"), MODEL},   {LIT("request"), REQUEST},   {LIT("tools"), TOOLS}};
     for (size_t i = 0; i < COUNT(blocks); i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
             return true;
         }
-    if (str_eq(name, S("tools")))
-        return wrong(r, "this block is reserved for scenarios of agents:", name);
-    return wrong(r, "a block is policy, request, model, upstream, steps or expect, not",
+    return wrong(r, "a block is policy, request, model, tools, upstream, steps or expect, not",
                  name.n ? name : S("(nothing)"));
 }
 
@@ -342,6 +340,24 @@ static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
     if (s->nmodel == REPLAY_MODEL_MAX)
         return wrong(r, "a model block has at most 32 lines", (daruma_str){0});
     s->model[s->nmodel++] = line;
+    return true;
+}
+
+/* [3x ]TOOL -> RESULT, or with !> where it failed */
+static bool read_tool_line(replay_reader *r, daruma_str line, replay_scene *s)
+{
+    line = str_trim(line);
+    if (!line.n)
+        return true;
+    replay_step step = {.line = r->line, .times = read_times(&line)};
+    size_t ok = str_find(line, S(" -> ")), failed = str_find(line, S(" !> "));
+    size_t at = ok < failed ? ok : failed;
+    if (at == STR_NONE || s->ntools == REPLAY_MODEL_MAX)
+        return wrong(r, "expected one of at most 32 lines TOOL -> RESULT (or !>), not", line);
+    step.where = str_sub(line, 0, at);
+    step.key = at == failed ? S("failed") : (daruma_str){0};
+    step.what = str_trim(str_from(line, at + 4));
+    s->tools[s->ntools++] = step;
     return true;
 }
 
@@ -378,6 +394,8 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
         if (b == STEPS && !read_agent_line(r, line, s))
             return false;
         if (b == MODEL && !read_model_line(r, line, s))
+            return false;
+        if (b == TOOLS && !read_tool_line(r, line, s))
             return false;
     }
     r->line = begun;

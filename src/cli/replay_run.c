@@ -17,7 +17,7 @@
 enum { WALL_BEGIN = 1767225600, PLACES = 256, FIELDS = 9, CALLS = 8, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
 
 /* What an outcome without a status brings: nothing, or a stream and how far it comes. */
-typedef enum shape { ANSWER, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
+typedef enum shape { ANSWER, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
 
 typedef struct outcome_word {
     daruma_str word;
@@ -29,6 +29,7 @@ typedef struct outcome_word {
 // clang-format off
 static const outcome_word outcomes[] = {
     {LIT("ok"),                 ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("calls"),              CALLS_TOOL, DARUMA_NET_NONE,            DARUMA_AT_ANSWER},
     {LIT("empty"),              ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("broken"),             ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("dns"),                NOTHING, DARUMA_NET_DNS,                DARUMA_AT_CONNECT},
@@ -73,8 +74,11 @@ typedef struct run {
     daruma_arena a;                           /* of one request */
     daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
     uint64_t dice;
-    uint64_t clients; /* that were not named */
-    size_t from;      /* the script's outcomes of this request begin here */
+    size_t ncalls;      /* of tools, so far */
+    daruma_arena *keep; /* lives as long as the scene */
+    daruma_str grown;   /* the request that the agent sends next; empty: there is none */
+    uint64_t clients;   /* that were not named */
+    size_t from;        /* the script's outcomes of this request begin here */
     run_call calls[CALLS];
     daruma_ms timer, slept; /* -1 none; waited for since the last line of the log */
     bool key_comes, over;
@@ -223,6 +227,21 @@ static daruma_str write_answer(run *r, daruma_str text, bool stream)
     return buf_str(&out);
 }
 
+/* A whole answer that calls a tool. */
+static daruma_str write_call(run *r, daruma_str tool, daruma_str args)
+{
+    daruma_buf out = buf_in(&r->a), id = buf_in(&r->a);
+    write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
+    buf_printf(&id, "call_%zu", ++r->ncalls);
+    convo_part p = {.kind = PART_CALL, .ready = true, .edited = true, .id = buf_str(&id), .name = tool};
+    p.text = p.value = args.n ? args : S("{}");
+    turn t = {.finish = FINISH_CALLS,
+              .usage = TURN_USAGE_NONE,
+              .message = {.role = CONVO_ASSISTANT, .edited = true, .parts = &p, .nparts = 1, .cap = 1}};
+    r->s->dialect->write_answer(&t, &ctx, &out);
+    return buf_str(&out);
+}
+
 /* The beginning of a stream that has said `text`. */
 static daruma_str write_begun(run *r, daruma_str text)
 {
@@ -327,6 +346,8 @@ static bool read_outcome(run *r, const replay_step *step, run_call *o)
     if (!known)
         return told(r, step->line, "what outcome is this?", step->what);
     rest = str_trim(str_from(rest, used));
+    if (o->word && o->word->shape == CALLS_TOOL) /* calls TOOL ARGUMENTS */
+        o->text = str_cut(&rest, ' ');
     while (rest.n && !memchr("{[<\"", rest.p[0], 4) && replay_word(&rest, &name, &value)) {
         rest = str_trim(rest);
         daruma_ms took = str_eq(name, S("took")) ? replay_duration(value) : -1;
@@ -360,12 +381,29 @@ static run_call *call_new(run *r, drive_call *c)
     return NULL;
 }
 
+/* What the model is told by the last message of a request. */
+static void log_notice(run *r, daruma_str body)
+{
+    convo c;
+    if (r->s->dialect->read(body, &r->a, &c) != DARUMA_OK || !c.nmessages)
+        return;
+    convo_message *m = &c.messages[c.nmessages - 1];
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_TEXT) {
+            put_short(convo_text(&c, &m->parts[i]), line(r, "notice "));
+            BUF_LIT(r->log, "\n");
+        }
+}
+
 static void log_sent(run *r, daruma_str body)
 {
-    if (r->s->sent && r->sent.n && !str_eq(r->sent, body)) {
+    bool other = r->sent.n && !str_eq(r->sent, body);
+    if (other && r->s->sent) {
         put_short(body, line(r, "sent "));
         BUF_LIT(r->log, "\n");
     }
+    if (other && r->s->notices)
+        log_notice(r, body);
     r->sent = body;
 }
 
@@ -411,8 +449,8 @@ static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, 
     o->asked = true;
     o->body = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
     bool cut = str_find(q->user, S("truncated")) != STR_NONE;
-    buf_printf(line(r, "ask "), "%s" STR_FMT "%s%s\n", q->about.n ? "summary of " : "apology", STR_ARG(q->about),
-               cut ? " truncated" : "", str_eq(o->body, S("fail")) ? " failed" : "");
+    buf_printf(line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "",
+               str_eq(o->body, S("fail")) ? " failed" : "");
     return r->s->dialect;
 }
 
@@ -457,6 +495,8 @@ static daruma_str bytes_of(run *r, const run_call *o)
     daruma_buf b = buf_in(&r->a);
     if (!o->word || (o->word->shape == ANSWER && o->body.n))
         return o->body;
+    if (o->word->shape == CALLS_TOOL)
+        return write_call(r, o->text, replay_expand(o->body, (uint32_t)r->ncalls + 1, &r->a));
     if (str_eq(o->word->word, S("broken")))
         return S("{\"id\":\"a1\",\"cho");
     if (o->word->shape == PINGS)
@@ -537,7 +577,7 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
 {
     run *r = user;
     *n = 0;
-    *watch = DARUMA_WATCH_OFF;
+    *watch = r->s->ntools ? (daruma_watch_mode)r->s->watch : DARUMA_WATCH_OFF;
     for (int asked = 1; asked >= 0; asked--) /* those of that model are first */
         for (size_t i = 0; i < r->s->ntargets; i++)
             if (str_eq(r->s->targets[i].model, model) == (asked == 1))
@@ -694,6 +734,70 @@ static void log_end(run *r)
                    STR_ARG(str_starts(reads, notice) ? str_from(reads, notice.n) : reads));
 }
 
+/* Adds what the scene says that a tool gives. False after it was told that the scene does not say. */
+static bool put_result(run *r, convo *c, const convo_part *called)
+{
+    replay_step *given = r->s->tools, *end = given + r->s->ntools;
+    bool users = c->quirks & WIRE_RESULTS_IN_USER;
+    convo_message *last = &c->messages[c->nmessages - 1];
+    while (given < end && (!given->times || !str_eq(given->where, called->name)))
+        given++;
+    if (given == end)
+        return told(r, r->s->expect_line, "there is no result left for the tool", called->name);
+    given->times--;
+    if (!users || last->role != CONVO_USER)
+        last = convo_insert_message(c, c->nmessages, users ? CONVO_USER : CONVO_TOOL);
+    convo_part *p = last ? convo_insert_part(c, last, last->nparts, PART_RESULT) : NULL;
+    if (!p)
+        return told(r, r->s->expect_line, "no memory for", r->s->title);
+    daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
+    p->id = called->id;
+    p->name = called->name;
+    p->text = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
+    p->ready = p->edited = true;
+    p->failed = given->key.n > 0;
+    buf_printf(line(r, "tool "), STR_FMT " ", STR_ARG(called->name));
+    put_short(called->text, r->log);
+    buf_putz(r->log, p->failed ? " !> " : " -> ");
+    put_short(what, r->log);
+    BUF_LIT(r->log, "\n");
+    return true;
+}
+
+/* The agent does what the answer calls, and goes on with the results: r->grown. */
+static bool work_on(run *r, daruma_str body)
+{
+    const dialect *d = r->s->dialect;
+    turn t = {0};
+    convo c = {0};
+    daruma_buf out = buf_in(r->keep);
+    size_t calls = 0;
+    r->grown = (daruma_str){0};
+    if (!r->s->ntools || !json_is_object(buf_str(&r->got)) ||
+        d->read_answer(arena_copy(r->keep, buf_str(&r->got)), r->keep, &t) != DARUMA_OK)
+        return true;
+    for (size_t i = 0; i < t.message.nparts; i++)
+        calls += t.message.parts[i].kind == PART_CALL;
+    if (!calls || d->read(arena_copy(r->keep, body), r->keep, &c) != DARUMA_OK)
+        return true;
+    convo_message *m = convo_insert_message(&c, c.nmessages, CONVO_ASSISTANT);
+    for (size_t i = 0; m && i < t.message.nparts; i++) {
+        convo_part *p = convo_insert_part(&c, m, i, t.message.parts[i].kind);
+        if (p) {
+            convo_text(&c, &t.message.parts[i]);
+            *p = t.message.parts[i];
+            p->raw = (daruma_str){0};
+            p->edited = true;
+        }
+    }
+    for (size_t i = 0; i < t.message.nparts; i++)
+        if (t.message.parts[i].kind == PART_CALL && !put_result(r, &c, &t.message.parts[i]))
+            return false;
+    d->write(&c, &out);
+    r->grown = buf_str(&out);
+    return !out.full && !c.full;
+}
+
 static bool run_request(run *r, const wish *w)
 {
     replay_scene *s = r->s;
@@ -703,7 +807,7 @@ static bool run_request(run *r, const wish *w)
                              .idle = IDLE_MS,
                              .total = w->deadline > 0 ? w->deadline : 0};
     session_request q = {.d = s->dialect,
-                         .body = body_of(r, w->model),
+                         .body = r->grown.n ? r->grown : body_of(r, w->model),
                          .arena = &r->a,
                          .options = &options,
                          .safe = true,
@@ -725,11 +829,10 @@ static bool run_request(run *r, const wish *w)
     session_open(r->x, &r->v, r, &q);
     for (int i = 0; i < REPLAY_TURNS_MAX && !r->over && input(r); i++) {
     }
-    if (r->over)
-        log_end(r);
-    else
-        told(r, s->expect_line, "it does not end", s->title);
-    return !r->why[0];
+    if (!r->over)
+        return told(r, s->expect_line, "it does not end", s->title);
+    log_end(r);
+    return !r->why[0] && work_on(r, q.body);
 }
 
 static bool request(run *r, const wish *w)
@@ -781,8 +884,10 @@ static bool play_line(run *r, replay_step *step)
     for (uint32_t t = 0; t < (step ? step->times : 1); t++) {
         if (!named)
             w.client = UINT64_MAX - ++r->clients;
-        if (!request(r, &w))
-            return false;
+        do {
+            if (!request(r, &w))
+                return false;
+        } while (r->grown.n);
     }
     return true;
 }
@@ -824,8 +929,12 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
     bool ok = sys_arena_init(&a, 0, 64 << 20);
     run *r = ok ? ARENA_NEW(&a, run, 1) : NULL;
     if (r) {
-        *r = (run){
-            .s = s, .log = log, .why = why, .dice = (uint64_t)s->seed, .v = {.host = &run_host, .rooms = &run_rooms}};
+        *r = (run){.s = s,
+                   .log = log,
+                   .why = why,
+                   .keep = &a,
+                   .dice = (uint64_t)s->seed,
+                   .v = {.host = &run_host, .rooms = &run_rooms}};
         r->x = arena_take(&a, session_bytes(), _Alignof(max_align_t));
         r->v.health = daruma_health_new(&a, PLACES);
     }

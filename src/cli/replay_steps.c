@@ -218,8 +218,6 @@ static void climb(replay_agent *g)
 {
     uint32_t have = g->s->nmodel ? DARUMA_NEED_SIDE : 0;
     daruma_remedy_kind r = daruma_guide_next(&g->guide, &g->s->policy, &g->verdict, g->s->watch, have);
-    g->blocking |= r == DARUMA_REMEDY_BLOCK_CALL;
-    g->stopped = r == DARUMA_REMEDY_STOP_PARTIAL;
     if (r == DARUMA_REMEDY_NONE)
         return;
     buf_printf(g->log, "remedy %s", daruma_remedy_name(r));
@@ -238,32 +236,13 @@ static void climb(replay_agent *g)
 static void detect(replay_agent *g)
 {
     const char *rule = NULL;
-    uint64_t about = g->verdict.about;
     if (g->s->watch == DARUMA_WATCH_OFF)
         return;
     g->verdict = g->s->policy.watch.detectors ? daruma_detector_see(&g->detector, &g->s->policy, &g->last, &rule)
                                               : daruma_stall_see(g->stall, &g->last);
-    g->blocking &= g->verdict.circle != DARUMA_CIRCLE_NONE && g->verdict.about == about;
     if (g->verdict.circle != DARUMA_CIRCLE_NONE)
         log_circle(g, rule);
     climb(g);
-}
-
-/* Is this call answered by daruma? Then it did not happen: nobody counts it, and the ladder goes on. */
-static bool blocked(replay_agent *g, const daruma_step *step)
-{
-    uint64_t call = g->blocking ? daruma_call_hash(step->tool, step->args) : 0;
-    bool is = false;
-    for (uint32_t i = 0; g->blocking && i < g->verdict.ncalls; i++)
-        is |= g->verdict.calls[i] == call;
-    if (!is)
-        return false;
-    buf_printf(g->log, "step %u ", g->nsteps);
-    buf_put(g->log, step->tool);
-    BUF_LIT(g->log, " blocked\n");
-    g->guide.spoke = 0;
-    climb(g);
-    return true;
 }
 
 /* The step lives until the next one: a notice tells of it. */
@@ -281,11 +260,7 @@ static bool play_step(replay_agent *g, daruma_str line)
     daruma_str key;
     if (!read_step(g, line, &step, &key))
         return false;
-    if (g->stopped)
-        return replay_steps_wrong(g, "the agent was stopped before", line);
     g->nsteps++;
-    if (blocked(g, &step))
-        return true;
     if (!replay_adapt_begin(g))
         return false;
     track(g, key, &step);

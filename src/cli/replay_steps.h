@@ -17,8 +17,6 @@ typedef struct replay_agent {
     daruma_detector detector;
     daruma_guide guide;
     daruma_verdict verdict;     /* after the newest step */
-    bool blocking;              /* calls of the verdict are answered by daruma */
-    bool stopped;               /* the agent is not asked any more */
     daruma_step last;           /* the newest step; lives in `a` */
     uint32_t nsteps;            /* steps so far */
     struct replay_adapt *adapt; /* progress, strategies and lessons; NULL: nothing yet */

@@ -359,7 +359,8 @@ bool session_mend_apologise(session *x)
     if (!h || !q)
         return false;
     h->apologises = true;
-    *q = (mend_question){.system = mend_apology_system(), .user = mend_apology_prompt(&x->failure, x->arena)};
+    *q = (mend_question){
+        .system = mend_apology_system(), .user = mend_apology_prompt(&x->failure, x->arena), .about = S("apology")};
     return side_ask(x, q, 1, APOLOGY_TOKENS);
 }
 

@@ -112,7 +112,10 @@ bool strategy_begin(session *x)
     mend_question *ask = ARENA_NEW(a, mend_question, 1);
     daruma_question text = daruma_strategy_ask(&q->is, tries ? tries : &none, x->kase.policy, a);
     if (ask && text.user.n) {
-        *ask = (mend_question){.system = text.system, .user = text.user, .temperature_milli = text.temperature_milli};
+        *ask = (mend_question){.system = text.system,
+                               .user = text.user,
+                               .about = S("strategy"),
+                               .temperature_milli = text.temperature_milli};
         s->asking = true;
         if (side_ask(x, ask, 1, text.max_tokens))
             return true;

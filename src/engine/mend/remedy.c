@@ -1,6 +1,7 @@
 /* remedy.c - each remedy of the ladders as an act on the conversation: the table, and the few steps of each. */
 #include "engine/mend/remedy.h"
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -171,10 +172,14 @@ static mending_result ask_summaries(mending *m)
         return p->sends_any || can_compact(m) ? MENDING_UNFIT : shorter(m);
     if (!room_for_questions(m, take))
         return MENDING_UNFIT;
-    for (size_t i = 0; i < take; i++)
+    for (size_t i = 0; i < take; i++) {
+        daruma_buf about = buf_in(m->c.arena);
+        BUF_LIT(&about, "summary of ");
+        buf_put(&about, m->large[i].tool);
         m->questions[i] = (mend_question){.system = mend_summary_system(),
                                           .user = mend_summary_prompt(&m->c, m->large[i], style_of(m)),
-                                          .about = m->large[i].tool};
+                                          .about = buf_str(&about)};
+    }
     m->answer_tokens = SUMMARY_TOKENS;
     return MENDING_ASKS;
 }
@@ -214,7 +219,7 @@ static mending_result ask_compact(mending *m, int64_t target)
     m->questions[0] =
         (mend_question){.system = mend_compact_system(),
                         .user = mend_compact_prompt(&m->c, m->cut, (size_t)(room > 500 ? room * 3 : 1500)),
-                        .about = S("the conversation")};
+                        .about = S("summary of the conversation")};
     m->answer_tokens = answer > SUMMARY_TOKENS ? answer : SUMMARY_TOKENS;
     return MENDING_ASKS;
 }

@@ -15,7 +15,7 @@ typedef enum mending_result { MENDING_DONE, MENDING_UNFIT, MENDING_ASKS } mendin
 
 typedef struct mend_question {
     daruma_str system, user;
-    daruma_str about;          /* the tool whose output it is, or what it is: for logs */
+    daruma_str about;          /* what for, in logs: "summary of NAME" */
     int32_t temperature_milli; /* thousandths; 0: whatever the model's is */
 } mend_question;
 
