@@ -542,6 +542,8 @@ typedef struct daruma_rule_row {
     const char *const *words; /* one of these (lower case) is in the answer; NULL: any. Ends with NULL */
     daruma_kind kind;
     const char *type, *label; /* see daruma_failure; NULL: none */
+    const char *code;         /* only when the failure has this code, in any case; NULL: any */
+    daruma_ms wait;           /* how long to wait, whatever the provider said; 0: what the provider said */
 } daruma_rule_row;
 
 /* When a host tells of a case. */

@@ -3,6 +3,7 @@
  *     ablate RECORDS.jsonl...         each row alone, all others in their places
  *     ablate --together RECORDS...    one after the other, those that nothing changes without stay out
  *     ablate --unused RECORDS...      those that decide nothing of any record: fails when there is one
+ *     ablate --sure RECORDS...        how often each kind of evidence is right, and the Brier score of `sure`
  *     ablate --only WHERE RECORDS...  how many verdicts stay right without the rows of text ("text"), and so on
  *
  * A verdict is kind, kind of tool and whether it may pass. Of a record only the rows that decided it matter, so that
@@ -143,12 +144,38 @@ static int right(int from, int to)
     return n;
 }
 
+/* How often each kind of evidence is right. Rows of text are sentences that somebody has seen: without them the records
+ * are as new to the table as those of tomorrow. */
+static void say_sure(const char *what)
+{
+    static const char *const names[] = {"text",   "code",     "finish",  "shape", "net",
+                                        "status", "sentence", "message", "none"};
+    int n[COUNT(names)] = {0}, good[COUNT(names)] = {0};
+    double stated[COUNT(names)] = {0}, brier = 0;
+    for (int i = 0; i < nrecords; i++) {
+        daruma_failure f = judge(&records[i]);
+        size_t at = !f.rule ? COUNT(names) - 1 : match_row(f.rule).where;
+        bool hit = f.kind == records[i].label;
+        n[at]++;
+        good[at] += hit;
+        stated[at] += f.sure;
+        brier += (f.sure / 100.0 - hit) * (f.sure / 100.0 - hit);
+    }
+    printf("%s\n", what);
+    for (size_t k = 0; k < COUNT(names); k++)
+        if (n[k])
+            printf("  %-9s %4d records, %5.1f %% right, sure says %5.1f %%\n", names[k], n[k], 100.0 * good[k] / n[k],
+                   stated[k] / n[k]);
+    printf("  Brier score %.3f\n", brier / nrecords);
+}
+
 int main(int argc, char **argv)
 {
+    bool sure = argc > 1 && strcmp(argv[1], "--sure") == 0;
     bool unused = argc > 1 && strcmp(argv[1], "--unused") == 0,
          together = argc > 1 && strcmp(argv[1], "--together") == 0, only = argc > 2 && strcmp(argv[1], "--only") == 0;
     int idle = 0, rows = 0, before_held = 0;
-    int first = 1 + together + unused + 2 * only, held = RECORDS_MAX;
+    int first = 1 + together + unused + sure + 2 * only, held = RECORDS_MAX;
     for (int i = first; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
             held = nrecords, i++;
@@ -176,6 +203,13 @@ int main(int argc, char **argv)
     }
     while (match_row((uint16_t)(rows + 1)).name)
         rows++;
+    if (sure) {
+        say_sure("with all rows");
+        for (uint16_t r = 1; r <= rows; r++)
+            taken[r] = match_row(r).where == AT_TEXT;
+        say_sure("without the rows of text");
+        return 0;
+    }
     if (unused) {
         static bool used[ROWS_MAX];
         for (int i = 0; i < nrecords; i++)

@@ -714,6 +714,39 @@ static void a_provider_at_our_own_address_is_seen(void **state)
     }
 }
 
+static void rows_of_judge_come_first(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *body;
+        daruma_kind kind;
+        daruma_ms wait;
+    } rows[] = {
+        {400, "{\"error\":{\"code\":\"Slow_Down\",\"message\":\"hm\"}}", DARUMA_RATE_LIMIT, 5000},
+        {400, "{\"error\":{\"message\":\"In your project there are No Plums left\"}}", DARUMA_QUOTA, -1},
+        {418, "{\"error\":{\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}", DARUMA_OVERLOADED, -1},
+        {400, "{\"error\":{\"message\":\"prompt is too long: 9 tokens > 8 maximum\"}}", DARUMA_CONTEXT_LENGTH, -1},
+    };
+    static char room[1 << 18];
+    daruma_arena a = arena_over(room, sizeof room);
+    config c;
+    conf_mistakes e;
+    assert_true(config_read(S("judge:\n  - { kind: rate_limit, code: slow_down, wait: 5s }\n"
+                              "  - { kind: quota, words: [no pears left, no Plums left] }\n"
+                              "  - { kind: overloaded, status: 418 }\n"),
+                            no_env, NULL, &a, &c, &e));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        daruma_evidence ev = {.status = rows[i].status, .body = str_of(rows[i].body)};
+        daruma_failure f = daruma_classify(&ev, at(0), &a);
+        f = daruma_judge(&c.policy, &ev, &f);
+        if (f.kind != rows[i].kind || f.wait != rows[i].wait)
+            fail_msg("row %zu: %s, %lld ms", i, daruma_kind_name(f.kind), (long long)f.wait);
+    }
+    assert_false(config_read(S("judge: [ { kind: quota, wait: 3s } ]\n"), no_env, NULL, &a, &c, &e));
+    assert_false(config_read(S("judge: [ { kind: rate_limt, code: x } ]\n"), no_env, NULL, &a, &c, &e));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -738,6 +771,7 @@ int main(void)
         cmocka_unit_test(v1_stands_once_in_an_upstream_path),
         cmocka_unit_test(the_document_has_the_table_as_it_is_printed),
         cmocka_unit_test(a_provider_at_our_own_address_is_seen),
+        cmocka_unit_test(rows_of_judge_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,6 +228,8 @@ static int print_words(void)
 static void print_senses(void)
 {
     int tool = -1, first = -1, last = -1;
+    printf("#define SENTENCE_PER 0x%llxu\n#define SENTENCE_PERIOD 0x%llxu\n", (unsigned long long)bits_of("per"),
+           (unsigned long long)bits_of("period"));
     printf("#define SENTENCE_BARE 0x%llxu\n",
            (unsigned long long)bits_of("param.bad.must.missing.request.failed.internal.server.later.answer.label"));
     printf("static const phrase_sense phrase_senses[] = {\n");

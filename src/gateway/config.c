@@ -92,11 +92,61 @@ static void size_fits(conf *r, const config *c)
                    CONFIG_MEMORY_BYTES_MAX);
 }
 
+/* `text` in lower case, with a NUL behind it; NULL when it is empty. */
+static const char *lower_text(conf *r, daruma_str text)
+{
+    char *low = text.n ? arena_take(r->a, text.n + 1, 1) : NULL;
+    if (!low)
+        return NULL;
+    for (size_t i = 0; i < text.n; i++)
+        low[i] = ch_lower(text.p[i]);
+    low[text.n] = 0;
+    return low;
+}
+
+enum { ANY_STATUS = 999 };
+
+/* The rows of `judge` come before those of the profile. */
+static void lay_judgements(conf *r, config *c)
+{
+    if (!c->njudge)
+        return;
+    daruma_rule_row *rows = arena_take(r->a, (c->njudge + c->policy.nrules) * sizeof *rows, _Alignof(daruma_rule_row));
+    for (size_t i = 0; rows && i < c->njudge; i++) {
+        const config_judgement *j = &c->judge[i];
+        const char **words = arena_take(r->a, (j->nwords + 1) * sizeof *words, _Alignof(char *));
+        for (size_t k = 0; words && k < j->nwords; k++)
+            if (!(words[k] = lower_text(r, j->words[k])))
+                words = NULL;
+        if (!words) {
+            conf_full(r);
+            return;
+        }
+        words[j->nwords] = NULL;
+        rows[i] = (daruma_rule_row){.from = (int)j->status,
+                                    .to = j->status ? (int)j->status : ANY_STATUS,
+                                    .was = -1,
+                                    .words = j->nwords ? words : NULL,
+                                    .kind = (daruma_kind)j->kind,
+                                    .code = lower_text(r, j->code),
+                                    .wait = j->wait};
+    }
+    if (!rows) {
+        conf_full(r);
+        return;
+    }
+    for (size_t i = 0; i < c->policy.nrules; i++)
+        rows[c->njudge + i] = c->policy.rules[i];
+    c->policy.rules = rows;
+    c->policy.nrules += c->njudge;
+}
+
 static void settle(conf *r, void *root)
 {
     config *c = root;
     reading *d = r->user;
     settle_clocks(c);
+    lay_judgements(r, c);
     c->policy.hedge &= c->hedge == HEDGE_AUTO;
     if (c->events_stderr == CONFIG_STDERR_AUTO)
         c->events_stderr = isatty(STDERR_FILENO);

@@ -39,6 +39,16 @@ typedef struct config_model {
     int watch;                  /* 0 as for all, else 1 + daruma_watch_mode */
 } config_model;
 
+/* What an operator knows of a provider's errors: one row of `judge`. */
+typedef struct config_judgement {
+    daruma_str code; /* empty: any */
+    daruma_str *words;
+    size_t nwords;
+    uint32_t status; /* 0: any */
+    uint32_t kind;   /* a daruma_kind */
+    daruma_ms wait;  /* 0: what the provider said */
+} config_judgement;
+
 typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
 typedef enum config_hedge { HEDGE_AUTO, HEDGE_OFF } config_hedge;
 typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config_tool_errors;
@@ -56,6 +66,8 @@ typedef struct config {
     size_t nproviders;
     config_model *models;
     size_t nmodels;
+    config_judgement *judge; /* laid over policy.rules when read */
+    size_t njudge;
     fetch_clocks clocks;        /* 5 s to connect, else none */
     daruma_ms plain_first_byte; /* clocks.first_byte for answers that are not streamed; 0 none */
     daruma_policy policy;       /* profile with `recovery` laid over it */

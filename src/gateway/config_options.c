@@ -218,6 +218,34 @@ static const char *kind_name(size_t i)
     return i < DARUMA_KINDS ? daruma_kind_name((daruma_kind)i) : NULL;
 }
 
+static bool read_kind(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    bool ok;
+    daruma_kind kind = daruma_kind_parse(s, &ok);
+    str_near near = str_near_to(s);
+    char remedy[80] = "";
+    for (size_t i = 0; kind_name(i); i++)
+        str_near_try(&near, str_of(kind_name(i)));
+    if (near.best.n)
+        snprintf(remedy, sizeof remedy, "did you mean " STR_FMT "?", STR_ARG(near.best));
+    *(uint32_t *)at = (uint32_t)kind;
+    return ok || conf_expected(r, o, *remedy ? remedy : NULL);
+}
+
+static void show_kind(const void *root, const void *at, daruma_buf *out)
+{
+    (void)root;
+    buf_putz(out, daruma_kind_name((daruma_kind) * (const uint32_t *)at));
+}
+
+static void judgement_fits(conf *r, void *base, void *item, size_t index)
+{
+    config_judgement *j = item;
+    (void)base, (void)index;
+    if (!j->code.n && !j->nwords && !j->status)
+        conf_wrong(r, "this would judge every failure\nsay which: `code`, `words` or `status`");
+}
+
 static void *kind_named(conf *r, void *base, void *item, daruma_str key)
 {
     bool ok;
@@ -390,6 +418,25 @@ static const conf_option kinds_rows[] = {
 static const conf_shape kinds_shape = {.of = CONF_ROWS(kinds_rows), .like = "{ delay: 2s, max_attempts: 6 }", .max = DARUMA_KINDS,
     .thing = "kind of failure", .names = kind_name, .named = kind_named, .fits = kind_fits};
 
+static const conf_option words_element = {
+    NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 2, .max = 300,
+    .help = "Words, in any case.",
+};
+static const conf_shape words_shape = {.element = &words_element, .size = sizeof(daruma_str), .min = 1, .max = CONFIG_NAMES_MAX};
+
+static const conf_option judge_rows[] = {
+    {"kind", VALUE(read_kind, show_kind, "the name of a kind of failure, like rate_limit"), NEEDED, AT(config_judgement, kind),
+     .help = "What such a failure is: `rate_limit`, `quota`, `overloaded`, `context_length`, ... doc/errors.md"},
+    {"code", CONF_TEXT, AT(config_judgement, code), .min = 1, .max = 80, .says = "any",
+     .help = "The error's code or type, as the provider sends it; `daruma explain` and events show it."},
+    {"words", CONF_LIST, .flags = CONF_OR_SINGLE, ITEMS(config_judgement, words), .shape = &words_shape, .says = "any",
+     .help = "One of these stands in the answer."},
+    {"status", CONF_INTEGER, AT(config_judgement, status), .min = 200, .max = 599, .says = "any", .help = "The HTTP status it came with."},
+    {"wait", CONF_DURATION, AT(config_judgement, wait), .min = 1, .max = 24 * HOUR, .says = "what the provider said", .help = "How long to wait before the next call."},
+};
+static const conf_shape judge_shape = {.of = CONF_ROWS(judge_rows), .like = "{ kind: rate_limit, code: slow_down, wait: 5s }",
+    .size = sizeof(config_judgement), .max = CONFIG_NAMES_MAX, .fits = judgement_fits};
+
 static const conf_option recovery_rows[] = {
     {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .fallback = "default",
      .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant."},
@@ -466,6 +513,8 @@ static const conf_option config_rows[] = {
      .help = "What becomes of other approaches that are proposed for an agent in circles (with `watch: enforce`): `log`, an event tells of them; `ask`, the event asks a person to look; `auto`, the model is told those that are sure enough."},
     {"tool_errors", CONF_ENUM, AT(config, tool_errors), .fallback = "full", .words = "full compact",
      .help = "How the model sees failed tool results (with `watch: guide` or `enforce`): `full`, as they came; `compact`, the newest as a short structured error, older ones as a line, and what was resolved since as a word. What the tool itself says to do stays (`suggestion`, `hint`, `next_steps`, \"did you mean\"). It saves tokens, but changes bytes that the provider may have cached."},
+    {"judge", CONF_LIST, ITEMS(config, judge), .shape = &judge_shape, .says = "none",
+     .help = "What you know of your providers' errors and daruma does not: tried first, in this order, before the profile and before daruma's own judgement."},
     {"timeouts", CONF_GROUP, .shape = &timeouts_shape, .help = "How long a call to a provider may take. `none` switches a clock off."},
     {"recovery", CONF_GROUP, .shape = &recovery_shape, .help = "What is done when a call fails."},
     {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},

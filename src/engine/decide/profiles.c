@@ -29,7 +29,7 @@ enum { OFTEN = 64, STATUS_MAX = 999 };
     }
 #define RULE(from, to, was, words, kind, type, label)                                                                  \
     {                                                                                                                  \
-        from, to, was, words, DARUMA_##kind, type, label                                                               \
+        from, to, was, words, DARUMA_##kind, type, label, NULL, 0                                                      \
     }
 #define E(when, kind, remedy, flags, name, reason, strategy)                                                           \
     {                                                                                                                  \

@@ -10,9 +10,10 @@
 #include "base/limits.h"
 #include "base/str.h"
 
-#define OTHER_TEXT_BYTES_MAX 1024 /* of the texts around the innermost message */
-#define SECRET_BYTES_MIN     6    /* shorter words are not taken for secrets */
-#define SUBJECT_BYTES_MAX    80   /* a longer quoted word is no name */
+#define OTHER_TEXT_BYTES_MAX 1024        /* of the texts around the innermost message */
+#define SECRET_BYTES_MIN     6           /* shorter words are not taken for secrets */
+#define SHORT_WAIT_MS        (5 * 60000) /* no allowance comes back so soon */
+#define SUBJECT_BYTES_MAX    80          /* a longer quoted word is no name */
 
 /* ---- the texts ------------------------------------------------------------------------------ */
 
@@ -351,8 +352,8 @@ enum { PAGE_SURE = 60 }; /* percent at most, of what a page for people says: it 
 
 static uint8_t sure_of(const phrase *p)
 {
-    static const uint8_t percent[] = {[AT_TEXT] = 90, [AT_CODE] = 90,   [AT_FINISH] = 90,   [AT_SHAPE] = 80,
-                                      [AT_NET] = 95,  [AT_STATUS] = 60, [AT_SENTENCE] = 75, [AT_MESSAGE] = 60};
+    static const uint8_t percent[] = {[AT_TEXT] = 92, [AT_CODE] = 92,   [AT_FINISH] = 92,   [AT_SHAPE] = 80,
+                                      [AT_NET] = 95,  [AT_STATUS] = 65, [AT_SENTENCE] = 85, [AT_MESSAGE] = 60};
     return p->kind == DARUMA_UNKNOWN ? 10 : percent[p->where];
 }
 
@@ -503,6 +504,18 @@ static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena
     decide(f, v, match_first(v));
 }
 
+/* What is called a quota, and is free again at once or counts by the minute, is a rate. */
+static void hear_rate(daruma_failure *f, const seen *v, const said *s)
+{
+    if (f->kind != DARUMA_QUOTA || !is_of_words(f->rule) || s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
+        return;
+    if ((f->wait <= 0 || f->wait > SHORT_WAIT_MS) && !match_rates(v))
+        return;
+    f->kind = DARUMA_RATE_LIMIT;
+    f->severity = daruma_kind_severity(f->kind);
+    f->retryable = true;
+}
+
 /* Does the status ask to come again later? */
 static bool asks_to_wait(int status)
 {
@@ -563,6 +576,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
         f.kind = DARUMA_INTERRUPTED;
     f.severity = daruma_kind_severity(f.kind);
     f.wait = hints_wait(ev, &s, v.texts, waits(f.kind) ? v.ntexts : 0, at);
+    hear_rate(&f, &v, &s);
     if (!f.status)
         f.status = s.status;
     f.hearsay |= f.wait >= 0 && !asks_to_wait(f.status) && f.wait != hints_wait(ev, &s, NULL, 0, at);

@@ -370,3 +370,13 @@ bool match_models(const seen *s)
 {
     return any_of(s, phrase_models);
 }
+
+bool match_rates(const seen *s)
+{
+    sentence read;
+    uint64_t means, all = 0;
+    for (size_t i = 0; i < s->ntexts; i++)
+        for (sentence_open(&read, s->texts[i]); sentence_next(&read, &means);)
+            all |= means;
+    return all & SENTENCE_PER && !(all & SENTENCE_PERIOD);
+}

@@ -33,6 +33,7 @@ uint16_t match_first(const seen *s);
 phrase match_row(uint16_t row);   /* as match_first() numbers them; 0 or too large: all of it is empty */
 bool match_tools(const seen *s);  /* does a text hold one of phrases_of_tools? */
 bool match_models(const seen *s); /* one of phrases_of_models? */
+bool match_rates(const seen *s);  /* does one name a limit per minute or so, and none per day, week or month? */
 /* Does the text, case ignored, begin with one of the lower-case names in "a/b/c"? */
 bool match_begins(daruma_str text, const char *names);
 #endif

@@ -1,5 +1,5 @@
-/* rules.c - a failure as a profile judges it: by its own rows, in their order. They see what an exception's text
- * would hold, the whole answer, not only the message. */
+/* rules.c - a failure as an operator and a profile judge it: by their own rows, in their order. They see what an
+ * exception's text would hold, the whole answer, not only the message. */
 #include "base/limits.h"
 #include "base/str.h"
 
@@ -15,6 +15,7 @@ static bool rule_fits(const daruma_rule_row *r, const daruma_evidence *ev, const
 {
     daruma_str body = str_sub(ev->body, 0, CLASSIFY_BODY_BYTES_MAX);
     return f->status >= r->from && f->status <= r->to && (r->was < 0 || (int)f->kind == r->was) &&
+           (!r->code || str_ieq(f->code, str_of(r->code))) &&
            (!r->words || holds(body, r->words) || holds(f->message, r->words));
 }
 
@@ -29,6 +30,8 @@ daruma_failure daruma_judge(const daruma_policy *p, const daruma_evidence *ev, c
             continue;
         got.type = r->type;
         got.label = r->label;
+        if (r->wait > 0)
+            got.wait = r->wait;
         if (got.kind == r->kind)
             break;
         got.kind = r->kind;

@@ -3,7 +3,7 @@
  *     "The engine 'x-1' could not be found. Please check the docs."
  *      -> model, absent            (absent: "found", for "not" stands before it)
  *
- * The words are in rows/words.def; tools/phrase_index.c makes the table that is searched here. */
+ * The words are in words.def; tools/phrase_index.c makes the table that is searched here. */
 #include "engine/read/sentence.h"
 #include "engine/read/chars.h"
 #include "base/str.h"
