@@ -197,6 +197,105 @@ static void a_failure_that_was_overcome_is_hidden(void **state)
     kit_close();
 }
 
+static void a_path_is_completed_from_what_tools_printed(void **state)
+{
+    (void)state;
+    agent_setup s = kit_setup();
+    kit_open(&s, "Read it");
+    kit_calls("fs.read", "{\"path\":\"list\"}");
+    kit_gives("fs.read", "packages/core/src/progress.ts:50: class Progress\n./lib/other.ts:1: x\nlib/two.ts a/two.ts",
+              1);
+    kit_calls("fs.read", "{\"path\":\"progress.ts\"}");
+    kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+    agent_act x = kit_tool("fs.read"); /* no model is asked */
+    assert_str(x.args, "{\"path\":\"packages/core/src/progress.ts\"}");
+    agent_tool_done(kit_agent, x.call, S("class Progress {}"), 1, false, at(++kit_now));
+    x = kit_model();
+    assert_has(x.body, "[`progress.ts` does not exist; this is `packages/core/src/progress.ts`.");
+    assert_has(x.body, "class Progress {}");
+    agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "fs.read", "{\"path\":\"other.ts\"}", 41),
+                   at(++kit_now));
+    kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+    x = kit_tool("fs.read");
+    assert_str(x.args, "{\"path\":\"lib/other.ts\"}");
+    agent_tool_done(kit_agent, x.call, S("Error: ENOENT: no such file"), 0, false,
+                    at(++kit_now)); /* it is gone: once */
+    x = kit_model();
+    assert_has(x.body, "no such file");
+    static const char *const not [] = {"two.ts",     "rogress.ts",   "progress.t",
+                                       "nowhere.ts", "/progress.ts", "class Progress"};
+    for (size_t i = 0; i < COUNT(not ); i++) { /* two candidates, half a name, none, absolute, words */
+        char args[100];
+        snprintf(args, sizeof args, "{\"path\":\"%s\"}", not [i]);
+        kit_close();
+        kit_open(&s, "Read it");
+        kit_calls("fs.read", "{\"path\":\"list\"}");
+        kit_gives("fs.read", "packages/core/src/progress.ts:50: class Progress\nlib/two.ts a/two.ts", 1);
+        kit_calls("fs.read", args);
+        kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+        kit_model();
+    }
+    kit_close();
+}
+
+static void agents_work_for_agents(void **state)
+{
+    (void)state;
+    const daruma_str lineage[] = {LIT("boss")};
+    agent_tool tools[] = {kit_tools[0], kit_tools[0], kit_tools[0]};
+    tools[1].about.name = S("helper");
+    tools[2].about.name = S("boss");
+    tools[1].delegates = tools[2].delegates = true;
+    agent_setup s = kit_setup();
+    s.tools = tools;
+    s.ntools = 3;
+    s.lineage = lineage;
+    s.nlineage = 1;
+    s.limits = (agent_limits){.calls = 20, .tokens = 1000};
+    kit_open(&s, "Do it");
+    kit_calls("boss", "{\"path\":\"x\"}"); /* who waits for this one */
+    assert_has(kit_model().body, "circular delegation");
+    kit_close();
+
+    kit_open(&s, "Do it");
+    kit_calls("helper", "{\"path\":\"x\"}");
+    agent_act x = kit_tool("helper");
+    assert_true(x.about->delegates);
+    agent_limits left = agent_limits_left(kit_agent, at(5));
+    assert_int_equal(left.calls, 19);
+    assert_int_equal(left.tokens, 890);
+    agent_result child = {
+        .outcome = DARUMA_OUTCOME_EXPLAINED,
+        .end = AGENT_END_ERROR,
+        .text = S("I am sorry, says the child"),
+        .failure = {.kind = DARUMA_AUTH, .severity = DARUMA_CRITICAL, .operation = S("big"), .message = S("bad key")},
+        .spent = {.calls = 4, .input_tokens = 300}};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    x = kit_model();
+    assert_has(x.body, "bad key");
+    assert_lacks(x.body, "I am sorry"); /* a failure is no answer */
+    agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "helper", "{\"path\":\"y\"}", 42),
+                   at(++kit_now));
+    x = kit_tool("helper");
+    child = (agent_result){.outcome = DARUMA_OUTCOME_OK, .end = AGENT_END_ANSWER, .text = S("the answer is 5")};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(7));
+    assert_has(kit_model().body, "the answer is 5");
+    size_t n;
+    const agent_step *steps = agent_steps(kit_agent, &n);
+    assert_true(json_valid(steps[0].observation));
+    assert_str(json_text(json_get(steps[0].observation, S("error_class")), &kit_room), "auth");
+    kit_close();
+
+    s.limits.calls = 4; /* one budget for the tree */
+    kit_open(&s, "Do it");
+    kit_calls("helper", "{\"path\":\"x\"}");
+    x = kit_tool("helper");
+    child.spent = (agent_spent){.calls = 4};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    assert_int_equal(kit_end(DARUMA_OUTCOME_DEGRADED, AGENT_END_LIMIT).limit, AGENT_LIMIT_CALLS);
+    kit_close();
+}
+
 /* ---- whatever happens ---- */
 
 enum { WORLDS = 4000, ACTS_MAX = 400 };
@@ -511,6 +610,8 @@ int main(void)
         cmocka_unit_test(failures_are_shown_as_blocks_and_too_many_go_to_a_person),
         cmocka_unit_test(a_wrong_call_is_told_and_not_made),
         cmocka_unit_test(a_failure_that_was_overcome_is_hidden),
+        cmocka_unit_test(a_path_is_completed_from_what_tools_printed),
+        cmocka_unit_test(agents_work_for_agents),
         cmocka_unit_test(every_run_ends_and_the_same_inputs_give_the_same_acts),
         cmocka_unit_test(an_empty_answer_is_asked_for_again),
         cmocka_unit_test(limits_end_with_what_there_is),

@@ -85,6 +85,7 @@ typedef struct agent_policy {
     bool graceful;        /* what the provider refuses for good ends in an apology with `_recovery` */
     bool compact;         /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
     bool escalates;       /* too many failures end as `escalated`, for a person; else in the error node */
+    bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
     agent_report_form report;
@@ -276,6 +277,8 @@ typedef struct agent_step {
     uint32_t plan_step; /* 1 + index of the step of the plan that it belongs to; 0 none */
     daruma_str thought; /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
     daruma_str id, tool, args;
+    daruma_str instead;         /* other arguments that it was called with: a path was completed; empty: `args` */
+    daruma_str note;            /* ... which the model is told so; empty: none */
     daruma_str observation;     /* as the tool gave it: kept (P-F18) */
     daruma_str llm_observation; /* as the model sees it */
     daruma_str error;           /* what failed, on one line; empty: nothing */

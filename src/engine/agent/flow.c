@@ -353,13 +353,40 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
     agent_failure_write(f, out);
 }
 
+/* The call once more, with a path that tools have printed. */
+static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const agent_failure *f)
+{
+    daruma_str args, from, to;
+    bool reads = t && (t->about.traits & DARUMA_TOOL_KNOWN) && (t->about.traits & DARUMA_TOOL_READS);
+    if (!a->policy->completes_paths || !reads || !s->attempts || s->instead.n ||
+        f->tool_kind != DARUMA_TOOL_NOT_FOUND_KIND || !paths_complete(a, s, &args, &from, &to))
+        return false;
+    daruma_buf note = buf_in(&a->scratch), b = log_open(a, "path_completed");
+    log_str(&b, "tool", s->tool);
+    log_str(&b, "from", from);
+    log_str(&b, "to", to);
+    log_close(a, &b);
+    BUF_LIT(&note, "[`");
+    buf_put(&note, from);
+    BUF_LIT(&note, "` does not exist; this is `");
+    buf_put(&note, to);
+    BUF_LIT(&note, "`. Use full paths as they were printed.]\n");
+    s->instead = flow_keep(a, args);
+    s->note = flow_keep(a, buf_str(&note));
+    s->done = s->failed = false;
+    return true;
+}
+
 /* Failures of tools without a word about their severity: what may pass and does no harm twice is repeated, all else the
  * model decides. */
 static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
 {
     agent_failure f = router_judge_tool(a, t, step);
     daruma_buf seen = buf_in(&a->scratch);
-    failure_seen(a, step, &f, &seen);
+    if (t && t->delegates)
+        buf_put(&seen, step->result); /* the record of an agent is as it shall be read */
+    else
+        failure_seen(a, step, &f, &seen);
     router_keep(a, &f);
     traj_result(a, s, step->result, true, buf_str(&seen));
     s->error = a->failure.message;
@@ -372,6 +399,8 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     log_str(&b, "message", a->failure.message);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
+    if (complete_path(a, s, t, &f))
+        return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
         if (s->attempts && a->policy->repeats_safe_tools && f.retryable && router_is_safe(t) && router_again(a, s))
             return;
@@ -397,9 +426,12 @@ static void tool_ended(agent *a, agent_step *s, daruma_str result, int ok, bool 
         tool_failed(a, s, t, &step);
         return;
     }
-    traj_result(a, s, result, false, (daruma_str){0});
+    daruma_buf seen = buf_in(&a->scratch);
+    buf_put(&seen, s->note);
+    buf_put(&seen, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
+    traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
-        recovered(a, "tool_retry");
+        recovered(a, s->instead.n ? "path_completed" : "tool_retry");
     count_step(a, s, &step);
 }
 
@@ -633,12 +665,15 @@ static void call_tool(agent *a, agent_step *s)
     a->spent.tools++;
     daruma_buf b = log_open(a, "tool_called");
     log_str(&b, "tool", s->tool);
-    log_str(&b, "arguments", s->args);
+    log_str(&b, "arguments", s->instead.n ? s->instead : s->args);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
-    flow_out(
-        a, OUT_TOOL,
-        (agent_act){.what = AGENT_DO_TOOL, .tool = s->tool, .args = s->args, .about = t, .total = limits_time_left(a)});
+    flow_out(a, OUT_TOOL,
+             (agent_act){.what = AGENT_DO_TOOL,
+                         .tool = s->tool,
+                         .args = s->instead.n ? s->instead : s->args,
+                         .about = t,
+                         .total = limits_time_left(a)});
 }
 
 static void tools_step(agent *a)

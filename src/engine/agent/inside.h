@@ -141,6 +141,11 @@ void error_node_leave(agent *a, daruma_str answer, bool answered);
 void error_graceful(agent *a);
 void error_escalate(agent *a, daruma_str reason);
 
+/* ---- paths.c ---- */
+
+/* A path among the arguments that ends exactly one path that tools printed: the arguments with that one. */
+bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to);
+
 /* ---- plan.c ---- */
 
 void plan_ask_classes(agent *a);

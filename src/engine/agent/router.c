@@ -30,6 +30,7 @@ const agent_policy agent_policy_default = {
     .graceful = true,
     .compact = true,
     .escalates = true,
+    .completes_paths = true,
     .watched = true,
 };
 
