@@ -1,6 +1,11 @@
 /* The agent as a machine: what it asks for next, and what becomes of each outcome. */
 #include "agent_kit.h"
 
+#define WAY(kind, tool, parameters, confidence)                                                                        \
+    "{\"strategy\":\"" kind "\",\"reasoning\":\"because\",\"action\":{\"toolName\":\"" tool                            \
+    "\",\"parameters\":" parameters                                                                                    \
+    ",\"escalationMessage\":\"Which file?\"},\"expectedOutcome\":\"x\",\"confidence\":" confidence "}"
+
 static void a_task_is_done_with_tools(void **state)
 {
     (void)state;
@@ -238,6 +243,73 @@ static void a_path_is_completed_from_what_tools_printed(void **state)
     kit_close();
 }
 
+/* Reads the same file until it asks for a strategy; then the model says `strategy`. */
+static void go_round(const agent_setup *s, const char *strategy)
+{
+    kit_open(s, "Read it");
+    for (int i = 0; i < 40; i++) {
+        agent_act x = kit_next();
+        if (x.what == AGENT_DO_MODEL && x.purpose == AGENT_FOR_STRATEGY) {
+            assert_has(x.body, "Read it");
+            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, strategy, NULL, NULL, 900), at(++kit_now));
+            return;
+        }
+        if (x.what == AGENT_DO_TOOL)
+            agent_tool_done(kit_agent, x.call, S("the same"), 1, false, at(++kit_now));
+        else if (x.what == AGENT_DO_MODEL)
+            agent_answered(kit_agent, x.call,
+                           kit_answer(&dialect_openai, NULL, "fs.read", "{\"path\":\"a\"}", ++kit_ids), at(++kit_now));
+        else
+            break;
+    }
+    fail_msg("no other way was looked for");
+}
+
+static void another_way_is_done_asked_about_or_handed_over(void **state)
+{
+    (void)state;
+    agent_setup s = kit_setup();
+    s.limits = (agent_limits){.steps = 60};
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"));
+    agent_act x = kit_tool("fs.read"); /* sure enough, checked, harmless: done */
+    assert_str(x.args, "{\"path\":\"b\"}");
+    assert_true(kit_told("recovery_strategy_generated"));
+    agent_tool_done(kit_agent, x.call, S("something new"), 1, false, at(++kit_now));
+    assert_has(kit_model().body, "something new");
+    kit_close();
+
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.6"));
+    x = kit_next();
+    assert_int_equal(x.what, AGENT_DO_ASK);
+    assert_has(x.text, "because");
+    agent_person(kit_agent, x.call, AGENT_ALLOWED, (daruma_str){0}, at(++kit_now));
+    kit_tool("fs.read");
+    kit_close();
+
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.6"));
+    x = kit_next();
+    agent_person(kit_agent, x.call, AGENT_DENIED, S("Look into c instead."), at(++kit_now));
+    assert_has(kit_model().body, "Look into c instead.");
+    kit_close();
+
+    go_round(&s, WAY("escalate", "", "{}", "0.9"));
+    agent_result r = kit_end(DARUMA_OUTCOME_ESCALATED, AGENT_END_ESCALATED);
+    assert_has(r.reason, "Which file?");
+    kit_close();
+
+    go_round(&s, "no JSON at all"); /* what is guessed is no reason to stop */
+    assert_int_equal(kit_model().purpose, AGENT_FOR_STEP);
+    kit_close();
+
+    agent_policy log = agent_policy_default;
+    log.strategies = AGENT_STRATEGIES_LOG;
+    s.policy = &log;
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"));
+    assert_int_equal(kit_model().purpose, AGENT_FOR_STEP); /* written down, not done */
+    assert_true(kit_told("recovery_strategy_generated"));
+    kit_close();
+}
+
 static void agents_work_for_agents(void **state)
 {
     (void)state;
@@ -318,6 +390,10 @@ static daruma_str random_answer(const dialect *d)
     static const char *const args[] = {
         "{\"path\":\"a\"}", "{\"path\":\"b\"}", "{\"path\":1}", "{\"path\":", "{}", "[1]"};
     static const char *const says[] = {"fine",
+                                       WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"),
+                                       WAY("retry", "pay", "{\"sum\":1}", "0.6"),
+                                       WAY("escalate", "", "{}", "0.9"),
+                                       WAY("give-up", "", "{}", "0.9"),
                                        "{\"tools\":[\"fs.read\",\"pay\"]}",
                                        "{\"tools\":[]}",
                                        "{\"steps\":[{\"key\":\"a\",\"tool\":\"fs.read\",\"objective\":\"read\"}]}",
@@ -611,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_wrong_call_is_told_and_not_made),
         cmocka_unit_test(a_failure_that_was_overcome_is_hidden),
         cmocka_unit_test(a_path_is_completed_from_what_tools_printed),
+        cmocka_unit_test(another_way_is_done_asked_about_or_handed_over),
         cmocka_unit_test(agents_work_for_agents),
         cmocka_unit_test(every_run_ends_and_the_same_inputs_give_the_same_acts),
         cmocka_unit_test(an_empty_answer_is_asked_for_again),

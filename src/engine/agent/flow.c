@@ -127,7 +127,7 @@ void flow_note(agent *a, daruma_str text)
 static void ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
 {
     daruma_buf b = log_open(a, "model_asked");
-    static const char *const names[] = {"step", "classification", "plan", "summary", "analysis"};
+    static const char *const names[] = {"step", "classification", "plan", "summary", "strategy", "analysis"};
     log_str(&b, "purpose", str_of(names[purpose]));
     log_str(&b, "model", model);
     log_close(a, &b);
@@ -170,6 +170,24 @@ static void say_last(convo *c, daruma_str text)
     p->text = text;
 }
 
+/* A step begins: without anything new for long, the model is told, and another way is looked for. */
+static void begin_progress(agent *a)
+{
+    if (!a->policy->watched || a->attempts)
+        return;
+    unsigned level = daruma_progress_begin(&a->progress, a->recovery);
+    if (!level)
+        return;
+    daruma_buf b = log_open(a, "stuck_nudge"), said = buf_in(&a->scratch);
+    log_int(&b, "level", level);
+    log_close(a, &b);
+    if (!a->notice.n) {
+        daruma_progress_notice(&a->progress, level, &said);
+        a->notice = flow_keep(a, buf_str(&said));
+    }
+    a->wants_way |= level > 1 && a->policy->strategies;
+}
+
 void flow_think(agent *a)
 {
     agent_limit l = limits_reached(a, true, false);
@@ -180,6 +198,7 @@ void flow_think(agent *a)
         flow_limit(a, l);
         return;
     }
+    begin_progress(a);
     if (a->notice.n) {
         flow_note(a, a->notice);
         a->notice = (daruma_str){0};
@@ -301,12 +320,16 @@ bool flow_answer_text(agent *a, daruma_str body, daruma_str *ret)
 static void count_step(agent *a, agent_step *s, const daruma_step *step)
 {
     s->tracked = ++a->tracked;
-    if (!daruma_tracker_see(a->tracker, (daruma_str){0}, step, a->at, &a->scratch))
-        a->out_of_patience = true;
+    bool patient = daruma_tracker_see(a->tracker, (daruma_str){0}, step, a->at, &a->scratch);
+    a->out_of_patience |= !patient && (a->policy->compact || a->policy->escalates);
     if (!a->policy->watched)
         return;
     daruma_verdict v = daruma_stall_see(a->stall, step);
-    daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, 0);
+    bool new = daruma_progress_see(&a->progress, a->recovery, step);
+    if (new)
+        daruma_tries_worked(&a->tries, a->recovery, step->tool);
+    uint32_t have = a->policy->strategies ? DARUMA_NEED_SIDE : 0;
+    daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
         return;
     daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
@@ -325,6 +348,10 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     }
     daruma_guide_notice(&a->guide, &v, step, &said);
     a->notice = flow_keep(a, buf_str(&said));
+    said.n = 0;
+    daruma_verdict_say(&v, step, &said);
+    a->circle = flow_keep(a, buf_str(&said));
+    a->wants_way |= r == DARUMA_REMEDY_STRATEGY;
     if (r == DARUMA_REMEDY_FORCE_FINISH)
         a->last = LAST_LOOP;
 }
@@ -694,7 +721,7 @@ static void tools_step(agent *a)
         return;
     }
     if (a->next >= a->nsteps) {
-        a->phase = PHASE_THINK;
+        a->phase = a->wants_way ? PHASE_ADAPT : PHASE_THINK;
         return;
     }
     agent_step *s = &a->steps[a->next];
@@ -733,6 +760,9 @@ void flow_step(agent *a)
             break;
         case PHASE_SHORTEN:
             traj_shorten_next(a);
+            break;
+        case PHASE_ADAPT:
+            adapt_ask(a);
             break;
         case PHASE_ANALYSE:
             error_node_leave(a, (daruma_str){0}, false);
@@ -837,6 +867,9 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     case AGENT_FOR_SUMMARY:
         traj_shortened(a, read ? text : (daruma_str){0});
         break;
+    case AGENT_FOR_STRATEGY:
+        adapt_answered(a, read ? text : (daruma_str){0});
+        break;
     case AGENT_FOR_ANALYSIS:
         error_node_leave(a, text, read);
         break;
@@ -853,6 +886,8 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     agent_purpose purpose = a->act.purpose;
     if (purpose == AGENT_FOR_SUMMARY) {
         traj_shortened(a, (daruma_str){0});
+    } else if (purpose == AGENT_FOR_STRATEGY) {
+        adapt_answered(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_ANALYSIS) {
         error_node_leave(a, (daruma_str){0}, false);
     } else {
@@ -881,6 +916,17 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
         return;
     begin(a, at);
     a->out = OUT_NONE;
+    if (a->asks_way) {
+        a->asks_way = false;
+        if (r == AGENT_ALLOWED)
+            adapt_do(a);
+        else if (r == AGENT_INTERRUPTED)
+            agent_cancel(a, at);
+        else if (text.n)
+            flow_note(a, text);
+        flow_step(a);
+        return;
+    }
     agent_step *s = &a->steps[a->next];
     uint64_t hash = daruma_call_hash(s->tool, s->args);
     daruma_buf b = log_open(a, "person_answered");

@@ -14,6 +14,7 @@ typedef enum agent_phase {
     PHASE_THINK,   /* the model is asked for the next step */
     PHASE_TOOLS,   /* the calls of its answer are carried out, one after the other */
     PHASE_SHORTEN, /* long results are summarised */
+    PHASE_ADAPT,   /* a model is asked for another way */
     PHASE_ANALYSE, /* a model explains the failure that ends the run */
     PHASE_OVER,
 } agent_phase;
@@ -72,7 +73,12 @@ struct agent {
     uint32_t tracked; /* steps that it saw */
     daruma_stall *stall;
     daruma_guide guide;
-    convo_rename *renames; /* tools that have another name on the wire */
+    daruma_progress progress;
+    daruma_tries tries;
+    daruma_strategy strategy; /* the newest one, in `keep` */
+    daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
+    bool wants_way, asks_way; /* another way is due; a person is asked about one */
+    convo_rename *renames;    /* tools that have another name on the wire */
     size_t nrenames;
     uint64_t *verdicts; /* calls that a person decided about: hash, lowest bit: allowed */
     size_t nverdicts;
@@ -145,6 +151,12 @@ void error_escalate(agent *a, daruma_str reason);
 
 /* A path among the arguments that ends exactly one path that tools printed: the arguments with that one. */
 bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to);
+
+/* ---- adapt.c ---- */
+
+void adapt_ask(agent *a);
+void adapt_answered(agent *a, daruma_str text); /* empty: the model failed */
+void adapt_do(agent *a);                        /* what was proposed last */
 
 /* ---- plan.c ---- */
 

@@ -32,6 +32,7 @@ const agent_policy agent_policy_default = {
     .escalates = true,
     .completes_paths = true,
     .watched = true,
+    .strategies = AGENT_STRATEGIES_AUTO,
 };
 
 const agent_tool *router_tool(const agent *a, daruma_str name)
