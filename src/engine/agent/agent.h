@@ -8,9 +8,9 @@
  * Two ways to work: reactive (the model calls tools until it answers), and planned (tools that can serve are chosen, a
  * plan is made and checked, each of its steps is carried out, then the task is answered). A host hands in one outcome,
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
- * that is needed to go on. Files: flow.c (order of work), router.c (where failures go), plan.c, error_node.c,
- * trajectory.c (what was done, and how the model sees it), delegation.c, limits.c, policies of the seeds in
- * engine/seeds. */
+ * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
+ * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), delegation.c,
+ * limits.c, policies of the seeds in engine/seeds. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"

@@ -90,17 +90,32 @@ struct agent {
 
 /* ---- flow.c ---- */
 
-void flow_step(agent *a);  /* sets out the next act */
-void flow_think(agent *a); /* the model is asked once more, now */
+void flow_step(agent *a); /* sets out the next act */
 void flow_out(agent *a, agent_out out, agent_act act);
 void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
 void flow_finish(agent *a, agent_result r);
 void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
 void flow_note(agent *a, daruma_str text); /* words of ours to the model */
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
-bool flow_answer_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
 daruma_str flow_keep(agent *a, daruma_str s);
 daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
+
+void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);
+
+/* ---- think.c ---- */
+
+void think_ask(agent *a);                                    /* for the next step */
+void think_answered(agent *a, daruma_str body);              /* the model answered that */
+void think_failed(agent *a, const agent_failure *f);         /* a model failed */
+void think_recovered(agent *a, const char *how);             /* something worked behind a failure */
+bool think_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
+
+/* ---- calls.c ---- */
+
+void calls_step(agent *a); /* the next call, or what comes behind the last */
+void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost);
+void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried out: that is its result */
+void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
 
 /* ---- events: a JSON object in the scratch arena ---- */
 
