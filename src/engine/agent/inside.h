@@ -153,6 +153,7 @@ void traj_shorten_next(agent *a);
 void traj_shortened(agent *a, daruma_str summary);  /* empty: the summariser failed */
 void traj_partial(const agent *a, daruma_buf *out); /* what there is, for people */
 int64_t traj_chars(const agent *a);
+void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
 
 /* ---- error_node.c ---- */

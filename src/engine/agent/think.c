@@ -265,9 +265,10 @@ static size_t count_calls(const turn *t)
 
 static void take_calls(agent *a, const turn *t, daruma_str text)
 {
-    convo c;
+    convo c = {.arena = &a->scratch};
     size_t taken = 0;
-    if (!agent_view(a, &a->scratch, &c)) {
+    traj_tools(a, &c);
+    if (c.full) {
         a->scratch.full = true;
         return;
     }
