@@ -1,6 +1,11 @@
 /* The agent as a machine: what it asks for next, and what becomes of each outcome. */
 #include "agent_kit.h"
 
+#define WAY(kind, tool, parameters, confidence)                                                                        \
+    "{\"strategy\":\"" kind "\",\"reasoning\":\"because\",\"action\":{\"toolName\":\"" tool                            \
+    "\",\"parameters\":" parameters                                                                                    \
+    ",\"escalationMessage\":\"Which file?\"},\"expectedOutcome\":\"x\",\"confidence\":" confidence "}"
+
 static void a_task_is_done_with_tools(void **state)
 {
     (void)state;
@@ -197,6 +202,172 @@ static void a_failure_that_was_overcome_is_hidden(void **state)
     kit_close();
 }
 
+static void a_path_is_completed_from_what_tools_printed(void **state)
+{
+    (void)state;
+    agent_setup s = kit_setup();
+    kit_open(&s, "Read it");
+    kit_calls("fs.read", "{\"path\":\"list\"}");
+    kit_gives("fs.read", "packages/core/src/progress.ts:50: class Progress\n./lib/other.ts:1: x\nlib/two.ts a/two.ts",
+              1);
+    kit_calls("fs.read", "{\"path\":\"progress.ts\"}");
+    kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+    agent_act x = kit_tool("fs.read"); /* no model is asked */
+    assert_str(x.args, "{\"path\":\"packages/core/src/progress.ts\"}");
+    agent_tool_done(kit_agent, x.call, S("class Progress {}"), 1, false, at(++kit_now));
+    x = kit_model();
+    assert_has(x.body, "[`progress.ts` does not exist; this is `packages/core/src/progress.ts`.");
+    assert_has(x.body, "class Progress {}");
+    agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "fs.read", "{\"path\":\"other.ts\"}", 41),
+                   at(++kit_now));
+    kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+    x = kit_tool("fs.read");
+    assert_str(x.args, "{\"path\":\"lib/other.ts\"}");
+    agent_tool_done(kit_agent, x.call, S("Error: ENOENT: no such file"), 0, false,
+                    at(++kit_now)); /* it is gone: once */
+    x = kit_model();
+    assert_has(x.body, "no such file");
+    static const char *const not [] = {"two.ts",     "rogress.ts",   "progress.t",
+                                       "nowhere.ts", "/progress.ts", "class Progress"};
+    for (size_t i = 0; i < COUNT(not ); i++) { /* two candidates, half a name, none, absolute, words */
+        char args[100];
+        snprintf(args, sizeof args, "{\"path\":\"%s\"}", not [i]);
+        kit_close();
+        kit_open(&s, "Read it");
+        kit_calls("fs.read", "{\"path\":\"list\"}");
+        kit_gives("fs.read", "packages/core/src/progress.ts:50: class Progress\nlib/two.ts a/two.ts", 1);
+        kit_calls("fs.read", args);
+        kit_gives("fs.read", "Error: ENOENT: no such file", 0);
+        kit_model();
+    }
+    kit_close();
+}
+
+/* Reads the same file until it asks for a strategy; then the model says `strategy`. */
+static void go_round(const agent_setup *s, const char *strategy)
+{
+    kit_open(s, "Read it");
+    for (int i = 0; i < 40; i++) {
+        agent_act x = kit_next();
+        if (x.what == AGENT_DO_MODEL && x.purpose == AGENT_FOR_STRATEGY) {
+            assert_has(x.body, "Read it");
+            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, strategy, NULL, NULL, 900), at(++kit_now));
+            return;
+        }
+        if (x.what == AGENT_DO_TOOL)
+            agent_tool_done(kit_agent, x.call, S("the same"), 1, false, at(++kit_now));
+        else if (x.what == AGENT_DO_MODEL)
+            agent_answered(kit_agent, x.call,
+                           kit_answer(&dialect_openai, NULL, "fs.read", "{\"path\":\"a\"}", ++kit_ids), at(++kit_now));
+        else
+            break;
+    }
+    fail_msg("no other way was looked for");
+}
+
+static void another_way_is_done_asked_about_or_handed_over(void **state)
+{
+    (void)state;
+    agent_setup s = kit_setup();
+    s.limits = (agent_limits){.steps = 60};
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"));
+    agent_act x = kit_tool("fs.read"); /* sure enough, checked, harmless: done */
+    assert_str(x.args, "{\"path\":\"b\"}");
+    assert_true(kit_told("recovery_strategy_generated"));
+    agent_tool_done(kit_agent, x.call, S("something new"), 1, false, at(++kit_now));
+    assert_has(kit_model().body, "something new");
+    kit_close();
+
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.6"));
+    x = kit_next();
+    assert_int_equal(x.what, AGENT_DO_ASK);
+    assert_has(x.text, "because");
+    agent_person(kit_agent, x.call, AGENT_ALLOWED, (daruma_str){0}, at(++kit_now));
+    kit_tool("fs.read");
+    kit_close();
+
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.6"));
+    x = kit_next();
+    agent_person(kit_agent, x.call, AGENT_DENIED, S("Look into c instead."), at(++kit_now));
+    assert_has(kit_model().body, "Look into c instead.");
+    kit_close();
+
+    go_round(&s, WAY("escalate", "", "{}", "0.9"));
+    agent_result r = kit_end(DARUMA_OUTCOME_ESCALATED, AGENT_END_ESCALATED);
+    assert_has(r.reason, "Which file?");
+    kit_close();
+
+    go_round(&s, "no JSON at all"); /* what is guessed is no reason to stop */
+    assert_int_equal(kit_model().purpose, AGENT_FOR_STEP);
+    kit_close();
+
+    agent_policy log = agent_policy_default;
+    log.strategies = AGENT_STRATEGIES_LOG;
+    s.policy = &log;
+    go_round(&s, WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"));
+    assert_int_equal(kit_model().purpose, AGENT_FOR_STEP); /* written down, not done */
+    assert_true(kit_told("recovery_strategy_generated"));
+    kit_close();
+}
+
+static void agents_work_for_agents(void **state)
+{
+    (void)state;
+    const daruma_str lineage[] = {LIT("boss")};
+    agent_tool tools[] = {kit_tools[0], kit_tools[0], kit_tools[0]};
+    tools[1].about.name = S("helper");
+    tools[2].about.name = S("boss");
+    tools[1].delegates = tools[2].delegates = true;
+    agent_setup s = kit_setup();
+    s.tools = tools;
+    s.ntools = 3;
+    s.lineage = lineage;
+    s.nlineage = 1;
+    s.limits = (agent_limits){.calls = 20, .tokens = 1000};
+    kit_open(&s, "Do it");
+    kit_calls("boss", "{\"path\":\"x\"}"); /* who waits for this one */
+    assert_has(kit_model().body, "circular delegation");
+    kit_close();
+
+    kit_open(&s, "Do it");
+    kit_calls("helper", "{\"path\":\"x\"}");
+    agent_act x = kit_tool("helper");
+    assert_true(x.about->delegates);
+    agent_limits left = agent_limits_left(kit_agent, at(5));
+    assert_int_equal(left.calls, 19);
+    assert_int_equal(left.tokens, 890);
+    agent_result child = {
+        .outcome = DARUMA_OUTCOME_EXPLAINED,
+        .end = AGENT_END_ERROR,
+        .text = S("I am sorry, says the child"),
+        .failure = {.kind = DARUMA_AUTH, .severity = DARUMA_CRITICAL, .operation = S("big"), .message = S("bad key")},
+        .spent = {.calls = 4, .input_tokens = 300}};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    x = kit_model();
+    assert_has(x.body, "bad key");
+    assert_lacks(x.body, "I am sorry"); /* a failure is no answer */
+    agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, NULL, "helper", "{\"path\":\"y\"}", 42),
+                   at(++kit_now));
+    x = kit_tool("helper");
+    child = (agent_result){.outcome = DARUMA_OUTCOME_OK, .end = AGENT_END_ANSWER, .text = S("the answer is 5")};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(7));
+    assert_has(kit_model().body, "the answer is 5");
+    size_t n;
+    const agent_step *steps = agent_steps(kit_agent, &n);
+    assert_true(json_valid(steps[0].observation));
+    assert_str(json_text(json_get(steps[0].observation, S("error_class")), &kit_room), "auth");
+    kit_close();
+
+    s.limits.calls = 4; /* one budget for the tree */
+    kit_open(&s, "Do it");
+    kit_calls("helper", "{\"path\":\"x\"}");
+    x = kit_tool("helper");
+    child.spent = (agent_spent){.calls = 4};
+    agent_delegated(kit_agent, x.call, S("helper"), &child, at(6));
+    assert_int_equal(kit_end(DARUMA_OUTCOME_DEGRADED, AGENT_END_LIMIT).limit, AGENT_LIMIT_CALLS);
+    kit_close();
+}
+
 /* ---- whatever happens ---- */
 
 enum { WORLDS = 4000, ACTS_MAX = 400 };
@@ -219,6 +390,10 @@ static daruma_str random_answer(const dialect *d)
     static const char *const args[] = {
         "{\"path\":\"a\"}", "{\"path\":\"b\"}", "{\"path\":1}", "{\"path\":", "{}", "[1]"};
     static const char *const says[] = {"fine",
+                                       WAY("parameter-adjustment", "fs.read", "{\"path\":\"b\"}", "0.9"),
+                                       WAY("retry", "pay", "{\"sum\":1}", "0.6"),
+                                       WAY("escalate", "", "{}", "0.9"),
+                                       WAY("give-up", "", "{}", "0.9"),
                                        "{\"tools\":[\"fs.read\",\"pay\"]}",
                                        "{\"tools\":[]}",
                                        "{\"steps\":[{\"key\":\"a\",\"tool\":\"fs.read\",\"objective\":\"read\"}]}",
@@ -511,6 +686,9 @@ int main(void)
         cmocka_unit_test(failures_are_shown_as_blocks_and_too_many_go_to_a_person),
         cmocka_unit_test(a_wrong_call_is_told_and_not_made),
         cmocka_unit_test(a_failure_that_was_overcome_is_hidden),
+        cmocka_unit_test(a_path_is_completed_from_what_tools_printed),
+        cmocka_unit_test(another_way_is_done_asked_about_or_handed_over),
+        cmocka_unit_test(agents_work_for_agents),
         cmocka_unit_test(every_run_ends_and_the_same_inputs_give_the_same_acts),
         cmocka_unit_test(an_empty_answer_is_asked_for_again),
         cmocka_unit_test(limits_end_with_what_there_is),

@@ -411,6 +411,9 @@
 #define AGENT_CLASSES_TOKENS           500          /* output cap of a choice of tools */
 #define AGENT_OUTPUT_BYTES_MAX         8000         /* of one step's output that later steps read */
 #define AGENT_LINEAGE_MAX              8            /* agents that work for each other; deeper is a mistake */
+#define AGENT_PATH_BYTES_MIN           3            /* of a path that is completed: shorter ones are words */
+#define AGENT_PATH_BYTES_MAX           1024         /* of it, as systems have it a few times over */
+#define AGENT_PATH_RESULTS             64           /* newest results that are searched for it */
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
 /* ---- daruma run ---- */

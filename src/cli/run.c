@@ -110,7 +110,7 @@ static agent_reply on_ask(daruma_str text, void *user)
     return line[0] == 'y' || line[0] == 'Y' ? AGENT_ALLOWED : AGENT_DENIED;
 }
 
-static void print_json(const agent_result *r)
+static void print_json(const agent_result *r, uint32_t recovered)
 {
     static char room[512 << 10];
     daruma_buf b = buf_over(room, sizeof room);
@@ -122,8 +122,8 @@ static void print_json(const agent_result *r)
                ",\"limit\":\"%s\",\"steps\":%u,\"calls\":%u,\"tools\":%u,\"input_tokens\":%lld,\"output_tokens\":%lld",
                agent_limit_name(r->limit), r->spent.steps, r->spent.calls, r->spent.tools,
                (long long)r->spent.input_tokens, (long long)r->spent.output_tokens);
-    buf_printf(&b, ",\"failures\":%u,\"recoveries\":%u,\"took_ms\":%lld", r->spent.failures, r->spent.recoveries,
-               (long long)r->spent.time);
+    buf_printf(&b, ",\"failures\":%u,\"recoveries\":%u,\"recovered_calls\":%u,\"took_ms\":%lld", r->spent.failures,
+               r->spent.recoveries, recovered, (long long)r->spent.time);
     if (r->recovery.n) {
         BUF_LIT(&b, ",\"_recovery\":");
         buf_put(&b, r->recovery);
@@ -134,20 +134,21 @@ static void print_json(const agent_result *r)
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
 }
 
-static void on_done(const agent_result *r, void *user)
+static void on_done(const agent_result *r, uint32_t recovered, void *user)
 {
     teller *t = user;
     t->code = code_of(r);
     if (t->json) {
-        print_json(r);
+        print_json(r, recovered);
         return;
     }
     cli_put_page(stdout, r->text);
     printf("\n");
     fflush(stdout);
-    fprintf(stderr, "[%s] %u steps, %u tool calls, %lld tokens, %u failures, %u overcome\n",
+    fprintf(stderr, "[%s] %u steps, %u tool calls, %lld tokens, %u failures, %u overcome, %u calls recovered\n",
             daruma_outcome_name(r->outcome), r->spent.steps, r->spent.tools,
-            (long long)(r->spent.input_tokens + r->spent.output_tokens), r->spent.failures, r->spent.recoveries);
+            (long long)(r->spent.input_tokens + r->spent.output_tokens), r->spent.failures, r->spent.recoveries,
+            recovered);
 }
 
 /* ---- arguments ---- */

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A call of the session that is out. */
@@ -37,8 +38,9 @@ typedef struct run {
     daruma_policy *policy;
     daruma_session *session; /* NULL: no model is asked */
     call *calls;
-    uint32_t asked; /* the agent's number of that question */
-    int status;     /* of its answer */
+    uint32_t asked;     /* the agent's number of that question */
+    uint32_t recovered; /* questions that were answered behind a failure */
+    int status;         /* of its answer */
     daruma_arena room;
     daruma_buf body;
     bool over;   /* the session is ... */
@@ -342,7 +344,7 @@ static void end_run(run *r)
     end_calls(r);
     daruma_session_free(r->session);
     r->session = NULL;
-    r->s->done(&result, r->s->user);
+    r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
     uv_close((uv_handle_t *)&r->interrupt, NULL);
@@ -390,8 +392,10 @@ static void answer_agent(run *r)
 {
     daruma_str body = buf_str(&r->body);
     end_calls(r);
-    if (r->session)
+    if (r->session) {
+        r->recovered += strcmp(daruma_session_outcome(r->session), "recovered") == 0;
         daruma_session_free(r->session);
+    }
     r->session = NULL;
     r->over = false;
     if (!r->broken && r->status == 200) {

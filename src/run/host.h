@@ -17,7 +17,8 @@ typedef struct run_settings {
     bool yes;                                        /* nobody is asked before files are changed */
     void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */
     agent_reply (*ask)(daruma_str text, void *user); /* a question to a person */
-    void (*done)(const agent_result *r, void *user); /* once, at the end */
+    /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
+    void (*done)(const agent_result *r, uint32_t recovered, void *user);
     void *user;
 } run_settings;
 

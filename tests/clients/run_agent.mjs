@@ -76,6 +76,7 @@ for (const dialect of ["openai", "openai-responses", "anthropic", "gemini"])
           assert.match(r.result.text, /it adds one now/);
           assert.ok(r.lines.some((l) => l.event === "tool_failed" && /FILE_NOT_FOUND/.test(l.message)));
           assert.equal(r.lines.filter((l) => l.event === "tool_called" && l.tool === "fs.edit").length, 1, "an effect twice");
+          if (what === "rate limits") assert.ok(r.result.recovered_calls >= 1, r.out);
           const report = await pair.report();
           assert.equal(report.refused, 0, "the provider refused what was sent");
         } finally {

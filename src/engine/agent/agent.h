@@ -8,9 +8,9 @@
  * Two ways to work: reactive (the model calls tools until it answers), and planned (tools that can serve are chosen, a
  * plan is made and checked, each of its steps is carried out, then the task is answered). A host hands in one outcome,
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
- * that is needed to go on. Files: flow.c (order of work), router.c (where failures go), plan.c, error_node.c,
- * trajectory.c (what was done, and how the model sees it), delegation.c, limits.c, policies of the seeds in
- * engine/seeds. */
+ * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
+ * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), delegation.c,
+ * limits.c, policies of the seeds in engine/seeds. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"
@@ -61,6 +61,13 @@ typedef struct agent_route_row {
 } agent_route_row;
 
 typedef enum agent_mode { AGENT_REACTIVE, AGENT_PLANNED, AGENT_MODES } agent_mode;
+/* What becomes of proposals for another way. */
+typedef enum agent_strategies {
+    AGENT_STRATEGIES_OFF,
+    AGENT_STRATEGIES_LOG,
+    AGENT_STRATEGIES_ASK,
+    AGENT_STRATEGIES_AUTO
+} agent_strategies;
 enum { AGENT_SEVERITIES = DARUMA_FATAL + 1 };
 
 /* How the report of the error node is laid out: as Osprey's document has it, or its code. */
@@ -81,10 +88,12 @@ typedef struct agent_policy {
     bool compressions_of_step; /* counted anew with each step */
     bool compressed_as_json;   /* {"_compressed": true, "summary": ...} (P-F22), large by length as JSON (P-F17) */
     uint32_t compress_over_chars;
-    bool masks;           /* when nothing is large enough, old results are cut without a model */
-    bool graceful;        /* what the provider refuses for good ends in an apology with `_recovery` */
-    bool compact;         /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
-    bool escalates;       /* too many failures end as `escalated`, for a person; else in the error node */
+    bool masks;                  /* when nothing is large enough, old results are cut without a model */
+    bool graceful;               /* what the provider refuses for good ends in an apology with `_recovery` */
+    bool compact;                /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
+    bool escalates;              /* too many failures end as `escalated`, for a person; else in the error node */
+    agent_strategies strategies; /* of one in circles, or without progress; needs `watched` */
+    bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
     agent_report_form report;
@@ -197,6 +206,7 @@ typedef enum agent_purpose {
     AGENT_FOR_CLASSES, /* which tools can serve */
     AGENT_FOR_PLAN,
     AGENT_FOR_SUMMARY,  /* a long result made short */
+    AGENT_FOR_STRATEGY, /* another way to go on */
     AGENT_FOR_ANALYSIS, /* what went wrong, in words */
 } agent_purpose;
 
@@ -276,6 +286,8 @@ typedef struct agent_step {
     uint32_t plan_step; /* 1 + index of the step of the plan that it belongs to; 0 none */
     daruma_str thought; /* what the model said before its calls, at the first of them; WORDS, NOTE: the text */
     daruma_str id, tool, args;
+    daruma_str instead;         /* other arguments that it was called with: a path was completed; empty: `args` */
+    daruma_str note;            /* ... which the model is told so; empty: none */
     daruma_str observation;     /* as the tool gave it: kept (P-F18) */
     daruma_str llm_observation; /* as the model sees it */
     daruma_str error;           /* what failed, on one line; empty: nothing */

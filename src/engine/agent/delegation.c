@@ -41,7 +41,7 @@ void agent_delegation_record(daruma_str child, const agent_result *r, daruma_buf
         put_member(out, "error_class", str_of(daruma_kind_name(r->failure.kind)));
         put_member(out, "severity", str_of(daruma_severity_name(r->failure.severity)));
         put_member(out, "failed_operation", r->failure.operation);
-        put_member(out, "error_message", flow_line(r->failure.message, FAILURE_TEXT_BYTES_MAX));
+        put_member(out, "message", flow_line(r->failure.message, FAILURE_TEXT_BYTES_MAX));
         if (r->failure.metadata.n && json_valid(r->failure.metadata)) {
             BUF_LIT(out, ",\"metadata\":");
             buf_put(out, r->failure.metadata);

@@ -6,7 +6,6 @@
  *
  * One thing is out at a time. flow_step() goes on until something is out, or the run is over. */
 #include "engine/agent/inside.h"
-#include "engine/mend/mend.h"
 
 /* ---- texts ---- */
 
@@ -124,10 +123,10 @@ void flow_note(agent *a, daruma_str text)
         s->thought = flow_keep(a, text);
 }
 
-static void ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
+void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
 {
     daruma_buf b = log_open(a, "model_asked");
-    static const char *const names[] = {"step", "classification", "plan", "summary", "analysis"};
+    static const char *const names[] = {"step", "classification", "plan", "summary", "strategy", "analysis"};
     log_str(&b, "purpose", str_of(names[purpose]));
     log_str(&b, "model", model);
     log_close(a, &b);
@@ -143,537 +142,8 @@ void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_qu
     dialect_write_ask(a->s.d, model, q, &b);
     if (b.full)
         a->scratch.full = true;
-    ask_model(a, purpose, model, buf_str(&b), total);
+    flow_ask_model(a, purpose, model, buf_str(&b), total);
 }
-
-/* ---- THINK ---- */
-
-/* Names of tools that the wire does not take are others there: they are known again by this list. */
-static void keep_renames(agent *a, const convo *c)
-{
-    for (size_t i = 0; i < c->nrenames; i++) {
-        bool known = false;
-        for (size_t k = 0; k < a->nrenames; k++)
-            known |= str_eq(a->renames[k].is, c->renames[i].is);
-        if (!known && a->nrenames < a->s.ntools)
-            a->renames[a->nrenames++] = (convo_rename){flow_keep(a, c->renames[i].was), flow_keep(a, c->renames[i].is)};
-    }
-}
-
-static void say_last(convo *c, daruma_str text)
-{
-    convo_message *m = convo_add_message(c, CONVO_USER, (daruma_str){0});
-    convo_part *p = m ? convo_add_part(c, m, PART_TEXT, (daruma_str){0}) : NULL;
-    if (!p)
-        return;
-    p->ready = true;
-    p->text = text;
-}
-
-void flow_think(agent *a)
-{
-    agent_limit l = limits_reached(a, true, false);
-    convo c, out;
-    dialect_losses lost = {0};
-    daruma_buf b = buf_in(&a->scratch);
-    if (l) {
-        flow_limit(a, l);
-        return;
-    }
-    if (a->notice.n) {
-        flow_note(a, a->notice);
-        a->notice = (daruma_str){0};
-    }
-    if (a->last == LAST_NOT && limits_last_call(a))
-        a->last = LAST_LIMIT;
-    if (!agent_view(a, &a->scratch, &c)) {
-        flow_limit(a, AGENT_LIMIT_MEMORY);
-        return;
-    }
-    if (a->last) {
-        c.set.choice = c.ntools ? CHOICE_NONE : CHOICE_UNSAID;
-        say_last(&c,
-                 S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
-                   "say plainly what is missing."));
-    }
-    if (dialect_convert(&c, a->s.d, &a->scratch, &out, &lost) != DARUMA_OK) {
-        flow_limit(a, AGENT_LIMIT_MEMORY);
-        return;
-    }
-    keep_renames(a, &out);
-    a->s.d->write(&out, &b);
-    if (b.full || a->scratch.full) {
-        flow_limit(a, AGENT_LIMIT_MEMORY);
-        return;
-    }
-    a->attempts++;
-    ask_model(a, AGENT_FOR_STEP, a->s.model, buf_str(&b), limits_time_left(a));
-}
-
-/* Something worked behind a failure. */
-static void recovered(agent *a, const char *how)
-{
-    a->recovering = false;
-    a->spent.recoveries++;
-    daruma_buf b = log_open(a, "error_recovery_success");
-    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
-    log_str(&b, "strategy", str_of(how));
-    log_close(a, &b);
-}
-
-static void model_failed(agent *a, const agent_failure *f)
-{
-    router_keep(a, f);
-    a->failure_took = a->at.now - a->sent;
-    daruma_buf b = log_open(a, "error_recovery_attempt");
-    log_str(&b, "error_type", str_of(daruma_kind_name(f->kind)));
-    log_str(&b, "error_message", a->failure.message);
-    log_int(&b, "compress_attempt", a->shortened);
-    log_close(a, &b);
-    bool too_long = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
-    daruma_scope who = daruma_kind_scope(f->kind);
-    if (too_long && a->phase == PHASE_THINK && a->policy->compressions)
-        traj_shorten(a);
-    else if (a->policy->graceful && a->phase == PHASE_THINK && f->kind != DARUMA_UNKNOWN && f->status >= 400 &&
-             f->status < 500 && f->severity == DARUMA_CRITICAL &&
-             (who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION))
-        error_graceful(a);
-    else
-        router_route(a, NULL);
-}
-
-/* The answer is of no use: the model is told why and asked again, as often as the policy says. */
-static void ask_again(agent *a, daruma_str why)
-{
-    if (a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
-        a->repairs++;
-        daruma_buf b = log_open(a, "planner_repair_attempt");
-        log_int(&b, "attempt", a->repairs);
-        log_str(&b, "error_summary", why);
-        log_close(a, &b);
-        flow_note(a, why);
-        router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                        .of_model = true,
-                                        .operation = a->s.model,
-                                        .message = why,
-                                        .severity = DARUMA_RETRIABLE,
-                                        .advice = -1});
-        a->recovering = true;
-        return;
-    }
-    model_failed(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
-                                     .of_model = true,
-                                     .operation = a->s.model,
-                                     .message = why,
-                                     .severity = DARUMA_CRITICAL,
-                                     .advice = -1});
-}
-
-static daruma_str words_of(const convo_message *m, daruma_arena *room)
-{
-    const convo c = {.arena = room};
-    daruma_buf b = buf_in(room);
-    for (size_t i = 0; i < m->nparts; i++) {
-        if (m->parts[i].kind != PART_TEXT)
-            continue;
-        daruma_str text = convo_part_text(&c, &m->parts[i]);
-        if (b.n && text.n)
-            BUF_LIT(&b, "\n\n");
-        buf_put(&b, text);
-    }
-    return flow_line(buf_str(&b), AGENT_ANSWER_BYTES_MAX);
-}
-
-bool flow_answer_text(agent *a, daruma_str body, daruma_str *ret)
-{
-    turn t = {.usage = TURN_USAGE_NONE};
-    answer_view v = a->s.d->check(body, &a->scratch);
-    if (v.flaw != DARUMA_FLAW_NONE || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
-        return false;
-    *ret = words_of(&t.message, &a->scratch);
-    limits_usage(a, &t.usage, *ret);
-    return true;
-}
-
-/* ---- what a call came to ---- */
-
-/* Counts a step, and looks whether the agent goes in circles. */
-static void count_step(agent *a, agent_step *s, const daruma_step *step)
-{
-    s->tracked = ++a->tracked;
-    if (!daruma_tracker_see(a->tracker, (daruma_str){0}, step, a->at, &a->scratch))
-        a->out_of_patience = true;
-    if (!a->policy->watched)
-        return;
-    daruma_verdict v = daruma_stall_see(a->stall, step);
-    daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, 0);
-    if (r == DARUMA_REMEDY_NONE)
-        return;
-    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
-    log_str(&b, "circle", str_of(daruma_circle_name(v.circle)));
-    log_int(&b, "times", v.times);
-    log_close(a, &b);
-    if (r == DARUMA_REMEDY_STOP_PARTIAL) {
-        daruma_buf text = buf_in(&a->keep);
-        BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
-        daruma_verdict_say(&v, step, &text);
-        traj_partial(a, &text);
-        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                      .end = AGENT_END_LOOP,
-                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
-        return;
-    }
-    daruma_guide_notice(&a->guide, &v, step, &said);
-    a->notice = flow_keep(a, buf_str(&said));
-    if (r == DARUMA_REMEDY_FORCE_FINISH)
-        a->last = LAST_LOOP;
-}
-
-/* How the model reads a failure. */
-static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
-{
-    if (a->policy->compact) {
-        daruma_tool_failure t = daruma_tool_judge(step, a->recovery, &a->scratch);
-        t.kind = f->tool_kind ? f->tool_kind : t.kind;
-        daruma_tool_failure_write(&t, DARUMA_VIEW_COMPACT, out);
-        if (!f->metadata.n && !f->user_message.n)
-            return;
-        buf_putc(out, '\n');
-    } else {
-        BUF_LIT(out, "ERROR in ");
-        buf_put(out, f->operation);
-        BUF_LIT(out, ": ");
-        buf_put(out, f->user_message.n ? f->user_message : f->message);
-        BUF_LIT(out, "\nSeverity: ");
-        buf_putz(out, daruma_severity_name(f->severity));
-        if (!f->metadata.n)
-            return;
-        buf_putc(out, '\n');
-    }
-    agent_failure_write(f, out);
-}
-
-/* Failures of tools without a word about their severity: what may pass and does no harm twice is repeated, all else the
- * model decides. */
-static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
-{
-    agent_failure f = router_judge_tool(a, t, step);
-    daruma_buf seen = buf_in(&a->scratch);
-    failure_seen(a, step, &f, &seen);
-    router_keep(a, &f);
-    traj_result(a, s, step->result, true, buf_str(&seen));
-    s->error = a->failure.message;
-    s->tool_kind = f.tool_kind;
-    a->failure_took = a->at.now - a->sent;
-    daruma_buf b = log_open(a, "tool_failed");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "kind", str_of(daruma_tool_kind_name(f.tool_kind)));
-    log_str(&b, "severity", str_of(daruma_severity_name(f.severity)));
-    log_str(&b, "message", a->failure.message);
-    log_int(&b, "attempt", s->attempts);
-    log_close(a, &b);
-    if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
-        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && router_is_safe(t) && router_again(a, s))
-            return;
-        count_step(a, s, step);
-        return;
-    }
-    router_route(a, s);
-    if (a->phase == PHASE_TOOLS && s->done)
-        count_step(a, s, step);
-}
-
-static void tool_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
-{
-    const agent_tool *t = router_tool(a, s->tool);
-    daruma_step step = {
-        .tool = s->tool, .args = s->args, .result = result, .ok = ok, .lost = lost, .traits = t ? t->about.traits : 0};
-    s->lost = lost;
-    if (lost && !result.n)
-        step.result = S(MEND_UNKNOWN_RESULT);
-    if (lost)
-        step.ok = 0;
-    if (lost || daruma_step_failed(&step)) {
-        tool_failed(a, s, t, &step);
-        return;
-    }
-    traj_result(a, s, result, false, (daruma_str){0});
-    if (s->attempts > 1)
-        recovered(a, "tool_retry");
-    count_step(a, s, &step);
-}
-
-/* ---- an answer of the model ---- */
-
-/* A call that cannot be carried out gets its result at once: what is wrong with it. */
-static void refuse_call(agent *a, agent_step *s, daruma_str why)
-{
-    tool_ended(a, s, why, 0, false);
-}
-
-/* The tool that models know by that name; the name itself when there is none. */
-static daruma_str real_name(agent *a, daruma_str name)
-{
-    for (size_t i = 0; i < a->s.ntools; i++) {
-        daruma_str is = a->s.tools[i].about.name;
-        if (str_eq(is, name) || str_eq(traj_wire_name(a, is, &a->scratch), name))
-            return is;
-    }
-    return name;
-}
-
-static bool id_is_used(const agent *a, daruma_str id)
-{
-    for (size_t i = 0; i < a->nsteps; i++)
-        if (str_eq(a->steps[i].id, id))
-            return true;
-    return false;
-}
-
-/* The id of a call: the model's, unless it gave that one before, or none. */
-static daruma_str unused_id(agent *a, daruma_str id, size_t i)
-{
-    if (id.n && !id_is_used(a, id))
-        return id;
-    daruma_buf b = buf_in(&a->scratch);
-    for (unsigned n = 0; !b.n || id_is_used(a, buf_str(&b)); n++) {
-        b.n = 0;
-        buf_printf(&b, "call_%u_%zu_%u", a->turn, i, n);
-    }
-    return buf_str(&b);
-}
-
-static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_str thought)
-{
-    const convo_part *p = &t->message.parts[i];
-    const convo in = {.arena = &a->scratch};
-    daruma_str name = convo_name_was(a->renames, a->nrenames, p->name), args = convo_part_text(&in, p);
-    args_check check = mend_args(c, name, args, mend_args_cut(t, i), &a->scratch);
-    agent_step *s = traj_add(a, AGENT_STEP_CALL);
-    if (!s)
-        return;
-    bool fits = check.verdict == ARGS_GOOD || check.verdict == ARGS_REPAIRED;
-    s->thought = flow_keep(a, thought);
-    s->id = flow_keep(a, unused_id(a, p->id, i));
-    s->tool = flow_keep(a, real_name(a, check.name.n ? check.name : name));
-    s->args = flow_keep(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
-    if (!fits)
-        refuse_call(a, s, check.why.n ? check.why : S("The tool call could not be read."));
-}
-
-/* The limit that made the last step the last one. */
-static agent_limit last_limit(const agent *a)
-{
-    const agent_limits *l = &a->s.limits;
-    if (a->last == LAST_LOOP)
-        return AGENT_LIMIT_NONE;
-    if (l->tools && a->spent.tools >= l->tools)
-        return AGENT_LIMIT_TOOLS;
-    return l->steps && a->spent.steps >= l->steps ? AGENT_LIMIT_STEPS : AGENT_LIMIT_CALLS;
-}
-
-static void answered(agent *a, daruma_str text, bool cut)
-{
-    agent_step *s = traj_add(a, AGENT_STEP_WORDS);
-    if (s)
-        s->thought = flow_keep(a, text);
-    if (a->s.mode == AGENT_PLANNED && !a->last && !cut) {
-        plan_step_done(a, text);
-        return;
-    }
-    agent_result r = {.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
-                      .end = AGENT_END_ANSWER,
-                      .text = flow_keep(a, text)};
-    if (a->last) {
-        r.outcome = DARUMA_OUTCOME_DEGRADED;
-        r.end = a->last == LAST_LOOP ? AGENT_END_LOOP : AGENT_END_LIMIT;
-        r.limit = last_limit(a);
-    } else if (cut) {
-        r.outcome = DARUMA_OUTCOME_DEGRADED;
-    }
-    flow_finish(a, r);
-}
-
-static size_t count_calls(const turn *t)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->message.nparts; i++)
-        n += t->message.parts[i].kind == PART_CALL;
-    return n;
-}
-
-static void take_calls(agent *a, const turn *t, daruma_str text)
-{
-    convo c;
-    size_t taken = 0;
-    if (!agent_view(a, &a->scratch, &c)) {
-        a->scratch.full = true;
-        return;
-    }
-    a->next = a->nsteps;
-    a->phase = PHASE_TOOLS;
-    for (size_t i = 0; i < t->message.nparts && a->phase == PHASE_TOOLS && taken < AGENT_CALLS_OF_TURN_MAX; i++) {
-        if (t->message.parts[i].kind != PART_CALL)
-            continue;
-        take_call(a, &c, t, i, taken ? (daruma_str){0} : text);
-        taken++;
-    }
-}
-
-static void step_answered(agent *a, daruma_str body)
-{
-    turn t = {.usage = TURN_USAGE_NONE};
-    answer_view v = a->s.d->check(body, &a->scratch);
-    if (v.flaw == DARUMA_FLAW_ERROR_EVENT) {
-        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
-                              .status = 200,
-                              .flaw = v.flaw,
-                              .body = body,
-                              .model = a->s.model,
-                              .provider = a->s.d->provider,
-                              .took = a->at.now - a->sent};
-        agent_failure f = router_judge_model(a, &ev, a->s.model);
-        model_failed(a, &f);
-        return;
-    }
-    if (v.flaw == DARUMA_FLAW_BROKEN || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK) {
-        ask_again(a, S("Your last answer could not be read. Please answer again."));
-        return;
-    }
-    daruma_str text = words_of(&t.message, &a->scratch);
-    size_t calls = count_calls(&t);
-    limits_usage(a, &t.usage, body);
-    if (t.finish == FINISH_FILTER) {
-        model_failed(a, &(agent_failure){.kind = DARUMA_CONTENT_FILTER,
-                                         .of_model = true,
-                                         .operation = a->s.model,
-                                         .severity = DARUMA_CRITICAL,
-                                         .advice = -1,
-                                         .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
-        return;
-    }
-    if (!calls && !str_trim(text).n) {
-        ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
-        return;
-    }
-    a->turn++;
-    a->spent.steps++;
-    a->attempts = 0;
-    if (a->recovering)
-        recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
-    if (a->policy->compressions_of_step)
-        a->shortened = 0;
-    if (calls && a->last) {
-        flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
-    } else if (calls) {
-        a->repairs = 0;
-        take_calls(a, &t, text);
-    } else {
-        answered(a, text, t.finish == FINISH_LENGTH || t.finish == FINISH_WINDOW);
-    }
-}
-
-/* ---- TOOLS ---- */
-
-/* Did a person decide about that call before? 1 allowed, 0 denied, -1 not asked: no question twice. */
-static int decided(const agent *a, uint64_t call)
-{
-    for (size_t i = 0; i < a->nverdicts; i++)
-        if ((a->verdicts[i] | 1) == (call | 1))
-            return (int)(a->verdicts[i] & 1);
-    return -1;
-}
-
-static void decide(agent *a, uint64_t call, bool allowed)
-{
-    if (a->nverdicts < AGENT_VERDICTS_MAX)
-        a->verdicts[a->nverdicts++] = (call & ~(uint64_t)1) | allowed;
-}
-
-static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
-{
-    daruma_buf b = buf_in(&a->scratch);
-    BUF_LIT(&b, "May the agent call ");
-    buf_put(&b, s->tool);
-    BUF_LIT(&b, " with ");
-    buf_put(&b, flow_line(s->args, FAILURE_TEXT_BYTES_MAX));
-    buf_putc(&b, '?');
-    flow_out(a, OUT_PERSON,
-             (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
-}
-
-static bool goes_round(const agent *a, daruma_str name)
-{
-    bool found = a->s.nlineage >= AGENT_LINEAGE_MAX || str_eq(a->s.name, name);
-    for (size_t i = 0; i < a->s.nlineage; i++)
-        found |= str_eq(a->s.lineage[i], name);
-    return found;
-}
-
-static void call_tool(agent *a, agent_step *s)
-{
-    const agent_tool *t = router_tool(a, s->tool);
-    if (t && t->delegates && goes_round(a, s->tool)) {
-        refuse_call(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
-        return;
-    }
-    if (t && t->ask && !s->asked) {
-        int known = decided(a, daruma_call_hash(s->tool, s->args));
-        if (known < 0) {
-            ask_person(a, s, t);
-            return;
-        }
-        if (known == 0) {
-            refuse_call(a, s, S("Error: permission denied: the user did not allow this call."));
-            return;
-        }
-        s->asked = true;
-    }
-    s->attempts++;
-    a->spent.tools++;
-    daruma_buf b = log_open(a, "tool_called");
-    log_str(&b, "tool", s->tool);
-    log_str(&b, "arguments", s->args);
-    log_int(&b, "attempt", s->attempts);
-    log_close(a, &b);
-    flow_out(
-        a, OUT_TOOL,
-        (agent_act){.what = AGENT_DO_TOOL, .tool = s->tool, .args = s->args, .about = t, .total = limits_time_left(a)});
-}
-
-static void tools_step(agent *a)
-{
-    while (a->next < a->nsteps && (a->steps[a->next].kind != AGENT_STEP_CALL || a->steps[a->next].done))
-        a->next++;
-    if (a->out_of_patience) {
-        daruma_escalation e = daruma_tracker_escalation(a->tracker);
-        if (a->s.mode == AGENT_PLANNED && a->spent.replans < a->policy->replans) {
-            daruma_tracker_resume(a->tracker);
-            a->out_of_patience = false;
-            router_planner(a);
-        } else if (a->policy->escalates) {
-            error_escalate(a, e.reason.n ? e.reason : S("Too many errors"));
-        } else {
-            error_node_enter(a);
-        }
-        return;
-    }
-    if (a->next >= a->nsteps) {
-        a->phase = PHASE_THINK;
-        return;
-    }
-    agent_step *s = &a->steps[a->next];
-    agent_limit l = limits_reached(a, false, true);
-    if (l == AGENT_LIMIT_TOOLS) {
-        traj_result(a, s, S("[Not carried out: the limit of tool calls is reached.]"), true, (daruma_str){0});
-        a->last = LAST_LIMIT;
-    } else if (l) {
-        flow_limit(a, l);
-    } else {
-        call_tool(a, s);
-    }
-}
-
 /* ---- going on ---- */
 
 void flow_step(agent *a)
@@ -691,13 +161,16 @@ void flow_step(agent *a)
             plan_ask(a);
             break;
         case PHASE_THINK:
-            flow_think(a);
+            think_ask(a);
             break;
         case PHASE_TOOLS:
-            tools_step(a);
+            calls_step(a);
             break;
         case PHASE_SHORTEN:
             traj_shorten_next(a);
+            break;
+        case PHASE_ADAPT:
+            adapt_ask(a);
             break;
         case PHASE_ANALYSE:
             error_node_leave(a, (daruma_str){0}, false);
@@ -790,10 +263,10 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     begin(a, at);
     a->out = OUT_NONE;
     agent_purpose purpose = a->act.purpose;
-    bool read = purpose != AGENT_FOR_STEP && flow_answer_text(a, body, &text);
+    bool read = purpose != AGENT_FOR_STEP && think_text(a, body, &text);
     switch (purpose) {
     case AGENT_FOR_STEP:
-        step_answered(a, body);
+        think_answered(a, body);
         break;
     case AGENT_FOR_CLASSES:
     case AGENT_FOR_PLAN:
@@ -801,6 +274,9 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
         break;
     case AGENT_FOR_SUMMARY:
         traj_shortened(a, read ? text : (daruma_str){0});
+        break;
+    case AGENT_FOR_STRATEGY:
+        adapt_answered(a, read ? text : (daruma_str){0});
         break;
     case AGENT_FOR_ANALYSIS:
         error_node_leave(a, text, read);
@@ -818,6 +294,8 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
     agent_purpose purpose = a->act.purpose;
     if (purpose == AGENT_FOR_SUMMARY) {
         traj_shortened(a, (daruma_str){0});
+    } else if (purpose == AGENT_FOR_STRATEGY) {
+        adapt_answered(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_ANALYSIS) {
         error_node_leave(a, (daruma_str){0}, false);
     } else {
@@ -825,7 +303,7 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
                                              purpose == AGENT_FOR_PLAN      ? S("plan")
                                              : purpose == AGENT_FOR_CLASSES ? S("classification")
                                                                             : a->s.model);
-        model_failed(a, &f);
+        think_failed(a, &f);
     }
     flow_step(a);
 }
@@ -836,7 +314,7 @@ void agent_tool_done(agent *a, uint32_t call, daruma_str result, int ok, bool lo
         return;
     begin(a, at);
     a->out = OUT_NONE;
-    tool_ended(a, &a->steps[a->next], result, ok, lost);
+    calls_ended(a, &a->steps[a->next], result, ok, lost);
     flow_step(a);
 }
 
@@ -846,6 +324,17 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
         return;
     begin(a, at);
     a->out = OUT_NONE;
+    if (a->asks_way) {
+        a->asks_way = false;
+        if (r == AGENT_ALLOWED)
+            adapt_do(a);
+        else if (r == AGENT_INTERRUPTED)
+            agent_cancel(a, at);
+        else if (text.n)
+            flow_note(a, text);
+        flow_step(a);
+        return;
+    }
     agent_step *s = &a->steps[a->next];
     uint64_t hash = daruma_call_hash(s->tool, s->args);
     daruma_buf b = log_open(a, "person_answered");
@@ -855,23 +344,23 @@ void agent_person(agent *a, uint32_t call, agent_reply r, daruma_str text, darum
     log_close(a, &b);
     switch (r) {
     case AGENT_ALLOWED:
-        decide(a, hash, true);
+        calls_decide(a, hash, true);
         s->asked = true;
         break;
     case AGENT_DENIED: {
         daruma_buf why = buf_in(&a->scratch);
-        decide(a, hash, false);
+        calls_decide(a, hash, false);
         BUF_LIT(&why, "Error: permission denied: the user did not allow this call.");
         if (text.n) {
             BUF_LIT(&why, " They said: ");
             buf_put(&why, flow_line(text, FAILURE_TEXT_BYTES_MAX));
         }
-        refuse_call(a, s, buf_str(&why));
+        calls_refuse(a, s, buf_str(&why));
         break;
     }
     case AGENT_EXPIRED: /* nobody is there: the model may find another way, the same question is not asked again */
-        decide(a, hash, false);
-        refuse_call(a, s, S("Error: permission not given: nobody answered in time whether this call is allowed."));
+        calls_decide(a, hash, false);
+        calls_refuse(a, s, S("Error: permission not given: nobody answered in time whether this call is allowed."));
         break;
     case AGENT_INTERRUPTED:
         agent_cancel(a, at);

@@ -14,6 +14,7 @@ typedef enum agent_phase {
     PHASE_THINK,   /* the model is asked for the next step */
     PHASE_TOOLS,   /* the calls of its answer are carried out, one after the other */
     PHASE_SHORTEN, /* long results are summarised */
+    PHASE_ADAPT,   /* a model is asked for another way */
     PHASE_ANALYSE, /* a model explains the failure that ends the run */
     PHASE_OVER,
 } agent_phase;
@@ -72,7 +73,12 @@ struct agent {
     uint32_t tracked; /* steps that it saw */
     daruma_stall *stall;
     daruma_guide guide;
-    convo_rename *renames; /* tools that have another name on the wire */
+    daruma_progress progress;
+    daruma_tries tries;
+    daruma_strategy strategy; /* the newest one, in `keep` */
+    daruma_str circle;        /* what it keeps doing, in words; empty: nothing */
+    bool wants_way, asks_way; /* another way is due; a person is asked about one */
+    convo_rename *renames;    /* tools that have another name on the wire */
     size_t nrenames;
     uint64_t *verdicts; /* calls that a person decided about: hash, lowest bit: allowed */
     size_t nverdicts;
@@ -84,17 +90,32 @@ struct agent {
 
 /* ---- flow.c ---- */
 
-void flow_step(agent *a);  /* sets out the next act */
-void flow_think(agent *a); /* the model is asked once more, now */
+void flow_step(agent *a); /* sets out the next act */
 void flow_out(agent *a, agent_out out, agent_act act);
 void flow_wait(agent *a, daruma_ms ms); /* then what was set out before is done again */
 void flow_finish(agent *a, agent_result r);
 void flow_limit(agent *a, agent_limit l);  /* ends with what there is */
 void flow_note(agent *a, daruma_str text); /* words of ours to the model */
 void flow_ask(agent *a, agent_purpose purpose, daruma_str model, const daruma_question *q, daruma_ms total);
-bool flow_answer_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
 daruma_str flow_keep(agent *a, daruma_str s);
 daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, between two characters */
+
+void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);
+
+/* ---- think.c ---- */
+
+void think_ask(agent *a);                                    /* for the next step */
+void think_answered(agent *a, daruma_str body);              /* the model answered that */
+void think_failed(agent *a, const agent_failure *f);         /* a model failed */
+void think_recovered(agent *a, const char *how);             /* something worked behind a failure */
+bool think_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
+
+/* ---- calls.c ---- */
+
+void calls_step(agent *a); /* the next call, or what comes behind the last */
+void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost);
+void calls_refuse(agent *a, agent_step *s, daruma_str why); /* it is not carried out: that is its result */
+void calls_decide(agent *a, uint64_t call, bool allowed);   /* a person said so */
 
 /* ---- events: a JSON object in the scratch arena ---- */
 
@@ -132,6 +153,7 @@ void traj_shorten_next(agent *a);
 void traj_shortened(agent *a, daruma_str summary);  /* empty: the summariser failed */
 void traj_partial(const agent *a, daruma_buf *out); /* what there is, for people */
 int64_t traj_chars(const agent *a);
+void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
 
 /* ---- error_node.c ---- */
@@ -140,6 +162,17 @@ void error_node_enter(agent *a);
 void error_node_leave(agent *a, daruma_str answer, bool answered);
 void error_graceful(agent *a);
 void error_escalate(agent *a, daruma_str reason);
+
+/* ---- paths.c ---- */
+
+/* A path among the arguments that ends exactly one path that tools printed: the arguments with that one. */
+bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to);
+
+/* ---- adapt.c ---- */
+
+void adapt_ask(agent *a);
+void adapt_answered(agent *a, daruma_str text); /* empty: the model failed */
+void adapt_do(agent *a);                        /* what was proposed last */
 
 /* ---- plan.c ---- */
 

@@ -30,7 +30,9 @@ const agent_policy agent_policy_default = {
     .graceful = true,
     .compact = true,
     .escalates = true,
+    .completes_paths = true,
     .watched = true,
+    .strategies = AGENT_STRATEGIES_AUTO,
 };
 
 const agent_tool *router_tool(const agent *a, daruma_str name)

@@ -141,7 +141,8 @@ static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_
     return to;
 }
 
-static void put_tools(const agent *a, convo *c)
+/* The tools that the model may call now. */
+void traj_tools(const agent *a, convo *c)
 {
     c->tools = a->s.ntools ? ARENA_NEW(c->arena, convo_tool, a->s.ntools) : NULL;
     if (a->s.ntools && !c->tools) {
@@ -176,7 +177,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     if (a->s.mode == AGENT_PLANNED)
         plan_context(a, &task);
     put_text(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
-    put_tools(a, &c);
+    traj_tools(a, &c);
     for (size_t i = 0; i < a->nsteps;) {
         const agent_step *s = &a->steps[i];
         if (!belongs(a, s)) {

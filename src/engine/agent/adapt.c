@@ -1,0 +1,223 @@
+/* adapt.c - another way for an agent that cannot go on: what is known of its situation, the question to a model, and
+ * what becomes of the answer. A strategy is told in an event whatever happens to it; it is done when it is sure enough
+ * and was checked, asked about when it is less sure, and handed to a person when only a person can help. What daruma
+ * itself guesses without a model is never a reason to stop. */
+#include "engine/agent/inside.h"
+
+/* What a question is about, with room for what it points to. */
+typedef struct about {
+    daruma_situation is;
+    daruma_step last;
+    daruma_tool_failure failures[TRACKED_FAILURES_MAX];
+    daruma_str blockers[TRACKED_FAILURES_MAX], facts[STRATEGY_FACTS];
+} about;
+
+static void take_failures(const agent *a, about *q)
+{
+    size_t n = daruma_tracker_list(a->tracker, q->failures, TRACKED_FAILURES_MAX);
+    n = n < TRACKED_FAILURES_MAX ? n : TRACKED_FAILURES_MAX;
+    for (size_t i = 0; i < n; i++)
+        if (!q->failures[i].resolved) {
+            q->blockers[q->is.nblockers++] = q->failures[i].message;
+            q->failures[q->is.nfailures++] = q->failures[i];
+        }
+    q->is.failures = q->failures;
+    q->is.blockers = q->blockers;
+}
+
+/* The newest results, oldest first, and the newest step. */
+static void take_steps(agent *a, about *q)
+{
+    size_t from = a->nsteps, n = 0;
+    while (from > 0 && n < STRATEGY_FACTS)
+        n += a->steps[--from].kind == AGENT_STEP_CALL && !a->steps[from].failed;
+    for (size_t i = from; i < a->nsteps; i++) {
+        const agent_step *s = &a->steps[i];
+        if (s->kind != AGENT_STEP_CALL || !s->done)
+            continue;
+        q->last = (daruma_step){.tool = s->tool, .args = s->args, .result = s->observation, .ok = !s->failed};
+        q->is.last = &q->last;
+        if (s->failed || q->is.nfacts == STRATEGY_FACTS)
+            continue;
+        daruma_buf b = buf_in(&a->scratch);
+        buf_put(&b, s->tool);
+        BUF_LIT(&b, ": ");
+        buf_put(&b, flow_line(str_trim(s->observation), SITUATION_TEXT_CHARS_MAX));
+        q->facts[q->is.nfacts++] = buf_str(&b);
+    }
+    q->is.facts = q->facts;
+}
+
+static void take_tools(agent *a, about *q)
+{
+    daruma_tool *tools = a->s.ntools ? ARENA_NEW(&a->scratch, daruma_tool, a->s.ntools) : NULL;
+    for (size_t i = 0; tools && i < a->s.ntools; i++)
+        if (a->s.mode == AGENT_REACTIVE || plan_offers(a, i))
+            tools[q->is.ntools++] = a->s.tools[i].about;
+    q->is.tools = tools;
+}
+
+/* NULL without memory. */
+static about *situation(agent *a)
+{
+    about *q = ARENA_NEW(&a->scratch, about, 1);
+    if (!q)
+        return NULL;
+    q->is = (daruma_situation){.goal = a->task,
+                               .progress = -1,
+                               .stuck = true,
+                               .steps = a->spent.steps,
+                               .circle = a->circle,
+                               .fits = daruma_schema_fits};
+    take_failures(a, q);
+    take_steps(a, q);
+    take_tools(a, q);
+    return q;
+}
+
+/* ---- what becomes of it ---- */
+
+static void keep_strategy(agent *a, const daruma_strategy *p)
+{
+    a->strategy = *p;
+    a->strategy.name = flow_keep(a, p->name);
+    a->strategy.reasoning = flow_keep(a, flow_line(p->reasoning, FAILURE_TEXT_BYTES_MAX));
+    a->strategy.tool = flow_keep(a, p->tool);
+    a->strategy.parameters = flow_keep(a, p->parameters);
+    a->strategy.message = flow_keep(a, flow_line(p->message, FAILURE_TEXT_BYTES_MAX));
+    a->strategy.expected = (daruma_str){0};
+}
+
+static void say(agent *a, const char *how)
+{
+    daruma_buf b = buf_in(&a->scratch);
+    buf_putz(&b, how);
+    if (a->strategy.tool.n) {
+        BUF_LIT(&b, " Call ");
+        buf_put(&b, traj_wire_name(a, a->strategy.tool, &a->scratch));
+        if (a->strategy.parameters.n) {
+            BUF_LIT(&b, " with ");
+            buf_put(&b, a->strategy.parameters);
+        }
+        buf_putc(&b, '.');
+    }
+    buf_putc(&b, ' ');
+    buf_put(&b, a->strategy.reasoning);
+    flow_note(a, buf_str(&b));
+}
+
+/* Does it: the call is made as if the model had asked for it, behind a note that says so. */
+void adapt_do(agent *a)
+{
+    const daruma_strategy *p = &a->strategy;
+    a->phase = PHASE_THINK;
+    if (p->kind == DARUMA_STRATEGY_ESCALATE) {
+        error_escalate(a, p->message.n ? p->message : p->reasoning);
+        return;
+    }
+    if (p->kind == DARUMA_STRATEGY_GIVE_UP) {
+        daruma_buf text = buf_in(&a->keep);
+        BUF_LIT(&text, "The task is not finished: ");
+        buf_put(&text, p->reasoning);
+        traj_partial(a, &text);
+        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                      .end = AGENT_END_LOOP,
+                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        return;
+    }
+    if (!p->checked || !p->tool.n || !p->parameters.n || !router_tool(a, p->tool)) {
+        say(a, "[A way to go on.]");
+        return;
+    }
+    say(a, "[Another way is tried now.]");
+    agent_step *s = traj_add(a, AGENT_STEP_CALL);
+    if (!s)
+        return;
+    s->turn = ++a->turn;
+    daruma_buf id = buf_in(&a->keep);
+    buf_printf(&id, "call_%u_way", a->turn);
+    s->id = buf_str(&id);
+    s->tool = p->tool;
+    s->args = p->parameters;
+    a->next = a->nsteps - 1;
+    a->phase = PHASE_TOOLS;
+}
+
+static void ask_person(agent *a)
+{
+    daruma_buf b = buf_in(&a->scratch);
+    BUF_LIT(&b, "The agent cannot go on. May it try this: ");
+    buf_put(&b, a->strategy.name);
+    if (a->strategy.tool.n) {
+        BUF_LIT(&b, ", ");
+        buf_put(&b, a->strategy.tool);
+        buf_putc(&b, ' ');
+        buf_put(&b, flow_line(a->strategy.parameters, FAILURE_TEXT_BYTES_MAX));
+    }
+    BUF_LIT(&b, "? ");
+    buf_put(&b, a->strategy.reasoning);
+    a->asks_way = true;
+    flow_out(a, OUT_PERSON, (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b)});
+}
+
+static void propose(agent *a, const daruma_strategy *p)
+{
+    static const char *const modes[] = {"off", "log", "ask", "auto"};
+    daruma_strategy_mode mode = (daruma_strategy_mode)(a->policy->strategies - AGENT_STRATEGIES_LOG);
+    daruma_strategy_fate fate = daruma_strategy_decide(p, mode, a->recovery);
+    if (p->source == DARUMA_FROM_HEURISTIC && fate != DARUMA_FATE_DO)
+        fate = DARUMA_FATE_LOG;
+    keep_strategy(a, p);
+    daruma_tries_note(&a->tries, p);
+    daruma_buf b = log_open(a, "recovery_strategy_generated");
+    log_str(&b, "strategy", p->name);
+    log_str(&b, "reasoning", p->reasoning);
+    log_str(&b, "tool", p->tool);
+    log_int(&b, "confidence_permille", p->confidence);
+    log_str(&b, "mode", str_of(modes[a->policy->strategies]));
+    log_str(&b, "fate", str_of(daruma_strategy_fate_name(fate)));
+    log_close(a, &b);
+    a->phase = PHASE_THINK;
+    switch (fate) {
+    case DARUMA_FATE_LOG:
+        break;
+    case DARUMA_FATE_DO:
+        adapt_do(a);
+        break;
+    case DARUMA_FATE_ASK:
+        ask_person(a);
+        break;
+    case DARUMA_FATE_ESCALATE:
+        error_escalate(a, p->message.n ? p->message : p->reasoning);
+        break;
+    }
+}
+
+/* ---- when it is due ---- */
+
+void adapt_ask(agent *a)
+{
+    about *q = situation(a);
+    a->wants_way = false;
+    daruma_question ask = q ? daruma_strategy_ask(&q->is, &a->tries, a->recovery, &a->scratch) : (daruma_question){0};
+    if (!q) {
+        a->phase = PHASE_THINK;
+    } else if (!ask.user.n || limits_reached(a, true, false) || limits_last_call(a)) {
+        daruma_strategy p = daruma_strategy_guess(&q->is, &a->tries, a->recovery, &a->scratch);
+        propose(a, &p);
+    } else {
+        flow_ask(a, AGENT_FOR_STRATEGY, a->s.second.n ? a->s.second : a->s.model, &ask, limits_time_left(a));
+    }
+}
+
+/* `text` empty: the model failed. */
+void adapt_answered(agent *a, daruma_str text)
+{
+    about *q = situation(a);
+    if (!q) {
+        a->phase = PHASE_THINK;
+        return;
+    }
+    daruma_strategy p = daruma_strategy_read(text, &q->is, &a->tries, a->recovery, &a->scratch, NULL);
+    propose(a, &p);
+}

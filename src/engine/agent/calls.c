@@ -1,0 +1,262 @@
+/* calls.c - the calls of one answer, carried out one after the other: who is asked before, what each came to, whether
+ * it failed, and whether the agent goes in circles. */
+#include "engine/agent/inside.h"
+#include "engine/mend/mend.h"
+
+/* ---- what a call came to ---- */
+
+/* Counts a step, and looks whether the agent goes in circles. */
+static void count_step(agent *a, agent_step *s, const daruma_step *step)
+{
+    s->tracked = ++a->tracked;
+    bool patient = daruma_tracker_see(a->tracker, (daruma_str){0}, step, a->at, &a->scratch);
+    a->out_of_patience |= !patient && (a->policy->compact || a->policy->escalates);
+    if (!a->policy->watched)
+        return;
+    daruma_verdict v = daruma_stall_see(a->stall, step);
+    bool new = daruma_progress_see(&a->progress, a->recovery, step);
+    if (new)
+        daruma_tries_worked(&a->tries, a->recovery, step->tool);
+    uint32_t have = a->policy->strategies ? DARUMA_NEED_SIDE : 0;
+    daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
+    if (r == DARUMA_REMEDY_NONE)
+        return;
+    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
+    log_str(&b, "circle", str_of(daruma_circle_name(v.circle)));
+    log_int(&b, "times", v.times);
+    log_close(a, &b);
+    if (r == DARUMA_REMEDY_STOP_PARTIAL) {
+        daruma_buf text = buf_in(&a->keep);
+        BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
+        daruma_verdict_say(&v, step, &text);
+        traj_partial(a, &text);
+        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                      .end = AGENT_END_LOOP,
+                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        return;
+    }
+    daruma_guide_notice(&a->guide, &v, step, &said);
+    a->notice = flow_keep(a, buf_str(&said));
+    said.n = 0;
+    daruma_verdict_say(&v, step, &said);
+    a->circle = flow_keep(a, buf_str(&said));
+    a->wants_way |= r == DARUMA_REMEDY_STRATEGY;
+    if (r == DARUMA_REMEDY_FORCE_FINISH)
+        a->last = LAST_LOOP;
+}
+
+/* How the model reads a failure. */
+static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
+{
+    if (a->policy->compact) {
+        daruma_tool_failure t = daruma_tool_judge(step, a->recovery, &a->scratch);
+        t.kind = f->tool_kind ? f->tool_kind : t.kind;
+        daruma_tool_failure_write(&t, DARUMA_VIEW_COMPACT, out);
+        if (!f->metadata.n && !f->user_message.n)
+            return;
+        buf_putc(out, '\n');
+    } else {
+        BUF_LIT(out, "ERROR in ");
+        buf_put(out, f->operation);
+        BUF_LIT(out, ": ");
+        buf_put(out, f->user_message.n ? f->user_message : f->message);
+        BUF_LIT(out, "\nSeverity: ");
+        buf_putz(out, daruma_severity_name(f->severity));
+        if (!f->metadata.n)
+            return;
+        buf_putc(out, '\n');
+    }
+    agent_failure_write(f, out);
+}
+
+/* The call once more, with a path that tools have printed. */
+static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const agent_failure *f)
+{
+    daruma_str args, from, to;
+    bool reads = t && (t->about.traits & DARUMA_TOOL_KNOWN) && (t->about.traits & DARUMA_TOOL_READS);
+    if (!a->policy->completes_paths || !reads || !s->attempts || s->instead.n ||
+        f->tool_kind != DARUMA_TOOL_NOT_FOUND_KIND || !paths_complete(a, s, &args, &from, &to))
+        return false;
+    daruma_buf note = buf_in(&a->scratch), b = log_open(a, "path_completed");
+    log_str(&b, "tool", s->tool);
+    log_str(&b, "from", from);
+    log_str(&b, "to", to);
+    log_close(a, &b);
+    BUF_LIT(&note, "[`");
+    buf_put(&note, from);
+    BUF_LIT(&note, "` does not exist; this is `");
+    buf_put(&note, to);
+    BUF_LIT(&note, "`. Use full paths as they were printed.]\n");
+    s->instead = flow_keep(a, args);
+    s->note = flow_keep(a, buf_str(&note));
+    s->done = s->failed = false;
+    return true;
+}
+
+/* Failures of tools without a word about their severity: what may pass and does no harm twice is repeated, all else the
+ * model decides. */
+static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
+{
+    agent_failure f = router_judge_tool(a, t, step);
+    daruma_buf seen = buf_in(&a->scratch);
+    if (t && t->delegates)
+        buf_put(&seen, step->result); /* the record of an agent is as it shall be read */
+    else
+        failure_seen(a, step, &f, &seen);
+    router_keep(a, &f);
+    traj_result(a, s, step->result, true, buf_str(&seen));
+    s->error = a->failure.message;
+    s->tool_kind = f.tool_kind;
+    a->failure_took = a->at.now - a->sent;
+    daruma_buf b = log_open(a, "tool_failed");
+    log_str(&b, "tool", s->tool);
+    log_str(&b, "kind", str_of(daruma_tool_kind_name(f.tool_kind)));
+    log_str(&b, "severity", str_of(daruma_severity_name(f.severity)));
+    log_str(&b, "message", a->failure.message);
+    log_int(&b, "attempt", s->attempts);
+    log_close(a, &b);
+    if (complete_path(a, s, t, &f))
+        return;
+    if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
+        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && router_is_safe(t) && router_again(a, s))
+            return;
+        count_step(a, s, step);
+        return;
+    }
+    router_route(a, s);
+    if (a->phase == PHASE_TOOLS && s->done)
+        count_step(a, s, step);
+}
+
+void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
+{
+    const agent_tool *t = router_tool(a, s->tool);
+    daruma_step step = {
+        .tool = s->tool, .args = s->args, .result = result, .ok = ok, .lost = lost, .traits = t ? t->about.traits : 0};
+    s->lost = lost;
+    if (lost && !result.n)
+        step.result = S(MEND_UNKNOWN_RESULT);
+    if (lost)
+        step.ok = 0;
+    if (lost || daruma_step_failed(&step)) {
+        tool_failed(a, s, t, &step);
+        return;
+    }
+    daruma_buf seen = buf_in(&a->scratch);
+    buf_put(&seen, s->note);
+    buf_put(&seen, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
+    traj_result(a, s, result, false, buf_str(&seen));
+    if (s->attempts > 1)
+        think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
+    count_step(a, s, &step);
+}
+
+/* A call that cannot be carried out gets its result at once: what is wrong with it. */
+void calls_refuse(agent *a, agent_step *s, daruma_str why)
+{
+    calls_ended(a, s, why, 0, false);
+}
+
+/* ---- carrying them out ---- */
+
+/* Did a person decide about that call before? 1 allowed, 0 denied, -1 not asked: no question twice. */
+static int decided(const agent *a, uint64_t call)
+{
+    for (size_t i = 0; i < a->nverdicts; i++)
+        if ((a->verdicts[i] | 1) == (call | 1))
+            return (int)(a->verdicts[i] & 1);
+    return -1;
+}
+
+void calls_decide(agent *a, uint64_t call, bool allowed)
+{
+    if (a->nverdicts < AGENT_VERDICTS_MAX)
+        a->verdicts[a->nverdicts++] = (call & ~(uint64_t)1) | allowed;
+}
+
+static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
+{
+    daruma_buf b = buf_in(&a->scratch);
+    BUF_LIT(&b, "May the agent call ");
+    buf_put(&b, s->tool);
+    BUF_LIT(&b, " with ");
+    buf_put(&b, flow_line(s->args, FAILURE_TEXT_BYTES_MAX));
+    buf_putc(&b, '?');
+    flow_out(a, OUT_PERSON,
+             (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
+}
+
+static bool goes_round(const agent *a, daruma_str name)
+{
+    bool found = a->s.nlineage >= AGENT_LINEAGE_MAX || str_eq(a->s.name, name);
+    for (size_t i = 0; i < a->s.nlineage; i++)
+        found |= str_eq(a->s.lineage[i], name);
+    return found;
+}
+
+static void call_tool(agent *a, agent_step *s)
+{
+    const agent_tool *t = router_tool(a, s->tool);
+    if (t && t->delegates && goes_round(a, s->tool)) {
+        calls_refuse(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
+        return;
+    }
+    if (t && t->ask && !s->asked) {
+        int known = decided(a, daruma_call_hash(s->tool, s->args));
+        if (known < 0) {
+            ask_person(a, s, t);
+            return;
+        }
+        if (known == 0) {
+            calls_refuse(a, s, S("Error: permission denied: the user did not allow this call."));
+            return;
+        }
+        s->asked = true;
+    }
+    s->attempts++;
+    a->spent.tools++;
+    daruma_buf b = log_open(a, "tool_called");
+    log_str(&b, "tool", s->tool);
+    log_str(&b, "arguments", s->instead.n ? s->instead : s->args);
+    log_int(&b, "attempt", s->attempts);
+    log_close(a, &b);
+    flow_out(a, OUT_TOOL,
+             (agent_act){.what = AGENT_DO_TOOL,
+                         .tool = s->tool,
+                         .args = s->instead.n ? s->instead : s->args,
+                         .about = t,
+                         .total = limits_time_left(a)});
+}
+
+void calls_step(agent *a)
+{
+    while (a->next < a->nsteps && (a->steps[a->next].kind != AGENT_STEP_CALL || a->steps[a->next].done))
+        a->next++;
+    if (a->out_of_patience) {
+        daruma_escalation e = daruma_tracker_escalation(a->tracker);
+        if (a->s.mode == AGENT_PLANNED && a->spent.replans < a->policy->replans) {
+            daruma_tracker_resume(a->tracker);
+            a->out_of_patience = false;
+            router_planner(a);
+        } else if (a->policy->escalates) {
+            error_escalate(a, e.reason.n ? e.reason : S("Too many errors"));
+        } else {
+            error_node_enter(a);
+        }
+        return;
+    }
+    if (a->next >= a->nsteps) {
+        a->phase = a->wants_way ? PHASE_ADAPT : PHASE_THINK;
+        return;
+    }
+    agent_step *s = &a->steps[a->next];
+    agent_limit l = limits_reached(a, false, true);
+    if (l == AGENT_LIMIT_TOOLS) {
+        traj_result(a, s, S("[Not carried out: the limit of tool calls is reached.]"), true, (daruma_str){0});
+        a->last = LAST_LIMIT;
+    } else if (l) {
+        flow_limit(a, l);
+    } else {
+        call_tool(a, s);
+    }
+}

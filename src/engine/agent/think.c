@@ -1,0 +1,336 @@
+/* think.c - the question to the model for the next step, and its answer: words, calls, or nothing that can be used. */
+#include "engine/agent/inside.h"
+#include "engine/mend/mend.h"
+
+/* ---- the question ---- */
+
+/* Names of tools that the wire does not take are others there: they are known again by this list. */
+static void keep_renames(agent *a, const convo *c)
+{
+    for (size_t i = 0; i < c->nrenames; i++) {
+        bool known = false;
+        for (size_t k = 0; k < a->nrenames; k++)
+            known |= str_eq(a->renames[k].is, c->renames[i].is);
+        if (!known && a->nrenames < a->s.ntools)
+            a->renames[a->nrenames++] = (convo_rename){flow_keep(a, c->renames[i].was), flow_keep(a, c->renames[i].is)};
+    }
+}
+
+static void say_last(convo *c, daruma_str text)
+{
+    convo_message *m = convo_add_message(c, CONVO_USER, (daruma_str){0});
+    convo_part *p = m ? convo_add_part(c, m, PART_TEXT, (daruma_str){0}) : NULL;
+    if (!p)
+        return;
+    p->ready = true;
+    p->text = text;
+}
+
+/* A step begins: without anything new for long, the model is told, and another way is looked for. */
+static void begin_progress(agent *a)
+{
+    if (!a->policy->watched || a->attempts)
+        return;
+    unsigned level = daruma_progress_begin(&a->progress, a->recovery);
+    if (!level)
+        return;
+    daruma_buf b = log_open(a, "stuck_nudge"), said = buf_in(&a->scratch);
+    log_int(&b, "level", level);
+    log_close(a, &b);
+    if (!a->notice.n) {
+        daruma_progress_notice(&a->progress, level, &said);
+        a->notice = flow_keep(a, buf_str(&said));
+    }
+    a->wants_way |= level > 1 && a->policy->strategies;
+}
+
+void think_ask(agent *a)
+{
+    agent_limit l = limits_reached(a, true, false);
+    convo c, out;
+    dialect_losses lost = {0};
+    daruma_buf b = buf_in(&a->scratch);
+    if (l) {
+        flow_limit(a, l);
+        return;
+    }
+    begin_progress(a);
+    if (a->notice.n) {
+        flow_note(a, a->notice);
+        a->notice = (daruma_str){0};
+    }
+    if (a->last == LAST_NOT && limits_last_call(a))
+        a->last = LAST_LIMIT;
+    if (!agent_view(a, &a->scratch, &c)) {
+        flow_limit(a, AGENT_LIMIT_MEMORY);
+        return;
+    }
+    if (a->last) {
+        c.set.choice = c.ntools ? CHOICE_NONE : CHOICE_UNSAID;
+        say_last(&c,
+                 S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
+                   "say plainly what is missing."));
+    }
+    if (dialect_convert(&c, a->s.d, &a->scratch, &out, &lost) != DARUMA_OK) {
+        flow_limit(a, AGENT_LIMIT_MEMORY);
+        return;
+    }
+    keep_renames(a, &out);
+    a->s.d->write(&out, &b);
+    if (b.full || a->scratch.full) {
+        flow_limit(a, AGENT_LIMIT_MEMORY);
+        return;
+    }
+    a->attempts++;
+    flow_ask_model(a, AGENT_FOR_STEP, a->s.model, buf_str(&b), limits_time_left(a));
+}
+
+/* Something worked behind a failure. */
+void think_recovered(agent *a, const char *how)
+{
+    a->recovering = false;
+    a->spent.recoveries++;
+    daruma_buf b = log_open(a, "error_recovery_success");
+    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
+    log_str(&b, "strategy", str_of(how));
+    log_close(a, &b);
+}
+
+void think_failed(agent *a, const agent_failure *f)
+{
+    router_keep(a, f);
+    a->failure_took = a->at.now - a->sent;
+    daruma_buf b = log_open(a, "error_recovery_attempt");
+    log_str(&b, "error_type", str_of(daruma_kind_name(f->kind)));
+    log_str(&b, "error_message", a->failure.message);
+    log_int(&b, "compress_attempt", a->shortened);
+    log_close(a, &b);
+    bool too_long = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
+    daruma_scope who = daruma_kind_scope(f->kind);
+    if (too_long && a->phase == PHASE_THINK && a->policy->compressions)
+        traj_shorten(a);
+    else if (a->policy->graceful && a->phase == PHASE_THINK && f->kind != DARUMA_UNKNOWN && f->status >= 400 &&
+             f->status < 500 && f->severity == DARUMA_CRITICAL &&
+             (who == DARUMA_SICK_REQUEST || who == DARUMA_SICK_CONVERSATION))
+        error_graceful(a);
+    else
+        router_route(a, NULL);
+}
+
+/* The answer is of no use: the model is told why and asked again, as often as the policy says. */
+static void ask_again(agent *a, daruma_str why)
+{
+    if (a->repairs < a->policy->repairs && limits_reached(a, true, false) == AGENT_LIMIT_NONE) {
+        a->repairs++;
+        daruma_buf b = log_open(a, "planner_repair_attempt");
+        log_int(&b, "attempt", a->repairs);
+        log_str(&b, "error_summary", why);
+        log_close(a, &b);
+        flow_note(a, why);
+        router_keep(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
+                                        .of_model = true,
+                                        .operation = a->s.model,
+                                        .message = why,
+                                        .severity = DARUMA_RETRIABLE,
+                                        .advice = -1});
+        a->recovering = true;
+        return;
+    }
+    think_failed(a, &(agent_failure){.kind = DARUMA_MALFORMED_OUTPUT,
+                                     .of_model = true,
+                                     .operation = a->s.model,
+                                     .message = why,
+                                     .severity = DARUMA_CRITICAL,
+                                     .advice = -1});
+}
+
+static daruma_str words_of(const convo_message *m, daruma_arena *room)
+{
+    const convo c = {.arena = room};
+    daruma_buf b = buf_in(room);
+    for (size_t i = 0; i < m->nparts; i++) {
+        if (m->parts[i].kind != PART_TEXT)
+            continue;
+        daruma_str text = convo_part_text(&c, &m->parts[i]);
+        if (b.n && text.n)
+            BUF_LIT(&b, "\n\n");
+        buf_put(&b, text);
+    }
+    return flow_line(buf_str(&b), AGENT_ANSWER_BYTES_MAX);
+}
+
+bool think_text(agent *a, daruma_str body, daruma_str *ret)
+{
+    turn t = {.usage = TURN_USAGE_NONE};
+    answer_view v = a->s.d->check(body, &a->scratch);
+    if (v.flaw != DARUMA_FLAW_NONE || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
+        return false;
+    *ret = words_of(&t.message, &a->scratch);
+    limits_usage(a, &t.usage, *ret);
+    return true;
+}
+
+/* ---- an answer of the model ---- */
+
+/* The tool that models know by that name; the name itself when there is none. */
+static daruma_str real_name(agent *a, daruma_str name)
+{
+    for (size_t i = 0; i < a->s.ntools; i++) {
+        daruma_str is = a->s.tools[i].about.name;
+        if (str_eq(is, name) || str_eq(traj_wire_name(a, is, &a->scratch), name))
+            return is;
+    }
+    return name;
+}
+
+static bool id_is_used(const agent *a, daruma_str id)
+{
+    for (size_t i = 0; i < a->nsteps; i++)
+        if (str_eq(a->steps[i].id, id))
+            return true;
+    return false;
+}
+
+/* The id of a call: the model's, unless it gave that one before, or none. */
+static daruma_str unused_id(agent *a, daruma_str id, size_t i)
+{
+    if (id.n && !id_is_used(a, id))
+        return id;
+    daruma_buf b = buf_in(&a->scratch);
+    for (unsigned n = 0; !b.n || id_is_used(a, buf_str(&b)); n++) {
+        b.n = 0;
+        buf_printf(&b, "call_%u_%zu_%u", a->turn, i, n);
+    }
+    return buf_str(&b);
+}
+
+static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_str thought)
+{
+    const convo_part *p = &t->message.parts[i];
+    const convo in = {.arena = &a->scratch};
+    daruma_str name = convo_name_was(a->renames, a->nrenames, p->name), args = convo_part_text(&in, p);
+    args_check check = mend_args(c, name, args, mend_args_cut(t, i), &a->scratch);
+    agent_step *s = traj_add(a, AGENT_STEP_CALL);
+    if (!s)
+        return;
+    bool fits = check.verdict == ARGS_GOOD || check.verdict == ARGS_REPAIRED;
+    s->thought = flow_keep(a, thought);
+    s->id = flow_keep(a, unused_id(a, p->id, i));
+    s->tool = flow_keep(a, real_name(a, check.name.n ? check.name : name));
+    s->args = flow_keep(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
+    if (!fits)
+        calls_refuse(a, s, check.why.n ? check.why : S("The tool call could not be read."));
+}
+
+/* The limit that made the last step the last one. */
+static agent_limit last_limit(const agent *a)
+{
+    const agent_limits *l = &a->s.limits;
+    if (a->last == LAST_LOOP)
+        return AGENT_LIMIT_NONE;
+    if (l->tools && a->spent.tools >= l->tools)
+        return AGENT_LIMIT_TOOLS;
+    return l->steps && a->spent.steps >= l->steps ? AGENT_LIMIT_STEPS : AGENT_LIMIT_CALLS;
+}
+
+static void answered(agent *a, daruma_str text, bool cut)
+{
+    agent_step *s = traj_add(a, AGENT_STEP_WORDS);
+    if (s)
+        s->thought = flow_keep(a, text);
+    if (a->s.mode == AGENT_PLANNED && !a->last && !cut) {
+        plan_step_done(a, text);
+        return;
+    }
+    agent_result r = {.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
+                      .end = AGENT_END_ANSWER,
+                      .text = flow_keep(a, text)};
+    if (a->last) {
+        r.outcome = DARUMA_OUTCOME_DEGRADED;
+        r.end = a->last == LAST_LOOP ? AGENT_END_LOOP : AGENT_END_LIMIT;
+        r.limit = last_limit(a);
+    } else if (cut) {
+        r.outcome = DARUMA_OUTCOME_DEGRADED;
+    }
+    flow_finish(a, r);
+}
+
+static size_t count_calls(const turn *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->message.nparts; i++)
+        n += t->message.parts[i].kind == PART_CALL;
+    return n;
+}
+
+static void take_calls(agent *a, const turn *t, daruma_str text)
+{
+    convo c = {.arena = &a->scratch};
+    size_t taken = 0;
+    traj_tools(a, &c);
+    if (c.full) {
+        a->scratch.full = true;
+        return;
+    }
+    a->next = a->nsteps;
+    a->phase = PHASE_TOOLS;
+    for (size_t i = 0; i < t->message.nparts && a->phase == PHASE_TOOLS && taken < AGENT_CALLS_OF_TURN_MAX; i++) {
+        if (t->message.parts[i].kind != PART_CALL)
+            continue;
+        take_call(a, &c, t, i, taken ? (daruma_str){0} : text);
+        taken++;
+    }
+}
+
+void think_answered(agent *a, daruma_str body)
+{
+    turn t = {.usage = TURN_USAGE_NONE};
+    answer_view v = a->s.d->check(body, &a->scratch);
+    if (v.flaw == DARUMA_FLAW_ERROR_EVENT) {
+        daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                              .status = 200,
+                              .flaw = v.flaw,
+                              .body = body,
+                              .model = a->s.model,
+                              .provider = a->s.d->provider,
+                              .took = a->at.now - a->sent};
+        agent_failure f = router_judge_model(a, &ev, a->s.model);
+        think_failed(a, &f);
+        return;
+    }
+    if (v.flaw == DARUMA_FLAW_BROKEN || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK) {
+        ask_again(a, S("Your last answer could not be read. Please answer again."));
+        return;
+    }
+    daruma_str text = words_of(&t.message, &a->scratch);
+    size_t calls = count_calls(&t);
+    limits_usage(a, &t.usage, body);
+    if (t.finish == FINISH_FILTER) {
+        think_failed(a, &(agent_failure){.kind = DARUMA_CONTENT_FILTER,
+                                         .of_model = true,
+                                         .operation = a->s.model,
+                                         .severity = DARUMA_CRITICAL,
+                                         .advice = -1,
+                                         .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
+        return;
+    }
+    if (!calls && !str_trim(text).n) {
+        ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
+        return;
+    }
+    a->turn++;
+    a->spent.steps++;
+    a->attempts = 0;
+    if (a->recovering)
+        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
+    if (a->policy->compressions_of_step)
+        a->shortened = 0;
+    if (calls && a->last) {
+        flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
+    } else if (calls) {
+        a->repairs = 0;
+        take_calls(a, &t, text);
+    } else {
+        answered(a, text, t.finish == FINISH_LENGTH || t.finish == FINISH_WINDOW);
+    }
+}
