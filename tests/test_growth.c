@@ -2,6 +2,7 @@
  * counted, at sizes that double. A step is a block of code that is run, or 32 bytes that the C library goes through. */
 #include "test.h"
 #include "shapes.h"
+#include "engine/mend/mend.h"
 #include "dialect/dialect.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -128,6 +129,43 @@ static void a_message_is_known_again_in_bounded_steps(void **state)
     assert_true(more < many * 6); /* ten times the bytes: those behind the bound are only hashed */
 }
 
+/* Steps of mending `body` for a refusal whose message is so often `word`. */
+static int64_t steps_of_refusal(daruma_str body, const char *word, size_t n, daruma_arena *a)
+{
+    convo c;
+    mend_lesson l;
+    mend_report rep = {0};
+    daruma_buf message = buf_in(a);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&message, "%s%zu' ", word, i);
+    daruma_failure f = {.kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message)};
+    assert_int_equal(dialect_openai.read(body, a, &c), DARUMA_OK);
+    int64_t from = steps;
+    assert_false(mend_parameter(&c, &f, &l, &rep));
+    return steps - from;
+}
+
+/* A refusal may quote what the client wrote, and each name in it is looked for in the request. */
+static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    daruma_arena a = arena_over(room, room_bytes);
+    daruma_str body = shape_body(S("parts"), S("chat"), 256 << 10, &a);
+    int64_t few = steps_of_refusal(body, "'zebra", 20, &a), many = steps_of_refusal(body, "'zebra", 400, &a);
+    assert_true(many < few * 2);
+    daruma_buf settings = buf_in(&a);
+    BUF_LIT(&settings, "{\"messages\":[]");
+    for (int i = 0; i < 20000; i++)
+        buf_printf(&settings, ",\"setting_%d\":1", i);
+    BUF_LIT(&settings, "}");
+    few = steps_of_refusal(buf_str(&settings), "zebra", 40, &a);
+    many = steps_of_refusal(buf_str(&settings), "zebra", 400, &a);
+    munmap(room, room_bytes);
+    assert_true(many < few * 2);
+}
+
 /* ---- keys that somebody chose ---- */
 
 enum { CHOSEN = 1500, CHOSEN_ROWS = 2048 /* of the map that holds so many */ };
@@ -169,6 +207,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
+        cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
         cmocka_unit_test(nothing_grows_with_the_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,7 +118,8 @@
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
 #define JOB_BYTES_MIN              (256u << 10) /* of a request: work on a shorter one is over before a thread begins */
-#define JOBS_MAX                   2 /* under way at a time: libuv has four threads, and they look up names as well */
+#define JOBS_MAX                   2  /* under way at a time: libuv has four threads, and they look up names as well */
+#define LOOP_TURN_MS_LONG          50 /* a turn of the loop that takes longer is counted: others notice it */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
 #define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
@@ -132,7 +133,9 @@
 #define LOOK_BYTES_MAX             (1u << 20) /* of a request that is looked at on the loop when it comes in: 1 to 5 ms */
 #define MEND_ARENA_BYTES_MAX       (256u << 20) /* of a request as it is read and mended: 2 to 44 times its size */
 #define MEND_NODES_MAX             8000000 /* messages, parts and tools that the remedies of one request go through */
-#define MEND_ROOM_BYTES_USUAL      (8u << 10)   /* of a request as it is read, to begin with */
+#define MEND_ROOM_BYTES_USUAL      (8u << 10) /* of a request as it is read, to begin with */
+#define NAMES_LOOKED_BYTES_MAX     (2u << 20) /* of a request that is gone through for the names in a refusal: 10 ms */
+#define NAMES_LOOKED_MIN           8          /* ... but of a larger one for so many names, beside the loop */
 #define MEND_KEPT_BYTES            (256u << 10) /* of it that may be kept while a provider thinks */
 #define MEND_KEPT_TIMES            1  /* ... and so often the size of a larger one, whose bytes are there three times */
 #define LESSONS_APPLIED_MAX        32 /* on one model, to one request: more say that it takes nothing at all */
@@ -314,7 +317,7 @@
 #define WATCH_CHAIN               4    /* newest messages that a conversation is known again by */
 #define WATCH_USERS_KEPT          8    /* newest things a user said: what is said again is no new task */
 #define WATCH_STEPS_MAX           1024 /* new steps of one request that are looked at; a turn has a few */
-#define WATCH_JUDGED_BYTES_MAX    (640u << 10) /* of failed tools in one request; more is only counted */
+#define WATCH_JUDGED_BYTES_MAX    (320u << 10) /* of failed tools in one request, 4 ms; more is only counted */
 #define WATCH_LAST_BYTES          1024         /* of the newest arguments and result that are kept for a notice */
 #define WATCH_FIRST_WORDS_BYTES   4096         /* of a history's first words, where it says that it is a summary */
 #define STORED_ANSWERS_MAX        1024         /* newest answers (previous_response_id) whose calls are remembered */

@@ -26,6 +26,7 @@ typedef struct request_scan {
     bool unstored;      /* its answer is kept nowhere: nobody can go on from it by its id */
     bool effects;       /* the provider may do for it what must not be done twice: tools of its own, work behind */
     bool behind;        /* ... behind its answer, in the background */
+    bool adds;          /* ... what is asked and what is answered is added to a conversation that the server keeps */
     uint32_t choices;   /* answers that are asked for at once; 0 not said */
     bool usage_asked;   /* Chat: a stream shall say its usage in a chunk of its own */
     bool keeps;         /* Anthropic: asks the server to keep the conversation, or to go on with a kept one (thread) */
@@ -136,6 +137,8 @@ const char *dialect_name(size_t index);       /* all there are; NULL behind the 
  * /v1, a missing /v1 as well), ".../models/M:generateContent"; NULL for every other path (count_tokens, batches,
  * models, ...). */
 const dialect *dialect_of_path(daruma_str path);
+/* True if a model of that name uses tools of its provider that the request does not name, and that may have effects. */
+bool dialect_model_acts(daruma_str model);
 /* Where the request `body` says, or would say, how the model may use tools. */
 daruma_str dialect_choice_path(const dialect *d, daruma_str body);
 /* Gemini alone names the model in the path, ".../models/M:generateContent", and says there whether it streams: its

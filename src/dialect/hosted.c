@@ -53,6 +53,10 @@ static const daruma_str gemini_parts[] = {LIT("functionCall"),   LIT("functionRe
                                           LIT("fileData"),       LIT("videoMetadata"),    LIT("partMetadata"),
                                           LIT("mediaResolution")};
 
+/* Models that run code, or a browser, where the request names no tool: https://console.groq.com/docs/compound. Those
+ * that only search unasked (Perplexity's) are not among them. */
+static const daruma_str acting_models[] = {LIT("groq/compound*"), LIT("compound-beta*")};
+
 #define LIST(names) names, COUNT(names)
 const hosted hosted_chat = {LIST(chat_tools), LIST(chat_calls), false};
 const hosted hosted_responses = {LIST(responses_tools), LIST(responses_items), false};
@@ -75,6 +79,11 @@ static bool is_named(const daruma_str *names, size_t n, daruma_str name, bool ca
 bool hosted_item(const hosted *h, daruma_str name)
 {
     return name.n && !is_named(h->items, h->nitems, name, h->by_member);
+}
+
+bool dialect_model_acts(daruma_str model)
+{
+    return is_named(LIST(acting_models), model, false);
 }
 
 /* A shell runs at the client only where its environment says so. */

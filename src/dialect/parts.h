@@ -23,7 +23,7 @@ typedef enum scan_what {
     SCAN_STATE,     /* anything but null and "" lives on the server */
     SCAN_STATE_ID,  /* a string, or an object with an id, does */
     SCAN_BEFORE,    /* likewise, and it is what this one goes on from: an answer ... */
-    SCAN_BEFORE_ID, /* ... or a conversation, which is the same for all its requests */
+    SCAN_BEFORE_ID, /* ... or a conversation, which is the same for all its requests and grows with each */
     SCAN_STORE,     /* false: the answer is kept nowhere */
     SCAN_THREAD,    /* Anthropic: the conversation is to be kept on the server, or one that is kept there goes on */
     SCAN_CONFIG,    /* Gemini's generationConfig: output cap, format and number of answers */

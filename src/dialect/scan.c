@@ -266,6 +266,8 @@ static void take(request_scan *r, scan_what what, daruma_str value)
     case SCAN_BEFORE:
     case SCAN_BEFORE_ID:
         take_before(r, value, what == SCAN_BEFORE_ID);
+        r->adds |= what == SCAN_BEFORE_ID && names_one(value);
+        r->effects |= r->adds;
         return;
     case SCAN_STORE:
         r->unstored = str_eq(value, S("false"));

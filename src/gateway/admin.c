@@ -194,6 +194,7 @@ static void put_status(gateway *g, daruma_buf *b)
                (long long)(now - g->started), g->now->cfg.policy.profile, g->active, server_connections(g->srv),
                upstream_open(g->now->up), driver_sessions(&g->drive));
     put_counts(b, &g->drive.counts);
+    turns_status(g->turns, b);
     refusals_status(g, b);
     events_status(g->events, b);
     put_providers(b, &g->now->cfg);

@@ -64,10 +64,11 @@ static bool start(gateway *g, daruma_buf *why)
     g->health_memory = malloc(bytes);
     g->events = events_new();
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
+    g->turns = turns_new(g->loop);
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->turns) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -89,6 +90,7 @@ static void gateway_free(gateway *g)
     exchange_free_idle(g);
     setup_drop(g->now);
     events_free(g->events);
+    turns_free(g->turns);
     jobs_free(g->jobs);
     driver_end(&g->drive);
     free(g->health_memory);

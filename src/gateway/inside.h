@@ -22,6 +22,7 @@ typedef struct setup setup;
 typedef struct key_run key_run; /* one run of a key's command */
 typedef struct job job;         /* work on a large request, away from the loop */
 typedef struct jobs jobs;
+typedef struct turns turns; /* how long the loop was at work at a time */
 
 enum { TENANT_KEY_BYTES = 32 };
 
@@ -125,6 +126,7 @@ struct gateway {
     unsigned char tenant_key[TENANT_KEY_BYTES];
     bool tenant_keyed; /* it was made */
     jobs *jobs;        /* work under way, and what waits for it */
+    turns *turns;
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -172,6 +174,12 @@ const dialect *exchange_ask(void *user, drive_call *c, const daruma_target *t, c
 bool exchange_work(void *user, size_t bytes, const drive_work *kind, void *data);
 void exchange_work_left(void *user, drive_remains *r);
 void jobs_free(jobs *all); /* the gateway is over; jobs may still be under way */
+
+/* ---- turn.c: how long the loop is at work at a time ---- */
+
+turns *turns_new(uv_loop_t *loop); /* NULL: there is no memory */
+void turns_free(turns *t);
+void turns_status(const turns *t, daruma_buf *out); /* a member of a JSON object */
 
 /* ---- redact_sent.c: credentials in the words of others ---- */
 

@@ -59,6 +59,12 @@ daruma_moment sys_moment_at(daruma_ms now)
     return (daruma_moment){.now = now, .wall = wall_seconds(now), .dice = dice()};
 }
 
+int64_t sys_thread_cpu_ns(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ? 0 : t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 daruma_moment sys_moment(void)
 {
     struct timespec t;

@@ -8,6 +8,8 @@
 daruma_moment sys_moment(void);
 /* The same for a caller that knows the monotonic milliseconds already. */
 daruma_moment sys_moment_at(daruma_ms now);
+/* Nanoseconds that the calling thread has computed. What other programs do meanwhile does not count. */
+int64_t sys_thread_cpu_ns(void);
 
 /* The whole file ("-": standard input) in `a`, with a NUL behind it that does not count. False and a sentence in `why`
  * when it cannot be read or is longer than `max_bytes`. */

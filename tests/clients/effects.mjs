@@ -245,6 +245,58 @@ holds("effects responses: what runs in the background is never posted twice", {
   },
 });
 
+// What is said in a `conversation` at OpenAI, and what is answered, is added to it when the answer is complete: also where nobody
+// hears it. What failed adds nothing.
+holds("effects responses: what is said in a conversation is added to it once", {
+  config: quick,
+  async run(pair) {
+    const d = dialects.responses, w = wires.responses, plain = { type: "function", name: "look", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } };
+    const whole = (output) => ({ id: "resp_1", object: "response", created_at: 1, status: "completed", model: "m-own", error: null, output });
+    const said = { id: "msg_1", type: "message", status: "completed", role: "assistant", content: [{ type: "output_text", text: "seven eight", annotations: [] }] };
+    const bad = { id: "fc_1", type: "function_call", status: "completed", call_id: "call_1", name: "no_such_tool", arguments: "{}" };
+    for (const conversation of ["conv_1", { id: "conv_1" }])
+      for (const [what, stream, answer, most] of [
+        ["a socket dies", false, (q, res, socket) => socket.destroy(), 1],
+        ["an answer is cut", false, (q, res, socket) => (res.writeHead(200, { "content-type": "application/json", "content-length": 500 }), res.write("{"), setTimeout(() => socket.destroy(), 5)), 1],
+        ["a stream is cut", true, (q, res, socket) => (res.writeHead(200, { "content-type": "text/event-stream" }), res.write(w.opening() + w.piece("seven ")), setTimeout(() => socket.destroy(), 5)), 1],
+        ["somebody between lost sight", false, (q, res) => res.writeHead(504, { "content-type": "text/html" }).end("<html>Gateway Timeout</html>"), 1],
+        ["it calls what there is not", false, (q, res) => json(res, 200, whole([bad])), 1],
+        ["it says nothing", false, (q, res) => json(res, 200, whole([])), 1],
+        ["it was refused first", false, (q, res, socket, n) => (n === 1 ? json(res, 429, { error: { message: "Rate limit reached", code: "rate_limit_exceeded" } }) : json(res, 200, whole([said]))), 2],
+        ["it failed first", true, (q, res, socket, n) => (res.writeHead(200, { "content-type": "text/event-stream" }), res.end(n === 1 ? w.opening() + w.broken() : w.opening() + w.piece("seven eight") + w.closing())), 2],
+      ]) {
+        let calls = 0;
+        await pair.again(quick);
+        pair.own.answer = (q, res, socket) => answer(q, res, socket, ++calls);
+        const r = await question(pair, d, { model: d.own, stream, more: { conversation, tools: [plain] } });
+        assert.equal(calls, most, `${what}: ${r.text}`);
+      }
+  },
+});
+
+// Some models run code where the request names no tool.
+for (const client of ["openai", "anthropic"])
+  holds(`effects ${client}: a model that runs tools unasked is not asked twice`, {
+    config: (c) => (quick(c), c.models.push({ name: "compound", targets: ["own/groq/compound"] }, { name: "other", targets: ["own/groq/other"] })),
+    async run(pair) {
+      const d = dialects[client], w = wires.openai;
+      const count = async (model, stream, answer) => {
+        let calls = 0;
+        pair.own.answer = (q, res, socket) => answer(q, res, socket, ++calls);
+        const r = await question(pair, d, { model, stream });
+        return [calls, r];
+      };
+      const dies = (q, res, socket) => socket.destroy();
+      const cut = (q, res, socket) => (res.writeHead(200, { "content-type": "text/event-stream" }), res.write(w.opening() + w.piece("seven ")), setTimeout(() => socket.destroy(), 5));
+      for (const [stream, answer] of [[false, dies], [true, dies], [true, cut]]) {
+        const [calls, r] = await count("compound", stream, answer);
+        assert.equal(calls, 1, r.text);
+        const [others] = await count("other", stream, answer);
+        assert.ok(others > 1, `${others} calls of a model that acts on nothing`);
+      }
+    },
+  });
+
 holds("effects: a silent call that may be at work is not doubled by a second one", {
   config(c) {
     Object.assign(c.timeouts, { first_byte: "30s", idle: "30s" });

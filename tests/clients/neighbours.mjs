@@ -93,6 +93,15 @@ clothes.push(
   ["a file as base64, behind much else", (words) => inParts([{ type: "file", file: { filename: "a.txt", file_data: base64(`${"Nothing of this is of interest to anybody. ".repeat(300)}${words} and so on for ever more`) } }]), (words) => `Cannot read the file: ${words} and so on for ever more`],
   ["the name of a member, said alone", (words) => chat({ [words.replaceAll(" ", "_").toLowerCase()]: 1 }), (words) => JSON.stringify({ error: { message: words.replaceAll(" ", "_").toLowerCase() } })],
 );
+// Names of several words that no API has, one word that could be a code, and strings within strings.
+const name = (words) => words.replaceAll(" ", "_").toLowerCase();
+const gave = (content) => called({}).messages.with(-1, { role: "tool", tool_call_id: "c1", content });
+clothes.push(
+  ["the name of a member of what a tool gave", (words) => chat({ messages: gave(JSON.stringify({ [name(words)]: 1 })) }), (words) => JSON.stringify({ error: { message: `Unrecognized request argument supplied: ${name(words)}`, type: "invalid_request_error" } })],
+  ["one word as a value, said alone", (words) => chat({ user: name(words) }), (words) => JSON.stringify({ error: { message: name(words) } })],
+  ["a string within strings, in quotation marks", (words) => called({ a: JSON.stringify({ b: JSON.stringify({ c: `"${words}"` }) }) }), (words) => `Bad request: "${words}"`],
+  ["a string within strings, shown as it was escaped", (words) => called({ a: JSON.stringify({ b: words }) }), (words) => JSON.stringify({ error: { message: `Cannot read ${JSON.stringify(JSON.stringify({ b: words }))}` } })],
+);
 for (const [what, more, shown] of clothes)
   for (const status of [400, 500])
     for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded", "insufficient quota"])

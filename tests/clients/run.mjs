@@ -4,7 +4,7 @@
 //   SDK --> daruma serve --> daruma chaos
 //
 // DARUMA=path/to/daruma run.mjs [--bytes] [name...] runs with --bytes the scenarios that meet every limit on bytes (bytes_kit.mjs)
-// instead; with names only scenarios whose name contains one of the words. --effects=10000 breaks so many streams of hosted tools
+// instead, with --turns those that measure how long the loop is at work (turns.mjs), one at a time; with names only scenarios whose name contains one of the words. --effects=10000 breaks so many streams of hosted tools
 // in place of some hundreds (effects.mjs).
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,17 +34,19 @@ await import("./watch.mjs");
 await import("./watch_errors.mjs");
 await import("./watch_edges.mjs");
 await import("./watch_past.mjs");
-const bytes = [];
+const apart = []; // those that are run alone
 if (process.argv[2] === "--bytes") {
   const kit = await import("./bytes_kit.mjs");
   for (const part of ["answers", "streams", "requests", "rest"]) await import(`./bytes_${part}.mjs`);
-  bytes.push(...kit.scenarios);
+  apart.push(...kit.scenarios);
+} else if (process.argv[2] === "--turns") {
+  apart.push(...(await import("./turns.mjs")).scenarios);
 }
 const { sleep, startPair } = await import("./pair.mjs");
 
-const PAIRS = 3; // scenarios wait more than they compute
-const wanted = process.argv.slice(bytes.length ? 3 : 2);
-const all = bytes.length ? bytes : [...wire, ...scenarios]; // the longest first
+const PAIRS = process.argv[2] === "--turns" ? 1 : 3; // scenarios wait more than they compute, but for those
+const wanted = process.argv.slice(apart.length ? 3 : 2);
+const all = apart.length ? apart : [...wire, ...scenarios]; // the longest first
 const chosen = all.filter((s) => !wanted.length || wanted.some((w) => s.name.includes(w)));
 const dir = mkdtempSync(join(tmpdir(), "daruma-clients-"));
 const queue = [...chosen];

@@ -1,11 +1,18 @@
 /* effects.c - work that must not be done twice: what a provider does itself for an answer (mail that an MCP server
- * sends, code that it runs), and answers that are made in the background. Whether it was begun is known only where the
- * provider says so, or refuses the request. Where nobody knows, it counts as done: the client is told, and decides. */
+ * sends, code that it runs), answers that are made in the background, and what grows with each answer (a conversation
+ * at OpenAI). Whether it was begun is known only where the provider says so, or refuses the request. Where nobody
+ * knows, it counts as done: the client is told, and decides. */
 #include "engine/drive/inside.h"
+
+/* Has the model that is asked tools of its own? */
+static bool acts_unasked(const session *x)
+{
+    return x->kase.target >= 0 && dialect_model_acts(x->targets[x->kase.target].model);
+}
 
 bool effects_possible(const session *x)
 {
-    return x->scan.effects || x->view.effects;
+    return x->scan.effects || x->view.effects || acts_unasked(x);
 }
 
 /* Statuses below 500 that do not say that nothing was done: the request or its answer was lost on the way, or a server
@@ -36,12 +43,14 @@ bool effects_done(const session *x, const daruma_evidence *ev)
 {
     if (x->view.effects)
         return true;
-    if (!x->scan.effects || x->p != x->d) /* what was carried over to another dialect lost its hosted tools */
+    bool asked = x->scan.effects && x->p == x->d; /* what was carried over to another dialect lost its hosted tools */
+    if (!asked && !acts_unasked(x))
         return false;
     if (ev->phase == DARUMA_AT_CONNECT || ev->phase == DARUMA_AT_SEND)
         return false; /* the provider does not have all of it */
     if (ev->status >= 300)
         return !was_refused(x, ev);
     bool told = x->view.done || x->view.finished || ev->flaw == DARUMA_FLAW_ERROR_EVENT; /* nothing was left out */
-    return x->scan.behind || !told || !is_announced(x);
+    bool added = x->scan.adds && ev->flaw != DARUMA_FLAW_ERROR_EVENT; /* when the answer is complete, broken or not */
+    return x->scan.behind || added || !told || !is_announced(x);
 }

@@ -124,7 +124,8 @@ struct session {
     int variant_for;          /* ... that target */
     uint32_t variant_of;      /* ... the edition that was made of; 0 none */
     uint32_t unconverted;     /* the edition that takes too long to be converted on the loop; 0 none */
-    bool circles;             /* its agent goes in circles */
+    bool circles;             /* its agent goes in circles, and something is to be done about it */
+    bool compacts;            /* failed results of tools are to be shown compactly */
     bool opaque;              /* an encoded or unreadable body: passed on, not recovered */
     bool safe;                /* sending it twice does no harm */
     uint64_t credential;      /* hash of what the client showed */
@@ -239,6 +240,7 @@ static inline daruma_ms sooner_of(daruma_ms a, daruma_ms b) /* -1 is never */
 /* ---- open.c: a request comes in ---- */
 
 void session_known(session *x);                  /* what is known of it was done to it: it goes on */
+void session_steered(session *x);                /* what its agent needs was done to it, too */
 uint64_t session_request_hash(const session *x); /* same client, same body */
 uint64_t session_session(const session *x);      /* one client's conversation with one model */
 uint64_t session_counted(const session *x);      /* one client's requests on the lane at hand */
@@ -462,7 +464,8 @@ void watch_answered(session *x); /* the answer was delivered whole */
 
 /* ---- steer.c: setting an agent right ---- */
 
-/* Does what watch_request() found. True: the request was answered, it goes nowhere. */
+/* Does what watch_request() found to the request. False: it was answered and goes nowhere, or session_steered() will be
+ * called. */
 bool steer_request(session *x);
 /* Before it goes out: false, a model is asked for a strategy first; session_fitted() will be called. */
 bool steer_ready(session *x);

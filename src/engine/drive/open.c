@@ -330,8 +330,12 @@ void session_open(session *x, driver *v, void *user, const session_request *q)
 
 void session_known(session *x)
 {
-    if (x->circles && steer_request(x))
-        return;
+    if (!(x->circles || x->compacts) || steer_request(x))
+        session_steered(x);
+}
+
+void session_steered(session *x)
+{
     if (x->opaque) {
         daruma_event e = DARUMA_EVENT_INIT;
         e.name = "request_not_readable";

@@ -29,19 +29,6 @@ static void steer_tell(session *x, const char *name)
 
 /* ---- on the request ---- */
 
-void steer_errors(session *x)
-{
-    size_t n;
-    if (!x->o->compact_tool_errors || !session_mend_open(x) ||
-        !(n = watch_compact_errors(&x->h->past.m.c, x->kase.policy)) || !session_mend_write(x))
-        return;
-    daruma_event e = DARUMA_EVENT_INIT;
-    e.name = "tool_errors_compacted";
-    e.steps_compressed = (int64_t)n;
-    session_did(x, DARUMA_REMEDY_MASK_TOOL_OUTPUT);
-    session_event(x, &e);
-}
-
 static bool add_notice(session *x, daruma_str text)
 {
     session_mending *h = x->h;
@@ -66,64 +53,137 @@ static daruma_str notice(session *x, const char *more)
 }
 
 /* The model may call nothing: what the dialect has for that. */
-static void forbid_calls(session *x)
+static void forbid_calls(history *past)
 {
-    session_mending *h = x->h;
-    if (!x->scan.tools) /* there is nothing to forbid, and who says so all the same is refused */
-        return;
-    convo_patch_add(&h->past.m.c, PATCH_SET, dialect_choice_path(h->past.d, h->past.from), h->past.d->choice_none);
+    convo_patch_add(&past->m.c, PATCH_SET, dialect_choice_path(past->d, past->from), past->d->choice_none);
 }
 
-static bool force_finish(session *x)
+/* What is written into a request for an agent. It is done beside the loop where the request is large. */
+typedef struct steering {
+    history *past;
+    const daruma_policy *policy;
+    daruma_str body;
+    daruma_str says; /* to the model; empty: nothing */
+    bool compacts;   /* failed results of tools are shown compactly */
+    bool forbids;    /* the model may call nothing */
+    /* came of it */
+    size_t compacted; /* so many results */
+    bool said;        /* the model is told */
+    drive_text *made; /* the request as it is sent from here on; NULL: as it was */
+    request_scan scan;
+} steering;
+
+static void steering_do(void *data)
 {
-    session_mending *h = x->h;
+    steering *w = data;
+    history *past = w->past;
     mend_report rep = {0};
-    daruma_str text = notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
-                                "be done and why.");
-    if (!mend_notice(&h->past.m.c, text, &rep))
-        return false;
-    forbid_calls(x);
-    return session_mend_write(x);
+    if (!history_read(past, w->body))
+        return;
+    if (w->compacts)
+        w->compacted = watch_compact_errors(&past->m.c, w->policy);
+    if (w->says.n)
+        w->said = mend_notice(&past->m.c, w->says, &rep);
+    if (w->said && w->forbids)
+        forbid_calls(past);
+    if (w->said || w->compacted)
+        w->made = history_write(past, &w->scan);
 }
 
-static bool steer_view(session *x)
+static void steering_drop(void *data)
+{
+    steering *w = data;
+    const drive_rooms *rooms = w->past->rooms;
+    drive_texts_close(rooms, w->made);
+    rooms->give(w);
+}
+
+/* What the model is told with the remedy at hand, and what is refused to it from then on; empty: nothing. */
+static daruma_str steer_words(session *x)
 {
     steer *s = x->steer;
     switch (s->remedy) {
     case DARUMA_REMEDY_NOTICE:
-        return add_notice(x, notice(x, ""));
-    case DARUMA_REMEDY_STRATEGY: /* with steer_ready(), when it is known who can be asked */
-        return true;
+        return notice(x, "");
     case DARUMA_REMEDY_BLOCK_CALL:
         s->armed = true;
-        return add_notice(x, notice(x, s->verdict.ncalls > 1 ? "These calls are refused from now on."
-                                                             : "This call is refused from now on."));
+        return notice(x, s->verdict.ncalls > 1 ? "These calls are refused from now on."
+                                               : "This call is refused from now on.");
     case DARUMA_REMEDY_FORCE_FINISH:
         s->armed = s->no_calls = true;
-        return force_finish(x);
-    default:
-        return false;
+        return notice(x, "No tool can be called any more. Answer now with what you know, and say what could not "
+                         "be done and why.");
+    default: /* a strategy comes with steer_ready(), when it is known who can be asked */
+        return (daruma_str){0};
     }
 }
 
-bool steer_request(session *x)
+static void steer_compacted(session *x, size_t n)
+{
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "tool_errors_compacted";
+    e.steps_compressed = (int64_t)n;
+    session_did(x, DARUMA_REMEDY_MASK_TOOL_OUTPUT);
+    session_event(x, &e);
+}
+
+/* The request was written so, or could not be: the model is in the midst of its turn, or there is no memory. Then
+ * nothing was done, and nothing is refused to who was not told. */
+static void steered(session *x, steering *w)
 {
     steer *s = x->steer;
-    if (s->remedy == DARUMA_REMEDY_STOP_PARTIAL) {
-        finish_partial(x);
-        return true;
-    }
-    if (!session_mend_open(x) || !steer_view(x)) { /* the model is in the midst of its turn, or there is no memory */
-        s->remedy = DARUMA_REMEDY_NONE;            /* nothing was done, and nothing is refused to who was not told */
+    bool made = w->made != NULL;
+    session_mend_tell_limits(x);
+    if (made)
+        session_mend_take(x, w->made, &w->scan);
+    w->made = NULL;
+    if (made && w->compacted)
+        steer_compacted(x, w->compacted);
+    if (!x->circles)
+        return;
+    if (!(made && w->said) && !(s->remedy == DARUMA_REMEDY_STRATEGY && session_mend_open(x))) {
+        s->remedy = DARUMA_REMEDY_NONE;
         s->armed = s->no_calls = false;
-        return false;
+        return;
     }
     x->kase.enforced = s->armed;
     if (s->armed) /* what the model is refused from here on begins where the agent is */
         daruma_case_skip(&x->kase, (uint16_t)(s->guide.rung - 1));
     session_did(x, s->remedy);
     steer_tell(x, "nudge");
-    return false;
+}
+
+static void steering_then(session *x, void *data)
+{
+    steered(x, data);
+    steering_drop(data);
+    session_steered(x);
+}
+
+bool steer_request(session *x)
+{
+    static const drive_work steers = {.work = steering_do, .then = steering_then, .drop = steering_drop};
+    if (x->circles && x->steer->remedy == DARUMA_REMEDY_STOP_PARTIAL) {
+        finish_partial(x);
+        return false;
+    }
+    steering *w = session_mend_can(x) ? x->v->rooms->take(sizeof *w) : NULL;
+    if (!w) {
+        steered(x, &(steering){.body = x->body});
+        return true;
+    }
+    *w = (steering){.past = &x->h->past, .policy = x->kase.policy, .body = x->body, .compacts = x->compacts};
+    if (x->circles) {
+        w->says = steer_words(x);
+        w->forbids = x->steer->no_calls && x->scan.tools; /* where there are none, forbidding them is refused */
+    }
+    if ((w->says.n || w->compacts) && !session_work(x, x->body.n, &steers, w)) {
+        session_timer(x); /* heartbeats go on */
+        return false;
+    }
+    steered(x, w);
+    steering_drop(w);
+    return true;
 }
 
 /* The model is told that what it called was not carried out, and why. */
@@ -256,7 +316,8 @@ session_mend_result steer_apply(session *x, daruma_remedy_kind r)
     }
     if (r == DARUMA_REMEDY_FORCE_FINISH) {
         s->no_calls = true;
-        forbid_calls(x);
+        if (x->scan.tools)
+            forbid_calls(&x->h->past);
     }
     return refuse_calls(x) ? SESSION_MEND_SEND : SESSION_MEND_UNFIT;
 }

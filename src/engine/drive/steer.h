@@ -30,7 +30,6 @@ struct steer {
     daruma_strategy_fate fate;
 };
 
-void steer_errors(session *x); /* shows the model failed tool results as the configuration says */
 /* Of the agent, while it is not forgotten; else NULL, 0. */
 daruma_tries *watch_tries(session *x);
 size_t watch_failures(session *x, daruma_tool_failure *out, size_t max);

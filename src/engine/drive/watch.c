@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "engine/watch/steps.h"
+#include "engine/watch/toolfail.h"
 #include "engine/drive/watch.h"
 #include <xxhash.h>
 
@@ -186,22 +187,22 @@ static bool pays(const daruma_step *s, size_t *left)
 static void see_failures(session *x, agent *a, const daruma_step *s, size_t *left, daruma_arena *scratch)
 {
     bool failed = daruma_step_failed(s);
-    daruma_tool_failure f = {.kind = 0};
+    toolfail judged = {.f = {.kind = 0}};
     a->failed += failed;
     if (failed && !pays(s, left))
         return;
     if (failed) {
-        f = daruma_tool_judge(s, x->o->policy, scratch);
-        keep_failure(&a->last, &f);
-        tell_failure(x, &f);
+        judged = toolfail_judge(s, &x->o->policy->watch, scratch);
+        keep_failure(&a->last, &judged.f);
+        tell_failure(x, &judged.f);
         if (!a->trouble)
             begin_trouble(x->v->rooms, a, x->o->policy);
     }
     daruma_tracker *t = a->trouble ? a->trouble->tracker : NULL;
     bool told = t && daruma_tracker_escalation(t).needs_review;
-    if (t && !daruma_tracker_see(t, (daruma_str){0}, s, session_now(x), scratch) && !told)
+    if (t && !tracker_see(t, (daruma_str){0}, s, failed ? &judged : NULL, session_now(x), scratch) && !told)
         tell_escalation(x, a, s->tool);
-    learn(x, a, s, failed ? &f : NULL, scratch);
+    learn(x, a, s, failed ? &judged.f : NULL, scratch);
 }
 
 static void see(session *x, agent *a, const daruma_step *s, size_t *left, daruma_arena *scratch)
@@ -370,8 +371,7 @@ bool watch_request(session *x, const uint32_t *places)
     agent *a = read_new(x, &v);
     if (!a)
         return false;
-    if (mode >= DARUMA_WATCH_GUIDE && a->failed)
-        steer_errors(x);
+    x->compacts = mode >= DARUMA_WATCH_GUIDE && a->failed && x->o->compact_tool_errors;
     if (a->verdict.circle == DARUMA_CIRCLE_NONE)
         return false;
     steer *s = x->steer = ARENA_NEW(x->arena, steer, 1);

@@ -44,6 +44,9 @@ uint32_t schema_lower_all(convo *c, daruma_str keyword);
 
 /* What `f` speaks of, if it is in the body and may be changed. */
 bool parameter_find(const convo *c, const daruma_failure *f, place *ret);
+/* The same, as long as the names that `f` quotes can be looked for in so many bytes of the request: it is gone through
+ * for each. */
+bool parameter_find_within(const convo *c, const daruma_failure *f, size_t bytes, place *ret);
 /* A member by a name or path as providers write them. */
 bool parameter_named(const convo *c, daruma_str name, place *ret);
 bool parameter_may_go(const convo *c, daruma_str path); /* may it be left out? */

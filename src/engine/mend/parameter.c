@@ -5,6 +5,7 @@
 #include "engine/mend/value.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 /* The name that is to be used instead. */
@@ -468,7 +469,8 @@ bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure
         daruma_str keyword = schema_complaint(f);
         return keyword.n && !name_same(keyword, lesson_keyword(l));
     }
-    if (!parameter_find(c, f, &p))
+    size_t some = c->body.n > NAMES_LOOKED_BYTES_MAX ? c->body.n : NAMES_LOOKED_BYTES_MAX; /* this is on the loop */
+    if (!parameter_find_within(c, f, some, &p))
         return false;
     daruma_str one = place_path(&p), other = str_of(l->path);
     return !str_starts(one, other) && !str_starts(other, one);

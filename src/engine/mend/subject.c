@@ -332,9 +332,17 @@ static bool find_called(const convo *c, daruma_str m, place *ret)
     return false;
 }
 
-/* The setting that is mentioned first. */
-static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str parent, int depth, size_t *first,
-                           place *ret)
+/* Takes what it costs to look for something once more out of `*left`. False: that is not there. */
+static bool pays(size_t *left, size_t cost)
+{
+    bool can = cost <= *left;
+    *left -= can ? cost : *left;
+    return can;
+}
+
+/* The setting that is mentioned first. `*left`: so many bytes of the message may still be gone through. */
+static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str parent, int depth, size_t *left,
+                           size_t *first, place *ret)
 {
     daruma_str key, v;
     if (!json_is_object(value) || depth == PARAMETER_DEPTH_MAX)
@@ -345,6 +353,8 @@ static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str 
         place p = at;
         if ((depth == 0 && is_one_of(key, needed)) || !place_push(&p, key))
             continue;
+        if (!pays(left, m.n))
+            return;
         size_t where = mention(m, key);
         buf_put(&b, parent);
         buf_putc(&b, '_');
@@ -357,7 +367,7 @@ static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str 
             *ret = p;
         }
         if (!is_one_of(key, clients_own))
-            find_mentioned(v, m, p, key, depth + 1, first, ret);
+            find_mentioned(v, m, p, key, depth + 1, left, first, ret);
     }
 }
 
@@ -366,8 +376,9 @@ static const char *const before_name[] = {"argument supplied: ", "arguments supp
                                           "parameter: ",         "parameters: ",         "unknown field ",
                                           "unknown field: ",     "argument: ",           "property "};
 
-bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
+bool parameter_find_within(const convo *c, const daruma_failure *f, size_t bytes, place *ret)
 {
+    const size_t cost = c->body.n; /* of a name: the request is gone through for each */
     daruma_str m = f->message, word, at_word;
     size_t at = str_ifind(m, S("unknown name "));
     if (at != STR_NONE) { /* Google: Unknown name "x" at 'generation_config': Cannot find field. */
@@ -392,7 +403,7 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
     if (colon != STR_NONE && colon < space && parameter_named(c, str_sub(m, 0, colon), ret))
         return true;
     for (at = 0; next_quoted(m, &at, &word);)
-        if (word.n <= 128 && parameter_named(c, word, ret))
+        if (word.n <= 128 && pays(&bytes, cost) && parameter_named(c, word, ret))
             return true;
     for (size_t i = 0; i < COUNT(before_name); i++) {
         at = str_ifind(m, str_of(before_name[i]));
@@ -406,7 +417,7 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
             daruma_str name = str_sub(rest, 0, n);
             while (name.n && name.p[name.n - 1] == '.')
                 name.n--;
-            if (name.n && parameter_named(c, name, ret))
+            if (name.n && pays(&bytes, cost) && parameter_named(c, name, ret))
                 return true;
             rest = str_from(rest, n);
             n = str_starts(rest, S(", ")) ? n : 0;
@@ -416,9 +427,15 @@ bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
     if (find_called(c, m, ret))
         return true;
     place top = {0};
-    size_t first = STR_NONE;
-    find_mentioned(str_trim(c->body), m, top, (daruma_str){0}, 0, &first, ret);
+    size_t first = STR_NONE, left = NAMES_LOOKED_BYTES_MAX;
+    find_mentioned(str_trim(c->body), m, top, (daruma_str){0}, 0, &left, &first, ret);
     return first != STR_NONE && may_change(place_path(ret));
+}
+
+bool parameter_find(const convo *c, const daruma_failure *f, place *ret)
+{
+    size_t some = c->body.n * NAMES_LOOKED_MIN;
+    return parameter_find_within(c, f, some > NAMES_LOOKED_BYTES_MAX ? some : NAMES_LOOKED_BYTES_MAX, ret);
 }
 
 bool parameter_beside(const convo *c, daruma_str path, daruma_str name)

@@ -29,6 +29,9 @@ typedef struct toolfail {
 } toolfail;
 
 toolfail toolfail_judge(const daruma_step *step, const daruma_watch_policy *w, daruma_arena *a);
+/* daruma_tracker_see() of a step that was judged already; `judged` NULL: it was not. */
+bool tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, const toolfail *judged, daruma_moment at,
+                 daruma_arena *scratch);
 /* What to do about a failure of that kind; empty: nothing is advised. Static. */
 daruma_str toolfail_advice(const daruma_watch_policy *w, daruma_tool_kind kind, bool retryable);
 /* `times`: it came so often. `escapes`: text cannot end the block it stands in, nor begin another line of it. */

@@ -324,11 +324,9 @@ static bool is_over(const daruma_tracker *t, uint32_t patience)
            (t->total_max && t->total >= t->total_max);
 }
 
-static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const daruma_step *step, const goal *g,
-                   int64_t wall, daruma_arena *scratch)
+static void failed(daruma_tracker *t, daruma_str name, uint64_t key, const daruma_step *step, toolfail f, const goal *g,
+                   int64_t wall)
 {
-    daruma_watch_policy w = judging(t);
-    toolfail f = toolfail_judge(step, &w, scratch);
     if (f.by_person)
         return; /* E-I1: a person's no is not the agent's failure */
     if (!f.f.tool.n)
@@ -353,8 +351,14 @@ static bool is_quiet(const daruma_tracker *t)
     return counted == 0;
 }
 
-bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, daruma_moment at,
-                        daruma_arena *scratch)
+static toolfail judge(const daruma_tracker *t, const daruma_step *step, daruma_arena *scratch)
+{
+    daruma_watch_policy w = judging(t);
+    return toolfail_judge(step, &w, scratch);
+}
+
+bool tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, const toolfail *judged, daruma_moment at,
+                 daruma_arena *scratch)
 {
     daruma_str name = key.n ? key : step->tool;
     if (!name.n)
@@ -366,7 +370,7 @@ bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *st
     uint64_t id = id_of(XXH3_64bits(name.p, name.n), 1);
     goal g = goal_of(step, scratch);
     if (bad) {
-        failed(t, name, id, step, &g, at.wall, scratch);
+        failed(t, name, id, step, judged ? *judged : judge(t, step, scratch), &g, at.wall);
     } else {
         count_success(t, id, &g);
         resolve(t, id, &g);
@@ -374,6 +378,12 @@ bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *st
             note_change(t, step_is_shell(step) ? 0 : id_of(id, g.tool));
     }
     return !t->stopped;
+}
+
+bool daruma_tracker_see(daruma_tracker *t, daruma_str key, const daruma_step *step, daruma_moment at,
+                        daruma_arena *scratch)
+{
+    return tracker_see(t, key, step, NULL, at, scratch);
 }
 
 daruma_escalation daruma_tracker_escalation(const daruma_tracker *t)
