@@ -178,11 +178,6 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
         return s;
     }
-    /* What nobody knows may be thinking, and so may a call whose head came. */
-    if (c->beside.out && !first.begun && !first.headed && first.own >= 0 && c->noted) {
-        s.act = DARUMA_SILENCE_YIELD;
-        return s;
-    }
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
     bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
     bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
