@@ -301,6 +301,42 @@ static void second_calls_are_a_share_of_the_calls(void **state)
     assert_int_equal(hedged, CALLS * HEDGE_PERCENT / 100 + HEDGE_FLOOR);
 }
 
+static void a_second_call_that_was_right_takes_nothing_from_those_behind_it(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    takes(w, &p, &t[0], 1000);
+    int64_t all = daruma_budget_left(health_hedges(w, &t[0]), 0);
+    for (daruma_ms now = 0; now < 3000 * (all + 3); now += 3000) {
+        daruma_case c = silent(w, &p, t, 2, now);
+        assert_hedges(&c, now + 1600, 1);
+        daruma_case_hedge(&c, 1, at(now + 1600));
+        daruma_case_hedge_takes_over(&c, NULL, at(now + 1700));
+        daruma_case_done(&c, at(now + 1700));
+        succeeds(w, &p, &t[0], now + 1800); /* others are answered there meanwhile */
+        assert_true(daruma_budget_left(health_hedges(w, &t[0]), now + 1800) >= all);
+    }
+}
+
+static void without_budget_a_call_is_looked_at_when_it_needs_none_any_more(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    takes(w, &p, &t[0], 1000);
+    daruma_case c = silent(w, &p, t, 2, 0);
+    while (daruma_budget_take(health_hedges(w, &t[0]), 0))
+        ;
+    daruma_ms far = 2 * health_usual(w, &t[0], HEALTH_HEAD, false);
+    daruma_silence s = daruma_case_silence(&c, at(far - 10));
+    assert_int_equal(s.act, DARUMA_SILENCE_WAIT);
+    assert_int_equal(s.look_in, 10);
+    assert_hedges(&c, far, 1);
+}
+
 static void a_probe_of_what_is_sick_is_hedged_soon_and_without_budget(void **state)
 {
     (void)state;
@@ -658,6 +694,8 @@ int main(void)
         cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
         cmocka_unit_test(second_calls_are_a_share_of_the_calls),
+        cmocka_unit_test(a_second_call_that_was_right_takes_nothing_from_those_behind_it),
+        cmocka_unit_test(without_budget_a_call_is_looked_at_when_it_needs_none_any_more),
         cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),
         cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
         cmocka_unit_test(calls_between_two_that_hung_need_no_budget),
