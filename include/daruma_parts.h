@@ -791,8 +791,6 @@ DARUMA_API void daruma_case_headed(daruma_case *c, daruma_moment at);
 typedef enum daruma_silence_act {
     DARUMA_SILENCE_WAIT,  /* nothing: ask again after `look_in` */
     DARUMA_SILENCE_HEDGE, /* ask `target` beside it: daruma_case_hedge() */
-    DARUMA_SILENCE_YIELD, /* both calls are silent, and the first far longer than usual: it is given up for the one
-                             beside it, daruma_case_hedge_takes_over() with NULL. Then ask again */
 } daruma_silence_act;
 typedef struct daruma_silence {
     daruma_silence_act act;

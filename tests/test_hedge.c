@@ -36,13 +36,6 @@ static void takes(daruma_health *w, const daruma_policy *p, const daruma_target 
         assert_int_equal(s_.act, DARUMA_SILENCE_HEDGE);                                                                \
         assert_int_equal(s_.target, to);                                                                               \
     } while (0)
-#define assert_yields(c, now, to)                                                                                      \
-    do {                                                                                                               \
-        daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
-        assert_int_equal(s_.act, DARUMA_SILENCE_YIELD);                                                                \
-        daruma_case_hedge_takes_over(c, NULL, at(now));                                                                \
-        assert_int_equal((c)->target, to);                                                                             \
-    } while (0)
 #define assert_never(c, now)                                                                                           \
     do {                                                                                                               \
         daruma_silence s_ = daruma_case_silence(c, at(now));                                                           \
@@ -185,16 +178,15 @@ static void of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobo
     assert_hedges(&c, 104000, 1);
     daruma_case_hedge(&c, 1, at(104000));
     assert_waits(&c, 104000 + HEDGE_UNKNOWN_MS - 1);
-    assert_yields(&c, 104000 + HEDGE_UNKNOWN_MS, 1);
     assert_hedges(&c, 104000 + HEDGE_UNKNOWN_MS, 3); /* nobody was asked there yet */
 }
 
-static void of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up(void **state)
+static void of_two_that_are_silent_the_first_goes_on_however_late_it_is(void **state)
 {
     (void)state;
     daruma_policy p = calm();
     daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l"), target("r", "o", "c", "o")};
-    for (int known = 0; known < 2; known++) {
+    for (int known = 0; known < 2; known++) { /* all may be slow at once, and then it is the first to answer */
         daruma_health *w = a_health();
         if (known)
             takes(w, &p, &t[0], 3000);
@@ -202,16 +194,13 @@ static void of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up
         assert_hedges(&c, 105000, 1);
         daruma_case_hedge(&c, 1, at(105000));
         daruma_ms far = known ? 100000 + HEDGE_NOTED_TIMES * 4600 : 600000;
-        if (!known) { /* what nobody knows may take so long: it is never given up for somebody else */
-            daruma_silence s = daruma_case_silence(&c, at(far));
-            assert_int_equal(s.act, DARUMA_SILENCE_HEDGE);
-            continue;
-        }
         assert_waits(&c, 106000);
-        assert_yields(&c, far, 1);
-        assert_int_equal(c.sent_at, 105000);
-        assert_false(c.noted);
-        assert_true(model_of(w, &t[0], far).bad > 0); /* which says something about its model */
+        assert_hedges(&c, far, 2);
+        daruma_case_hedge(&c, 2, at(far));
+        assert_true(c.out && c.target == 0 && c.beside.target == 2);
+        assert_int_equal(model_of(w, &t[0], far).bad > 0, known); /* which says something about its model */
+        daruma_case_done(&c, at(far + 1));
+        assert_int_equal(c.target, 0);
     }
 }
 
@@ -310,6 +299,42 @@ static void second_calls_are_a_share_of_the_calls(void **state)
         daruma_case_done(&c, at(HEDGE_UNKNOWN_MS));
     }
     assert_int_equal(hedged, CALLS * HEDGE_PERCENT / 100 + HEDGE_FLOOR);
+}
+
+static void a_second_call_that_was_right_takes_nothing_from_those_behind_it(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    takes(w, &p, &t[0], 1000);
+    int64_t all = daruma_budget_left(health_hedges(w, &t[0]), 0);
+    for (daruma_ms now = 0; now < 3000 * (all + 3); now += 3000) {
+        daruma_case c = silent(w, &p, t, 2, now);
+        assert_hedges(&c, now + 1600, 1);
+        daruma_case_hedge(&c, 1, at(now + 1600));
+        daruma_case_hedge_takes_over(&c, NULL, at(now + 1700));
+        daruma_case_done(&c, at(now + 1700));
+        succeeds(w, &p, &t[0], now + 1800); /* others are answered there meanwhile */
+        assert_true(daruma_budget_left(health_hedges(w, &t[0]), now + 1800) >= all);
+    }
+}
+
+static void without_budget_a_call_is_looked_at_when_it_needs_none_any_more(void **state)
+{
+    (void)state;
+    daruma_policy p = calm();
+    daruma_health *w = a_health();
+    daruma_target t[] = {target("p", "m", "a", "k"), target("q", "n", "b", "l")};
+    takes(w, &p, &t[0], 1000);
+    daruma_case c = silent(w, &p, t, 2, 0);
+    while (daruma_budget_take(health_hedges(w, &t[0]), 0))
+        ;
+    daruma_ms far = 2 * health_usual(w, &t[0], HEALTH_HEAD, false);
+    daruma_silence s = daruma_case_silence(&c, at(far - 10));
+    assert_int_equal(s.act, DARUMA_SILENCE_WAIT);
+    assert_int_equal(s.look_in, 10);
+    assert_hedges(&c, far, 1);
 }
 
 static void a_probe_of_what_is_sick_is_hedged_soon_and_without_budget(void **state)
@@ -665,10 +690,12 @@ int main(void)
         cmocka_unit_test(of_two_that_are_silent_the_second_is_not_waited_for_thrice_when_nobody_knows_it),
         cmocka_unit_test(a_second_call_that_fails_is_not_followed_at_once),
         cmocka_unit_test(a_short_time_is_shared_among_those_who_are_left_but_not_in_too_small_parts),
-        cmocka_unit_test(of_two_that_are_silent_the_one_far_beyond_its_usual_time_is_given_up),
+        cmocka_unit_test(of_two_that_are_silent_the_first_goes_on_however_late_it_is),
         cmocka_unit_test(who_was_slower_than_the_one_beside_it_says_nothing_of_its_provider),
         cmocka_unit_test(only_what_is_allowed_and_does_no_harm_is_asked_twice),
         cmocka_unit_test(second_calls_are_a_share_of_the_calls),
+        cmocka_unit_test(a_second_call_that_was_right_takes_nothing_from_those_behind_it),
+        cmocka_unit_test(without_budget_a_call_is_looked_at_when_it_needs_none_any_more),
         cmocka_unit_test(a_probe_of_what_is_sick_is_hedged_soon_and_without_budget),
         cmocka_unit_test(while_others_are_answered_there_the_same_place_is_asked_once_more),
         cmocka_unit_test(calls_between_two_that_hung_need_no_budget),

@@ -377,11 +377,6 @@ static void look(sim_host *h, int r)
     case DARUMA_SILENCE_WAIT:
         x->look_at = s.look_in < 0 ? -1 : h->t + (s.look_in > 0 ? s.look_in : 1);
         return;
-    case DARUMA_SILENCE_YIELD:
-        say(h, r, "silent for %lld ms: it is given up for the call beside it", (long long)(h->t - x->main.sent));
-        take_over(h, r, NULL);
-        look(h, r);
-        return;
     case DARUMA_SILENCE_HEDGE: {
         const daruma_target *t = &h->w->targets[s.target];
         say(h, r, "silent for %lld ms: asks " TARGET_FMT " beside it", (long long)(h->t - x->main.sent), TARGET_ARG(t));

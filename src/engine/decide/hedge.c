@@ -8,7 +8,8 @@
  * could go on with what came (`goes_on`); so is an answer in one piece of which a part came, and no more.
  *
  * After "The Tail at Scale" (Dean, Barroso, 2013): a second call behind the usual time costs little and cuts the tail.
- * Such calls have a budget, except where the first is known to go nowhere. A silent call is never ended for nothing. */
+ * Such calls have a budget for those that were in vain, except where the first is known to go nowhere. A silent call is
+ * never ended for nothing. */
 #include "engine/decide/choice.h"
 #include "engine/decide/health.h"
 #include "engine/decide/window.h"
@@ -178,11 +179,6 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.look_in = rest < HEDGE_LOOK_MS ? rest : HEDGE_LOOK_MS;
         return s;
     }
-    /* What nobody knows may be thinking, and so may a call whose head came. */
-    if (c->beside.out && !first.begun && !first.headed && first.own >= 0 && c->noted) {
-        s.act = DARUMA_SILENCE_YIELD;
-        return s;
-    }
     /* So late that no budget is asked for: it takes twice as long as is usual, or half of the client's time is over. */
     bool ends = c->deadline >= 0 && n.silent >= ms_since(c->sent_at, c->deadline) / 2 && n.silent >= n.own;
     bool far = ends || (n.own >= 0 && n.silent >= 2 * n.own);
@@ -193,7 +189,8 @@ daruma_silence daruma_case_silence(daruma_case *c, daruma_moment at)
         s.act = DARUMA_SILENCE_HEDGE;
         s.target = other;
     } else {
-        s.look_in = HEDGE_MS_MIN; /* others find out meanwhile */
+        daruma_ms to_far = n.own >= 0 ? 2 * n.own - n.silent : HEDGE_MS_MIN;
+        s.look_in = to_far < HEDGE_MS_MIN ? to_far : HEDGE_MS_MIN; /* others find out meanwhile */
     }
     return s;
 }
@@ -264,6 +261,10 @@ void daruma_case_hedge_takes_over(daruma_case *c, const daruma_failure *f, darum
     } else if (!c->answered)
         health_bad(c->health, &c->targets[c->target], c->permits, f, c->id, c->sent_at,
                    &c->policy->kinds[f->kind].backoff, at);
+    if (f == &silent_failure && !same) { /* it was right to ask, and so one more may */
+        daruma_budget *b = health_hedges(c->health, &c->targets[c->target]);
+        b->retries -= b->retries > 0;
+    }
     choice_blame(c, c->target, f->kind);
     if (c->since < 0)
         c->since = at.now;

@@ -438,10 +438,6 @@ void hedge_look(session *x)
         return;
     }
     daruma_silence s = daruma_case_silence(&x->kase, at);
-    if (s.act == DARUMA_SILENCE_YIELD && x->rival) {
-        rival_takes_over(x->rival); /* which looks again */
-        return;
-    }
     if (s.act == DARUMA_SILENCE_HEDGE)
         s.look_in = begin(x, s.target) ? HEDGE_MS_MIN : HEDGE_LOOK_MS;
     if (s.look_in >= 0)
