@@ -129,15 +129,18 @@ static void a_message_is_known_again_in_bounded_steps(void **state)
     assert_true(more < many * 6); /* ten times the bytes: those behind the bound are only hashed */
 }
 
-/* Steps of mending `body` for a refusal whose message is so often `word`. */
-static int64_t steps_of_refusal(daruma_str body, const char *word, size_t n, daruma_arena *a)
+/* Steps of mending `body` for a refusal whose message is so often `word`, numbered or not. */
+static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered, size_t n, daruma_arena *a)
 {
     convo c;
     mend_lesson l;
     mend_report rep = {0};
     daruma_buf message = buf_in(a);
     for (size_t i = 0; i < n; i++)
-        buf_printf(&message, "%s%zu' ", word, i);
+        if (numbered)
+            buf_printf(&message, "%s%zu' ", word, i);
+        else
+            buf_putz(&message, word);
     daruma_failure f = {.kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message)};
     assert_int_equal(dialect_openai.read(body, a, &c), DARUMA_OK);
     int64_t from = steps;
@@ -153,15 +156,23 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
     assert_true(room != MAP_FAILED);
     daruma_arena a = arena_over(room, room_bytes);
     daruma_str body = shape_body(S("parts"), S("chat"), 256 << 10, &a);
-    int64_t few = steps_of_refusal(body, "'zebra", 20, &a), many = steps_of_refusal(body, "'zebra", 400, &a);
+    int64_t few = steps_of_refusal(body, "'zebra", true, 20, &a),
+            many = steps_of_refusal(body, "'zebra", true, 400, &a);
     assert_true(many < few * 2);
-    daruma_buf settings = buf_in(&a);
+    daruma_buf settings = buf_in(&a), nearly = buf_in(&a);
     BUF_LIT(&settings, "{\"messages\":[]");
+    BUF_LIT(&nearly, "{\"messages\":[]");
     for (int i = 0; i < 20000; i++)
         buf_printf(&settings, ",\"setting_%d\":1", i);
+    for (int i = 0; i < 2000; i++) /* "a a a ..." may say each of them, from everywhere in it */
+        buf_printf(&nearly, ",\"%090dx%d\":1", 0, i);
     BUF_LIT(&settings, "}");
-    few = steps_of_refusal(buf_str(&settings), "zebra", 40, &a);
-    many = steps_of_refusal(buf_str(&settings), "zebra", 400, &a);
+    BUF_LIT(&nearly, "}");
+    few = steps_of_refusal(buf_str(&settings), "zebra", true, 40, &a);
+    many = steps_of_refusal(buf_str(&settings), "zebra", true, 400, &a);
+    assert_true(many < few * 2);
+    few = steps_of_refusal(buf_str(&nearly), "1 ", false, 2000, &a);
+    many = steps_of_refusal(buf_str(&nearly), "0 ", false, 2000, &a);
     munmap(room, room_bytes);
     assert_true(many < few * 2);
 }

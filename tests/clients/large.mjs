@@ -187,15 +187,15 @@ holds("large: clients that leave while their answer is checked harm nobody", {
   },
 });
 
-holds("large: clients that leave while their request is mended or converted harm nobody", {
+holds("large: clients that leave while their request is mended, converted or told something harm nobody", {
   limit: 120000,
   config: (c) => (patient(c), c.models.push({ name: "m-moved", targets: ["own-claude/c-own"] })),
   async run(pair) {
     pair.own.answer = (q, res) => (/messages$/.test(q.url) ? wires.anthropic.answer(res, "seven eight") : JSON.parse(q.body).tools?.[0].function.strict ? w.refuse(res, "Invalid schema for function 'tool_0': In context=(), 'additionalProperties' is not permitted.") : w.answer(res, "seven eight"));
-    const bodies = [tools(2 * MIB), said(turns(2 * MIB)).replace("m-own", "m-moved")];
+    const bodies = [tools(2 * MIB), said(turns(2 * MIB)).replace("m-own", "m-moved"), `{"model":"m-own","messages":[{"role":"user","content":"Go."},${circles(2 * MIB)}]}`];
     const leaves = async (i) => {
       const before = (await pair.status()).calls.beside_the_loop;
-      await post(pair, bodies[i % 2], {
+      await post(pair, bodies[i % 3], {
         onStart: async (req) => {
           for (let t = 0; t < 400 && (await pair.status()).calls.beside_the_loop === before; t++) await sleep(5);
           await sleep(i * 3);

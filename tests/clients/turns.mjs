@@ -63,7 +63,7 @@ for (const name of Object.keys(wires))
         let last = 0, sent = 0;
         pair.own.answer = answer(name);
         for (const kind of shape().trim().split("\n"))
-          for (const bytes of SIZES) {
+          for (const bytes of targets.length > 1 ? [SIZES.at(0), SIZES.at(-1)] : SIZES) {
             const body = shape(kind, name === "openai" ? "chat" : name, bytes);
             if (!body) continue;
             const r = await send(pair, d, targets.length > 1 ? hot(name, body) : body), now = await turn(pair);
@@ -73,7 +73,7 @@ for (const name of Object.keys(wires))
             sent++;
             pair.own.seen.length = 0;
           }
-        assert.ok(sent > 60, `${sent} requests`);
+        assert.ok(sent > 40, `${sent} requests`);
         assert.deepEqual(long, []);
       },
     });

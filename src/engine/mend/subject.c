@@ -258,9 +258,16 @@ bool next_quoted(daruma_str m, size_t *at, daruma_str *word)
     return false;
 }
 
+enum {
+    NAME_BYTES_MAX = 64, /* a longer one is no setting's */
+    MENTION_COST = 4,    /* of a byte of the message: a name that nearly stands there is compared from many places */
+};
+
 /* Where the message says the name, whatever joins its words ("thinking budget": thinkingBudget); STR_NONE nowhere. */
 static size_t mention(daruma_str m, daruma_str name)
 {
+    if (name.n > NAME_BYTES_MAX)
+        return STR_NONE;
     static const char *const everyday[] = {"n",       "user", "text",   "stop", "store",
                                            "include", "seed", "format", "type", NULL};
     bool plain = is_one_of(name, everyday);
@@ -353,7 +360,7 @@ static void find_mentioned(daruma_str value, daruma_str m, place at, daruma_str 
         place p = at;
         if ((depth == 0 && is_one_of(key, needed)) || !place_push(&p, key))
             continue;
-        if (!pays(left, m.n))
+        if (!pays(left, m.n * MENTION_COST))
             return;
         size_t where = mention(m, key);
         buf_put(&b, parent);
