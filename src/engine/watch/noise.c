@@ -290,8 +290,9 @@ static noise_edge learn_edge(const noise_sketch *const *results, size_t n, bool 
     }
     if (!tools || (at == shortest && shortest < NOISE_EDGE)) {
         size_t border = border_of(e.tokens, shortest, tail), first = e.slots & 1 ? 0 : 1;
-        bool counts = (e.slots & ~numbers) >> first & 1 && !(e.tokens[first] & MIXED) && shortest > first + 1;
-        last = border && border <= last ? border : counts ? first + 1 : 0; /* a count of steps needs no border */
+        /* a count of steps needs no border, but it is the news where hardly a word stands beside it: "page 3" */
+        bool counts = (e.slots & ~numbers) >> first & 1 && !(e.tokens[first] & MIXED) && shortest > first + 2;
+        last = border && border <= last ? border : counts ? first + 1 : 0;
     }
     e.slots &= (UINT32_C(1) << last) - 1;
     e.n = (uint8_t)last;
