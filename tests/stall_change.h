@@ -104,7 +104,7 @@ static const stall_change stall_changes[] = {
     {"a count of calls", "{r}\n(call #{i} of this session)", NULL, false, 176, 0},
     {"a footer of pages", "{r}\n--- step {i}, {b} tokens left ---", NULL, false, 150, 0},
     {"a line before it", "Observation {i}:\n{r}", NULL, false, 197, 0},
-    {"a mark before it", "#{i} {r}", NULL, false, 138, 1},
+    {"a mark before it", "#{i} {r}", NULL, false, 102, 4},
     {"tags around it", "<result id=\"{k}\">\n{r}\n</result>", NULL, false, 187, 1},
     {"a line above, and one below", "--- call {k} ---\n{r}\n--- end of call {i} ---", NULL, false, 182, 0},
     {"letters drawn by lot", "{r}\ntrace={l}", NULL, false, 91, 0},

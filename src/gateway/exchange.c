@@ -358,7 +358,7 @@ static const daruma_failure *came_back(daruma_failure *f)
         .limit = -1,
         .used = -1,
         .requested = -1,
-        .message = S("This request came back to the daruma that sent it: the address of a provider leads back to it, "
+        .message = S("This request came back to the daruma that sent it. The address of a provider leads back to it, "
                      "perhaps through a proxy or another gateway. Set the `url` of that provider to the provider's own "
                      "address.")};
     return f;

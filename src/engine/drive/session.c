@@ -476,14 +476,6 @@ void session_asked(const session *x, daruma_evidence *ev)
     ev->model = x->scan.model;
 }
 
-/* An answer without a word, which the model is told when it is asked again. An empty rest of an answer is none: the
- * model may have said all. */
-static bool said_nothing(const session *x, const daruma_evidence *seen)
-{
-    return x->failure.kind == DARUMA_MALFORMED_OUTPUT && seen->flaw == DARUMA_FLAW_EMPTY && !seen->forwarded &&
-           x->kase.can_mend;
-}
-
 void session_failed(session *x, const daruma_evidence *ev)
 {
     daruma_moment at = session_now(x);
@@ -510,8 +502,6 @@ void session_failed(session *x, const daruma_evidence *ev)
     x->failure.message = session_tool_words(x, x->failure.message);
     x->failure.subject = session_tool_words(x, x->failure.subject);
     session_mend_reconsider(x, &x->failure);
-    if (said_nothing(x, &seen))
-        session_mend_bad_answer(x, &(turn){.message = {.role = CONVO_ASSISTANT}}, S(""));
     session_step(x, &(drive_step){.what = DRIVE_JUDGED, .failure = &x->failure});
     if (out)
         x->v->host->cancel(out);

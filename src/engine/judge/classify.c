@@ -504,22 +504,23 @@ static void read_classes(daruma_failure *f, seen *v, const said *s, daruma_arena
     decide(f, v, match_first(v));
 }
 
+/* Does the status ask to come again later? */
+static bool asks_to_wait(int status)
+{
+    return !status || status == 402 || status == 408 || status == 429 || status == 503 || status == 529;
+}
+
 /* What is called a quota, and is free again at once or counts by the minute, is a rate. */
 static void hear_rate(daruma_failure *f, const seen *v, const said *s)
 {
-    if (f->kind != DARUMA_QUOTA || !is_of_words(f->rule) || s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
+    if (f->kind != DARUMA_QUOTA || !is_of_words(f->rule) || !asks_to_wait(f->status) ||
+        s->shape & (SAID_PER_DAY | SAID_ZERO_LIMIT))
         return;
     if ((f->wait <= 0 || f->wait > SHORT_WAIT_MS) && !match_rates(v))
         return;
     f->kind = DARUMA_RATE_LIMIT;
     f->severity = daruma_kind_severity(f->kind);
     f->retryable = true;
-}
-
-/* Does the status ask to come again later? */
-static bool asks_to_wait(int status)
-{
-    return !status || status == 402 || status == 408 || status == 429 || status == 503 || status == 529;
 }
 
 /* In words of other kinds "try again" is said in passing. */

@@ -11,6 +11,7 @@ enum {
     DIGITS = 0x8000, /* bits of a token: there are digits in it */
     MIXED = 0x4000,  /*   and something else */
     HASH = 0x3fff,
+    COUNT_DIGITS = 4,    /* a longer number counts no steps: it is known by its hash, as words are */
     TOKEN_BYTES = 256,   /* of a longer one, the rest is the next */
     COUNTED_BYTES = 600, /* a longer text has more tokens than both ends */
     VALUE_BYTES = 64,    /* a longer text is no counter and no id */
@@ -57,8 +58,8 @@ static uint16_t token_of(daruma_str s, size_t from, size_t to)
         marks += s.p[i] == '.' || s.p[i] == ',';
         n = n * 10 + (value < 10 ? value : 0);
     }
-    if (digits == to - from)
-        return (uint16_t)(DIGITS | (n & HASH));
+    if (digits == to - from && digits <= COUNT_DIGITS)
+        return (uint16_t)(DIGITS | n);
     uint64_t h = end(word_hash(s.p + from, to - from, 0)) >> 17;
     return (uint16_t)((h & HASH) | (digits ? DIGITS : 0u) | (digits && digits + marks < to - from ? MIXED : 0u));
 }
@@ -289,10 +290,8 @@ static noise_edge learn_edge(const noise_sketch *const *results, size_t n, bool 
         }
     }
     if (!tools || (at == shortest && shortest < NOISE_EDGE)) {
-        size_t border = border_of(e.tokens, shortest, tail), first = e.slots & 1 ? 0 : 1;
-        /* a count of steps needs no border, but it is the news where hardly a word stands beside it: "page 3" */
-        bool counts = (e.slots & ~numbers) >> first & 1 && !(e.tokens[first] & MIXED) && shortest > first + 2;
-        last = border && border <= last ? border : counts ? first + 1 : 0;
+        size_t border = border_of(e.tokens, shortest, tail);
+        last = border && border <= last ? border : 0; /* a bare count may be how far something is */
     }
     e.slots &= (UINT32_C(1) << last) - 1;
     e.n = (uint8_t)last;
@@ -462,22 +461,11 @@ static uint16_t token_at(const noise_sketch *k, size_t i)
     return i < shorter(k->n) ? k->head[i] : k->tail[k->n - 1 - i];
 }
 
-/* The first or last token counts the steps: "#7 text", "text 7". Bits of it. */
-static uint64_t counts_steps(const noise_sketch *a, const noise_sketch *b, uint64_t at)
-{
-    enum { WORDS = 5 };
-    size_t first = is_sign(a->head[0], "#[(<*") ? 1 : 0, i = at ? (size_t)__builtin_ctzll(at) : 0;
-    if (!at || (at & (at - 1)) || a->words < WORDS || (i != first && i + 1 != a->n))
-        return 0;
-    uint16_t x = token_at(a, i), y = token_at(b, i);
-    bool numbers = (x & y & DIGITS) && !((x | y) & MIXED);
-    return numbers && !is_number(x, y, a->step, b->step) ? at : 0;
-}
-
 noise_likeness noise_compare(const noise *known, const noise_sketch *a, const noise_sketch *b, noise_difference *ret)
 {
     enum { NEAR_SLOTS = 3, MANY_WORDS = 12 };
     size_t n = a->n;
+    uint64_t plain = 0;
     *ret = (noise_difference){.words = a->words};
     if (n != b->n || a->between != b->between || a->middle != b->middle || !n)
         return NOISE_OTHER;
@@ -488,6 +476,7 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
         if (x == y || (is_noise(known, a, x) && is_noise(known, b, y)))
             continue;
         ret->at |= UINT64_C(1) << i;
+        plain |= (uint64_t)((x & y & DIGITS) && !((x | y) & MIXED)) << i;
         ret->n++;
         ret->numbers |= !(x & y & DIGITS) || is_number(x, y, a->step, b->step);
     }
@@ -502,8 +491,8 @@ noise_likeness noise_compare(const noise *known, const noise_sketch *a, const no
     uint64_t inner = ret->at & ~head & ~tail;
     if (inner && a->json && differ_in_members(a, b, ret->n))
         inner = 0;
-    ret->numbers |= inner != 0; /* a count of steps with no border around it is to be seen more often */
-    ret->inner = inner && !counts_steps(a, b, inner);
+    ret->plain = (plain & inner) != 0;
+    ret->inner = inner != 0;
     return ret->n <= NEAR_SLOTS && (!ret->inner || a->words >= MANY_WORDS * ret->n) ? NOISE_NEAR : NOISE_OTHER;
 }
 
@@ -516,11 +505,6 @@ void noise_accept(noise *known, const noise_sketch *a, const noise_sketch *b, co
                 learn_name(known, a->names[i]);
         return;
     }
-    size_t only = d->at ? (size_t)__builtin_ctzll(d->at) : 0; /* it may count the steps, and no border is there */
-    if (d->at == UINT64_C(1) << only && only < 2 && only >= head)
-        head = only + 1;
-    else if (d->at == UINT64_C(1) << only && only + 1 == n && !tail)
-        tail = 1;
     uint32_t first = (uint32_t)d->at & ((UINT32_C(1) << head) - 1), last = 0;
     for (size_t i = 0; i < tail; i++)
         last |= (uint32_t)(d->at >> (n - 1 - i) & 1) << i;

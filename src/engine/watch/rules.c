@@ -86,7 +86,7 @@ bool rule_near(const daruma_stall *s, daruma_verdict *v)
         return false;
     noise_compare(&s->noise, &o->sketch, &e->sketch, &d);
     uint32_t needed = e->patience + (d.numbers ? NUMBER : DRAWN);
-    if (d.words < WORDS_MIN || n < needed || !d.inner)
+    if (d.words < WORDS_MIN || n < needed || !d.inner || d.plain)
         return false;
     for (uint32_t i = 1; i < n && o; i++, o = next_call(s, &at, false))
         first = o->step;
