@@ -52,7 +52,7 @@ static void tell_words(daruma_str json)
     static const struct {
         daruma_str event;
         const char *before;
-        const char *fields[2];
+        const char *fields[3]; /* those that are there are shown */
     } rows[] = {
         {LIT("tool_called"), "call", {"tool", "arguments"}},
         {LIT("tool_failed"), "failed", {"tool", "message"}},
@@ -62,7 +62,7 @@ static void tell_words(daruma_str json)
         {LIT("reclassify"), "other tools", {"reason"}},
         {LIT("trajectory_compressed"), "shortened", {"reason"}},
         {LIT("loop_detected"), "circle", {"circle"}},
-        {LIT("error_recovery_attempt"), "failure", {"error_type", "error_message"}},
+        {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "error_message"}},
         {LIT("llm_retry_attempt"), "model again", {"kind", "reason"}},
         {LIT("budget_exhausted"), "limit", {"which"}},
         {LIT("escalated"), "to a person", {"reason"}},
@@ -77,6 +77,8 @@ static void tell_words(daruma_str json)
         for (size_t k = 0; k < COUNT(rows[i].fields) && rows[i].fields[k]; k++) {
             char plain[RUN_SHOWN_BYTES];
             daruma_str text = json_text(json_get(json, str_of(rows[i].fields[k])), &a);
+            if (!text.n)
+                continue;
             fputc(' ', stderr);
             cli_put(stderr, cli_plain(str_sub(text, 0, RUN_SHOWN_BYTES), plain, sizeof plain));
         }
@@ -189,7 +191,7 @@ static bool profile(const char *name, run_settings *s)
 int cli_run(int argc, char **argv)
 {
     const char *wire = "openai", *base = NULL, *model = NULL, *second = "", *root = ".", *named = NULL;
-    const char *steps = NULL, *tokens = NULL, *seconds = NULL;
+    const char *steps = NULL, *tokens = NULL, *seconds = NULL, *no_key = NULL;
     bool plan = false;
     teller t = {.code = 1};
     run_settings s = {
@@ -228,11 +230,14 @@ int cli_run(int argc, char **argv)
         if (wires[i].d == s.d) {
             s.base = base ? str_of(base) : sys_env(wires[i].base);
             s.key = sys_env(wires[i].key);
+            no_key = s.key.n ? NULL : wires[i].key;
         }
     if (!model || !s.base.n) {
         fprintf(stderr, "daruma run: %s\n", model ? "where is the model? --base-url URL" : "which model? --model NAME");
         return 2;
     }
+    if (no_key)
+        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", no_key);
     s.model = str_of(model);
     s.second = str_of(second);
     s.root = root;
