@@ -117,7 +117,7 @@
 #define MEND_SHRINKS               4 /* times one request is sent again shorter: 128,000 tokens by halves fit in 8,000 */
 #define MEND_LARGE_CHARS           2000 /* longer tool output is summarised (its compression_threshold_chars) */
 
-#define JOB_BYTES_MIN              (256u << 10) /* of a request: work on a shorter one is over before a thread begins */
+#define JOB_BYTES_MIN              (128u << 10) /* of a request: work on a shorter one takes the loop 45 ms at worst */
 #define JOBS_MAX                   2  /* under way at a time: libuv has four threads, and they look up names as well */
 #define LOOP_TURN_MS_LONG          50 /* a turn of the loop that takes longer is counted: others notice it */
 #define LOOP_BYTES_MAX             (5u << 19) /* of a request that is read on the loop, ... */

@@ -16,7 +16,7 @@ const TURN_MS_MAX = 150;
 
 // Just below what goes beside the loop (JOB_BYTES_MIN), below what is looked at there (LOOK_BYTES_MAX), and below the most that is
 // read on the loop (LOOP_BYTES_MAX).
-const SIZES = [250 << 10, 1000 << 10, 2500 << 10];
+const SIZES = [125 << 10, 1000 << 10, 2500 << 10];
 
 export const scenarios = [];
 const holds = (what, s) => scenarios.push({ chaos: "faults: []\n", ...s, name: `turns: ${what}` });
