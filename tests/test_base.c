@@ -9,6 +9,43 @@
 #include "engine/watch/same_bits.h"
 #include <stdlib.h>
 
+static void a_star_stands_for_anything(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool is;
+    } rows[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"*", "abc", true},
+        {"a", "a", true},
+        {"a", "A", false},
+        {"a*", "a", true},
+        {"a*", "abc", true},
+        {"a*", "ba", false},
+        {"*c", "abc", true},
+        {"*c", "abcd", false},
+        {"a*c", "ac", true},
+        {"a*c", "abcc", true},
+        {"a*c", "acb", false},
+        {"*b*", "abc", true},
+        {"*b*", "ac", false},
+        {"a*b*c", "a1b2c", true},
+        {"a*b*c", "a1c2b", false},
+        {"**", "x", true},
+        {"a**", "a", true},
+        {"*aab", "aaaab", true},
+        {"gpt-*", "gpt-4o", true},
+        {"gpt-*", "xgpt-4", false},
+        {"?", "a", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_glob(str_of(rows[i].pattern), str_of(rows[i].text)) != rows[i].is)
+            fail_msg("%s and %s", rows[i].pattern, rows[i].text);
+}
+
 static void a_map_keeps_a_number_for_each_text(void **state)
 {
     (void)state;
@@ -334,6 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
+        cmocka_unit_test(a_star_stands_for_anything),
         cmocka_unit_test(a_map_keeps_a_number_for_each_text),
         cmocka_unit_test(a_map_without_room_says_so),
         cmocka_unit_test(a_member_is_found_verbatim),

@@ -163,6 +163,9 @@
 #define CONFIG_HEADERS_MAX         32          /* extra headers of one provider */
 #define CONFIG_NAMES_MAX           64          /* hosts, and paths that pass through, in one file */
 #define CONFIG_MODELS_MAX          1024        /* models in one file; looked up by walking */
+#define CONFIG_CLIENTS_MAX         256         /* clients in one file; each request is held against all tokens */
+#define CONFIG_TOKEN_BYTES_MAX     (64u << 10) /* the file of a token; its first line counts */
+#define CONFIG_TOKEN_CHARS_MIN     16          /* of a token that clients show: shorter ones can be guessed */
 #define CONFIG_WAYS_MAX            16384       /* targets times keys of all models in one file; 3 MiB of them */
 #define CONFIG_MEMORY_BYTES_MAX    (16u << 20) /* what a configuration takes as read, the values of variables included */
 #define CONFIG_PROCESS_BYTES_MAX   (64u << 10) /* output of a key command; a key has a few hundred bytes */

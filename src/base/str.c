@@ -197,3 +197,25 @@ void str_near_try(str_near *n, daruma_str name)
         n->distance = d;
     }
 }
+
+bool str_glob(daruma_str pattern, daruma_str s)
+{
+    size_t i = 0, k = 0, star = STR_NONE, from = 0; /* behind the last star, and what it stood for so far */
+    while (k < s.n) {
+        if (i < pattern.n && pattern.p[i] == '*') {
+            star = ++i;
+            from = k;
+        } else if (i < pattern.n && pattern.p[i] == s.p[k]) {
+            i++;
+            k++;
+        } else if (star != STR_NONE) {
+            i = star;
+            k = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (i < pattern.n && pattern.p[i] == '*')
+        i++;
+    return i == pattern.n;
+}

@@ -93,6 +93,7 @@ size_t str_ifind(daruma_str s, daruma_str what_lower); /* `what_lower` is lower 
 size_t str_findch(daruma_str s, char c);               /* STR_NONE */
 daruma_str str_trim(daruma_str s);                     /* white space at both ends */
 daruma_str str_cut(daruma_str *rest, char at);         /* what stands before `at`; rest moves behind it */
+bool str_glob(daruma_str pattern, daruma_str s);       /* is it of that form? '*' stands for anything, also nothing */
 bool str_lists(daruma_str list, daruma_str item);      /* is it one of a list with commas, in any case? */
 /* Reads a whole non-negative decimal number; false when it is anything else or overflows. */
 bool str_int(daruma_str s, int64_t *ret);

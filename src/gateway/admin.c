@@ -230,15 +230,35 @@ bool admin_answers(daruma_str path)
     return is_probe(path) || is_own(path);
 }
 
+/* Of the configured targets, all and those that may be called now. */
+static size_t count_targets(const gateway *g, size_t *well)
+{
+    daruma_ms now = gateway_now(g).now;
+    const setup *s = g->now;
+    size_t all = 0;
+    *well = 0;
+    for (size_t r = 0; r < s->nroutes; r++)
+        for (size_t t = 0; t < s->routes[r].ntargets; t++, all++)
+            *well += daruma_health_look(g->drive.health, &s->routes[r].targets[t], now).well;
+    return all;
+}
+
+/* It is ready while somebody can answer: where none of the configured targets is well another daruma is the better one
+ * to ask. */
 static bool answers_probe(gateway *g, call *c)
 {
     bool asks = str_eq(c->head.method, S("GET")) || str_eq(c->head.method, S("HEAD"));
     if (!is_probe(c->head.path) || !asks)
         return false;
+    size_t well, all = count_targets(g, &well);
+    bool ready = !g->draining && (!all || well);
+    daruma_buf b = buf_in(c->arena);
+    buf_printf(&b,
+               "{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":%s,\"targets\":%zu,"
+               "\"well\":%zu}\n",
+               ready ? "true" : "false", all, well);
     c->user = NULL;
-    answer(c, g->draining && str_eq(c->head.path, S("/ready")) ? 503 : 200, S("application/json"),
-           g->draining ? S("{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":false}\n")
-                       : S("{\"name\":\"daruma\",\"version\":\"" DARUMA_VERSION "\",\"ready\":true}\n"));
+    answer(c, !ready && str_eq(c->head.path, S("/ready")) ? 503 : 200, S("application/json"), buf_str(&b));
     return true;
 }
 
@@ -272,6 +292,8 @@ bool admin_handles(gateway *g, call *c)
     } else if (str_eq(path, S("/daruma/health"))) {
         answer(c, g->draining ? 503 : 200, S("application/json"),
                g->draining ? S("{\"status\":\"draining\"}\n") : S("{\"status\":\"ok\"}\n"));
+    } else if (lock_refuses_admin(g, c)) {
+        return true;
     } else if (str_eq(path, S("/daruma/status"))) {
         daruma_buf b = buf_in(c->arena);
         put_status(g, &b);

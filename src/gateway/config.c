@@ -77,6 +77,19 @@ static void no_provider_is_self(conf *r, const config *c)
     }
 }
 
+/* Whoever reaches a listener beyond the loopback could spend the keys: it asks who they are. */
+static void listener_is_locked(conf *r, const config *c)
+{
+    if (host_is_loopback(c->listen.host) || c->nclients)
+        return;
+    conf_go(r, ((const reading *)r->user)->from->listen ? "--listen" : "listen");
+    conf_wrong(r,
+               "other machines can reach " STR_FMT ", and whoever does could use your keys\nsay who may ask: "
+               "clients: [{ name: me, file: token.txt }], with a token that `openssl rand -hex 32` made, or listen on "
+               "127.0.0.1",
+               STR_ARG(c->listen.host));
+}
+
 static void size_fits(conf *r, const config *c)
 {
     size_t ways = 0;
@@ -156,6 +169,7 @@ static void settle(conf *r, void *root)
         d->waits = keep_socket(r, c, d->from->running, d->from->listen != NULL);
     else if (d->from->listen)
         listen_given(r, c, d->from->listen);
+    listener_is_locked(r, c);
     no_provider_is_self(r, c);
     size_fits(r, c);
     config_outside(r, c, !d->from->running);

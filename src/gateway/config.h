@@ -49,6 +49,21 @@ typedef struct config_judgement {
     daruma_ms wait;  /* 0: what the provider said */
 } config_judgement;
 
+/* A secret that clients show, given in the file or in a file of its own, whose first line it is. */
+typedef struct config_token {
+    daruma_str value; /* empty: there is none, or its file was not looked at */
+    daruma_str file;
+} config_token;
+
+/* Who may ask: one row of `clients`. */
+typedef struct config_client {
+    daruma_str name;
+    config_token token;
+    daruma_str *models; /* names with '*'; none: every model, and every path */
+    size_t nmodels;
+    uint32_t rate; /* requests a minute, 0 no limit */
+} config_client;
+
 typedef enum config_orphans { ORPHANS_PROFILE, ORPHANS_ANSWER, ORPHANS_PRUNE } config_orphans;
 typedef enum config_hedge { HEDGE_AUTO, HEDGE_OFF } config_hedge;
 typedef enum config_tool_errors { TOOL_ERRORS_FULL, TOOL_ERRORS_COMPACT } config_tool_errors;
@@ -66,6 +81,9 @@ typedef struct config {
     size_t nproviders;
     config_model *models;
     size_t nmodels;
+    config_client *clients; /* none: whoever reaches the listener, which is on the loopback then */
+    size_t nclients;
+    config_token admin; /* shown for /daruma/status and /daruma/events; empty: on the loopback nothing is asked for */
     config_judgement *judge; /* laid over policy.rules when read */
     size_t njudge;
     fetch_clocks clocks;        /* 5 s to connect, else none */

@@ -38,9 +38,58 @@ static int events_errno(const char *path, int links)
     return access(folder, W_OK | X_OK) == 0 ? 0 : errno;
 }
 
+void config_token_fits(conf *r, daruma_str token)
+{
+    for (size_t i = 0; i < token.n; i++)
+        if (token.p[i] <= ' ' || token.p[i] > '~') {
+            conf_wrong(r, "a token has no spaces, control characters or letters beyond ASCII\nmake one with `openssl "
+                          "rand -hex 32`");
+            return;
+        }
+    if (token.n < CONFIG_TOKEN_CHARS_MIN)
+        conf_wrong(r, "the token has %zu characters and could be guessed\nmake one with `openssl rand -hex 32`",
+                   token.n);
+}
+
+/* The first line of the token's file. */
+static void read_token(conf *r, config_token *t, const char *key)
+{
+    char path[PATH_BYTES], why[256];
+    daruma_str text;
+    if (!t->file.n)
+        return;
+    conf_go(r, key);
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(t->file));
+    if (!sys_read_file(path, CONFIG_TOKEN_BYTES_MAX, r->a, &text, why)) {
+        conf_wrong(r, "%s", why);
+        return;
+    }
+    t->value = str_trim(str_cut(&text, '\n'));
+    config_token_fits(r, t->value);
+}
+
+static void read_tokens(conf *r, config *c)
+{
+    char key[40];
+    read_token(r, &c->admin, "admin.file");
+    for (size_t i = 0; i < c->nclients; i++) {
+        snprintf(key, sizeof key, "clients[%zu].file", i);
+        read_token(r, &c->clients[i].token, key);
+    }
+    for (size_t i = 0; i < c->nclients; i++)
+        for (size_t k = 0; k < i; k++)
+            if (c->clients[i].token.value.n && str_eq(c->clients[i].token.value, c->clients[k].token.value)) {
+                snprintf(key, sizeof key, "clients[%zu]", i);
+                conf_go(r, key);
+                conf_wrong(r, "it has the same token as \"" STR_FMT "\"\ngive each client its own",
+                           STR_ARG(c->clients[k].name));
+            }
+}
+
 void config_outside(conf *r, config *c, bool listens)
 {
     char path[PATH_BYTES], why[256];
+    read_tokens(r, c);
     snprintf(path, sizeof path, STR_FMT, STR_ARG(c->events_file));
     int error = c->events_file.n ? events_errno(path, 0) : 0;
     conf_go(r, "events.file");

@@ -10,4 +10,6 @@ enum { CONFIG_STDERR_AUTO = 2 }; /* config.events_stderr while it is read: wheth
 /* Tells what of the files and addresses that a configuration names cannot be used. Nothing is written. `listens`: its
  * address is to be taken, too. */
 void config_outside(conf *r, config *c, bool listens);
+/* Tells what is wrong with a token that clients are to show. It is not repeated. */
+void config_token_fits(conf *r, daruma_str token);
 #endif

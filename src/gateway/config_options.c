@@ -211,6 +211,29 @@ static void target_fits(conf *r, void *base, void *item, size_t index)
         }
 }
 
+/* ---- who may ask ---------------------------------------------------------------------------- */
+
+static void token_fits(conf *r, const config_token *t)
+{
+    if (!t->value.n == !t->file.n)
+        conf_wrong(r, t->value.n ? "both `token` and `file` are given\nkeep one"
+                                 : "`token` is missing (or `file`, which holds it)");
+    if (t->value.n)
+        config_token_fits(r, t->value);
+}
+
+static void client_fits(conf *r, void *base, void *item, size_t index)
+{
+    (void)base, (void)index;
+    token_fits(r, &((config_client *)item)->token);
+}
+
+static void admin_fits(conf *r, void *base, void *item, size_t index)
+{
+    (void)item, (void)index;
+    token_fits(r, &((config *)base)->admin);
+}
+
 /* ---- kinds ------------------------------------------------------------------------------------ */
 
 static const char *kind_name(size_t i)
@@ -392,6 +415,31 @@ static const conf_option models_rows[] = {
 static const conf_shape models_shape = {.of = CONF_ROWS(models_rows), .like = "{ name: best, targets: [main/gpt-5] }", .size = sizeof(config_model), .max = CONFIG_MODELS_MAX,
     .thing = "model", .name_at = offsetof(config_model, name)};
 
+static const conf_option client_models_element = {
+    NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 1, .max = 200,
+    .help = "The name of a model as clients ask for it; `*` stands for anything.",
+};
+static const conf_shape client_models_shape = {.element = &client_models_element, .size = sizeof(daruma_str), .max = CONFIG_NAMES_MAX};
+
+static const conf_option clients_rows[] = {
+    {"name", CONF_NAME, NEEDED, AT(config_client, name), .min = 1, .max = 64, .help = "How messages call it."},
+    {"token", CONF_TEXT, .flags = CONF_SECRET, AT(config_client, token.value), .min = 1, .max = 4096,
+     .help = "What it shows as its API key, or in `x-daruma-token` where it needs its own key for the provider. Better not written out: `${CI_TOKEN}`. 16 characters at least; `openssl rand -hex 32` makes one."},
+    {"file", CONF_TEXT, AT(config_client, token.file), .min = 1, .max = 4096, .says = "none", .help = "A file whose first line is the token."},
+    {"models", CONF_LIST, .flags = CONF_OR_SINGLE, ITEMS(config_client, models), .shape = &client_models_shape, .says = "all",
+     .help = "The models that it may ask. With it only requests that name a model are answered, and lists of models: no files, batches or stored answers."},
+    {"rate", CONF_INTEGER, AT(config_client, rate), .min = 1, .max = 1000000, .says = "no limit",
+     .help = "Requests a minute. Beyond it the answer is 429 with `retry-after`."},
+};
+static const conf_shape clients_shape = {.of = CONF_ROWS(clients_rows), .like = "{ name: me, token: \"${DARUMA_TOKEN}\" }",
+    .size = sizeof(config_client), .max = CONFIG_CLIENTS_MAX, .thing = "client", .name_at = offsetof(config_client, name), .fits = client_fits};
+
+static const conf_option admin_rows[] = {
+    {"token", CONF_TEXT, .flags = CONF_SECRET, AT(config, admin.value), .min = 1, .max = 4096, .says = "none", .help = "The token, as `clients[].token`."},
+    {"file", CONF_TEXT, AT(config, admin.file), .min = 1, .max = 4096, .says = "none", .help = "A file whose first line is the token."},
+};
+static const conf_shape admin_shape = {.of = CONF_ROWS(admin_rows), .fits = admin_fits};
+
 static const conf_option timeouts_rows[] = {
     {"connect", CONF_DURATION, AT(config, clocks.connect), .min = 10, .max = 10 * MINUTE, .fallback = "5s", .word = "none", .help = "Name, connection, proxy and TLS together."},
     {"first_byte", CONF_DURATION, AT(config, clocks.first_byte), .min = 10, .max = 24 * HOUR, .says = "`none`", .word = "none", .word_is = -1,
@@ -499,9 +547,13 @@ static const conf_shape tls_shape = {.of = CONF_ROWS(tls_rows)};
 
 static const conf_option config_rows[] = {
     {"listen", CONF_ADDRESS, AT(config, listen), .fallback = "127.0.0.1:4141",
-     .help = "Where clients connect. `:4141` is the loopback too; any other address is used only when it is written here, since whoever reaches it can use your keys. Port 0 takes a free one."},
+     .help = "Where clients connect. `:4141` is the loopback too. Any other address needs `clients`, since whoever reaches it could use your keys. Port 0 takes a free one."},
     {"hosts", CONF_LIST, ITEMS(config, hosts), .shape = &hosts_shape, .says = "none",
      .help = "Names by which clients reach a daruma that listens on the loopback, beside `localhost`, names below it and loopback addresses. A request for any other name is refused with 403, since a page of another site may be behind it (DNS rebinding); pages of these hosts may ask as well. Where daruma listens on another address every name is answered."},
+    {"clients", CONF_LIST, ITEMS(config, clients), .shape = &clients_shape, .says = "whoever reaches the loopback",
+     .help = "Who may ask. Everybody else gets 401. The token goes to no provider."},
+    {"admin", CONF_GROUP, .shape = &admin_shape,
+     .help = "What `/daruma/status` and `/daruma/events` ask for, as `Authorization: Bearer` or `x-daruma-token`. Without it they answer on the loopback alone. `/`, `/health`, `/ready` and `/daruma/health` answer everybody."},
     {"passthrough", CONF_LIST, ITEMS(config, passthrough), .shape = &passthrough_shape, .says = "none",
      .help = "Paths that go to a provider, beside those of the APIs of OpenAI, Anthropic and Gemini. Every other path is answered with 404."},
     {"providers", CONF_LIST, ITEMS(config, providers), .shape = &providers_shape, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",

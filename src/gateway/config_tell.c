@@ -183,9 +183,19 @@ size_t config_warnings(const config *c, daruma_buf *out)
         n += warn_model(c, &c->models[i], out);
     if (!host_is_loopback(c->listen.host)) {
         n++;
-        buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen.host),
-                   keys ? "; whoever does uses your keys" : "");
+        buf_printf(out,
+                   "listen: other machines can reach " STR_FMT ", and it speaks no TLS: tokens and conversations can "
+                   "be read on the way\n",
+                   STR_ARG(c->listen.host));
     }
+    for (size_t i = 0; i < c->nproviders && c->nclients; i++)
+        if (!config_has_key(&c->providers[i])) {
+            n++;
+            buf_printf(out,
+                       "providers[%zu]: " STR_FMT " has no keys: clients show their token in x-daruma-token, and the "
+                       "provider's key as usual\n",
+                       i, STR_ARG(c->providers[i].name));
+        }
     if (c->listen_taken) {
         n++;
         buf_printf(out,

@@ -24,7 +24,7 @@ static void on_request(call *c, void *user)
 {
     gateway *g = user;
     bool refused = guard_refuses(g, c) || path_refused_form(g, c) || upgrade_refuses(c);
-    if (!refused && !admin_handles(g, c) && !path_refused_unknown(g, c))
+    if (!refused && !admin_handles(g, c) && !lock_refuses(g, c) && !path_refused_unknown(g, c))
         exchange_begin(g, c);
 }
 

@@ -62,7 +62,7 @@ static void refuse_host(gateway *g, call *c, daruma_str host)
                 "daruma's configuration: hosts: [\"");
     buf_put(&b, str_sub(host_of(host), 0, NAME_SHOWN_BYTES));
     BUF_LIT(&b, "\"]");
-    call_refuse(g, c, REFUSED_HOST, 403, DARUMA_PERMISSION, buf_str(&b));
+    call_refuse(g, c, REFUSED_HOST, 403, DARUMA_PERMISSION, -1, buf_str(&b));
 }
 
 bool guard_refuses(gateway *g, call *c)
@@ -72,7 +72,7 @@ bool guard_refuses(gateway *g, call *c)
     if (!host_is_loopback(cfg->listen.host))
         return false; /* whoever opened it to a network has other guards, and other names */
     if ((origin.n && is_foreign(cfg, origin)) || is_cross_site(&c->head)) {
-        call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION,
+        call_refuse(g, c, REFUSED_ORIGIN, 403, DARUMA_PERMISSION, -1,
                     S("daruma listens on this machine alone and does not answer pages of other sites. Programs that "
                       "are no browser send no Origin. To allow the pages of a site, name its host in daruma's "
                       "configuration, under `hosts`."));

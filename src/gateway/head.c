@@ -22,7 +22,7 @@ bool head_is_credential(daruma_str name)
     case 13:
         return str_ieq(name, S("authorization"));
     case 14:
-        return str_ieq(name, S("x-goog-api-key"));
+        return str_ieq(name, S("x-goog-api-key")) || str_ieq(name, S("x-daruma-token"));
     default:
         return false;
     }
@@ -118,6 +118,8 @@ daruma_header *head_for_provider(exchange *x, const config_provider *p, const di
         if (drive_field_is_hop(name, connection) || is_configured(p, name))
             continue;
         if (!theirs && (head_is_credential(name) || str_ieq(name, S("cookie"))))
+            continue;
+        if (theirs && head_is_credential(name) && lock_is_token(&x->s->cfg, in->headers[i].value))
             continue;
         if (d != x->d && is_of_dialect(name))
             continue;

@@ -22,12 +22,22 @@ typedef struct setup setup;
 typedef struct key_run key_run; /* one run of a key's command */
 typedef struct job job;         /* work on a large request, away from the loop */
 typedef struct jobs jobs;
-typedef struct turns turns; /* how long the loop was at work at a time */
+typedef struct client_rate client_rate; /* what is left of a client's requests a minute */
+typedef struct turns turns;             /* how long the loop was at work at a time */
 
 enum { TENANT_KEY_BYTES = 32 };
 
 /* Why a request is refused at the door, before it is one of the counted requests. */
-typedef enum refusal { REFUSED_HOST, REFUSED_ORIGIN, REFUSED_PATH, REFUSED_UNKNOWN_PATH, REFUSALS } refusal;
+typedef enum refusal {
+    REFUSED_HOST,
+    REFUSED_ORIGIN,
+    REFUSED_PATH,
+    REFUSED_UNKNOWN_PATH,
+    REFUSED_TOKEN,
+    REFUSED_MODEL,
+    REFUSED_RATE,
+    REFUSALS
+} refusal;
 typedef struct refused_count {
     uint64_t all, untold; /* and those since the last event */
     daruma_ms told_at;    /* that event; 0 none */
@@ -76,6 +86,7 @@ struct setup {
     size_t nroutes;
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
+    client_rate *rates; /* of each of `clients` */
 };
 
 /* Reads the configuration of g->options. `running`: the one in force, NULL at the start; *waits as config_load() has
@@ -219,11 +230,23 @@ bool path_refused_form(gateway *g, call *c);
 /* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
 bool path_refused_unknown(gateway *g, call *c);
 
+/* ---- lock.c: who may come in ---- */
+
+/* Refuses, where `clients` are configured, who shows no token of theirs (401), asks for a model that is not its (403),
+ * or has asked too often (429). */
+bool lock_refuses(gateway *g, call *c);
+/* Refuses who may not see what daruma knows: no admin token, or none is configured and daruma listens beyond the
+ * loopback. */
+bool lock_refuses_admin(gateway *g, call *c);
+/* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
+bool lock_is_token(const config *c, daruma_str value);
+bool lock_prepare(setup *s); /* false: there is no memory */
+
 /* ---- refuse.c ---- */
 
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
- * counted, and told in an event, the first of many at a time. */
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_str message);
+ * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. */
+void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
 
 /* ---- upgrade.c ---- */

@@ -111,7 +111,7 @@ bool path_refused_form(gateway *g, call *c)
     if (!leaves_prefix(c->head.path, c->arena))
         return false;
     call_refuse(
-        g, c, REFUSED_PATH, 400, DARUMA_UNKNOWN,
+        g, c, REFUSED_PATH, 400, DARUMA_UNKNOWN, -1,
         S("The path of this request has a segment that is empty, `.` or `..`, or it has `;` or `\\`, perhaps "
           "escaped. It could leave the base URL of the provider, and daruma sends it to none. Remove that part; "
           "an empty segment often comes from a base URL that ends with a slash."));
@@ -133,6 +133,6 @@ bool path_refused_unknown(gateway *g, call *c)
             "has this path, allow it in daruma's configuration: passthrough: [\"");
     buf_put(&b, shown);
     BUF_LIT(&b, "\"]");
-    call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, buf_str(&b));
+    call_refuse(g, c, REFUSED_UNKNOWN_PATH, 404, DARUMA_UNKNOWN, -1, buf_str(&b));
     return true;
 }

@@ -13,6 +13,9 @@ static const struct {
     [REFUSED_ORIGIN]       = {"origin",       "a page of another site"},
     [REFUSED_PATH]         = {"path",         "a path that could leave the provider's base URL"},
     [REFUSED_UNKNOWN_PATH] = {"unknown_path", "a path that no API has"},
+    [REFUSED_TOKEN]        = {"token",        "a request without a token of ours"},
+    [REFUSED_MODEL]        = {"model",        "a model or path that a client may not use"},
+    [REFUSED_RATE]         = {"rate",         "a client that asks too often"},
 };
 // clang-format on
 
@@ -60,18 +63,24 @@ void refusals_status(const gateway *g, daruma_buf *out)
     BUF_LIT(out, "},");
 }
 
-void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_str message)
+void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message)
 {
+    char seconds[24];
     const dialect *d = dialect_of_path(c->head.path);
-    daruma_failure f = {.kind = kind, .status = status, .wait = -1, .limit = -1, .used = -1, .requested = -1};
-    daruma_header h[] = {{S("content-type"), S("application/json")}, {S("x-should-retry"), S("false")}};
+    daruma_failure f = {.kind = kind, .status = status, .wait = wait, .limit = -1, .used = -1, .requested = -1};
+    daruma_buf s = buf_over(seconds, sizeof seconds);
+    buf_int(&s, (wait + 999) / 1000);
+    daruma_header h[] = {{S("content-type"), S("application/json")},
+                         wait < 0 ? (daruma_header){S("x-should-retry"), S("false")}
+                                  : (daruma_header){S("retry-after"), buf_str(&s)},
+                         {S("www-authenticate"), S("Bearer realm=\"daruma\"")}};
     daruma_buf body = buf_in(c->arena);
     d = d ? d : head_dialect(&c->head);
     d->write_error(&body, &f, status, message, (daruma_str){0});
     BUF_LIT(&body, "\n");
     refuse_tell(g, c, why);
     c->user = NULL; /* no exchange */
-    call_head(c, status, h, COUNT(h), (int64_t)body.n);
+    call_head(c, status, h, COUNT(h) - (status != 401), (int64_t)body.n);
     call_write(c, buf_str(&body));
     call_end(c);
 }

@@ -74,11 +74,13 @@ void exchange_hand_over(void *handle, drive_call *to)
 
 /* ---- an attempt ---- */
 
-/* The client's query; a key in it is the client's own, and goes no further than to providers that have none. */
+/* The client's query; a key in it is the client's own, and goes no further than to providers that have none. A token
+ * for daruma goes nowhere. */
 static daruma_str query_for(exchange *x, const config_provider *p)
 {
     daruma_str rest = x->c->head.query;
-    if (!config_has_key(p) || str_find(rest, S("key=")) == STR_NONE)
+    bool ours = config_has_key(p) || lock_is_token(&x->s->cfg, head_query_key(&x->c->head));
+    if (!ours || str_find(rest, S("key=")) == STR_NONE)
         return rest;
     daruma_buf b = buf_in(x->c->arena);
     while (rest.n) {

@@ -132,7 +132,8 @@ setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why
                                  .http_proxy = s->cfg.http_proxy,
                                  .no_proxy = s->cfg.no_proxy,
                                  .ca_file = s->cfg.ca_file.n ? s->cfg.ca_file.p : NULL};
-    if (!build_options(s) || !build_keys(s) || !build_routes(s)) { /* config_load() left room for it */
+    if (!build_options(s) || !build_keys(s) || !build_routes(s) ||
+        !lock_prepare(s)) { /* config_load() left room for it */
         BUF_LIT(why, "there is no memory");
     } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
         buf_putz(why, cause);

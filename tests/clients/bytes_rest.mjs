@@ -109,7 +109,7 @@ const elsewhere = {
   "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
-  "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
+  "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_TOKEN_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
   "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SNAPSHOT_BYTES_MAX LIB_SLOW_BYTES",
   "names that a refusal quotes are looked for so far; the request goes out as it is": "NAMES_LOOKED_BYTES_MAX",
   "an agent of our own, which is no client of the gateway": "AGENT_BYTES_MAX AGENT_SCRATCH_BYTES_MAX AGENT_OBSERVATION_BYTES_MAX AGENT_ANSWER_BYTES_MAX AGENT_METADATA_BYTES_MAX AGENT_ANALYSIS_BYTES_MAX AGENT_ORIGINAL_ERROR_BYTES_MAX AGENT_OUTPUT_BYTES_MAX AGENT_PATH_BYTES_MIN AGENT_PATH_BYTES_MAX FILES_NAME_BYTES_MAX FILE_BYTES_MAX FILE_SEARCH_BYTES_MAX FILE_PIECE_BYTES FILES_LINE_BYTES_MAX RUN_TASK_BYTES_MAX RUN_TOOL_BYTES_MAX RUN_ANSWER_BYTES_MAX RUN_SHOWN_BYTES",

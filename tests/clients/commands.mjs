@@ -162,7 +162,7 @@ const check = (text) => run(["check", "-"], text);
 holds("check warns in words", async () => {
   for (const [text, words] of [
     [provider.replace("abc-one", "abc-one, abc-one"), /^warning: provider main: key1 and key2 are the same key$/m],
-    [`listen: 0.0.0.0:4141\n${provider}`, /^warning: listen: other machines can reach 0\.0\.0\.0; whoever does uses your keys$/m],
+    [`listen: 0.0.0.0:4141\nclients: [{ name: me, token: 0123456789abcdef }]\n${provider}`, /^warning: listen: other machines can reach 0\.0\.0\.0, and it speaks no TLS/m],
     [provider.replace("abc-one", "$OPENAI_API_KEY"), /^warning: provider main: key1 begins with \$: a variable is written \$\{NAME\}$/m]]) {
     const r = check(text);
     assert.equal(r.code, 0, r.err);
@@ -270,7 +270,7 @@ holds("check --json says what a file means, with no secret in it", async () => {
   const rows = run(["check", "--options"]).out.split("\n").flatMap((l) => l.match(/^\| `([a-z_.]+)`/)?.[1] ?? []);
   assert.ok(rows.length > 40);
   for (const row of rows) assert.notEqual(row.split(".").reduce((at, k) => at?.[k], means), undefined, row);
-  assert.equal(JSON.parse(run(["check", "--json", "-"], `listen: 0.0.0.0:4141\n${provider}`).out).warnings.length, 1);
+  assert.equal(JSON.parse(run(["check", "--json", "-"], `listen: 0.0.0.0:4141\nclients: [{ name: me, token: 0123456789abcdef }]\n${provider}`).out).warnings.length, 1);
   assert.doesNotMatch(r.out, /abc-one/);
 });
 

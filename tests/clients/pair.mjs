@@ -165,7 +165,8 @@ export async function startPair(dir) {
     ended: false, // a scenario that ends the gateway itself says so
     eventsText: () => readFileSync(events, "utf8"),
     events: () => settled(() => readFileSync(events, "utf8").split("\n").slice(0, -1).filter(Boolean).map((l) => JSON.parse(l))), // the last line may be half written
-    status: async () => (await fetch(`${base}/daruma/status`)).json(),
+    admin: null, // the token that the status asks for, where a scenario configures one
+    status: async () => (await fetch(`${base}/daruma/status`, pair.admin ? { headers: { authorization: `Bearer ${pair.admin}` } } : {})).json(),
     report: async () => (await fetch(`${url}/chaos/report`)).json(),
     write,
     config: (text) => writeFileSync(file, text),
@@ -178,6 +179,7 @@ export async function startPair(dir) {
       await fetch(`${url}/chaos/reset`, { method: "POST" });
       own.seen = [];
       own.answer = null;
+      pair.admin = s.admin ?? null;
       pair.heard = [];
       pair.ended = false;
       await serve(s);

@@ -9,6 +9,7 @@ const statusOf = (r) => Number(/^HTTP\/1\.1 (\d+)/.exec(r)?.[1] ?? 0);
 const bodyOf = (r) => JSON.parse(r.slice(r.indexOf("\r\n\r\n")));
 // The first provider is the test's own: what is no dialect's goes there.
 const ownFirst = (c) => c.providers.sort((a, b) => b.name.startsWith("own") - a.name.startsWith("own"));
+const token = "0123456789abcdef-me";
 const fine = (q, res) => send(res, 200, { fine: true });
 
 holds("door: a gateway on the loopback answers loopback names and refuses every other Host, whatever the path", {
@@ -53,10 +54,12 @@ holds("door: `hosts` allows further names, for requests and for pages, and for n
 });
 
 holds("door: where daruma listens for other machines, every name is answered", {
-  config: (c) => (ownFirst(c), (c.listen = c.listen.replace("127.0.0.1", "0.0.0.0"))),
+  admin: token,
+  config: (c) => (ownFirst(c), (c.clients = [{ name: "me", token }]), (c.admin = { token }), (c.listen = c.listen.replace("127.0.0.1", "0.0.0.0"))),
   async run(pair) {
     pair.own.answer = fine;
-    assert.equal(statusOf(await get(pair, "/v1/models", "gate.example")), 200);
+    const r = await raw(pair, `GET /v1/models HTTP/1.1\r\nhost: gate.example\r\nauthorization: Bearer ${token}\r\nconnection: close\r\n\r\n`);
+    assert.equal(statusOf(r), 200);
   },
 });
 
@@ -154,7 +157,7 @@ holds("door: what is refused is counted by its reason and told, one of many at a
       assert.equal(statusOf(await say("/nothing/sk-leak-0123456789abcdef0123?key=sk-leak-1123456789abcdef0123", here)), 404);
     }
     const s = await pair.status(), told = pair.events().filter((e) => e.event === "request_refused");
-    assert.deepEqual([s.refused, s.requests.all], [{ host: 5, origin: 5, path: 5, unknown_path: 5 }, 0]);
+    assert.deepEqual([s.refused, s.requests.all], [{ host: 5, origin: 5, path: 5, unknown_path: 5, token: 0, model: 0, rate: 0 }, 0]);
     assert.deepEqual(told.map((e) => e.reason.split(": ")[0]), ["a request for the name of another host", "a page of another site", "a path that could leave the provider's base URL", "a path that no API has"]);
     for (const [i, words] of ["evil.example", "http://page.example", "/v1/../x", "/nothing/"].entries()) assert.ok(told[i].reason.includes(words), told[i].reason);
     await sleep(1050);

@@ -1,0 +1,224 @@
+/* lock.c - who may come in: clients show a token, each may have models of its own and a number of requests a minute.
+ * Whoever asks what daruma knows shows the admin token. A token is compared in a time that says nothing of it. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "gateway/inside.h"
+
+/* A bucket of requests: it fills by `rate` shares a millisecond, and a request takes SHARES. */
+enum { SHARES = 60000 };
+struct client_rate {
+    uint64_t left; /* shares */
+    daruma_ms at;  /* ... at that time; 0: it was not asked yet, and is full */
+};
+
+/* How long it takes depends on what was shown alone, not on how much of it is right. */
+static bool same_secret(daruma_str shown, daruma_str secret)
+{
+    unsigned char other = shown.n != secret.n;
+    if (!secret.n)
+        return false;
+    for (size_t i = 0; i < shown.n; i++)
+        other |= (unsigned char)(shown.p[i] ^ secret.p[i % secret.n]);
+    return !other;
+}
+
+static daruma_str without_scheme(daruma_str value)
+{
+    return str_trim(str_istarts(value, S("bearer ")) ? str_from(value, sizeof "bearer " - 1) : value);
+}
+
+/* Which client's token it is, -1 nobody's. All are looked at. */
+static int client_of(const config *c, daruma_str value)
+{
+    daruma_str shown = without_scheme(value);
+    int found = -1;
+    for (size_t i = 0; i < c->nclients && shown.n; i++)
+        if (same_secret(shown, c->clients[i].token.value))
+            found = (int)i;
+    return found;
+}
+
+bool lock_is_token(const config *c, daruma_str value)
+{
+    return client_of(c, value) >= 0;
+}
+
+/* Whose token the request shows, wherever clients put their keys; -1 nobody's. */
+static int who_asks(const config *c, const http_head *h)
+{
+    int found = client_of(c, head_query_key(h));
+    for (size_t i = 0; i < h->nheaders && found < 0; i++)
+        if (head_is_credential(h->headers[i].name))
+            found = client_of(c, h->headers[i].value);
+    return found;
+}
+
+/* ---- models ---------------------------------------------------------------------- */
+
+static bool may_ask(const config_client *k, daruma_str model)
+{
+    for (size_t i = 0; i < k->nmodels; i++)
+        if (str_glob(k->models[i], model))
+            return true;
+    return false;
+}
+
+/* The models that a body names at its top, one of them forbidden in *ret. Every one counts: who reads JSON may take the
+ * first of two members or the last. Returns how many there are. */
+static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a, daruma_str *ret, bool *bad)
+{
+    daruma_str key, value;
+    size_t n = 0;
+    json_iter it = json_open(str_trim(body));
+    *bad = false;
+    while (json_next(&it, &key, &value)) {
+        daruma_str quoted = {key.p - 1, key.n + 2};
+        if (!str_eq(json_text(quoted, a), S("model")))
+            continue;
+        daruma_str model = json_text(value, a);
+        n++;
+        *ret = *bad ? *ret : model;
+        *bad |= !may_ask(k, model);
+    }
+    return it.bad ? 0 : n;
+}
+
+/* Lists of models, or one of them. */
+static bool lists_models(const http_head *h)
+{
+    daruma_str rest = h->path, segment = {0}, before = {0};
+    while (rest.n) {
+        before = segment;
+        segment = str_cut(&rest, '/');
+    }
+    bool asks = str_eq(h->method, S("GET")) || str_eq(h->method, S("HEAD"));
+    return asks && (str_eq(segment, S("models")) || str_eq(before, S("models")));
+}
+
+/* False: the client may not ask for that. *named: the model, where it names one. */
+static bool models_allow(const config_client *k, call *c, daruma_str *named)
+{
+    bool stream, bad;
+    daruma_str coded = http_header(&c->head, S("content-encoding"));
+    if (!k->nmodels || lists_models(&c->head))
+        return true;
+    if (dialect_path_model(c->head.path, named, &stream))
+        return may_ask(k, *named);
+    if (coded.n && !str_ieq(coded, S("identity")))
+        return false;
+    return models_in(k, c->body, c->arena, named, &bad) && !bad;
+}
+
+/* ---- requests a minute -------------------------------------------------------------- */
+
+/* How long it has to wait before it may ask; 0: it may, and that is counted. */
+static daruma_ms rate_wait(client_rate *r, uint32_t rate, daruma_ms now)
+{
+    uint64_t full = (uint64_t)rate * SHARES;
+    if (!rate)
+        return 0;
+    if (!r->at || (uint64_t)(now - r->at) >= SHARES)
+        r->left = full;
+    else
+        r->left += (uint64_t)(now - r->at) * rate;
+    r->left = r->left < full ? r->left : full;
+    r->at = now > 0 ? now : 1;
+    if (r->left < SHARES)
+        return (daruma_ms)((SHARES - r->left + rate - 1) / rate);
+    r->left -= SHARES;
+    return 0;
+}
+
+bool lock_prepare(setup *s)
+{
+    size_t n = s->cfg.nclients ? s->cfg.nclients : 1;
+    s->rates = ARENA_NEW(&s->arena, client_rate, n);
+    for (size_t i = 0; i < n && s->rates; i++)
+        s->rates[i] = (client_rate){0};
+    return s->rates != NULL;
+}
+
+/* ---- the door ---------------------------------------------------------------------------- */
+
+static void refuse_stranger(gateway *g, call *c)
+{
+    call_refuse(g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
+                S("This daruma answers its clients alone, and the request shows no token of theirs. Set the client's "
+                  "API key to the token that daruma's configuration gives it under `clients`, or send the token in the "
+                  "header x-daruma-token."));
+}
+
+static void refuse_model(gateway *g, call *c, const config_client *k, daruma_str model)
+{
+    daruma_buf b = buf_in(c->arena);
+    BUF_LIT(&b, "The client \"");
+    buf_put(&b, k->name);
+    if (model.n) {
+        BUF_LIT(&b, "\" may not ask for the model ");
+        buf_put(&b, str_sub(model, 0, REFUSED_SHOWN_BYTES));
+        BUF_LIT(&b, ". Its models are: ");
+    } else {
+        BUF_LIT(&b, "\" may only send requests that name one of its models, and list models. Its models are: ");
+    }
+    for (size_t i = 0; i < k->nmodels; i++) {
+        buf_putz(&b, i ? ", " : "");
+        buf_put(&b, k->models[i]);
+    }
+    BUF_LIT(&b, ". They stand in daruma's configuration under `clients`.");
+    call_refuse(g, c, REFUSED_MODEL, 403, DARUMA_PERMISSION, -1, buf_str(&b));
+}
+
+static void refuse_rate(gateway *g, call *c, const config_client *k, daruma_ms wait)
+{
+    daruma_buf b = buf_in(c->arena);
+    BUF_LIT(&b, "The client \"");
+    buf_put(&b, k->name);
+    buf_printf(&b, "\" may ask %u times a minute (`rate` in daruma's configuration). It may ask again in ", k->rate);
+    buf_duration(&b, wait);
+    BUF_LIT(&b, ".");
+    call_refuse(g, c, REFUSED_RATE, 429, DARUMA_RATE_LIMIT, wait, buf_str(&b));
+}
+
+bool lock_refuses(gateway *g, call *c)
+{
+    const config *cfg = &g->now->cfg;
+    daruma_str model = {0};
+    if (!cfg->nclients)
+        return false;
+    int who = who_asks(cfg, &c->head);
+    if (who < 0) {
+        refuse_stranger(g, c);
+        return true;
+    }
+    const config_client *k = &cfg->clients[who];
+    if (!models_allow(k, c, &model)) {
+        refuse_model(g, c, k, model);
+        return true;
+    }
+    daruma_ms wait = rate_wait(&g->now->rates[who], k->rate, gateway_now(g).now);
+    if (wait)
+        refuse_rate(g, c, k, wait);
+    return wait > 0;
+}
+
+bool lock_refuses_admin(gateway *g, call *c)
+{
+    const config *cfg = &g->now->cfg;
+    daruma_str own = http_header(&c->head, S("x-daruma-token")), bearer = http_header(&c->head, S("authorization"));
+    if (!cfg->admin.value.n && host_is_loopback(cfg->listen.host))
+        return false;
+    if (!cfg->admin.value.n) {
+        call_refuse(g, c, REFUSED_TOKEN, 403, DARUMA_PERMISSION, -1,
+                    S("daruma listens beyond this machine and shows what it knows to nobody until its configuration "
+                      "says who may see it: admin: { token: \"${DARUMA_ADMIN_TOKEN}\" }"));
+        return true;
+    }
+    if (same_secret(without_scheme(own.n ? own : bearer), cfg->admin.value))
+        return false;
+    call_refuse(g, c, REFUSED_TOKEN, 401, DARUMA_AUTH, -1,
+                S("This is shown to whoever has the admin token: send it as `Authorization: Bearer TOKEN` or in "
+                  "x-daruma-token. It stands in daruma's configuration under `admin`."));
+    return true;
+}
