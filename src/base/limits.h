@@ -45,6 +45,7 @@
 #define DRAIN_REQUEST_MS_MAX       5000 /* a request that is not whole so long after the order to stop is refused */
 #define LINGER_MS                  2000 /* a refused client may go on sending so long and still read why */
 #define LINGER_BYTES_MAX           (8u << 20)   /* and so much */
+#define SERVER_PLAIN_BYTES         (16u << 10)  /* read out of TLS, or put into it, at a time: one record */
 #define AHEAD_BYTES_MAX            (64u << 10)  /* pipelined requests that wait in memory; then reading pauses */
 #define CALL_ARENA_BYTES_MAX       (256u << 20) /* memory of one call, its body apart: a 64 MiB body edited twice */
 #define DNS_CACHE_MS               30000        /* addresses of one origin; failures are not kept */

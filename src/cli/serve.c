@@ -91,15 +91,20 @@ static void greet(const serving *s, const char *file)
     int port = gateway_port(s->g);
     daruma_str host = cfg->listen.host;
     bool v6 = str_findch(host, ':') != STR_NONE;
-    const char *open = v6 ? "[" : "", *close = v6 ? "]" : "";
-    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http://%s" STR_FMT "%s:%d (%s)\n", open, STR_ARG(host), close,
-            port, file ? file : "no configuration: OpenAI, Anthropic and Gemini with the clients' own keys");
+    const char *open = v6 ? "[" : "", *close = v6 ? "]" : "", *s_of = cfg->cert_file.n ? "s" : "";
+    fprintf(stderr, "daruma " DARUMA_VERSION " listens on http%s://%s" STR_FMT "%s:%d (%s)\n", s_of, open,
+            STR_ARG(host), close, port,
+            file ? file : "no configuration: OpenAI, Anthropic and Gemini with the clients' own keys");
     if (str_eq(host, S("0.0.0.0")))
         host = S("127.0.0.1");
     else if (str_eq(host, S("::")))
         host = S("::1");
-    fprintf(stderr, "  OPENAI_BASE_URL=http://%s" STR_FMT "%s:%d/v1   ANTHROPIC_BASE_URL=http://%s" STR_FMT "%s:%d\n",
-            open, STR_ARG(host), close, port, open, STR_ARG(host), close, port);
+    fprintf(stderr,
+            "  OPENAI_BASE_URL=http%s://%s" STR_FMT "%s:%d/v1   ANTHROPIC_BASE_URL=http%s://%s" STR_FMT "%s:%d\n", s_of,
+            open, STR_ARG(host), close, port, s_of, open, STR_ARG(host), close, port);
+    if (cfg->nclients)
+        fprintf(stderr, "  its %zu client%s show%s a token as API key\n", cfg->nclients, cfg->nclients == 1 ? "" : "s",
+                cfg->nclients == 1 ? "s" : "");
 }
 
 int cli_serve(int argc, char **argv)

@@ -173,7 +173,9 @@ int cli_with(int argc, char **argv)
     sys_ignore_sigpipe();
     keep_upstreams(taken);
     r.g = gateway_start(
-        loop, &(gateway_options){.config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose, .loud = verbose},
+        loop,
+        &(gateway_options){
+            .config_file = file, .listen = "127.0.0.1:0", .quiet = !verbose, .own = true, .loud = verbose},
         &why);
     if (!r.g) {
         tell_unstarted(&why, taken);

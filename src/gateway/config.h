@@ -102,7 +102,8 @@ typedef struct config {
     uint32_t connections_max;
     daruma_str https_proxy, http_proxy, no_proxy; /* from the file, else the environment */
     daruma_str ca_file;
-    bool zero; /* no file: providers are the built-in ones */
+    daruma_str cert_file, key_file; /* what daruma shows its clients; empty: no TLS is spoken to them */
+    bool zero;                      /* no file: providers are the built-in ones */
 } config;
 
 /* Where a configuration comes from. */

@@ -86,6 +86,19 @@ static void read_tokens(conf *r, config *c)
             }
 }
 
+/* What daruma is to show its clients: is it there, and does the key belong to it? */
+static void look_at_certificate(conf *r, const config *c)
+{
+    char why[256];
+    if (!c->cert_file.n || !c->key_file.n)
+        return;
+    tls_context *shown = tls_server_context_new(c->cert_file.p, c->key_file.p, why);
+    conf_go(r, access(c->cert_file.p, R_OK) == 0 ? "tls.key_file" : "tls.cert_file");
+    if (!shown)
+        conf_wrong(r, "%s", why);
+    tls_context_free(shown);
+}
+
 void config_outside(conf *r, config *c, bool listens)
 {
     char path[PATH_BYTES], why[256];
@@ -103,6 +116,7 @@ void config_outside(conf *r, config *c, bool listens)
     else if (c->ca_file.n && !trust)
         conf_wrong(r, "%s", why);
     tls_context_free(trust);
+    look_at_certificate(r, c);
     snprintf(path, sizeof path, STR_FMT, STR_ARG(c->listen.host));
     conf_go(r, "listen");
     if (listens && !server_can_listen(path, c->listen.port, &c->listen_taken, why))

@@ -234,6 +234,15 @@ static void admin_fits(conf *r, void *base, void *item, size_t index)
     token_fits(r, &((config *)base)->admin);
 }
 
+static void tls_fits(conf *r, void *base, void *item, size_t index)
+{
+    const config *c = base;
+    (void)item, (void)index;
+    if (!c->cert_file.n != !c->key_file.n)
+        conf_wrong(r, "`cert_file` and `key_file` belong together\nadd `%s`",
+                   c->cert_file.n ? "key_file" : "cert_file");
+}
+
 /* ---- kinds ------------------------------------------------------------------------------------ */
 
 static const char *kind_name(size_t i)
@@ -541,9 +550,12 @@ static const conf_option proxy_rows[] = {
 static const conf_shape proxy_shape = {.of = CONF_ROWS(proxy_rows)};
 
 static const conf_option tls_rows[] = {
-    {"ca_file", CONF_TEXT, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's", .help = "Certificates that are trusted, as a PEM file."},
+    {"ca_file", CONF_TEXT, AT(config, ca_file), .min = 1, .max = 4096, .says = "the system's", .help = "Certificates of providers that are trusted, as a PEM file."},
+    {"cert_file", CONF_TEXT, AT(config, cert_file), .min = 1, .max = 4096, .says = "none: clients speak plain HTTP",
+     .help = "What daruma shows its clients: its certificate and those that it is signed by, as a PEM file. With it only TLS is spoken to them. Read again with the file (SIGHUP)."},
+    {"key_file", CONF_TEXT, AT(config, key_file), .min = 1, .max = 4096, .says = "none", .help = "The key of that certificate, as a PEM file without a password."},
 };
-static const conf_shape tls_shape = {.of = CONF_ROWS(tls_rows)};
+static const conf_shape tls_shape = {.of = CONF_ROWS(tls_rows), .fits = tls_fits};
 
 static const conf_option config_rows[] = {
     {"listen", CONF_ADDRESS, AT(config, listen), .fallback = "127.0.0.1:4141",
@@ -572,7 +584,7 @@ static const conf_option config_rows[] = {
     {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What is accepted from clients."},
     {"proxy", CONF_GROUP, .shape = &proxy_shape, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
-    {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified."},
+    {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified; to clients daruma speaks TLS with `cert_file` and `key_file`."},
 };
 const conf_shape config_shape = {.of = CONF_ROWS(config_rows), .like = "`listen: 127.0.0.1:4141`"};
 // clang-format on

@@ -27,13 +27,6 @@ static void put_clock(daruma_buf *out, const char *name, daruma_ms ms)
         BUF_LIT(out, "none");
 }
 
-static void put_listen(const config *c, daruma_buf *out)
-{
-    bool six = str_findch(c->listen.host, ':') != STR_NONE;
-    BUF_LIT(out, "  listen     ");
-    buf_printf(out, "%s" STR_FMT "%s:%d\n", six ? "[" : "", STR_ARG(c->listen.host), six ? "]" : "", c->listen.port);
-}
-
 static void put_names(const char *what, const daruma_str *names, size_t n, daruma_buf *out)
 {
     for (size_t i = 0; i < n; i++) {
@@ -42,6 +35,20 @@ static void put_names(const char *what, const daruma_str *names, size_t n, darum
     }
     if (n)
         BUF_LIT(out, "\n");
+}
+
+static void put_listen(const config *c, daruma_buf *out)
+{
+    bool six = str_findch(c->listen.host, ':') != STR_NONE;
+    BUF_LIT(out, "  listen     ");
+    buf_printf(out, "%s" STR_FMT "%s:%d%s\n", six ? "[" : "", STR_ARG(c->listen.host), six ? "]" : "", c->listen.port,
+               c->cert_file.n ? ", TLS" : "");
+    for (size_t i = 0; i < c->nclients; i++) {
+        BUF_LIT(out, "  client     ");
+        buf_put(out, c->clients[i].name);
+        put_names(": ", c->clients[i].models, c->clients[i].nmodels, out);
+        buf_putz(out, c->clients[i].nmodels ? "" : "\n");
+    }
 }
 
 static void put_provider(const config_provider *p, daruma_buf *out)
@@ -181,11 +188,11 @@ size_t config_warnings(const config *c, daruma_buf *out)
     }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
-    if (!host_is_loopback(c->listen.host)) {
+    if (!host_is_loopback(c->listen.host) && !c->cert_file.n) {
         n++;
         buf_printf(out,
                    "listen: other machines can reach " STR_FMT ", and it speaks no TLS: tokens and conversations can "
-                   "be read on the way\n",
+                   "be read on the way; set tls.cert_file and tls.key_file, or put something before it that does\n",
                    STR_ARG(c->listen.host));
     }
     for (size_t i = 0; i < c->nproviders && c->nclients; i++)

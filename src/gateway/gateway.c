@@ -82,6 +82,8 @@ static bool start(gateway *g, daruma_buf *why)
     g->srv = server_listen(g->loop, host, cfg->listen.port, &limits, &ops, g, cause);
     if (!g->srv)
         buf_putz(why, cause);
+    else
+        server_secure(g->srv, g->now->shown);
     return g->srv != NULL;
 }
 
@@ -111,7 +113,9 @@ gateway *gateway_start(uv_loop_t *loop, const gateway_options *o, daruma_buf *wh
     snprintf(g->via, sizeof g->via, "1.1 daruma-%08x", (unsigned)(sys_moment().dice & 0xffffffff));
     g->config_file = o->config_file ? strdup(o->config_file) : NULL;
     g->listen = o->listen ? strdup(o->listen) : NULL;
-    g->options = (gateway_options){g->config_file, o->config_text, g->listen, o->quiet, o->loud};
+    g->options = *o;
+    g->options.config_file = g->config_file;
+    g->options.listen = g->listen;
     if (start(g, why))
         return g;
     gateway_free(g);
@@ -138,6 +142,7 @@ bool gateway_reload(gateway *g, bool *waits, daruma_buf *why)
     if (!s)
         return false;
     g->now = s;
+    server_secure(g->srv, s->shown);
     setup_drop(was);
     daruma_health_reconsider(g->drive.health);
     driver_wake(gateway_drive(g));

@@ -15,6 +15,7 @@
 #include "engine/drive/drive.h"
 #include "gateway/gateway.h"
 #include "net/server.h"
+#include "net/tls.h"
 #include "net/upstream.h"
 
 typedef struct exchange exchange;
@@ -87,6 +88,7 @@ struct setup {
     uint64_t *sites; /* of each provider: the same for those at one host and port */
     drive_options options;
     client_rate *rates; /* of each of `clients` */
+    tls_context *shown; /* to clients; NULL: no TLS is spoken to them */
 };
 
 /* Reads the configuration of g->options. `running`: the one in force, NULL at the start; *waits as config_load() has

@@ -127,6 +127,10 @@ setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why
         setup_drop(s);
         return NULL;
     }
+    if (g->options.own) { /* one program on this machine, that knows no token */
+        s->cfg.nclients = 0;
+        s->cfg.cert_file = s->cfg.key_file = (daruma_str){0};
+    }
     char cause[256] = "";
     const upstream_settings u = {.https_proxy = s->cfg.https_proxy,
                                  .http_proxy = s->cfg.http_proxy,
@@ -135,7 +139,9 @@ setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why
     if (!build_options(s) || !build_keys(s) || !build_routes(s) ||
         !lock_prepare(s)) { /* config_load() left room for it */
         BUF_LIT(why, "there is no memory");
-    } else if (!(s->up = upstream_new(g->loop, &u, cause))) {
+    } else if (!(s->up = upstream_new(g->loop, &u, cause)) ||
+               (s->cfg.cert_file.n &&
+                !(s->shown = tls_server_context_new(s->cfg.cert_file.p, s->cfg.key_file.p, cause)))) {
         buf_putz(why, cause);
     } else {
         return s;
@@ -168,6 +174,7 @@ void setup_drop(setup *s)
     forget_secrets(s);
     if (s->up)
         upstream_close(s->up);
+    tls_context_free(s->shown);
     sys_arena_done(&s->arena);
     free(s);
 }

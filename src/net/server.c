@@ -154,6 +154,7 @@ static void free_server(server *s)
         return;
     if (s->spare >= 0)
         close(s->spare);
+    free(s->plain);
     free(s);
 }
 
@@ -171,6 +172,7 @@ static void on_closed(uv_handle_t *h)
         }
     conn_free_request(c);
     http_rest_keep(&c->rest, (daruma_str){0});
+    tls_free(c->tls);
     free(c);
     s->open--;
     if (s->draining && s->open == 0 && s->drained) {
@@ -210,6 +212,7 @@ void conn_linger(conn *c)
 {
     uv_shutdown_t *req = malloc(sizeof *req);
     conn_free_request(c);
+    conn_secure_end(c);
     c->state = LINGERING;
     if (!req || uv_shutdown(req, (uv_stream_t *)&c->tcp, on_shutdown) != 0) {
         free(req);
@@ -256,6 +259,14 @@ static void on_written(uv_write_t *req, int status)
 }
 
 void conn_write(conn *c, uv_buf_t *bufs, unsigned n)
+{
+    if (c->tls)
+        conn_secure_write(c, bufs, n);
+    else
+        conn_write_wire(c, bufs, n);
+}
+
+void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n)
 {
     if (c->broken)
         return;
@@ -368,7 +379,7 @@ static void on_connection(uv_stream_t *listener, int status)
         c->next->prev = c;
     s->all = c;
     s->open++;
-    if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 || !conn_read_start(c)) {
+    if (uv_accept(listener, (uv_stream_t *)&c->tcp) != 0 || !conn_secure(c) || !conn_read_start(c)) {
         conn_close(c);
         return;
     }
@@ -470,6 +481,11 @@ server *server_listen(uv_loop_t *loop, const char *host, int port, const server_
         return NULL;
     }
     return s;
+}
+
+void server_secure(server *s, tls_context *context)
+{
+    s->tls = context;
 }
 
 int server_port(const server *s)

@@ -10,6 +10,7 @@
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
 #include "net/http.h"
+#include "net/tls.h"
 #include <uv.h>
 
 typedef struct server server;
@@ -52,6 +53,9 @@ bool server_can_listen(const char *host, int port, bool *taken, char why[256]);
  * in `why` when it cannot. */
 server *server_listen(uv_loop_t *loop, const char *host, int port, const server_limits *limits, const server_ops *ops,
                       void *user, char why[256]);
+/* From now on clients who connect are spoken to in TLS; NULL: not. The context stays the caller's until it gives
+ * another one, or the server has gone. */
+void server_secure(server *s, tls_context *context);
 int server_port(const server *s);
 uint32_t server_connections(const server *s);
 size_t server_bytes(const server *s); /* of request bodies at hand, and of what is held for them */

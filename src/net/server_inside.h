@@ -33,6 +33,7 @@ struct conn {
     call call; /* first: a call is its connection */
     uv_tcp_t tcp;
     server *server;
+    tls *tls;                    /* NULL: bytes go as they are */
     conn *next, *prev;           /* all connections */
     conn *wait_next, *wait_prev; /* its queue */
     conn *later_next;            /* those to be looked after before the loop sleeps */
@@ -51,6 +52,7 @@ struct conn {
     uint32_t lingered;   /* bytes thrown away */
     uint8_t state;       /* conn_state */
     uint8_t waits;       /* conn_wait */
+    bool greeted;        /* bytes came */
     bool blank;          /* an empty line before this request was skipped */
     bool feeding;        /* bytes are being worked off further up the stack */
     bool later;          /* in the list of those to be looked after */
@@ -73,6 +75,8 @@ struct server {
     uv_tcp_t listener;
     uv_prepare_t before_sleep; /* runs while somebody is in the list `later` */
     uv_timer_t tick;           /* runs while somebody waits */
+    tls_context *tls;          /* NULL: none is spoken */
+    char *plain; /* SERVER_PLAIN_BYTES, everybody's, for what was read out of TLS; malloc, NULL: not needed yet */
     server_limits limits;
     server_ops ops;
     void *user;
@@ -99,10 +103,11 @@ static inline uv_buf_t buf_of(daruma_str s)
 }
 
 /* ---- server.c ---- */
-void conn_wait_for(conn *c, conn_wait what);          /* begins to wait; FOR_NOTHING ends it */
-void conn_later(conn *c);                             /* conn_look_after() runs before the loop sleeps */
-void conn_close(conn *c);                             /* at once */
-void conn_write(conn *c, uv_buf_t *bufs, unsigned n); /* takes what the socket does not: a copy waits */
+void conn_wait_for(conn *c, conn_wait what);               /* begins to wait; FOR_NOTHING ends it */
+void conn_later(conn *c);                                  /* conn_look_after() runs before the loop sleeps */
+void conn_close(conn *c);                                  /* at once */
+void conn_write(conn *c, uv_buf_t *bufs, unsigned n);      /* takes what the socket does not: a copy waits */
+void conn_write_wire(conn *c, uv_buf_t *bufs, unsigned n); /* the same for bytes as they are on the wire */
 
 /* The answer has ended, perhaps not yet on the wire, or what waits is all that may: who goes on reading gets all of it,
  * however slowly, and who does not read may come back to it. */
@@ -122,4 +127,14 @@ void conn_refuse(conn *c, const http_fault *why); /* answers, then lingers */
 bool conn_read_start(conn *c);
 /* Goes on with what came ahead, after an answer has ended. */
 void conn_read_on(conn *c);
+void conn_take(conn *c, daruma_str in); /* bytes of the client, as they are meant */
+/* Where the bytes of a body may be read to: what is missing of it, empty where its length is not known. */
+daruma_str conn_body_room(conn *c);
+void conn_body_came(conn *c, size_t n); /* so many were */
+
+/* ---- server_tls.c ---- */
+bool conn_secure(conn *c); /* speaks TLS from its first byte on. False: no memory */
+void conn_secure_read(conn *c, daruma_str wire);
+void conn_secure_write(conn *c, uv_buf_t *bufs, unsigned n);
+void conn_secure_end(conn *c); /* says that nothing more comes */
 #endif

@@ -264,6 +264,10 @@ static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     conn *c = h->data;
     (void)suggested;
+    if (c->tls) {
+        *buf = uv_buf_init(c->server->buffer, sizeof c->server->buffer);
+        return;
+    }
     /* One byte more than is missing: a buffer that came back full would be taken for a sign that there is
      * more, and cost another read. */
     if (c->state == IN_BODY)
@@ -287,6 +291,28 @@ static void body_came(conn *c, const char *at, size_t n)
         feed(c, (daruma_str){&next, 1});
 }
 
+daruma_str conn_body_room(conn *c)
+{
+    return c->state == IN_BODY ? (daruma_str){c->body + c->nbody, c->body_cap - c->nbody} : (daruma_str){0};
+}
+
+void conn_body_came(conn *c, size_t n)
+{
+    body_came(c, c->body + c->nbody, n);
+}
+
+void conn_take(conn *c, daruma_str in)
+{
+    if (c->rest.n) {
+        if (!http_rest_keep(&c->rest, in)) {
+            conn_close(c);
+            return;
+        }
+        in = (daruma_str){c->rest.p, c->rest.n};
+    }
+    feed(c, in);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     conn *c = stream->data;
@@ -300,19 +326,12 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
             s->ops.gone(&c->call, s->user);
         return;
     }
-    if (c->state == IN_BODY) {
+    if (c->tls)
+        conn_secure_read(c, (daruma_str){buf->base, (size_t)n});
+    else if (c->state == IN_BODY)
         body_came(c, buf->base, (size_t)n);
-        return;
-    }
-    daruma_str in = {buf->base, (size_t)n};
-    if (c->rest.n) {
-        if (!http_rest_keep(&c->rest, in)) {
-            conn_close(c);
-            return;
-        }
-        in = (daruma_str){c->rest.p, c->rest.n};
-    }
-    feed(c, in);
+    else
+        conn_take(c, (daruma_str){buf->base, (size_t)n});
 }
 
 bool conn_read_start(conn *c)

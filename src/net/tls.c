@@ -13,7 +13,8 @@
 
 struct tls_context {
     SSL_CTX *ssl;
-    trust *trust;     /* in whom */
+    uint32_t refs;    /* its owner and its connections */
+    trust *trust;     /* in whom; NULL: a server's, which trusts nobody */
     BIO_METHOD *wire; /* reads what tls_put() gave, writes to `out` */
     char *out;        /* bytes for the wire, of the connection that wrote last; malloc */
     size_t nout, out_cap;
@@ -122,15 +123,16 @@ static int on_session(SSL *ssl, SSL_SESSION *session)
     return 1; /* it is ours now */
 }
 
-tls_context *tls_context_new(const char *ca_file, char why[256])
+/* What both sides have. NULL and `why` without memory. */
+static tls_context *context_new(const SSL_METHOD *side, char why[256])
 {
     tls_context *c = calloc(1, sizeof *c);
     if (c) {
-        c->ssl = SSL_CTX_new(TLS_client_method());
-        c->trust = c->ssl ? trust_new(SSL_CTX_get_cert_store(c->ssl)) : NULL;
+        c->refs = 1;
+        c->ssl = SSL_CTX_new(side);
         c->wire = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "daruma");
     }
-    if (!c || !c->ssl || !c->trust || !c->wire) {
+    if (!c || !c->ssl || !c->wire) {
         snprintf(why, 256, "out of memory");
         tls_context_free(c);
         return NULL;
@@ -141,10 +143,23 @@ tls_context *tls_context_new(const char *ca_file, char why[256])
     SSL_CTX_set_min_proto_version(c->ssl, TLS1_2_VERSION);
     SSL_CTX_set_mode(c->ssl, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_options(c->ssl, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    ERR_clear_error();
+    return c;
+}
+
+tls_context *tls_context_new(const char *ca_file, char why[256])
+{
+    tls_context *c = context_new(TLS_client_method(), why);
+    if (!c)
+        return NULL;
+    if (!(c->trust = trust_new(SSL_CTX_get_cert_store(c->ssl)))) {
+        snprintf(why, 256, "out of memory");
+        tls_context_free(c);
+        return NULL;
+    }
     SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(c->ssl, on_session);
     SSL_CTX_set_alpn_protos(c->ssl, (const unsigned char *)"\x08http/1.1", 9);
-    ERR_clear_error();
     bool system = trust_system(c);
     if (ca_file ? !trust_file(c->trust, ca_file) : !system) {
         snprintf(why, 256, "%.150s: no certificates: %s", ca_file ? ca_file : "the system", reason());
@@ -154,9 +169,39 @@ tls_context *tls_context_new(const char *ca_file, char why[256])
     return c;
 }
 
+/* Of the protocols that a client offers (RFC 7301) the one that is spoken here; who offers others alone gets none. */
+static int on_protocols(SSL *ssl, const unsigned char **out, unsigned char *nout, const unsigned char *offered,
+                        unsigned n, void *user)
+{
+    static const unsigned char ours[] = "\x08http/1.1";
+    (void)ssl, (void)user;
+    bool met = SSL_select_next_proto((unsigned char **)(uintptr_t)out, nout, ours, sizeof ours - 1, offered, n) ==
+               OPENSSL_NPN_NEGOTIATED;
+    return met ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+tls_context *tls_server_context_new(const char *cert_file, const char *key_file, char why[256])
+{
+    tls_context *c = context_new(TLS_server_method(), why);
+    if (!c)
+        return NULL;
+    SSL_CTX_set_session_cache_mode(c->ssl, SSL_SESS_CACHE_OFF); /* clients keep their tickets */
+    SSL_CTX_set_alpn_select_cb(c->ssl, on_protocols, NULL);
+    if (SSL_CTX_use_certificate_chain_file(c->ssl, cert_file) != 1)
+        snprintf(why, 256, "%.150s: no certificate: %s", cert_file, reason());
+    else if (SSL_CTX_use_PrivateKey_file(c->ssl, key_file, SSL_FILETYPE_PEM) != 1)
+        snprintf(why, 256, "%.150s: no key of %.60s: %s", key_file, cert_file, reason());
+    else if (SSL_CTX_check_private_key(c->ssl) != 1)
+        snprintf(why, 256, "%.150s: it is not the key of %.60s", key_file, cert_file);
+    else
+        return c;
+    tls_context_free(c);
+    return NULL;
+}
+
 void tls_context_free(tls_context *c)
 {
-    if (!c)
+    if (!c || --c->refs)
         return;
     SSL_CTX_free(c->ssl);
     trust_free(c->trust);
@@ -190,25 +235,42 @@ static int on_verdict(int fine, X509_STORE_CTX *store)
     return fine;
 }
 
-tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **session)
+static tls *connection_new(tls_context *c)
 {
     tls *t = calloc(1, sizeof *t);
     BIO *wire = t ? BIO_new(c->wire) : NULL;
     if (wire)
         t->ssl = SSL_new(c->ssl);
-    if (!wire || !t->ssl || !set_name(t->ssl, host)) {
-        if (t)
-            SSL_free(t->ssl);
+    if (!wire || !t->ssl) {
         BIO_free(wire);
         free(t);
         return NULL;
     }
+    c->refs++;
     t->context = c;
-    t->session = session;
     BIO_set_data(wire, t);
     BIO_set_init(wire, 1);
     SSL_set_bio(t->ssl, wire, wire);
     SSL_set_app_data(t->ssl, t);
+    return t;
+}
+
+tls *tls_accept(tls_context *c)
+{
+    tls *t = connection_new(c);
+    if (t)
+        SSL_set_accept_state(t->ssl);
+    return t;
+}
+
+tls *tls_new(tls_context *c, const char *host, bool verify, tls_session **session)
+{
+    tls *t = connection_new(c);
+    if (!t || !set_name(t->ssl, host)) {
+        tls_free(t);
+        return NULL;
+    }
+    t->session = session;
     SSL_set_verify(t->ssl, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, verify ? on_verdict : NULL);
     if (*session)
         SSL_set_session(t->ssl, *session);
@@ -223,6 +285,7 @@ void tls_free(tls *t)
     /* Else OpenSSL takes the session for a bad one and it could not be used again. */
     SSL_set_shutdown(t->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(t->ssl);
+    tls_context_free(t->context);
     free(t);
 }
 
@@ -284,6 +347,12 @@ tls_step tls_write(tls *t, daruma_str plain)
     size_t n;
     ERR_clear_error();
     return step_of(t, SSL_write_ex(t->ssl, plain.p, plain.n, &n));
+}
+
+void tls_end(tls *t)
+{
+    ERR_clear_error();
+    SSL_shutdown(t->ssl);
 }
 
 bool tls_pending(const tls *t)

@@ -108,6 +108,7 @@ const elsewhere = {
   "what is remembered of other requests; what does not fit is not remembered": "KNOWN_TEXT_BYTES WATCH_READ_BYTES_MAX STORED_ANSWER_BYTES_MAX STORED_READ_BYTES_MAX ANSWER_ID_BYTES_MAX STORED_BYTES_MAX",
   "how much memory is taken at first; it grows": "MEND_ROOM_BYTES_USUAL HEAD_BYTES_USUAL CALL_BYTES_USUAL TALK_SAID_BYTES_USUAL TURN_DELTAS_FEW",
   "what waits for all clients together; beyond it those who read nothing are let go sooner, as test_server.c holds": "READERS_BYTES_MAX",
+  "one piece of what is spoken in TLS, as the scenarios `lock:` hold": "SERVER_PLAIN_BYTES",
   "a rate, and too slow is answered with 408": "BODY_BYTES_PER_MS_MIN",
   "files and commands of this machine, read before anybody connects": "CONFIG_BYTES_MAX CONFIG_TOKEN_BYTES_MAX CONFIG_MEMORY_BYTES_MAX CONFIG_PROCESS_BYTES_MAX",
   "the public library, which the gateway does not use": "LIB_OPTIONS_BYTES_MAX LIB_STATUS_BYTES_MAX LIB_SNAPSHOT_BYTES_MAX LIB_SLOW_BYTES",

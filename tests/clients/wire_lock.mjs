@@ -1,7 +1,11 @@
 // Who may come in: tokens of clients, their models and their rate, the admin token. What is refused reaches no provider.
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import https from "node:https";
+import net from "node:net";
+import tls from "node:tls";
 import { join } from "node:path";
 import { ask, dialects, pathOf, question } from "./net.mjs";
 import { daruma, sleep } from "./pair.mjs";
@@ -163,5 +167,115 @@ holds("lock: nobody listens beyond the loopback unlocked, and a token is neither
     writeFileSync(secret, `${two}\nmore\n`);
     assert.equal(check({ providers, clients: [{ name: "a", file: secret }], admin: { file: secret } }).status, 0);
     assert.ok(execFileSync(daruma, ["check", "--options"], { encoding: "utf8" }).includes("clients[].token"));
+  },
+});
+
+/* ---- TLS ---- */
+
+// A certificate that signs itself, for localhost and 127.0.0.1.
+const certify = (dir, name) => {
+  const at = (end) => join(dir, `${name}.${end}`);
+  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", at("key"), "-out", at("pem")], { stdio: "ignore" });
+  return { cert_file: at("pem"), key_file: at("key"), ca: readFileSync(at("pem")) };
+};
+const secret = (pair, ca, path, { method = "GET", headers = {}, body, agent = false, slow, onRequest } = {}) =>
+  new Promise((ok, no) => {
+    const req = https.request({ host: "127.0.0.1", port: pair.port, path, method, headers, agent, ca }, (res) => {
+      const parts = [], from = req.socket.getPeerCertificate().subject?.CN;
+      res.on("data", (d) => (parts.push(d), slow && (res.pause(), setTimeout(() => res.resume(), slow))));
+      res.on("end", () => ok({ status: res.statusCode, headers: res.headers, bytes: Buffer.concat(parts), from, reused: req.reusedSocket }));
+      res.on("error", no);
+    });
+    req.on("error", no);
+    req.end(body);
+    onRequest?.(req);
+  });
+const settled = async (f) => {
+  for (let i = 0; i < 100; i++, await sleep(50)) if (await f()) return true;
+  return false;
+};
+
+// The pair looks for its gateway by plain HTTP: TLS is switched on by a reload, which is tried as well, and off in the end.
+const reload = async (pair, change) => {
+  const times = () => pair.gateway().said.split("was read again").length, before = times();
+  pair.write(change);
+  pair.gateway().kill("SIGHUP");
+  assert.ok(await settled(() => times() > before), pair.gateway().said);
+};
+const secured = async (pair, { ca, ...files }, run) => {
+  await reload(pair, (c) => ((c.timeouts.first_byte = "30s"), (c.tls = files)));
+  try {
+    await run();
+  } finally {
+    await reload(pair);
+  }
+};
+
+holds("lock: clients are spoken to in TLS, whole, large, slow, in pieces and many at a time, with bytes as they were", {
+  limit: 120000,
+  config: (c) => (c.timeouts.first_byte = "30s"),
+  async run(pair) {
+    const one = certify(pair.dir, "one"), d = dialects.openai, { ca } = one;
+    await secured(pair, one, async () => {
+    const sum = (b) => createHash("sha256").update(b).digest("hex");
+    const say = (body, more) => secret(pair, ca, d.path, { method: "POST", headers: { "content-type": "application/json", authorization: "Bearer x" }, body, ...more });
+    for (const [sent, answered, slow] of [[10, 10], [16383, 16384], [16385, 16383], [200000, 300001], [3 << 20, 5 << 20], [100, 3 << 20, 5]]) {
+      const text = randomBytes(sent / 2).toString("hex"), reply = randomBytes(answered / 2).toString("hex");
+      pair.own.answer = (q, res) => send(res, 200, { choices: [{ index: 0, message: { role: "assistant", content: reply }, finish_reason: "stop" }] });
+      const r = await say(JSON.stringify(d.body(d.own, text)), { slow });
+      assert.equal(r.status, 200);
+      assert.equal(sum(JSON.parse(r.bytes).choices[0].message.content), sum(reply), `an answer of ${answered}`);
+      const got = JSON.parse(pair.own.seen.at(-1).body).messages.at(-1).content;
+      assert.equal(sum(got), sum(text), `a request of ${sent}`);
+    }
+    pair.own.answer = (q, res) => {
+      res.writeHead(200, { "content-type": "text/event-stream" });
+      let n = 0;
+      const next = () => (n++ < 50 ? (res.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: `${n} ` } }] })}\n\n`), setTimeout(next, 5)) : res.end(`data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\ndata: [DONE]\n\n`));
+      next();
+    };
+    const all = await Promise.all(Array.from({ length: 50 }, () => say(JSON.stringify({ ...d.body(d.own, "go"), stream: true }))));
+    for (const r of all) assert.match(r.bytes.toString(), /"50 ".*\[DONE\]/s);
+    const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+    const twice = [await secret(pair, ca, "/health", { agent }), await secret(pair, ca, "/health", { agent })];
+    assert.deepEqual(twice.map((r) => [r.status, r.reused]), [[200, false], [200, true]]);
+    agent.destroy();
+    });
+  },
+});
+
+holds("lock: a port that speaks TLS says so in plain words, refuses what is broken, and shows a new certificate after a reload", {
+  limit: 60000,
+  async run(pair) {
+    const one = certify(pair.dir, "first"), two = certify(pair.dir, "second");
+    await secured(pair, one, async () => {
+    assert.equal((await secret(pair, one.ca, "/health")).from, "first");
+    const plain = await ask(pair, "/health");
+    assert.deepEqual([plain.status, /https:\/\//.test(plain.text)], [400, true], plain.text);
+    await assert.rejects(secret(pair, two.ca, "/health"), /self.signed/);
+    const shake = (o) => new Promise((ok, no) => { const s = tls.connect({ host: "127.0.0.1", port: pair.port, ca: one.ca, ...o }, () => ok(s)); s.on("error", no); });
+    const h1 = await shake({ ALPNProtocols: ["h2", "http/1.1"] });
+    assert.equal(h1.alpnProtocol, "http/1.1");
+    await assert.rejects(shake({ maxVersion: "TLSv1.1", minVersion: "TLSv1.1" }));
+    for (const bytes of [Buffer.from([0x16]), randomBytes(100), Buffer.concat([Buffer.from([0x16, 3, 1, 0x40, 0]), randomBytes(20000)])]) {
+      const s = net.connect(pair.port, "127.0.0.1");
+      s.on("error", () => {});
+      s.end(bytes);
+      await new Promise((ok) => (s.on("close", ok), s.resume()));
+    }
+    await reload(pair, (c) => (c.tls = { cert_file: two.cert_file, key_file: two.key_file }));
+    assert.equal((await secret(pair, two.ca, "/health")).from, "second");
+    h1.write("GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"); // began under the first one
+    const said = await new Promise((ok) => { let t = ""; h1.on("data", (d) => (t += d)).on("end", () => ok(t)); });
+    assert.match(said, /^HTTP\/1\.1 200/);
+    writeFileSync(two.key_file, "no key");
+    pair.gateway().kill("SIGHUP");
+    assert.ok(await settled(() => /no key of|key_file/.test(pair.gateway().said)), pair.gateway().said);
+    assert.equal((await secret(pair, two.ca, "/health")).from, "second"); // what was in force stays
+    const check = (t) => { const f = join(pair.dir, "tls.yaml"); writeFileSync(f, JSON.stringify({ tls: t })); return spawnSync(daruma, ["check", f], { encoding: "utf8" }); };
+    assert.match(check({ cert_file: one.cert_file }).stderr, /belong together; add `key_file`/);
+    assert.match(check({ cert_file: one.cert_file, key_file: certify(pair.dir, "third").key_file }).stderr, /it is not the key|no key of/);
+    assert.match(check({ cert_file: join(pair.dir, "none"), key_file: one.key_file }).stderr, /tls\.cert_file.*no certificate/);
+    });
   },
 });
