@@ -155,6 +155,9 @@
 #define REFUSED_TOLD_EVERY_MS      1000 /* events of requests refused at the door, for each reason: strangers send many */
 #define REFUSED_SHOWN_BYTES        200 /* of a name or path that is refused, in such an event */
 #define EVENT_SUBSCRIBERS_MAX      64  /* listeners on /daruma/events */
+#define METER_ROWS_MAX             256 /* models with a row of their own in /metrics; clients name them */
+#define METER_OTHERS_MAX           64  /* ... and providers with one for all other models: CONFIG_PROVIDERS_MAX */
+#define METER_NAME_BYTES_MAX       100 /* of a model's name there */
 
 #define CONF_KEYS_MAX              256         /* keys of one mapping in a file; they are compared with each other */
 #define CONF_MISTAKES_MAX          32          /* mistakes of one file that are told; nobody mends more at a time */

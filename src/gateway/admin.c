@@ -1,5 +1,5 @@
-/* admin.c - what people and machines ask daruma itself: GET /daruma/health, /daruma/status, /daruma/events, and where
- * they look first: /, /health, /ready. */
+/* admin.c - what people and machines ask daruma itself: GET /daruma/health, /daruma/status, /daruma/events, /metrics,
+ * and where they look first: /, /health, /ready. */
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
@@ -222,7 +222,7 @@ static bool is_probe(daruma_str path)
 
 static bool is_own(daruma_str path)
 {
-    return str_starts(path, S("/daruma/")) || str_eq(path, S("/daruma"));
+    return str_starts(path, S("/daruma/")) || str_eq(path, S("/daruma")) || str_eq(path, S("/metrics"));
 }
 
 bool admin_answers(daruma_str path)
@@ -298,10 +298,18 @@ bool admin_handles(gateway *g, call *c)
         daruma_buf b = buf_in(c->arena);
         put_status(g, &b);
         answer(c, b.full ? 500 : 200, S("application/json"), buf_str(&b));
+    } else if (str_eq(path, S("/metrics"))) {
+        daruma_buf b = buf_in(c->arena);
+        bool open = metrics_open(&c->head);
+        metrics_write(g, open, &b);
+        answer(c, b.full ? 500 : 200,
+               open ? S("application/openmetrics-text; version=1.0.0; charset=utf-8")
+                    : S("text/plain; version=0.0.4; charset=utf-8"),
+               buf_str(&b));
     } else if (str_eq(path, S("/daruma/events")) && !head) {
         answer_events(g, c);
     } else {
-        answer(c, 404, S("text/plain"), S("There are /daruma/health, /daruma/status and /daruma/events.\n"));
+        answer(c, 404, S("text/plain"), S("There are /daruma/health, /daruma/status, /daruma/events and /metrics.\n"));
     }
     return true;
 }

@@ -565,7 +565,7 @@ static const conf_option config_rows[] = {
     {"clients", CONF_LIST, ITEMS(config, clients), .shape = &clients_shape, .says = "whoever reaches the loopback",
      .help = "Who may ask. Everybody else gets 401. The token goes to no provider."},
     {"admin", CONF_GROUP, .shape = &admin_shape,
-     .help = "What `/daruma/status` and `/daruma/events` ask for, as `Authorization: Bearer` or `x-daruma-token`. Without it they answer on the loopback alone. `/`, `/health`, `/ready` and `/daruma/health` answer everybody."},
+     .help = "What `/daruma/status`, `/daruma/events` and `/metrics` ask for, as `Authorization: Bearer` or `x-daruma-token`. Without it they answer on the loopback alone. `/`, `/health`, `/ready` and `/daruma/health` answer everybody."},
     {"passthrough", CONF_LIST, ITEMS(config, passthrough), .shape = &passthrough_shape, .says = "none",
      .help = "Paths that go to a provider, beside those of the APIs of OpenAI, Anthropic and Gemini. Every other path is answered with 404."},
     {"providers", CONF_LIST, ITEMS(config, providers), .shape = &providers_shape, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",

@@ -110,6 +110,12 @@ void events_status(const event_log *l, daruma_buf *out)
                (unsigned long long)l->lost, l->nsubscribers);
 }
 
+void events_count(const event_log *l, uint64_t *written, uint64_t *lost)
+{
+    *written = l->written;
+    *lost = l->lost;
+}
+
 bool events_has_room(const event_log *l)
 {
     return l->nsubscribers < EVENT_SUBSCRIBERS_MAX;

@@ -274,6 +274,11 @@ static bool is_sent(void *handle)
     return fetch_is_sent(handle);
 }
 
+static void on_done(void *user, const drive_result *r)
+{
+    meter_count(((exchange *)user)->g->meter, r);
+}
+
 const drive_host exchange_host = {
     .head = on_head,
     .write = on_write,
@@ -297,6 +302,7 @@ const drive_host exchange_host = {
     .redact = exchange_redact,
     .tenant = on_tenant,
     .tell = on_tell,
+    .done = on_done,
     .holds = on_holds,
     .timer = on_timer,
     .work = exchange_work,

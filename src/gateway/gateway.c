@@ -65,10 +65,11 @@ static bool start(gateway *g, daruma_buf *why)
     g->events = events_new();
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
     g->turns = turns_new(g->loop);
+    g->meter = meter_new();
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->turns) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->turns || !g->meter) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -93,6 +94,7 @@ static void gateway_free(gateway *g)
     setup_drop(g->now);
     events_free(g->events);
     turns_free(g->turns);
+    meter_free(g->meter);
     jobs_free(g->jobs);
     driver_end(&g->drive);
     free(g->health_memory);

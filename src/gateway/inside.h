@@ -14,6 +14,7 @@
 #include "gateway/config.h"
 #include "engine/drive/drive.h"
 #include "gateway/gateway.h"
+#include "gateway/meter.h"
 #include "net/server.h"
 #include "net/tls.h"
 #include "net/upstream.h"
@@ -111,7 +112,8 @@ bool events_open(event_log *l, daruma_str file, bool to_stderr, char why[512]);
 void events_free(event_log *l);
 void events_emit(event_log *l, const daruma_event *e);
 void events_status(const event_log *l, daruma_buf *out); /* a member of a JSON object: events written and lost */
-bool events_has_room(const event_log *l);                /* for one more who listens */
+void events_count(const event_log *l, uint64_t *written, uint64_t *lost);
+bool events_has_room(const event_log *l); /* for one more who listens */
 /* GET /daruma/events: the answer was begun by the caller, who made sure that there is room. */
 void events_subscribe(event_log *l, call *c);
 void events_unsubscribe(event_log *l, call *c);
@@ -140,6 +142,7 @@ struct gateway {
     bool tenant_keyed; /* it was made */
     jobs *jobs;        /* work under way, and what waits for it */
     turns *turns;
+    meter *meter;
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -193,6 +196,7 @@ void jobs_free(jobs *all); /* the gateway is over; jobs may still be under way *
 turns *turns_new(uv_loop_t *loop); /* NULL: there is no memory */
 void turns_free(turns *t);
 void turns_status(const turns *t, daruma_buf *out); /* a member of a JSON object */
+int64_t turns_longest_ms(const turns *t);
 
 /* ---- redact_sent.c: credentials in the words of others ---- */
 
@@ -249,12 +253,18 @@ bool lock_prepare(setup *s); /* false: there is no memory */
 /* Answers with an error of daruma's own, in the form of the dialect that the request speaks, and ends the call. It is
  * counted, and told in an event, the first of many at a time. `wait`: after that it may be asked again, -1 never. */
 void call_refuse(gateway *g, call *c, refusal why, int status, daruma_kind kind, daruma_ms wait, daruma_str message);
+const char *refusal_name(refusal why);                   /* static */
 void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON object: how many, by reason */
 
 /* ---- upgrade.c ---- */
 
 /* Answers 426 to a WebSocket handshake; false: it is none. */
 bool upgrade_refuses(call *c);
+
+/* ---- metrics.c ---- */
+
+bool metrics_open(const http_head *h); /* does who asks read OpenMetrics? */
+void metrics_write(gateway *g, bool open, daruma_buf *out);
 
 /* ---- admin.c ---- */
 

@@ -55,6 +55,11 @@ static void refuse_tell(gateway *g, const call *c, refusal why)
     events_emit(g->events, &e);
 }
 
+const char *refusal_name(refusal why)
+{
+    return refusals[why].name;
+}
+
 void refusals_status(const gateway *g, daruma_buf *out)
 {
     BUF_LIT(out, "\"refused\":{");

@@ -64,3 +64,8 @@ void turns_status(const turns *t, daruma_buf *out)
     buf_printf(out, "\"loop\":{\"longest_turn_ms\":%lld,\"turns_over_%d_ms\":%llu},",
                (long long)(t->longest_ns / 1000000), LOOP_TURN_MS_LONG, (unsigned long long)t->nlong);
 }
+
+int64_t turns_longest_ms(const turns *t)
+{
+    return t->longest_ns / 1000000;
+}

@@ -147,6 +147,18 @@ typedef struct drive_step {
     daruma_kind kind; /* of STOPPED */
 } drive_step;
 
+/* What became of a request, when it is over. */
+typedef struct drive_result {
+    const daruma_target *target; /* who answered, or was asked last; NULL: nobody was */
+    daruma_outcome outcome;
+    daruma_ms took;       /* from its opening to its end */
+    daruma_ms first;      /* ... to the first bytes of a stream that the client got, -1 there were none */
+    int64_t input_tokens; /* as the provider counted, -1 not said */
+    int64_t output_tokens;
+    bool stream;
+    bool passed; /* nobody's dialect: it went through unread */
+} drive_result;
+
 /* ---- the host ---- */
 
 /* `user` is what session_open() was given. No function calls back into the session, but for `key_fetch` with
@@ -186,9 +198,10 @@ typedef struct drive_host {
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
     /* all else */
     void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
-    void (*tell)(void *user, daruma_event *e);     /* the driver filled it in */
-    void (*step)(void *user, const drive_step *s); /* hears of each step; may be NULL */
-    void (*timer)(void *user, daruma_ms at);       /* session_clock() then; -1: no more */
+    void (*tell)(void *user, daruma_event *e);       /* the driver filled it in */
+    void (*step)(void *user, const drive_step *s);   /* hears of each step; may be NULL */
+    void (*done)(void *user, const drive_result *r); /* hears what became of the request, before over(); may be NULL */
+    void (*timer)(void *user, daruma_ms at);         /* session_clock() then; -1: no more */
     /* Does work at once and returns true, or begins it beside the loop and returns false. */
     bool (*work)(void *user, size_t bytes, const drive_work *kind, void *data);
     void (*work_left)(void *user, drive_remains *r); /* the work under way is nobody's any more; takes *r */

@@ -144,15 +144,16 @@ struct session {
     bool streaming;        /* the client wants a stream */
     bool array;            /* ... as one JSON array: Gemini's without alt=sse */
     bool paused;
-    bool pending;    /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
-    bool blank;      /* the client has the head of a whole answer, and white space */
-    bool unjoined;   /* a second call cannot go on with its silent stream: it said something else, or is too large */
-    bool went_on;    /* an attempt failed behind its first bytes: likewise */
-    bool sent;       /* a call was made, or was to be made but for its key */
-    bool recovering; /* the first remedy was begun */
-    bool refreshing; /* waits for a key command */
-    bool weighed;    /* whether it fits the window was asked before it went out */
-    bool stays;      /* whether it names what lives on the server was looked at */
+    bool pending;      /* a heartbeat was the first that the client had: how it ends stands in a comment behind it */
+    bool blank;        /* the client has the head of a whole answer, and white space */
+    bool unjoined;     /* a second call cannot go on with its silent stream: it said something else, or is too large */
+    bool went_on;      /* an attempt failed behind its first bytes: likewise */
+    bool sent;         /* a call was made, or was to be made but for its key */
+    bool recovering;   /* the first remedy was begun */
+    bool refreshing;   /* waits for a key command */
+    bool weighed;      /* whether it fits the window was asked before it went out */
+    bool stays;        /* whether it names what lives on the server was looked at */
+    uint32_t first_ms; /* from its opening to the first bytes of a stream that went out; 0 none */
     bool bound;  /* other accounts are left out because of what lives on the server; only reasoning, as far as known */
     size_t told; /* remedies that the head of the answer named */
     size_t home; /* the target whose account has what it names there */
@@ -200,8 +201,8 @@ static inline void session_step(session *x, const drive_step *s)
 
 /* The attempt failed so. Takes the next rung. */
 void session_failed(session *x, const daruma_evidence *ev);
-/* The attempt succeeded and everything was delivered. `input_tokens`: as the provider counted, 0 or -1 unknown. */
-void session_done(session *x, int64_t input_tokens, drive_end how);
+/* The attempt succeeded and everything was delivered. Tokens as the provider counted, 0 or -1 unknown. */
+void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how);
 daruma_str session_answer_id(session *x); /* empty: it has none, or not where ids stand */
 /* The attempt is sent once more on a fresh connection, because of x->failure: the provider did not receive it. */
 void session_resent(session *x);

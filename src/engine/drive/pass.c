@@ -30,7 +30,7 @@ void pass_refused(session *x)
     bool cut = x->cut;
     relay_head(x, cut ? -1 : (int64_t)body.n);
     session_write(x, body);
-    session_done(x, -1, cut ? DRIVE_BREAK : DRIVE_END);
+    session_done(x, -1, -1, cut ? DRIVE_BREAK : DRIVE_END);
 }
 
 /* Its outcome says no more than that it went out: the head says why. */
@@ -112,5 +112,5 @@ void pass_hide(session *x)
 
 void pass_ended(session *x)
 {
-    session_done(x, -1, DRIVE_END);
+    session_done(x, -1, -1, DRIVE_END);
 }

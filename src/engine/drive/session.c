@@ -236,6 +236,23 @@ void session_tell(session *x, daruma_when when, daruma_event *e)
         session_event(x, &as);
 }
 
+/* The host hears what became of it. */
+static void tell_result(session *x, daruma_outcome o)
+{
+    const stream_view *v = &x->view;
+    int at = x->kase.target;
+    drive_result r = {.target = at >= 0 && x->targets ? &x->targets[at] : NULL,
+                      .outcome = o,
+                      .took = x->v->at.now - x->started,
+                      .first = x->first_ms ? (daruma_ms)x->first_ms : -1,
+                      .input_tokens = v->input_tokens > 0 ? v->input_tokens : -1,
+                      .output_tokens = v->output_tokens > 0 ? v->output_tokens : -1,
+                      .stream = x->streaming,
+                      .passed = !x->d};
+    if (x->v->host->done)
+        x->v->host->done(x->user, &r);
+}
+
 void session_end(session *x, daruma_outcome o, drive_end how)
 {
     drive_counts *n = &x->v->counts;
@@ -262,6 +279,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     if (o == DARUMA_OUTCOME_RECOVERED && x->kase.attempts > 1) /* else nothing failed, something was mended */
         n->saved[x->kase.last]++;
     x->here = false;
+    tell_result(x, o);
     give_back(x);
     x->v->host->over(x->user, how);
 }
@@ -282,7 +300,7 @@ static void remember_owner(session *x, const daruma_target *t)
         memory_owner_put(x->v->mem, XXH3_64bits(id.p, id.n) ^ x->credential, t->key_id);
 }
 
-void session_done(session *x, int64_t input_tokens, drive_end how)
+void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive_end how)
 {
     daruma_moment at = session_now(x);
     const daruma_target *t = &x->targets[x->kase.target];
@@ -304,6 +322,8 @@ void session_done(session *x, int64_t input_tokens, drive_end how)
         e.took = at.now - x->started;
         session_tell(x, DARUMA_WHEN_RECOVERED, &e);
     }
+    x->view.input_tokens = input_tokens;
+    x->view.output_tokens = output_tokens;
     session_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK, how);
 }
 
@@ -540,7 +560,7 @@ void session_gone(session *x)
     session_cancel(&x->call);
     hedge_cancel(x);
     if (has_read_all(x)) {
-        session_done(x, x->view.input_tokens, DRIVE_GONE);
+        session_done(x, x->view.input_tokens, x->view.output_tokens, DRIVE_GONE);
         return;
     }
     if (x->refreshing)

@@ -80,6 +80,8 @@ static bool commit(session *x)
     daruma_case_begun(&x->kase, session_now(x));
     driver_wake(x->v);
     relay_head(x, -1);
+    daruma_ms took = x->v->at.now - x->started;
+    x->first_ms = took < 1 ? 1 : took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
     x->beat_at = x->streaming ? add_sat(session_now(x).now, HEARTBEAT_EVERY_MS) : -1;
     relay_progress(x);
     session_timer(x);
@@ -342,5 +344,5 @@ void stream_closed(session *x)
     if ((x->pending || x->went_on || x->told < x->kase.ndid) && /* the head could not say it */
         !str_starts(x->d->heartbeat, S("data:"))) /* whose heartbeat is data, its clients read no comments */
         finish_comment(x, relay_outcome(x));
-    session_done(x, x->view.input_tokens, DRIVE_END);
+    session_done(x, x->view.input_tokens, x->view.output_tokens, DRIVE_END);
 }

@@ -83,7 +83,7 @@ static void deliver(session *x, const whole *w)
     daruma_str body = w->out.n ? session_listed(x, w->out) : w->body;
     relay_head(x, (int64_t)body.n);
     session_write(x, body);
-    session_done(x, w->view.input_tokens, DRIVE_END);
+    session_done(x, w->view.input_tokens, w->view.output_tokens, DRIVE_END);
 }
 
 /* Its calls, or its words, are what is wrong, whatever it says of its end. */
