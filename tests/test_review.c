@@ -1,6 +1,7 @@
 /* A run looked at when it is over, and the files it is read from. */
 #include "test.h"
 #include "../src/cli/place.c"
+#include "../src/cli/shape.c"
 #include "../src/cli/transcript.c"
 #include <stdlib.h>
 

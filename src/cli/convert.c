@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/shape.h"
 #include "dialect/dialect.h"
 #include "sys/sys.h"
 
@@ -112,24 +113,26 @@ int cli_convert(int argc, char **argv)
 {
     const char *from_name = NULL, *to_name = NULL, *model = NULL;
     bool answer = false;
-    const cli_option options[] = {{"--from", "NAME", &from_name, NULL, "the dialect it is in"},
-                                  {"--to", "NAME", &to_name, NULL, "the dialect it shall be in"},
-                                  {"--model", "NAME", &model, NULL, "the model to ask; default: the one that is named"},
-                                  {"--answer", NULL, NULL, &answer, "it is an answer, or a recorded stream of one"},
-                                  {0}};
-    int at = cli_options(argc, argv, options, "convert --from NAME --to NAME [--model NAME] [--answer] [FILE]",
+    const cli_option options[] = {
+        {"--from", "NAME", &from_name, NULL, "the dialect it is in; default: found by its shape"},
+        {"--to", "NAME", &to_name, NULL, "the dialect it shall be in"},
+        {"--model", "NAME", &model, NULL, "the model to ask; default: the one that is named"},
+        {"--answer", NULL, NULL, &answer, "it is an answer, or a recorded stream of one"},
+        {0}};
+    int at = cli_options(argc, argv, options, "convert [--from NAME] --to NAME [--model NAME] [--answer] [FILE]",
                          "Says a request in the words of another API. The dialects are openai (Chat Completions),\n"
                          "openai-responses, anthropic and gemini. The result goes to standard output; what could not\n"
                          "be carried over is named on standard error, one a line. Thinking never is: other models\n"
-                         "cannot read it. doc/dialects.md has the whole list.\n"
+                         "cannot read it. doc/dialects.md has the whole list. What is surely of another dialect\n"
+                         "than --from says is refused.\n"
                          "\n"
                          "Try:  echo '{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"}]}' |\n"
                          "        daruma convert --from openai --to anthropic\n"
                          "      daruma convert --from gemini --to openai --answer < answer.json");
     if (at < 0)
         return at == -2 ? 0 : 2;
-    const dialect *from = cli_dialect(argv[0], "--from", from_name);
-    const dialect *to = from ? cli_dialect(argv[0], "--to", to_name) : NULL;
+    const dialect *from = from_name ? cli_dialect(argv[0], "--from", from_name) : NULL;
+    const dialect *to = from || !from_name ? cli_dialect(argv[0], "--to", to_name) : NULL;
     const char *path = to ? cli_one_file(argc, argv, at) : NULL;
     if (!path)
         return 2;
@@ -143,7 +146,7 @@ int cli_convert(int argc, char **argv)
     }
     if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why)) {
         fprintf(stderr, "daruma convert: %s\n", why);
-    } else {
+    } else if ((from = cli_settle_dialect("convert", "--from", from, cli_unmarked(body), answer))) {
         daruma_buf out = buf_in(&a);
         body = cli_unmarked(body);
         code =

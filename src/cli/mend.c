@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/shape.h"
 #include "dialect/dialect.h"
 #include "sys/sys.h"
 
@@ -64,25 +65,27 @@ int cli_mend(int argc, char **argv)
     const char *name = NULL, *tokens = NULL;
     bool prune = false;
     const cli_option options[] = {
-        {"--dialect", "NAME", &name, NULL, "the dialect it is in"},
+        {"--dialect", "NAME", &name, NULL, "the dialect it is in; default: found by its shape"},
         {"--prune", NULL, NULL, &prune, "calls without result are removed, not answered"},
         {"--shrink-to", "TOKENS", &tokens, NULL, "old tool output is shortened until it has so many tokens"},
         {0}};
     int at =
-        cli_options(argc, argv, options, "mend --dialect NAME [--prune] [--shrink-to TOKENS] [FILE]",
+        cli_options(argc, argv, options, "mend [--dialect NAME] [--prune] [--shrink-to TOKENS] [FILE]",
                     "Puts the history of a request right: tool calls without result, results without call, doubled\n"
                     "or displaced ones, empty messages, messages in an order that the provider refuses. The\n"
                     "request goes to standard output, what was done to standard error. What is fine keeps its\n"
                     "bytes. The dialects are openai (Chat Completions), openai-responses, anthropic and gemini.\n"
                     "The exit status is 1 when --shrink-to could not be met, 2 when it could not be read.\n"
                     "\n"
-                    "Try:  daruma mend --dialect anthropic < request.json > mended.json\n"
-                    "      daruma mend --dialect openai --shrink-to 16000 < request.json");
+                    "A request that is surely of another dialect than --dialect says is refused.\n"
+                    "\n"
+                    "Try:  daruma mend < request.json > mended.json\n"
+                    "      daruma mend --shrink-to 16000 < request.json");
     int64_t target = -1;
     if (at < 0)
         return at == -2 ? 0 : 2;
-    const dialect *d = cli_dialect(argv[0], "--dialect", name);
-    if (!d)
+    const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
+    if (name && !d)
         return 2;
     if (tokens && (!str_int(str_of(tokens), &target) || target == 0)) {
         fprintf(stderr, "daruma mend: --shrink-to takes a number of tokens, not `%s`\n", tokens);
@@ -99,10 +102,10 @@ int cli_mend(int argc, char **argv)
         fprintf(stderr, "daruma mend: no memory\n");
         return 1;
     }
-    if (sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
-        code = mend_body(d, cli_unmarked(body), prune, target, &a);
-    else
+    if (!sys_read_file(path, BODY_BYTES_MAX, &a, &body, why))
         fprintf(stderr, "daruma mend: %s\n", why);
+    else if ((d = cli_settle_dialect("mend", "--dialect", d, cli_unmarked(body), false)))
+        code = mend_body(d, cli_unmarked(body), prune, target, &a);
     sys_arena_done(&a);
     return code;
 }

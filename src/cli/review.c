@@ -316,6 +316,12 @@ static void say_limits(page *p)
              S("Part of this history is on the provider's server (previous_response_id or conversation): only what is "
                "in "
                "the file was looked at."));
+    if (p->t->asides) {
+        daruma_buf b = buf_in(p->a);
+        buf_printf(&b, "Not looked at: %u message%s of agents that this one called.", p->t->asides,
+                   p->t->asides == 1 ? "" : "s");
+        wrap(&p->out, 0, buf_str(&b));
+    }
     if (!calls)
         wrap(&p->out, 0,
              S("There is no call of a tool in it. Agents that call tools by writing text are not seen by daruma."));
@@ -504,13 +510,14 @@ static int review_text(daruma_str text, const char *path, const dialect *d, bool
 int cli_review(int argc, char **argv)
 {
     const char *name = NULL;
-    bool json = false;
+    bool json = false, session = false;
     const cli_option options[] = {
+        {"--session", NULL, NULL, &session, "the newest session of Claude Code or Codex; default on a terminal"},
         {"--dialect", "NAME", &name, NULL, "the dialect of a request; default: found by its shape"},
         {"--json", NULL, NULL, &json, "one JSON object, for programs"},
         {0}};
     int at =
-        cli_options(argc, argv, options, "review [--dialect NAME] [--json] [FILE]",
+        cli_options(argc, argv, options, "review [--session] [--dialect NAME] [--json] [FILE]",
                     "Looks at a run of an agent that is over and says on a page what went wrong where (calls in\n"
                     "circles, tools that keep failing), what it cost, and what would have helped. The file, or\n"
                     "standard input (-), is one of these:\n"
@@ -519,17 +526,24 @@ int cli_review(int argc, char **argv)
                     "  last one of a run carries its whole history; its list of messages alone will do\n"
                     "  steps, one JSON object a line: {\"tool\":\"ls\", \"args\":{}, \"result\":\"...\", \"ok\":true}\n"
                     "  a record of them: {\"id\":\"...\", \"steps\":[...]}\n"
+                    "  a session file of Claude Code (~/.claude/projects/*/*.jsonl) or Codex (~/.codex/sessions)\n"
                     "\n"
                     "No model is asked and nothing leaves the machine; what looks like a secret is not shown.\n"
                     "The exit status is 0 when nothing went wrong that can be seen, 1 when something did (a circle,\n"
                     "a failure that was not overcome), 2 when it could not be read.\n"
                     "\n"
-                    "Try:  daruma review request.json\n"
+                    "Try:  daruma review --session\n"
+                    "      daruma review request.json\n"
                     "      daruma review --json steps.jsonl");
     if (at < 0)
         return at == -2 ? 0 : 2;
     const dialect *d = name ? cli_dialect(argv[0], "--dialect", name) : NULL;
-    const char *path = name && !d ? NULL : cli_one_file(argc, argv, at);
+    if (name && !d)
+        return 2;
+    bool newest = session || (at == argc && isatty(STDIN_FILENO));
+    const char *path = newest && at == argc ? cli_newest_session("review") : cli_one_file(argc, argv, at);
+    if (path && newest)
+        fprintf(stderr, "%s\n", path);
     if (!path)
         return 2;
     daruma_arena a;

@@ -1,9 +1,10 @@
-/* transcript.c - a run of an agent out of a file. Three shapes are known:
+/* transcript.c - a run of an agent out of a file. Four shapes are known:
  *
  *     {"model":..., "messages":[...]}         a request body: its history is the run; also only the list of messages,
  *                                             or one message a line
  *     {"tool":..., "args":..., "result":...}  steps, one a line or as a list
- *     {"id":..., "steps":[...]}               a record of steps */
+ *     {"id":..., "steps":[...]}               a record of steps
+ *     {"type":"user","message":{...}}         a session of Claude Code or Codex, one line a message */
 #include "cli/transcript.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -11,10 +12,11 @@
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/shape.h"
 #include "engine/watch/steps.h"
 #include <xxhash.h>
 
-typedef enum shape { SHAPE_NONE, SHAPE_STEP, SHAPE_RECORD, SHAPE_REQUEST, SHAPE_MESSAGE } shape;
+typedef enum shape { SHAPE_NONE, SHAPE_STEP, SHAPE_RECORD, SHAPE_REQUEST, SHAPE_MESSAGE, SHAPE_SESSION } shape;
 
 typedef struct reading {
     daruma_str text; /* all of it: places are counted in it */
@@ -67,57 +69,19 @@ static bool transcript_has(daruma_str object, const char *key)
     return json_get(object, str_of(key)).n != 0;
 }
 
-static bool type_is(daruma_str object, const char *word)
-{
-    daruma_str v = json_get(object, S("type"));
-    return json_is_string(v) && json_raw_eq(str_sub(v, 1, v.n - 2), str_of(word));
-}
-
-/* The dialect of one message. NULL: it could be of Chat as well as of Anthropic. */
-static const dialect *dialect_of_message(daruma_str m)
-{
-    daruma_str part;
-    if (transcript_has(m, "parts"))
-        return &dialect_gemini;
-    if (type_is(m, "function_call") || type_is(m, "function_call_output") || type_is(m, "message") ||
-        type_is(m, "reasoning") || type_is(m, "item_reference"))
-        return &dialect_openai_responses;
-    if (transcript_has(m, "tool_calls") || transcript_has(m, "tool_call_id") || transcript_has(m, "function_call"))
-        return &dialect_openai;
-    json_iter it = json_open(json_get(m, S("content")));
-    while (json_next(&it, NULL, &part))
-        if (type_is(part, "tool_use") || type_is(part, "tool_result") || type_is(part, "thinking"))
-            return &dialect_anthropic;
-        else if (type_is(part, "input_text") || type_is(part, "output_text"))
-            return &dialect_openai_responses;
-    return NULL;
-}
-
 /* The dialect of a list of messages; Chat when nothing says more. */
 static const dialect *dialect_of_messages(daruma_str list)
 {
-    daruma_str m;
-    json_iter it = json_open(list);
-    while (json_next(&it, NULL, &m)) {
-        const dialect *d = dialect_of_message(m);
-        if (d)
-            return d;
-    }
-    return &dialect_openai;
+    const char *sign;
+    const dialect *d = shape_of_messages(list, &sign);
+    return d ? d : &dialect_openai;
 }
 
 static const dialect *dialect_of_request(daruma_str body)
 {
-    if (transcript_has(body, "contents"))
-        return &dialect_gemini;
-    if (!transcript_has(body, "messages"))
-        return &dialect_openai_responses;
-    if (transcript_has(body, "system") || transcript_has(body, "anthropic_version") ||
-        json_path(body, "tools.0.input_schema").n)
-        return &dialect_anthropic;
-    if (json_path(body, "tools.0.function").n)
-        return &dialect_openai;
-    return dialect_of_messages(json_get(body, S("messages")));
+    const char *sign;
+    const dialect *d = shape_of_request(body, &sign);
+    return d ? d : transcript_has(body, "messages") ? &dialect_openai : &dialect_openai_responses;
 }
 
 static shape shape_of(daruma_str v)
@@ -130,8 +94,7 @@ static shape shape_of(daruma_str v)
         return SHAPE_RECORD;
     if (transcript_has(v, "messages") || transcript_has(v, "contents") || transcript_has(v, "input"))
         return SHAPE_REQUEST;
-    return transcript_has(v, "role") || transcript_has(v, "parts") || dialect_of_message(v) ? SHAPE_MESSAGE
-                                                                                            : SHAPE_NONE;
+    return transcript_has(v, "role") || transcript_has(v, "parts") || shape_is_item(v) ? SHAPE_MESSAGE : SHAPE_NONE;
 }
 
 /* ---- steps ---- */
@@ -345,6 +308,7 @@ static bool read_object(reading *r, daruma_str v)
         buf_putc(&b, ']');
         return b.full ? no_memory(r) : read_messages(r, buf_str(&b));
     }
+    case SHAPE_SESSION:
     case SHAPE_NONE:
         break;
     }
@@ -367,10 +331,17 @@ static bool read_array(reading *r, daruma_str list)
     case SHAPE_REQUEST:
         return transcript_wrong(r, first.p,
                                 "these are several requests; give it the last one: it carries the whole history");
+    case SHAPE_SESSION:
     case SHAPE_NONE:
         break;
     }
     return transcript_wrong(r, list.p, "this list is none of what is known here: " EXPECTED);
+}
+
+/* Of a session's messages those that the model saw: what a program keeps for itself has neither role nor type. */
+static bool is_conversation(daruma_str m)
+{
+    return transcript_has(m, "role") || shape_is_item(m);
 }
 
 static bool read_lines(reading *r)
@@ -381,8 +352,24 @@ static bool read_lines(reading *r)
         daruma_str line = str_trim(str_cut(&rest, '\n')), v;
         if (!line.n)
             continue;
-        if (!json_whole(line, &v))
+        if (!json_whole(line, &v)) {
+            if (all == SHAPE_SESSION && !str_trim(rest).n)
+                break; /* the agent is at work, and writes this line */
             return broken(r, line);
+        }
+        if (all == SHAPE_NONE || all == SHAPE_SESSION) {
+            daruma_str said;
+            shape_line l = shape_session_line(v, &said);
+            if (l != LINE_NONE) {
+                all = SHAPE_SESSION;
+                r->t->asides += l == LINE_ASIDE;
+                if (l == LINE_MESSAGE && is_conversation(said)) {
+                    buf_putc(&messages, messages.n ? ',' : '[');
+                    buf_put(&messages, said);
+                }
+                continue;
+            }
+        }
         shape s = shape_of(v);
         if (all == SHAPE_NONE)
             all = s;
@@ -408,8 +395,10 @@ static bool read_lines(reading *r)
             buf_put(&messages, v);
         }
     }
-    if (all != SHAPE_MESSAGE)
+    if (all != SHAPE_MESSAGE && all != SHAPE_SESSION)
         return count_requests(r);
+    if (!messages.n)
+        return transcript_wrong(r, NULL, "this session has no message yet");
     buf_putc(&messages, ']');
     return messages.full ? no_memory(r) : read_messages(r, buf_str(&messages));
 }

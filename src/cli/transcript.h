@@ -9,6 +9,7 @@ typedef struct transcript {
     daruma_str id;    /* of a record; may be empty */
     review_run run;   /* strings live in the text or in the arena */
     bool on_server;   /* the provider has more of the history than is here */
+    uint32_t asides;  /* messages of agents that it called, which are not looked at */
     uint32_t tasks;   /* things the user said that began something new; 0 unknown */
 } transcript;
 

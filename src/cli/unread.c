@@ -1,8 +1,9 @@
-/* unread.c - why a request or an answer could not be read, for people. */
+/* unread.c - which dialect a request or an answer is in, and why it could not be read, for people. */
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/shape.h"
 #include "dialect/dialect.h"
 
 static const dialect *const known[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
@@ -59,4 +60,28 @@ int cli_unread(const char *command, daruma_status s, const dialect *d, daruma_st
         fprintf(stderr, "\n");
     }
     return 2;
+}
+
+const dialect *cli_settle_dialect(const char *command, const char *option, const dialect *said, daruma_str text,
+                                  bool answer)
+{
+    const char *sign = NULL;
+    const dialect *d = answer ? shape_of_answer(text, &sign) : shape_of_request(str_trim(text), &sign);
+    if (said && d && d != said) {
+        fprintf(stderr,
+                "daruma %s: this looks like %s of %s (it has %s), not of %s: say %s %s, or leave the option out\n",
+                command, answer ? "an answer" : "a request", d->name, sign, said->name, option, d->name);
+        return NULL;
+    }
+    if (said || d)
+        return said ? said : d;
+    if (!answer && json_get(str_trim(text), S("messages")).n) {
+        fprintf(stderr, "taken for a request of %s, since nothing in it says more; %s names another\n",
+                dialect_openai.name, option);
+        return &dialect_openai;
+    }
+    if (!answer && cli_no_object(command, "a request", text))
+        return NULL;
+    fprintf(stderr, "daruma %s: nothing in it says which dialect it is in: say %s\n", command, option);
+    return NULL;
 }

@@ -1,7 +1,9 @@
 // Commands that read a request and print one: `daruma mend` and `daruma convert`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { daruma } from "./pair.mjs";
 import { wire } from "./wire.mjs";
 
@@ -29,6 +31,18 @@ holds("control characters of others never reach the terminal", () => {
 });
 
 for (const [name, request] of Object.entries(lost)) {
+  holds(`mend and convert find the dialect themselves, and refuse what is of another: ${name}`, () => {
+    const said = run(["mend", "--dialect", name], request);
+    assert.deepEqual(run(["mend"], request), said);
+    for (const other of Object.keys(lost).filter((o) => o !== name)) {
+      for (const args of [["mend", "--dialect", other], ["convert", "--from", other, "--to", name]]) {
+        const r = run(args, request);
+        assert.ok(r.code > 0 && r.out === "", `${args}: ${r.out}`);
+        assert.match(r.err, new RegExp(`looks like a request of ${name} .*say --(dialect|from) ${name}`));
+      }
+      assert.deepEqual(run(["convert", "--to", other], said.out), run(["convert", "--from", name, "--to", other], said.out));
+    }
+  });
   holds(`mend gives a lost call its result, once: ${name}`, () => {
     const r = run(["mend", "--dialect", name], request);
     assert.equal(r.code, 0, r.err);
@@ -50,6 +64,27 @@ for (const [name, request] of Object.entries(lost)) {
       for (const word of ["go", "well?", "look"]) assert.ok(there.out.includes(word) && back.out.includes(word), `${word} is lost: ${there.out} ${back.out}`);
     });
 }
+
+holds("a request that could be of two dialects is what it is said to be, and one that shows both is believed as well", () => {
+  const plain = '{"model":"m","messages":[{"role":"user","content":"hi"}],"max_tokens":9}';
+  const both = '{"model":"m","system":"be brief","messages":[{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"x"}]}';
+  for (const text of [plain, both]) for (const d of ["openai", "anthropic"]) assert.equal(run(["mend", "--dialect", d], text).code, 0, text);
+  assert.match(run(["mend"], plain).err, /taken for a request of openai.*--dialect names another/);
+  for (const text of ["{}", '{"a":1}']) assert.match(run(["mend"], text).err, /nothing in it says which dialect/);
+  const answers = {
+    openai: '{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}',
+    anthropic: '{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}',
+    "openai-responses": '{"id":"r","object":"response","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hello"}]}]}',
+    gemini: '{"candidates":[{"content":{"role":"model","parts":[{"text":"hello"}]},"finishReason":"STOP"}]}',
+  };
+  for (const [from, text] of Object.entries(answers))
+    for (const to of Object.keys(answers).filter((t) => t !== from)) {
+      const r = run(["convert", "--answer", "--to", to], text);
+      assert.ok(r.code === 0 && r.out.includes("hello"), r.err);
+      assert.match(run(["convert", "--answer", "--from", to, "--to", from], text).err, new RegExp(`looks like an answer of ${from} `));
+    }
+  assert.equal(run(["convert", "--answer", "--to", "anthropic"], `data: ${answers.openai.replace("message", "delta")}\n\ndata: [DONE]\n\n`).code, 0);
+});
 
 holds("options may stand behind what they are about, and what is meant by nothing is told", () => {
   const r = run(["convert", "-", "--from", "openai", "--to=anthropic"], lost.openai);
@@ -259,3 +294,67 @@ for (const [, kind, rows] of pictures)
     const said = run(["loops", "--jsonl"], lines).out.trim().split("\n").map((l) => JSON.parse(l));
     assert.deepEqual(said.map((r) => r.verdict), ["loop", "ok"], JSON.stringify(said));
   });
+
+// ---- session files of agents ----
+
+// As Claude Code and Codex write them: one line a message, between lines of their own.
+const claude = (steps, more = {}) =>
+  [
+    { type: "summary", summary: "a run", leafUuid: "u0" },
+    { type: "file-history-snapshot", messageId: "x", snapshot: {} },
+    ...histories.anthropic(steps).flatMap((m, i) => {
+      const line = { parentUuid: i ? `u${i - 1}` : null, isSidechain: false, userType: "external", cwd: "/srv", sessionId: "s1", version: "2.0.1", gitBranch: "main", type: m.role, uuid: `u${i}`, timestamp: "2026-11-01T10:00:00.000Z", ...more };
+      const parts = Array.isArray(m.content) ? m.content : [m.content];
+      if (m.role === "user") return [{ ...line, message: m, ...(Array.isArray(m.content) && { toolUseResult: { stdout: "x" } }) }];
+      return parts.map((part) => ({ ...line, requestId: `r${i}`, message: { id: `msg_${i}`, type: "message", role: "assistant", model: "m", content: [part], stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } } }));
+    }),
+    { type: "system", subtype: "turn_duration", sessionId: "s1", uuid: "u99", durationMs: 5 },
+  ].map((l) => JSON.stringify(l)).join("\n") + "\n";
+const codex = (steps) =>
+  [
+    { timestamp: "2026-11-01T10:00:00.000Z", type: "session_meta", payload: { id: "s2", cwd: "/srv", originator: "codex_cli_rs", cli_version: "0.60.0", instructions: "be good" } },
+    { timestamp: "2026-11-01T10:00:00.100Z", type: "turn_context", payload: { cwd: "/srv", model: "m" } },
+    ...histories["openai-responses"](steps).flatMap((m) => [
+      { timestamp: "2026-11-01T10:00:01.000Z", type: "response_item", payload: m.type ? m : { type: "message", role: m.role, content: [{ type: "input_text", text: m.content }] } },
+      { timestamp: "2026-11-01T10:00:01.000Z", type: "event_msg", payload: { type: "token_count", info: null } },
+    ]),
+  ].map((l) => JSON.stringify(l)).join("\n") + "\n";
+const sums = (r) => [r.circles.length, r.circles[0]?.kind, r.circles[0]?.wasted, r.failures[0]?.tool_kind, r.failures[0]?.times];
+
+holds("review reads the session files of Claude Code and Codex, also while they are written", () => {
+  for (const [text, name] of [[claude(around), "anthropic"], [codex(around), "openai-responses"]]) {
+    const r = looked(text);
+    assert.equal(r.dialect, name);
+    assert.deepEqual(sums(r), [1, "exact_repeat", 5, "not_found", 6]);
+    assert.deepEqual(sums(looked(text + text.trim().split("\n").at(-1).slice(0, 40))), sums(r), "the last line is half there");
+  }
+  const aside = claude(around, { isSidechain: true }), both = claude(around.slice(0, 2)) + aside;
+  assert.equal(looked(both).circles.length, 0);
+  assert.match(review(both).out, /Not looked at: \d+ messages of agents that this one called/);
+  assert.match(review(JSON.stringify({ type: "summary", summary: "x" }) + "\n" + JSON.stringify({ type: "summary", summary: "y" }) + "\n").err, /no message yet/);
+});
+
+holds("review --session takes the newest of them on this machine, and says which", () => {
+  const home = mkdtempSync(join(tmpdir(), "daruma-home-"));
+  const put = (path, text, at) => {
+    mkdirSync(join(home, path, ".."), { recursive: true });
+    writeFileSync(join(home, path), text);
+    utimesSync(join(home, path), at, at);
+  };
+  const ask = (more = {}) => {
+    const r = spawnSync(daruma, ["review", "--session", "--json"], { encoding: "utf8", env: { PATH: process.env.PATH, HOME: home, ...more } });
+    return { code: r.status, err: r.stderr, json: r.stdout && JSON.parse(r.stdout) };
+  };
+  assert.match(ask().err, /no session of Claude Code or Codex is kept/);
+  put(".claude/projects/-srv-a/one.jsonl", claude(around), 1000);
+  put(".claude/projects/-srv-a/notes.txt", "newest of all", 9000);
+  assert.equal(ask().json.dialect, "anthropic");
+  put(".codex/sessions/2026/11/01/rollout-2026-11-01T10-00-00-x.jsonl", codex(around), 2000);
+  put(".codex/sessions/2026/11/01/other.jsonl", "{}", 5000);
+  const r = ask();
+  assert.deepEqual([r.code, r.json.dialect], [1, "openai-responses"]);
+  assert.match(r.err, /rollout-2026-11-01T10-00-00-x\.jsonl/);
+  put("elsewhere/projects/p/two.jsonl", claude(around.slice(0, 2)), 3000);
+  assert.deepEqual(ask({ CLAUDE_CONFIG_DIR: join(home, "elsewhere") }).json.circles, []);
+  rmSync(home, { recursive: true });
+});

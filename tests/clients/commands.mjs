@@ -92,7 +92,7 @@ holds("what is not there is not read as something empty", async ({ dir }) => {
   assert.equal(none.code, 1);
   assert.match(none.err, /no scene/);
   for (const args of [["mend", "--dialect", "openai"], ["convert", "--from", "openai", "--to", "gemini"], ["convert", "--from", "openai", "--to", "gemini", "--answer"], ["classify"], ["explain"]]) assert.match(run(args).err, /nothing came/);
-  assert.match(run(["convert", "--from", "openai", "--to", "gemini"], '{"contents":[]}').err, /no list `messages` in it; is it one of gemini/);
+  assert.match(run(["convert", "--from", "openai", "--to", "gemini"], '{"contents":[]}').err, /looks like a request of gemini .it has `contents`., not of openai: say --from gemini/);
   assert.match(run(["convert", "--from", "openai", "--to", "gemini", "--answer"], "hello").err, /line 1, column 1: this is no JSON/);
 });
 
