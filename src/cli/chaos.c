@@ -23,9 +23,22 @@ typedef struct arguments {
     bool faults;
 } arguments;
 
+/* Its options as the table that it does not read them by: those behind --fault belong to the fault. */
+static const cli_option chaos_options[] = {{"--listen", "HOST:PORT", NULL, NULL, "where"},
+                                           {"--script", "FILE", NULL, NULL, "faults and expectations as YAML"},
+                                           {"--fault", "KIND[=VALUE]...", NULL, NULL, "one fault without a script"},
+                                           {"--for", "TIME", NULL, NULL, "ends after 60s, 10m, ..."},
+                                           {"--quiet", NULL, NULL, NULL, "no line per call"},
+                                           {"--list", NULL, NULL, NULL, "prints the kinds of faults"},
+                                           {0}};
+
 static void help(void)
 {
     const char *words, *name;
+    if (cli_tables_to) {
+        cli_tables_to(chaos_options);
+        return;
+    }
     printf("usage: daruma chaos [FILE] [--listen HOST:PORT] [--fault KIND[=VALUE] [--KEY VALUE]...]... [--for TIME] "
            "[--quiet]\n"
            "       daruma chaos --list\n\n"
@@ -102,12 +115,12 @@ static void put_fault(daruma_buf *b, daruma_str text)
 
 static bool tell_unknown(daruma_str flag)
 {
-    static const char *const ours[] = {"--listen", "--script", "--fault", "--for", "--quiet", "--list", "--help"};
     static char flags[64][72]; /* of keys */
     str_near near = str_near_to(flag);
     const char *key;
-    for (size_t i = 0; i < COUNT(ours); i++)
-        str_near_try(&near, str_of(ours[i]));
+    for (const cli_option *o = chaos_options; o->name; o++)
+        str_near_try(&near, str_of(o->name));
+    str_near_try(&near, S("--help"));
     for (size_t i = 0; i < 64 && (key = script_fault_key(i, NULL)); i++) {
         flag_of_key(key, flags[i]);
         str_near_try(&near, str_of(flags[i]));

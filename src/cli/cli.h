@@ -27,6 +27,9 @@ int cli_loops(int argc, char **argv);
 int cli_simulate(int argc, char **argv);
 int cli_review(int argc, char **argv);
 int cli_version(int argc, char **argv);
+int cli_completion(int argc, char **argv);
+
+const cli_command *cli_commands(size_t *n); /* all of them */
 
 /* Why a gateway does not start or a file is refused, as conf_mistakes_say() has it: room for that, and its printing. */
 enum { CLI_WHY_BYTES = 32 << 10 };
@@ -49,6 +52,9 @@ typedef struct cli_option {
 int cli_options(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
 /* The same, but options behind the first other argument are not ours. */
 int cli_options_before(int argc, char **argv, const cli_option *options, const char *usage, const char *about);
+
+/* While it is set, --help hands a command's table to it, and prints nothing. */
+extern void (*cli_tables_to)(const cli_option *options);
 
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);

@@ -20,8 +20,15 @@ static const cli_command commands[] = {
     {"review", cli_review, "a run of an agent on one page: what went wrong, what it cost, what would have helped"},
     {"mend", cli_mend, "the history of a request put right, and shortened"},
     {"convert", cli_convert, "a request or an answer in the words of another API"},
+    {"completion", cli_completion, "what bash, zsh or fish need to complete commands and options"},
     {"version", cli_version, "print the version"},
 };
+
+const cli_command *cli_commands(size_t *n)
+{
+    *n = COUNT(commands);
+    return commands;
+}
 
 static void help(FILE *to)
 {

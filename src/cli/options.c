@@ -5,6 +5,8 @@
 
 #define DIALECTS "openai, openai-responses, anthropic, gemini"
 
+void (*cli_tables_to)(const cli_option *options);
+
 static void help(const cli_option *options, const char *usage, const char *about)
 {
     printf("Usage: daruma %s\n\n%s\n", usage, about);
@@ -94,7 +96,10 @@ static int read_options(int argc, char **argv, const cli_option *options, const 
             continue;
         }
         if (str_eq(arg, S("--help")) || str_eq(arg, S("-h"))) {
-            help(options, usage, about);
+            if (cli_tables_to)
+                cli_tables_to(options);
+            else
+                help(options, usage, about);
             return -2;
         }
         bool last = str_eq(arg, S("--"));

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "gateway/gateway.h"
+#include "net/server.h"
 #include "sys/sys.h"
 #include <signal.h>
 #include <unistd.h>
@@ -51,6 +52,7 @@ static void on_stop(uv_signal_t *h, int signum)
     if (!s->draining && !s->quiet)
         sys_write_now(STDERR_FILENO, S("daruma: stopping; requests under way may end (again: stop now)\n"));
     s->draining = true;
+    sys_service_tell("STOPPING=1");
     gateway_drain(s->g, on_drained, s);
 }
 
@@ -135,7 +137,18 @@ int cli_serve(int argc, char **argv)
     static char text[CLI_WHY_BYTES];
     daruma_buf why = buf_over(text, sizeof text);
     uv_loop_t *loop = uv_default_loop();
-    gateway_options o = {.config_file = file, .listen = listen, .quiet = s.quiet};
+    char at[80];
+    int fd = sys_service_socket();
+    if (fd >= 0 && !server_socket_address(fd, at)) {
+        fprintf(stderr, "daruma serve: the service manager handed over something that is no socket of TCP\n");
+        return 2;
+    }
+    if (fd >= 0 && listen) {
+        fprintf(stderr, "daruma serve: the service manager's socket says where to listen (%s): remove --listen\n", at);
+        return 2;
+    }
+    gateway_options o = {
+        .config_file = file, .listen = fd >= 0 ? at : listen, .socket = fd >= 0 ? fd : 0, .quiet = s.quiet};
     sys_ignore_sigpipe();
     sys_descriptors_all();
     s.g = gateway_start(loop, &o, &why);
@@ -146,6 +159,7 @@ int cli_serve(int argc, char **argv)
     watch_signals(&s, loop);
     if (!s.quiet)
         greet(&s, file);
+    sys_service_tell("READY=1");
     uv_run(loop, UV_RUN_DEFAULT);
     uv_loop_close(loop);
     return 0;

@@ -172,7 +172,7 @@ static void settle(conf *r, void *root)
     listener_is_locked(r, c);
     no_provider_is_self(r, c);
     size_fits(r, c);
-    config_outside(r, c, !d->from->running);
+    config_outside(r, c, !d->from->running && !d->from->held);
 }
 
 static bool read_text(daruma_str text, reading *d, daruma_arena *a, config *ret, conf_mistakes *m)

@@ -111,6 +111,7 @@ typedef struct config_source {
     const char *file;      /* "-": standard input; NULL: `text` */
     const char *text;      /* the configuration itself; NULL as well: what is true without one */
     const char *listen;    /* "host:port" over the file's; NULL: the file's */
+    bool held;             /* something listens for it already, and hands its socket over */
     const config *running; /* the one in force, whose socket is kept with its limits; NULL: there is none */
 } config_source;
 

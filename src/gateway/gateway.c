@@ -78,8 +78,10 @@ static bool start(gateway *g, daruma_buf *why)
         return false;
     const config *cfg = &g->now->cfg;
     snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
-    server_limits limits = {
-        .body_bytes = cfg->body_bytes_max, .all_bytes = cfg->all_bytes_max, .connections = cfg->connections_max};
+    server_limits limits = {.body_bytes = cfg->body_bytes_max,
+                            .all_bytes = cfg->all_bytes_max,
+                            .connections = cfg->connections_max,
+                            .socket = g->options.socket};
     g->srv = server_listen(g->loop, host, cfg->listen.port, &limits, &ops, g, cause);
     if (!g->srv)
         buf_putz(why, cause);

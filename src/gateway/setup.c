@@ -106,8 +106,11 @@ static bool build_routes(setup *s)
 
 static bool read_config(setup *s, const gateway_options *o, const config *running, bool *waits, daruma_buf *why)
 {
-    const config_source from = {
-        .file = o->config_file, .text = o->config_text, .listen = o->listen, .running = running};
+    const config_source from = {.file = o->config_file,
+                                .text = o->config_text,
+                                .listen = o->listen,
+                                .held = o->socket != 0,
+                                .running = running};
     conf_mistakes *m = malloc(sizeof *m);
     bool fine = m && config_arena(&s->arena) && config_load(&from, &s->arena, &s->cfg, waits, m) == CONFIG_FINE;
     if (m && !fine)

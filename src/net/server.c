@@ -435,11 +435,30 @@ bool server_can_listen(const char *host, int port, bool *taken, char why[256])
     return false;
 }
 
+bool server_socket_address(int socket, char ret[80])
+{
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    char host[64];
+    bool six;
+    if (getsockname(socket, (struct sockaddr *)&at, &n) != 0 || (at.ss_family != AF_INET && at.ss_family != AF_INET6))
+        return false;
+    six = at.ss_family == AF_INET6;
+    if (six ? uv_ip6_name((struct sockaddr_in6 *)&at, host, sizeof host)
+            : uv_ip4_name((struct sockaddr_in *)&at, host, sizeof host))
+        return false;
+    snprintf(ret, 80, "%s%s%s:%d", six ? "[" : "", host, six ? "]" : "",
+             ntohs(six ? ((struct sockaddr_in6 *)&at)->sin6_port : ((struct sockaddr_in *)&at)->sin_port));
+    return true;
+}
+
 static int listen_on(server *s, const char *host, int port)
 {
     struct sockaddr_storage at;
-    int e = address_of(host, port, &at);
-    if (!e)
+    int e = 0;
+    if (s->limits.socket)
+        e = uv_tcp_open(&s->listener, s->limits.socket);
+    else if (!(e = address_of(host, port, &at)))
         e = uv_tcp_bind(&s->listener, (struct sockaddr *)&at, 0);
     return e ? e : uv_listen((uv_stream_t *)&s->listener, 1024, on_connection);
 }

@@ -29,6 +29,10 @@ int sys_open_log(const char *path);
 void sys_ignore_sigpipe(void);
 /* As many descriptors as the system lets us have: each request under way takes two. */
 void sys_descriptors_all(void);
+/* The socket, listening already, that a service manager handed over; -1 none. Asked once. */
+int sys_service_socket(void);
+/* Tells a service manager, where there is one: "READY=1", "STOPPING=1". */
+void sys_service_tell(const char *state);
 /* A descriptor that is good for nothing but to be closed when another is needed; -1 when there is none. */
 int sys_spare_descriptor(void);
 /* True if no descriptor can be had now: what fails then may call itself anything. */

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""The program as a service manager and a shell see it: a socket that is handed over, readiness, reload, completions.
+Prints TAP. Usage: service.py DARUMA BUILD_FOLDER"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+DARUMA = sys.argv[1]
+told = 0
+bad = 0
+
+
+def check(name, run):
+    global told, bad
+    told += 1
+    try:
+        run()
+        print(f"ok {told} - {name}", flush=True)
+    except Exception as e:  # a failure of any kind is one
+        bad += 1
+        print(f"not ok {told} - {name}\n# {type(e).__name__}: {e}", flush=True)
+
+
+def get(port, path="/health"):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as r:
+        return r.status, r.read()
+
+
+def become(args, env, listener, stderr):
+    """In a child: the program itself, with a listener as descriptor 3."""
+    try:
+        fd = os.dup(listener.fileno())
+        os.dup2(stderr, 2)
+        os.dup2(fd, 3, inheritable=True)
+        os.execve(DARUMA, [DARUMA, *args], {**os.environ, **env})
+    finally:
+        os._exit(99)
+
+
+class Service:
+    """daruma serve, as systemd starts it: the socket as descriptor 3, and a socket that it tells its state."""
+
+    def __init__(self, args=(), hand_over=True, env=None):
+        self.dir = tempfile.mkdtemp(prefix="daruma-service-")
+        notify = os.path.join(self.dir, "notify")
+        self.told = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.told.bind(notify)
+        self.told.settimeout(20)
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port = self.listener.getsockname()[1]
+        self.log = open(os.path.join(self.dir, "log"), "w+")
+        self.pid = os.fork()
+        if self.pid == 0:
+            more = {"NOTIFY_SOCKET": notify}
+            if hand_over:
+                more |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}
+            become(["serve", *args], {**more, **(env or {})}, self.listener, self.log.fileno())
+
+    def state(self):
+        return self.told.recv(200).decode()
+
+    def end(self, by=signal.SIGTERM):
+        os.kill(self.pid, by)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()
+
+
+def a_socket_is_taken_over():
+    s = Service()
+    early = socket.create_connection(("127.0.0.1", s.port))  # before it runs: the connection waits
+    early.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+    assert s.state() == "READY=1"
+    early.settimeout(10)
+    assert early.recv(100).startswith(b"HTTP/1.1 200"), "the connection that waited was not answered"
+    assert get(s.port)[0] == 200
+    assert f"127.0.0.1:{s.port}" in s.said(), s.said()
+    os.kill(s.pid, signal.SIGHUP)
+    for _ in range(100):
+        if "was read again" in s.said():
+            break
+        time.sleep(0.1)
+    assert "was read again" in s.said(), s.said()
+    assert get(s.port)[0] == 200
+    assert s.end() == 0
+    assert s.state() == "STOPPING=1"
+
+
+def a_socket_of_others_is_left_alone():
+    s = Service(args=["--listen", "127.0.0.1:0"], hand_over=False, env={"LISTEN_PID": "1", "LISTEN_FDS": "1"})
+    assert s.state() == "READY=1"
+    assert f":{s.port} " not in s.said(), s.said()
+    assert s.end() == 0
+
+
+def two_places_to_listen_are_refused():
+    s = Service(args=["--listen", "127.0.0.1:0"])
+    code = os.waitstatus_to_exitcode(os.waitpid(s.pid, 0)[1])
+    assert code == 2 and "remove --listen" in s.said(), s.said()
+
+
+def a_socket_for_others_needs_clients():
+    listener = socket.create_server(("0.0.0.0", 0))
+    pid = os.fork()
+    if pid == 0:
+        become(["serve"], {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1"}, listener, os.open(os.devnull, os.O_WRONLY))
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+
+
+def commands():
+    out = subprocess.run([DARUMA, "--help"], capture_output=True, text=True, check=True).stdout
+    return [l.split()[0] for l in out.splitlines() if l.startswith("  ") and not l.startswith("   ") and len(l.split()) > 2 and l.split()[0] != "daruma"]
+
+
+def completed(words):
+    script = subprocess.run([DARUMA, "completion", "bash"], capture_output=True, text=True, check=True).stdout
+    asked = " ".join(f"'{w}'" for w in words)
+    shell = f"{script}\nCOMP_WORDS=({asked}); COMP_CWORD={len(words) - 1}; _daruma; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    r = subprocess.run(["bash", "-euc", shell], capture_output=True, text=True, check=True)
+    return r.stdout.split()
+
+
+def bash_completes_what_there_is():
+    all_commands = commands()
+    assert len(all_commands) > 14, all_commands
+    assert set(all_commands) <= set(completed(["daruma", ""])), completed(["daruma", ""])
+    for c in all_commands:
+        helped = subprocess.run([DARUMA, c, "--help"], capture_output=True, text=True, check=True).stdout
+        shown = {w.split("=")[0] for l in helped.splitlines() if l.startswith("  --") for w in l.split()[:1]}
+        assert shown <= set(completed(["daruma", c, "--"])), f"{c}: {shown - set(completed(['daruma', c, '--']))}"
+    assert completed(["daruma", "mend", "--dialect", "anth"]) == ["anthropic"]
+    assert "swarm" in completed(["daruma", "policy", "--profile", ""])
+
+
+def scripts_are_right_where_their_shell_is():
+    for shell in ("bash", "zsh", "fish"):
+        r = subprocess.run([DARUMA, "completion", shell], capture_output=True, text=True)
+        assert r.returncode == 0 and r.stdout, shell
+        if subprocess.run(["sh", "-c", f"command -v {shell}"], capture_output=True).returncode == 0:
+            look = subprocess.run([shell, "-n", "/dev/stdin"], input=r.stdout, capture_output=True, text=True)
+            assert look.returncode == 0, f"{shell}: {look.stderr}"
+    assert subprocess.run([DARUMA, "completion", "csh"], capture_output=True).returncode == 2
+
+
+def all_of_it_is_installed():
+    with tempfile.TemporaryDirectory() as to:
+        subprocess.run(["meson", "install", "-C", sys.argv[2], "--no-rebuild", "--quiet"], env={**os.environ, "DESTDIR": to}, check=True, capture_output=True)
+        found = {os.path.join(d, f) for d, _, files in os.walk(to) for f in files}
+        for end in (
+            "/bin/daruma",
+            "/share/man/man1/daruma.1",
+            "/share/bash-completion/completions/daruma",
+            "/share/zsh/site-functions/_daruma",
+            "/share/fish/vendor_completions.d/daruma.fish",
+            "/lib/systemd/system/daruma.service",
+            "/lib/systemd/system/daruma.socket",
+            "/share/doc/daruma/daruma.yaml",
+            "/include/daruma.h",
+        ):
+            assert any(f.endswith(end) for f in found), f"{end} is not installed"
+        unit = open(next(f for f in found if f.endswith("daruma.service"))).read()
+        program = unit.split("ExecStart=")[1].split()[0]
+        assert os.access(to + program, os.X_OK), f"the unit starts {program}, which is not there"
+        example = next(f for f in found if f.endswith("share/doc/daruma/daruma.yaml"))
+        text = open(example).read().replace("/var/log/daruma", to)  # which only the service has
+        r = subprocess.run([DARUMA, "check", "-"], input=text, capture_output=True, text=True)
+        assert r.returncode == 0 and "warning" not in r.stdout + r.stderr, r.stdout + r.stderr
+
+
+check("a socket that listens already is taken over, with the connections that wait, and readiness is told", a_socket_is_taken_over)
+check("a socket that is meant for another process is left alone", a_socket_of_others_is_left_alone)
+check("a socket and --listen are refused together", two_places_to_listen_are_refused)
+check("a socket that other machines reach needs clients, as any listener", a_socket_for_others_needs_clients)
+check("bash completes every command and option of the program", bash_completes_what_there_is)
+check("the scripts of all shells are right where the shell is there", scripts_are_right_where_their_shell_is)
+check("all of it is installed, the unit names the program, and the configuration is fine", all_of_it_is_installed)
+print(f"1..{told}")
+sys.exit(1 if bad else 0)
