@@ -8,6 +8,7 @@
 #define PASTED_LINES_MAX           400 /* typed or chattered before the head of a pasted answer; curl -v has 40 */
 #define CLASSIFY_BODY_BYTES_MAX    (256u << 10) /* an error body beyond this says nothing new */
 #define QUOTE_REQUEST_BYTES_MAX    (6u << 20)   /* of a request, that an error may quote: 20 ms of the one loop */
+#define QUOTE_MARKS_BYTES          256          /* marks that stand further from words are not around them */
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
 #define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
@@ -198,6 +199,7 @@
 #define SCHEMA_BYTES_MAX       (1u << 20)  /* of one lowered schema: references are written out where they stand */
 #define SCHEMA_REFS_MAX        512         /* references written out in one schema, for the same reason */
 #define SCHEMA_STEPS_MAX       20000       /* subschemas looked at for one value: references branch exponentially */
+#define SCHEMA_STEP_COST       16          /* bytes that could be read in the time that such a look takes */
 #define SCHEMA_STEP_BYTES      4096        /* of a text that is searched count as one more: 80 MB in all */
 #define LOOKUP_BYTES_MIN       1024        /* a shorter object or list is looked through: an index costs more */
 #define ARGS_WHY_BYTES_MAX     1000        /* of what a model is told about its call */

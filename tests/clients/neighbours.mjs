@@ -293,3 +293,43 @@ for (const [what, param, bad, good, message, code] of companions)
       assert.deepEqual([r.outcome, r.headers["x-daruma-remedies"], same(pair.own.seen.at(-1))], ["ok", "none", JSON.stringify(good)], "it was changed for another one's request");
     },
   });
+
+/* ---- what a refusal is about ---- */
+
+// Each is refused for what stands in this request: a mode, another number, words of its own. What the next one says of the
+// same parameter goes out as it is.
+const long = `You exceeded your current quota, please check your plan and billing details.`;
+for (const [what, d, first, next, message, code] of [
+  ["a stream", "openai", { logprobs: true, stream: true }, { logprobs: true }, "Unsupported parameter: 'logprobs' is not supported with streaming.", "unsupported_parameter"],
+  ["calls that are no streams", "openai", { n: 3, stream: true }, { n: 3 }, "'n' must be 1 for streamed responses.", "invalid_value"],
+  ["thinking", "anthropic", { top_p: 0.5, thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 4000 }, { top_p: 0.5 }, "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.", null],
+  ["another number", "anthropic", { thinking: { type: "enabled", budget_tokens: 9000 }, max_tokens: 4000 }, { thinking: { type: "enabled", budget_tokens: 9000 }, max_tokens: 20000 }, "`max_tokens` must be greater than `thinking.budget_tokens`.", null],
+  ["what it is used with", "openai", { parallel_tool_calls: true, service_tier: "auto" }, { parallel_tool_calls: true }, "Unsupported parameter: 'parallel_tool_calls' cannot be used with service_tier.", "unsupported_parameter"],
+  ["its own words", "openai", { temperature: "temperature is not supported with this model" }, { temperature: 0 }, "Unsupported value 'temperature is not supported with this model' of temperature.", "unsupported_value"],
+])
+  holds(`neighbours ${d}: a parameter that is refused because of ${what} goes out for others`, {
+    async run(pair) {
+      const w = wires[d], dialect = dialects[d];
+      let seen = 0;
+      pair.own.answer = (q, res) => (seen++ === 0 ? json(res, 400, d === "anthropic" ? { type: "error", error: { type: "invalid_request_error", message } } : { error: { message, type: "invalid_request_error", param: Object.keys(first)[0], code } }) : w.answer(res, "seven eight"));
+      await question(pair, dialect, { model: dialect.own, more: first });
+      await question(pair, dialect, { model: dialect.own, more: next, text: "say more" });
+      const sent = JSON.parse(pair.own.seen.at(-1).body);
+      for (const [name, value] of Object.entries(next)) assert.deepEqual(sent[name], value, name);
+    },
+  });
+
+holds("neighbours openai: words behind 2,048 others of a quote are no evidence, and a parameter that is named ends the search for keys", {
+  async run(pair) {
+    const d = dialects.openai, user = `${"a b c d e f g ".repeat(300)}${long}`;
+    pair.own.answer = (q, res) => json(res, 400, { error: { message: `user: ${user}: is not a user`, type: "invalid_request_error" } });
+    const keys = () => new Set(pair.own.seen.map((q) => q.headers.authorization)).size;
+    await question(pair, d, { model: d.own, more: { user } });
+    assert.ok(pair.own.seen.length <= 2 && keys() === 1, "another key was tried"); // once more at most, without what was refused
+    pair.own.answer = (q, res) => json(res, 422, { error: { message: "The server is overloaded or not ready yet", type: "invalid_request_error", param: "messages" } });
+    const before = pair.own.seen.length;
+    await question(pair, d, { model: d.own });
+    assert.ok(pair.own.seen.length <= before + 2 && keys() === 1, "another key was tried");
+    for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
+  },
+});

@@ -106,3 +106,24 @@ for (const [what, n, bytes, circles] of [
       assert.ok(ms <= TURN_MS_MAX, `${ms} ms`);
     },
   });
+
+// What a provider says, or a model calls, that once cost work with the square of its length, or without a bound.
+const deep = Array.from({ length: 12 }).reduce((args) => `{"a":${args}}`, "1");
+const recursive = { type: "object", properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } }, required: ["b"] };
+for (const [what, more, answer] of [
+  ["an error of 240 KiB of backslashes", {}, (q, res) => wires.openai.refuse(res, `no: ${"\\".repeat(240 << 10)} x`)],
+  ["an error that repeats 51 KB without a space", { stop: Array(20).fill("zq") }, (q, res) => wires.openai.refuse(res, `no: ${`zq${".".repeat(100)}`.repeat(500)}`)],
+  ["100 calls of a tool whose schema refers to itself", { tools: wires.openai.tools(recursive) }, (q, res) => wires.openai.answer(res, "", Array.from({ length: 100 }, (_, i) => [`c${i}`, "look", deep]))],
+])
+  holds(`${what} holds nobody up`, {
+    limit: 120000,
+    config: (c) => (patient(c), (c.recovery.max_attempts = 1), c.models.push({ name: "m", targets: [target.openai] })),
+    async run(pair) {
+      pair.own.answer = answer;
+      const r = await send(pair, dialects.openai, JSON.stringify({ model: "m", ...more, messages: [{ role: "user", content: `zq${".".repeat(100)}`.repeat(500) }] }));
+      assert.ok(r.status >= 200, r.text);
+      const ms = await turn(pair);
+      if (process.env.TURNS_TOLD) console.log(`# ${what}: ${ms} ms`);
+      assert.ok(ms <= TURN_MS_MAX, `${ms} ms`);
+    },
+  });

@@ -57,6 +57,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
         }
         cost += more;
         args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
+        cost += (size_t)c.steps * SCHEMA_STEP_COST;
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {

@@ -333,10 +333,10 @@ bool mended_moved_learn(session *x)
         return false;
     bool found =
         x->p->read(x->moved->body, &room, &c) == DARUMA_OK && mend_parameter(&c, &x->failure, &l, &rep) && !c.full;
+    l.once = found && !mend_lesson_lasts(&c, &l, &x->failure);
     x->v->rooms->close(&room);
     if (!found)
         return false;
-    l.once = !mend_lesson_lasts(&l, &x->failure);
     session_mend_lesson(x, &l);
     return true;
 }

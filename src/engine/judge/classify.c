@@ -477,8 +477,9 @@ static void doubt_words(daruma_failure *f, const said *s, bool words, daruma_are
     bool names_it = f->kind == DARUMA_MODEL_NOT_FOUND && str_ifind(s->param, S("model")) != STR_NONE;
     if (!f->rule || !words || !refused || names_it || (!s->param.n && !any_blames_value(s, a)))
         return;
-    if (f->kind == DARUMA_QUOTA || f->kind == DARUMA_RATE_LIMIT || f->kind == DARUMA_AUTH ||
-        f->kind == DARUMA_MODEL_NOT_FOUND) {
+    daruma_scope sick = daruma_kind_scope(f->kind);
+    if (sick == DARUMA_SICK_KEY || sick == DARUMA_SICK_ACCOUNT || sick == DARUMA_SICK_TARGET ||
+        sick == DARUMA_SICK_MODEL || sick == DARUMA_SICK_PROVIDER) {
         f->kind = DARUMA_INVALID_PARAMETER;
         f->rule = 0;
         f->sure = 60;

@@ -18,7 +18,8 @@
 #define QUOTE_NAME_BYTES  8    /* a shorter name says nothing */
 #define QUOTE_ONE_BYTES   12   /* ... and one without seams: "assistant" and "function" are the wire's own words */
 #define QUOTE_KEY_WORDS   4    /* a member's name of more is none of an API's: disable_parallel_tool_use has four */
-#define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them is judged as it stands */
+#define QUOTE_WORDS_MAX   2048 /* of an error; what is behind them says nothing */
+#define QUOTE_RESTS_MAX   64   /* strings of an error in which such words are left out */
 #define QUOTE_CHAINS      1024 /* a power of two */
 #define QUOTE_STRING_COST 16   /* bytes that could be read in the time that a string takes, beside its own */
 #define ENTITY_BYTES_MAX  8    /* the longest one that pages use, without '&' and ';' */
@@ -154,6 +155,10 @@ static void add_words(quote *q, daruma_str body, size_t from, size_t n)
         q->words[q->n++] = w;
         *chain = q->n;
     }
+    if (i < n && q->n >= QUOTE_WORDS_MAX && q->n < QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) {
+        q->words[q->n++] = (word){.from = (uint32_t)(from + i), .to = (uint32_t)(from + n), .quoted = true};
+        q->any = true; /* what is not looked for in the request says nothing */
+    }
     if (q->n < QUOTE_WORDS_MAX) /* no run goes on from one string to the next */
         q->words[q->n++] = (word){0};
 }
@@ -234,14 +239,17 @@ static void meet(quote *q, uint64_t hash)
 }
 
 /* Do quotation marks stand around these words of the error? `path`: perhaps around more of a path, "metadata.user". */
-static bool in_marks(const quote *q, uint32_t last, uint32_t n, bool path)
+static bool in_marks(quote *q, uint32_t last, uint32_t n, bool path)
 {
     daruma_str b = q->body;
-    size_t from = q->words[last + 1 - n].from, to = q->words[last].to;
-    while (from && (path || !is_alnum(b.p[from - 1])) && !is_mark(b.p[from - 1]) && b.p[from - 1] != ' ')
+    size_t begin = q->words[last + 1 - n].from, from = begin, end = q->words[last].to, to = end;
+    while (from && begin - from < QUOTE_MARKS_BYTES && (path || !is_alnum(b.p[from - 1])) && !is_mark(b.p[from - 1]) &&
+           b.p[from - 1] != ' ')
         from--;
-    while (to < b.n && (path || !is_alnum(b.p[to])) && !is_mark(b.p[to]) && b.p[to] != ' ')
+    while (to < b.n && to - end < QUOTE_MARKS_BYTES && (path || !is_alnum(b.p[to])) && !is_mark(b.p[to]) &&
+           b.p[to] != ' ')
         to++;
+    q->looks += (begin - from + to - end) / 4;
     return from && to < q->body.n && is_mark(q->body.p[from - 1]) && is_mark(q->body.p[to]);
 }
 
@@ -572,7 +580,7 @@ unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daru
 {
     unquoted r = {.body = body, .nameless = body};
     quote *q = arena_take(a, sizeof *q, _Alignof(quote));
-    word *words = arena_take(a, QUOTE_WORDS_MAX * sizeof *words, _Alignof(word));
+    word *words = arena_take(a, (QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) * sizeof *words, _Alignof(word));
     json_string s = {0};
     size_t i = 0;
     if (!q || !words)

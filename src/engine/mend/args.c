@@ -139,7 +139,7 @@ static void put_skeleton(daruma_buf *b, daruma_str schema, daruma_str value, dar
         BUF_LIT(b, "\":");
         s = schema_follow(root, s);
         daruma_str type = json_get(s, S("type")), list = json_get(s, S("enum"));
-        if (given.n && schema_fits_in(root, s, given, NULL, a)) {
+        if (given.n && schema_fits_in(root, s, given, NULL, NULL, a)) {
             buf_put(b, given.n <= 80 ? given : S("\"...\""));
         } else if (json_is_array(list)) {
             BUF_LIT(b, "<one of ");
@@ -216,10 +216,11 @@ static daruma_str repaired(daruma_str root, daruma_str text, daruma_arena *a, bo
 
 /* A value as its schema wants it, without members that this does not know. `mended`: its text was no JSON; a model that
  * wrote JSON with such a member is told of it, unless the schema takes any. */
-static daruma_str fitted(daruma_str root, daruma_str value, bool mended, size_t *ret_dropped, daruma_arena *a)
+static daruma_str fitted(daruma_str root, daruma_str value, bool mended, size_t *ret_dropped, uint32_t *steps,
+                         daruma_arena *a)
 {
-    daruma_str better = args_coerce(root, value, a);
-    if (!better.n || (!mended && !schema_fits_in(root, root, better, NULL, a)))
+    daruma_str better = args_coerce(root, value, steps, a);
+    if (!better.n || (!mended && !schema_fits_in(root, root, better, NULL, steps, a)))
         return better;
     return args_known(root, better, a, ret_dropped);
 }
@@ -235,6 +236,12 @@ static bool is_freeform(const convo_tool *t)
     return !t->schema.n && str_eq(json_get(t->raw, S("type")), S("\"custom\""));
 }
 
+static args_check costing(args_check c, uint32_t steps)
+{
+    c.steps = steps;
+    return c;
+}
+
 /* `mended`: the text was no JSON; `quotes`: see repaired(). */
 static args_check check_value(const convo_tool *t, args_check good, daruma_str value, bool mended, bool quotes,
                               daruma_arena *a)
@@ -242,10 +249,12 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
     char room[ARGS_WHY_BYTES_MAX];
     daruma_str schema = t->schema, root = {0};
     bool ends = false;
-    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_in(root, root, value, NULL, a))) {
+    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_after(&good.steps, root, root, value, a))) {
         if (json_is_object(value) || !schema.n)
             return good;
     }
+    if (good.steps >= SCHEMA_STEPS_MAX && json_is_object(value))
+        return good; /* it takes too long to say what is wrong: it goes out as it came */
     daruma_str object = value, text = json_text(value, a), whole = {0};
     if (json_is_string(value) && json_whole(text, &whole) && json_is_object(whole))
         object = whole; /* encoded twice */
@@ -253,22 +262,25 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         object = whole, mended = true;
     else if (json_is_null(value) && takes_nothing(root))
         object = S("{}");
-    daruma_str better = root.n ? fitted(root, object, mended, &good.dropped, a) : object;
+    daruma_str better = root.n ? fitted(root, object, mended, &good.dropped, &good.steps, a) : object;
     if (good.dropped && quotes) /* what seems to be a member may be a piece of a string */
-        return args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a));
+        return costing(args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a)),
+                       good.steps);
     daruma_buf why = buf_over(room, sizeof room);
-    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why, a)) {
+    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why, &good.steps, a)) {
         good.verdict = ARGS_REPAIRED;
         good.fixed = better;
         return good;
     }
     if (ends) /* encoded twice */
-        return args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a));
+        return costing(
+            args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they end before they are complete"), S("{}"), a)),
+            good.steps);
     if (!why.n && !json_is_object(object)) {
         BUF_LIT(&why, "- expected a JSON object, got ");
         buf_putz(&why, value_type(object));
     }
-    return args_wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a));
+    return costing(args_wrong(ARGS_UNFIT, good.name, why_wrong(t, buf_str(&why), object, a)), good.steps);
 }
 
 args_check mend_args(const convo *c, daruma_str name, daruma_str args, bool cut, daruma_arena *a)
@@ -344,7 +356,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     bool told = json_whole(schema, &root), whole = json_whole(text, &value), quotes = false, ends = false;
     if (told && schema_takes(schema_follow(root, root), "string"))
         return good; /* bare words may be meant */
-    if (whole && (!told || schema_fits_in(root, root, value, NULL, a)))
+    if (whole && (!told || schema_fits_in(root, root, value, NULL, NULL, a)))
         return good;
     if (!whole)
         value = repaired(root, text, a, &quotes, &ends);
@@ -354,11 +366,11 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
                                        ends ? S("- this ends before it is complete") : S("- this is not valid JSON"),
                                        S("{}"), a));
     size_t dropped = 0;
-    daruma_str better = told ? fitted(root, value, !whole, &dropped, a) : value;
+    daruma_str better = told ? fitted(root, value, !whole, &dropped, NULL, a) : value;
     daruma_buf why = buf_over(room, sizeof room);
     if (dropped && quotes)
         return args_wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
-    if (better.n && (!told || schema_fits_in(root, root, better, &why, a)))
+    if (better.n && (!told || schema_fits_in(root, root, better, &why, NULL, a)))
         return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped};
     return args_wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
 }

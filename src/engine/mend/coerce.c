@@ -140,11 +140,13 @@ static void coerce_put(coercion *c, daruma_str schema, daruma_str value)
     c->depth--;
 }
 
-daruma_str args_coerce(daruma_str schema, daruma_str value, daruma_arena *a)
+daruma_str args_coerce(daruma_str schema, daruma_str value, uint32_t *steps, daruma_arena *a)
 {
     daruma_buf out = buf_in(a);
     coercion c = {.root = schema, .a = a, .out = &out};
     coerce_put(&c, schema, value);
+    if (steps)
+        *steps += c.steps;
     return out.full || a->full || !json_valid(buf_str(&out)) ? (daruma_str){0} : buf_str(&out);
 }
 

@@ -303,11 +303,15 @@ bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daru
     return fits_schema(&j, schema, value);
 }
 
-bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, const daruma_arena *a)
+bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, uint32_t *steps,
+                    const daruma_arena *a)
 {
-    uint32_t steps = 0;
-    judge j = {.root = root, .why = why, .steps = &steps, .a = *a};
-    return fits_schema(&j, schema, value);
+    uint32_t taken = 0;
+    judge j = {.root = root, .why = why, .steps = &taken, .a = *a};
+    bool fits = fits_schema(&j, schema, value);
+    if (steps)
+        *steps += taken;
+    return fits;
 }
 
 bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)
@@ -319,5 +323,5 @@ bool schema_fits(daruma_str schema, daruma_str value, daruma_buf *why)
         return false;
     }
     daruma_arena none = {0};
-    return schema_fits_in(schema, schema, value, why, &none);
+    return schema_fits_in(schema, schema, value, why, NULL, &none);
 }

@@ -245,9 +245,10 @@ bool mend_cache_marks(convo *c, const daruma_failure *f, mend_report *rep);
 bool mend_double_tools(convo *c, const daruma_failure *f, mend_report *rep);
 /* Arguments of calls in the history that are no JSON object are made one. */
 mend_report mend_arguments(convo *c);
-/* Does `l`, made of what `f` refused, hold for every request to that model? What was left out does only where the model
- * never takes it: a wrong value, type, number or companion is a matter of that request. */
-bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f);
+/* Does `l`, made of what `f` refused of the request `c`, hold for every request to that model? What was left out does
+ * only where the model never takes it: a wrong value, type, number or companion is a matter of that request. What was
+ * set does not where the refusal is about a mode (a stream, thinking) or about what stands beside it. */
+bool mend_lesson_lasts(const convo *c, const mend_lesson *l, const daruma_failure *f);
 /* Is a response format that `f` refuses refused for every request? Not where its schema is wrong. */
 bool mend_format_lasts(const daruma_failure *f);
 /* `f` refuses something else than what `l` mended in `c`: that was taken. */
@@ -320,6 +321,7 @@ typedef struct args_check {
     size_t dropped;   /* members that the schema does not know, and that are not in `fixed` */
     daruma_str name;  /* the tool's name when it only had to be written otherwise (case, - or _): else as it came */
     daruma_str why;   /* for the model: what is wrong, where, what was expected */
+    uint32_t steps;   /* subschemas that were looked at, about: what the check cost */
 } args_check;
 /* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
  * `cut`: the answer was cut by its length, nothing may be repaired. Repairs lose nothing ("3" to 3 where a number is

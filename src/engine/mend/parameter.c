@@ -284,7 +284,7 @@ static bool lesson_of(convo *c, const daruma_failure *f, mend_lesson *l)
     if (says(m, "header") || mend_format_meant(c, f))
         return false;
     if (below_another(c, f, l))
-        return true;
+        return l->once = true; /* the other number is this request's */
     if (!parameter_find(c, f, &p)) {
         /* Qwen: parameter.enable_thinking must be set to false for non-streaming calls. It need not be there. */
         static const char *const known[] = {"enable_thinking"};
@@ -417,17 +417,52 @@ static bool is_refused(const daruma_failure *f)
 /* ... or only with what stands beside it in this request? */
 static bool is_conditional(const daruma_failure *f)
 {
-    static const char *const words[] = {" when ", " unless ", " without ", " together",    " both ",     " requires ",
-                                        " if ",   " while ",  " combin",   " conjunction", " alongside", " along with"};
+    static const char *const words[] = {" when ",     " unless ",    " without ", " together", " both ",
+                                        " requires ", " if ",        " while ",   " combin",   " conjunction",
+                                        " alongside", " along with", " used with"};
     return says_any(f, words, COUNT(words));
 }
 
-bool mend_lesson_lasts(const mend_lesson *l, const daruma_failure *f)
+/* ... or only in this mode: with a stream, while it thinks, with or without tools? What `path` itself is about is no
+ * mode. */
+static bool is_of_mode(const daruma_failure *f, daruma_str path)
+{
+    static const struct {
+        const char *word, *own;
+    } modes[] = {{"stream", "stream"},
+                 {"reasoning effort", "reasoning"},
+                 {"reasoning_effort", "reasoning"},
+                 {"thinking.", "thinking"},
+                 {"no tools", "tool"},
+                 {"tools were given", "tool"}};
+    for (size_t i = 0; i < COUNT(modes); i++)
+        if (says(f->message, modes[i].word) && str_ifind(path, str_of(modes[i].own)) == STR_NONE)
+            return true;
+    return false;
+}
+
+/* Does it repeat the client's own value, a text of several words? Then these may be what says that it is never taken.
+ * `path` has a NUL behind it. */
+static bool repeats_value(const convo *c, daruma_str path, daruma_str message)
+{
+    daruma_str value = json_text(json_path(str_trim(c->body), path.p), c->arena);
+    return value.n && memchr(value.p, ' ', value.n) && str_find(message, value) != STR_NONE;
+}
+
+static bool is_never_taken(const daruma_failure *f)
 {
     static const char *const wrong[] = {"invalid type", "expected ", "must be", " value"};
-    if (l->op != PATCH_DROP || l->value[0])
-        return true;
     return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, COUNT(wrong));
+}
+
+bool mend_lesson_lasts(const convo *c, const mend_lesson *l, const daruma_failure *f)
+{
+    daruma_str path = str_of(l->path);
+    if (l->op == PATCH_RENAME || (l->op == PATCH_DROP && l->value[0]))
+        return true;
+    if (l->once || is_conditional(f) || is_of_mode(f, path))
+        return false;
+    return l->op == PATCH_SET || (is_never_taken(f) && !repeats_value(c, path, f->message));
 }
 
 bool mend_format_lasts(const daruma_failure *f)
@@ -455,11 +490,10 @@ static bool named(const daruma_failure *f, daruma_str word)
 
 bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f)
 {
-    mend_lesson refused = {.op = PATCH_DROP};
     daruma_str name = path_last(str_of(l->op == PATCH_RENAME ? l->value : l->path));
     if (lesson_keyword(l).n || l->op == PATCH_SET || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !named(f, name))
         return false;
-    return l->op == PATCH_DROP || mend_lesson_lasts(&refused, f);
+    return l->op == PATCH_DROP || is_never_taken(f);
 }
 
 bool mend_lesson_held(const convo *c, const mend_lesson *l, const daruma_failure *f)

@@ -246,7 +246,7 @@ static mending_result compacted(mending *m)
 /* The model does not take it as it was: so it is said, and known the next time where it would be refused again. */
 static void taught(mending *m, const daruma_failure *f)
 {
-    m->taught = mend_lesson_lasts(&m->lesson, f);
+    m->taught = mend_lesson_lasts(&m->c, &m->lesson, f);
     m->from = arena_copy(m->c.arena, str_of(m->lesson.path));
     m->to = arena_copy(m->c.arena, m->lesson.op == PATCH_DROP ? S("") : str_of(m->lesson.value));
 }

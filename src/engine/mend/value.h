@@ -32,7 +32,8 @@ daruma_str schema_follow(daruma_str root, daruma_str schema);
 /* May a value be of that type ("null", "string", ...) by the schema's own `type`? True when it says none. */
 bool schema_takes(daruma_str schema, const char *type);
 /* schema_fits with the schema that references point into. What is made on the way lies in `a` and goes again. */
-bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, const daruma_arena *a);
+bool schema_fits_in(daruma_str root, daruma_str schema, daruma_str value, daruma_buf *why, uint32_t *steps,
+                    const daruma_arena *a);
 /* The same for one of several questions, which have SCHEMA_STEPS_MAX together: adds to `steps` what it took. */
 bool schema_fits_after(uint32_t *steps, daruma_str root, daruma_str schema, daruma_str value, const daruma_arena *a);
 

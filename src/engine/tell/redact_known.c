@@ -38,12 +38,11 @@ static size_t read_entity(daruma_str t, int *is)
     return *is >= 0 && end < t.n && t.p[end] == ';' ? end + 1 : 0;
 }
 
-/* "\u006b", behind as many backslashes as there are texts around it; else what is behind one of them. */
-static size_t read_escape(daruma_str t, int *is)
+/* "\u006b", behind as many backslashes as there are texts around it; else what is behind one of them. `run`: so many
+ * stand here. */
+static size_t read_escape(daruma_str t, size_t run, int *is)
 {
-    size_t run = 1, digits;
-    while (run < t.n && t.p[run] == '\\')
-        run++;
+    size_t digits;
     if (run < t.n && t.p[run] == 'u') {
         *is = number_of(str_from(t, run + 1), 4, 16, &digits);
         if (digits == 4)
@@ -55,13 +54,13 @@ static size_t read_escape(daruma_str t, int *is)
 
 /* How many bytes of the text say its next one, and which that is; what is none in ASCII is nothing that a secret has.
  */
-static size_t read_one(daruma_str t, int *is)
+static size_t read_one(daruma_str t, size_t run, int *is)
 {
     size_t used = 0;
     if (t.p[0] == '&')
         used = read_entity(t, is);
     else if (t.p[0] == '\\' && t.n > 1)
-        used = read_escape(t, is);
+        used = read_escape(t, run, is);
     else if (t.p[0] == '%' && t.n > 2) {
         *is = number_of(str_from(t, 1), 2, 16, &used);
         used = used == 2 ? 3 : 0;
@@ -80,10 +79,15 @@ static redact_reading read_plain(daruma_str text, daruma_arena *a)
     size_t n = 0;
     if (!plain || !at)
         return (redact_reading){0};
+    size_t run_to = 0; /* where the backslashes at hand end: each is passed over once */
     for (size_t i = 0; i < text.n; n++) {
         int is;
         at[n] = (uint32_t)i;
-        i += read_one(str_from(text, i), &is);
+        if (run_to < i)
+            run_to = i;
+        while (run_to < text.n && text.p[run_to] == '\\')
+            run_to++;
+        i += read_one(str_from(text, i), run_to - i, &is);
         plain[n] = (char)(is < 256 ? is : 0);
     }
     at[n] = (uint32_t)text.n;
