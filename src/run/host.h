@@ -2,7 +2,8 @@
  */
 #ifndef RUN_HOST_H
 #define RUN_HOST_H
-#include "engine/agent/agent.h"
+#include "run/approve.h"
+#include "run/journal.h"
 
 typedef struct run_settings {
     const dialect *d;
@@ -14,13 +15,19 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
-    bool yes;                                        /* nobody is asked before files are changed */
-    void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */
-    agent_reply (*ask)(daruma_str text, void *user); /* a question to a person */
+    daruma_str id;           /* of the run */
+    journal *journal;        /* its record, new or to go on with; NULL: none is kept. The caller's */
+    bool resume;             /* it goes on where the journal ends */
+    daruma_str guidance;     /* ... with what a person says to a run that was escalated */
+    approve_settings person; /* who is asked before files are changed; `run`, `event`, `user` are set here */
+    void (*event)(daruma_str json, void *user); /* something happened; a JSON object */
     /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
     void (*done)(const agent_result *r, uint32_t recovered, void *user);
     void *user;
 } run_settings;
+
+/* The end of a run as a JSON object: the event `result`, and what a journal keeps of it. */
+void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out);
 
 /* Runs a task to its end; `done` is called before it returns. SIGINT ends it at the next safe point. False and a
  * sentence in `why`: it could not begin. */
