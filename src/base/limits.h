@@ -430,6 +430,7 @@
 #define FILES_LINE_BYTES_MAX  300         /* of each */
 #define FILES_DEPTH_MAX       24          /* folders in each other that are searched */
 #define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
+#define TOOLS_MAX             512         /* of one run; providers refuse more than some 128 in a request */
 #define RUN_TOOL_BYTES_MAX    (64u << 20) /* memory of one call of a tool */
 #define RUN_ANSWER_BYTES_MAX  (32u << 20) /* memory of one answer of a model */
 #define RUN_FIELDS_MAX        16          /* of one call; sessions write some four */

@@ -48,8 +48,11 @@ typedef struct run {
     agent_policy agent_policy;
     agent *a;
     daruma_ms until; /* the agent waits so long, -1 it does not */
+    toolset *tools;
+    tool_call *tool; /* that is out; NULL: none */
+    uint32_t called; /* the agent's number of that call */
     int root;
-    bool interrupted, finished;
+    bool finished;
 } run;
 
 static daruma_moment tick(run *r)
@@ -324,17 +327,24 @@ static void ask_model(run *r, const agent_act *x)
     later(r);
 }
 
-static void call_tool(run *r, const agent_act *x)
+static void go_on(run *r);
+
+static void on_tool(daruma_str result, int ok, bool lost, void *user)
 {
-    daruma_arena room;
-    if (!sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX)) {
+    run *r = user;
+    r->tool = NULL;
+    agent_tool_done(r->a, r->called, result, ok, lost, tick(r));
+    go_on(r);
+}
+
+/* True if the call is under way; false: the agent knows already that it is not. */
+static bool call_tool(run *r, const agent_act *x)
+{
+    r->called = x->call;
+    r->tool = toolset_call(r->tools, x->tool, x->args, x->total, on_tool, r);
+    if (!r->tool)
         agent_tool_done(r->a, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false, tick(r));
-        return;
-    }
-    daruma_buf out = buf_in(&room);
-    bool well = files_call(r->root, x->tool, x->args, &room, &out);
-    agent_tool_done(r->a, x->call, buf_str(&out), well, false, tick(r));
-    sys_arena_done(&room);
+    return r->tool != NULL;
 }
 
 static void end_run(run *r)
@@ -342,6 +352,10 @@ static void end_run(run *r)
     agent_result result = agent_result_of(r->a);
     r->finished = true;
     end_calls(r);
+    if (r->tool)
+        tool_cancel(r->tool);
+    r->tool = NULL;
+    toolset_close(r->tools);
     daruma_session_free(r->session);
     r->session = NULL;
     r->s->done(&result, r->recovered, r->s->user);
@@ -368,10 +382,10 @@ static void go_on(run *r)
             rearm(r);
             return;
         case AGENT_DO_TOOL:
-            call_tool(r, &x);
-            if (r->interrupted)
-                agent_cancel(r->a, tick(r));
-            break;
+            if (!call_tool(r, &x))
+                break;
+            rearm(r);
+            return;
         case AGENT_DO_ASK:
             agent_person(r->a, x.call, r->s->yes ? AGENT_ALLOWED : r->s->ask(x.text, r->s->user), (daruma_str){0},
                          tick(r));
@@ -435,12 +449,11 @@ static void on_clock(uv_timer_t *t)
         rearm(r);
 }
 
-/* The first one ends the run when what is under way allows it; the second the program, as always. */
+/* The first one ends the run and stops what is under way; the second ends the program, as always. */
 static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
     (void)number;
-    r->interrupted = true;
     uv_signal_stop(s);
     agent_cancel(r->a, tick(r));
     go_on(r);
@@ -477,7 +490,8 @@ static bool open_all(run *r, char why[256])
     r->known = daruma_memory_new();
     if (!r->policy || !r->known || !(r->up = upstream_new(&r->loop, &us, why)))
         return false;
-    return true;
+    r->tools = toolset_new(&r->loop);
+    return r->tools && files_add(r->tools, &r->root);
 }
 
 static void close_all(run *r)
@@ -507,12 +521,14 @@ static bool begin(run *r, daruma_str task)
     /* Calls are tried again by the session below: one budget, not two that multiply. */
     r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
     r->agent_policy.retry.attempts = 1;
+    size_t nrows;
+    const agent_tool *rows = toolset_rows(r->tools, &nrows);
     agent_setup s = {.name = S("run"),
                      .d = r->s->d,
                      .model = r->s->model,
                      .second = r->s->second,
-                     .tools = files_tools,
-                     .ntools = nfiles_tools,
+                     .tools = rows,
+                     .ntools = nrows,
                      .mode = r->s->mode,
                      .policy = &r->agent_policy,
                      .recovery = r->s->recovery,
@@ -540,6 +556,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         well = false;
         if (r.up)
             upstream_close(r.up);
+        toolset_close(r.tools);
     }
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);
