@@ -1,10 +1,12 @@
 /* run.c - `daruma run TASK`: an agent that finishes its task over the files of one folder. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/cli.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
+#include "sys/child.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +15,9 @@
 static const char about[] =
     "Carries out TASK (`-`: standard input) with the tools fs.list, fs.read, fs.search, fs.write and fs.edit below "
     "one\n"
-    "folder. The answer goes to standard output, what happens to standard error. Files are changed only when you "
-    "allow\n"
-    "it, call by call or with --yes. Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
+    "folder, http.get for the web, and with --shell shell.run. The answer goes to standard output, what happens to\n"
+    "standard error. Files are changed and commands run only when you allow it, call by call or with --yes. Keys come "
+    "from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
     "GEMINI_API_KEY.\n"
     "\n"
     "Exit codes: 0 done; 1 it failed, and the report says why; 2 asked wrongly; 3 a limit was reached, or it went in\n"
@@ -207,7 +209,9 @@ int cli_run(int argc, char **argv)
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
-        {"--yes", NULL, NULL, &s.yes, "allow every change of files"},
+        {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
+        {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
+        {"--yes", NULL, NULL, &s.yes, "allow every change of files and every command"},
         {"--json", NULL, NULL, &t.json, "print events and the result as JSON, a line each"},
         {0},
     };
@@ -249,6 +253,11 @@ int cli_run(int argc, char **argv)
     daruma_str task = str_of(argv[at]);
     if (!sys_arena_init(&memory, 4096, 2 * RUN_TASK_BYTES_MAX))
         return 1;
+    if (s.shell) { /* commands can read our environment: of keys only our copy stays */
+        s.key = arena_copy(&memory, s.key);
+        s.base = arena_copy(&memory, s.base);
+        child_env_wipe();
+    }
     bool well = !str_eq(task, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, &memory, &task, why);
     if (well && !str_trim(task).n) {
         snprintf(why, sizeof why, "the task is empty");

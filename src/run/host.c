@@ -3,6 +3,8 @@
  * recovered there, and the agent sees what is left. One thing is out at a time. */
 #include "run/host.h"
 #include "run/files.h"
+#include "run/shell.h"
+#include "run/web.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -28,9 +30,11 @@ typedef struct call {
 typedef struct run {
     const run_settings *s;
     uv_loop_t loop;
-    uv_timer_t clock, soon; /* the next time that is waited for; what must not be done within a callback */
-    uv_signal_t interrupt;
+    uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
+    uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
     upstream *up;
+    upstream *web; /* of http.get: where it leads is not ours to say */
+    shell shell;
     url to;
     daruma_str prefix;    /* of the paths of calls */
     daruma_arena memory;  /* of the run */
@@ -361,7 +365,9 @@ static void end_run(run *r)
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    uv_close((uv_handle_t *)&r->interrupt, NULL);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
+    upstream_close(r->web);
     upstream_close(r->up);
 }
 
@@ -454,7 +460,8 @@ static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
     (void)number;
-    uv_signal_stop(s);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_signal_stop(&r->interrupts[i]);
     agent_cancel(r->a, tick(r));
     go_on(r);
 }
@@ -490,8 +497,13 @@ static bool open_all(run *r, char why[256])
     r->known = daruma_memory_new();
     if (!r->policy || !r->known || !(r->up = upstream_new(&r->loop, &us, why)))
         return false;
-    r->tools = toolset_new(&r->loop);
-    return r->tools && files_add(r->tools, &r->root);
+    us.public_only = !r->s->allow_local;
+    us.http_proxy = sys_env("http_proxy");
+    r->web = upstream_new(&r->loop, &us, why);
+    r->tools = r->web ? toolset_new(&r->loop) : NULL;
+    r->shell.folder = r->s->root;
+    return r->tools && files_add(r->tools, &r->root) && web_add(r->tools, &r->web) &&
+           (!r->s->shell || shell_add(r->tools, &r->shell));
 }
 
 static void close_all(run *r)
@@ -548,15 +560,21 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     if (well && begin(&r, task)) {
         uv_timer_init(&r.loop, &r.clock);
         uv_timer_init(&r.loop, &r.soon);
-        uv_signal_init(&r.loop, &r.interrupt);
-        r.clock.data = r.soon.data = r.interrupt.data = &r;
-        uv_signal_start(&r.interrupt, on_signal, SIGINT);
+        r.clock.data = r.soon.data = &r;
+        static const int numbers[COUNT(r.interrupts)] = {SIGINT, SIGTERM, SIGHUP};
+        for (size_t i = 0; i < COUNT(numbers); i++) {
+            uv_signal_init(&r.loop, &r.interrupts[i]);
+            r.interrupts[i].data = &r;
+            uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
+        }
         go_on(&r);
     } else {
         well = false;
+        toolset_close(r.tools);
+        if (r.web)
+            upstream_close(r.web);
         if (r.up)
             upstream_close(r.up);
-        toolset_close(r.tools);
     }
     uv_run(&r.loop, UV_RUN_DEFAULT);
     uv_loop_close(&r.loop);

@@ -14,7 +14,9 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
-    bool yes;                                        /* nobody is asked before files are changed */
+    bool yes;                                        /* nobody is asked before a tool has an effect */
+    bool shell;                                      /* there is shell.run */
+    bool allow_local;                                /* http.get may read what is on this machine and in its network */
     void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */
     agent_reply (*ask)(daruma_str text, void *user); /* a question to a person */
     /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
