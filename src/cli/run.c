@@ -1,10 +1,12 @@
 /* run.c - `daruma run TASK`: an agent that finishes its task over the files of one folder. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/runs.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
+#include "sys/child.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <limits.h>
@@ -15,9 +17,9 @@
 static const char about[] =
     "Carries out TASK (`-`: standard input) with the tools fs.list, fs.read, fs.search, fs.write and fs.edit below "
     "one\n"
-    "folder. The answer goes to standard output, what happens to standard error. Files are changed only when you "
-    "allow\n"
-    "it, call by call or with --yes. Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
+    "folder, http.get for the web, and with --shell shell.run. The answer goes to standard output, what happens to\n"
+    "standard error. Files are changed and commands run only when you allow it, call by call or with --yes. Keys come "
+    "from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
     "GEMINI_API_KEY.\n"
     "\n"
     "What it does is recorded: daruma run --resume ID goes on after an interrupt, a crash or a power failure, and "
@@ -311,7 +313,9 @@ int cli_run(int argc, char **argv)
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
-        {"--yes", NULL, NULL, &s.person.yes, "allow every change of files"},
+        {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
+        {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
+        {"--yes", NULL, NULL, &s.person.yes, "allow every change of files and every command"},
         {"--approve", "FILE|URL", &c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
         {"--approve-within", "N", &c.within, NULL, "seconds that an answer may take; else no limit"},
         {"--resume", "ID", &c.resume, NULL, "go on with a run; `last` is the newest one"},
@@ -371,6 +375,11 @@ int cli_run(int argc, char **argv)
     s.guidance = words;
     s.person.way = c.approve;
     s.person.within = mul_sat(nwithin, 1000);
+    if (s.shell) { /* commands can read our environment: of keys only our copy stays */
+        s.key = arena_copy(&memory, s.key);
+        s.base = arena_copy(&memory, s.base);
+        child_env_wipe();
+    }
     well = run_task(&s, task, why);
     if (!well) {
         fprintf(stderr, "daruma run: %s\n", why);

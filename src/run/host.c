@@ -6,6 +6,8 @@
 #include "run/files.h"
 #include "run/journal.h"
 #include "run/resume.h"
+#include "run/shell.h"
+#include "run/web.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -31,9 +33,11 @@ typedef struct call {
 typedef struct run {
     const run_settings *s;
     uv_loop_t loop;
-    uv_timer_t clock, soon; /* the next time that is waited for; what must not be done within a callback */
-    uv_signal_t interrupt;
+    uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
+    uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
     upstream *up;
+    upstream *web; /* of http.get: where it leads is not ours to say */
+    shell shell;
     url to;
     daruma_str prefix;    /* of the paths of calls */
     daruma_arena memory;  /* of the run */
@@ -51,13 +55,16 @@ typedef struct run {
     agent_policy agent_policy;
     agent *a;
     daruma_ms until; /* the agent waits so long, -1 it does not */
+    toolset *tools;
+    tool_call *tool; /* that is out; NULL: none */
+    uint32_t called; /* the agent's number of that call */
     int root;
     journal *journal; /* NULL: none is kept, or not any more */
     daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
     approve *person;
     resumed past;      /* what was recalled */
     uint32_t question; /* the agent's number of the act that a person is asked about */
-    bool interrupted, finished;
+    bool finished;
     bool was_over; /* its journal ends with its end: that is told again */
 } run;
 
@@ -117,10 +124,8 @@ static void lose_journal(run *r)
     buf_putc(&b, '}');
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
-    if (!aside) {
-        r->interrupted = true;
+    if (!aside)
         agent_cancel(r->a, tick(r));
-    }
 }
 
 /* Records an outcome, then tells the agent. */
@@ -404,17 +409,22 @@ static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool 
     hand_in(r, (journal_input){.kind = JOURNAL_TOOL, .call = number, .text = result, .code = ok, .lost = lost});
 }
 
-static void call_tool(run *r, const agent_act *x)
+static void on_tool(daruma_str result, int ok, bool lost, void *user)
 {
-    daruma_arena room;
-    if (!sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX)) {
+    run *r = user;
+    r->tool = NULL;
+    tool_ended(r, r->called, result, ok, lost);
+    go_on(r);
+}
+
+/* True if the call is under way; false: the agent knows already that it is not. */
+static bool call_tool(run *r, const agent_act *x)
+{
+    r->called = x->call;
+    r->tool = toolset_call(r->tools, x->tool, x->args, x->total, on_tool, r);
+    if (!r->tool)
         tool_ended(r, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false);
-        return;
-    }
-    daruma_buf out = buf_in(&room);
-    bool well = files_call(r->root, x->tool, x->args, &room, &out);
-    tool_ended(r, x->call, buf_str(&out), well, false);
-    sys_arena_done(&room);
+    return r->tool != NULL;
 }
 
 static void on_person(agent_reply reply, daruma_str text, void *user)
@@ -451,14 +461,20 @@ static void end_run(run *r)
     agent_result result = agent_result_of(r->a);
     r->finished = true;
     end_calls(r);
+    if (r->tool)
+        tool_cancel(r->tool);
+    r->tool = NULL;
+    toolset_close(r->tools);
     daruma_session_free(r->session);
     r->session = NULL;
     record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    uv_close((uv_handle_t *)&r->interrupt, NULL);
     approve_close(r->person);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
+    upstream_close(r->web);
     upstream_close(r->up);
 }
 
@@ -470,10 +486,7 @@ static bool carry_out(run *r, const agent_act *x)
         ask_model(r, x);
         return false;
     case AGENT_DO_TOOL:
-        call_tool(r, x);
-        if (r->interrupted)
-            agent_cancel(r->a, tick(r));
-        return true;
+        return !call_tool(r, x);
     case AGENT_DO_ASK:
         r->question = x->call;
         approve_ask(r->person, x, on_person, r);
@@ -570,13 +583,13 @@ static void on_clock(uv_timer_t *t)
         rearm(r);
 }
 
-/* The first one ends the run when what is under way allows it; the second the program, as always. */
+/* The first one ends the run and stops what is under way; the second ends the program, as always. */
 static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
     (void)number;
-    r->interrupted = true;
-    uv_signal_stop(s);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_signal_stop(&r->interrupts[i]);
     agent_cancel(r->a, tick(r));
     go_on(r);
 }
@@ -612,12 +625,18 @@ static bool open_all(run *r, char why[256])
     r->known = daruma_memory_new();
     if (!r->policy || !r->known || !(r->up = upstream_new(&r->loop, &us, why)))
         return false;
+    us.public_only = !r->s->allow_local;
+    us.http_proxy = sys_env("http_proxy");
+    r->web = upstream_new(&r->loop, &us, why);
+    r->tools = r->web ? toolset_new(&r->loop) : NULL;
+    r->shell.folder = r->s->root;
     approve_settings person = r->s->person;
     person.run = r->s->id;
     person.event = r->s->event;
     person.user = r->s->user;
     r->person = approve_new(&r->loop, r->up, &person, why);
-    return r->person != NULL;
+    return r->person && r->tools && files_add(r->tools, &r->root) && web_add(r->tools, &r->web) &&
+           (!r->s->shell || shell_add(r->tools, &r->shell));
 }
 
 static void close_all(run *r)
@@ -647,12 +666,14 @@ static bool open_agent(run *r, daruma_str task, daruma_moment at)
     /* Calls are tried again by the session below: one budget, not two that multiply. */
     r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
     r->agent_policy.retry.attempts = 1;
+    size_t nrows;
+    const agent_tool *rows = toolset_rows(r->tools, &nrows);
     agent_setup s = {.name = S("run"),
                      .d = r->s->d,
                      .model = r->s->model,
                      .second = r->s->second,
-                     .tools = files_tools,
-                     .ntools = nfiles_tools,
+                     .tools = rows,
+                     .ntools = nrows,
                      .mode = r->s->mode,
                      .policy = &r->agent_policy,
                      .recovery = r->s->recovery,
@@ -767,13 +788,20 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     if (well && begin(&r, task, why)) {
         uv_timer_init(&r.loop, &r.clock);
         uv_timer_init(&r.loop, &r.soon);
-        uv_signal_init(&r.loop, &r.interrupt);
-        r.clock.data = r.soon.data = r.interrupt.data = &r;
-        uv_signal_start(&r.interrupt, on_signal, SIGINT);
+        r.clock.data = r.soon.data = &r;
+        static const int numbers[COUNT(r.interrupts)] = {SIGINT, SIGTERM, SIGHUP};
+        for (size_t i = 0; i < COUNT(numbers); i++) {
+            uv_signal_init(&r.loop, &r.interrupts[i]);
+            r.interrupts[i].data = &r;
+            uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
+        }
         begin_work(&r);
     } else {
         well = false;
         approve_close(r.person);
+        toolset_close(r.tools);
+        if (r.web)
+            upstream_close(r.web);
         if (r.up)
             upstream_close(r.up);
     }

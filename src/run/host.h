@@ -15,11 +15,13 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
+    bool shell;              /* there is shell.run */
+    bool allow_local;        /* http.get may read what is on this machine and in its network */
     daruma_str id;           /* of the run */
     journal *journal;        /* its record, new or to go on with; NULL: none is kept. The caller's */
     bool resume;             /* it goes on where the journal ends */
     daruma_str guidance;     /* ... with what a person says to a run that was escalated */
-    approve_settings person; /* who is asked before files are changed; `run`, `event`, `user` are set here */
+    approve_settings person; /* who is asked before a tool has an effect; `run`, `event`, `user` are set here */
     void (*event)(daruma_str json, void *user); /* something happened; a JSON object */
     /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
     void (*done)(const agent_result *r, uint32_t recovered, void *user);

@@ -120,6 +120,7 @@ typedef struct agent_tool {
     void (*judge)(const struct agent_tool *t, daruma_str result, agent_failure *f);
     agent_retry retry; /* attempts 0: the policy's */
     bool ask;          /* a person is asked before a call */
+    bool whole;        /* the model sees its failures as they came: what a program printed is what it needs to know */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
