@@ -295,6 +295,7 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
     };
     journal_state s = journal_state_of(j);
     daruma_str result = journal_text(j, "result", a);
+    bool broken = str_ends(id, S(".broken"));
     if (t->out) {
         printf("             Under way: ");
         put_short(t->name.n ? t->name : t->act, RUN_SHOWN_BYTES);
@@ -303,7 +304,9 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
         printf(t->started > 1 ? " (for the %u. time)\n" : "\n", t->started);
     }
     putchar('\n');
-    if (busy || s == JOURNAL_OPEN) {
+    if (broken) {
+        printf("Its journal could not be written to its end: how it ended is not known, and it cannot be resumed.\n");
+    } else if (busy || s == JOURNAL_OPEN) {
         printf("It is %s.\n", busy ? "under way" : words[s]);
     } else {
         printf("It ended: ");
@@ -320,7 +323,7 @@ static void tell_end(journal *j, daruma_str id, bool busy, const story *t, darum
                count(result, S("failures")), count(result, S("recoveries")), count(result, S("recovered_calls")));
     }
     tell_cost(t);
-    if (!busy && (s == JOURNAL_OPEN || s == JOURNAL_INTERRUPTED))
+    if (!busy && !broken && (s == JOURNAL_OPEN || s == JOURNAL_INTERRUPTED))
         printf("It goes on with: daruma run --resume " STR_FMT "\n", STR_ARG(id));
     if (!busy && s == JOURNAL_ESCALATED)
         printf("It goes on with: daruma run --resume " STR_FMT " \"what you say to it\"\n", STR_ARG(id));

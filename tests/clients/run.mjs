@@ -30,6 +30,7 @@ await import("./large.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./run_agent.mjs");
+await import("./run_journal.mjs");
 await import("./run_tools.mjs");
 await import("./watch.mjs");
 await import("./watch_errors.mjs");

@@ -31,7 +31,7 @@ function next(messages) {
   let i = 0, looks = false;
   for (const r of results) {
     if (looks) {
-      looks = !r.includes("looked"); // it may be lost, too
+      looks = false;
       if (r.includes(`shell-${i}\n`)) i++;
     } else if (kind(i) === "shell" && !r.includes(`ok-${i}`)) {
       looks = true;
@@ -39,7 +39,7 @@ function next(messages) {
       i++;
     }
   }
-  return { n: results.length, act: looks ? { name: "shell_run", args: { command: "cat shell.txt; echo looked" } } : i < STEPS ? call(i) : null };
+  return { n: results.length, act: looks ? { name: "fs_read", args: { path: "shell.txt" } } : i < STEPS ? call(i) : null };
 }
 
 class Model {
@@ -119,10 +119,11 @@ async function one(model, dir, number, kills, pace, tally) {
   writeFileSync(join(root, "log.txt"), "BEGIN\nEND\n");
   const task = `task ${number}`;
   const first = ["--model", "m", "--base-url", `http://127.0.0.1:${model.port}/v1`, "--root", root, "--state", state, "--shell", "--yes", "--json", task];
-  let killed = 0;
+  let killed = 0, words = [];
   for (;;) {
     const begun = existsSync(state) && readdirSync(state).some((f) => f.endsWith(".db"));
-    const args = begun ? ["--resume", "last", "--state", state, "--yes", "--json"] : first;
+    const args = begun ? ["--resume", "last", "--state", state, "--yes", "--json", ...words] : first;
+    words = [];
     const r = await start(args, killed < kills ? model.dice() * pace : -1);
     await orphans(root);
     for (const l of r.out.split("\n").filter((l) => l.includes('"run_resumed"') && l.endsWith("}"))) {
@@ -131,6 +132,11 @@ async function one(model, dir, number, kills, pace, tally) {
     }
     if (r.killed) {
       killed++;
+      continue;
+    }
+    if (r.code === 4) { // the same command was lost three times in a row: a person is there who says go on
+      tally.escalated = (tally.escalated ?? 0) + 1;
+      words = ["go on"];
       continue;
     }
     if (begun && r.code === 2 && /nothing is recorded|is damaged: no such table|what is in it does not fit/.test(r.err)) {
