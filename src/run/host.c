@@ -375,7 +375,7 @@ static void write_options(run *r, const agent_act *x, daruma_buf *b)
         buf_json(b, x->model);
     }
     if (x->total > 0)
-        buf_printf(b, ",\"total_ms\":%lld", (long long)x->total);
+        buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
     if (r->s->key.n >= 6) {
         BUF_LIT(b, ",\"secrets\":[");
         buf_json(b, r->s->key);
