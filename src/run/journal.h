@@ -144,6 +144,8 @@ bool journal_act_of(journal *j, uint32_t call, journal_act *ret);
 /* What an act is known by: all that goes out. */
 uint64_t journal_hash(const agent_act *x);
 
+/* How many inputs there are. */
+int64_t journal_inputs(const journal *j);
 /* The inputs one by one, by number from 1. False: there is no such one, or it is broken (`*ret_bad`). Its text lives
  * in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
 bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a);

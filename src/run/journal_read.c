@@ -35,6 +35,11 @@ static journal_kind kind_of(daruma_str name)
     return (journal_kind)k;
 }
 
+int64_t journal_inputs(const journal *j)
+{
+    return j->ninputs;
+}
+
 bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
 {
     sqlite3_stmt *s = db_make(j, DO_GET_INPUT);
