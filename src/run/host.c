@@ -784,7 +784,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();
-    sys_memory_keep(); /* each step takes and gives as much as the conversation is long */
+    sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
     bool well = sys_arena_init(&r.memory, 16 << 10, 4 * LIB_OPTIONS_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);

@@ -43,6 +43,7 @@ struct journal {
     int lock;          /* a descriptor whose lock says that the run is under way; -1 none */
     int64_t seq;       /* of the newest line */
     int64_t ninputs;   /* the newest input */
+    bool dear;         /* the act that is out has effects */
     bool full;         /* transactions are synced now */
     bool broken;       /* nothing is written any more */
     char why[256];     /* ... why */

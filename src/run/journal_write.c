@@ -108,7 +108,8 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
 {
     if (!j)
         return true;
-    return db_begin(j, is_dear(x)) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look, at));
+    j->dear = is_dear(x);
+    return db_begin(j, j->dear) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look, at));
 }
 
 bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
@@ -116,6 +117,7 @@ bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
     sqlite3_stmt *s = j ? db_make(j, DO_AGAIN) : NULL;
     if (!s || !db_begin(j, true))
         return !j;
+    j->dear = true;
     db_int(s, 1, at.now);
     db_int(s, 2, call);
     return db_commit(j, db_run(j, s));
@@ -161,11 +163,30 @@ static bool finish_act(journal *j, uint32_t call, daruma_ms now, daruma_str outc
     return db_run(j, s);
 }
 
+/* What is lost with the power, and cannot be had again by asking again. */
+static bool must_last(const journal *j, const journal_input *in)
+{
+    switch (in->kind) {
+    case JOURNAL_ANSWERED:
+    case JOURNAL_FAILED:
+    case JOURNAL_CLOCK:
+        return false;
+    case JOURNAL_TOOL:
+        return j->dear;
+    case JOURNAL_OPENED:
+    case JOURNAL_PERSON:
+    case JOURNAL_RESUMED:
+    case JOURNAL_KINDS:
+        break;
+    }
+    return true;
+}
+
 bool journal_told(journal *j, const journal_input *in)
 {
     if (!j)
         return true;
-    if (!db_begin(j, true))
+    if (!db_begin(j, must_last(j, in)))
         return false;
     sqlite3_stmt *s = db_make(j, DO_INPUT);
     if (!s)
