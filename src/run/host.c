@@ -3,6 +3,7 @@
  * recovered there, and the agent sees what is left. One thing is out at a time. */
 #include "run/host.h"
 #include "run/files.h"
+#include "run/servers.h"
 #include "run/shell.h"
 #include "run/web.h"
 #include "base/arena.h"
@@ -53,8 +54,9 @@ typedef struct run {
     agent *a;
     daruma_ms until; /* the agent waits so long, -1 it does not */
     toolset *tools;
-    tool_call *tool; /* that is out; NULL: none */
-    uint32_t called; /* the agent's number of that call */
+    servers *servers; /* NULL: there are none */
+    tool_call *tool;  /* that is out; NULL: none */
+    uint32_t called;  /* the agent's number of that call */
     int root;
     bool finished;
 } run;
@@ -360,6 +362,7 @@ static void end_run(run *r)
         tool_cancel(r->tool);
     r->tool = NULL;
     toolset_close(r->tools);
+    servers_close(r->servers);
     daruma_session_free(r->session);
     r->session = NULL;
     r->s->done(&result, r->recovered, r->s->user);
@@ -503,7 +506,9 @@ static bool open_all(run *r, char why[256])
     r->tools = r->web ? toolset_new(&r->loop) : NULL;
     r->shell.folder = r->s->root;
     return r->tools && files_add(r->tools, &r->root) && web_add(r->tools, &r->web) &&
-           (!r->s->shell || shell_add(r->tools, &r->shell));
+           (!r->s->shell || shell_add(r->tools, &r->shell)) &&
+           (!r->s->nmcp ||
+            (r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, r->s->event, r->s->user, why)));
 }
 
 static void close_all(run *r)
@@ -533,12 +538,16 @@ static bool begin(run *r, daruma_str task)
     /* Calls are tried again by the session below: one budget, not two that multiply. */
     r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
     r->agent_policy.retry.attempts = 1;
+    daruma_buf told = buf_in(&r->memory);
     size_t nrows;
+    BUF_LIT(&told, AGENT_INSTRUCTIONS);
+    servers_instruct(r->servers, &told);
     const agent_tool *rows = toolset_rows(r->tools, &nrows);
     agent_setup s = {.name = S("run"),
                      .d = r->s->d,
                      .model = r->s->model,
                      .second = r->s->second,
+                     .instructions = buf_str(&told),
                      .tools = rows,
                      .ntools = nrows,
                      .mode = r->s->mode,
@@ -571,6 +580,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     } else {
         well = false;
         toolset_close(r.tools);
+        servers_close(r.servers);
         if (r.web)
             upstream_close(r.web);
         if (r.up)

@@ -2,7 +2,7 @@
  */
 #ifndef RUN_HOST_H
 #define RUN_HOST_H
-#include "engine/agent/agent.h"
+#include "run/mcp.h"
 
 typedef struct run_settings {
     const dialect *d;
@@ -14,8 +14,10 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
-    bool yes;                                        /* nobody is asked before a tool has an effect */
-    bool shell;                                      /* there is shell.run */
+    bool yes;             /* nobody is asked before a tool has an effect */
+    bool shell;           /* there is shell.run */
+    const mcp_setup *mcp; /* servers whose tools there are, too */
+    size_t nmcp;
     bool allow_local;                                /* http.get may read what is on this machine and in its network */
     void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */
     agent_reply (*ask)(daruma_str text, void *user); /* a question to a person */
