@@ -476,6 +476,16 @@
 #define RUN_STEPS             50          /* answers of the model, unless said */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
+#define JOURNAL_FORMAT        1           /* of journals, as this version writes and reads them */
+#define JOURNAL_BUSY_MS       2000        /* that are waited for somebody who reads the same journal */
+#define JOURNAL_WAITING_BYTES (4u << 20)  /* of events that wait for the next transaction */
+#define JOURNAL_PATH_BYTES    4096        /* of the path of a journal, as systems have it */
+#define JOURNAL_RUNS_MAX      100000      /* of one folder that are listed */
+#define APPROVE_LOOK_MS       200         /* how often the file with the answer of a person is looked at */
+#define APPROVE_AGAIN_MS      2000        /* between two posts of a question that is not answered yet */
+#define APPROVE_POST_MS       600000      /* for an answer to one post: people think for minutes */
+#define APPROVE_ANSWER_BYTES  (64u << 10) /* of an answer, and of a line on the terminal */
+#define APPROVE_MEMORY_BYTES  (4u << 20)  /* memory of one question */
 
 /* ---- the public library ---- */
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)  /* memory for the options of a session, or for a policy */

@@ -3,11 +3,13 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "cli/cli.h"
+#include "cli/runs.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
 #include "sys/child.h"
 #include "sys/sys.h"
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,11 @@ static const char about[] =
     "from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
     "GEMINI_API_KEY.\n"
     "\n"
+    "What it does is recorded: daruma run --resume ID goes on after an interrupt, a crash or a power failure, and "
+    "does\n"
+    "nothing twice; --resume ID \"WORDS\" says to a run that was escalated how to go on. `last` is the newest run.\n"
+    "daruma explain ID tells a run in words.\n"
+    "\n"
     "Exit codes: 0 done; 1 it failed, and the report says why; 2 asked wrongly; 3 a limit was reached, or it went in\n"
     "circles: there is a part of a result; 4 a person has to look at it; 130 interrupted.\n";
 
@@ -28,6 +35,8 @@ static const char about[] =
 typedef struct teller {
     bool json;
     int code;
+    daruma_str id;
+    bool kept; /* there is a journal: the run can be resumed */
 } teller;
 
 static int code_of(const agent_result *r)
@@ -57,6 +66,7 @@ static void tell_words(daruma_str json)
         const char *before;
         const char *fields[3]; /* those that are there are shown */
     } rows[] = {
+        {LIT("run_started"), "run", {"run"}},
         {LIT("tool_called"), "call", {"tool", "arguments"}},
         {LIT("tool_failed"), "failed", {"tool", "message"}},
         {LIT("retry_scheduled"), "again", {"operation", "reason"}},
@@ -71,6 +81,9 @@ static void tell_words(daruma_str json)
         {LIT("mcp_died"), "server died", {"server", "reason"}},
         {LIT("budget_exhausted"), "limit", {"which"}},
         {LIT("escalated"), "to a person", {"reason"}},
+        {LIT("approval_waits"), "question", {"reason"}},
+        {LIT("run_resumed"), "resumed", {"run", "tool", "fate"}},
+        {LIT("journal_lost"), "journal", {"reason", "then"}},
     };
     static char room[8 << 10];
     daruma_arena a = {.beg = room, .end = room + sizeof room};
@@ -103,42 +116,32 @@ static void on_event(daruma_str json, void *user)
     fflush(stdout);
 }
 
-/* A question on the terminal; where there is none nobody can answer. */
-static agent_reply on_ask(daruma_str text, void *user)
+/* A question on the terminal. */
+static void on_question(daruma_str text, void *user)
 {
-    char plain[FAILURE_TEXT_BYTES_MAX * 2], line[16] = "";
+    char plain[FAILURE_TEXT_BYTES_MAX * 2];
     (void)user;
-    if (!isatty(0) || !isatty(2))
-        return AGENT_EXPIRED;
     cli_put(stderr, cli_plain(text, plain, sizeof plain));
     fprintf(stderr, " [y/N] ");
-    if (!fgets(line, sizeof line, stdin))
-        return AGENT_INTERRUPTED;
-    return line[0] == 'y' || line[0] == 'Y' ? AGENT_ALLOWED : AGENT_DENIED;
 }
 
 static void print_json(const agent_result *r, uint32_t recovered)
 {
     static char room[512 << 10];
     daruma_buf b = buf_over(room, sizeof room);
-    BUF_LIT(&b, "{\"event\":\"result\",\"status\":");
-    buf_json(&b, str_of(daruma_outcome_name(r->outcome)));
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(agent_end_name(r->end)));
-    buf_printf(&b,
-               ",\"limit\":\"%s\",\"steps\":%u,\"calls\":%u,\"tools\":%u,\"input_tokens\":%lld,\"output_tokens\":%lld",
-               agent_limit_name(r->limit), r->spent.steps, r->spent.calls, r->spent.tools,
-               (long long)r->spent.input_tokens, (long long)r->spent.output_tokens);
-    buf_printf(&b, ",\"failures\":%u,\"recoveries\":%u,\"recovered_calls\":%u,\"took_ms\":%lld", r->spent.failures,
-               r->spent.recoveries, recovered, (long long)r->spent.time);
-    if (r->recovery.n) {
-        BUF_LIT(&b, ",\"_recovery\":");
-        buf_put(&b, r->recovery);
-    }
-    BUF_LIT(&b, ",\"text\":");
-    buf_json(&b, str_sub(r->text, 0, sizeof room / 4));
-    BUF_LIT(&b, "}");
+    agent_result shown = *r;
+    shown.text = str_sub(r->text, 0, sizeof room / 8);
+    run_result_json(&shown, recovered, &b);
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+}
+
+/* How a run that is not over goes on. */
+static void say_resume(const teller *t, const agent_result *r)
+{
+    bool asks = r->outcome == DARUMA_OUTCOME_ESCALATED;
+    if (t->kept && (asks || r->outcome == DARUMA_OUTCOME_CANCELLED_))
+        fprintf(stderr, "It goes on with: daruma run --resume " STR_FMT "%s\n", STR_ARG(t->id),
+                asks ? " \"what you say to it\"" : "");
 }
 
 static void on_done(const agent_result *r, uint32_t recovered, void *user)
@@ -147,6 +150,7 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
     t->code = code_of(r);
     if (t->json) {
         print_json(r, recovered);
+        say_resume(t, r);
         return;
     }
     cli_put_page(stdout, r->text);
@@ -156,6 +160,7 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
             daruma_outcome_name(r->outcome), r->spent.steps, r->spent.tools,
             (long long)(r->spent.input_tokens + r->spent.output_tokens), r->spent.failures, r->spent.recoveries,
             recovered);
+    say_resume(t, r);
 }
 
 /* ---- arguments ---- */
@@ -222,16 +227,115 @@ static bool profile(const char *name, run_settings *s)
     return false;
 }
 
+/* ---- the journal ---- */
+
+/* What the command line says about it. */
+typedef struct record {
+    const char *resume, *state, *approve, *within;
+    bool none, list;
+    char room[JOURNAL_PATH_BYTES];
+    const char *folder; /* NULL: nobody says where */
+} record;
+
+/* The journal of a run that goes on, with its task and options. NULL: that was told. */
+static journal *open_record(const record *c, const runs_options *o, daruma_str *ret_task, teller *t, daruma_arena *a)
+{
+    char why[256];
+    if (!c->folder || c->none) {
+        fprintf(stderr, "daruma run: %s\n",
+                c->none ? "--resume needs the journal: leave --no-journal out" : "where are the journals? --state DIR");
+        return NULL;
+    }
+    t->id = runs_id(c->folder, c->resume, a);
+    journal *j = journal_open(c->folder, t->id, why);
+    if (!j) {
+        fprintf(stderr, "daruma run: %s\n", why);
+        return NULL;
+    }
+    t->kept = true;
+    *ret_task = journal_text(j, "task", a);
+    if (runs_options_read(o, journal_text(j, "settings", a), a))
+        return j;
+    journal_close(j);
+    return NULL;
+}
+
+/* A new journal. Where none can be kept the run goes on without, but not when somebody said where it is to be. False:
+ * that was told. */
+static bool new_record(const record *c, const runs_options *o, daruma_str task, journal **ret, teller *t)
+{
+    char why[256] = "neither XDG_STATE_HOME nor HOME is set";
+    static char id[JOURNAL_ID_BYTES];
+    daruma_moment at = sys_moment();
+    daruma_arena a;
+    journal_id(at, id);
+    t->id = str_of(id);
+    if (c->none || !sys_arena_init(&a, 4096, LIB_OPTIONS_BYTES_MAX))
+        return true;
+    daruma_buf b = buf_in(&a);
+    runs_options_write(o, &b);
+    *ret = c->folder && !b.full ? journal_new(c->folder, t->id, buf_str(&b), task, at, why) : NULL;
+    sys_arena_done(&a);
+    t->kept = *ret != NULL;
+    if (t->kept)
+        return true;
+    if (c->state)
+        fprintf(stderr, "daruma run: %s. Name another folder with --state DIR, or go without: --no-journal\n", why);
+    else
+        fprintf(stderr, "daruma run: %s: the run goes on without a journal and cannot be resumed (--state DIR)\n", why);
+    return !c->state;
+}
+
+/* The task, or what stands on standard input. False: that was told. */
+static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
+{
+    char why[256] = "the task is empty";
+    *ret = str_of(given);
+    if ((!str_eq(*ret, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why)) && str_trim(*ret).n)
+        return true;
+    fprintf(stderr, "daruma run: %s\n", why);
+    return false;
+}
+
+/* Where the model is, with what key, and the folder that it works in. False: that was told. */
+static bool place(run_settings *s, const char *model, const char *base, const char **root, char absolute[PATH_MAX])
+{
+    const char *no_key = NULL;
+    for (size_t i = 0; i < COUNT(wires); i++)
+        if (wires[i].d == s->d) {
+            s->base = base ? str_of(base) : sys_env(wires[i].base);
+            s->key = sys_env(wires[i].key);
+            no_key = s->key.n ? NULL : wires[i].key;
+        }
+    if (!model || !s->base.n) {
+        fprintf(stderr, "daruma run: %s\n", model ? "where is the model? --base-url URL" : "which model? --model NAME");
+        return false;
+    }
+    if (!realpath(*root, absolute)) {
+        fprintf(stderr, "daruma run: the root %s cannot be opened: %s\n", *root, strerror(errno));
+        return false;
+    }
+    *root = absolute; /* as the journal has it */
+    if (no_key)
+        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", no_key);
+    return true;
+}
+
 int cli_run(int argc, char **argv)
 {
     const char *wire = "openai", *base = NULL, *model = NULL, *second = "", *root = ".", *named = NULL;
-    const char *steps = NULL, *tokens = NULL, *seconds = NULL, *no_key = NULL;
+    const char *steps = NULL, *tokens = NULL, *seconds = NULL;
     const char *servers[CLI_AGAIN_MAX + 1] = {0};
     static mcp_setup own[CLI_AGAIN_MAX];
     bool plan = false;
     teller t = {.code = 1};
-    run_settings s = {
-        .limits = {.steps = RUN_STEPS, .time = RUN_MS}, .event = on_event, .ask = on_ask, .done = on_done, .user = &t};
+    record c = {0};
+    char why[256];
+    run_settings s = {.limits = {.steps = RUN_STEPS, .time = RUN_MS},
+                      .event = on_event,
+                      .person = {.show = on_question},
+                      .done = on_done,
+                      .user = &t};
     const cli_option options[] = {
         {"--model", "NAME", &model, NULL, "the model that works"},
         {"--second", "NAME", &second, NULL, "the model that explains when the first one failed"},
@@ -246,37 +350,56 @@ int cli_run(int argc, char **argv)
         {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
         {"--mcp", "NAME=COMMAND...", servers, NULL, "an MCP server whose tools it has, too; may be given again"},
         {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
-        {"--yes", NULL, NULL, &s.yes, "allow every change of files and every command"},
+        {"--yes", NULL, NULL, &s.person.yes, "allow every change of files and every command"},
+        {"--approve", "FILE|URL", &c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
+        {"--approve-within", "N", &c.within, NULL, "seconds that an answer may take; else no limit"},
+        {"--resume", "ID", &c.resume, NULL, "go on with a run; `last` is the newest one"},
+        {"--state", "DIR", &c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
+        {"--no-journal", NULL, NULL, &c.none, "record nothing: the run cannot be resumed"},
+        {"--list", NULL, NULL, &c.list, "list the runs"},
         {"--json", NULL, NULL, &t.json, "print events and the result as JSON, a line each"},
         {0},
     };
-    int at = cli_options(argc, argv, options, "run [OPTIONS] TASK", about);
-    int64_t nsteps = RUN_STEPS, nseconds = RUN_MS / 1000, ntokens = 0;
-    char why[256];
+    runs_options before = runs_options_before(options);
+    int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
+    int64_t nsteps = RUN_STEPS, nseconds = RUN_MS / 1000, ntokens = 0, nwithin = 0;
+    static char absolute[PATH_MAX];
+    daruma_arena memory;
+    daruma_str words = {0}, task = {0};
     if (at < 0)
         return at == -2 ? 0 : 2;
-    if (at >= argc) {
+    c.folder = runs_folder(c.state, c.room);
+    if (c.list) {
+        if (c.folder)
+            return cli_no_more(argc, argv, at) ? runs_list(c.folder, t.json) : 2;
+        fprintf(stderr, "daruma run: where are the journals? --state DIR\n");
+        return 2;
+    }
+    if (at >= argc && !c.resume) {
         fprintf(stderr, "daruma run: what is the task? daruma run \"TASK\", or `-` for standard input\n");
         return 2;
     }
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
-    s.d = cli_dialect("run", "--dialect", wire);
-    if (!s.d || !number("--steps", steps, &nsteps) || !number("--tokens", tokens, &ntokens) ||
-        !number("--seconds", seconds, &nseconds) || !profile(named, &s))
-        return 2;
-    for (size_t i = 0; i < COUNT(wires); i++)
-        if (wires[i].d == s.d) {
-            s.base = base ? str_of(base) : sys_env(wires[i].base);
-            s.key = sys_env(wires[i].key);
-            no_key = s.key.n ? NULL : wires[i].key;
-        }
-    if (!model || !s.base.n) {
-        fprintf(stderr, "daruma run: %s\n", model ? "where is the model? --base-url URL" : "which model? --model NAME");
+    if (!sys_arena_init(&memory, 4096, 4 * RUN_TASK_BYTES_MAX))
+        return 1;
+    bool well = c.resume ? (s.journal = open_record(&c, &before, &task, &t, &memory)) != NULL
+                         : read_task(argv[at], &memory, &task);
+    if (c.resume && at < argc)
+        words = str_trim(str_of(argv[at]));
+    well = well && (s.d = cli_dialect("run", "--dialect", wire)) && number("--steps", steps, &nsteps) &&
+           number("--tokens", tokens, &ntokens) && number("--seconds", seconds, &nseconds) &&
+           number("--approve-within", c.within, &nwithin) && profile(named, &s) &&
+           place(&s, model, base, &root, absolute);
+    base = s.base.p;
+    for (; well && servers[s.nmcp]; s.nmcp += well)
+        well = read_mcp(servers[s.nmcp], &memory, &own[s.nmcp]);
+    well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
+    if (!well) {
+        journal_close(s.journal);
+        sys_arena_done(&memory);
         return 2;
     }
-    if (no_key)
-        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", no_key);
     s.model = str_of(model);
     s.second = str_of(second);
     s.root = root;
@@ -284,28 +407,26 @@ int cli_run(int argc, char **argv)
     s.limits.steps = (uint32_t)(nsteps < UINT32_MAX ? nsteps : UINT32_MAX);
     s.limits.tokens = ntokens;
     s.limits.time = mul_sat(nseconds, 1000);
-    daruma_arena memory;
-    daruma_str task = str_of(argv[at]);
-    if (!sys_arena_init(&memory, 4096, 2 * RUN_TASK_BYTES_MAX))
-        return 1;
+    s.id = t.id;
+    s.resume = c.resume != NULL;
+    s.guidance = words;
+    s.person.way = c.approve;
+    s.person.within = mul_sat(nwithin, 1000);
     s.mcp = own;
-    for (; servers[s.nmcp]; s.nmcp++)
-        if (!read_mcp(servers[s.nmcp], &memory, &own[s.nmcp]))
-            return 2;
     if (s.shell || s.nmcp) { /* commands can read our environment: of keys only our copy stays */
         s.key = arena_copy(&memory, s.key);
         s.base = arena_copy(&memory, s.base);
         child_env_wipe();
     }
-    bool well = !str_eq(task, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, &memory, &task, why);
-    if (well && !str_trim(task).n) {
-        snprintf(why, sizeof why, "the task is empty");
-        well = false;
-    }
-    if (!well || !run_task(&s, task, why)) {
+    well = run_task(&s, task, why);
+    if (!well) {
         fprintf(stderr, "daruma run: %s\n", why);
         t.code = 2;
     }
+    if (well || c.resume)
+        journal_close(s.journal);
+    else
+        journal_discard(s.journal); /* nothing began */
     sys_arena_done(&memory);
     return t.code;
 }

@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define STRING       "{\"type\":\"string\"}"
 #define PATH_SAYS    "\"path\":{\"type\":\"string\",\"description\":\"full relative path from the root\"}"
 #define OBJECT(m, r) "{\"type\":\"object\",\"properties\":{" m "},\"required\":[" r "],\"additionalProperties\":false}"
+#define EDITED       "edited"
 #define READS        (DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS)
 #define WRITES       (DARUMA_TOOL_KNOWN | DARUMA_TOOL_WRITES)
 
@@ -42,6 +44,8 @@ static const agent_tool files_tools[] = {
                DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
      .ask = true},
 };
+
+enum { PRINT_TEXT = 1, PRINT_ERROR }; /* what a fingerprint is of: a file's text, or why it cannot be read */
 
 /* What a call works with. */
 typedef struct files {
@@ -412,13 +416,26 @@ static bool put_file(files *f, daruma_str path, daruma_str content)
     return error ? fail_errno(f, path, error) : true;
 }
 
+static void say_written(daruma_buf *out, daruma_str content)
+{
+    buf_printf(out, "written: %zu bytes", content.n);
+}
+
 static bool do_write(files *f)
 {
     daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
     if (!put_file(f, path, content))
         return false;
-    buf_printf(f->out, "written: %zu bytes", content.n);
+    say_written(f->out, content);
     return true;
+}
+
+/* `text` with `is` in the place of `was`, which stands at `at`. */
+static void put_edited(daruma_buf *b, daruma_str text, size_t at, daruma_str was, daruma_str is)
+{
+    buf_put(b, str_sub(text, 0, at));
+    buf_put(b, is);
+    buf_put(b, str_from(text, at + was.n));
 }
 
 static bool do_edit(files *f)
@@ -434,13 +451,51 @@ static bool do_edit(files *f)
     if (str_eq(was, is))
         return fail(f, "NO_CHANGE", path, "would stay as it is", "say what shall stand there instead");
     daruma_buf b = buf_in(f->a);
-    buf_put(&b, str_sub(text, 0, at));
-    buf_put(&b, is);
-    buf_put(&b, str_from(text, at + was.n));
+    put_edited(&b, text, at, was, is);
     if (b.full || !put_file(f, path, buf_str(&b)))
         return false;
-    BUF_LIT(f->out, "edited");
+    BUF_LIT(f->out, EDITED);
     return true;
+}
+
+/* ---- looking at what a call changes ---- */
+
+static uint64_t print_of(daruma_str s, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(s.p ? s.p : "", s.n, seed);
+}
+
+bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, uint64_t *ret_now,
+                uint64_t *ret_after)
+{
+    daruma_buf out = buf_in(scratch);
+    files f = {.root = root, .args = args, .a = scratch, .out = &out};
+    daruma_str text = {0}, was = arg(&f, S("old")), is = arg(&f, S("new"));
+    bool writes = str_eq(tool, S("fs.write"));
+    if (!writes && !str_eq(tool, S("fs.edit")))
+        return false;
+    bool read = read_path(&f, arg(&f, S("path")), &text);
+    daruma_str code = buf_str(&out);
+    *ret_now = *ret_after = read ? print_of(text, PRINT_TEXT) : print_of(str_cut(&code, ':'), PRINT_ERROR);
+    if (writes) {
+        *ret_after = print_of(arg(&f, S("content")), PRINT_TEXT);
+    } else if (read) {
+        size_t at = was.n ? str_find(text, was) : STR_NONE;
+        daruma_buf b = buf_in(scratch);
+        if (at != STR_NONE && str_find(str_from(text, at + 1), was) == STR_NONE) {
+            put_edited(&b, text, at, was, is);
+            *ret_after = print_of(buf_str(&b), PRINT_TEXT);
+        }
+    }
+    return !scratch->full;
+}
+
+void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
+{
+    if (str_eq(tool, S("fs.write")))
+        say_written(out, json_text(json_get(args, S("content")), scratch));
+    else
+        BUF_LIT(out, EDITED);
 }
 
 static const struct {

@@ -13,4 +13,11 @@ int files_root(const char *path);
  * thread; a search ends early when `stop` becomes true. */
 bool files_call(int root, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
                 daruma_buf *out);
+/* Looks at the file that a call of fs.write or fs.edit changes: fingerprints of what stands there now, and of what
+ * stands there behind the call. Before a call and afterwards: so it is known whether it was carried out. False: it is
+ * another tool, or there is no memory. */
+bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, uint64_t *ret_now,
+                uint64_t *ret_after);
+/* The result of such a call that was carried out. */
+void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out);
 #endif

@@ -2,7 +2,10 @@
  * model is a session of the library (daruma.h), whose calls go out over net/upstream: failures of the provider are
  * recovered there, and the agent sees what is left. One thing is out at a time. */
 #include "run/host.h"
+#include "run/approve.h"
 #include "run/files.h"
+#include "run/journal.h"
+#include "run/resume.h"
 #include "run/servers.h"
 #include "run/shell.h"
 #include "run/web.h"
@@ -58,22 +61,33 @@ typedef struct run {
     tool_call *tool;  /* that is out; NULL: none */
     uint32_t called;  /* the agent's number of that call */
     int root;
+    journal *journal; /* NULL: none is kept, or not any more */
+    daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
+    approve *person;
+    resumed past;      /* what was recalled */
+    uint32_t question; /* the agent's number of the act that a person is asked about */
     bool finished;
+    bool was_over; /* its journal ends with its end: that is told again */
 } run;
 
 static daruma_moment tick(run *r)
 {
     daruma_moment at = sys_moment();
+    at.now = add_sat(at.now, r->shift);
     daruma_memory_now(r->known, at.now, at.wall, at.dice);
     return at;
 }
 
 static void on_clock(uv_timer_t *t);
 static void on_soon(uv_timer_t *t);
+static void lose_journal(run *r);
+static void go_on(run *r);
 
 static void rearm(run *r)
 {
-    daruma_ms now = sys_moment().now, next = r->session ? daruma_session_wakes_ms(r->session) : -1;
+    if (!journal_flush(r->journal))
+        lose_journal(r);
+    daruma_ms now = add_sat(sys_moment().now, r->shift), next = r->session ? daruma_session_wakes_ms(r->session) : -1;
     if (r->until >= 0 && (next < 0 || r->until < next))
         next = r->until;
     daruma_ms in = next < 0 ? RUN_LOOK_MS : next - now; /* the agent's own deadlines are looked at now and then */
@@ -85,6 +99,75 @@ static void rearm(run *r)
 static void later(run *r)
 {
     uv_timer_start(&r->soon, on_soon, 0, 0);
+}
+
+/* ---- the record ---- */
+
+static void say(run *r, daruma_str json)
+{
+    journal_event(r->journal, json, tick(r));
+    r->s->event(json, r->s->user);
+}
+
+/* Something happened to a server of tools. */
+static void on_server(daruma_str json, void *user)
+{
+    run *r = user;
+    if (r->a && !r->finished)
+        say(r, json);
+    else
+        r->s->event(json, r->s->user);
+}
+
+/* The record cannot be written any more. It is set aside, so that nobody resumes it and does again what comes now; and
+ * the run goes on. Where not even that can be done, the run ends as if it were interrupted. */
+static void lose_journal(run *r)
+{
+    char text[1024];
+    daruma_buf b = buf_over(text, sizeof text);
+    bool aside = journal_set_aside(r->journal);
+    BUF_LIT(&b, "{\"event\":\"journal_lost\",\"run\":");
+    buf_json(&b, r->s->id);
+    BUF_LIT(&b, ",\"reason\":");
+    buf_json(&b, str_of(journal_why(r->journal)));
+    BUF_LIT(&b, ",\"then\":");
+    buf_json(&b, aside ? S("the run goes on without a journal; it cannot be resumed")
+                       : S("the run ends here, so that nothing is done twice when it is resumed"));
+    buf_putc(&b, '}');
+    r->journal = NULL;
+    r->s->event(buf_str(&b), r->s->user);
+    if (!aside)
+        agent_cancel(r->a, tick(r));
+}
+
+/* Records an outcome, then tells the agent. */
+static void hand_in(run *r, journal_input in)
+{
+    in.at = tick(r);
+    if (!journal_told(r->journal, &in))
+        lose_journal(r);
+    journal_tell(r->a, &in);
+}
+
+/* What stands now where a call would write. */
+static journal_look look_at(run *r, const agent_act *x)
+{
+    journal_look look = {0};
+    daruma_arena room;
+    if (x->what != AGENT_DO_TOOL || !r->journal || !sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX))
+        return look;
+    look.known = files_look(r->root, x->tool, x->args, &room, &look.before, &look.after);
+    sys_arena_done(&room);
+    return look;
+}
+
+/* Records that an act goes out. False: the run was ended instead. */
+static bool record(run *r, const agent_act *x)
+{
+    journal_look look = look_at(r, x);
+    if (!journal_asked(r->journal, x, &look, tick(r)))
+        lose_journal(r);
+    return agent_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
 /* ---- calls of a session ---- */
@@ -278,7 +361,7 @@ static void pump_session(run *r)
             break;
         case DARUMA_DO_EVENT:
             p = daruma_session_bytes(r->session, &n);
-            r->s->event((daruma_str){p, n}, r->s->user);
+            say(r, (daruma_str){p, n});
             break;
         case DARUMA_DO_END:
         case DARUMA_DO_BREAK:
@@ -333,13 +416,16 @@ static void ask_model(run *r, const agent_act *x)
     later(r);
 }
 
-static void go_on(run *r);
+static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool lost)
+{
+    hand_in(r, (journal_input){.kind = JOURNAL_TOOL, .call = number, .text = result, .code = ok, .lost = lost});
+}
 
 static void on_tool(daruma_str result, int ok, bool lost, void *user)
 {
     run *r = user;
     r->tool = NULL;
-    agent_tool_done(r->a, r->called, result, ok, lost, tick(r));
+    tool_ended(r, r->called, result, ok, lost);
     go_on(r);
 }
 
@@ -349,8 +435,37 @@ static bool call_tool(run *r, const agent_act *x)
     r->called = x->call;
     r->tool = toolset_call(r->tools, x->tool, x->args, x->total, on_tool, r);
     if (!r->tool)
-        agent_tool_done(r->a, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false, tick(r));
+        tool_ended(r, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false);
     return r->tool != NULL;
+}
+
+static void on_person(agent_reply reply, daruma_str text, void *user)
+{
+    run *r = user;
+    if (r->finished)
+        return;
+    if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
+        journal_not_answered(r->journal, r->question);
+        agent_person(r->a, r->question, reply, text, tick(r));
+    } else {
+        hand_in(r, (journal_input){.kind = JOURNAL_PERSON, .call = r->question, .text = text, .code = reply});
+    }
+    go_on(r);
+}
+
+static void record_end(run *r, const agent_result *result)
+{
+    daruma_arena room;
+    journal_state state = result->outcome == DARUMA_OUTCOME_CANCELLED_  ? JOURNAL_INTERRUPTED
+                          : result->outcome == DARUMA_OUTCOME_ESCALATED ? JOURNAL_ESCALATED
+                                                                        : JOURNAL_OVER;
+    if (!r->journal || r->was_over || !sys_arena_init(&room, 16 << 10, RUN_ANSWER_BYTES_MAX))
+        return;
+    daruma_buf b = buf_in(&room);
+    run_result_json(result, r->recovered, &b);
+    if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), tick(r)))
+        lose_journal(r);
+    sys_arena_done(&room);
 }
 
 static void end_run(run *r)
@@ -365,13 +480,39 @@ static void end_run(run *r)
     servers_close(r->servers);
     daruma_session_free(r->session);
     r->session = NULL;
+    record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
+    approve_close(r->person);
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_close((uv_handle_t *)&r->interrupts[i], NULL);
     upstream_close(r->web);
     upstream_close(r->up);
+}
+
+/* Does what the agent asked for. True: it is done already, and the agent knows. */
+static bool carry_out(run *r, const agent_act *x)
+{
+    switch (x->what) {
+    case AGENT_DO_MODEL:
+        ask_model(r, x);
+        return false;
+    case AGENT_DO_TOOL:
+        return !call_tool(r, x);
+    case AGENT_DO_ASK:
+        r->question = x->call;
+        approve_ask(r->person, x, on_person, r);
+        return false;
+    case AGENT_DO_WAIT:
+        r->until = x->until;
+        return false;
+    case AGENT_DO_NOTHING:
+    case AGENT_DO_EVENT:
+    case AGENT_DO_FINISH:
+        break;
+    }
+    return false;
 }
 
 static void go_on(run *r)
@@ -384,28 +525,19 @@ static void go_on(run *r)
             rearm(r);
             return;
         case AGENT_DO_EVENT:
-            r->s->event(x.text, r->s->user);
+            say(r, x.text);
             break;
-        case AGENT_DO_MODEL:
-            ask_model(r, &x);
-            rearm(r);
-            return;
-        case AGENT_DO_TOOL:
-            if (!call_tool(r, &x))
-                break;
-            rearm(r);
-            return;
-        case AGENT_DO_ASK:
-            agent_person(r->a, x.call, r->s->yes ? AGENT_ALLOWED : r->s->ask(x.text, r->s->user), (daruma_str){0},
-                         tick(r));
-            break;
-        case AGENT_DO_WAIT:
-            r->until = x.until;
-            rearm(r);
-            return;
         case AGENT_DO_FINISH:
             end_run(r);
             break;
+        case AGENT_DO_MODEL:
+        case AGENT_DO_TOOL:
+        case AGENT_DO_ASK:
+        case AGENT_DO_WAIT:
+            if (!record(r, &x) || carry_out(r, &x))
+                break;
+            rearm(r);
+            return;
         }
     }
 }
@@ -413,24 +545,25 @@ static void go_on(run *r)
 /* The session is over: the agent hears of it. */
 static void answer_agent(run *r)
 {
-    daruma_str body = buf_str(&r->body);
+    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
     end_calls(r);
     if (r->session) {
-        r->recovered += strcmp(daruma_session_outcome(r->session), "recovered") == 0;
+        in.code = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
+        r->recovered += (uint32_t)in.code;
         daruma_session_free(r->session);
     }
     r->session = NULL;
     r->over = false;
-    if (!r->broken && r->status == 200) {
-        agent_answered(r->a, r->asked, body, tick(r));
-    } else {
-        daruma_evidence ev = {.phase = r->broken ? DARUMA_AT_ANSWER : DARUMA_AT_HEAD,
-                              .status = r->broken ? 0 : r->status,
-                              .net = r->broken ? DARUMA_NET_CUT : DARUMA_NET_NONE,
-                              .body = r->broken ? (daruma_str){0} : body,
-                              .took = -1};
-        agent_failed(r->a, r->asked, &ev, tick(r));
+    if (r->broken) {
+        in =
+            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+    } else if (r->status != 200) {
+        in.kind = JOURNAL_FAILED;
+        in.phase = DARUMA_AT_HEAD;
+        in.net = DARUMA_NET_NONE;
+        in.code = r->status;
     }
+    hand_in(r, in);
     sys_arena_done(&r->room);
     sys_arena_init(&r->room, 64 << 10, RUN_ANSWER_BYTES_MAX);
     go_on(r);
@@ -447,12 +580,17 @@ static void on_clock(uv_timer_t *t)
 {
     run *r = t->data;
     daruma_moment at = tick(r);
+    bool waited = r->until >= 0 && at.now >= r->until;
     agent_clock(r->a, at);
+    /* Only a moment that changed something is of the record. Nothing went out yet. */
+    if ((waited || agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING) &&
+        !journal_told(r->journal, &(journal_input){.kind = JOURNAL_CLOCK, .at = at}))
+        lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
         pump_session(r);
     }
-    if (r->until >= 0 ? at.now >= r->until : agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING)
+    if (waited || agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING)
         go_on(r);
     else if (!r->finished)
         rearm(r);
@@ -505,10 +643,17 @@ static bool open_all(run *r, char why[256])
     r->web = upstream_new(&r->loop, &us, why);
     r->tools = r->web ? toolset_new(&r->loop) : NULL;
     r->shell.folder = r->s->root;
-    return r->tools && files_add(r->tools, &r->root) && web_add(r->tools, &r->web) &&
-           (!r->s->shell || shell_add(r->tools, &r->shell)) &&
-           (!r->s->nmcp ||
-            (r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, r->s->event, r->s->user, why)));
+    approve_settings person = r->s->person;
+    person.run = r->s->id;
+    person.event = r->s->event;
+    person.user = r->s->user;
+    r->person = approve_new(&r->loop, r->up, &person, why);
+    if (!r->person || !r->tools || !files_add(r->tools, &r->root) || !web_add(r->tools, &r->web) ||
+        (r->s->shell && !shell_add(r->tools, &r->shell)))
+        return false;
+    if (r->s->nmcp)
+        r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+    return r->servers || !r->s->nmcp;
 }
 
 static void close_all(run *r)
@@ -527,7 +672,7 @@ static void *take(size_t n)
     return calloc(1, n);
 }
 
-static bool begin(run *r, daruma_str task)
+static bool open_agent(run *r, daruma_str task, daruma_moment at)
 {
     static const drive_rooms rooms = {.open = sys_arena_init,
                                       .close = sys_arena_done,
@@ -554,19 +699,116 @@ static bool begin(run *r, daruma_str task)
                      .policy = &r->agent_policy,
                      .recovery = r->s->recovery,
                      .limits = r->s->limits};
-    r->a = agent_open(&s, &rooms, task, tick(r));
+    r->a = agent_open(&s, &rooms, task, at);
     return r->a != NULL;
+}
+
+static void say_begun(run *r, const char *event, const char *fate)
+{
+    char text[1024];
+    daruma_buf b = buf_over(text, sizeof text);
+    BUF_LIT(&b, "{\"event\":");
+    buf_json(&b, str_of(event));
+    BUF_LIT(&b, ",\"run\":");
+    buf_json(&b, r->s->id);
+    buf_printf(&b, ",\"journal\":%s", r->journal ? "true" : "false");
+    if (r->s->resume)
+        buf_printf(&b, ",\"outcomes\":%lld", (long long)r->past.inputs);
+    if (fate) {
+        BUF_LIT(&b, ",\"tool\":");
+        buf_json(&b, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES));
+        BUF_LIT(&b, ",\"fate\":");
+        buf_json(&b, str_of(fate));
+    }
+    buf_putc(&b, '}');
+    say(r, buf_str(&b));
+}
+
+/* The act that was out when the journal ended: a question is put again, and a call that does no harm twice; of any
+ * other call the agent hears that nobody knows what came of it. */
+static void go_on_again(run *r)
+{
+    resumed *p = &r->past;
+    daruma_arena room;
+    journal_look now = look_at(r, &p->act);
+    bool calls = p->act.what == AGENT_DO_TOOL;
+    resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
+    say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
+    if (fate == RESUME_AGAIN) {
+        if (!journal_asked_again(r->journal, p->act.call, tick(r)))
+            lose_journal(r);
+        if (agent_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
+            rearm(r);
+            return;
+        }
+    } else if (fate == RESUME_DONE && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
+        daruma_buf out = buf_in(&room);
+        files_done(p->act.tool, p->act.args, &room, &out);
+        tool_ended(r, p->act.call, buf_str(&out), 1, false);
+        sys_arena_done(&room);
+    } else {
+        tool_ended(r, p->act.call, (daruma_str){0}, 0, true);
+    }
+    go_on(r);
+}
+
+static void begin_work(run *r)
+{
+    if (r->past.out) {
+        go_on_again(r);
+        return;
+    }
+    if (!r->was_over)
+        say_begun(r, r->s->resume ? "run_resumed" : "run_started", NULL);
+    go_on(r);
+}
+
+/* Tells a fresh agent what the journal holds. */
+static bool recall(run *r, char why[256])
+{
+    if (!resume_replay(r->journal, r->a, &r->past, why))
+        return false;
+    journal_state state = journal_state_of(r->journal);
+    r->shift = r->past.at.now - sys_moment().now;
+    r->recovered = r->past.recovered;
+    r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
+    if (r->s->guidance.n && agent_result_of(r->a).end != AGENT_END_ESCALATED) {
+        snprintf(why, 256,
+                 "run " STR_FMT " does not wait for a person: it goes on without words, daruma run --resume " STR_FMT,
+                 STR_ARG(r->s->id), STR_ARG(r->s->id));
+        return false;
+    }
+    if (!r->was_over && !journal_reopened(r->journal)) {
+        snprintf(why, 256, "%s", journal_why(r->journal));
+        return false;
+    }
+    if (r->s->guidance.n) /* no act is out then */
+        hand_in(r, (journal_input){.kind = JOURNAL_RESUMED, .text = r->s->guidance});
+    return true;
+}
+
+static bool begin(run *r, daruma_str task, char why[256])
+{
+    daruma_moment at = tick(r);
+    if (r->s->resume)
+        return resume_moment(r->journal, &at, why) && open_agent(r, task, at) && recall(r, why);
+    if (!journal_told(r->journal, &(journal_input){.kind = JOURNAL_OPENED, .at = at})) {
+        snprintf(why, 256, "%s", journal_why(r->journal));
+        return false;
+    }
+    return open_agent(r, task, at);
 }
 
 bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
-    run r = {.s = s, .until = -1, .root = -1};
+    run r = {.s = s, .until = -1, .root = -1, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
     bool well = sys_arena_init(&r.memory, 16 << 10, 4 * LIB_OPTIONS_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);
-    if (well && begin(&r, task)) {
+    if (well && begin(&r, task, why)) {
         uv_timer_init(&r.loop, &r.clock);
         uv_timer_init(&r.loop, &r.soon);
         r.clock.data = r.soon.data = &r;
@@ -576,9 +818,10 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
             r.interrupts[i].data = &r;
             uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
         }
-        go_on(&r);
+        begin_work(&r);
     } else {
         well = false;
+        approve_close(r.person);
         toolset_close(r.tools);
         servers_close(r.servers);
         if (r.web)

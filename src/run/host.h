@@ -2,6 +2,8 @@
  */
 #ifndef RUN_HOST_H
 #define RUN_HOST_H
+#include "run/approve.h"
+#include "run/journal.h"
 #include "run/mcp.h"
 
 typedef struct run_settings {
@@ -14,17 +16,23 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
-    bool yes;             /* nobody is asked before a tool has an effect */
     bool shell;           /* there is shell.run */
     const mcp_setup *mcp; /* servers whose tools there are, too */
     size_t nmcp;
-    bool allow_local;                                /* http.get may read what is on this machine and in its network */
-    void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */
-    agent_reply (*ask)(daruma_str text, void *user); /* a question to a person */
+    bool allow_local;        /* http.get may read what is on this machine and in its network */
+    daruma_str id;           /* of the run */
+    journal *journal;        /* its record, new or to go on with; NULL: none is kept. The caller's */
+    bool resume;             /* it goes on where the journal ends */
+    daruma_str guidance;     /* ... with what a person says to a run that was escalated */
+    approve_settings person; /* who is asked before a tool has an effect; `run`, `event`, `user` are set here */
+    void (*event)(daruma_str json, void *user); /* something happened; a JSON object */
     /* Once, at the end. `recovered`: calls of models that failed, and were answered all the same. */
     void (*done)(const agent_result *r, uint32_t recovered, void *user);
     void *user;
 } run_settings;
+
+/* The end of a run as a JSON object: the event `result`, and what a journal keeps of it. */
+void run_result_json(const agent_result *r, uint32_t recovered, daruma_buf *out);
 
 /* Runs a task to its end; `done` is called before it returns. SIGINT ends it at the next safe point. False and a
  * sentence in `why`: it could not begin. */

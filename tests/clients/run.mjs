@@ -30,6 +30,7 @@ await import("./large.mjs");
 await import("./simulate.mjs");
 await import("./agent.mjs");
 await import("./run_agent.mjs");
+await import("./run_journal.mjs");
 await import("./run_tools.mjs");
 await import("./run_mcp.mjs");
 await import("./watch.mjs");
