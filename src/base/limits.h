@@ -448,7 +448,11 @@
 #define MCP_LINE_BYTES_MAX                                                                                             \
     (16u << 20)                    /* of one message; a picture has some MiB. What is longer is dropped, and said      \
                                     */
-#define MCP_HEAD_BYTES        4096 /* of such a line that are looked at for what it answers */
+#define MCP_TOOL_SAYS_BYTES   4000 /* of a tool's description, or of a server's instructions */
+#define MCP_KEEP_BYTES_MAX    (32u << 20) /* memory of a server's list of tools, with what it changed */
+#define MCP_CLOSE_MS          500         /* from the end of its input to SIGTERM */
+#define MCP_BATCH_MAX         256         /* messages of one line */
+#define MCP_HEAD_BYTES        4096        /* of such a line that are looked at for what it answers */
 #define MCP_WAITING_BYTES_MAX (64u << 20) /* sent to a server that it has not read: it hangs */
 #define MCP_LAST_BYTES        1000        /* of what it wrote last to standard error, told with its death */
 #define MCP_START_MS          60000  /* from the start of a server to its list of tools: npx may have to download it */
@@ -458,6 +462,7 @@
 #define MCP_RESTARTS          3      /* of a server that dies, unless said */
 #define MCP_BACKOFF_MS        250    /* before the first of them; doubled with each */
 #define MCP_BACKOFF_MS_MAX    10000  /* at most */
+#define RUN_ARGV_MAX          64     /* words of a server's command */
 #define AGENTS_MAX            64     /* in one configuration */
 #define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
 #define TOOLS_MAX             512         /* of one run; providers refuse more than some 128 in a request */

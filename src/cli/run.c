@@ -17,7 +17,8 @@
 static const char about[] =
     "Carries out TASK (`-`: standard input) with the tools fs.list, fs.read, fs.search, fs.write and fs.edit below "
     "one\n"
-    "folder, http.get for the web, and with --shell shell.run. The answer goes to standard output, what happens to\n"
+    "folder, http.get for the web, those of MCP servers, and with --shell shell.run. The answer goes to standard "
+    "output, what happens to\n"
     "standard error. Files are changed and commands run only when you allow it, call by call or with --yes. Keys come "
     "from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
     "GEMINI_API_KEY.\n"
@@ -76,6 +77,8 @@ static void tell_words(daruma_str json)
         {LIT("loop_detected"), "circle", {"circle"}},
         {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "error_message"}},
         {LIT("llm_retry_attempt"), "model again", {"kind", "reason"}},
+        {LIT("mcp_started"), "server", {"server"}},
+        {LIT("mcp_died"), "server died", {"server", "reason"}},
         {LIT("budget_exhausted"), "limit", {"which"}},
         {LIT("escalated"), "to a person", {"reason"}},
         {LIT("approval_waits"), "question", {"reason"}},
@@ -161,6 +164,35 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
 }
 
 /* ---- arguments ---- */
+
+/* "name=command args": words are separated by spaces; those with spaces stand between quotes. */
+static bool read_mcp(const char *text, daruma_arena *a, mcp_setup *ret)
+{
+    daruma_str rest = str_of(text), name = str_trim(str_cut(&rest, '='));
+    char **argv = ARENA_NEW(a, char *, RUN_ARGV_MAX + 1);
+    size_t n = 0;
+    bool bad = !name.n || !argv;
+    for (size_t i = 0; i < name.n; i++)
+        bad |= !(ch_alpha(name.p[i]) || ch_digit(name.p[i]) || name.p[i] == '_' || name.p[i] == '-');
+    while (!bad && (rest = str_trim(rest)).n && n < RUN_ARGV_MAX) {
+        char quote = rest.p[0] == '"' || rest.p[0] == '\'' ? rest.p[0] : 0;
+        rest = str_from(rest, quote != 0);
+        size_t end = 0;
+        while (end < rest.n && (quote ? rest.p[end] != quote : !ch_space(rest.p[end])))
+            end++;
+        bad |= quote && end == rest.n;
+        argv[n++] = (char *)(uintptr_t)arena_copy(a, str_sub(rest, 0, end)).p;
+        rest = str_from(rest, end + 1);
+    }
+    *ret = (mcp_setup){.name = name, .argv = argv, .restarts = MCP_RESTARTS};
+    if (!bad && n && !rest.n)
+        return true;
+    fprintf(
+        stderr,
+        "daruma run: --mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`\n",
+        text);
+    return false;
+}
 
 static const struct {
     const dialect *d;
@@ -293,6 +325,8 @@ int cli_run(int argc, char **argv)
 {
     const char *wire = "openai", *base = NULL, *model = NULL, *second = "", *root = ".", *named = NULL;
     const char *steps = NULL, *tokens = NULL, *seconds = NULL;
+    const char *servers[CLI_AGAIN_MAX + 1] = {0};
+    static mcp_setup own[CLI_AGAIN_MAX];
     bool plan = false;
     teller t = {.code = 1};
     record c = {0};
@@ -314,6 +348,7 @@ int cli_run(int argc, char **argv)
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
         {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
+        {"--mcp", "NAME=COMMAND...", servers, NULL, "an MCP server whose tools it has, too; may be given again"},
         {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
         {"--yes", NULL, NULL, &s.person.yes, "allow every change of files and every command"},
         {"--approve", "FILE|URL", &c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
@@ -357,6 +392,8 @@ int cli_run(int argc, char **argv)
            number("--approve-within", c.within, &nwithin) && profile(named, &s) &&
            place(&s, model, base, &root, absolute);
     base = s.base.p;
+    for (; well && servers[s.nmcp]; s.nmcp += well)
+        well = read_mcp(servers[s.nmcp], &memory, &own[s.nmcp]);
     well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
     if (!well) {
         journal_close(s.journal);
@@ -375,7 +412,8 @@ int cli_run(int argc, char **argv)
     s.guidance = words;
     s.person.way = c.approve;
     s.person.within = mul_sat(nwithin, 1000);
-    if (s.shell) { /* commands can read our environment: of keys only our copy stays */
+    s.mcp = own;
+    if (s.shell || s.nmcp) { /* commands can read our environment: of keys only our copy stays */
         s.key = arena_copy(&memory, s.key);
         s.base = arena_copy(&memory, s.base);
         child_env_wipe();

@@ -6,6 +6,7 @@
 #include "run/files.h"
 #include "run/journal.h"
 #include "run/resume.h"
+#include "run/servers.h"
 #include "run/shell.h"
 #include "run/web.h"
 #include "base/arena.h"
@@ -56,8 +57,9 @@ typedef struct run {
     agent *a;
     daruma_ms until; /* the agent waits so long, -1 it does not */
     toolset *tools;
-    tool_call *tool; /* that is out; NULL: none */
-    uint32_t called; /* the agent's number of that call */
+    servers *servers; /* NULL: there are none */
+    tool_call *tool;  /* that is out; NULL: none */
+    uint32_t called;  /* the agent's number of that call */
     int root;
     journal *journal; /* NULL: none is kept, or not any more */
     daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
@@ -105,6 +107,16 @@ static void say(run *r, daruma_str json)
 {
     journal_event(r->journal, json, tick(r));
     r->s->event(json, r->s->user);
+}
+
+/* Something happened to a server of tools. */
+static void on_server(daruma_str json, void *user)
+{
+    run *r = user;
+    if (r->a && !r->finished)
+        say(r, json);
+    else
+        r->s->event(json, r->s->user);
 }
 
 /* The record cannot be written any more. It is set aside, so that nobody resumes it and does again what comes now; and
@@ -465,6 +477,7 @@ static void end_run(run *r)
         tool_cancel(r->tool);
     r->tool = NULL;
     toolset_close(r->tools);
+    servers_close(r->servers);
     daruma_session_free(r->session);
     r->session = NULL;
     record_end(r, &result);
@@ -635,8 +648,12 @@ static bool open_all(run *r, char why[256])
     person.event = r->s->event;
     person.user = r->s->user;
     r->person = approve_new(&r->loop, r->up, &person, why);
-    return r->person && r->tools && files_add(r->tools, &r->root) && web_add(r->tools, &r->web) &&
-           (!r->s->shell || shell_add(r->tools, &r->shell));
+    if (!r->person || !r->tools || !files_add(r->tools, &r->root) || !web_add(r->tools, &r->web) ||
+        (r->s->shell && !shell_add(r->tools, &r->shell)))
+        return false;
+    if (r->s->nmcp)
+        r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+    return r->servers || !r->s->nmcp;
 }
 
 static void close_all(run *r)
@@ -666,12 +683,16 @@ static bool open_agent(run *r, daruma_str task, daruma_moment at)
     /* Calls are tried again by the session below: one budget, not two that multiply. */
     r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
     r->agent_policy.retry.attempts = 1;
+    daruma_buf told = buf_in(&r->memory);
     size_t nrows;
+    BUF_LIT(&told, AGENT_INSTRUCTIONS);
+    servers_instruct(r->servers, &told);
     const agent_tool *rows = toolset_rows(r->tools, &nrows);
     agent_setup s = {.name = S("run"),
                      .d = r->s->d,
                      .model = r->s->model,
                      .second = r->s->second,
+                     .instructions = buf_str(&told),
                      .tools = rows,
                      .ntools = nrows,
                      .mode = r->s->mode,
@@ -803,6 +824,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
         well = false;
         approve_close(r.person);
         toolset_close(r.tools);
+        servers_close(r.servers);
         if (r.web)
             upstream_close(r.web);
         if (r.up)

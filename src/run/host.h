@@ -4,6 +4,7 @@
 #define RUN_HOST_H
 #include "run/approve.h"
 #include "run/journal.h"
+#include "run/mcp.h"
 
 typedef struct run_settings {
     const dialect *d;
@@ -15,7 +16,9 @@ typedef struct run_settings {
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
     const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
     agent_limits limits;
-    bool shell;              /* there is shell.run */
+    bool shell;           /* there is shell.run */
+    const mcp_setup *mcp; /* servers whose tools there are, too */
+    size_t nmcp;
     bool allow_local;        /* http.get may read what is on this machine and in its network */
     daruma_str id;           /* of the run */
     journal *journal;        /* its record, new or to go on with; NULL: none is kept. The caller's */

@@ -63,6 +63,13 @@ bool toolset_add(toolset *t, const agent_tool *row, const tool_source *source, v
     return true;
 }
 
+void toolset_change(toolset *t, const agent_tool *row)
+{
+    size_t i = row_of(t, row->about.name);
+    if (i < t->n)
+        t->rows[i] = *row;
+}
+
 const agent_tool *toolset_rows(const toolset *t, size_t *ret_n)
 {
     *ret_n = t->n;

@@ -52,6 +52,8 @@ toolset *toolset_new(uv_loop_t *loop);
 void toolset_close(toolset *t);
 /* Adds a tool; the row is copied, what it points to is borrowed. False: there are TOOLS_MAX, or one of that name. */
 bool toolset_add(toolset *t, const agent_tool *row, const tool_source *source, void *own);
+/* The tool of that name is another now: description, schema, effects. Agents that work see it with their next call. */
+void toolset_change(toolset *t, const agent_tool *row);
 /* All there are. They stay where they are, more may follow. */
 const agent_tool *toolset_rows(const toolset *t, size_t *ret_n);
 

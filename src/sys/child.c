@@ -157,6 +157,19 @@ bool child_write(child *c, daruma_str bytes)
     return false;
 }
 
+static void on_shut(uv_shutdown_t *req, int status)
+{
+    (void)status;
+    free(req);
+}
+
+void child_end_input(child *c)
+{
+    uv_shutdown_t *req = c->has[IN] && !c->over ? malloc(sizeof *req) : NULL;
+    if (req && uv_shutdown(req, (uv_stream_t *)&c->pipes[IN], on_shut) != 0)
+        free(req);
+}
+
 size_t child_waiting(const child *c)
 {
     return c->has[IN] ? c->pipes[IN].write_queue_size : 0;

@@ -35,6 +35,7 @@ child *child_start(uv_loop_t *loop, const child_setup *s, const child_ops *ops, 
 /* Sends bytes to its standard input; they are copied. False: it does not take any more. */
 bool child_write(child *c, daruma_str bytes);
 size_t child_waiting(const child *c); /* bytes sent that it did not read yet */
+void child_end_input(child *c);       /* it reads the end of its input behind what was sent */
 /* Ends it and its group: SIGTERM, and SIGKILL when it is still there after `grace_ms`. ops.end is called as ever. */
 void child_stop(child *c, daruma_ms grace_ms);
 /* It is stopped so when it is still there after `ms`. */

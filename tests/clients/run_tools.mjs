@@ -24,12 +24,13 @@ const holds = (name, s) =>
   });
 export const calls = (...list) => model(`\n${list.map(([tool, args]) => `      - { call: ${tool}, arguments: ${JSON.stringify(args)} }\n`).join("")}      - { text: "Done." }\n`);
 
-// What the model was shown of each call, in their order, when it saw it first.
-export async function results(pair) {
-  const list = await (await fetch(`${pair.chaos}/chaos/requests`)).json(), seen = [];
-  for (const { number } of list.requests ?? list) {
-    const { messages } = JSON.parse(await (await fetch(`${pair.chaos}/chaos/requests/${number}`)).text());
-    const tools = messages.filter((m) => m.role === "tool");
+export const asked = async (pair) => (await (await fetch(`${pair.chaos}/chaos/requests`)).json()).requests;
+export const body = async (pair, { number }) => JSON.parse(await (await fetch(`${pair.chaos}/chaos/requests/${number}`)).text());
+// What the model was shown of each call, in their order, when it saw it first; of the requests behind the first `from`.
+export async function results(pair, from = 0) {
+  const seen = [];
+  for (const q of (await asked(pair)).slice(from)) {
+    const tools = (await body(pair, q)).messages.filter((m) => m.role === "tool");
     for (const m of tools.slice(seen.length)) seen.push(typeof m.content === "string" ? m.content : m.content.map((c) => c.text).join(""));
   }
   return seen;
@@ -59,7 +60,7 @@ async function site(answer) {
   return { seen, url: `http://127.0.0.1:${server.address().port}`, close: () => (server.closeAllConnections(), server.close()) };
 }
 // The script needs the address of the site: so it is posted when that is known.
-const script = async (pair, text) => assert.equal((await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: text })).status, 200);
+export const script = async (pair, text) => assert.equal((await fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: text })).status, 200);
 
 holds("http.get reads a page, follows redirects, and goes through a long one in parts", {
   async run(pair, root) {
@@ -132,10 +133,11 @@ holds("http.get reads nothing of this machine or its network unless it is allowe
       const places = ["127.0.0.1", "localhost", "x.localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "127.1", "0x7f000001", "169.254.169.254", "10.0.0.1", "192.168.1.1", "[fe80::1]", "[fd00::1]", "[64:ff9b::7f00:1]", "100.64.0.1"];
       for (const p of places) {
         await script(pair, calls(["http_get", { url: `http://${p}:${port}/` }]));
+        const before = (await asked(pair)).length;
         const r = await run(pair, "openai", root, []).over;
         assert.equal(r.code, 0, r.out);
         assert.match(r.lines.find((l) => l.event === "tool_failed").message, /ADDRESS_DENIED/, p);
-        assert.doesNotMatch((await results(pair)).at(-1), /a secret of this machine/);
+        assert.doesNotMatch((await results(pair, before))[0], /a secret of this machine/);
       }
       assert.equal(s.seen.length, 0);
     } finally {

@@ -169,13 +169,18 @@ typedef struct agent_spent {
 
 /* ---- one agent ---- */
 
+/* Its system prompt when nobody wrote one. */
+#define AGENT_INSTRUCTIONS                                                                                             \
+    "You carry out a task with the tools that you are given. Use them until you know enough, then answer. Do not "     \
+    "invent what a tool did not tell."
+
 /* What it is. Everything is borrowed and outlives the agent. */
 typedef struct agent_setup {
     daruma_str name;         /* for events and delegation; may be empty */
     const dialect *d;        /* that its models speak */
     daruma_str model;        /* that works */
     daruma_str second;       /* that explains when `model` failed; empty: nobody */
-    daruma_str instructions; /* the system prompt; empty: a short one */
+    daruma_str instructions; /* the system prompt; empty: AGENT_INSTRUCTIONS */
     const agent_tool *tools;
     size_t ntools;
     agent_mode mode;
