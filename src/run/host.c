@@ -766,6 +766,8 @@ static void begin_work(run *r)
 /* Tells a fresh agent what the journal holds. */
 static bool recall(run *r, char why[256])
 {
+    if (journal_state_of(r->journal) == JOURNAL_OVER)
+        journal_retracted(r->journal); /* a key that was wrong, an outage: the question may be answered now */
     if (!resume_replay(r->journal, r->a, &r->past, why))
         return false;
     journal_state state = journal_state_of(r->journal);

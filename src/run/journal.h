@@ -105,6 +105,9 @@ bool journal_flush(journal *j);
 bool journal_not_answered(journal *j, uint32_t call);
 /* The run ended; `result` is a JSON object, or empty. */
 bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment at);
+/* A run that is over because its model failed may ask again: the failures at its end are taken out of the record, and
+ * the question is out. False: it did not end so, or it could not be written. */
+bool journal_retracted(journal *j);
 /* It goes on: it is open again. */
 bool journal_reopened(journal *j);
 bool journal_broken(const journal *j);

@@ -232,6 +232,30 @@ bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment
     return db_commit(j, well && (!result.n || db_set(j, "result", result)));
 }
 
+static bool run_with(journal *j, statement which, int64_t v)
+{
+    sqlite3_stmt *s = db_make(j, which);
+    if (s)
+        db_int(s, 1, v);
+    return db_run(j, s);
+}
+
+bool journal_retracted(journal *j)
+{
+    sqlite3_stmt *s = db_make(j, DO_FAILED_FROM);
+    bool there = s && sqlite3_step(s) == SQLITE_ROW;
+    int64_t n = there ? sqlite3_column_int64(s, 0) : 0, call = there ? sqlite3_column_int64(s, 1) : 0;
+    if (s)
+        sqlite3_reset(s);
+    if (!there || !db_begin(j, true))
+        return false;
+    bool well = db_commit(j, run_with(j, DO_CUT_INPUTS, n) && run_with(j, DO_CUT_ACTS, call) &&
+                                 run_with(j, DO_UNFINISHED, call) &&
+                                 db_set(j, "state", str_of(journal_state_name(JOURNAL_OPEN))));
+    j->ninputs = well ? n - 1 : j->ninputs;
+    return well;
+}
+
 bool journal_reopened(journal *j)
 {
     return !j || (db_begin(j, true) && db_commit(j, db_set(j, "state", str_of(journal_state_name(JOURNAL_OPEN)))));
