@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "run/crew.h"
 #include "run/files.h"
 #include "run/journal.h"
 #include "run/resume.h"
@@ -62,6 +63,7 @@ typedef struct world {
     daruma_ms now;
     uint64_t acts;      /* a hash of all that was asked for, in its order */
     uint32_t asked;     /* acts in all */
+    unsigned helped;    /* acts of an agent that works for another */
     unsigned guidances; /* times that a person said how to go on */
 } world;
 
@@ -74,17 +76,28 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 33;
 }
 
-static agent *open_agent(const world *w, daruma_moment m)
+/* One agent, or one that has another to work for it. */
+static crew *open_agent(const world *w, daruma_moment m)
 {
-    agent_setup s = {.name = S("tester"),
-                     .d = &dialect_openai,
-                     .model = S("big"),
-                     .second = S("small"),
-                     .tools = tools,
-                     .ntools = COUNT(tools),
-                     .mode = w->seed % 4 == 0 ? AGENT_PLANNED : AGENT_REACTIVE,
-                     .limits = {.steps = 20, .time = 600000}};
-    agent *a = agent_open(&s, &rooms, S("the task"), m);
+    static crew_member members[2];
+    static agent_tool both[COUNT(tools) + 1];
+    memcpy(both, tools, sizeof tools);
+    both[COUNT(tools)] = crew_tool(S("helper"), S("helps"));
+    members[0].as = (agent_setup){.name = S("tester"),
+                                  .d = &dialect_openai,
+                                  .model = S("big"),
+                                  .second = S("small"),
+                                  .tools = both,
+                                  .ntools = COUNT(tools) + (w->seed % 3 == 0),
+                                  .mode = w->seed % 4 == 0 ? AGENT_PLANNED : AGENT_REACTIVE,
+                                  .limits = {.steps = 20, .time = 600000}};
+    members[1].as = (agent_setup){.name = S("helper"),
+                                  .d = &dialect_openai,
+                                  .model = S("small"),
+                                  .tools = tools,
+                                  .ntools = COUNT(tools),
+                                  .limits = {.steps = 4}};
+    crew *a = crew_open(members, COUNT(members), &rooms, S("the task"), m);
     assert_non_null(a);
     return a;
 }
@@ -99,6 +112,11 @@ static void put_answer(uint64_t dice, daruma_buf *b)
         BUF_LIT(b, "\"{\\\"tools\\\":[\\\"fs.read\\\",\\\"pay\\\"],\\\"steps\\\":[{\\\"key\\\":\\\"k\\\",\\\"tool\\\":"
                    "\\\"pay\\\","
                    "\\\"objective\\\":\\\"o\\\"}]}\"},\"finish_reason\":\"stop\"}]");
+    else if (dice % 12 == 4)
+        buf_printf(b,
+                   "null,\"tool_calls\":[{\"id\":\"c%u\",\"type\":\"function\",\"function\":{\"name\":\"helper\","
+                   "\"arguments\":\"{\\\"task\\\":\\\"help\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]",
+                   (unsigned)(dice >> 8 & 0xffff));
     else if (dice % 12 < 4)
         buf_printf(b,
                    "null,\"tool_calls\":[{\"id\":\"c%u\",\"type\":\"function\",\"function\":{\"name\":\"pay\","
@@ -163,17 +181,17 @@ static journal_input outcome(const world *w, const agent_act *x, daruma_buf *b)
 }
 
 /* The next act that is no event. */
-static agent_act next(agent *a, journal *j, daruma_ms now)
+static agent_act next(crew *a, journal *j, daruma_ms now)
 {
     for (;;) {
-        agent_act x = agent_next(a);
+        agent_act x = crew_next(a);
         if (x.what != AGENT_DO_EVENT)
             return x;
         assert_true(journal_event(j, x.text, at(now)));
     }
 }
 
-static void hand_in(world *w, agent *a, journal *j, const journal_input *in)
+static void hand_in(world *w, crew *a, journal *j, const journal_input *in)
 {
     w->now = in->at.now;
     assert_true(journal_told(j, in));
@@ -181,11 +199,11 @@ static void hand_in(world *w, agent *a, journal *j, const journal_input *in)
 }
 
 /* Closes all and goes on with the record alone. `ret_out`: an act is out, and stands there. */
-static agent *again(world *w, agent *a, journal **j, daruma_str id, agent_act *ret_out, bool *ret_is_out)
+static crew *again(world *w, crew *a, journal **j, daruma_str id, agent_act *ret_out, bool *ret_is_out)
 {
     daruma_moment m;
     resumed r;
-    agent_close(a);
+    crew_close(a);
     journal_close(*j);
     *j = journal_open(folder, id, why);
     if (!*j)
@@ -212,14 +230,14 @@ static agent_result play(world *w, bool stops, char text[256])
     journal_input opened = {.kind = JOURNAL_OPENED, .at = at(5)};
     w->now = 5;
     assert_true(journal_told(j, &opened));
-    agent *a = open_agent(w, opened.at);
+    crew *a = open_agent(w, opened.at);
     agent_act x;
     bool is_out = false;
     for (int i = 0; i < 400; i++) {
         if (!is_out) { /* what the agent asks for */
             x = next(a, j, w->now);
             if (x.what == AGENT_DO_FINISH) {
-                agent_result r = agent_result_of(a);
+                agent_result r = crew_result_of(a);
                 if (r.end != AGENT_END_ESCALATED || w->guidances == 2)
                     break;
                 w->guidances++;
@@ -230,6 +248,7 @@ static agent_result play(world *w, bool stops, char text[256])
             assert_int_not_equal(x.what, AGENT_DO_NOTHING);
             w->acts = mix(w->acts ^ journal_hash(&x));
             w->asked++;
+            w->helped += str_eq(crew_who(a)->as.name, S("helper"));
             assert_true(journal_asked(j, &x, NULL, at(w->now)));
             is_out = true;
             if (stops) {
@@ -252,19 +271,19 @@ static agent_result play(world *w, bool stops, char text[256])
             hand_in(w, a, j, &in);
         }
     }
-    agent_result r = agent_result_of(a);
+    agent_result r = crew_result_of(a);
     snprintf(text, 256, STR_FMT, STR_ARG(str_sub(r.text, 0, 255)));
     r.text = r.recovery = r.reason = r.last_error = r.history = (daruma_str){0};
     r.failure = (agent_failure){0};
     assert_true(journal_ended(j, JOURNAL_OVER, S("{}"), at(w->now)));
-    agent_close(a);
+    crew_close(a);
     journal_close(j);
     return r;
 }
 
 static void a_run_that_is_broken_off_everywhere_is_the_run_that_never_was(void **state)
 {
-    uint32_t asked = 0, guidances = 0;
+    uint32_t asked = 0, helped = 0, guidances = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         char text[256], text_again[256];
@@ -277,16 +296,18 @@ static void a_run_that_is_broken_off_everywhere_is_the_run_that_never_was(void *
         assert_memory_equal(&r.spent, &s.spent, sizeof r.spent);
         assert_int_equal(r.end, s.end);
         asked += w.asked;
+        helped += w.helped;
         guidances += w.guidances;
     }
     assert_true(asked > 300); /* the worlds are not empty */
+    assert_true(helped > 20);
     assert_true(guidances > 0);
 }
 
 /* ---- what is not as it was ---- */
 
 /* A run of one answer and one call that is out. */
-static journal *one_call(const char *name, agent **ret, agent_act *ret_out)
+static journal *one_call(const char *name, crew **ret, agent_act *ret_out)
 {
     world w = {.seed = 1, .now = 5};
     char bytes[4096];
@@ -323,14 +344,14 @@ static bool replays(const char *name)
     world w = {.seed = 1};
     journal *j = journal_open(folder, str_of(name), why);
     bool well = j && resume_moment(j, &m, why);
-    agent *a = well ? open_agent(&w, m) : NULL;
+    crew *a = well ? open_agent(&w, m) : NULL;
     well = well && resume_replay(j, a, &r, why);
     if (well) {
         assert_true(r.out);
         assert_int_equal(r.was.started, 1);
         assert_true(r.was.look.known && r.was.look.before == 1 && r.was.look.after == 2);
     }
-    agent_close(a);
+    crew_close(a);
     journal_close(j);
     return well;
 }
@@ -354,11 +375,11 @@ static void what_was_changed_is_found_out(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         char name[32];
-        agent *a;
+        crew *a;
         agent_act x;
         snprintf(name, sizeof name, "changed-%zu", i);
         journal_close(one_call(name, &a, &x));
-        agent_close(a);
+        crew_close(a);
         assert_true(replays(name));
         change(name, rows[i].sql);
         assert_false(replays(name));
@@ -369,7 +390,7 @@ static void what_was_changed_is_found_out(void **state)
 
 static void a_run_under_way_is_nobody_elses(void **state)
 {
-    agent *a;
+    crew *a;
     agent_act x;
     bool busy = false;
     (void)state;
@@ -382,7 +403,7 @@ static void a_run_under_way_is_nobody_elses(void **state)
     journal_close(other);
     assert_true(journal_asked_again(j, x.call, at(20))); /* who reads takes nothing away */
     journal_close(j);
-    agent_close(a);
+    crew_close(a);
     other = journal_read(folder, S("busy"), &busy, why);
     assert_false(busy);
     journal_act was;
@@ -409,7 +430,7 @@ static void names_are_names(void **state)
 
 static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
 {
-    agent *a;
+    crew *a;
     agent_act x;
     struct rlimit was, little;
     (void)state;
@@ -434,7 +455,7 @@ static void a_full_disk_ends_the_record_and_nobody_resumes_it(void **state)
     assert_true(journal_set_aside(j));
     setrlimit(RLIMIT_FSIZE, &was);
     journal_close(j);
-    agent_close(a);
+    crew_close(a);
     assert_null(journal_open(folder, S("full"), why));
     assert_non_null(strstr(why, "could not be written to its end"));
     bool busy;

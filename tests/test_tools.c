@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "net/address.h"
+#include "run/agents.h"
 #include "run/files.h"
 #include "run/web.h"
 #include "sys/child.h"
@@ -311,6 +312,21 @@ static void no_credential_is_in_the_environment_of_a_child(void **state)
     assert_int_equal(seen, COUNT(in));
 }
 
+static void the_document_has_the_options_of_agents_as_they_are_printed(void **state)
+{
+    (void)state;
+    static char out[1 << 16], text[1 << 17];
+    daruma_buf b = buf_over(out, sizeof out);
+    agents_options_print(&b);
+    assert_false(b.full);
+    FILE *f = fopen("doc/config.md", "rb");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    if (str_find((daruma_str){text, n}, buf_str(&b)) == STR_NONE)
+        fail_msg("doc/config.md: put in what `daruma check --options` prints of agents");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_long_search_in_files_is_cancelled),
         cmocka_unit_test(urls_are_read_and_joined),
         cmocka_unit_test(addresses_that_are_nobodys_or_our_own_are_not_public),
+        cmocka_unit_test(the_document_has_the_options_of_agents_as_they_are_printed),
         cmocka_unit_test(no_credential_is_in_the_environment_of_a_child),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -464,6 +464,7 @@
 #define MCP_BACKOFF_MS_MAX    10000  /* at most */
 #define RUN_ARGV_MAX          64     /* words of a server's command */
 #define AGENTS_MAX            64     /* in one configuration */
+#define RUN_MEMORY_BYTES_MAX  (64u << 20) /* memory of a run's agents, tools and places */
 #define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
 #define TOOLS_MAX             512         /* of one run; providers refuse more than some 128 in a request */
 #define RUN_TOOL_BYTES_MAX    (64u << 20) /* memory of one call of a tool */

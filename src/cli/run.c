@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "cli/agents.h"
 #include "cli/runs.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
@@ -166,45 +167,6 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
 
 /* ---- arguments ---- */
 
-/* "name=command args": words are separated by spaces; those with spaces stand between quotes. */
-static bool read_mcp(const char *text, daruma_arena *a, mcp_setup *ret)
-{
-    daruma_str rest = str_of(text), name = str_trim(str_cut(&rest, '='));
-    char **argv = ARENA_NEW(a, char *, RUN_ARGV_MAX + 1);
-    size_t n = 0;
-    bool bad = !name.n || !argv;
-    for (size_t i = 0; i < name.n; i++)
-        bad |= !(ch_alpha(name.p[i]) || ch_digit(name.p[i]) || name.p[i] == '_' || name.p[i] == '-');
-    while (!bad && (rest = str_trim(rest)).n && n < RUN_ARGV_MAX) {
-        char quote = rest.p[0] == '"' || rest.p[0] == '\'' ? rest.p[0] : 0;
-        rest = str_from(rest, quote != 0);
-        size_t end = 0;
-        while (end < rest.n && (quote ? rest.p[end] != quote : !ch_space(rest.p[end])))
-            end++;
-        bad |= quote && end == rest.n;
-        argv[n++] = (char *)(uintptr_t)arena_copy(a, str_sub(rest, 0, end)).p;
-        rest = str_from(rest, end + 1);
-    }
-    *ret = (mcp_setup){.name = name, .argv = argv, .restarts = MCP_RESTARTS};
-    if (!bad && n && !rest.n)
-        return true;
-    fprintf(
-        stderr,
-        "daruma run: --mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`\n",
-        text);
-    return false;
-}
-
-static const struct {
-    const dialect *d;
-    const char *base, *key;
-} wires[] = {
-    {&dialect_openai, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
-    {&dialect_openai_responses, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
-    {&dialect_anthropic, "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
-    {&dialect_gemini, "GEMINI_BASE_URL", "GEMINI_API_KEY"},
-};
-
 static bool number(const char *option, const char *text, int64_t *ret)
 {
     if (!text)
@@ -212,19 +174,6 @@ static bool number(const char *option, const char *text, int64_t *ret)
     if (str_int(str_of(text), ret) && *ret > 0)
         return true;
     fprintf(stderr, "daruma run: %s wants a number above 0, not `%s`\n", option, text);
-    return false;
-}
-
-static bool profile(const char *name, run_settings *s)
-{
-    if (!name)
-        return true;
-    daruma_str variant = str_of(name), which = str_cut(&variant, ':');
-    s->agent = seed_agent(which, variant);
-    s->recovery = daruma_policy_variant(which, variant);
-    if (s->agent)
-        return true;
-    fprintf(stderr, "daruma run: there is no profile `%s` of an agent\n", name);
     return false;
 }
 
@@ -298,53 +247,36 @@ static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
     return false;
 }
 
-/* Where the model is, with what key, and the folder that it works in. False: that was told. */
-static bool place(run_settings *s, const char *model, const char *base, const char **root, char absolute[PATH_MAX])
+/* The folder that it works in, as the journal has it. False: that was told. */
+static bool place(const char **root, char absolute[PATH_MAX])
 {
-    const char *no_key = NULL;
-    for (size_t i = 0; i < COUNT(wires); i++)
-        if (wires[i].d == s->d) {
-            s->base = base ? str_of(base) : sys_env(wires[i].base);
-            s->key = sys_env(wires[i].key);
-            no_key = s->key.n ? NULL : wires[i].key;
-        }
-    if (!model || !s->base.n) {
-        fprintf(stderr, "daruma run: %s\n", model ? "where is the model? --base-url URL" : "which model? --model NAME");
-        return false;
-    }
     if (!realpath(*root, absolute)) {
         fprintf(stderr, "daruma run: the root %s cannot be opened: %s\n", *root, strerror(errno));
         return false;
     }
-    *root = absolute; /* as the journal has it */
-    if (no_key)
-        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", no_key);
+    *root = absolute;
     return true;
 }
 
 int cli_run(int argc, char **argv)
 {
-    const char *wire = "openai", *base = NULL, *model = NULL, *second = "", *root = ".", *named = NULL;
-    const char *steps = NULL, *tokens = NULL, *seconds = NULL;
+    const char *root = ".", *steps = NULL, *tokens = NULL, *seconds = NULL;
     const char *servers[CLI_AGAIN_MAX + 1] = {0};
-    static mcp_setup own[CLI_AGAIN_MAX];
-    bool plan = false;
+    agents_asked q = {.wire = "openai", .second = "", .servers = servers};
     teller t = {.code = 1};
     record c = {0};
     char why[256];
-    run_settings s = {.limits = {.steps = RUN_STEPS, .time = RUN_MS},
-                      .event = on_event,
-                      .person = {.show = on_question},
-                      .done = on_done,
-                      .user = &t};
+    run_settings s = {.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &t};
     const cli_option options[] = {
-        {"--model", "NAME", &model, NULL, "the model that works"},
-        {"--second", "NAME", &second, NULL, "the model that explains when the first one failed"},
-        {"--base-url", "URL", &base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
-        {"--dialect", "NAME", &wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
+        {"--config", "FILE", &q.config, NULL, "agents, their tools and models, as daruma check reads them"},
+        {"--agent", "NAME", &q.agent, NULL, "which of its agents gets the task; else the first"},
+        {"--model", "NAME", &q.model, NULL, "without a file: the model that works"},
+        {"--second", "NAME", &q.second, NULL, "the model that explains when the first one failed"},
+        {"--base-url", "URL", &q.base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
+        {"--dialect", "NAME", &q.wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
         {"--root", "FOLDER", &root, NULL, "the folder that it works in; else this one"},
-        {"--plan", NULL, NULL, &plan, "make a plan first, and carry out its steps"},
-        {"--profile", "NAME[:VARIANT]", &named, NULL, "what is done about failures; else default"},
+        {"--plan", NULL, NULL, &q.plan, "make a plan first, and carry out its steps"},
+        {"--profile", "NAME[:VARIANT]", &q.profile, NULL, "what is done about failures; else default"},
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
@@ -363,7 +295,8 @@ int cli_run(int argc, char **argv)
     };
     runs_options before = runs_options_before(options);
     int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
-    int64_t nsteps = RUN_STEPS, nseconds = RUN_MS / 1000, ntokens = 0, nwithin = 0;
+    int64_t nwithin = 0;
+    const char *found = NULL;
     static char absolute[PATH_MAX];
     daruma_arena memory;
     daruma_str words = {0}, task = {0};
@@ -382,43 +315,30 @@ int cli_run(int argc, char **argv)
     }
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
-    if (!sys_arena_init(&memory, 4096, 4 * RUN_TASK_BYTES_MAX))
+    if (!sys_arena_init(&memory, 4096, RUN_MEMORY_BYTES_MAX))
         return 1;
     bool well = c.resume ? (s.journal = open_record(&c, &before, &task, &t, &memory)) != NULL
                          : read_task(argv[at], &memory, &task);
     if (c.resume && at < argc)
         words = str_trim(str_of(argv[at]));
-    well = well && (s.d = cli_dialect("run", "--dialect", wire)) && number("--steps", steps, &nsteps) &&
-           number("--tokens", tokens, &ntokens) && number("--seconds", seconds, &nseconds) &&
-           number("--approve-within", c.within, &nwithin) && profile(named, &s) &&
-           place(&s, model, base, &root, absolute);
-    base = s.base.p;
-    for (; well && servers[s.nmcp]; s.nmcp += well)
-        well = read_mcp(servers[s.nmcp], &memory, &own[s.nmcp]);
+    well = well && number("--steps", steps, &q.steps) && number("--tokens", tokens, &q.tokens) &&
+           number("--seconds", seconds, &q.seconds) && number("--approve-within", c.within, &nwithin) &&
+           agents_ready(&q, &memory, &s, &found) && place(&root, absolute);
+    q.base = found; /* as the journal has it */
     well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
     if (!well) {
         journal_close(s.journal);
         sys_arena_done(&memory);
         return 2;
     }
-    s.model = str_of(model);
-    s.second = str_of(second);
     s.root = root;
-    s.mode = plan ? AGENT_PLANNED : AGENT_REACTIVE;
-    s.limits.steps = (uint32_t)(nsteps < UINT32_MAX ? nsteps : UINT32_MAX);
-    s.limits.tokens = ntokens;
-    s.limits.time = mul_sat(nseconds, 1000);
     s.id = t.id;
     s.resume = c.resume != NULL;
     s.guidance = words;
     s.person.way = c.approve;
     s.person.within = mul_sat(nwithin, 1000);
-    s.mcp = own;
-    if (s.shell || s.nmcp) { /* commands can read our environment: of keys only our copy stays */
-        s.key = arena_copy(&memory, s.key);
-        s.base = arena_copy(&memory, s.base);
-        child_env_wipe();
-    }
+    if (s.shell || s.nmcp)
+        child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
     well = run_task(&s, task, why);
     if (!well) {
         fprintf(stderr, "daruma run: %s\n", why);

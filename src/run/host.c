@@ -1,4 +1,4 @@
-/* host.c - the loop of `daruma run`: what the agent asks for is done, what came of it is handed in. A question to a
+/* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. A question to a
  * model is a session of the library (daruma.h), whose calls go out over net/upstream: failures of the provider are
  * recovered there, and the agent sees what is left. One thing is out at a time. */
 #include "run/host.h"
@@ -8,6 +8,7 @@
 #include "run/resume.h"
 #include "run/servers.h"
 #include "run/shell.h"
+#include "run/staff.h"
 #include "run/web.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -39,11 +40,8 @@ typedef struct run {
     upstream *up;
     upstream *web; /* of http.get: where it leads is not ours to say */
     shell shell;
-    url to;
-    daruma_str prefix;    /* of the paths of calls */
-    daruma_arena memory;  /* of the run */
-    daruma_memory *known; /* to the library */
-    daruma_policy *policy;
+    daruma_arena memory;     /* of the run */
+    daruma_memory *known;    /* to the library */
     daruma_session *session; /* NULL: no model is asked */
     call *calls;
     uint32_t asked;     /* the agent's number of that question */
@@ -53,9 +51,10 @@ typedef struct run {
     daruma_buf body;
     bool over;   /* the session is ... */
     bool broken; /* ... and its answer is not whole */
-    agent_policy agent_policy;
-    agent *a;
-    daruma_ms until; /* the agent waits so long, -1 it does not */
+    staff *staff;
+    crew *a;
+    daruma_str asked_model; /* of the question that is out; in `room` */
+    daruma_ms until;        /* the agent waits so long, -1 it does not */
     toolset *tools;
     servers *servers; /* NULL: there are none */
     tool_call *tool;  /* that is out; NULL: none */
@@ -113,6 +112,8 @@ static void say(run *r, daruma_str json)
 static void on_server(daruma_str json, void *user)
 {
     run *r = user;
+    if (r->staff)
+        staff_refresh(r->staff);
     if (r->a && !r->finished)
         say(r, json);
     else
@@ -137,7 +138,7 @@ static void lose_journal(run *r)
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
     if (!aside)
-        agent_cancel(r->a, tick(r));
+        crew_cancel(r->a, tick(r));
 }
 
 /* Records an outcome, then tells the agent. */
@@ -167,7 +168,7 @@ static bool record(run *r, const agent_act *x)
     journal_look look = look_at(r, x);
     if (!journal_asked(r->journal, x, &look, tick(r)))
         lose_journal(r);
-    return agent_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
+    return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
 /* ---- calls of a session ---- */
@@ -249,20 +250,22 @@ static daruma_str copied(daruma_arena *a, const char *p, size_t n)
     return arena_copy(a, (daruma_str){p, n});
 }
 
-/* "name: value\r\n" each, and the key. */
-static size_t fields_of_call(run *r, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
+/* "name: value\r\n" each, those of the place, and the key. */
+static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
 {
     size_t n = 0;
-    while (text.n && n + 1 < max) {
+    while (text.n && n + t->nheaders + 1 < max) {
         daruma_str line = str_cut(&text, '\n'), name = str_cut(&line, ':');
         if (str_trim(name).n)
             out[n++] = (daruma_header){str_trim(name), str_trim(line)};
     }
-    if (r->s->key.n) {
+    for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
+        out[n++] = t->headers[i];
+    if (t->key.n) {
         daruma_buf b = buf_in(a);
-        buf_putz(&b, r->s->d->key_prefix);
-        buf_put(&b, r->s->key);
-        out[n++] = (daruma_header){str_of(r->s->d->key_header), buf_str(&b)};
+        buf_putz(&b, t->d->key_prefix);
+        buf_put(&b, t->key);
+        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
     }
     return n;
 }
@@ -280,27 +283,27 @@ static void send_call(run *r)
         return;
     }
     fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
-    const char *p = daruma_session_path(s, &n);
+    const char *p = daruma_session_target(s, &n);
+    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
+    p = daruma_session_path(s, &n);
     daruma_str path = copied(&c->room, p, n);
     p = daruma_session_fields(s, &n);
     daruma_str text = copied(&c->room, p, n);
     p = daruma_session_bytes(s, &n);
     daruma_str body = copied(&c->room, p, n);
     daruma_ms total = daruma_session_total_ms(s);
-    daruma_buf target = buf_in(&c->room);
-    buf_put(&target, r->prefix);
-    buf_put(&target, path);
-    fetch_request q = {.to = &r->to,
+    bool ready = place && fields && path.n;
+    fetch_request q = {.to = ready ? &place->to : NULL,
                        .method = S("POST"),
-                       .target = buf_str(&target),
+                       .target = ready ? staff_path(place, path, &c->room) : path,
                        .headers = fields,
-                       .nheaders = fields ? fields_of_call(r, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
+                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
                        .body = {body},
                        .has_body = true,
                        .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
     c->r = r;
     c->number = number;
-    c->f = c->room.full ? NULL : fetch_start(r->up, &q, &ops, c);
+    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
     if (!c->f) {
         sys_arena_done(&c->room);
         free(c);
@@ -375,38 +378,19 @@ static void pump_session(run *r)
 
 /* ---- what the agent asks for ---- */
 
-static void write_options(run *r, const agent_act *x, daruma_buf *b)
-{
-    BUF_LIT(b, "{\"dialect\":");
-    buf_json(b, str_of(r->s->d->name));
-    BUF_LIT(b, ",\"targets\":[{\"name\":\"main\",\"model\":");
-    buf_json(b, x->model);
-    BUF_LIT(b, "}],\"watch\":\"off\",\"on_failure\":\"error\"");
-    if (r->s->d == &dialect_gemini) {
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, x->model);
-    }
-    if (x->total > 0)
-        buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
-    if (r->s->key.n >= 6) {
-        BUF_LIT(b, ",\"secrets\":[");
-        buf_json(b, r->s->key);
-        buf_putc(b, ']');
-    }
-    buf_putc(b, '}');
-}
-
 static void ask_model(run *r, const agent_act *x)
 {
     char why[256];
     daruma_buf b = buf_in(&r->room);
-    write_options(r, x, &b);
+    r->asked_model = arena_copy(&r->room, x->model);
+    staff_options(crew_who(r->a), x, &b);
     r->asked = x->call;
     r->status = 0;
     r->over = r->broken = false;
     tick(r);
-    r->session =
-        b.full ? NULL : daruma_session_open(r->known, r->policy, b.p, b.n, x->body.p, x->body.n, why, sizeof why);
+    r->session = b.full ? NULL
+                        : daruma_session_open(r->known, crew_who(r->a)->as.recovery, b.p, b.n, x->body.p, x->body.n,
+                                              why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {
         pump_session(r);
@@ -433,7 +417,7 @@ static void on_tool(daruma_str result, int ok, bool lost, void *user)
 static bool call_tool(run *r, const agent_act *x)
 {
     r->called = x->call;
-    r->tool = toolset_call(r->tools, x->tool, x->args, x->total, on_tool, r);
+    r->tool = toolset_call(r->tools, x->tool, x->args, staff_within(r->s, x->tool, x->total), on_tool, r);
     if (!r->tool)
         tool_ended(r, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false);
     return r->tool != NULL;
@@ -446,7 +430,7 @@ static void on_person(agent_reply reply, daruma_str text, void *user)
         return;
     if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
         journal_not_answered(r->journal, r->question);
-        agent_person(r->a, r->question, reply, text, tick(r));
+        crew_person(r->a, r->question, reply, text, tick(r));
     } else {
         hand_in(r, (journal_input){.kind = JOURNAL_PERSON, .call = r->question, .text = text, .code = reply});
     }
@@ -470,7 +454,7 @@ static void record_end(run *r, const agent_result *result)
 
 static void end_run(run *r)
 {
-    agent_result result = agent_result_of(r->a);
+    agent_result result = crew_result_of(r->a);
     r->finished = true;
     end_calls(r);
     if (r->tool)
@@ -519,7 +503,7 @@ static void go_on(run *r)
 {
     r->until = -1;
     while (!r->finished) {
-        agent_act x = agent_next(r->a);
+        agent_act x = crew_next(r->a);
         switch (x.what) {
         case AGENT_DO_NOTHING:
             rearm(r);
@@ -581,16 +565,15 @@ static void on_clock(uv_timer_t *t)
     run *r = t->data;
     daruma_moment at = tick(r);
     bool waited = r->until >= 0 && at.now >= r->until;
-    agent_clock(r->a, at);
+    crew_clock(r->a, at);
     /* Only a moment that changed something is of the record. Nothing went out yet. */
-    if ((waited || agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING) &&
-        !journal_told(r->journal, &(journal_input){.kind = JOURNAL_CLOCK, .at = at}))
+    if ((waited || crew_moves(r->a)) && !journal_told(r->journal, &(journal_input){.kind = JOURNAL_CLOCK, .at = at}))
         lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
         pump_session(r);
     }
-    if (waited || agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING)
+    if (waited || crew_moves(r->a))
         go_on(r);
     else if (!r->finished)
         rearm(r);
@@ -603,7 +586,7 @@ static void on_signal(uv_signal_t *s, int number)
     (void)number;
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_signal_stop(&r->interrupts[i]);
-    agent_cancel(r->a, tick(r));
+    crew_cancel(r->a, tick(r));
     go_on(r);
 }
 
@@ -611,32 +594,14 @@ static void on_signal(uv_signal_t *s, int number)
 
 static bool open_all(run *r, char why[256])
 {
-    const char *wrong = NULL;
     upstream_settings us = {.https_proxy = sys_env("https_proxy"), .no_proxy = sys_env("no_proxy")};
-    if (!url_parse(r->s->base, &r->memory, &r->to, &wrong)) {
-        snprintf(why, 256, "the base URL is no address: %s", wrong);
-        return false;
-    }
-    /* What clients call a base URL ends in /v1 or not: paths of calls begin with it. */
-    r->prefix = r->to.prefix;
-    if (str_ends(r->prefix, S("/v1")))
-        r->prefix = str_sub(r->prefix, 0, r->prefix.n - 3);
-    else if (str_ends(r->prefix, S("/v1beta")))
-        r->prefix = str_sub(r->prefix, 0, r->prefix.n - 7);
     r->root = files_root(r->s->root);
     if (r->root < 0) {
         snprintf(why, 256, "the root %.100s cannot be opened: %.100s", r->s->root, strerror(errno));
         return false;
     }
-    daruma_buf b = buf_in(&r->memory);
-    if (r->s->recovery) {
-        char *room = arena_take(&r->memory, LIB_OPTIONS_BYTES_MAX, 1);
-        size_t n = room ? daruma_policy_json(r->s->recovery, room, LIB_OPTIONS_BYTES_MAX) : 0;
-        buf_put(&b, (daruma_str){room, n});
-    }
-    r->policy = daruma_policy_new(b.p ? b.p : "", b.n, why, 256);
     r->known = daruma_memory_new();
-    if (!r->policy || !r->known || !(r->up = upstream_new(&r->loop, &us, why)))
+    if (!r->known || !(r->up = upstream_new(&r->loop, &us, why)))
         return false;
     us.public_only = !r->s->allow_local;
     us.http_proxy = sys_env("http_proxy");
@@ -653,15 +618,17 @@ static bool open_all(run *r, char why[256])
         return false;
     if (r->s->nmcp)
         r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
-    return r->servers || !r->s->nmcp;
+    if (r->s->nmcp && !r->servers)
+        return false;
+    r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
+    return r->staff != NULL;
 }
 
 static void close_all(run *r)
 {
     if (r->root >= 0)
         close(r->root);
-    agent_close(r->a);
-    daruma_policy_free(r->policy);
+    crew_close(r->a);
     daruma_memory_free(r->known);
     sys_arena_done(&r->room);
     sys_arena_done(&r->memory);
@@ -680,26 +647,9 @@ static bool open_agent(run *r, daruma_str task, daruma_moment at)
                                       .bytes = sys_arena_bytes,
                                       .take = take,
                                       .give = free};
-    /* Calls are tried again by the session below: one budget, not two that multiply. */
-    r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
-    r->agent_policy.retry.attempts = 1;
-    daruma_buf told = buf_in(&r->memory);
-    size_t nrows;
-    BUF_LIT(&told, AGENT_INSTRUCTIONS);
-    servers_instruct(r->servers, &told);
-    const agent_tool *rows = toolset_rows(r->tools, &nrows);
-    agent_setup s = {.name = S("run"),
-                     .d = r->s->d,
-                     .model = r->s->model,
-                     .second = r->s->second,
-                     .instructions = buf_str(&told),
-                     .tools = rows,
-                     .ntools = nrows,
-                     .mode = r->s->mode,
-                     .policy = &r->agent_policy,
-                     .recovery = r->s->recovery,
-                     .limits = r->s->limits};
-    r->a = agent_open(&s, &rooms, task, at);
+    size_t n;
+    const crew_member *members = staff_members(r->staff, &n);
+    r->a = crew_open(members, n, &rooms, task, at);
     return r->a != NULL;
 }
 
@@ -737,7 +687,7 @@ static void go_on_again(run *r)
     if (fate == RESUME_AGAIN) {
         if (!journal_asked_again(r->journal, p->act.call, tick(r)))
             lose_journal(r);
-        if (agent_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
+        if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
             rearm(r);
             return;
         }
@@ -774,7 +724,7 @@ static bool recall(run *r, char why[256])
     r->shift = r->past.at.now - sys_moment().now;
     r->recovered = r->past.recovered;
     r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
-    if (r->s->guidance.n && agent_result_of(r->a).end != AGENT_END_ESCALATED) {
+    if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
         snprintf(why, 256,
                  "run " STR_FMT " does not wait for a person: it goes on without words, daruma run --resume " STR_FMT,
                  STR_ARG(r->s->id), STR_ARG(r->s->id));
@@ -809,7 +759,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     sys_ignore_sigpipe();
     sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
-    bool well = sys_arena_init(&r.memory, 16 << 10, 4 * LIB_OPTIONS_BYTES_MAX) &&
+    bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);
     if (well && begin(&r, task, why)) {
         uv_timer_init(&r.loop, &r.clock);

@@ -45,29 +45,29 @@ const char *db_kind_name(journal_kind k)
     return names[k];
 }
 
-bool journal_tell(agent *a, const journal_input *in)
+bool journal_tell(crew *a, const journal_input *in)
 {
     daruma_evidence ev = {
         .phase = (daruma_phase)in->phase, .status = in->code, .net = (daruma_net)in->net, .body = in->text, .took = -1};
     switch (in->kind) {
     case JOURNAL_ANSWERED:
-        agent_answered(a, in->call, in->text, in->at);
+        crew_answered(a, in->call, in->text, in->at);
         break;
     case JOURNAL_FAILED:
-        agent_failed(a, in->call, &ev, in->at);
+        crew_failed(a, in->call, &ev, in->at);
         break;
     case JOURNAL_TOOL:
-        agent_tool_done(a, in->call, in->text, in->code, in->lost, in->at);
+        crew_tool_done(a, in->call, in->text, in->code, in->lost, in->at);
         break;
     case JOURNAL_PERSON:
-        agent_person(a, in->call, (agent_reply)in->code, in->text, in->at);
+        crew_person(a, in->call, (agent_reply)in->code, in->text, in->at);
         break;
     case JOURNAL_CLOCK:
-        agent_clock(a, in->at);
+        crew_clock(a, in->at);
         break;
     case JOURNAL_RESUMED:
-        return agent_resume(a, in->text, in->at);
-    case JOURNAL_OPENED: /* agent_open() was that */
+        return crew_resume(a, in->text, in->at);
+    case JOURNAL_OPENED: /* crew_open() was that */
     case JOURNAL_KINDS:
         break;
     }

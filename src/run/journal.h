@@ -9,7 +9,7 @@
  * NULL: then nothing is recorded. */
 #ifndef RUN_JOURNAL_H
 #define RUN_JOURNAL_H
-#include "engine/agent/agent.h"
+#include "run/crew.h"
 
 typedef struct journal journal;
 
@@ -41,7 +41,7 @@ typedef struct journal_input {
 } journal_input;
 
 /* Tells an agent. Live and again it is done here, so that it is the same. False: RESUMED, and it was not escalated. */
-bool journal_tell(agent *a, const journal_input *in);
+bool journal_tell(crew *a, const journal_input *in);
 
 /* A file before and behind a call that writes: what tells afterwards whether it was done. */
 typedef struct journal_look {

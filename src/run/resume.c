@@ -29,10 +29,10 @@ static bool say_differs(journal *j, const agent_act *x, const journal_act *was, 
 }
 
 /* Takes what the agent asks for next, as far as it is recorded. */
-static bool drain(journal *j, agent *a, resumed *r, char why[256])
+static bool drain(journal *j, crew *a, resumed *r, char why[256])
 {
     for (;;) {
-        agent_act x = agent_next(a);
+        agent_act x = crew_next(a);
         journal_act was;
         switch (x.what) {
         case AGENT_DO_NOTHING:
@@ -83,7 +83,7 @@ bool resume_moment(journal *j, daruma_moment *ret, char why[256])
     return there > 0;
 }
 
-bool resume_replay(journal *j, agent *a, resumed *ret, char why[256])
+bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
 {
     *ret = (resumed){0};
     for (int64_t n = 1;; n++) {

@@ -14,11 +14,11 @@ typedef struct resumed {
     journal_act was; /* ... as it was recorded */
 } resumed;
 
-/* When the run began: agent_open() is to be told that. False and a sentence in `why`: the journal is broken. */
+/* When the run began: crew_open() is to be told that. False and a sentence in `why`: the journal is broken. */
 bool resume_moment(journal *j, daruma_moment *ret, char why[256]);
-/* Tells the agent what was recorded. Behind it agent_next() goes on, unless an act is out. False and a sentence in
+/* Tells the agent what was recorded. Behind it crew_next() goes on, unless an act is out. False and a sentence in
  * `why`: the journal is broken, or this agent asks for something else than that one did. Nothing was done then. */
-bool resume_replay(journal *j, agent *a, resumed *ret, char why[256]);
+bool resume_replay(journal *j, crew *a, resumed *ret, char why[256]);
 
 /* What a call of a tool that was begun, and of which no end is recorded, came to. */
 typedef enum resume_fate {

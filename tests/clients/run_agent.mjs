@@ -37,7 +37,7 @@ export const model = (list, faults = "faults: []\n") => `keep: 200\nmodels:\n  m
 export function run(pair, dialect, root, args, task = "Find out why main.mjs fails, and mend it") {
   const base = { openai: "/v1", "openai-responses": "/v1", anthropic: "", gemini: "/v1beta" }[dialect];
   const key = "sk-proj-a8Kd93jSl20fmZp41QxT77bVc";
-  const child = spawn(daruma, ["run", "--dialect", dialect, "--model", "m-agent", "--base-url", pair.chaos + base, "--root", root, "--json", ...args, task], {
+  const child = spawn(daruma, ["run", ...(dialect ? ["--dialect", dialect, "--model", "m-agent", "--base-url", pair.chaos + base] : []), "--root", root, "--json", ...args, task], {
     env: { OPENAI_API_KEY: key, ANTHROPIC_API_KEY: key, GEMINI_API_KEY: key },
     stdio: ["ignore", "pipe", "pipe"],
   });
