@@ -474,7 +474,8 @@
 #define RUN_CONNECT_MS        10000       /* for a connection */
 #define RUN_ANSWER_MS         600000      /* for a whole answer to begin: models think for minutes */
 #define RUN_IDLE_MS           300000      /* of silence within one */
-#define RUN_STEPS             50          /* answers of the model, unless said */
+#define RUN_CALL_MS           86400000 /* of one question to a model, however long the run may take: sessions take no more */
+#define RUN_STEPS             50       /* answers of the model, unless said */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
 #define JOURNAL_FORMAT        1           /* of journals, as this version writes and reads them */

@@ -140,7 +140,8 @@ static void print_json(const agent_result *r, uint32_t recovered)
 static void say_resume(const teller *t, const agent_result *r)
 {
     bool asks = r->outcome == DARUMA_OUTCOME_ESCALATED;
-    if (t->kept && (asks || r->outcome == DARUMA_OUTCOME_CANCELLED_))
+    bool model = code_of(r) == 1 && r->failure.of_model;
+    if (t->kept && (asks || model || r->outcome == DARUMA_OUTCOME_CANCELLED_))
         fprintf(stderr, "It goes on with: daruma run --resume " STR_FMT "%s\n", STR_ARG(t->id),
                 asks ? " \"what you say to it\"" : "");
 }

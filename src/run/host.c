@@ -716,6 +716,8 @@ static void begin_work(run *r)
 /* Tells a fresh agent what the journal holds. */
 static bool recall(run *r, char why[256])
 {
+    if (journal_state_of(r->journal) == JOURNAL_OVER)
+        journal_retracted(r->journal); /* a key that was wrong, an outage: the question may be answered now */
     if (!resume_replay(r->journal, r->a, &r->past, why))
         return false;
     journal_state state = journal_state_of(r->journal);
@@ -755,6 +757,7 @@ bool run_task(const run_settings *s, daruma_str task, char why[256])
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();
+    sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
     bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);

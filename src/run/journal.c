@@ -228,15 +228,22 @@ static bool is_there(const journal *j, const char *ending)
     return stat(file, &st) == 0;
 }
 
-/* Is it a whole journal of ours? */
-static bool sound(journal *j, char why[256])
+/* Does all that SQLite keeps in it fit together? */
+static bool is_whole(journal *j)
 {
-    char room[64];
-    daruma_arena a = arena_over(room, sizeof room);
     sqlite3_stmt *s = db_make(j, DO_CHECK);
     bool whole = s && sqlite3_step(s) == SQLITE_ROW && str_eq(db_column(s, 0), S("ok"));
     if (s)
         sqlite3_reset(s);
+    return whole;
+}
+
+/* Is it a journal of ours? `all`: every page of it is looked at. */
+static bool sound(journal *j, bool all, char why[256])
+{
+    char room[64];
+    daruma_arena a = arena_over(room, sizeof room);
+    bool whole = !all || is_whole(j);
     int64_t format = -1;
     bool known = whole && str_int(journal_text(j, "format", &a), &format);
     if (!known)
@@ -281,7 +288,10 @@ journal *journal_open(const char *dir, daruma_str id, char why[256])
             snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(error));
         return give_up(j, why);
     }
-    if (take_lock(j, why) && open_db(j, file, SQLITE_OPEN_READWRITE) && sound(j, why) && counted(j, why)) {
+    bool locked = take_lock(j, why);
+    if (locked && !open_db(j, file, SQLITE_OPEN_READWRITE))
+        return give_up(j, why);
+    if (locked && sound(j, true, why) && counted(j, why)) {
         sqlite3_exec(j->db, "PRAGMA cache_size=-512", NULL, NULL, NULL);
         j->full = true; /* as SQLite begins */
         return j;
@@ -307,8 +317,9 @@ journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[2
         return give_up(j, why);
     }
     /* Read and write, since a log that a killed run left behind is brought in; read only where that is not allowed. */
-    bool well = open_db(j, file, access(file, W_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-    if (well && sound(j, why) && counted(j, why))
+    if (!open_db(j, file, access(file, W_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
+        return give_up(j, why);
+    if (sound(j, false, why) && counted(j, why))
         return j;
     journal_close(j);
     return NULL;

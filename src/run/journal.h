@@ -105,6 +105,9 @@ bool journal_flush(journal *j);
 bool journal_not_answered(journal *j, uint32_t call);
 /* The run ended; `result` is a JSON object, or empty. */
 bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment at);
+/* A run that is over because its model failed may ask again: the failures at its end are taken out of the record, and
+ * the question is out. False: it did not end so, or it could not be written. */
+bool journal_retracted(journal *j);
 /* It goes on: it is open again. */
 bool journal_reopened(journal *j);
 bool journal_broken(const journal *j);
@@ -144,6 +147,8 @@ bool journal_act_of(journal *j, uint32_t call, journal_act *ret);
 /* What an act is known by: all that goes out. */
 uint64_t journal_hash(const agent_act *x);
 
+/* How many inputs there are. */
+int64_t journal_inputs(const journal *j);
 /* The inputs one by one, by number from 1. False: there is no such one, or it is broken (`*ret_bad`). Its text lives
  * in `a`. `*ret_delivered`: what the agent made of it is recorded, too. */
 bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a);

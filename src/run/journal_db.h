@@ -27,6 +27,13 @@
     X(LAST_INPUT, "SELECT max(n) FROM input")                                                                          \
     X(LAST_SEQ, "SELECT max(coalesce((SELECT max(seq) FROM act),0), coalesce((SELECT max(seq) FROM input),0),"         \
                 " coalesce((SELECT max(seq) FROM event),0))")                                                          \
+    /* The end of a record that holds nothing but failures of models, waits, and the words about them. */              \
+    X(FAILED_FROM, "SELECT n,call FROM input WHERE kind='failed' AND n>(SELECT max(n) FROM input WHERE NOT"            \
+                   " (kind IN ('failed','clock') OR (kind='answered' AND"                                              \
+                   " call IN (SELECT call FROM act WHERE purpose='analysis')))) ORDER BY n LIMIT 1")                   \
+    X(CUT_INPUTS, "DELETE FROM input WHERE n>=?")                                                                      \
+    X(CUT_ACTS, "DELETE FROM act WHERE call>?")                                                                        \
+    X(UNFINISHED, "UPDATE act SET finished=NULL, outcome=NULL, delivered=NULL WHERE call=?")                           \
     X(CHECK, "PRAGMA quick_check(1)")
 
 typedef enum statement {
@@ -43,6 +50,7 @@ struct journal {
     int lock;          /* a descriptor whose lock says that the run is under way; -1 none */
     int64_t seq;       /* of the newest line */
     int64_t ninputs;   /* the newest input */
+    bool dear;         /* the act that is out has effects */
     bool full;         /* transactions are synced now */
     bool broken;       /* nothing is written any more */
     char why[256];     /* ... why */

@@ -35,6 +35,11 @@ static journal_kind kind_of(daruma_str name)
     return (journal_kind)k;
 }
 
+int64_t journal_inputs(const journal *j)
+{
+    return j->ninputs;
+}
+
 bool journal_input_of(journal *j, int64_t n, journal_input *ret, bool *ret_delivered, bool *ret_bad, daruma_arena *a)
 {
     sqlite3_stmt *s = db_make(j, DO_GET_INPUT);
@@ -98,6 +103,14 @@ static bool line_of(journal *j, statement which, sqlite3_stmt *s, journal_line *
     return true;
 }
 
+/* True if there is one more row; false and !*well: what is there cannot be read. */
+static bool next_row(sqlite3_stmt *s, bool *well)
+{
+    int rc = s ? sqlite3_step(s) : SQLITE_ERROR;
+    *well = *well && (rc == SQLITE_ROW || rc == SQLITE_DONE);
+    return rc == SQLITE_ROW;
+}
+
 bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), void *user, char why[256])
 {
     static const statement which[] = {DO_ALL_ACTS, DO_ALL_INPUTS, DO_ALL_EVENTS};
@@ -105,7 +118,7 @@ bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), v
     bool more[COUNT(which)], well = true;
     for (size_t i = 0; i < COUNT(which); i++) {
         s[i] = db_make(j, which[i]);
-        more[i] = s[i] && sqlite3_step(s[i]) == SQLITE_ROW;
+        more[i] = next_row(s[i], &well);
     }
     while (well) {
         size_t next = COUNT(which);
@@ -119,15 +132,15 @@ bool journal_each(journal *j, bool (*each)(const journal_line *l, void *user), v
         if (!sys_arena_init(&a, 16 << 10, RUN_ANSWER_BYTES_MAX))
             break;
         well = line_of(j, which[next], s[next], &l, &a);
-        if (!well)
-            snprintf(why, 256, "the journal %.120s.db is damaged: a record in it is not what was written", j->path);
         bool on = well && each(&l, user);
         sys_arena_done(&a);
         if (!on)
             break;
-        more[next] = sqlite3_step(s[next]) == SQLITE_ROW;
+        more[next] = next_row(s[next], &well);
     }
     for (size_t i = 0; i < COUNT(which); i++)
         sqlite3_reset(s[i]);
+    if (!well)
+        snprintf(why, 256, "the journal %.120s.db is damaged: a record in it is not what was written", j->path);
     return well;
 }

@@ -108,7 +108,8 @@ bool journal_asked(journal *j, const agent_act *x, const journal_look *look, dar
 {
     if (!j)
         return true;
-    return db_begin(j, is_dear(x)) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look, at));
+    j->dear = is_dear(x);
+    return db_begin(j, j->dear) && db_commit(j, mark_delivered(j, at.now) && insert_act(j, x, look, at));
 }
 
 bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
@@ -116,6 +117,7 @@ bool journal_asked_again(journal *j, uint32_t call, daruma_moment at)
     sqlite3_stmt *s = j ? db_make(j, DO_AGAIN) : NULL;
     if (!s || !db_begin(j, true))
         return !j;
+    j->dear = true;
     db_int(s, 1, at.now);
     db_int(s, 2, call);
     return db_commit(j, db_run(j, s));
@@ -161,11 +163,30 @@ static bool finish_act(journal *j, uint32_t call, daruma_ms now, daruma_str outc
     return db_run(j, s);
 }
 
+/* What is lost with the power, and cannot be had again by asking again. */
+static bool must_last(const journal *j, const journal_input *in)
+{
+    switch (in->kind) {
+    case JOURNAL_ANSWERED:
+    case JOURNAL_FAILED:
+    case JOURNAL_CLOCK:
+        return false;
+    case JOURNAL_TOOL:
+        return j->dear;
+    case JOURNAL_OPENED:
+    case JOURNAL_PERSON:
+    case JOURNAL_RESUMED:
+    case JOURNAL_KINDS:
+        break;
+    }
+    return true;
+}
+
 bool journal_told(journal *j, const journal_input *in)
 {
     if (!j)
         return true;
-    if (!db_begin(j, true))
+    if (!db_begin(j, must_last(j, in)))
         return false;
     sqlite3_stmt *s = db_make(j, DO_INPUT);
     if (!s)
@@ -209,6 +230,30 @@ bool journal_ended(journal *j, journal_state s, daruma_str result, daruma_moment
     bool well = s == JOURNAL_INTERRUPTED || mark_delivered(j, at.now);
     well = well && db_set(j, "state", str_of(journal_state_name(s))) && db_set_int(j, "ended", at.wall);
     return db_commit(j, well && (!result.n || db_set(j, "result", result)));
+}
+
+static bool run_with(journal *j, statement which, int64_t v)
+{
+    sqlite3_stmt *s = db_make(j, which);
+    if (s)
+        db_int(s, 1, v);
+    return db_run(j, s);
+}
+
+bool journal_retracted(journal *j)
+{
+    sqlite3_stmt *s = db_make(j, DO_FAILED_FROM);
+    bool there = s && sqlite3_step(s) == SQLITE_ROW;
+    int64_t n = there ? sqlite3_column_int64(s, 0) : 0, call = there ? sqlite3_column_int64(s, 1) : 0;
+    if (s)
+        sqlite3_reset(s);
+    if (!there || !db_begin(j, true))
+        return false;
+    bool well = db_commit(j, run_with(j, DO_CUT_INPUTS, n) && run_with(j, DO_CUT_ACTS, call) &&
+                                 run_with(j, DO_UNFINISHED, call) &&
+                                 db_set(j, "state", str_of(journal_state_name(JOURNAL_OPEN))));
+    j->ninputs = well ? n - 1 : j->ninputs;
+    return well;
 }
 
 bool journal_reopened(journal *j)

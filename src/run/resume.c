@@ -108,7 +108,7 @@ bool resume_replay(journal *j, crew *a, resumed *ret, char why[256])
         sys_arena_done(&room);
         if (there <= 0)
             return there == 0;
-        if (!delivered) /* its consequences were not recorded: they come now */
+        if (!delivered && n == journal_inputs(j)) /* its consequences were not recorded: they come now */
             return true;
         if (!drain(j, a, ret, why))
             return false;

@@ -225,7 +225,7 @@ void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
         buf_json(b, x->model);
     }
     if (x->total > 0)
-        buf_printf(b, ",\"total_ms\":%lld", (long long)x->total);
+        buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
     BUF_LIT(b, ",\"secrets\":[");
     bool first = true;
     for (size_t i = 0; i < list->n; i++) {

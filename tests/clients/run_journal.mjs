@@ -20,7 +20,7 @@ const say = (act, n) =>
     : { role: "assistant", content: null, tool_calls: [{ id: `call_${n}`, type: "function", function: { name: act.call, arguments: JSON.stringify(act.args ?? {}) } }] };
 
 // A folder, and a model that does one act after the other: which, its history says. `hold(n)`: the n-th question waits.
-async function scene(acts, f, { hold = () => null } = {}) {
+async function scene(acts, f, { hold = () => null, refuse = () => false } = {}) {
   const dir = mkdtempSync(join(tmpdir(), "daruma-journal-")), root = join(dir, "root"), state = join(dir, "state");
   mkdirSync(root);
   writeFileSync(join(root, "log.txt"), "BEGIN\nEND\n");
@@ -32,6 +32,7 @@ async function scene(acts, f, { hold = () => null } = {}) {
       const body = JSON.parse(text), n = body.messages.filter((m) => m.role === "tool").length;
       asked.push({ n, text });
       await hold(n, asked.length);
+      if (refuse(n)) return res.writeHead(401, { "content-type": "application/json" }).end('{"error":{"message":"Incorrect API key provided","type":"invalid_request_error","code":"invalid_api_key"}}');
       const message = say(acts[Math.min(n, acts.length - 1)], n);
       res.writeHead(200, { "content-type": "application/json" });
       res.end(JSON.stringify({ id: `a${n}`, object: "chat.completion", model: "m", choices: [{ index: 0, message, finish_reason: message.tool_calls ? "tool_calls" : "stop" }], usage: { prompt_tokens: 10, completion_tokens: 2 } }));
@@ -198,6 +199,24 @@ holds("a run that was escalated goes on with what a person says", () =>
     assert.equal(more.code, 2);
     assert.match(more.err, /does not wait for a person/);
   }));
+
+holds("a run whose model failed for good asks again, and nothing else", () => {
+  let broken = true;
+  return scene([read, edit(1), "all done"], async (s) => {
+    const r = await s.run().over;
+    assert.equal(r.code, 1, r.out + r.err);
+    assert.match(r.err, /daruma run --resume/);
+    assert.equal((await s.resume(["--yes"]).over).code, 1, "it is still broken");
+    broken = false;
+    const on = await s.resume(["--yes"]).over;
+    assert.equal(on.code, 0, on.out + on.err);
+    assert.equal(on.result.text, "all done");
+    assert.equal(s.log(), "BEGIN\nedit-1\nEND\n");
+    assert.deepEqual(s.asked.map((q) => q.n), [0, 1, 1, 1, 2]);
+    assert.equal(s.asked[1].text, s.asked[3].text);
+    assert.match(s.explain().stdout, /auth[^]*The run went on again[^]*It ended: ok/);
+  }, { refuse: (n) => broken && n === 1 });
+});
 
 // ---- who is asked ----
 
