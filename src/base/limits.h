@@ -480,6 +480,8 @@
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
 #define JOURNAL_FORMAT        1           /* of journals, as this version writes and reads them */
 #define JOURNAL_BUSY_MS       2000        /* that are waited for somebody who reads the same journal */
+#define JOURNAL_LOCK_TRIES    5           /* for the lock of a run that somebody may look at just now ... */
+#define JOURNAL_LOCK_MS       20          /* ... and between them */
 #define JOURNAL_WAITING_BYTES (4u << 20)  /* of events that wait for the next transaction */
 #define JOURNAL_PATH_BYTES    4096        /* of the path of a journal, as systems have it */
 #define JOURNAL_RUNS_MAX      100000      /* of one folder that are listed */

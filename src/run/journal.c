@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -120,8 +121,11 @@ journal_state journal_state_of(journal *j)
 /* Takes the lock that says that the run is under way. */
 static bool take_lock(journal *j, char why[256])
 {
-    if (flock(j->lock, LOCK_EX | LOCK_NB) == 0)
-        return true;
+    for (int i = 0; i < JOURNAL_LOCK_TRIES; i++) { /* who lists runs has the lock for a moment */
+        if (flock(j->lock, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        poll(NULL, 0, JOURNAL_LOCK_MS);
+    }
     snprintf(why, 256, "run %.40s is under way in another process", strrchr(j->path, '/') + 1);
     return false;
 }
@@ -311,6 +315,8 @@ journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[2
     name_file(j, plain.n < id.n ? ".broken" : ".db", file, sizeof file);
     j->lock = open(file, O_RDONLY | O_CLOEXEC);
     *ret_busy = j->lock >= 0 && flock(j->lock, LOCK_EX | LOCK_NB) != 0;
+    if (j->lock >= 0 && !*ret_busy)
+        flock(j->lock, LOCK_UN);
     if (j->lock < 0) {
         if (errno != ENOENT)
             snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(errno));

@@ -220,6 +220,34 @@ holds("a run whose model failed for good asks again, and nothing else", () => {
 
 // ---- who is asked ----
 
+// What is typed at a question on a terminal, and what comes of it.
+for (const [typed, code, log, says] of [
+  ["y\n", 0, "BEGIN\nedit-1\nEND\n", /edited/],
+  ["n\n", 0, "BEGIN\nEND\n", /permission denied/],
+  ["not this line\n", 0, "BEGIN\nEND\n", /They said: not this line/],
+  ["\x03", 130, "BEGIN\nEND\n", null],
+  ["\x04", 130, "BEGIN\nEND\n", null],
+])
+  holds(`the terminal is asked, and ${JSON.stringify(typed)} is typed`, () =>
+    scene([edit(1), "all done"], async (s) => {
+      const quoted = [daruma, "run", ...s.base, "--state", s.state, "the task"].map((a) => `'${a}'`).join(" ");
+      const child = spawn("script", ["-qec", quoted, "/dev/null"], { env: { ...process.env, OPENAI_API_KEY: KEY }, stdio: ["pipe", "pipe", "inherit"] });
+      let out = "";
+      child.stdout.on("data", (d) => (out += d));
+      const over = new Promise((ok) => child.on("close", ok));
+      await until(() => out.includes("[y/N]"), "the question");
+      child.stdin.write(typed);
+      assert.equal(await over, code, out);
+      assert.equal(s.log(), log);
+      if (says) assert.match(JSON.parse(s.asked.at(-1).text).messages.at(-1).content, says);
+      else {
+        assert.match(s.explain().stdout, /Under way: fs\.edit[^]*interrupted: it can go on/);
+        const on = await s.resume(["--yes"]).over; // the question was not answered: it is put again
+        assert.equal(on.code, 0, on.err);
+        assert.equal(s.log(), "BEGIN\nedit-1\nEND\n");
+      }
+    }));
+
 holds("--approve FILE: allowed, denied with words, and a question that outlives its asker is put once", () =>
   scene([edit(1), edit(2), edit(3), "all done"], async (s) => {
     const file = join(s.dir, "answer"), question = `${file}.question`;
