@@ -33,7 +33,7 @@ static void on_done(daruma_str result, int ok, bool lost, void *user)
 static tool_call *call(const char *name, const char *args)
 {
     memset(&heard, 0, sizeof heard);
-    return toolset_call(all, str_of(name), str_of(args), -1, on_done, &heard);
+    return toolset_call(all, str_of(name), str_of(args), 0, -1, on_done, &heard);
 }
 
 static void wait_for_it(void)

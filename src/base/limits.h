@@ -436,6 +436,7 @@
 #define WEB_REDIRECTS_MAX       5           /* of one call; sites send on once or twice */
 #define WEB_MS                  30000       /* for one call, redirects included */
 #define SHELL_MS                120000      /* for a command that does not say how long it takes */
+#define SHELL_MS_MAX            3600000     /* for one that says it, unless the host says another time */
 #define SHELL_GRACE_MS          2000        /* between SIGTERM and SIGKILL */
 #define SHELL_HEAD_BYTES        (16u << 10) /* of what it prints that are kept from its beginning */
 #define SHELL_TAIL_BYTES        (32u << 10) /* and from its end, where errors stand; together they are one observation */

@@ -417,7 +417,7 @@ static void on_tool(daruma_str result, int ok, bool lost, void *user)
 static bool call_tool(run *r, const agent_act *x)
 {
     r->called = x->call;
-    r->tool = toolset_call(r->tools, x->tool, x->args, staff_within(r->s, x->tool, x->total), on_tool, r);
+    r->tool = toolset_call(r->tools, x->tool, x->args, staff_usual(r->s, x->tool), x->total, on_tool, r);
     if (!r->tool)
         tool_ended(r, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false);
     return r->tool != NULL;

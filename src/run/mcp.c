@@ -59,6 +59,7 @@ struct mcp {
     size_t n;
     int pages;
     bool fresh;            /* its list was not read since it was started */
+    bool altered;          /* a tool of its list is another now */
     bool again;            /* its list changed while it was read */
     bool told;             /* ops.ready was called */
     bool noisy;            /* that it prints what is no message was told */
@@ -245,7 +246,7 @@ static void take_tool(mcp *m, daruma_str json)
         i++;
     if (i < m->n) {
         m->list[i].seen = true;
-        toolset_change(m->tools, &row);
+        m->altered |= toolset_change(m->tools, &row);
         return;
     }
     if (m->n == MCP_TOOLS_MAX || !toolset_add(m->tools, &row, &source, &m->list[m->n])) {
@@ -258,7 +259,7 @@ static void take_tool(mcp *m, daruma_str json)
 static void up(mcp *m)
 {
     size_t n = 0;
-    bool changed = false;
+    bool changed = m->altered;
     for (size_t i = 0; i < m->n; i++) {
         changed |= m->list[i].there != m->list[i].seen;
         m->list[i].there = m->list[i].seen;
@@ -268,7 +269,7 @@ static void up(mcp *m)
     m->due = INT64_MAX;
     if (changed || m->fresh)
         tell(m, m->fresh ? "mcp_started" : "mcp_changed", "", (daruma_str){0}, (int64_t)n);
-    m->fresh = false;
+    m->fresh = m->altered = false;
     for (mcp_call *k = m->calls; k; k = k->next)
         if (!k->id)
             send_call(m, k);
@@ -581,11 +582,8 @@ static void call_start(tool_call *c)
         tool_over(c, 0, false);
         return;
     }
-    daruma_ms within = m->s->within ? m->s->within : MCP_CALL_MS;
-    if (c->within >= 0 && c->within < within)
-        within = c->within;
     k->c = c;
-    k->due = now_of(m) + within;
+    k->due = now_of(m) + tool_within(c, m->s->within ? m->s->within : MCP_CALL_MS);
     c->work = k;
     while (*last)
         last = &(*last)->next;

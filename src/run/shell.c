@@ -124,9 +124,11 @@ static void start(tool_call *c)
         return;
     }
     c->work = w;
-    w->within = seconds > 0 ? (seconds < 3600 ? seconds : 3600) * 1000 : s->within ? s->within : SHELL_MS;
-    if (c->within >= 0 && c->within < w->within)
-        w->within = c->within;
+    w->within = tool_within(c, s->within ? s->within : SHELL_MS);
+    if (seconds > 0 && seconds <= SHELL_MS_MAX / 1000) { /* the model's word, within the host's */
+        daruma_ms most = tool_within(c, SHELL_MS_MAX);
+        w->within = seconds * 1000 < most ? seconds * 1000 : most;
+    }
     child_within(w->program, w->within, SHELL_GRACE_MS);
 }
 

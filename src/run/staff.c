@@ -70,11 +70,10 @@ static const run_tool *said_of(const run_settings *s, daruma_str tool)
     return NULL;
 }
 
-daruma_ms staff_within(const run_settings *s, daruma_str tool, daruma_ms left)
+daruma_ms staff_usual(const run_settings *s, daruma_str tool)
 {
     const run_tool *t = said_of(s, tool);
-    daruma_ms own = t ? t->within : 0;
-    return own > 0 && (left < 0 || own < left) ? own : left;
+    return t ? t->within : 0;
 }
 
 /* A row with what the host says about it. */

@@ -28,6 +28,6 @@ void staff_options(const crew_member *m, const agent_act *x, daruma_buf *out);
 const staff_place *staff_place_of(const crew_member *m, daruma_str model, daruma_str target);
 /* The path of a call there, behind its host: "/v1" stands in it once. In `a`, or borrowed. */
 daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a);
-/* So long a call of a tool may take, given what is left of the run (-1: no limit). */
-daruma_ms staff_within(const run_settings *s, daruma_str tool, daruma_ms left);
+/* What the host says that a call of a tool may take; 0: nothing. */
+daruma_ms staff_usual(const run_settings *s, daruma_str tool);
 #endif

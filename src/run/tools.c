@@ -63,11 +63,15 @@ bool toolset_add(toolset *t, const agent_tool *row, const tool_source *source, v
     return true;
 }
 
-void toolset_change(toolset *t, const agent_tool *row)
+bool toolset_change(toolset *t, const agent_tool *row)
 {
     size_t i = row_of(t, row->about.name);
-    if (i < t->n)
-        t->rows[i] = *row;
+    const daruma_tool *was = i < t->n ? &t->rows[i].about : NULL, *is = &row->about;
+    if (!was || (str_eq(was->description, is->description) && str_eq(was->schema, is->schema) &&
+                 was->traits == is->traits && t->rows[i].ask == row->ask))
+        return false;
+    t->rows[i] = *row;
+    return true;
 }
 
 const agent_tool *toolset_rows(const toolset *t, size_t *ret_n)
@@ -128,7 +132,8 @@ void tool_over(tool_call *c, int ok, bool lost)
     free_when_done(t);
 }
 
-tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms within, tool_done done, void *user)
+tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms usual, daruma_ms within, tool_done done,
+                        void *user)
 {
     size_t i = row_of(t, name);
     tool_call *c = calloc(1, sizeof *c);
@@ -139,6 +144,7 @@ tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms 
     c->of = t;
     c->loop = t->loop;
     c->args = arena_copy(&c->room, args);
+    c->usual = usual;
     c->within = within;
     c->out = buf_in(&c->room);
     c->done = done;
@@ -176,6 +182,12 @@ void toolset_close(toolset *t)
     on_soon(&t->soon);
     t->closing = true;
     uv_close((uv_handle_t *)&t->soon, on_closed);
+}
+
+daruma_ms tool_within(const tool_call *c, daruma_ms source_ms)
+{
+    daruma_ms ms = c->usual > 0 ? c->usual : source_ms;
+    return c->within >= 0 && c->within < ms ? c->within : ms;
 }
 
 bool tool_error(daruma_buf *out, const char *code, daruma_str about, const char *what, const char *next)

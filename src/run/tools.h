@@ -31,7 +31,8 @@ struct tool_call {
     void *own; /* what the source works with, as toolset_add() was told */
     uv_loop_t *loop;
     daruma_str args;     /* a JSON object; lives as long as the call */
-    daruma_ms within;    /* so long it may take, -1: no limit */
+    daruma_ms usual;     /* what the host says that it may take, instead of what is usual for the source; 0: nothing */
+    daruma_ms within;    /* what is left for it at all, -1: no limit */
     atomic_bool stopped; /* nobody waits for it; threads may look */
     daruma_arena room;   /* of the call */
     daruma_buf out;      /* in it: the result */
@@ -53,16 +54,21 @@ void toolset_close(toolset *t);
 /* Adds a tool; the row is copied, what it points to is borrowed. False: there are TOOLS_MAX, or one of that name. */
 bool toolset_add(toolset *t, const agent_tool *row, const tool_source *source, void *own);
 /* The tool of that name is another now: description, schema, effects. Agents that work see it with their next call. */
-void toolset_change(toolset *t, const agent_tool *row);
+bool toolset_change(toolset *t, const agent_tool *row); /* false: it is as it was */
 /* All there are. They stay where they are, more may follow. */
 const agent_tool *toolset_rows(const toolset *t, size_t *ret_n);
 
 /* Begins a call; `done` is called once, from the loop, never before this returns. NULL without memory. */
-tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms within, tool_done done, void *user);
+tool_call *toolset_call(toolset *t, daruma_str name, daruma_str args, daruma_ms usual, daruma_ms within, tool_done done,
+                        void *user);
+
 /* `done` is not called any more. */
 void tool_cancel(tool_call *c);
 
 /* ---- for sources ---- */
+
+/* So long a call may take, for a source that allows `source_ms` unless the host says another time. */
+daruma_ms tool_within(const tool_call *c, daruma_ms source_ms);
 
 /* The call is over, c->out is its result; `c` is gone when the loop has run. */
 void tool_over(tool_call *c, int ok, bool lost);

@@ -315,9 +315,7 @@ static void ask(web_work *w)
     };
     static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
     upstream *up = *(upstream **)w->c->own;
-    daruma_ms left = WEB_MS - ((daruma_ms)uv_now(w->c->loop) - w->began); /* redirects share it */
-    if (w->c->within >= 0 && w->c->within < left)
-        left = w->c->within;
+    daruma_ms left = tool_within(w->c, WEB_MS) - ((daruma_ms)uv_now(w->c->loop) - w->began); /* redirects share it */
     if (upstream_public_only(up) && is_own(w->at.to.host)) {
         on_fail(NULL, DARUMA_NET_UNREACHABLE, DARUMA_AT_CONNECT, UPSTREAM_NOT_PUBLIC, w);
         return;

@@ -150,6 +150,8 @@ agents:
     assert.equal(lines(root, "tries").length, 1);
     const late = await go(pair, root, config("{ words: never }"), { "m-one": [{ call: "shell_run", arguments: { command: "sleep 20" } }, { text: "over" }] });
     assert.ok(late.lines.some((l) => l.event === "tool_failed" && l.kind === "timeout"), late.out);
+    const longer = await go(pair, root, config("{ words: never }"), { "m-one": [{ call: "shell_run", arguments: { command: "sleep 20", seconds: 15 } }, { text: "over" }] });
+    assert.ok(longer.result.took_ms < 9000, "the host's word bounds the model's");
   },
 });
 
