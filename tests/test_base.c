@@ -367,11 +367,35 @@ static void plain_text_ends_where_it_is_none(void **state)
         }
 }
 
+/* Bytes are looked at 16 at a time: each one must be written as alone, wherever it stands. */
+static void every_byte_is_written_as_alone_wherever_it_stands(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 256; c++) {
+        char alone[16], one = (char)c;
+        daruma_buf a = buf_over(alone, sizeof alone);
+        buf_json(&a, (daruma_str){&one, 1});
+        for (size_t at = 0; at < 40; at++) {
+            char text[40], got[64], want[64];
+            daruma_buf b = buf_over(got, sizeof got), w = buf_over(want, sizeof want);
+            memset(text, 'a', sizeof text);
+            text[at] = one;
+            buf_json(&b, (daruma_str){text, sizeof text});
+            buf_putc(&w, '"');
+            for (size_t i = 0; i < sizeof text; i++)
+                buf_put(&w, i == at ? str_sub(buf_str(&a), 1, a.n - 2) : S("a"));
+            buf_putc(&w, '"');
+            assert_true(str_eq(buf_str(&b), buf_str(&w)));
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_terminal_obeys_is_not_fit_to_be_shown),
         cmocka_unit_test(a_star_stands_for_anything),
+        cmocka_unit_test(every_byte_is_written_as_alone_wherever_it_stands),
         cmocka_unit_test(a_map_keeps_a_number_for_each_text),
         cmocka_unit_test(a_map_without_room_says_so),
         cmocka_unit_test(a_member_is_found_verbatim),

@@ -372,6 +372,48 @@ static void ids_that_do_not_fit_are_made_anew_in_pairs(void **state)
     }
 }
 
+/* The names of the tools of a Gemini request as OpenAI gets them. */
+static daruma_str names_there(const char *tools, const char *called, daruma_arena *a)
+{
+    char body[2000];
+    dialect_losses l;
+    snprintf(body, sizeof body,
+             "{\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"x\"}]}%s%s%s],\"tools\":[{"
+             "\"functionDeclarations\":[%s]}]}",
+             *called ? ",{\"role\":\"model\",\"parts\":[{\"functionCall\":{\"args\":{},\"name\":\"" : "", called,
+             *called ? "\"}}]}" : "", tools);
+    convo c = read_request(&dialect_openai, converted(&dialect_gemini, &dialect_openai, str_of(body), &l, a), a);
+    daruma_buf b = buf_in(a);
+    for (size_t i = 0; i < c.ntools; i++) {
+        buf_put(&b, c.tools[i].name);
+        buf_putc(&b, ' ');
+    }
+    for (size_t i = 0; i < c.nmessages; i++)
+        for (size_t k = 0; k < c.messages[i].nparts; k++)
+            if (c.messages[i].parts[k].kind == PART_CALL)
+                buf_put(&b, c.messages[i].parts[k].name);
+    return buf_str(&b);
+}
+
+static void a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it(void **state)
+{
+    (void)state;
+    daruma_arena a = arena_over(mem, sizeof mem);
+    assert_str(names_there("{\"name\":\"fs.read\"},{\"name\":\"fs:list\"},{\"name\":\"plain\"}", "fs.read", &a),
+               "fs_read fs_list plain fs_read");
+    /* another one is called so, would be called so, or was called so */
+    daruma_str names[] = {names_there("{\"name\":\"fs.read\"},{\"name\":\"fs_read\"}", "fs.read", &a),
+                          names_there("{\"name\":\"fs.read\"},{\"name\":\"fs:read\"}", "", &a),
+                          names_there("{\"name\":\"fs.read\"}", "fs_read", &a)};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        daruma_str rest = names[i], one = str_cut(&rest, ' '), two = i < 2 ? str_cut(&rest, ' ') : rest;
+        assert_true(str_starts(one, S("fs_read_")) && one.n == 24);
+        assert_false(str_eq(one, two));
+        assert_true(i == 1 || str_eq(two, S("fs_read")));
+        assert_true(i != 0 || str_eq(rest, one));
+    }
+}
+
 static void roles_take_turns_and_the_user_begins(void **state)
 {
     (void)state;
@@ -524,6 +566,7 @@ int main(void)
         cmocka_unit_test(anthropic_is_told_how_much_it_may_say),
         cmocka_unit_test(no_thinking_is_asked_for_within_a_tool_loop_without_it),
         cmocka_unit_test(ids_that_do_not_fit_are_made_anew_in_pairs),
+        cmocka_unit_test(a_name_that_does_not_fit_stays_readable_where_no_other_tool_has_it),
         cmocka_unit_test(roles_take_turns_and_the_user_begins),
         cmocka_unit_test(images_of_tools_find_a_place),
         cmocka_unit_test(media_that_cannot_go_along_is_said),

@@ -14,6 +14,7 @@ static char folder[] = "/tmp/daruma-files-XXXXXX";
 static int root;
 static daruma_arena room;
 static daruma_buf out;
+static const atomic_bool never;
 
 static void put(const char *path, const char *text)
 {
@@ -66,7 +67,7 @@ static bool call(const char *tool, const char *args)
     sys_arena_done(&room);
     sys_arena_init(&room, 4096, 64 << 20);
     out = buf_in(&room);
-    return files_call(root, str_of(tool), str_of(args), &room, &out);
+    return files_call(root, str_of(tool), str_of(args), &never, &room, &out);
 }
 
 #define assert_says(z)                                                                                                 \

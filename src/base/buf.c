@@ -1,5 +1,6 @@
 #include "base/buf.h"
 #include "base/arena.h"
+#include "base/scan.h"
 #include "base/str.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -80,6 +81,19 @@ void buf_printf(daruma_buf *b, const char *fmt, ...)
         buf_put(b, (daruma_str){text, (size_t)n});
 }
 
+/* Behind the bytes from `i` on that stand in a JSON string as they are: ASCII but quotes, backslashes and controls. */
+static size_t behind_plain(daruma_str s, size_t i)
+{
+    for (; s.n - i >= sizeof(scan16); i += sizeof(scan16)) {
+        scan16 v = scan_load(s.p + i);
+        unsigned odd =
+            scan_bits(scan_is(v, '"') | scan_is(v, '\\') | scan_range(v, 0, 0x1f) | scan_range(v, 0x7f, 0xff));
+        if (odd)
+            return i + (unsigned)__builtin_ctz(odd);
+    }
+    return i;
+}
+
 void buf_json(daruma_buf *b, daruma_str s)
 {
     static const char hex[] = "0123456789abcdef";
@@ -88,7 +102,7 @@ void buf_json(daruma_buf *b, daruma_str s)
     while (i < s.n) {
         unsigned char c = (unsigned char)s.p[i];
         if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
-            i++;
+            i = behind_plain(s, i + 1);
             continue;
         }
         size_t n = c >= 0x80 ? str_utf8(str_from(s, i)) : 0;

@@ -429,16 +429,54 @@
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
 /* ---- daruma run ---- */
-#define FILES_NAME_BYTES_MAX  255         /* of one name in a path, as file systems have it */
-#define FILE_BYTES_MAX        (4u << 20)  /* of a file that is read whole; its result is cut before */
-#define FILE_SEARCH_BYTES_MAX (1u << 20)  /* of a file that is searched; larger ones are no sources */
-#define FILE_PIECE_BYTES      (64u << 10) /* read at a time */
-#define FILES_NAMES_MAX       2000        /* names of one folder that are looked at */
-#define FILES_SEEN_MAX        50000       /* files and folders of one search */
-#define FILES_HITS_MAX        200         /* lines that one search prints */
-#define FILES_LINE_BYTES_MAX  300         /* of each */
-#define FILES_DEPTH_MAX       24          /* folders in each other that are searched */
+#define FILES_NAME_BYTES_MAX    255         /* of one name in a path, as file systems have it */
+#define FILE_BYTES_MAX          (4u << 20)  /* of a file that is read whole; its result is cut before */
+#define FILE_SEARCH_BYTES_MAX   (1u << 20)  /* of a file that is searched; larger ones are no sources */
+#define FILE_PIECE_BYTES        (64u << 10) /* read at a time */
+#define FILES_NAMES_MAX         2000        /* names of one folder that are looked at */
+#define FILES_SEEN_MAX          50000       /* files and folders of one search */
+#define FILES_HITS_MAX          200         /* lines that one search prints */
+#define FILES_LINE_BYTES_MAX    300         /* of each */
+#define FILES_DEPTH_MAX         24          /* folders in each other that are searched */
+#define WEB_BYTES_MAX           (4u << 20)  /* of a page that is read */
+#define WEB_SHOWN_BYTES         (48u << 10) /* of it that one call shows; less than AGENT_OBSERVATION_BYTES_MAX */
+#define WEB_ERROR_BYTES         2000        /* of the body of an error */
+#define WEB_LOOK_BYTES          4096        /* that are looked at for what no text has */
+#define WEB_REDIRECTS_MAX       5           /* of one call; sites send on once or twice */
+#define WEB_MS                  30000       /* for one call, redirects included */
+#define SHELL_MS                120000      /* for a command that does not say how long it takes */
+#define SHELL_MS_MAX            3600000     /* for one that says it, unless the host says another time */
+#define SHELL_GRACE_MS          2000        /* between SIGTERM and SIGKILL */
+#define SHELL_HEAD_BYTES        (16u << 10) /* of what it prints that are kept from its beginning */
+#define SHELL_TAIL_BYTES        (32u << 10) /* and from its end, where errors stand; together they are one observation */
+#define SHELL_PRINTED_BYTES_MAX (256u << 20) /* a command that prints more runs wild */
+#define CHILD_READ_BYTES        (64u << 10)  /* read from a pipe at a time */
+#define CHILD_LINGER_MS         500          /* for the rest of the output of a program that has ended */
+#define MCP_SERVERS_MAX         32           /* of one run */
+#define MCP_TOOLS_MAX           256          /* of one server; more than a model can choose from */
+#define MCP_PAGES_MAX           64           /* of one list of tools */
+#define MCP_LINE_BYTES_MAX                                                                                             \
+    (16u << 20)                    /* of one message; a picture has some MiB. What is longer is dropped, and said      \
+                                    */
+#define MCP_TOOL_SAYS_BYTES   4000 /* of a tool's description, or of a server's instructions */
+#define MCP_KEEP_BYTES_MAX    (32u << 20) /* memory of a server's list of tools, with what it changed */
+#define MCP_CLOSE_MS          500         /* from the end of its input to SIGTERM */
+#define MCP_BATCH_MAX         256         /* messages of one line */
+#define MCP_HEAD_BYTES        4096        /* of such a line that are looked at for what it answers */
+#define MCP_WAITING_BYTES_MAX (64u << 20) /* sent to a server that it has not read: it hangs */
+#define MCP_LAST_BYTES        1000        /* of what it wrote last to standard error, told with its death */
+#define MCP_START_MS          60000  /* from the start of a server to its list of tools: npx may have to download it */
+#define MCP_CALL_MS           300000 /* for one call, unless said */
+#define MCP_PING_MS           5000   /* for the answer to a ping behind a call that was late: else it hangs */
+#define MCP_GRACE_MS          2000   /* between SIGTERM and SIGKILL */
+#define MCP_RESTARTS          3      /* of a server that dies, unless said */
+#define MCP_BACKOFF_MS        250    /* before the first of them; doubled with each */
+#define MCP_BACKOFF_MS_MAX    10000  /* at most */
+#define RUN_ARGV_MAX          64     /* words of a server's command */
+#define AGENTS_MAX            64     /* in one configuration */
+#define RUN_MEMORY_BYTES_MAX  (64u << 20) /* memory of a run's agents, tools and places */
 #define RUN_TASK_BYTES_MAX    (1u << 20)  /* of a task */
+#define TOOLS_MAX             512         /* of one run; providers refuse more than some 128 in a request */
 #define RUN_TOOL_BYTES_MAX    (64u << 20) /* memory of one call of a tool */
 #define RUN_ANSWER_BYTES_MAX  (32u << 20) /* memory of one answer of a model */
 #define RUN_FIELDS_MAX        16          /* of one call; sessions write some four */
@@ -446,9 +484,22 @@
 #define RUN_CONNECT_MS        10000       /* for a connection */
 #define RUN_ANSWER_MS         600000      /* for a whole answer to begin: models think for minutes */
 #define RUN_IDLE_MS           300000      /* of silence within one */
-#define RUN_STEPS             50          /* answers of the model, unless said */
+#define RUN_CALL_MS           86400000 /* of one question to a model, however long the run may take: sessions take no more */
+#define RUN_STEPS             50       /* answers of the model, unless said */
 #define RUN_MS                1800000     /* of a run, unless said */
 #define RUN_SHOWN_BYTES       200         /* of each text on a line of progress */
+#define JOURNAL_FORMAT        1           /* of journals, as this version writes and reads them */
+#define JOURNAL_BUSY_MS       2000        /* that are waited for somebody who reads the same journal */
+#define JOURNAL_LOCK_TRIES    5           /* for the lock of a run that somebody may look at just now ... */
+#define JOURNAL_LOCK_MS       20          /* ... and between them */
+#define JOURNAL_WAITING_BYTES (4u << 20)  /* of events that wait for the next transaction */
+#define JOURNAL_PATH_BYTES    4096        /* of the path of a journal, as systems have it */
+#define JOURNAL_RUNS_MAX      100000      /* of one folder that are listed */
+#define APPROVE_LOOK_MS       200         /* how often the file with the answer of a person is looked at */
+#define APPROVE_AGAIN_MS      2000        /* between two posts of a question that is not answered yet */
+#define APPROVE_POST_MS       600000      /* for an answer to one post: people think for minutes */
+#define APPROVE_ANSWER_BYTES  (64u << 10) /* of an answer, and of a line on the terminal */
+#define APPROVE_MEMORY_BYTES  (4u << 20)  /* memory of one question */
 
 /* ---- the public library ---- */
 #define LIB_OPTIONS_BYTES_MAX (1u << 20)  /* memory for the options of a session, or for a policy */

@@ -1,4 +1,5 @@
 /* daruma check - is a configuration file what it should be, and what does it say? */
+#include "cli/agents.h"
 #include "cli/cli.h"
 #include "gateway/config.h"
 #include "sys/sys.h"
@@ -36,8 +37,8 @@ static int print(const daruma_buf *b, FILE *to)
     return !b->full && fwrite(b->p, 1, b->n, to) == b->n ? 0 : 1;
 }
 
-static void put_json(config_verdict v, const char *file, const config *c, const conf_mistakes *m, daruma_str warnings,
-                     daruma_buf *out)
+static void put_json(config_verdict v, const char *file, const config *c, const agents *g, const conf_mistakes *m,
+                     daruma_str warnings, daruma_buf *out)
 {
     buf_printf(out, "{\"ok\":%s,\"file\":", v == CONFIG_FINE ? "true" : "false");
     buf_json(out, str_of(file));
@@ -52,15 +53,30 @@ static void put_json(config_verdict v, const char *file, const config *c, const 
     if (v == CONFIG_FINE) {
         BUF_LIT(out, ",\"means\":");
         config_json(c, out);
+        size_t end = out->n ? out->n - 1 : 0; /* two objects become one */
+        agents_json(g, out);
+        if (!out->full)
+            out->p[end] = ',', memmove(out->p + end + 1, out->p + end + 2, out->n - end - 2), out->n--;
     }
     BUF_LIT(out, "}\n");
 }
 
-static void put_text(const char *file, const config *c, daruma_str warnings, daruma_buf *out)
+static void put_names(const char *thing, size_t n, const void *at, size_t size, daruma_buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        buf_putz(out, i ? ", " : thing);
+        buf_put(out, *(const daruma_str *)(const void *)((const char *)at + i * size)); /* the first field of each */
+    }
+    buf_putz(out, n ? "\n" : "");
+}
+
+static void put_text(const char *file, const config *c, const agents *g, daruma_str warnings, daruma_buf *out)
 {
     buf_putz(out, file);
     BUF_LIT(out, " is fine\n");
     config_summary(c, out);
+    put_names("  agents     ", g->nlist, g->list, sizeof *g->list, out);
+    put_names("  mcp        ", g->nmcp, g->mcp, sizeof *g->mcp, out);
     while (warnings.n) {
         BUF_LIT(out, "warning: ");
         buf_put(out, str_cut(&warnings, '\n'));
@@ -68,12 +84,71 @@ static void put_text(const char *file, const config *c, daruma_str warnings, dar
     }
 }
 
+static bool is_told(const conf_mistakes *m, const conf_mistake *one)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (m->at[i].line == one->line && m->at[i].column == one->column)
+            return true;
+    return false;
+}
+
+/* Two lists of mistakes of one file, in the order of its lines. A key that nobody knows is in both. */
+static void merge(conf_mistakes *m, const conf_mistakes *more)
+{
+    for (size_t i = 0; i < more->n && m->n < CONF_MISTAKES_MAX; i++) {
+        if (is_told(m, &more->at[i]))
+            continue;
+        size_t at = m->n++;
+        for (; at && m->at[at - 1].line > more->at[i].line; at--)
+            m->at[at] = m->at[at - 1];
+        m->at[at] = more->at[i];
+    }
+    m->more += more->more;
+}
+
+/* Reads what the file says about agents. Where the rest is wrong nothing is said of their models. */
+static config_verdict check_agents(daruma_str text, const char *file, const config *c, config_verdict v, agents *g,
+                                   daruma_arena *a, conf_mistakes *m)
+{
+    static conf_mistakes of_agents;
+    if (agents_of_config(text, file, v == CONFIG_FINE ? c : NULL, a, g, &of_agents))
+        return v;
+    if (v == CONFIG_FINE)
+        *m = (conf_mistakes){.file = of_agents.file};
+    merge(m, &of_agents);
+    return CONFIG_WRONG;
+}
+
+/* The file is read twice, by the gateway's tables and by those of agents; standard input can be read once. */
+static config_verdict check_both(const config_source *from, daruma_arena *a, config *c, agents *g, conf_mistakes *m)
+{
+    bool waits;
+    config_source source = *from;
+    daruma_str text;
+    char why[256];
+    bool input = strcmp(from->file, "-") == 0, read = sys_read_file(from->file, CONFIG_BYTES_MAX, a, &text, why);
+    if (input && read) {
+        source.file = NULL;
+        source.text = text.p;
+    }
+    config_verdict v = !read && input ? CONFIG_UNREAD : config_load(&source, a, c, &waits, m);
+    if (!read && input) {
+        *m = (conf_mistakes){.n = 1};
+        snprintf(m->at[0].what, sizeof m->at[0].what, "%s", why);
+    }
+    if (v != CONFIG_UNREAD && read)
+        v = check_agents(text, from->file, c, v, g, a, m);
+    if (v == CONFIG_WRONG)
+        m->file = from->file;
+    return v;
+}
+
 static int check_file(const config_source *from, bool json, daruma_arena *a)
 {
     static conf_mistakes m;
     static config c;
-    bool waits;
-    config_verdict v = config_load(from, a, &c, &waits, &m);
+    static agents g;
+    config_verdict v = check_both(from, a, &c, &g, &m);
     static const char *const commands[] = {[CONFIG_UNREAD] = "daruma check: ", [CONFIG_WRONG] = ""};
     daruma_arena rest;
     if (!sys_arena_init(&rest, 64u << 10, CONFIG_MEMORY_BYTES_MAX))
@@ -82,9 +157,9 @@ static int check_file(const config_source *from, bool json, daruma_arena *a)
     if (v == CONFIG_FINE)
         config_warnings(&c, &warnings);
     if (json) {
-        put_json(v, from->file, &c, &m, buf_str(&warnings), &out);
+        put_json(v, from->file, &c, &g, &m, buf_str(&warnings), &out);
     } else if (v == CONFIG_FINE) {
-        put_text(from->file, &c, buf_str(&warnings), &out);
+        put_text(from->file, &c, &g, buf_str(&warnings), &out);
     } else {
         buf_putz(&out, commands[v]);
         conf_mistakes_say(&m, &out);
@@ -98,6 +173,8 @@ static int print_options(daruma_arena *a)
 {
     daruma_buf out = buf_in(a);
     config_options_print(&out);
+    buf_putc(&out, '\n');
+    agents_options_print(&out);
     return print(&out, stdout);
 }
 

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/runs.h"
 #include "sys/sys.h"
 #include <stdlib.h>
 
@@ -198,6 +198,26 @@ static int explain_case(const char *id, const char *file, daruma_arena *a)
     return 0;
 }
 
+/* The ids of runs begin with a date, and no number of a case has a '-'. */
+static bool is_run(const char *name)
+{
+    return strcmp(name, "last") == 0 || (ch_digit(name[0]) && strchr(name, '-'));
+}
+
+static int explain_run(const char *name, const char *state, daruma_arena *a)
+{
+    char room[JOURNAL_PATH_BYTES];
+    const char *folder = runs_folder(state, room);
+    daruma_str id = folder ? runs_id(folder, name, a) : (daruma_str){0};
+    if (id.n)
+        return runs_explain(folder, id);
+    fprintf(stderr,
+            folder ? "daruma explain: there is no run in %s\n"
+                   : "daruma explain: where are the journals? --state DIR\n",
+            folder);
+    return 2;
+}
+
 int cli_explain(int argc, char **argv)
 {
     static const char about[] =
@@ -205,12 +225,15 @@ int cli_explain(int argc, char **argv)
         "  daruma explain < error.json           an error text, JSON, HTML, a log line, or a\n"
         "                                        whole HTTP answer (curl -i, curl -v)\n"
         "  daruma explain CASE                   a case from the event file: its number (x-daruma-case),\n"
-        "                                        or the digits a line on the terminal shows";
-    const char *file = "daruma.events.jsonl", *status = NULL;
-    const cli_option options[] = {{"--events", "FILE", &file, NULL, "the event file; default: daruma.events.jsonl"},
-                                  {"--status", "N", &status, NULL, "the HTTP status that came with the error on stdin"},
-                                  {0}};
-    int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [CASE]", about);
+        "                                        or the digits a line on the terminal shows\n"
+        "  daruma explain RUN                    a run of `daruma run` from its journal; `last` is the newest";
+    const char *file = "daruma.events.jsonl", *status = NULL, *state = NULL;
+    const cli_option options[] = {
+        {"--events", "FILE", &file, NULL, "the event file; default: daruma.events.jsonl"},
+        {"--status", "N", &status, NULL, "the HTTP status that came with the error on stdin"},
+        {"--state", "DIR", &state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
+        {0}};
+    int rest = cli_options(argc, argv, options, "explain [--status N] [--events FILE] [--state DIR] [CASE|RUN]", about);
     int64_t code = 0;
     daruma_arena a;
     if (rest < 0)
@@ -224,7 +247,9 @@ int cli_explain(int argc, char **argv)
         return 2;
     }
     sys_arena_init(&a, 65536, (size_t)2 * EVENTS_FILE_BYTES_MAX);
-    int result = rest < argc ? explain_case(argv[rest], file, &a) : explain_text((int)code, &a);
+    int result = rest < argc && is_run(argv[rest]) ? explain_run(argv[rest], state, &a)
+                 : rest < argc                     ? explain_case(argv[rest], file, &a)
+                                                   : explain_text((int)code, &a);
     sys_arena_done(&a);
     return result;
 }

@@ -1,22 +1,33 @@
 /* run.c - `daruma run TASK`: an agent that finishes its task over the files of one folder. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "cli/cli.h"
+#include "cli/agents.h"
+#include "cli/runs.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
+#include "sys/child.h"
 #include "sys/sys.h"
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static const char about[] =
-    "Carries out TASK (`-`: standard input) with the tools fs.list, fs.read, fs.search, fs.write and fs.edit below "
-    "one\n"
-    "folder. The answer goes to standard output, what happens to standard error. Files are changed only when you "
-    "allow\n"
-    "it, call by call or with --yes. Keys come from the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, "
-    "GEMINI_API_KEY.\n"
+    "Carries out TASK (`-`: standard input) with tools: files below one folder (fs.list, fs.read, fs.search,\n"
+    "fs.write, fs.edit), the web (http.get), MCP servers, and with --shell commands (shell.run). The answer goes\n"
+    "to standard output, what happens to standard error. Files are changed and commands run only when you allow\n"
+    "it, call by call or with --yes. Without --config keys come from the environment: OPENAI_API_KEY,\n"
+    "ANTHROPIC_API_KEY, GEMINI_API_KEY.\n"
+    "\n"
+    "  daruma run --model gpt-5 --base-url https://api.openai.com/v1 \"Find out why the tests fail, and mend it\"\n"
+    "  daruma run --config daruma.yaml --agent lead - <task.txt\n"
+    "\n"
+    "What it does is recorded: daruma run --resume ID goes on after an interrupt, a crash or a power failure, and\n"
+    "does nothing twice; --resume ID \"WORDS\" says to a run that was escalated how to go on. `last` is the newest\n"
+    "run. daruma explain ID tells a run in words.\n"
     "\n"
     "Exit codes: 0 done; 1 it failed, and the report says why; 2 asked wrongly; 3 a limit was reached, or it went in\n"
     "circles: there is a part of a result; 4 a person has to look at it; 130 interrupted.\n";
@@ -25,6 +36,8 @@ static const char about[] =
 typedef struct teller {
     bool json;
     int code;
+    daruma_str id;
+    bool kept; /* there is a journal: the run can be resumed */
 } teller;
 
 static int code_of(const agent_result *r)
@@ -54,6 +67,7 @@ static void tell_words(daruma_str json)
         const char *before;
         const char *fields[3]; /* those that are there are shown */
     } rows[] = {
+        {LIT("run_started"), "run", {"run"}},
         {LIT("tool_called"), "call", {"tool", "arguments"}},
         {LIT("tool_failed"), "failed", {"tool", "message"}},
         {LIT("retry_scheduled"), "again", {"operation", "reason"}},
@@ -64,8 +78,13 @@ static void tell_words(daruma_str json)
         {LIT("loop_detected"), "circle", {"circle"}},
         {LIT("error_recovery_attempt"), "failure", {"error_type", "kind", "error_message"}},
         {LIT("llm_retry_attempt"), "model again", {"kind", "reason"}},
+        {LIT("mcp_started"), "server", {"server"}},
+        {LIT("mcp_died"), "server died", {"server", "reason"}},
         {LIT("budget_exhausted"), "limit", {"which"}},
         {LIT("escalated"), "to a person", {"reason"}},
+        {LIT("approval_waits"), "question", {"reason"}},
+        {LIT("run_resumed"), "resumed", {"run", "tool", "fate"}},
+        {LIT("journal_lost"), "journal", {"reason", "then"}},
     };
     static char room[8 << 10];
     daruma_arena a = {.beg = room, .end = room + sizeof room};
@@ -98,42 +117,33 @@ static void on_event(daruma_str json, void *user)
     fflush(stdout);
 }
 
-/* A question on the terminal; where there is none nobody can answer. */
-static agent_reply on_ask(daruma_str text, void *user)
+/* A question on the terminal. */
+static void on_question(daruma_str text, void *user)
 {
-    char plain[FAILURE_TEXT_BYTES_MAX * 2], line[16] = "";
+    char plain[FAILURE_TEXT_BYTES_MAX * 2];
     (void)user;
-    if (!isatty(0) || !isatty(2))
-        return AGENT_EXPIRED;
     cli_put(stderr, cli_plain(text, plain, sizeof plain));
     fprintf(stderr, " [y/N] ");
-    if (!fgets(line, sizeof line, stdin))
-        return AGENT_INTERRUPTED;
-    return line[0] == 'y' || line[0] == 'Y' ? AGENT_ALLOWED : AGENT_DENIED;
 }
 
 static void print_json(const agent_result *r, uint32_t recovered)
 {
     static char room[512 << 10];
     daruma_buf b = buf_over(room, sizeof room);
-    BUF_LIT(&b, "{\"event\":\"result\",\"status\":");
-    buf_json(&b, str_of(daruma_outcome_name(r->outcome)));
-    BUF_LIT(&b, ",\"reason\":");
-    buf_json(&b, str_of(agent_end_name(r->end)));
-    buf_printf(&b,
-               ",\"limit\":\"%s\",\"steps\":%u,\"calls\":%u,\"tools\":%u,\"input_tokens\":%lld,\"output_tokens\":%lld",
-               agent_limit_name(r->limit), r->spent.steps, r->spent.calls, r->spent.tools,
-               (long long)r->spent.input_tokens, (long long)r->spent.output_tokens);
-    buf_printf(&b, ",\"failures\":%u,\"recoveries\":%u,\"recovered_calls\":%u,\"took_ms\":%lld", r->spent.failures,
-               r->spent.recoveries, recovered, (long long)r->spent.time);
-    if (r->recovery.n) {
-        BUF_LIT(&b, ",\"_recovery\":");
-        buf_put(&b, r->recovery);
-    }
-    BUF_LIT(&b, ",\"text\":");
-    buf_json(&b, str_sub(r->text, 0, sizeof room / 4));
-    BUF_LIT(&b, "}");
+    agent_result shown = *r;
+    shown.text = str_sub(r->text, 0, sizeof room / 8);
+    run_result_json(&shown, recovered, &b);
     printf(STR_FMT "\n", STR_ARG(buf_str(&b)));
+}
+
+/* How a run that is not over goes on. */
+static void say_resume(const teller *t, const agent_result *r)
+{
+    bool asks = r->outcome == DARUMA_OUTCOME_ESCALATED;
+    bool model = code_of(r) == 1 && r->failure.of_model;
+    if (t->kept && (asks || model || r->outcome == DARUMA_OUTCOME_CANCELLED_))
+        fprintf(stderr, "It goes on with: daruma run --resume " STR_FMT "%s\n", STR_ARG(t->id),
+                asks ? " \"what you say to it\"" : "");
 }
 
 static void on_done(const agent_result *r, uint32_t recovered, void *user)
@@ -142,6 +152,7 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
     t->code = code_of(r);
     if (t->json) {
         print_json(r, recovered);
+        say_resume(t, r);
         return;
     }
     cli_put_page(stdout, r->text);
@@ -151,19 +162,10 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
             daruma_outcome_name(r->outcome), r->spent.steps, r->spent.tools,
             (long long)(r->spent.input_tokens + r->spent.output_tokens), r->spent.failures, r->spent.recoveries,
             recovered);
+    say_resume(t, r);
 }
 
 /* ---- arguments ---- */
-
-static const struct {
-    const dialect *d;
-    const char *base, *key;
-} wires[] = {
-    {&dialect_openai, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
-    {&dialect_openai_responses, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
-    {&dialect_anthropic, "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
-    {&dialect_gemini, "GEMINI_BASE_URL", "GEMINI_API_KEY"},
-};
 
 static bool number(const char *option, const char *text, int64_t *ret)
 {
@@ -175,89 +177,180 @@ static bool number(const char *option, const char *text, int64_t *ret)
     return false;
 }
 
-static bool profile(const char *name, run_settings *s)
+/* ---- the journal ---- */
+
+/* What the command line says about it. */
+typedef struct record {
+    const char *resume, *state, *approve, *within;
+    bool none, list;
+    char room[JOURNAL_PATH_BYTES];
+    const char *folder; /* NULL: nobody says where */
+} record;
+
+/* The journal of a run that goes on, with its task and options. NULL: that was told. */
+static journal *open_record(const record *c, const runs_options *o, daruma_str *ret_task, teller *t, daruma_arena *a)
 {
-    if (!name)
+    char why[256];
+    if (!c->folder || c->none) {
+        fprintf(stderr, "daruma run: %s\n",
+                c->none ? "--resume needs the journal: leave --no-journal out" : "where are the journals? --state DIR");
+        return NULL;
+    }
+    t->id = runs_id(c->folder, c->resume, a);
+    journal *j = journal_open(c->folder, t->id, why);
+    if (!j) {
+        fprintf(stderr, "daruma run: %s\n", why);
+        return NULL;
+    }
+    t->kept = true;
+    *ret_task = journal_text(j, "task", a);
+    if (runs_options_read(o, journal_text(j, "settings", a), a))
+        return j;
+    journal_close(j);
+    return NULL;
+}
+
+/* A new journal. Where none can be kept the run goes on without, but not when somebody said where it is to be. False:
+ * that was told. */
+static bool new_record(const record *c, const runs_options *o, daruma_str task, journal **ret, teller *t)
+{
+    char why[256] = "neither XDG_STATE_HOME nor HOME is set";
+    static char id[JOURNAL_ID_BYTES];
+    daruma_moment at = sys_moment();
+    daruma_arena a;
+    journal_id(at, id);
+    t->id = str_of(id);
+    if (c->none || !sys_arena_init(&a, 4096, LIB_OPTIONS_BYTES_MAX))
         return true;
-    daruma_str variant = str_of(name), which = str_cut(&variant, ':');
-    s->agent = seed_agent(which, variant);
-    s->recovery = daruma_policy_variant(which, variant);
-    if (s->agent)
+    daruma_buf b = buf_in(&a);
+    runs_options_write(o, &b);
+    *ret = c->folder && !b.full ? journal_new(c->folder, t->id, buf_str(&b), task, at, why) : NULL;
+    sys_arena_done(&a);
+    t->kept = *ret != NULL;
+    if (t->kept)
         return true;
-    fprintf(stderr, "daruma run: there is no profile `%s` of an agent\n", name);
+    if (c->state)
+        fprintf(stderr, "daruma run: %s. Name another folder with --state DIR, or go without: --no-journal\n", why);
+    else
+        fprintf(stderr, "daruma run: %s: the run goes on without a journal and cannot be resumed (--state DIR)\n", why);
+    return !c->state;
+}
+
+/* The task, or what stands on standard input. False: that was told. */
+static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
+{
+    char why[256] = "the task is empty";
+    *ret = str_of(given);
+    if ((!str_eq(*ret, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, a, ret, why)) && str_trim(*ret).n)
+        return true;
+    fprintf(stderr, "daruma run: %s\n", why);
     return false;
+}
+
+/* A path that stays the same wherever the run is resumed from. NULL stays NULL. False: that was told. */
+static bool place(const char *what, const char **path, char absolute[PATH_MAX])
+{
+    if (!*path)
+        return true;
+    if (!realpath(*path, absolute)) {
+        fprintf(stderr, "daruma run: the %s %s cannot be opened: %s\n", what, *path, strerror(errno));
+        return false;
+    }
+    *path = absolute;
+    return true;
 }
 
 int cli_run(int argc, char **argv)
 {
-    const char *wire = "openai", *base = NULL, *model = NULL, *second = "", *root = ".", *named = NULL;
-    const char *steps = NULL, *tokens = NULL, *seconds = NULL, *no_key = NULL;
-    bool plan = false;
+    const char *root = ".", *steps = NULL, *tokens = NULL, *seconds = NULL;
+    const char *servers[CLI_AGAIN_MAX + 1] = {0};
+    agents_asked q = {.wire = "openai", .second = "", .servers = servers};
     teller t = {.code = 1};
-    run_settings s = {
-        .limits = {.steps = RUN_STEPS, .time = RUN_MS}, .event = on_event, .ask = on_ask, .done = on_done, .user = &t};
+    record c = {0};
+    char why[256];
+    run_settings s = {.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &t};
     const cli_option options[] = {
-        {"--model", "NAME", &model, NULL, "the model that works"},
-        {"--second", "NAME", &second, NULL, "the model that explains when the first one failed"},
-        {"--base-url", "URL", &base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
-        {"--dialect", "NAME", &wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
+        {"--config", "FILE", &q.config, NULL, "agents, their tools and models, as daruma check reads them"},
+        {"--agent", "NAME", &q.agent, NULL, "which of its agents gets the task; else the first"},
+        {"--model", "NAME", &q.model, NULL, "without a file: the model that works"},
+        {"--second", "NAME", &q.second, NULL, "the model that explains when the first one failed"},
+        {"--base-url", "URL", &q.base, NULL, "where it is; else OPENAI_BASE_URL and the like"},
+        {"--dialect", "NAME", &q.wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
         {"--root", "FOLDER", &root, NULL, "the folder that it works in; else this one"},
-        {"--plan", NULL, NULL, &plan, "make a plan first, and carry out its steps"},
-        {"--profile", "NAME[:VARIANT]", &named, NULL, "what is done about failures; else default"},
+        {"--plan", NULL, NULL, &q.plan, "make a plan first, and carry out its steps"},
+        {"--profile", "NAME[:VARIANT]", &q.profile, NULL, "what is done about failures; else default"},
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},
-        {"--yes", NULL, NULL, &s.yes, "allow every change of files"},
+        {"--shell", NULL, NULL, &s.shell, "it may run commands of the shell (shell.run)"},
+        {"--mcp", "NAME=COMMAND...", servers, NULL, "an MCP server whose tools it has, too; may be given again"},
+        {"--allow-local", NULL, NULL, &s.allow_local, "http.get may read this machine and its network"},
+        {"--yes", NULL, NULL, &s.person.yes, "allow every change of files and every command"},
+        {"--approve", "FILE|URL", &c.approve, NULL, "who allows them: FILE.question is answered in FILE, or by POST"},
+        {"--approve-within", "N", &c.within, NULL, "seconds that an answer may take; else no limit"},
+        {"--resume", "ID", &c.resume, NULL, "go on with a run; `last` is the newest one"},
+        {"--state", "DIR", &c.state, NULL, "where runs are recorded; else ~/.local/state/daruma"},
+        {"--no-journal", NULL, NULL, &c.none, "record nothing: the run cannot be resumed"},
+        {"--list", NULL, NULL, &c.list, "list the runs"},
         {"--json", NULL, NULL, &t.json, "print events and the result as JSON, a line each"},
         {0},
     };
-    int at = cli_options(argc, argv, options, "run [OPTIONS] TASK", about);
-    int64_t nsteps = RUN_STEPS, nseconds = RUN_MS / 1000, ntokens = 0;
-    char why[256];
+    runs_options before = runs_options_before(options);
+    int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
+    int64_t nwithin = 0;
+    const char *found = NULL;
+    static char absolute[PATH_MAX], file[PATH_MAX];
+    daruma_arena memory;
+    daruma_str words = {0}, task = {0};
     if (at < 0)
         return at == -2 ? 0 : 2;
-    if (at >= argc) {
+    c.folder = runs_folder(c.state, c.room);
+    if (c.list) {
+        if (c.folder)
+            return cli_no_more(argc, argv, at) ? runs_list(c.folder, t.json) : 2;
+        fprintf(stderr, "daruma run: where are the journals? --state DIR\n");
+        return 2;
+    }
+    if (at >= argc && !c.resume) {
         fprintf(stderr, "daruma run: what is the task? daruma run \"TASK\", or `-` for standard input\n");
         return 2;
     }
     if (!cli_no_more(argc, argv, at + 1))
         return 2;
-    s.d = cli_dialect("run", "--dialect", wire);
-    if (!s.d || !number("--steps", steps, &nsteps) || !number("--tokens", tokens, &ntokens) ||
-        !number("--seconds", seconds, &nseconds) || !profile(named, &s))
-        return 2;
-    for (size_t i = 0; i < COUNT(wires); i++)
-        if (wires[i].d == s.d) {
-            s.base = base ? str_of(base) : sys_env(wires[i].base);
-            s.key = sys_env(wires[i].key);
-            no_key = s.key.n ? NULL : wires[i].key;
-        }
-    if (!model || !s.base.n) {
-        fprintf(stderr, "daruma run: %s\n", model ? "where is the model? --base-url URL" : "which model? --model NAME");
-        return 2;
-    }
-    if (no_key)
-        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", no_key);
-    s.model = str_of(model);
-    s.second = str_of(second);
-    s.root = root;
-    s.mode = plan ? AGENT_PLANNED : AGENT_REACTIVE;
-    s.limits.steps = (uint32_t)(nsteps < UINT32_MAX ? nsteps : UINT32_MAX);
-    s.limits.tokens = ntokens;
-    s.limits.time = mul_sat(nseconds, 1000);
-    daruma_arena memory;
-    daruma_str task = str_of(argv[at]);
-    if (!sys_arena_init(&memory, 4096, 2 * RUN_TASK_BYTES_MAX))
+    if (!sys_arena_init(&memory, 4096, RUN_MEMORY_BYTES_MAX))
         return 1;
-    bool well = !str_eq(task, S("-")) || sys_read_file("-", RUN_TASK_BYTES_MAX, &memory, &task, why);
-    if (well && !str_trim(task).n) {
-        snprintf(why, sizeof why, "the task is empty");
-        well = false;
+    bool well = c.resume ? (s.journal = open_record(&c, &before, &task, &t, &memory)) != NULL
+                         : read_task(argv[at], &memory, &task);
+    if (c.resume && at < argc)
+        words = str_trim(str_of(argv[at]));
+    well = well && number("--steps", steps, &q.steps) && number("--tokens", tokens, &q.tokens) &&
+           number("--seconds", seconds, &q.seconds) && number("--approve-within", c.within, &nwithin) &&
+           agents_ready(&q, &memory, &s, &found) && place("root", &root, absolute) &&
+           place("configuration", &q.config, file);
+    q.base = found; /* as the journal has it */
+    well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
+    if (!well) {
+        journal_close(s.journal);
+        sys_arena_done(&memory);
+        return 2;
     }
-    if (!well || !run_task(&s, task, why)) {
+    s.root = root;
+    s.id = t.id;
+    s.resume = c.resume != NULL;
+    s.guidance = words;
+    s.person.way = c.approve;
+    s.person.within = mul_sat(nwithin, 1000);
+    if (s.shell || s.nmcp)
+        child_env_wipe(); /* commands can read our environment: of keys only our copy stays */
+    well = run_task(&s, task, why);
+    if (!well) {
         fprintf(stderr, "daruma run: %s\n", why);
         t.code = 2;
     }
+    if (well || c.resume)
+        journal_close(s.journal);
+    else
+        journal_discard(s.journal); /* nothing began */
     sys_arena_done(&memory);
     return t.code;
 }

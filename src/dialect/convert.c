@@ -31,6 +31,7 @@ typedef struct stray {
 typedef struct conversion {
     convo src; /* the source with our arena */
     const dialect *to;
+    convert_names names;
     convo *out;
     dialect_losses *lost;
     carried *calls;
@@ -246,16 +247,73 @@ static bool name_fits(const dialect *to, daruma_str name)
     return fits;
 }
 
-daruma_str convert_name(const dialect *to, daruma_str name, daruma_arena *a)
+/* At most `room` bytes of it, with '_' for each that the target does not take. */
+static void put_plain(daruma_buf *b, const dialect *to, daruma_str name, size_t room)
 {
+    if (!name_takes(to, name.p[0], true))
+        buf_putc(b, '_');
+    for (size_t i = 0; i < name.n && i < room; i++)
+        buf_putc(b, name_takes(to, name.p[i], false) ? name.p[i] : '_');
+}
+
+/* What it would be called when no other tool is called so; empty: it is too long for that. */
+static daruma_str plain_name(const dialect *to, daruma_str name, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    if (name.n >= name_bytes_max(to))
+        return (daruma_str){0};
+    put_plain(&b, to, name, name.n);
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static void count_name(convert_names *n, str_map *seen, daruma_str name, daruma_arena *a)
+{
+    if (!name.n || !map_add(seen, a, name))
+        return;
+    daruma_str is = name_fits(n->to, name) ? name : plain_name(n->to, name, a);
+    uint64_t *times = is.n ? map_put(&n->plain, a, is) : NULL;
+    if (times)
+        ++*times;
+}
+
+static bool all_fit(const convo *from, const dialect *to)
+{
+    for (size_t i = 0; i < from->ntools; i++)
+        if (!name_fits(to, from->tools[i].name))
+            return false;
+    for (size_t i = 0; i < from->nmessages; i++)
+        for (size_t k = 0; k < from->messages[i].nparts; k++)
+            if (from->messages[i].parts[k].kind == PART_CALL && !name_fits(to, from->messages[i].parts[k].name))
+                return false;
+    return true;
+}
+
+convert_names convert_names_of(const convo *from, const dialect *to, daruma_arena *a)
+{
+    convert_names n = {.to = to};
+    str_map seen = {0};
+    if (all_fit(from, to))
+        return n;
+    for (size_t i = 0; i < from->ntools; i++)
+        count_name(&n, &seen, from->tools[i].name, a);
+    for (size_t i = 0; i < from->nmessages; i++)
+        for (size_t k = 0; k < from->messages[i].nparts; k++)
+            if (from->messages[i].parts[k].kind == PART_CALL)
+                count_name(&n, &seen, from->messages[i].parts[k].name, a);
+    return n;
+}
+
+daruma_str convert_name(const convert_names *names, daruma_str name, daruma_arena *a)
+{
+    const dialect *to = names->to;
     if (name_fits(to, name))
         return name;
+    daruma_str plain = plain_name(to, name, a);
+    const uint64_t *times = plain.n ? map_get(&names->plain, plain) : NULL;
+    if (times && *times == 1)
+        return plain;
     daruma_buf b = buf_in(a);
-    size_t room = name_bytes_max(to) - sizeof "__0123456789abcdef" + 1;
-    if (!name_takes(to, name.p[0], true))
-        buf_putc(&b, '_');
-    for (size_t i = 0; i < name.n && i < room; i++)
-        buf_putc(&b, name_takes(to, name.p[i], false) ? name.p[i] : '_');
+    put_plain(&b, to, name, name_bytes_max(to) - sizeof "__0123456789abcdef" + 1);
     buf_putc(&b, '_');
     buf_hex64(&b, convert_hash(name, 0));
     return b.full ? (daruma_str){0} : buf_str(&b);
@@ -356,7 +414,7 @@ static void carry_call(conversion *c, const convo_part *p)
         return;
     c->calls = calls;
     to->id = id_for(c, p, arguments);
-    to->name = convert_name(c->to, p->name, c->out->arena);
+    to->name = convert_name(&c->names, p->name, c->out->arena);
     to->text = str_trim(arguments).n ? arguments : S("{}");
     calls[c->ncalls++] = (carried){.was = p->id, .id = to->id, .name = p->name};
     enter_call(c, (uint32_t)c->ncalls);
@@ -429,7 +487,7 @@ static void carry_result(conversion *c, const convo_part *p)
              : convert_id_fits(c->to, p->id) ? p->id
              : p->id.n                       ? made_id(c, convert_hash(p->id, 0))
                                              : (daruma_str){0};
-    to->name = convert_name(c->to, p->name.n || !call ? p->name : call->name, c->out->arena);
+    to->name = convert_name(&c->names, p->name.n || !call ? p->name : call->name, c->out->arena);
     to->text = convo_part_text(&c->src, p);
     to->failed = p->failed;
     if (call)
@@ -595,11 +653,12 @@ daruma_status dialect_convert(const convo *from, const dialect *to, daruma_arena
     c.src.arena = a;
     if (dialect_stuck(from))
         return DARUMA_EINPUT;
+    c.names = convert_names_of(&c.src, to, a);
     carry_messages(&c);
     if (!c.spoken && !out.full && !c.src.full)
         return DARUMA_EINPUT;
     mend_ends(&c);
-    convert_settings(&c.src, to, &out, lost);
+    convert_settings(&c.src, &c.names, &out, lost);
     if (out.full || c.src.full || a->full)
         return DARUMA_EFULL;
     *ret = out;

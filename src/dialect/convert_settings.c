@@ -19,9 +19,9 @@ static convo_tool *more_tools(convo *out, size_t n)
 }
 
 /* What it is called there. Who reads the answer has to know what it was called here. */
-static daruma_str carry_name(convo *out, const dialect *to, size_t most, daruma_str name)
+static daruma_str carry_name(convo *out, const convert_names *names, size_t most, daruma_str name)
 {
-    daruma_str is = convert_name(to, name, out->arena);
+    daruma_str is = convert_name(names, name, out->arena);
     if (str_eq(is, name))
         return name;
     if (!out->renames)
@@ -45,7 +45,7 @@ static size_t count_calls(const convo *c)
 
 /* Tools that are not declared there stand in the history all the same, and the model may call one by the name that it
  * saw. */
-static void carry_called(const convo *from, convo *out, const dialect *to, size_t most)
+static void carry_called(const convo *from, convo *out, const convert_names *names, size_t most)
 {
     str_map seen = {0};
     for (size_t i = 0; i < out->nrenames; i++)
@@ -54,14 +54,14 @@ static void carry_called(const convo *from, convo *out, const dialect *to, size_
         for (size_t k = 0; k < from->messages[i].nparts; k++) {
             const convo_part *p = &from->messages[i].parts[k];
             if (p->kind == PART_CALL && p->name.n && out->nrenames < most && map_add(&seen, out->arena, p->name))
-                carry_name(out, to, most, p->name);
+                carry_name(out, names, most, p->name);
         }
     out->full |= out->arena->full;
 }
 
 /* Functions go along. What runs at the provider does not, nor what has no schema but a type that only its own models
  * know (bash, computer use, grammars). */
-static void carry_tools(const convo *from, convo *out, const dialect *to, dialect_losses *lost)
+static void carry_tools(const convo *from, convo *out, const convert_names *names, dialect_losses *lost)
 {
     size_t most = from->ntools + count_calls(from);
     out->tools = more_tools(out, from->ntools);
@@ -73,13 +73,13 @@ static void carry_tools(const convo *from, convo *out, const dialect *to, dialec
             dialect_lose(lost, "typed_tools");
         } else {
             out->tools[out->ntools++] = (convo_tool){
-                .name = carry_name(out, to, most, t->name),
+                .name = carry_name(out, names, most, t->name),
                 .description = t->description,
                 .schema = t->schema.n ? t->schema : S("{\"type\":\"object\",\"properties\":{}}"),
             };
         }
     }
-    carry_called(from, out, to, most);
+    carry_called(from, out, names, most);
 }
 
 static bool has_calls(const convo *c)
@@ -110,14 +110,15 @@ static void declare_called(convo *out)
         out->set.choice = CHOICE_NONE;
 }
 
-static void convert_choice(convo *out, const dialect *to, dialect_losses *lost)
+static void convert_choice(convo *out, const convert_names *names, dialect_losses *lost)
 {
+    const dialect *to = names->to;
     convo_settings *s = &out->set;
     if (!out->ntools) {
         s->choice = CHOICE_UNSAID;
         s->parallel = -1;
     }
-    s->choice_name = convert_name(to, s->choice_name, out->arena);
+    s->choice_name = convert_name(names, s->choice_name, out->arena);
     if (s->choice == CHOICE_ONE && !convo_tool_find(out, s->choice_name)) {
         dialect_lose(lost, "tool_choice");
         s->choice = CHOICE_AUTO;
@@ -345,8 +346,9 @@ static bool wants_several(const convo *from)
     return json_int(n, 1) > 1 || json_int(candidates, 1) > 1;
 }
 
-void convert_settings(const convo *from, const dialect *to, convo *out, dialect_losses *lost)
+void convert_settings(const convo *from, const convert_names *names, convo *out, dialect_losses *lost)
 {
+    const dialect *to = names->to;
     out->set.max_output_path = to == &dialect_openai             ? S("max_completion_tokens")
                                : to == &dialect_openai_responses ? S("max_output_tokens")
                                : to == &dialect_gemini           ? S("generationConfig.maxOutputTokens")
@@ -354,8 +356,8 @@ void convert_settings(const convo *from, const dialect *to, convo *out, dialect_
     out->set.format_edited = false;
     if (wants_several(from))
         dialect_lose(lost, "several_answers");
-    carry_tools(from, out, to, lost);
-    convert_choice(out, to, lost);
+    carry_tools(from, out, names, lost);
+    convert_choice(out, names, lost);
     if (to == &dialect_anthropic && !out->ntools && has_calls(out))
         declare_called(out);
     convert_sampling(&out->set, to, lost);

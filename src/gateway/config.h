@@ -153,6 +153,8 @@ void config_summary(const config *c, daruma_buf *out);
 size_t config_warnings(const config *c, daruma_buf *out);
 /* For programs: every option with what holds, defaults included, as a JSON object; secrets as "[redacted]". */
 void config_json(const config *c, daruma_buf *out);
+/* The name of the key `i` of a file that is the gateway's, NULL behind the last. */
+const char *config_key_name(size_t i);
 /* Every option with type, bounds, default and help, as the Markdown of doc/config.md. */
 void config_options_print(daruma_buf *out);
 #endif

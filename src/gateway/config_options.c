@@ -307,6 +307,21 @@ static void kind_fits(conf *r, void *base, void *item, size_t index)
                longest);
 }
 
+/* ---- what is not the gateway's ----------------------------------------------------------------- */
+
+/* Agents of `daruma run` stand in the same file, and are read by its own tables. */
+static const char *other_key(size_t i)
+{
+    static const char *const keys[] = {"agents", "tools", "mcp"};
+    return i < COUNT(keys) ? keys[i] : NULL;
+}
+
+static bool skip(conf *r, const conf_option *o, const conf_node *n, void *at)
+{
+    (void)r, (void)o, (void)n, (void)at;
+    return true;
+}
+
 /* ---- without a file ------------------------------------------------------------------------------ */
 
 static void builtin(conf *r, void *base)
@@ -586,5 +601,11 @@ static const conf_option config_rows[] = {
     {"proxy", CONF_GROUP, .shape = &proxy_shape, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
     {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified; to clients daruma speaks TLS with `cert_file` and `key_file`."},
 };
-const conf_shape config_shape = {.of = CONF_ROWS(config_rows), .like = "`listen: 127.0.0.1:4141`"};
+static const conf_option elsewhere = {NULL, CONF_NODE, .node = skip};
+const conf_shape config_shape = {.of = CONF_ROWS(config_rows), .like = "`listen: 127.0.0.1:4141`", .names = other_key, .further = &elsewhere};
 // clang-format on
+
+const char *config_key_name(size_t i)
+{
+    return i < COUNT(config_rows) ? config_rows[i].name : NULL;
+}

@@ -1,6 +1,7 @@
 /* dial.c - makes a connection: the name, its addresses one after the other, the proxy's tunnel, TLS. */
 #include "net/wire.h"
 #include "base/str.h"
+#include "net/address.h"
 #include "net/proxy.h"
 #include "sys/sys.h"
 #include <netinet/tcp.h>
@@ -193,12 +194,19 @@ static void try_next(wire *w)
     uv_close((uv_handle_t *)&w->tcp, on_changed);
 }
 
-static void add_address(origin *o, const struct sockaddr *at, int port)
+/* What is looked up anew with each name may change its mind: so the address is looked at that is connected to, not the
+ * name. */
+static bool may_connect(const upstream *u, const origin *o, const struct sockaddr *at)
+{
+    return !u->public_only || o->proxy || address_is_public(at);
+}
+
+static void add_address(const upstream *u, origin *o, const struct sockaddr *at, int port)
 {
     size_t n = at->sa_family == AF_INET    ? sizeof(struct sockaddr_in)
                : at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
                                            : 0;
-    if (!n || o->nat == DNS_ADDRESSES_MAX)
+    if (!n || o->nat == DNS_ADDRESSES_MAX || !may_connect(u, o, at))
         return;
     struct sockaddr_in6 *to = &o->at[o->nat++];
     memcpy(to, at, n);
@@ -216,10 +224,12 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
         w->dial->lookup = NULL;
         o->nat = 0;
         for (const struct addrinfo *a = status == 0 ? found : NULL; a; a = a->ai_next)
-            add_address(o, a->ai_addr, o->proxy ? o->proxy->port : o->port);
+            add_address(u, o, a->ai_addr, o->proxy ? o->proxy->port : o->port);
         if (o->nat) {
             o->at_until = now_of(u) + DNS_CACHE_MS;
             try_address(w);
+        } else if (status == 0 && found) {
+            wire_broken(w, DARUMA_NET_UNREACHABLE, UPSTREAM_NOT_PUBLIC);
         } else {
             snprintf(u->why, sizeof u->why, "%.150s: %s", o->host, uv_strerror(status));
             bool ours =
@@ -235,18 +245,21 @@ static void on_resolved(uv_getaddrinfo_t *req, int status, struct addrinfo *foun
 
 /* Addresses that need no asking: one that is written as such, and this machine's own. 127.0.0.1 comes last, so that
  * what is told of a port nobody listens on is its refusal. */
-static bool knows_addresses(origin *o, daruma_str host, const char *name, int port)
+static bool knows_addresses(const upstream *u, origin *o, daruma_str host, const char *name, int port)
 {
     const char *at[] = {name, NULL};
     struct sockaddr_storage s;
     if (host_is_localhost(host))
         at[0] = "::1", at[1] = "127.0.0.1";
+    bool known = false;
     o->nat = 0;
     for (size_t i = 0; i < 2 && at[i]; i++)
         if (uv_ip4_addr(at[i], port, (struct sockaddr_in *)&s) == 0 ||
-            uv_ip6_addr(at[i], port, (struct sockaddr_in6 *)&s) == 0)
-            add_address(o, (struct sockaddr *)&s, port);
-    return o->nat > 0;
+            uv_ip6_addr(at[i], port, (struct sockaddr_in6 *)&s) == 0) {
+            known = true;
+            add_address(u, o, (struct sockaddr *)&s, port);
+        }
+    return known;
 }
 
 static void resolve(wire *w)
@@ -265,9 +278,12 @@ static void resolve(wire *w)
         return;
     }
     snprintf(name, sizeof name, STR_FMT, STR_ARG(host));
-    if (knows_addresses(o, host, name, port)) {
-        o->at_until = INT64_MAX;
-        try_address(w);
+    if (knows_addresses(u, o, host, name, port)) {
+        o->at_until = o->nat ? INT64_MAX : 0;
+        if (o->nat)
+            try_address(w);
+        else
+            wire_fail_later(w, DARUMA_NET_UNREACHABLE, UPSTREAM_NOT_PUBLIC);
         return;
     }
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};

@@ -19,12 +19,17 @@ typedef struct fetch fetch;       /* one attempt */
 typedef struct upstream_settings {
     daruma_str https_proxy, http_proxy, no_proxy; /* empty: none. As curl reads them */
     const char *ca_file;                          /* extra CA bundle for tests and companies; NULL: the system's */
-    bool insecure;                                /* never verify names; refused unless the host is loopback */
+    bool public_only; /* connects to no address but public ones (address.h); a proxy's own may be any */
+    bool insecure;    /* never verify names; refused unless the host is loopback */
 } upstream_settings;
+
+/* The sentence of a failure because of `public_only`. */
+#define UPSTREAM_NOT_PUBLIC "the address is not a public one"
 
 /* Settings are copied. NULL and a sentence in `why` when TLS cannot be set up. */
 upstream *upstream_new(uv_loop_t *loop, const upstream_settings *s, char why[256]);
-void upstream_close(upstream *u);          /* cancels what is under way, frees it once the loop has run */
+void upstream_close(upstream *u); /* cancels what is under way, frees it once the loop has run */
+bool upstream_public_only(const upstream *u);
 uint32_t upstream_open(const upstream *u); /* connections open now, idle ones included */
 
 typedef struct fetch_clocks { /* milliseconds, 0 none */

@@ -352,6 +352,7 @@ upstream *upstream_new(uv_loop_t *loop, const upstream_settings *s, char why[256
     sys_ignore_sigpipe();
     u->loop = loop;
     u->insecure = s->insecure;
+    u->public_only = s->public_only;
     u->no_proxy = arena_copy(&u->arena, s->no_proxy);
     u->ca_file = arena_copy(&u->arena, str_of(s->ca_file));
     bool fine = read_proxy(arena_copy(&u->arena, s->http_proxy), &u->arena, &u->http_proxy, why) &&
@@ -378,6 +379,11 @@ void upstream_close(upstream *u)
     }
     u->open--;
     upstream_free_when_done(u);
+}
+
+bool upstream_public_only(const upstream *u)
+{
+    return u->public_only;
 }
 
 uint32_t upstream_open(const upstream *u)

@@ -71,7 +71,7 @@ struct upstream {
     wire *all;
     uint32_t open;    /* wires not freed */
     uint32_t lookups; /* under way */
-    bool insecure, closing;
+    bool insecure, public_only, closing;
     char why[256];                                          /* the last sentence */
     daruma_header fields[HTTP_HEADERS_MAX];                 /* of the answer being read */
     char scratch[HTTP_HEAD_BYTES_MAX + HTTP_URL_BYTES_MAX]; /* a request head being written */

@@ -13,14 +13,16 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define STRING       "{\"type\":\"string\"}"
 #define PATH_SAYS    "\"path\":{\"type\":\"string\",\"description\":\"full relative path from the root\"}"
 #define OBJECT(m, r) "{\"type\":\"object\",\"properties\":{" m "},\"required\":[" r "],\"additionalProperties\":false}"
+#define EDITED       "edited"
 #define READS        (DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS)
 #define WRITES       (DARUMA_TOOL_KNOWN | DARUMA_TOOL_WRITES)
 
-const agent_tool files_tools[] = {
+static const agent_tool files_tools[] = {
     {.about = {LIT("fs.list"), LIT("Lists a folder: one name a line, folders with a slash. Without a path: the root."),
                LIT(OBJECT(PATH_SAYS, "")), READS}},
     {.about =
@@ -42,7 +44,8 @@ const agent_tool files_tools[] = {
                DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
      .ask = true},
 };
-const size_t nfiles_tools = COUNT(files_tools);
+
+enum { PRINT_TEXT = 1, PRINT_ERROR }; /* what a fingerprint is of: a file's text, or why it cannot be read */
 
 /* What a call works with. */
 typedef struct files {
@@ -50,6 +53,7 @@ typedef struct files {
     daruma_str args;
     daruma_arena *a;
     daruma_buf *out;
+    const atomic_bool *stop; /* nobody waits for it any more */
 } files;
 
 int files_root(const char *path)
@@ -61,18 +65,7 @@ int files_root(const char *path)
 
 static bool fail(files *f, const char *code, daruma_str about, const char *what, const char *next)
 {
-    f->out->n = 0;
-    buf_putz(f->out, code);
-    BUF_LIT(f->out, ": ");
-    if (about.n) {
-        BUF_LIT(f->out, "`");
-        buf_put(f->out, str_sub(about, 0, TOOL_LINE_BYTES_MAX));
-        BUF_LIT(f->out, "` ");
-    }
-    buf_putz(f->out, what);
-    BUF_LIT(f->out, "\nNext step: ");
-    buf_putz(f->out, next);
-    return false;
+    return tool_error(f->out, code, about, what, next);
 }
 
 static bool fail_errno(files *f, daruma_str path, int error)
@@ -296,18 +289,19 @@ static bool do_list(files *f)
 
 /* ---- searching ---- */
 
+enum { HUNT_BYTES = FILE_SEARCH_BYTES_MAX + 2 * FILE_PIECE_BYTES };
+
 typedef struct hunt {
     files *f;
     daruma_str text;
     size_t hits, seen;
+    char *bytes; /* room for one file */
 } hunt;
 
 static void look_into(hunt *h, int fd, daruma_str path)
 {
-    daruma_arena room = {0};
-    static char bytes[FILE_SEARCH_BYTES_MAX + 2 * FILE_PIECE_BYTES];
+    daruma_arena room = arena_over(h->bytes, HUNT_BYTES);
     daruma_str text, all;
-    room = arena_over(bytes, sizeof bytes);
     if (!read_open(fd, FILE_SEARCH_BYTES_MAX, &room, &all) || memchr(all.p ? all.p : "", 0, all.n))
         return;
     for (int64_t line = 1; all.n && h->hits < FILES_HITS_MAX; line++) {
@@ -330,6 +324,8 @@ static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
     size_t n = names ? names_in(fd, h->f->a, names, FILES_NAMES_MAX) : 0;
     for (size_t i = 0; i < n && at >= 0 && h->hits < FILES_HITS_MAX && h->seen++ < FILES_SEEN_MAX; i++) {
         struct stat st;
+        if (atomic_load_explicit(h->f->stop, memory_order_relaxed))
+            break;
         daruma_buf b = buf_in(h->f->a);
         buf_put(&b, path);
         if (path.n)
@@ -359,10 +355,10 @@ static void hunt_folder(hunt *h, int fd, daruma_str path, int depth)
 static bool do_search(files *f)
 {
     daruma_str path = arg(f, S("path"));
-    hunt h = {.f = f, .text = arg(f, S("text"))};
+    hunt h = {.f = f, .text = arg(f, S("text")), .bytes = arena_raw(f->a, HUNT_BYTES, 1)};
     if (!h.text.n)
         return fail(f, "MISSING_INPUT", h.text, "`text` is empty", "say what to look for");
-    int fd = open_folder(f, path);
+    int fd = h.bytes ? open_folder(f, path) : -1;
     if (fd < 0)
         return false;
     while (path.n && path.p[path.n - 1] == '/')
@@ -420,13 +416,26 @@ static bool put_file(files *f, daruma_str path, daruma_str content)
     return error ? fail_errno(f, path, error) : true;
 }
 
+static void say_written(daruma_buf *out, daruma_str content)
+{
+    buf_printf(out, "written: %zu bytes", content.n);
+}
+
 static bool do_write(files *f)
 {
     daruma_str path = arg(f, S("path")), content = arg(f, S("content"));
     if (!put_file(f, path, content))
         return false;
-    buf_printf(f->out, "written: %zu bytes", content.n);
+    say_written(f->out, content);
     return true;
+}
+
+/* `text` with `is` in the place of `was`, which stands at `at`. */
+static void put_edited(daruma_buf *b, daruma_str text, size_t at, daruma_str was, daruma_str is)
+{
+    buf_put(b, str_sub(text, 0, at));
+    buf_put(b, is);
+    buf_put(b, str_from(text, at + was.n));
 }
 
 static bool do_edit(files *f)
@@ -442,34 +451,116 @@ static bool do_edit(files *f)
     if (str_eq(was, is))
         return fail(f, "NO_CHANGE", path, "would stay as it is", "say what shall stand there instead");
     daruma_buf b = buf_in(f->a);
-    buf_put(&b, str_sub(text, 0, at));
-    buf_put(&b, is);
-    buf_put(&b, str_from(text, at + was.n));
+    put_edited(&b, text, at, was, is);
     if (b.full || !put_file(f, path, buf_str(&b)))
         return false;
-    BUF_LIT(f->out, "edited");
+    BUF_LIT(f->out, EDITED);
     return true;
 }
 
-bool files_call(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
+/* ---- looking at what a call changes ---- */
+
+static uint64_t print_of(daruma_str s, uint64_t seed)
 {
-    static const struct {
-        daruma_str name;
-        bool (*run)(files *f);
-    } rows[] = {{LIT("fs.list"), do_list},
-                {LIT("fs.read"), do_read},
-                {LIT("fs.search"), do_search},
-                {LIT("fs.write"), do_write},
-                {LIT("fs.edit"), do_edit}};
-    files f = {.root = root, .args = args, .a = scratch, .out = out};
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        if (!str_eq(rows[i].name, tool))
-            continue;
-        bool well = rows[i].run(&f);
-        if (!out->n || out->full || scratch->full)
-            return fail(&f, "INTERNAL_ERROR", tool, "could not be carried out: there is no memory for it",
-                        "ask for less at a time");
-        return well;
+    return XXH3_64bits_withSeed(s.p ? s.p : "", s.n, seed);
+}
+
+bool files_look(int root, daruma_str tool, daruma_str args, daruma_arena *scratch, uint64_t *ret_now,
+                uint64_t *ret_after)
+{
+    daruma_buf out = buf_in(scratch);
+    files f = {.root = root, .args = args, .a = scratch, .out = &out};
+    daruma_str text = {0}, was = arg(&f, S("old")), is = arg(&f, S("new"));
+    bool writes = str_eq(tool, S("fs.write"));
+    if (!writes && !str_eq(tool, S("fs.edit")))
+        return false;
+    bool read = read_path(&f, arg(&f, S("path")), &text);
+    daruma_str code = buf_str(&out);
+    *ret_now = *ret_after = read ? print_of(text, PRINT_TEXT) : print_of(str_cut(&code, ':'), PRINT_ERROR);
+    if (writes) {
+        *ret_after = print_of(arg(&f, S("content")), PRINT_TEXT);
+    } else if (read) {
+        size_t at = was.n ? str_find(text, was) : STR_NONE;
+        daruma_buf b = buf_in(scratch);
+        if (at != STR_NONE && str_find(str_from(text, at + 1), was) == STR_NONE) {
+            put_edited(&b, text, at, was, is);
+            *ret_after = print_of(buf_str(&b), PRINT_TEXT);
+        }
     }
+    return !scratch->full;
+}
+
+void files_done(daruma_str tool, daruma_str args, daruma_arena *scratch, daruma_buf *out)
+{
+    if (str_eq(tool, S("fs.write")))
+        say_written(out, json_text(json_get(args, S("content")), scratch));
+    else
+        BUF_LIT(out, EDITED);
+}
+
+static const struct {
+    daruma_str name;
+    bool (*run)(files *f);
+} works[] = {{LIT("fs.list"), do_list},
+             {LIT("fs.read"), do_read},
+             {LIT("fs.search"), do_search},
+             {LIT("fs.write"), do_write},
+             {LIT("fs.edit"), do_edit}};
+
+bool files_call(int root, daruma_str tool, daruma_str args, const atomic_bool *stop, daruma_arena *scratch,
+                daruma_buf *out)
+{
+    files f = {.root = root, .args = args, .a = scratch, .out = out, .stop = stop};
+    for (size_t i = 0; i < COUNT(works); i++)
+        if (str_eq(works[i].name, tool))
+            return works[i].run(&f);
     return fail(&f, "COMMAND_NOT_FOUND", tool, "is no tool of this host", "use one of the tools that were offered");
+}
+
+/* ---- as a source of tools: a call works in a thread of libuv's, since a disk or a search may take its time ---- */
+
+typedef struct files_work {
+    uv_work_t work;
+    tool_call *c;
+    bool well;
+} files_work;
+
+static void in_thread(uv_work_t *work)
+{
+    files_work *w = work->data;
+    tool_call *c = w->c;
+    w->well = files_call(*(int *)c->own, c->about->about.name, c->args, &c->stopped, &c->room, &c->out);
+}
+
+static void behind_thread(uv_work_t *work, int status)
+{
+    files_work *w = work->data;
+    tool_over(w->c, status == 0 && w->well, false);
+}
+
+static void start(tool_call *c)
+{
+    files_work *w = ARENA_NEW(&c->room, files_work, 1);
+    if (w) {
+        w->c = c;
+        w->work.data = c->work = w;
+        if (uv_queue_work(c->loop, &w->work, in_thread, behind_thread) == 0)
+            return;
+    }
+    tool_over(c, 0, false);
+}
+
+static void stop(tool_call *c)
+{
+    files_work *w = c->work;
+    uv_cancel((uv_req_t *)&w->work); /* when it has not begun; a search looks at c->stopped */
+}
+
+bool files_add(toolset *t, int *root)
+{
+    static const tool_source source = {.start = start, .stop = stop};
+    for (size_t i = 0; i < COUNT(files_tools); i++)
+        if (!toolset_add(t, &files_tools[i], &source, root))
+            return false;
+    return true;
 }

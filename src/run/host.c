@@ -1,8 +1,15 @@
-/* host.c - the loop of `daruma run`: what the agent asks for is done, what came of it is handed in. A question to a
+/* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. A question to a
  * model is a session of the library (daruma.h), whose calls go out over net/upstream: failures of the provider are
  * recovered there, and the agent sees what is left. One thing is out at a time. */
 #include "run/host.h"
+#include "run/approve.h"
 #include "run/files.h"
+#include "run/journal.h"
+#include "run/resume.h"
+#include "run/servers.h"
+#include "run/shell.h"
+#include "run/staff.h"
+#include "run/web.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -28,14 +35,13 @@ typedef struct call {
 typedef struct run {
     const run_settings *s;
     uv_loop_t loop;
-    uv_timer_t clock, soon; /* the next time that is waited for; what must not be done within a callback */
-    uv_signal_t interrupt;
+    uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
+    uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
     upstream *up;
-    url to;
-    daruma_str prefix;    /* of the paths of calls */
-    daruma_arena memory;  /* of the run */
-    daruma_memory *known; /* to the library */
-    daruma_policy *policy;
+    upstream *web; /* of http.get: where it leads is not ours to say */
+    shell shell;
+    daruma_arena memory;     /* of the run */
+    daruma_memory *known;    /* to the library */
     daruma_session *session; /* NULL: no model is asked */
     call *calls;
     uint32_t asked;     /* the agent's number of that question */
@@ -45,26 +51,42 @@ typedef struct run {
     daruma_buf body;
     bool over;   /* the session is ... */
     bool broken; /* ... and its answer is not whole */
-    agent_policy agent_policy;
-    agent *a;
-    daruma_ms until; /* the agent waits so long, -1 it does not */
+    staff *staff;
+    crew *a;
+    daruma_str asked_model; /* of the question that is out; in `room` */
+    daruma_ms until;        /* the agent waits so long, -1 it does not */
+    toolset *tools;
+    servers *servers; /* NULL: there are none */
+    tool_call *tool;  /* that is out; NULL: none */
+    uint32_t called;  /* the agent's number of that call */
     int root;
-    bool interrupted, finished;
+    journal *journal; /* NULL: none is kept, or not any more */
+    daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
+    approve *person;
+    resumed past;      /* what was recalled */
+    uint32_t question; /* the agent's number of the act that a person is asked about */
+    bool finished;
+    bool was_over; /* its journal ends with its end: that is told again */
 } run;
 
 static daruma_moment tick(run *r)
 {
     daruma_moment at = sys_moment();
+    at.now = add_sat(at.now, r->shift);
     daruma_memory_now(r->known, at.now, at.wall, at.dice);
     return at;
 }
 
 static void on_clock(uv_timer_t *t);
 static void on_soon(uv_timer_t *t);
+static void lose_journal(run *r);
+static void go_on(run *r);
 
 static void rearm(run *r)
 {
-    daruma_ms now = sys_moment().now, next = r->session ? daruma_session_wakes_ms(r->session) : -1;
+    if (!journal_flush(r->journal))
+        lose_journal(r);
+    daruma_ms now = add_sat(sys_moment().now, r->shift), next = r->session ? daruma_session_wakes_ms(r->session) : -1;
     if (r->until >= 0 && (next < 0 || r->until < next))
         next = r->until;
     daruma_ms in = next < 0 ? RUN_LOOK_MS : next - now; /* the agent's own deadlines are looked at now and then */
@@ -76,6 +98,77 @@ static void rearm(run *r)
 static void later(run *r)
 {
     uv_timer_start(&r->soon, on_soon, 0, 0);
+}
+
+/* ---- the record ---- */
+
+static void say(run *r, daruma_str json)
+{
+    journal_event(r->journal, json, tick(r));
+    r->s->event(json, r->s->user);
+}
+
+/* Something happened to a server of tools. */
+static void on_server(daruma_str json, void *user)
+{
+    run *r = user;
+    if (r->staff)
+        staff_refresh(r->staff);
+    if (r->a && !r->finished)
+        say(r, json);
+    else
+        r->s->event(json, r->s->user);
+}
+
+/* The record cannot be written any more. It is set aside, so that nobody resumes it and does again what comes now; and
+ * the run goes on. Where not even that can be done, the run ends as if it were interrupted. */
+static void lose_journal(run *r)
+{
+    char text[1024];
+    daruma_buf b = buf_over(text, sizeof text);
+    bool aside = journal_set_aside(r->journal);
+    BUF_LIT(&b, "{\"event\":\"journal_lost\",\"run\":");
+    buf_json(&b, r->s->id);
+    BUF_LIT(&b, ",\"reason\":");
+    buf_json(&b, str_of(journal_why(r->journal)));
+    BUF_LIT(&b, ",\"then\":");
+    buf_json(&b, aside ? S("the run goes on without a journal; it cannot be resumed")
+                       : S("the run ends here, so that nothing is done twice when it is resumed"));
+    buf_putc(&b, '}');
+    r->journal = NULL;
+    r->s->event(buf_str(&b), r->s->user);
+    if (!aside)
+        crew_cancel(r->a, tick(r));
+}
+
+/* Records an outcome, then tells the agent. */
+static void hand_in(run *r, journal_input in)
+{
+    in.at = tick(r);
+    if (!journal_told(r->journal, &in))
+        lose_journal(r);
+    journal_tell(r->a, &in);
+}
+
+/* What stands now where a call would write. */
+static journal_look look_at(run *r, const agent_act *x)
+{
+    journal_look look = {0};
+    daruma_arena room;
+    if (x->what != AGENT_DO_TOOL || !r->journal || !sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX))
+        return look;
+    look.known = files_look(r->root, x->tool, x->args, &room, &look.before, &look.after);
+    sys_arena_done(&room);
+    return look;
+}
+
+/* Records that an act goes out. False: the run was ended instead. */
+static bool record(run *r, const agent_act *x)
+{
+    journal_look look = look_at(r, x);
+    if (!journal_asked(r->journal, x, &look, tick(r)))
+        lose_journal(r);
+    return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
 /* ---- calls of a session ---- */
@@ -157,20 +250,22 @@ static daruma_str copied(daruma_arena *a, const char *p, size_t n)
     return arena_copy(a, (daruma_str){p, n});
 }
 
-/* "name: value\r\n" each, and the key. */
-static size_t fields_of_call(run *r, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
+/* "name: value\r\n" each, those of the place, and the key. */
+static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
 {
     size_t n = 0;
-    while (text.n && n + 1 < max) {
+    while (text.n && n + t->nheaders + 1 < max) {
         daruma_str line = str_cut(&text, '\n'), name = str_cut(&line, ':');
         if (str_trim(name).n)
             out[n++] = (daruma_header){str_trim(name), str_trim(line)};
     }
-    if (r->s->key.n) {
+    for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
+        out[n++] = t->headers[i];
+    if (t->key.n) {
         daruma_buf b = buf_in(a);
-        buf_putz(&b, r->s->d->key_prefix);
-        buf_put(&b, r->s->key);
-        out[n++] = (daruma_header){str_of(r->s->d->key_header), buf_str(&b)};
+        buf_putz(&b, t->d->key_prefix);
+        buf_put(&b, t->key);
+        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
     }
     return n;
 }
@@ -188,27 +283,27 @@ static void send_call(run *r)
         return;
     }
     fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
-    const char *p = daruma_session_path(s, &n);
+    const char *p = daruma_session_target(s, &n);
+    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
+    p = daruma_session_path(s, &n);
     daruma_str path = copied(&c->room, p, n);
     p = daruma_session_fields(s, &n);
     daruma_str text = copied(&c->room, p, n);
     p = daruma_session_bytes(s, &n);
     daruma_str body = copied(&c->room, p, n);
     daruma_ms total = daruma_session_total_ms(s);
-    daruma_buf target = buf_in(&c->room);
-    buf_put(&target, r->prefix);
-    buf_put(&target, path);
-    fetch_request q = {.to = &r->to,
+    bool ready = place && fields && path.n;
+    fetch_request q = {.to = ready ? &place->to : NULL,
                        .method = S("POST"),
-                       .target = buf_str(&target),
+                       .target = ready ? staff_path(place, path, &c->room) : path,
                        .headers = fields,
-                       .nheaders = fields ? fields_of_call(r, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
+                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
                        .body = {body},
                        .has_body = true,
                        .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
     c->r = r;
     c->number = number;
-    c->f = c->room.full ? NULL : fetch_start(r->up, &q, &ops, c);
+    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
     if (!c->f) {
         sys_arena_done(&c->room);
         free(c);
@@ -269,7 +364,7 @@ static void pump_session(run *r)
             break;
         case DARUMA_DO_EVENT:
             p = daruma_session_bytes(r->session, &n);
-            r->s->event((daruma_str){p, n}, r->s->user);
+            say(r, (daruma_str){p, n});
             break;
         case DARUMA_DO_END:
         case DARUMA_DO_BREAK:
@@ -283,38 +378,19 @@ static void pump_session(run *r)
 
 /* ---- what the agent asks for ---- */
 
-static void write_options(run *r, const agent_act *x, daruma_buf *b)
-{
-    BUF_LIT(b, "{\"dialect\":");
-    buf_json(b, str_of(r->s->d->name));
-    BUF_LIT(b, ",\"targets\":[{\"name\":\"main\",\"model\":");
-    buf_json(b, x->model);
-    BUF_LIT(b, "}],\"watch\":\"off\",\"on_failure\":\"error\"");
-    if (r->s->d == &dialect_gemini) {
-        BUF_LIT(b, ",\"model\":");
-        buf_json(b, x->model);
-    }
-    if (x->total > 0)
-        buf_printf(b, ",\"total_ms\":%lld", (long long)x->total);
-    if (r->s->key.n >= 6) {
-        BUF_LIT(b, ",\"secrets\":[");
-        buf_json(b, r->s->key);
-        buf_putc(b, ']');
-    }
-    buf_putc(b, '}');
-}
-
 static void ask_model(run *r, const agent_act *x)
 {
     char why[256];
     daruma_buf b = buf_in(&r->room);
-    write_options(r, x, &b);
+    r->asked_model = arena_copy(&r->room, x->model);
+    staff_options(crew_who(r->a), x, &b);
     r->asked = x->call;
     r->status = 0;
     r->over = r->broken = false;
     tick(r);
-    r->session =
-        b.full ? NULL : daruma_session_open(r->known, r->policy, b.p, b.n, x->body.p, x->body.n, why, sizeof why);
+    r->session = b.full ? NULL
+                        : daruma_session_open(r->known, crew_who(r->a)->as.recovery, b.p, b.n, x->body.p, x->body.n,
+                                              why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {
         pump_session(r);
@@ -324,65 +400,128 @@ static void ask_model(run *r, const agent_act *x)
     later(r);
 }
 
-static void call_tool(run *r, const agent_act *x)
+static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool lost)
+{
+    hand_in(r, (journal_input){.kind = JOURNAL_TOOL, .call = number, .text = result, .code = ok, .lost = lost});
+}
+
+static void on_tool(daruma_str result, int ok, bool lost, void *user)
+{
+    run *r = user;
+    r->tool = NULL;
+    tool_ended(r, r->called, result, ok, lost);
+    go_on(r);
+}
+
+/* True if the call is under way; false: the agent knows already that it is not. */
+static bool call_tool(run *r, const agent_act *x)
+{
+    r->called = x->call;
+    r->tool = toolset_call(r->tools, x->tool, x->args, staff_usual(r->s, x->tool), x->total, on_tool, r);
+    if (!r->tool)
+        tool_ended(r, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false);
+    return r->tool != NULL;
+}
+
+static void on_person(agent_reply reply, daruma_str text, void *user)
+{
+    run *r = user;
+    if (r->finished)
+        return;
+    if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
+        journal_not_answered(r->journal, r->question);
+        crew_person(r->a, r->question, reply, text, tick(r));
+    } else {
+        hand_in(r, (journal_input){.kind = JOURNAL_PERSON, .call = r->question, .text = text, .code = reply});
+    }
+    go_on(r);
+}
+
+static void record_end(run *r, const agent_result *result)
 {
     daruma_arena room;
-    if (!sys_arena_init(&room, 64 << 10, RUN_TOOL_BYTES_MAX)) {
-        agent_tool_done(r->a, x->call, S("INTERNAL_ERROR: there is no memory for the call"), 0, false, tick(r));
+    journal_state state = result->outcome == DARUMA_OUTCOME_CANCELLED_  ? JOURNAL_INTERRUPTED
+                          : result->outcome == DARUMA_OUTCOME_ESCALATED ? JOURNAL_ESCALATED
+                                                                        : JOURNAL_OVER;
+    if (!r->journal || r->was_over || !sys_arena_init(&room, 16 << 10, RUN_ANSWER_BYTES_MAX))
         return;
-    }
-    daruma_buf out = buf_in(&room);
-    bool well = files_call(r->root, x->tool, x->args, &room, &out);
-    agent_tool_done(r->a, x->call, buf_str(&out), well, false, tick(r));
+    daruma_buf b = buf_in(&room);
+    run_result_json(result, r->recovered, &b);
+    if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), tick(r)))
+        lose_journal(r);
     sys_arena_done(&room);
 }
 
 static void end_run(run *r)
 {
-    agent_result result = agent_result_of(r->a);
+    agent_result result = crew_result_of(r->a);
     r->finished = true;
     end_calls(r);
+    if (r->tool)
+        tool_cancel(r->tool);
+    r->tool = NULL;
+    toolset_close(r->tools);
+    servers_close(r->servers);
     daruma_session_free(r->session);
     r->session = NULL;
+    record_end(r, &result);
     r->s->done(&result, r->recovered, r->s->user);
     uv_close((uv_handle_t *)&r->clock, NULL);
     uv_close((uv_handle_t *)&r->soon, NULL);
-    uv_close((uv_handle_t *)&r->interrupt, NULL);
+    approve_close(r->person);
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_close((uv_handle_t *)&r->interrupts[i], NULL);
+    upstream_close(r->web);
     upstream_close(r->up);
+}
+
+/* Does what the agent asked for. True: it is done already, and the agent knows. */
+static bool carry_out(run *r, const agent_act *x)
+{
+    switch (x->what) {
+    case AGENT_DO_MODEL:
+        ask_model(r, x);
+        return false;
+    case AGENT_DO_TOOL:
+        return !call_tool(r, x);
+    case AGENT_DO_ASK:
+        r->question = x->call;
+        approve_ask(r->person, x, on_person, r);
+        return false;
+    case AGENT_DO_WAIT:
+        r->until = x->until;
+        return false;
+    case AGENT_DO_NOTHING:
+    case AGENT_DO_EVENT:
+    case AGENT_DO_FINISH:
+        break;
+    }
+    return false;
 }
 
 static void go_on(run *r)
 {
     r->until = -1;
     while (!r->finished) {
-        agent_act x = agent_next(r->a);
+        agent_act x = crew_next(r->a);
         switch (x.what) {
         case AGENT_DO_NOTHING:
             rearm(r);
             return;
         case AGENT_DO_EVENT:
-            r->s->event(x.text, r->s->user);
+            say(r, x.text);
             break;
-        case AGENT_DO_MODEL:
-            ask_model(r, &x);
-            rearm(r);
-            return;
-        case AGENT_DO_TOOL:
-            call_tool(r, &x);
-            if (r->interrupted)
-                agent_cancel(r->a, tick(r));
-            break;
-        case AGENT_DO_ASK:
-            agent_person(r->a, x.call, r->s->yes ? AGENT_ALLOWED : r->s->ask(x.text, r->s->user), (daruma_str){0},
-                         tick(r));
-            break;
-        case AGENT_DO_WAIT:
-            r->until = x.until;
-            rearm(r);
-            return;
         case AGENT_DO_FINISH:
             end_run(r);
             break;
+        case AGENT_DO_MODEL:
+        case AGENT_DO_TOOL:
+        case AGENT_DO_ASK:
+        case AGENT_DO_WAIT:
+            if (!record(r, &x) || carry_out(r, &x))
+                break;
+            rearm(r);
+            return;
         }
     }
 }
@@ -390,24 +529,25 @@ static void go_on(run *r)
 /* The session is over: the agent hears of it. */
 static void answer_agent(run *r)
 {
-    daruma_str body = buf_str(&r->body);
+    journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
     end_calls(r);
     if (r->session) {
-        r->recovered += strcmp(daruma_session_outcome(r->session), "recovered") == 0;
+        in.code = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
+        r->recovered += (uint32_t)in.code;
         daruma_session_free(r->session);
     }
     r->session = NULL;
     r->over = false;
-    if (!r->broken && r->status == 200) {
-        agent_answered(r->a, r->asked, body, tick(r));
-    } else {
-        daruma_evidence ev = {.phase = r->broken ? DARUMA_AT_ANSWER : DARUMA_AT_HEAD,
-                              .status = r->broken ? 0 : r->status,
-                              .net = r->broken ? DARUMA_NET_CUT : DARUMA_NET_NONE,
-                              .body = r->broken ? (daruma_str){0} : body,
-                              .took = -1};
-        agent_failed(r->a, r->asked, &ev, tick(r));
+    if (r->broken) {
+        in =
+            (journal_input){.kind = JOURNAL_FAILED, .call = r->asked, .phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT};
+    } else if (r->status != 200) {
+        in.kind = JOURNAL_FAILED;
+        in.phase = DARUMA_AT_HEAD;
+        in.net = DARUMA_NET_NONE;
+        in.code = r->status;
     }
+    hand_in(r, in);
     sys_arena_done(&r->room);
     sys_arena_init(&r->room, 64 << 10, RUN_ANSWER_BYTES_MAX);
     go_on(r);
@@ -424,25 +564,29 @@ static void on_clock(uv_timer_t *t)
 {
     run *r = t->data;
     daruma_moment at = tick(r);
-    agent_clock(r->a, at);
+    bool waited = r->until >= 0 && at.now >= r->until;
+    crew_clock(r->a, at);
+    /* Only a moment that changed something is of the record. Nothing went out yet. */
+    if ((waited || crew_moves(r->a)) && !journal_told(r->journal, &(journal_input){.kind = JOURNAL_CLOCK, .at = at}))
+        lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
         pump_session(r);
     }
-    if (r->until >= 0 ? at.now >= r->until : agent_result_of(r->a).outcome != DARUMA_OUTCOME_PENDING)
+    if (waited || crew_moves(r->a))
         go_on(r);
     else if (!r->finished)
         rearm(r);
 }
 
-/* The first one ends the run when what is under way allows it; the second the program, as always. */
+/* The first one ends the run and stops what is under way; the second ends the program, as always. */
 static void on_signal(uv_signal_t *s, int number)
 {
     run *r = s->data;
     (void)number;
-    r->interrupted = true;
-    uv_signal_stop(s);
-    agent_cancel(r->a, tick(r));
+    for (size_t i = 0; i < COUNT(r->interrupts); i++)
+        uv_signal_stop(&r->interrupts[i]);
+    crew_cancel(r->a, tick(r));
     go_on(r);
 }
 
@@ -450,42 +594,41 @@ static void on_signal(uv_signal_t *s, int number)
 
 static bool open_all(run *r, char why[256])
 {
-    const char *wrong = NULL;
     upstream_settings us = {.https_proxy = sys_env("https_proxy"), .no_proxy = sys_env("no_proxy")};
-    if (!url_parse(r->s->base, &r->memory, &r->to, &wrong)) {
-        snprintf(why, 256, "the base URL is no address: %s", wrong);
-        return false;
-    }
-    /* What clients call a base URL ends in /v1 or not: paths of calls begin with it. */
-    r->prefix = r->to.prefix;
-    if (str_ends(r->prefix, S("/v1")))
-        r->prefix = str_sub(r->prefix, 0, r->prefix.n - 3);
-    else if (str_ends(r->prefix, S("/v1beta")))
-        r->prefix = str_sub(r->prefix, 0, r->prefix.n - 7);
     r->root = files_root(r->s->root);
     if (r->root < 0) {
         snprintf(why, 256, "the root %.100s cannot be opened: %.100s", r->s->root, strerror(errno));
         return false;
     }
-    daruma_buf b = buf_in(&r->memory);
-    if (r->s->recovery) {
-        char *room = arena_take(&r->memory, LIB_OPTIONS_BYTES_MAX, 1);
-        size_t n = room ? daruma_policy_json(r->s->recovery, room, LIB_OPTIONS_BYTES_MAX) : 0;
-        buf_put(&b, (daruma_str){room, n});
-    }
-    r->policy = daruma_policy_new(b.p ? b.p : "", b.n, why, 256);
     r->known = daruma_memory_new();
-    if (!r->policy || !r->known || !(r->up = upstream_new(&r->loop, &us, why)))
+    if (!r->known || !(r->up = upstream_new(&r->loop, &us, why)))
         return false;
-    return true;
+    us.public_only = !r->s->allow_local;
+    us.http_proxy = sys_env("http_proxy");
+    r->web = upstream_new(&r->loop, &us, why);
+    r->tools = r->web ? toolset_new(&r->loop) : NULL;
+    r->shell.folder = r->s->root;
+    approve_settings person = r->s->person;
+    person.run = r->s->id;
+    person.event = r->s->event;
+    person.user = r->s->user;
+    r->person = approve_new(&r->loop, r->up, &person, why);
+    if (!r->person || !r->tools || !files_add(r->tools, &r->root) || !web_add(r->tools, &r->web) ||
+        (r->s->shell && !shell_add(r->tools, &r->shell)))
+        return false;
+    if (r->s->nmcp)
+        r->servers = servers_open(&r->loop, r->tools, r->s->mcp, r->s->nmcp, on_server, r, why);
+    if (r->s->nmcp && !r->servers)
+        return false;
+    r->staff = staff_open(r->s, r->tools, r->servers, &r->memory, why);
+    return r->staff != NULL;
 }
 
 static void close_all(run *r)
 {
     if (r->root >= 0)
         close(r->root);
-    agent_close(r->a);
-    daruma_policy_free(r->policy);
+    crew_close(r->a);
     daruma_memory_free(r->known);
     sys_arena_done(&r->room);
     sys_arena_done(&r->memory);
@@ -496,7 +639,7 @@ static void *take(size_t n)
     return calloc(1, n);
 }
 
-static bool begin(run *r, daruma_str task)
+static bool open_agent(run *r, daruma_str task, daruma_moment at)
 {
     static const drive_rooms rooms = {.open = sys_arena_init,
                                       .close = sys_arena_done,
@@ -504,40 +647,138 @@ static bool begin(run *r, daruma_str task)
                                       .bytes = sys_arena_bytes,
                                       .take = take,
                                       .give = free};
-    /* Calls are tried again by the session below: one budget, not two that multiply. */
-    r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
-    r->agent_policy.retry.attempts = 1;
-    agent_setup s = {.name = S("run"),
-                     .d = r->s->d,
-                     .model = r->s->model,
-                     .second = r->s->second,
-                     .tools = files_tools,
-                     .ntools = nfiles_tools,
-                     .mode = r->s->mode,
-                     .policy = &r->agent_policy,
-                     .recovery = r->s->recovery,
-                     .limits = r->s->limits};
-    r->a = agent_open(&s, &rooms, task, tick(r));
+    size_t n;
+    const crew_member *members = staff_members(r->staff, &n);
+    r->a = crew_open(members, n, &rooms, task, at);
     return r->a != NULL;
+}
+
+static void say_begun(run *r, const char *event, const char *fate)
+{
+    char text[1024];
+    daruma_buf b = buf_over(text, sizeof text);
+    BUF_LIT(&b, "{\"event\":");
+    buf_json(&b, str_of(event));
+    BUF_LIT(&b, ",\"run\":");
+    buf_json(&b, r->s->id);
+    buf_printf(&b, ",\"journal\":%s", r->journal ? "true" : "false");
+    if (r->s->resume)
+        buf_printf(&b, ",\"outcomes\":%lld", (long long)r->past.inputs);
+    if (fate) {
+        BUF_LIT(&b, ",\"tool\":");
+        buf_json(&b, str_sub(r->past.act.tool, 0, RUN_SHOWN_BYTES));
+        BUF_LIT(&b, ",\"fate\":");
+        buf_json(&b, str_of(fate));
+    }
+    buf_putc(&b, '}');
+    say(r, buf_str(&b));
+}
+
+/* The act that was out when the journal ended: a question is put again, and a call that does no harm twice; of any
+ * other call the agent hears that nobody knows what came of it. */
+static void go_on_again(run *r)
+{
+    resumed *p = &r->past;
+    daruma_arena room;
+    journal_look now = look_at(r, &p->act);
+    bool calls = p->act.what == AGENT_DO_TOOL;
+    resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
+    say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
+    if (fate == RESUME_AGAIN) {
+        if (!journal_asked_again(r->journal, p->act.call, tick(r)))
+            lose_journal(r);
+        if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
+            rearm(r);
+            return;
+        }
+    } else if (fate == RESUME_DONE && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
+        daruma_buf out = buf_in(&room);
+        files_done(p->act.tool, p->act.args, &room, &out);
+        tool_ended(r, p->act.call, buf_str(&out), 1, false);
+        sys_arena_done(&room);
+    } else {
+        tool_ended(r, p->act.call, (daruma_str){0}, 0, true);
+    }
+    go_on(r);
+}
+
+static void begin_work(run *r)
+{
+    if (r->past.out) {
+        go_on_again(r);
+        return;
+    }
+    if (!r->was_over)
+        say_begun(r, r->s->resume ? "run_resumed" : "run_started", NULL);
+    go_on(r);
+}
+
+/* Tells a fresh agent what the journal holds. */
+static bool recall(run *r, char why[256])
+{
+    if (journal_state_of(r->journal) == JOURNAL_OVER)
+        journal_retracted(r->journal); /* a key that was wrong, an outage: the question may be answered now */
+    if (!resume_replay(r->journal, r->a, &r->past, why))
+        return false;
+    journal_state state = journal_state_of(r->journal);
+    r->shift = r->past.at.now - sys_moment().now;
+    r->recovered = r->past.recovered;
+    r->was_over = !r->s->guidance.n && (state == JOURNAL_OVER || state == JOURNAL_ESCALATED);
+    if (r->s->guidance.n && crew_result_of(r->a).end != AGENT_END_ESCALATED) {
+        snprintf(why, 256,
+                 "run " STR_FMT " does not wait for a person: it goes on without words, daruma run --resume " STR_FMT,
+                 STR_ARG(r->s->id), STR_ARG(r->s->id));
+        return false;
+    }
+    if (!r->was_over && !journal_reopened(r->journal)) {
+        snprintf(why, 256, "%s", journal_why(r->journal));
+        return false;
+    }
+    if (r->s->guidance.n) /* no act is out then */
+        hand_in(r, (journal_input){.kind = JOURNAL_RESUMED, .text = r->s->guidance});
+    return true;
+}
+
+static bool begin(run *r, daruma_str task, char why[256])
+{
+    daruma_moment at = tick(r);
+    if (r->s->resume)
+        return resume_moment(r->journal, &at, why) && open_agent(r, task, at) && recall(r, why);
+    if (!journal_told(r->journal, &(journal_input){.kind = JOURNAL_OPENED, .at = at})) {
+        snprintf(why, 256, "%s", journal_why(r->journal));
+        return false;
+    }
+    return open_agent(r, task, at);
 }
 
 bool run_task(const run_settings *s, daruma_str task, char why[256])
 {
-    run r = {.s = s, .until = -1, .root = -1};
+    run r = {.s = s, .until = -1, .root = -1, .journal = s->journal};
     snprintf(why, 256, "there is no memory for it");
     uv_loop_init(&r.loop);
     sys_ignore_sigpipe();
-    bool well = sys_arena_init(&r.memory, 16 << 10, 4 * LIB_OPTIONS_BYTES_MAX) &&
+    sys_memory_keep_large();  /* each step takes and gives as much as the conversation is long */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writer, not the end */
+    bool well = sys_arena_init(&r.memory, 16 << 10, RUN_MEMORY_BYTES_MAX) &&
                 sys_arena_init(&r.room, 64 << 10, RUN_ANSWER_BYTES_MAX) && open_all(&r, why);
-    if (well && begin(&r, task)) {
+    if (well && begin(&r, task, why)) {
         uv_timer_init(&r.loop, &r.clock);
         uv_timer_init(&r.loop, &r.soon);
-        uv_signal_init(&r.loop, &r.interrupt);
-        r.clock.data = r.soon.data = r.interrupt.data = &r;
-        uv_signal_start(&r.interrupt, on_signal, SIGINT);
-        go_on(&r);
+        r.clock.data = r.soon.data = &r;
+        static const int numbers[COUNT(r.interrupts)] = {SIGINT, SIGTERM, SIGHUP};
+        for (size_t i = 0; i < COUNT(numbers); i++) {
+            uv_signal_init(&r.loop, &r.interrupts[i]);
+            r.interrupts[i].data = &r;
+            uv_signal_start(&r.interrupts[i], on_signal, numbers[i]);
+        }
+        begin_work(&r);
     } else {
         well = false;
+        approve_close(r.person);
+        toolset_close(r.tools);
+        servers_close(r.servers);
+        if (r.web)
+            upstream_close(r.web);
         if (r.up)
             upstream_close(r.up);
     }

@@ -123,6 +123,14 @@ void sys_memory_keep(void)
 #endif
 }
 
+void sys_memory_keep_large(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the most that it takes */
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+}
+
 void sys_memory_give_back(void)
 {
 #ifdef __GLIBC__

@@ -19,6 +19,8 @@ daruma_str sys_env(const char *name);
 /* Lets malloc keep freed memory at hand instead of returning it to the kernel with every large request and
  * faulting it in again with the next: that is half the work of a 200 KB request. For programs that serve. */
 void sys_memory_keep(void);
+/* The same, and large pieces too: for a program that does one thing, over and over. */
+void sys_memory_keep_large(void);
 /* Returns what is free to the kernel: for when there is nothing to do. */
 void sys_memory_give_back(void);
 /* Writes what goes to `fd` without waiting for whoever reads it, and returns how many bytes that was. */

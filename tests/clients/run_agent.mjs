@@ -32,12 +32,12 @@ const answers = (more = "") => `
 ${more}      - { call: fs_edit, arguments: { path: "src/deep/step13.mjs", old: "n - 1", new: "n + 1" } }
       - { text: "step13 took one away; it adds one now." }
 `;
-const model = (list, faults = "faults: []\n") => `keep: 200\nmodels:\n  m-other: {}\n  m-agent:\n    answers:${list}${faults}`;
+export const model = (list, faults = "faults: []\n") => `keep: 200\nmodels:\n  m-other: {}\n  m-agent:\n    answers:${list}${faults}`;
 
-function run(pair, dialect, root, args, task = "Find out why main.mjs fails, and mend it") {
+export function run(pair, dialect, root, args, task = "Find out why main.mjs fails, and mend it") {
   const base = { openai: "/v1", "openai-responses": "/v1", anthropic: "", gemini: "/v1beta" }[dialect];
   const key = "sk-proj-a8Kd93jSl20fmZp41QxT77bVc";
-  const child = spawn(daruma, ["run", "--dialect", dialect, "--model", "m-agent", "--base-url", pair.chaos + base, "--root", root, "--json", ...args, task], {
+  const child = spawn(daruma, ["run", ...(dialect ? ["--dialect", dialect, "--model", "m-agent", "--base-url", pair.chaos + base] : []), "--root", root, "--json", ...args, task], {
     env: { OPENAI_API_KEY: key, ANTHROPIC_API_KEY: key, GEMINI_API_KEY: key },
     stdio: ["ignore", "pipe", "pipe"],
   });

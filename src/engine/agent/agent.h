@@ -120,6 +120,7 @@ typedef struct agent_tool {
     void (*judge)(const struct agent_tool *t, daruma_str result, agent_failure *f);
     agent_retry retry; /* attempts 0: the policy's */
     bool ask;          /* a person is asked before a call */
+    bool whole;        /* the model sees its failures as they came: what a program printed is what it needs to know */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
@@ -168,13 +169,18 @@ typedef struct agent_spent {
 
 /* ---- one agent ---- */
 
+/* Its system prompt when nobody wrote one. */
+#define AGENT_INSTRUCTIONS                                                                                             \
+    "You carry out a task with the tools that you are given. Use them until you know enough, then answer. Do not "     \
+    "invent what a tool did not tell."
+
 /* What it is. Everything is borrowed and outlives the agent. */
 typedef struct agent_setup {
     daruma_str name;         /* for events and delegation; may be empty */
     const dialect *d;        /* that its models speak */
     daruma_str model;        /* that works */
     daruma_str second;       /* that explains when `model` failed; empty: nobody */
-    daruma_str instructions; /* the system prompt; empty: a short one */
+    daruma_str instructions; /* the system prompt; empty: AGENT_INSTRUCTIONS */
     const agent_tool *tools;
     size_t ntools;
     agent_mode mode;

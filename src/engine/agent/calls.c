@@ -99,8 +99,8 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
 {
     agent_failure f = router_judge_tool(a, t, step);
     daruma_buf seen = buf_in(&a->scratch);
-    if (t && t->delegates)
-        buf_put(&seen, step->result); /* the record of an agent is as it shall be read */
+    if (t && (t->delegates || t->whole))
+        buf_put(&seen, flow_line(step->result, AGENT_OBSERVATION_BYTES_MAX)); /* a record, output: read as they are */
     else
         failure_seen(a, step, &f, &seen);
     router_keep(a, &f);

@@ -169,10 +169,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
                        .parallel = -1,
                        .thinking = -1,
                        .thinking_budget = -1}};
-    put_text(&c, CONVO_SYSTEM,
-             a->s.instructions.n ? a->s.instructions
-                                 : S("You carry out a task with the tools that you are given. Use them until you know "
-                                     "enough, then answer. Do not invent what a tool did not tell."));
+    put_text(&c, CONVO_SYSTEM, a->s.instructions.n ? a->s.instructions : S(AGENT_INSTRUCTIONS));
     daruma_buf task = buf_in(room);
     if (a->s.mode == AGENT_PLANNED)
         plan_context(a, &task);

@@ -16,6 +16,7 @@ enum role {
     IS_EXIT,   /* of a process */
     IS_LATE,   /* true: it took too long */
     IS_RETRY,
+    IS_SAID,  /* the words of the failure, by their very name */
     IS_TEXT,  /* words about the failure */
     IS_OUT,   /* what a process wrote about it */
     IS_PLAIN, /* what it gave back: the error, when it failed */
@@ -38,14 +39,14 @@ static const struct {
     NAMED("returncode", IS_EXIT),       NAMED("return_code", IS_EXIT),    NAMED("returnCode", IS_EXIT),     NAMED("exit_status", IS_EXIT),
     NAMED("exitStatus", IS_EXIT),       NAMED("exit", IS_EXIT),           NAMED("timed_out", IS_LATE),      NAMED("timedOut", IS_LATE),
     NAMED("timeout", IS_LATE),          NAMED("retryable", IS_RETRY),     NAMED("message", IS_TEXT),        NAMED("msg", IS_TEXT),
-    NAMED("error_message", IS_TEXT),    NAMED("errorMessage", IS_TEXT),   NAMED("error_description", IS_TEXT), NAMED("detail", IS_TEXT),
+    NAMED("error_message", IS_SAID),    NAMED("errorMessage", IS_SAID),   NAMED("error_description", IS_SAID), NAMED("detail", IS_TEXT),
     NAMED("details", IS_TEXT),          NAMED("reason", IS_TEXT),         NAMED("title", IS_OUT),          NAMED("stderr", IS_OUT),
     NAMED("stdout", IS_PLAIN),          NAMED("output", IS_PLAIN),        NAMED("content", IS_NEST),        NAMED("text", IS_PLAIN),
     NAMED("result", IS_NEST),           NAMED("metadata", IS_NEST),       NAMED("data", IS_NEST),           NAMED("response", IS_NEST),
 };
 
 /* Which of two texts is shown; what a process writes last to stdout is often the failure, but stderr is it by name. */
-static const int rank_of[] = {[IS_ERROR] = 5, [IS_TEXT] = 4, [IS_OUT] = 3, [IS_PLAIN] = 1, [IS_NEST] = 2};
+static const int rank_of[] = {[IS_ERROR] = 5, [IS_SAID] = 5, [IS_TEXT] = 4, [IS_OUT] = 3, [IS_PLAIN] = 1, [IS_NEST] = 2};
 // clang-format on
 
 static void add_text(facts *f, daruma_str value, int rank)
@@ -177,6 +178,7 @@ static void read_member(facts *f, enum role role, daruma_str v, int level)
     case IS_RETRY:
         f->retry = yes ? 1 : no ? 0 : f->retry;
         break;
+    case IS_SAID:
     case IS_TEXT:
     case IS_OUT:
     case IS_PLAIN:

@@ -1,0 +1,428 @@
+#include "cli/agents.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "engine/seeds/seeds.h"
+#include "sys/process.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const dialect *d;
+    const char *base, *key;
+} wires[] = {
+    {&dialect_openai, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
+    {&dialect_openai_responses, "OPENAI_BASE_URL", "OPENAI_API_KEY"},
+    {&dialect_anthropic, "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
+    {&dialect_gemini, "GEMINI_BASE_URL", "GEMINI_API_KEY"},
+};
+
+static size_t wire_of(const dialect *d)
+{
+    size_t i = 0;
+    while (wires[i].d != d)
+        i++;
+    return i;
+}
+
+/* ---- the command line ---- */
+
+/* "name=command args": words are separated by spaces; those with spaces stand between quotes. */
+static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
+{
+    daruma_str rest = str_of(text), name = str_trim(str_cut(&rest, '='));
+    char **argv = ARENA_NEW(a, char *, RUN_ARGV_MAX + 1);
+    size_t n = 0;
+    bool bad = !name.n || !argv;
+    for (size_t i = 0; i < name.n; i++)
+        bad |= !(ch_alpha(name.p[i]) || ch_digit(name.p[i]) || name.p[i] == '_' || name.p[i] == '-');
+    while (!bad && (rest = str_trim(rest)).n && n < RUN_ARGV_MAX) {
+        char quote = rest.p[0] == '"' || rest.p[0] == '\'' ? rest.p[0] : 0;
+        rest = str_from(rest, quote != 0);
+        size_t end = 0;
+        while (end < rest.n && (quote ? rest.p[end] != quote : !ch_space(rest.p[end])))
+            end++;
+        bad |= quote && end == rest.n;
+        argv[n++] = (char *)(uintptr_t)arena_copy(a, str_sub(rest, 0, end)).p;
+        rest = str_from(rest, end + 1);
+    }
+    *ret = (mcp_setup){.name = name, .argv = argv, .restarts = MCP_RESTARTS};
+    if (!bad && n && !rest.n)
+        return true;
+    fprintf(
+        stderr,
+        "daruma run: --mcp wants NAME=COMMAND ARGUMENTS, like --mcp \"files=mcp-server-filesystem /data\", not `%s`\n",
+        text);
+    return false;
+}
+
+static bool profile(const char *name, run_agent *g)
+{
+    if (!name)
+        return true;
+    daruma_str variant = str_of(name), which = str_cut(&variant, ':');
+    g->policy = seed_agent(which, variant);
+    g->recovery = daruma_policy_variant(which, variant);
+    if (g->policy)
+        return true;
+    fprintf(stderr, "daruma run: there is no profile `%s` of an agent\n", name);
+    return false;
+}
+
+/* A model at the one place that the command line knows. */
+static run_model at_place(const run_target *place, const char *model, daruma_arena *a)
+{
+    run_target *t = model && *model ? ARENA_NEW(a, run_target, 1) : NULL;
+    if (!t)
+        return (run_model){0};
+    *t = *place;
+    t->name = S("main");
+    t->model = str_of(model);
+    return (run_model){t, 1};
+}
+
+static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, const char **ret_base)
+{
+    run_target place = {.d = cli_dialect("run", "--dialect", q->wire)};
+    if (!place.d)
+        return false;
+    size_t wire = wire_of(place.d);
+    place.base = arena_copy(a, q->base ? str_of(q->base) : sys_env(wires[wire].base));
+    place.key = arena_copy(a, sys_env(wires[wire].key));
+    *ret_base = place.base.p;
+    if (!q->model || !place.base.n) {
+        fprintf(stderr, "daruma run: %s\n",
+                q->model ? "where is the model? --base-url URL" : "which model? --model NAME, or --config FILE");
+        return false;
+    }
+    if (!place.key.n)
+        fprintf(stderr, "daruma run: %s is not set: calls go out without a key\n", wires[wire].key);
+    *g =
+        (run_agent){.name = S("run"), .model = at_place(&place, q->model, a), .second = at_place(&place, q->second, a)};
+    g->limits = (agent_limits){.steps = RUN_STEPS, .time = RUN_MS};
+    return g->model.n;
+}
+
+/* What it says of limits, mode and profile holds for the agent that begins. */
+static bool lay_over(const agents_asked *q, run_agent *g)
+{
+    if (q->steps)
+        g->limits.steps = (uint32_t)(q->steps < UINT32_MAX ? q->steps : UINT32_MAX);
+    if (q->tokens)
+        g->limits.tokens = q->tokens;
+    if (q->seconds)
+        g->limits.time = mul_sat(q->seconds, 1000);
+    if (q->plan)
+        g->mode = AGENT_PLANNED;
+    return profile(q->profile, g);
+}
+
+/* ---- a configuration ---- */
+
+daruma_str agents_env(daruma_str name, bool *found, void *user)
+{
+    char z[256];
+    (void)user;
+    snprintf(z, sizeof z, STR_FMT, STR_ARG(str_sub(name, 0, sizeof z - 1)));
+    const char *value = name.n < sizeof z ? getenv(z) : NULL;
+    *found = value != NULL;
+    return str_of(value);
+}
+
+static int provider_of(const config *c, daruma_str name)
+{
+    for (size_t i = 0; i < c->nproviders; i++)
+        if (str_eq(c->providers[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+static const config_model *model_of(const config *c, daruma_str name)
+{
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (str_eq(c->models[i].name, name))
+            return &c->models[i];
+    return NULL;
+}
+
+static bool has_model(const void *user, daruma_str provider, daruma_str model, conf_near *near)
+{
+    const config *c = user;
+    daruma_str rest = model, before = str_cut(&rest, '/');
+    if (provider.n ? provider_of(c, provider) >= 0 : model_of(c, model) || (rest.n && provider_of(c, before) >= 0))
+        return true;
+    for (size_t i = 0; provider.n && i < c->nproviders; i++)
+        conf_near_try(near, c->providers[i].name);
+    for (size_t i = 0; !provider.n && i < c->nmodels; i++)
+        conf_near_try(near, c->models[i].name);
+    return false;
+}
+
+bool agents_of_config(daruma_str text, const char *file, const config *c, daruma_arena *a, agents *ret,
+                      conf_mistakes *m)
+{
+    const agents_world w = {
+        .others = config_key_name, .has_model = c ? has_model : NULL, .user = c, .env = agents_env, .file = file};
+    return agents_read(text, &w, a, ret, m);
+}
+
+/* ---- keys ---- */
+
+typedef struct printed {
+    daruma_arena *a;
+    daruma_str key;
+    char why[200];
+} printed;
+
+static void on_printed(int exit_code, daruma_str out, const char *why, void *user)
+{
+    printed *p = user;
+    (void)exit_code;
+    p->key = arena_copy(p->a, out);
+    snprintf(p->why, sizeof p->why, "%s", why ? why : "");
+}
+
+/* The key itself, or what its command prints. False: that was told. */
+static bool key_of(const config_provider *p, const config_key *k, daruma_arena *a, daruma_str *ret)
+{
+    uv_loop_t loop;
+    printed out = {.a = a};
+    *ret = k->value;
+    if (!k->command.n)
+        return true;
+    uv_loop_init(&loop);
+    process_run(&loop, k->command.p, KEY_COMMAND_MS_MAX, on_printed, &out);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    uv_loop_close(&loop);
+    *ret = out.key;
+    if (!out.why[0])
+        return true;
+    fprintf(stderr, "daruma run: provider " STR_FMT ": the command of " STR_FMT ": %s\n", STR_ARG(p->name),
+            STR_ARG(k->name), out.why);
+    return false;
+}
+
+/* ---- models ---- */
+
+static daruma_str base_of(const config_provider *p, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    buf_printf(&b, "http%s://", p->to.tls ? "s" : "");
+    buf_put(&b, p->to.authority);
+    buf_put(&b, p->to.prefix);
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+/* The targets of a provider's model: one for each key; without one the environment's is taken, as on the command line.
+ */
+static bool add_targets(const config_provider *p, const config_target *from, daruma_arena *a, run_target *list,
+                        size_t *n)
+{
+    size_t keys = p->nkeys ? p->nkeys : 1;
+    for (size_t i = 0; i < keys && *n < DARUMA_CASE_TRIED; i++) {
+        run_target *t = &list[(*n)++];
+        daruma_buf name = buf_in(a);
+        buf_put(&name, p->name);
+        buf_putc(&name, '/');
+        buf_put(&name, from->model);
+        if (p->nkeys > 1) {
+            buf_putc(&name, '/');
+            buf_put(&name, p->keys[i].name);
+        }
+        *t = (run_target){.name = buf_str(&name),
+                          .model = from->model,
+                          .d = p->dialect,
+                          .base = base_of(p, a),
+                          .account = p->nkeys ? p->keys[i].account : (daruma_str){0},
+                          .headers = p->headers,
+                          .nheaders = p->nheaders,
+                          .window = from->window,
+                          .max_output = from->max_output};
+        if (p->nkeys && !key_of(p, &p->keys[i], a, &t->key))
+            return false;
+        if (!p->nkeys && !config_has_key(p))
+            t->key = arena_copy(a, sys_env(wires[wire_of(p->dialect)].key));
+    }
+    return true;
+}
+
+/* `name`: a model of the file, provider/model, or a model of `provider`. It is known to be there. */
+static bool find_model(const config *c, daruma_str provider, daruma_str name, daruma_arena *a, run_model *ret)
+{
+    run_target *list = name.n ? ARENA_NEW(a, run_target, DARUMA_CASE_TRIED) : NULL;
+    const config_model *m = provider.n ? NULL : model_of(c, name);
+    size_t n = 0;
+    bool well = list != NULL;
+    if (!name.n)
+        return true;
+    if (!m) {
+        daruma_str before = provider;
+        if (!before.n)
+            before = str_cut(&name, '/');
+        config_target t = {.model = name, .window = -1, .max_output = -1};
+        well = well && add_targets(&c->providers[provider_of(c, before)], &t, a, list, &n);
+    }
+    for (size_t i = 0; m && well && i < m->ntargets; i++) {
+        config_target t = m->targets[i];
+        t.window = t.window > 0 ? t.window : m->window;
+        t.max_output = t.max_output > 0 ? t.max_output : m->max_output;
+        well = add_targets(&c->providers[t.provider], &t, a, list, &n);
+    }
+    *ret = (run_model){list, n};
+    return well;
+}
+
+static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, run_agent *g)
+{
+    *g = (run_agent){.name = x->name,
+                     .says = x->says,
+                     .instructions = x->instructions,
+                     .tools = {x->tools, x->ntools, x->tools_said},
+                     .mcp = {x->mcp, x->nmcp, x->mcp_said},
+                     .mode = (agent_mode)x->mode,
+                     .recovery = &c->policy,
+                     .retry = x->retry,
+                     .limits = x->limits};
+    g->limits.money = mul_sat(x->limits.money, 1000); /* to millionths */
+    g->limits.price_input = mul_sat(x->limits.price_input, 1000);
+    g->limits.price_output = mul_sat(x->limits.price_output, 1000);
+    return find_model(c, x->provider, x->model, a, &g->model) && find_model(c, x->provider, x->second, a, &g->second) &&
+           (!x->profile.n || profile(x->profile.p, g));
+}
+
+/* ---- tools and servers ---- */
+
+static run_tool *make_tools(const agents *g, daruma_arena *a)
+{
+    run_tool *tools = ARENA_NEW(a, run_tool, g->ntools + 1);
+    for (size_t i = 0; tools && i < g->ntools; i++) {
+        const agents_tool *x = &g->tools[i];
+        agent_rule *rules = ARENA_NEW(a, agent_rule, x->nrules + 1);
+        for (size_t k = 0; rules && k < x->nrules; k++) {
+            const agents_rule *r = &x->rules[k];
+            daruma_str words = arena_copy(a, r->words);
+            for (size_t n = 0; n < words.n; n++)
+                ((char *)(uintptr_t)words.p)[n] = ch_lower(words.p[n]);
+            rules[k] =
+                (agent_rule){words, (daruma_tool_kind)r->kind, (int)r->severity - 1, r->user_message, r->metadata};
+        }
+        tools[i] = (run_tool){.name = x->name,
+                              .ask = x->ask == AGENTS_AS_USUAL ? -1 : (int)x->ask,
+                              .within = x->timeout,
+                              .retry = x->retry,
+                              .rules = rules,
+                              .nrules = rules ? x->nrules : 0};
+    }
+    return tools;
+}
+
+static void make_server(const agents_server *x, daruma_arena *a, mcp_setup *ret)
+{
+    char **argv = ARENA_NEW(a, char *, x->nargs + 2);
+    const char **env = ARENA_NEW(a, const char *, x->nenv + 1);
+    for (size_t i = 0; argv && i <= x->nargs; i++)
+        argv[i] = (char *)(uintptr_t)(i ? x->args[i - 1] : x->command).p;
+    for (size_t i = 0; env && i < x->nenv; i++) {
+        daruma_buf b = buf_in(a);
+        buf_put(&b, x->env[i].name);
+        buf_putc(&b, '=');
+        buf_put(&b, x->env[i].value);
+        buf_putc(&b, 0);
+        env[i] = b.p;
+    }
+    *ret = (mcp_setup){.name = x->name, .argv = argv, .env = env, .restarts = x->restarts, .within = x->timeout};
+}
+
+/* ---- all of it ---- */
+
+static bool read_config(const agents_asked *q, daruma_arena *a, config *c, agents *g)
+{
+    static conf_mistakes m;
+    daruma_str text;
+    char why[256];
+    if (!sys_read_file(q->config, CONFIG_BYTES_MAX, a, &text, why)) {
+        fprintf(stderr, "daruma run: %s\n", why);
+        return false;
+    }
+    m.file = q->config;
+    if (config_read(text, agents_env, NULL, a, c, &m) && agents_of_config(text, q->config, c, a, g, &m))
+        return true;
+    daruma_buf b = buf_in(a);
+    m.file = q->config;
+    conf_mistakes_say(&m, &b);
+    cli_put_page(stderr, buf_str(&b));
+    return false;
+}
+
+static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
+{
+    static config c;
+    static agents g;
+    if (!read_config(q, a, &c, &g))
+        return false;
+    if (!g.nlist) {
+        fprintf(stderr, "daruma run: %s has no agents: give it some below `agents`, as doc/run.md shows\n", q->config);
+        return false;
+    }
+    if (q->model || q->base || (q->second && *q->second)) {
+        fprintf(
+            stderr,
+            "daruma run: with --config the models are those of the file: leave --model, --second and --base-url out\n");
+        return false;
+    }
+    size_t first = 0;
+    while (q->agent && first < g.nlist && !str_eq(g.list[first].name, str_of(q->agent)))
+        first++;
+    if (first == g.nlist) {
+        fprintf(stderr, "daruma run: %s has no agent `%s`\n", q->config, q->agent);
+        return false;
+    }
+    run_agent *list = ARENA_NEW(a, run_agent, g.nlist);
+    for (size_t i = 0, at = 1; list && i < g.nlist; i++)
+        if (!make_agent(&c, &g.list[i], a, &list[i == first ? 0 : at++]))
+            return false;
+    for (size_t i = 0; list && i < g.nlist; i++)
+        for (size_t k = 0; k < list[i].tools.n; k++)
+            s->shell |= str_starts(list[i].tools.list[k], S("shell."));
+    s->agents = list;
+    s->nagents = list ? g.nlist : 0;
+    s->tools = make_tools(&g, a);
+    s->ntools = s->tools ? g.ntools : 0;
+    mcp_setup *servers = ARENA_NEW(a, mcp_setup, g.nmcp + CLI_AGAIN_MAX);
+    for (size_t i = 0; servers && i < g.nmcp; i++)
+        make_server(&g.mcp[i], a, &servers[i]);
+    s->mcp = servers;
+    s->nmcp = servers ? g.nmcp : 0;
+    return list && lay_over(q, &list[0]);
+}
+
+bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base)
+{
+    run_agent probe;
+    *ret_base = NULL;
+    if (!profile(q->profile, &probe))
+        return false;
+    if (q->config) {
+        if (!from_config(q, a, s))
+            return false;
+    } else {
+        run_agent *one = ARENA_NEW(a, run_agent, 1);
+        if (q->agent)
+            fprintf(stderr, "daruma run: --agent names one of a --config\n");
+        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, one))
+            return false;
+        s->agents = one;
+        s->nagents = 1;
+        s->mcp = ARENA_NEW(a, mcp_setup, CLI_AGAIN_MAX);
+    }
+    mcp_setup *servers = (mcp_setup *)(uintptr_t)s->mcp;
+    for (size_t i = 0; servers && q->servers[i]; i++)
+        if (!read_server(q->servers[i], a, &servers[s->nmcp++]))
+            return false;
+    if (a->full || !servers)
+        fprintf(stderr, "daruma run: there is no memory for it\n");
+    return !a->full && servers;
+}

@@ -1,0 +1,10 @@
+/* address.h - which addresses are somebody's own: of this machine, of a private network, of no network at all. */
+#ifndef NET_ADDRESS_H
+#define NET_ADDRESS_H
+#include "daruma_parts.h"
+#include <netinet/in.h>
+
+/* True if the whole internet can have that address: neither loopback, private, link-local (where clouds keep their
+ * metadata), shared, multicast nor reserved, nor one of those inside an IPv6 address (RFC 6890). */
+bool address_is_public(const struct sockaddr *at);
+#endif

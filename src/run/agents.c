@@ -1,0 +1,313 @@
+/* agents.c - the tables of what a configuration says about agents, and what in it does not fit together. */
+#include "run/agents.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "engine/seeds/seeds.h"
+#include <stdio.h>
+
+/* ---- values ------------------------------------------------------------------------ */
+
+static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
+{
+    daruma_str variant = s, name = str_cut(&variant, ':');
+    if (!seed_agent(name, variant))
+        return conf_expected(r, o, "daruma policy lists the profiles");
+    *(daruma_str *)at = s;
+    return true;
+}
+
+static void show_text(const void *root, const void *at, daruma_buf *out)
+{
+    (void)root;
+    buf_put(out, *(const daruma_str *)at);
+}
+
+static void *variable_named(conf *r, void *base, void *item, daruma_str key)
+{
+    bool fits = key.n > 0 && !ch_digit(key.p[0]);
+    (void)base;
+    for (size_t i = 0; i < key.n; i++)
+        fits &= ch_alpha(key.p[i]) || ch_digit(key.p[i]) || key.p[i] == '_';
+    if (!fits)
+        conf_wrong(r, "this is not the name of a variable\nletters, digits and '_'");
+    return item;
+}
+
+/* Names of agents and servers stand before a dot, or alone where those of tools do, which have one. */
+static void name_fits(conf *r, void *base, void *item, size_t index)
+{
+    daruma_str name = *(daruma_str *)item; /* the first field of either */
+    (void)base, (void)index;
+    if (str_findch(name, '.') != STR_NONE) {
+        size_t mark = conf_step(r, "name");
+        conf_wrong(r, "a name here has no dot: what has one is a tool\nwrite '_' or '-'");
+        conf_back(r, mark);
+    }
+}
+
+static bool skip(conf *r, const conf_option *o, const conf_node *n, void *at)
+{
+    (void)r, (void)o, (void)n, (void)at;
+    return true;
+}
+
+/* ---- the tables ---------------------------------------------------------------------- */
+
+#define AT                        CONF_AT
+#define ITEMS                     CONF_ITEMS
+#define NEEDED                    .flags = CONF_REQUIRED
+#define VALUE(reads, shows, what) CONF_VALUE, .value = reads, .show = shows, .expects = what
+#define SECOND                    1000
+#define HOUR                      (INT64_C(3600) * SECOND)
+
+// clang-format off
+static const conf_option text_element = {NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 1, .max = 4096, .help = "One of them."};
+static const conf_shape tools_names = {.element = &text_element, .size = sizeof(daruma_str), .max = TOOLS_MAX};
+static const conf_option arg_element = {NULL, CONF_TEXT, .size = sizeof(daruma_str), .min = 0, .max = 16384, .help = "One of them."};
+static const conf_shape args_shape = {.element = &arg_element, .size = sizeof(daruma_str), .max = RUN_ARGV_MAX - 1};
+
+static const conf_option env_element = {NULL, CONF_TEXT, .flags = CONF_SECRET, AT(daruma_header, value), .min = 0, .max = 16384, .help = "The variable's value."};
+static const conf_shape env_shape = {.element = &env_element, .like = "{ TOKEN: \"${TOKEN}\" }", .size = sizeof(daruma_header), .max = CONFIG_HEADERS_MAX,
+    .name_at = offsetof(daruma_header, name), .named = variable_named};
+
+static const conf_option mcp_rows[] = {
+    {"name", CONF_NAME, NEEDED, AT(agents_server, name), .min = 1, .max = 40, .help = "Its tools are called NAME.TOOL."},
+    {"command", CONF_TEXT, NEEDED, AT(agents_server, command), .min = 1, .max = 4096, .help = "The program; it speaks MCP over its standard input and output, and runs in the root."},
+    {"args", CONF_LIST, ITEMS(agents_server, args), .shape = &args_shape, .says = "none", .help = "Its arguments."},
+    {"env", CONF_NAMED, ITEMS(agents_server, env), .shape = &env_shape, .help = "Variables of its environment, beside those of daruma's that hold no credentials."},
+    {"restarts", CONF_INTEGER, AT(agents_server, restarts), .min = 0, .max = 1000, .fallback = "3", .help = "How often it is started again in one run when it dies."},
+    {"timeout", CONF_DURATION, AT(agents_server, timeout), .min = 100, .max = 24 * HOUR, .says = "`5m`", .help = "For one call; then it is cancelled, and its outcome is unknown."},
+};
+static const conf_shape mcp_shape = {.of = CONF_ROWS(mcp_rows), .like = "{ name: files, command: mcp-server-filesystem, args: [/data] }", .size = sizeof(agents_server),
+    .max = MCP_SERVERS_MAX, .thing = "server", .name_at = offsetof(agents_server, name), .fits = name_fits};
+
+static const conf_option rules_rows[] = {
+    {"words", CONF_TEXT, AT(agents_rule, words), .min = 1, .max = 300, .says = "any failure", .help = "Stand in the failure's text, letters of either case."},
+    {"kind", CONF_ENUM, AT(agents_rule, kind), .fallback = "judged", .words = "judged timeout auth validation not_found rate_limit permission network unknown",
+     .help = "What it is; `judged`: as daruma judges it."},
+    {"severity", CONF_ENUM, AT(agents_rule, severity), .fallback = "usual", .words = "usual retriable replanning reclassification critical fatal",
+     .help = "Where it goes: `retriable`, the same once more; `replanning`, another plan, or the model; `reclassification`, other tools; `critical`, the run ends with a report; `fatal`, at once."},
+    {"user_message", CONF_TEXT, AT(agents_rule, user_message), .min = 1, .max = 1000, .says = "none", .help = "What people and the model read in place of the failure's own words."},
+    {"metadata", CONF_JSON, AT(agents_rule, metadata), .says = "none", .help = "Told with it: `technical_details`, `replanning_reason`, `suggestions`, ..."},
+};
+static const conf_shape rules_shape = {.of = CONF_ROWS(rules_rows), .like = "{ words: connection refused, kind: network, severity: retriable }", .size = sizeof(agents_rule), .max = 100};
+
+static const conf_option tools_rows[] = {
+    {"name", CONF_TEXT, NEEDED, AT(agents_tool, name), .min = 1, .max = 128, .help = "Of a tool or an agent, or the beginning of several: `fs.write`, `github.*`. The first entry that fits a tool holds."},
+    {"ask", CONF_BOOL, AT(agents_tool, ask), .fallback = "usual", .word = "usual", .word_is = AGENTS_AS_USUAL, .help = "Whether a person is asked before a call; `usual`: before what has effects."},
+    {"timeout", CONF_DURATION, AT(agents_tool, timeout), .min = 100, .max = 24 * HOUR, .says = "the tool's", .help = "For one call."},
+    {"max_attempts", CONF_INTEGER, AT(agents_tool, retry.attempts), .min = 1, .max = 100, .says = "the profile's", .help = "Calls in all, the first included, of what failed and may be repeated."},
+    {"delay_seconds", CONF_FRACTION, AT(agents_tool, retry.delay), .min = 0, .max = HOUR, .fallback = "1.0", .help = "Before the first repetition."},
+    {"backoff_factor", CONF_FRACTION, AT(agents_tool, retry.factor_milli), .min = 1000, .max = 100000, .fallback = "1.5", .help = "How the delay grows."},
+    {"rules", CONF_LIST, ITEMS(agents_tool, rules), .shape = &rules_shape, .says = "none", .help = "What you know of its failures: the first that fits decides."},
+};
+static const conf_shape tools_shape = {.of = CONF_ROWS(tools_rows), .like = "{ name: shell.run, ask: false }", .size = sizeof(agents_tool), .max = TOOLS_MAX,
+    .thing = "tool", .name_at = offsetof(agents_tool, name)};
+
+static const conf_option limits_rows[] = {
+    {"steps", CONF_INTEGER, AT(agents_agent, limits.steps), .min = 1, .max = AGENT_STEPS_MAX, .fallback = "50", .help = "Answers of its model that do something."},
+    {"calls", CONF_INTEGER, AT(agents_agent, limits.calls), .min = 1, .max = 1000000, .says = "none", .help = "Calls of models, those on the side included."},
+    {"tools", CONF_INTEGER, AT(agents_agent, limits.tools), .min = 1, .max = 1000000, .says = "none", .help = "Calls of tools, repetitions included."},
+    {"tokens", CONF_INTEGER, AT(agents_agent, limits.tokens), .min = 1, .max = INT64_C(1) << 50, .says = "none", .help = "Input and output."},
+    {"time", CONF_DURATION, AT(agents_agent, limits.time), .min = SECOND, .max = 1000 * HOUR, .fallback = "30m", .help = "In all."},
+    {"money", CONF_FRACTION, AT(agents_agent, limits.money), .min = 1, .max = INT64_C(1) << 40, .says = "none", .help = "In the currency of the prices."},
+    {"price_input", CONF_FRACTION, AT(agents_agent, limits.price_input), .min = 0, .max = INT64_C(1) << 40, .says = "0", .help = "For a million tokens that its model reads."},
+    {"price_output", CONF_FRACTION, AT(agents_agent, limits.price_output), .min = 0, .max = INT64_C(1) << 40, .says = "0", .help = "For a million tokens that it writes."},
+};
+static const conf_shape limits_shape = {.of = CONF_ROWS(limits_rows)};
+
+static const conf_option retry_rows[] = {
+    {"max_attempts", CONF_INTEGER, AT(agents_agent, retry.attempts), .min = 1, .max = 100, .says = "1", .help = "Questions in all, the first included, each recovered as `recovery` says."},
+    {"delay_seconds", CONF_FRACTION, AT(agents_agent, retry.delay), .min = 0, .max = HOUR, .fallback = "1.0", .help = "Before the second."},
+    {"backoff_factor", CONF_FRACTION, AT(agents_agent, retry.factor_milli), .min = 1000, .max = 100000, .fallback = "2.0", .help = "How the delay grows."},
+};
+static const conf_shape retry_shape = {.of = CONF_ROWS(retry_rows)};
+
+static const conf_option agents_rows[] = {
+    {"name", CONF_NAME, NEEDED, AT(agents_agent, name), .min = 1, .max = 60, .help = "How `--agent`, events and other agents call it. The first agent gets the task unless `--agent` says which."},
+    {"description", CONF_TEXT, .flags = CONF_LINES, AT(agents_agent, says), .min = 1, .max = 4000, .says = "none", .help = "What it is good for, told to agents that may call it."},
+    {"model", CONF_TEXT, NEEDED, AT(agents_agent, model), .min = 1, .max = 300, .help = "The model that works: one of `models`, or `provider/model`."},
+    {"second", CONF_TEXT, AT(agents_agent, second), .min = 1, .max = 300, .says = "none", .help = "The model that explains when the first one failed, written alike."},
+    {"provider", CONF_NAME, AT(agents_agent, provider), .min = 1, .max = 64, .says = "none", .help = "Whose `model` and `second` are; they are then written as the provider calls them."},
+    {"instructions", CONF_TEXT, .flags = CONF_LINES, AT(agents_agent, instructions), .min = 1, .max = 65536, .says = "to use its tools and invent nothing", .help = "Its system prompt."},
+    {"tools", CONF_LIST, ITEMS(agents_agent, tools), .said = offsetof(agents_agent, tools_said), .shape = &tools_names, .says = "all but shell.run, and no agents",
+     .help = "What it may call: `fs.read`, `fs.*`, `files.read_file`, `shell.run`, and the names of agents that work for it."},
+    {"mcp", CONF_LIST, ITEMS(agents_agent, mcp), .said = offsetof(agents_agent, mcp_said), .shape = &tools_names, .says = "all, where `tools` says nothing", .help = "Servers whose tools it may call, all of them."},
+    {"mode", CONF_ENUM, AT(agents_agent, mode), .fallback = "reactive", .words = "reactive planned", .help = "`planned`: tools are chosen and a plan is made first, and its steps are carried out one by one."},
+    {"profile", VALUE(read_profile, show_text, "a profile of an agent, like default, osprey:doc or compact"), AT(agents_agent, profile), .min = 1, .max = 64, .says = "`default`, with `recovery` for its calls",
+     .help = "What is done about its failures and those of its calls."},
+    {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What it may use. Who works for another shares what is left of that one's."},
+    {"retry", CONF_GROUP, .shape = &retry_shape, .help = "How often its model is asked again when a recovered call failed all the same."},
+};
+static const conf_shape agents_shape = {.of = CONF_ROWS(agents_rows), .like = "{ name: main, model: best }", .size = sizeof(agents_agent), .max = AGENTS_MAX,
+    .thing = "agent", .name_at = offsetof(agents_agent, name), .fits = name_fits};
+
+static const conf_option root_rows[] = {
+    {"mcp", CONF_LIST, ITEMS(agents, mcp), .shape = &mcp_shape, .says = "none", .help = "Servers of tools for `daruma run`: doc/run.md."},
+    {"tools", CONF_LIST, ITEMS(agents, tools), .shape = &tools_shape, .says = "none", .help = "What holds for single tools of `daruma run`."},
+    {"agents", CONF_LIST, ITEMS(agents, list), .shape = &agents_shape, .says = "none", .help = "Who works in `daruma run`."},
+};
+static const conf_option further = {NULL, CONF_NODE, .node = skip};
+static const conf_shape root_shape = {.of = CONF_ROWS(root_rows), .like = "`agents:`", .further = &further};
+// clang-format on
+
+/* ---- what does not fit together ---------------------------------------------------------- */
+
+static const char *const builtin[] = {"fs.list", "fs.read",  "fs.search", "fs.write",
+                                      "fs.edit", "http.get", "shell.run"};
+
+static size_t agent_of(const agents *g, daruma_str name)
+{
+    size_t i = 0;
+    while (i < g->nlist && !str_eq(g->list[i].name, name))
+        i++;
+    return i;
+}
+
+static bool has_server(const agents *g, daruma_str name)
+{
+    for (size_t i = 0; i < g->nmcp; i++)
+        if (str_eq(g->mcp[i].name, name))
+            return true;
+    return false;
+}
+
+/* Which tools a server has is not known before it is up. */
+static bool may_be_tool(const agents *g, daruma_str name)
+{
+    daruma_str rest = name, first = str_cut(&rest, '.');
+    bool many = name.p[name.n - 1] == '*';
+    for (size_t i = 0; i < COUNT(builtin); i++)
+        if (str_eq(name, str_of(builtin[i])) || (many && str_starts(str_of(builtin[i]), str_sub(name, 0, name.n - 1))))
+            return true;
+    return has_server(g, first) && rest.n;
+}
+
+static void check_names(conf *r, const agents *g, size_t i)
+{
+    const agents_agent *x = &g->list[i];
+    char path[60];
+    for (size_t k = 0; k < x->ntools; k++) {
+        if (may_be_tool(g, x->tools[k]) || agent_of(g, x->tools[k]) < g->nlist)
+            continue;
+        conf_near near = conf_near_to(conf_word(r, x->tools[k]));
+        for (size_t n = 0; n < COUNT(builtin); n++)
+            conf_near_try(&near, str_of(builtin[n]));
+        for (size_t n = 0; n < g->nlist; n++)
+            conf_near_try(&near, g->list[n].name);
+        snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
+        conf_go(r, path);
+        conf_unknown(r, "tool or agent", &near);
+    }
+    for (size_t k = 0; k < x->nmcp; k++) {
+        if (has_server(g, x->mcp[k]))
+            continue;
+        conf_near near = conf_near_to(conf_word(r, x->mcp[k]));
+        for (size_t n = 0; n < g->nmcp; n++)
+            conf_near_try(&near, g->mcp[n].name);
+        snprintf(path, sizeof path, "agents[%zu].mcp[%zu]", i, k);
+        conf_go(r, path);
+        conf_unknown(r, "server", &near);
+    }
+}
+
+static void check_model(conf *r, const agents *g, size_t i)
+{
+    const agents_world *w = r->user;
+    const agents_agent *x = &g->list[i];
+    const struct {
+        const char *key;
+        daruma_str model;
+    } rows[] = {{"model", x->model}, {"second", x->second}};
+    char path[60];
+    for (size_t k = 0; k < COUNT(rows) && w->has_model; k++) {
+        conf_near near = conf_near_to(conf_word(r, x->provider.n ? x->provider : rows[k].model));
+        if (!rows[k].model.n || w->has_model(w->user, x->provider, rows[k].model, &near))
+            continue;
+        snprintf(path, sizeof path, "agents[%zu].%s", i, x->provider.n ? "provider" : rows[k].key);
+        conf_go(r, path);
+        conf_unknown(r, x->provider.n ? "provider" : "model", &near);
+        if (x->provider.n)
+            return;
+    }
+}
+
+/* An agent that works for itself, through others or not, would never end. Tells the call that closes the circle. */
+static void check_circle(conf *r, const agents *g, size_t i, bool *on_way, bool *done)
+{
+    char path[60];
+    const agents_agent *x = &g->list[i];
+    on_way[i] = true;
+    for (size_t k = 0; k < x->ntools; k++) {
+        size_t to = agent_of(g, x->tools[k]);
+        if (to == g->nlist || done[to])
+            continue;
+        if (!on_way[to]) {
+            check_circle(r, g, to, on_way, done); /* at most AGENTS_MAX deep */
+            continue;
+        }
+        snprintf(path, sizeof path, "agents[%zu].tools[%zu]", i, k);
+        conf_go(r, path);
+        conf_wrong(r,
+                   "circular delegation: `" STR_FMT "` works for `" STR_FMT
+                   "` already\nlet only one of them call the other",
+                   STR_ARG(x->name), STR_ARG(g->list[to].name));
+    }
+    on_way[i] = false;
+    done[i] = true;
+}
+
+static void settle(conf *r, void *root)
+{
+    agents *g = root;
+    bool on_way[AGENTS_MAX] = {0}, done[AGENTS_MAX] = {0};
+    for (size_t i = 0; i < g->nlist; i++) {
+        check_names(r, g, i);
+        check_model(r, g, i);
+        if (!done[i])
+            check_circle(r, g, i, on_way, done);
+    }
+}
+
+/* ---- reading and printing -------------------------------------------------------------------- */
+
+/* The host's environment is asked with the host as user; here the user is the world. */
+static daruma_str variable(daruma_str name, bool *found, void *user)
+{
+    const agents_world *w = user;
+    *found = false;
+    return w->env ? w->env(name, found, NULL) : (daruma_str){0};
+}
+
+bool agents_read(daruma_str text, const agents_world *w, daruma_arena *a, agents *ret, conf_mistakes *m)
+{
+    conf_shape root = root_shape;
+    root.names = w->others;
+    const conf_host host = {.root = &root,
+                            .what = "configuration",
+                            .file = w->file,
+                            .bytes_max = CONFIG_BYTES_MAX,
+                            .env = variable,
+                            .user = (void *)(uintptr_t)w,
+                            .redact = daruma_redact,
+                            .settle = settle};
+    *ret = (agents){0};
+    return conf_read(text, &host, ret, a, m);
+}
+
+const char *agents_key(size_t i)
+{
+    return i < COUNT(root_rows) ? root_rows[i].name : NULL;
+}
+
+void agents_json(const agents *g, daruma_buf *out)
+{
+    conf_print_values(&root_shape, g, out);
+}
+
+void agents_options_print(daruma_buf *out)
+{
+    conf_print_options(&root_shape, out);
+}

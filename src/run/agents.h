@@ -1,0 +1,72 @@
+/* agents.h - what a configuration says about agents, their tools and MCP servers: `agents`, `tools`, `mcp`. They stand
+ * in the same file as the gateway's options, which are read elsewhere. */
+#ifndef RUN_AGENTS_H
+#define RUN_AGENTS_H
+#include "conf/conf.h"
+#include "run/host.h"
+
+typedef struct agents_server {
+    daruma_str name, command;
+    daruma_str *args;
+    size_t nargs;
+    daruma_header *env; /* name and value */
+    size_t nenv;
+    uint32_t restarts;
+    daruma_ms timeout; /* 0: as usual */
+} agents_server;
+
+typedef struct agents_rule {
+    daruma_str words, user_message, metadata;
+    uint32_t kind;     /* a daruma_tool_kind; NONE: as daruma judges it */
+    uint32_t severity; /* 1 + a daruma_severity; 0: as usual */
+} agents_rule;
+
+typedef struct agents_tool {
+    daruma_str name;
+    uint32_t ask; /* 0, 1, or AGENTS_AS_USUAL */
+    daruma_ms timeout;
+    agent_retry retry;
+    agents_rule *rules;
+    size_t nrules;
+} agents_tool;
+enum { AGENTS_AS_USUAL = 2 };
+
+typedef struct agents_agent {
+    daruma_str name, says, model, second, provider, instructions, profile;
+    daruma_str *tools;
+    size_t ntools;
+    daruma_str *mcp;
+    size_t nmcp;
+    bool tools_said, mcp_said;
+    uint32_t mode;       /* an agent_mode */
+    agent_limits limits; /* money and prices in thousandths */
+    agent_retry retry;
+} agents_agent;
+
+typedef struct agents {
+    agents_agent *list;
+    size_t nlist;
+    agents_tool *tools;
+    size_t ntools;
+    agents_server *mcp;
+    size_t nmcp;
+} agents;
+
+/* The rest of the file, as far as agents look at it. */
+typedef struct agents_world {
+    const char *(*others)(size_t i); /* keys of the file that are somebody else's; NULL behind the last */
+    /* Is there such a model (`provider` may be empty)? Feeds those that there are when not. */
+    bool (*has_model)(const void *user, daruma_str provider, daruma_str model, conf_near *near);
+    const void *user;
+    conf_env env;     /* of ${NAME}; NULL: none */
+    const char *file; /* for messages; may be NULL */
+} agents_world;
+
+/* Reads them. Everything lives in `a`. False: *m says why. */
+bool agents_read(daruma_str text, const agents_world *w, daruma_arena *a, agents *ret, conf_mistakes *m);
+/* The name of the key `i` that is read here, NULL behind the last. */
+const char *agents_key(size_t i);
+/* What was read, as the members of a JSON object; every option as a Markdown table. */
+void agents_json(const agents *g, daruma_buf *out);
+void agents_options_print(daruma_buf *out);
+#endif

@@ -1,0 +1,401 @@
+/* approve.c - the question to a person, and its answer.
+ *
+ *     terminal   a line on standard input
+ *     FILE       the question stands in FILE.question; the answer is read from FILE, and both are removed
+ *     URL        the question is posted; the body of the answer is the answer. Not answered yet: posted again
+ *
+ * An answer is {"answer": "allow" | "deny", "text": "..."}, in a file also the bare word. */
+#include "run/approve.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sys/sys.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct approve {
+    approve_settings s;
+    upstream *up;
+    url to; /* `way` is a URL */
+    daruma_arena memory;
+    uv_timer_t look, expiry;
+    uv_poll_t in; /* standard input */
+    bool is_url, can_read;
+    int handles;       /* that are not closed yet */
+    bool asking, told; /* ... and people were told what is in the way */
+    approve_done done;
+    void *user;
+    daruma_arena room;   /* of the question at hand */
+    daruma_str question; /* as JSON */
+    daruma_str name;     /* of the question: "RUN/CALL" */
+    char answer_path[JOURNAL_PATH_BYTES], question_path[JOURNAL_PATH_BYTES];
+    struct timespec old; /* of an answer that lay there before the question did, and names none */
+    bool has_old;
+    fetch *f;
+    int status;
+    daruma_buf answer;
+    agent_reply reply;
+};
+
+static void stop(approve *p)
+{
+    uv_timer_stop(&p->look);
+    uv_timer_stop(&p->expiry);
+    if (p->can_read)
+        uv_poll_stop(&p->in);
+    if (p->f)
+        fetch_cancel(p->f);
+    p->f = NULL;
+    if (p->s.way && !p->is_url && p->asking)
+        unlink(p->question_path);
+    p->asking = false;
+}
+
+static void answered(approve *p, agent_reply r, daruma_str text)
+{
+    daruma_arena room = p->room; /* the text may live there; who hears of it may ask the next question */
+    stop(p);
+    p->room = (daruma_arena){0};
+    p->done(r, text, p->user);
+    sys_arena_done(&room);
+}
+
+/* Once a question: what is in the way of its answer. */
+static void tell(approve *p, const char *reason)
+{
+    if (p->told)
+        return;
+    p->told = true;
+    daruma_buf b = buf_in(&p->room);
+    BUF_LIT(&b, "{\"event\":\"approval_waits\",\"question\":");
+    buf_json(&b, p->name);
+    BUF_LIT(&b, ",\"reason\":");
+    buf_json(&b, str_of(reason));
+    buf_putc(&b, '}');
+    if (!b.full)
+        p->s.event(buf_str(&b), p->s.user);
+}
+
+/* ---- what an answer says ---- */
+
+typedef enum verdict { VERDICT_NONE, VERDICT_WAIT, VERDICT_ALLOW, VERDICT_DENY } verdict;
+
+static verdict word_of(daruma_str word)
+{
+    static const struct {
+        daruma_str word;
+        verdict is;
+    } rows[] = {{LIT("allow"), VERDICT_ALLOW}, {LIT("allowed"), VERDICT_ALLOW}, {LIT("y"), VERDICT_ALLOW},
+                {LIT("yes"), VERDICT_ALLOW},   {LIT("deny"), VERDICT_DENY},     {LIT("denied"), VERDICT_DENY},
+                {LIT("n"), VERDICT_DENY},      {LIT("no"), VERDICT_DENY},       {LIT("pending"), VERDICT_WAIT}};
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (str_ieq(rows[i].word, word))
+            return rows[i].is;
+    return VERDICT_NONE;
+}
+
+/* `*ret_ours`: it names this question. One that names another is none. */
+static verdict read_answer(approve *p, daruma_str text, daruma_str *ret_text, bool *ret_ours)
+{
+    daruma_str value;
+    *ret_ours = false;
+    *ret_text = (daruma_str){0};
+    if (!json_whole(str_trim(text), &value) || !json_is_object(value))
+        return word_of(str_trim(text));
+    daruma_str about = json_text(json_get(value, S("question")), &p->room);
+    *ret_ours = about.n > 0;
+    if (about.n && !str_eq(about, p->name))
+        return VERDICT_WAIT;
+    *ret_text = json_text(json_get(value, S("text")), &p->room);
+    return word_of(json_text(json_get(value, S("answer")), &p->room));
+}
+
+static bool settle(approve *p, verdict v, daruma_str text)
+{
+    if (v != VERDICT_ALLOW && v != VERDICT_DENY)
+        return false;
+    answered(p, v == VERDICT_ALLOW ? AGENT_ALLOWED : AGENT_DENIED, text);
+    return true;
+}
+
+/* ---- the terminal ---- */
+
+static void on_line(uv_poll_t *h, int status, int events)
+{
+    approve *p = h->data;
+    char *line = arena_take(&p->room, APPROVE_ANSWER_BYTES, 1);
+    (void)events;
+    ssize_t n = line && status == 0 ? read(0, line, APPROVE_ANSWER_BYTES) : 0;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        answered(p, AGENT_INTERRUPTED, (daruma_str){0});
+        return;
+    }
+    daruma_str rest = str_trim((daruma_str){line, (size_t)n}), all = rest, first = str_cut(&rest, ' ');
+    verdict v = word_of(first);
+    /* What is no yes is a no; what else was written is for the model. */
+    answered(p, v == VERDICT_ALLOW ? AGENT_ALLOWED : AGENT_DENIED, v == VERDICT_NONE ? all : str_trim(rest));
+}
+
+/* ---- a file ---- */
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool write_question(approve *p)
+{
+    char fresh[JOURNAL_PATH_BYTES + 8];
+    snprintf(fresh, sizeof fresh, "%s.new", p->question_path);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool well = fd >= 0 && write(fd, p->question.p, p->question.n) == (ssize_t)p->question.n && write(fd, "\n", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    return well && rename(fresh, p->question_path) == 0;
+}
+
+static void on_look(uv_timer_t *t)
+{
+    approve *p = t->data;
+    struct stat st;
+    daruma_str text, says;
+    char why[256];
+    bool ours;
+    if (stat(p->answer_path, &st) != 0 || !S_ISREG(st.st_mode))
+        return;
+    if (p->has_old && same_time(st.st_mtim, p->old))
+        return;
+    if (!sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why)) {
+        tell(p, why);
+        return;
+    }
+    verdict v = read_answer(p, text, &says, &ours);
+    if (v == VERDICT_NONE) {
+        if (text.n && text.p[text.n - 1] == '\n') /* else it is still being written */
+            tell(p, "the file holds no answer; {\"answer\": \"allow\"} or {\"answer\": \"deny\"} is one");
+        p->old = st.st_mtim;
+        p->has_old = true;
+    } else if (settle(p, v, says)) {
+        unlink(p->answer_path);
+    }
+}
+
+static void on_expiry(uv_timer_t *t);
+
+static void ask_file(approve *p)
+{
+    struct stat st;
+    daruma_str text, says;
+    char why[256];
+    bool ours = false;
+    /* What lies there already answers another question, unless it names this one: then it came while nobody looked. */
+    p->has_old = stat(p->answer_path, &st) == 0;
+    if (p->has_old && sys_read_file(p->answer_path, APPROVE_ANSWER_BYTES, &p->room, &text, why))
+        read_answer(p, text, &says, &ours);
+    p->has_old = p->has_old && !ours;
+    if (p->has_old)
+        p->old = st.st_mtim;
+    if (!write_question(p)) {
+        snprintf(why, sizeof why, "the question cannot be written to %.150s: %.60s", p->question_path, strerror(errno));
+        tell(p, why);
+        p->reply = AGENT_EXPIRED;
+        uv_timer_start(&p->expiry, on_expiry, 0, 0);
+        return;
+    }
+    uv_timer_start(&p->look, on_look, 0, APPROVE_LOOK_MS);
+}
+
+/* ---- a URL ---- */
+
+static void post(approve *p);
+
+static void on_again(uv_timer_t *t)
+{
+    approve *p = t->data;
+    if (!p->f)
+        post(p);
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    (void)f;
+    ((approve *)user)->status = h->status;
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    approve *p = user;
+    (void)f;
+    if (p->answer.n + bytes.n <= APPROVE_ANSWER_BYTES)
+        buf_put(&p->answer, bytes);
+}
+
+static void on_end(fetch *f, void *user)
+{
+    approve *p = user;
+    daruma_str says;
+    bool ours;
+    char why[128];
+    (void)f;
+    p->f = NULL;
+    if (p->status == 200 && settle(p, read_answer(p, buf_str(&p->answer), &says, &ours), says))
+        return;
+    if (p->status != 200 && p->status != 202 && p->status != 204) {
+        snprintf(why, sizeof why, "the question was answered with status %d; it is posted again", p->status);
+        tell(p, why);
+    }
+    uv_timer_start(&p->look, on_again, APPROVE_AGAIN_MS, 0);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    approve *p = user;
+    char text[256];
+    (void)f, (void)net, (void)phase;
+    p->f = NULL;
+    snprintf(text, sizeof text, "the question could not be posted: %.160s; it is posted again", why);
+    tell(p, text);
+    uv_timer_start(&p->look, on_again, APPROVE_AGAIN_MS, 0);
+}
+
+static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+
+static void post(approve *p)
+{
+    static const daruma_header headers[] = {{LIT("content-type"), LIT("application/json")},
+                                            {LIT("accept"), LIT("application/json")}};
+    fetch_request q = {.to = &p->to,
+                       .method = S("POST"),
+                       .target = p->to.prefix.n ? p->to.prefix : S("/"),
+                       .headers = headers,
+                       .nheaders = COUNT(headers),
+                       .body = {p->question},
+                       .has_body = true,
+                       .clocks = {RUN_CONNECT_MS, APPROVE_POST_MS, RUN_IDLE_MS, 0}};
+    p->status = 0;
+    p->answer = buf_in(&p->room);
+    p->f = fetch_start(p->up, &q, &ops, p);
+    if (!p->f)
+        uv_timer_start(&p->look, on_again, APPROVE_AGAIN_MS, 0);
+}
+
+/* ---- asking ---- */
+
+static void on_expiry(uv_timer_t *t)
+{
+    approve *p = t->data;
+    answered(p, p->reply, (daruma_str){0});
+}
+
+static void write_json(approve *p, const agent_act *x)
+{
+    daruma_buf name = buf_in(&p->room), b;
+    buf_put(&name, p->s.run);
+    buf_printf(&name, "/%u", x->call);
+    p->name = buf_str(&name);
+    b = buf_in(&p->room);
+    BUF_LIT(&b, "{\"question\":");
+    buf_json(&b, p->name);
+    BUF_LIT(&b, ",\"run\":");
+    buf_json(&b, p->s.run);
+    BUF_LIT(&b, ",\"text\":");
+    buf_json(&b, x->text);
+    if (x->tool.n) {
+        BUF_LIT(&b, ",\"tool\":");
+        buf_json(&b, x->tool);
+        BUF_LIT(&b, ",\"arguments\":");
+        buf_put(&b, json_valid(x->args) ? x->args : S("{}"));
+    }
+    if (p->s.within > 0)
+        buf_printf(&b, ",\"within_s\":%lld", (long long)(p->s.within / 1000));
+    BUF_LIT(&b, ",\"answers\":[\"allow\",\"deny\"]}");
+    p->question = buf_str(&b);
+}
+
+void approve_ask(approve *p, const agent_act *x, approve_done done, void *user)
+{
+    p->done = done;
+    p->user = user;
+    p->asking = true;
+    p->told = false;
+    p->reply = AGENT_EXPIRED;
+    bool nobody = !p->s.way && (!isatty(0) || !isatty(2) || !p->can_read);
+    if (!sys_arena_init(&p->room, 16 << 10, APPROVE_MEMORY_BYTES))
+        nobody = true;
+    else
+        write_json(p, x);
+    if (p->s.yes || nobody || p->room.full) {
+        p->reply = p->s.yes ? AGENT_ALLOWED : AGENT_EXPIRED;
+        uv_timer_start(&p->expiry, on_expiry, 0, 0);
+        return;
+    }
+    if (p->s.within > 0)
+        uv_timer_start(&p->expiry, on_expiry, (uint64_t)p->s.within, 0);
+    if (p->is_url) {
+        post(p);
+    } else if (p->s.way) {
+        ask_file(p);
+    } else {
+        p->s.show(x->text, p->s.user);
+        uv_poll_start(&p->in, UV_READABLE, on_line);
+    }
+}
+
+approve *approve_new(uv_loop_t *loop, upstream *up, const approve_settings *s, char why[256])
+{
+    const char *wrong = NULL;
+    daruma_str way = s->way ? str_of(s->way) : (daruma_str){0};
+    approve *p = calloc(1, sizeof *p);
+    if (!p || !sys_arena_init(&p->memory, 1024, APPROVE_ANSWER_BYTES)) {
+        free(p);
+        return NULL;
+    }
+    p->s = *s;
+    p->up = up;
+    p->is_url = str_istarts(way, S("http://")) || str_istarts(way, S("https://"));
+    if (p->is_url && !url_parse(way, &p->memory, &p->to, &wrong)) {
+        snprintf(why, 256, "--approve %.100s is no address: %.100s", s->way, wrong);
+        sys_arena_done(&p->memory);
+        free(p);
+        return NULL;
+    }
+    if (s->way && !p->is_url) {
+        snprintf(p->answer_path, sizeof p->answer_path, "%s", s->way);
+        snprintf(p->question_path, sizeof p->question_path, "%s.question", s->way);
+    }
+    uv_timer_init(loop, &p->look);
+    uv_timer_init(loop, &p->expiry);
+    p->can_read = !s->way && !s->yes && isatty(0) && uv_poll_init(loop, &p->in, 0) == 0;
+    p->look.data = p->expiry.data = p->in.data = p;
+    p->handles = p->can_read ? 3 : 2;
+    return p;
+}
+
+static void on_closed(uv_handle_t *h)
+{
+    approve *p = h->data;
+    if (--p->handles > 0)
+        return;
+    sys_arena_done(&p->room);
+    sys_arena_done(&p->memory);
+    free(p);
+}
+
+void approve_close(approve *p)
+{
+    if (!p)
+        return;
+    stop(p);
+    uv_close((uv_handle_t *)&p->look, on_closed);
+    uv_close((uv_handle_t *)&p->expiry, on_closed);
+    if (p->can_read)
+        uv_close((uv_handle_t *)&p->in, on_closed);
+}

@@ -1,0 +1,418 @@
+/* journal.c - the file of a journal: how it is made, opened, read and set aside, and the folder of all. */
+#include "run/journal_db.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sys/arena.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char schema[] =
+    "CREATE TABLE run(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID;"
+    /* times are milliseconds by the clock of the run, `wall` unix seconds */
+    "CREATE TABLE act(call INTEGER PRIMARY KEY, seq INTEGER, what TEXT, purpose TEXT, name TEXT, args BLOB, hash "
+    "INTEGER,"
+    " wall INTEGER, requested INTEGER, started INTEGER, finished INTEGER, delivered INTEGER, tries INTEGER, outcome "
+    "TEXT,"
+    " looked INTEGER, before INTEGER, after INTEGER);"
+    "CREATE TABLE input(n INTEGER PRIMARY KEY, seq INTEGER, kind TEXT, call INTEGER, now INTEGER, wall INTEGER, dice "
+    "INTEGER,"
+    " code INTEGER, phase INTEGER, net INTEGER, lost INTEGER, text BLOB, sum INTEGER, delivered INTEGER);"
+    "CREATE TABLE event(seq INTEGER PRIMARY KEY, now INTEGER, wall INTEGER, json BLOB);";
+
+const char *journal_state_name(journal_state s)
+{
+#define X(sym, name, ...) name,
+    static const char *const names[] = {JOURNAL_STATE_MAP(X)};
+#undef X
+    return names[s];
+}
+
+const char *db_kind_name(journal_kind k)
+{
+#define X(sym, name) name,
+    static const char *const names[] = {JOURNAL_KIND_MAP(X)};
+#undef X
+    return names[k];
+}
+
+bool journal_tell(crew *a, const journal_input *in)
+{
+    daruma_evidence ev = {
+        .phase = (daruma_phase)in->phase, .status = in->code, .net = (daruma_net)in->net, .body = in->text, .took = -1};
+    switch (in->kind) {
+    case JOURNAL_ANSWERED:
+        crew_answered(a, in->call, in->text, in->at);
+        break;
+    case JOURNAL_FAILED:
+        crew_failed(a, in->call, &ev, in->at);
+        break;
+    case JOURNAL_TOOL:
+        crew_tool_done(a, in->call, in->text, in->code, in->lost, in->at);
+        break;
+    case JOURNAL_PERSON:
+        crew_person(a, in->call, (agent_reply)in->code, in->text, in->at);
+        break;
+    case JOURNAL_CLOCK:
+        crew_clock(a, in->at);
+        break;
+    case JOURNAL_RESUMED:
+        return crew_resume(a, in->text, in->at);
+    case JOURNAL_OPENED: /* crew_open() was that */
+    case JOURNAL_KINDS:
+        break;
+    }
+    return true;
+}
+
+/* ---- ids ---- */
+
+void journal_id(daruma_moment at, char out[JOURNAL_ID_BYTES])
+{
+    char date[21];
+    date_write(at.wall > 0 && at.wall < AGENT_WALL_MAX ? at.wall : 0, date); /* 2026-01-02T03:04:05Z */
+    snprintf(out, JOURNAL_ID_BYTES, "%.4s%.2s%.2s-%.2s%.2s%.2s-%04x", date, date + 5, date + 8, date + 11, date + 14,
+             date + 17, (unsigned)(at.dice & 0xffff));
+}
+
+bool journal_id_fits(daruma_str id)
+{
+    for (size_t i = 0; i < id.n; i++)
+        if (!ch_alpha(id.p[i]) && !ch_digit(id.p[i]) && id.p[i] != '-' && id.p[i] != '_')
+            return false;
+    return id.n > 0 && id.n < JOURNAL_ID_BYTES;
+}
+
+daruma_str journal_text(journal *j, const char *key, daruma_arena *a)
+{
+    daruma_str v = {0};
+    sqlite3_stmt *s = j ? db_make(j, DO_GET) : NULL;
+    if (!s)
+        return v;
+    db_str(s, 1, str_of(key));
+    if (sqlite3_step(s) == SQLITE_ROW)
+        v = arena_copy(a, db_column(s, 0));
+    sqlite3_reset(s);
+    return v;
+}
+
+journal_state journal_state_of(journal *j)
+{
+    char room[64];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_str name = journal_text(j, "state", &a);
+    for (int i = 0; i < JOURNAL_STATES; i++)
+        if (str_eq(name, str_of(journal_state_name((journal_state)i))))
+            return (journal_state)i;
+    return JOURNAL_OPEN;
+}
+
+/* ---- beginning and end ---- */
+
+/* Takes the lock that says that the run is under way. */
+static bool take_lock(journal *j, char why[256])
+{
+    for (int i = 0; i < JOURNAL_LOCK_TRIES; i++) { /* who lists runs has the lock for a moment */
+        if (flock(j->lock, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        poll(NULL, 0, JOURNAL_LOCK_MS);
+    }
+    snprintf(why, 256, "run %.40s is under way in another process", strrchr(j->path, '/') + 1);
+    return false;
+}
+
+static journal *journal_at(const char *dir, daruma_str id, const char *ending)
+{
+    journal *j = calloc(1, sizeof *j);
+    size_t n = strlen(dir) + id.n + strlen(ending) + 2;
+    if (!j || !(j->path = malloc(n)) || !sys_arena_init(&j->room, 4096, JOURNAL_WAITING_BYTES)) {
+        free(j ? j->path : NULL);
+        free(j);
+        return NULL;
+    }
+    snprintf(j->path, n, "%s/" STR_FMT "%s", dir, STR_ARG(id), ending);
+    j->lock = -1;
+    j->events = buf_in(&j->room);
+    return j;
+}
+
+static void name_file(const journal *j, const char *ending, char *out, size_t n)
+{
+    snprintf(out, n, "%s%s", j->path, ending);
+}
+
+static bool open_db(journal *j, const char *path, int flags)
+{
+    if (sqlite3_open_v2(path, &j->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        return db_fail(j, "cannot open");
+    sqlite3_busy_timeout(j->db, JOURNAL_BUSY_MS);
+    sqlite3_extended_result_codes(j->db, 1);
+    return true;
+}
+
+/* Makes a folder with all above it, for nobody else to read. */
+static bool make_folder(const char *dir)
+{
+    char path[JOURNAL_PATH_BYTES];
+    struct stat st;
+    if (snprintf(path, sizeof path, "%s/", dir) >= (int)sizeof path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = 0;
+        if (mkdir(path, 0700) != 0 && errno != EEXIST && !(stat(path, &st) == 0 && S_ISDIR(st.st_mode)))
+            return false;
+        *p = '/';
+    }
+    return true;
+}
+
+static journal *give_up(journal *j, char why[256])
+{
+    if (j->broken)
+        snprintf(why, 256, "%s", j->why);
+    journal_close(j);
+    return NULL;
+}
+
+journal *journal_new(const char *dir, daruma_str id, daruma_str settings, daruma_str task, daruma_moment at,
+                     char why[256])
+{
+    char file[JOURNAL_PATH_BYTES];
+    snprintf(why, 256, "there is no memory for a journal");
+    if (!make_folder(dir)) {
+        snprintf(why, 256, "the folder of journals %.120s cannot be made: %.60s", dir, strerror(errno));
+        return NULL;
+    }
+    journal *j = journal_at(dir, id, "");
+    if (!j)
+        return NULL;
+    name_file(j, ".db", file, sizeof file);
+    j->lock = open(file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (j->lock < 0) {
+        snprintf(why, 256, "the journal %.120s cannot be made: %.60s", file, strerror(errno));
+        journal_close(j);
+        return NULL;
+    }
+    bool well =
+        take_lock(j, why) && open_db(j, file, SQLITE_OPEN_READWRITE) &&
+        (sqlite3_exec(j->db, "PRAGMA journal_mode=WAL; PRAGMA cache_size=-512", NULL, NULL, NULL) == SQLITE_OK ||
+         db_fail(j, "cannot write")) &&
+        db_begin(j, true);
+    well = well && (sqlite3_exec(j->db, schema, NULL, NULL, NULL) == SQLITE_OK || db_fail(j, "cannot write")) &&
+           db_set_int(j, "format", JOURNAL_FORMAT) && db_set(j, "version", S(DARUMA_VERSION)) && db_set(j, "id", id) &&
+           db_set(j, "task", task) && db_set(j, "settings", settings) &&
+           db_set(j, "state", str_of(journal_state_name(JOURNAL_OPEN))) && db_set_int(j, "began", at.wall);
+    if (j->db && !sqlite3_get_autocommit(j->db))
+        well = db_commit(j, well) && well;
+    if (well)
+        return j;
+    give_up(j, why);
+    unlink(file); /* nothing is in it */
+    return NULL;
+}
+
+static bool is_there(const journal *j, const char *ending)
+{
+    char file[JOURNAL_PATH_BYTES];
+    struct stat st;
+    name_file(j, ending, file, sizeof file);
+    return stat(file, &st) == 0;
+}
+
+/* Does all that SQLite keeps in it fit together? */
+static bool is_whole(journal *j)
+{
+    sqlite3_stmt *s = db_make(j, DO_CHECK);
+    bool whole = s && sqlite3_step(s) == SQLITE_ROW && str_eq(db_column(s, 0), S("ok"));
+    if (s)
+        sqlite3_reset(s);
+    return whole;
+}
+
+/* Is it a journal of ours? `all`: every page of it is looked at. */
+static bool sound(journal *j, bool all, char why[256])
+{
+    char room[64];
+    daruma_arena a = arena_over(room, sizeof room);
+    bool whole = !all || is_whole(j);
+    int64_t format = -1;
+    bool known = whole && str_int(journal_text(j, "format", &a), &format);
+    if (!known)
+        snprintf(why, 256, "the journal %.120s.db is damaged: %.60s. Nothing was done; begin the task anew", j->path,
+                 j->broken ? sqlite3_errmsg(j->db) : "what is in it does not fit together");
+    else if (format != JOURNAL_FORMAT)
+        snprintf(why, 256, "the journal %.120s.db was written by another version of daruma (format %lld, not %d)",
+                 j->path, (long long)format, JOURNAL_FORMAT);
+    return known && format == JOURNAL_FORMAT;
+}
+
+static bool counted(journal *j, char why[256])
+{
+    j->ninputs = db_ask(j, DO_LAST_INPUT);
+    j->seq = db_ask(j, DO_LAST_SEQ);
+    if (j->broken)
+        snprintf(why, 256, "the journal %.120s.db is damaged: %.60s", j->path, sqlite3_errmsg(j->db));
+    return !j->broken;
+}
+
+journal *journal_open(const char *dir, daruma_str id, char why[256])
+{
+    char file[JOURNAL_PATH_BYTES];
+    snprintf(why, 256, "there is no memory for a journal");
+    journal *j = journal_id_fits(id) ? journal_at(dir, id, "") : NULL;
+    if (!j) {
+        snprintf(why, 256, "`%.60s` is no run; daruma run --list lists them", id.p);
+        return NULL;
+    }
+    name_file(j, ".db", file, sizeof file);
+    j->lock = open(file, O_RDWR | O_CLOEXEC);
+    int error = errno;
+    if (j->lock < 0) {
+        if (error == ENOENT && is_there(j, ".broken"))
+            snprintf(why, 256,
+                     "run %.40s cannot go on: its journal could not be written to its end. What it holds: "
+                     "daruma explain %.40s.broken",
+                     id.p, id.p);
+        else if (error == ENOENT)
+            snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
+        else
+            snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(error));
+        return give_up(j, why);
+    }
+    bool locked = take_lock(j, why);
+    if (locked && !open_db(j, file, SQLITE_OPEN_READWRITE))
+        return give_up(j, why);
+    if (locked && sound(j, true, why) && counted(j, why)) {
+        sqlite3_exec(j->db, "PRAGMA cache_size=-512", NULL, NULL, NULL);
+        j->full = true; /* as SQLite begins */
+        return j;
+    }
+    journal_close(j);
+    return NULL;
+}
+
+journal *journal_read(const char *dir, daruma_str id, bool *ret_busy, char why[256])
+{
+    char file[JOURNAL_PATH_BYTES];
+    daruma_str plain = str_ends(id, S(".broken")) ? str_sub(id, 0, id.n - 7) : id;
+    snprintf(why, 256, "there is no run %.40s in %.120s; daruma run --list lists them", id.p, dir);
+    journal *j = journal_id_fits(plain) ? journal_at(dir, plain, "") : NULL;
+    if (!j)
+        return NULL;
+    name_file(j, plain.n < id.n ? ".broken" : ".db", file, sizeof file);
+    j->lock = open(file, O_RDONLY | O_CLOEXEC);
+    *ret_busy = j->lock >= 0 && flock(j->lock, LOCK_EX | LOCK_NB) != 0;
+    if (j->lock >= 0 && !*ret_busy)
+        flock(j->lock, LOCK_UN);
+    if (j->lock < 0) {
+        if (errno != ENOENT)
+            snprintf(why, 256, "the journal %.120s cannot be opened: %.60s", file, strerror(errno));
+        return give_up(j, why);
+    }
+    /* Read and write, since a log that a killed run left behind is brought in; read only where that is not allowed. */
+    if (!open_db(j, file, access(file, W_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY))
+        return give_up(j, why);
+    if (sound(j, false, why) && counted(j, why))
+        return j;
+    journal_close(j);
+    return NULL;
+}
+
+void journal_close(journal *j)
+{
+    if (!j)
+        return;
+    if (!j->broken && j->events.n)
+        journal_flush(j);
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(j->made[i]);
+    sqlite3_close(j->db);
+    if (j->lock >= 0)
+        close(j->lock);
+    sys_arena_done(&j->room);
+    free(j->path);
+    free(j);
+}
+
+void journal_discard(journal *j)
+{
+    char file[JOURNAL_PATH_BYTES];
+    if (!j)
+        return;
+    name_file(j, ".db", file, sizeof file);
+    journal_close(j);
+    unlink(file);
+}
+
+bool journal_broken(const journal *j)
+{
+    return j && j->broken;
+}
+
+const char *journal_why(const journal *j)
+{
+    return j->why;
+}
+
+bool journal_set_aside(journal *j)
+{
+    static const char *const endings[][2] = {{".db", ".broken"}, {".db-wal", ".broken-wal"}};
+    char from[JOURNAL_PATH_BYTES], to[JOURNAL_PATH_BYTES];
+    bool well = true;
+    for (int i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(j->made[i]);
+        j->made[i] = NULL;
+    }
+    sqlite3_close(j->db);
+    j->db = NULL;
+    for (size_t i = 0; i < COUNT(endings); i++) {
+        name_file(j, endings[i][0], from, sizeof from);
+        name_file(j, endings[i][1], to, sizeof to);
+        if (rename(from, to) != 0)
+            well = well && i > 0 && errno == ENOENT;
+    }
+    return well;
+}
+
+/* ---- the folder ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    const daruma_str *x = a, *y = b;
+    int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
+    return order ? order : x->n < y->n ? -1 : x->n > y->n;
+}
+
+size_t journal_list(const char *dir, daruma_str **ret, daruma_arena *a)
+{
+    DIR *d = opendir(dir);
+    size_t n = 0;
+    *ret = d ? ARENA_NEW(a, daruma_str, JOURNAL_RUNS_MAX) : NULL;
+    for (struct dirent *e; *ret && n < JOURNAL_RUNS_MAX && (e = readdir(d));) {
+        daruma_str name = str_of(e->d_name);
+        if (str_ends(name, S(".db")))
+            name = str_sub(name, 0, name.n - 3);
+        else if (!str_ends(name, S(".broken")))
+            continue;
+        (*ret)[n] = arena_copy(a, name);
+        n += (*ret)[n].n > 0;
+    }
+    if (d)
+        closedir(d);
+    if (n)
+        qsort(*ret, n, sizeof **ret, by_name);
+    return n;
+}

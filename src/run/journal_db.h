@@ -1,0 +1,91 @@
+/* journal_db.h - the SQLite file of a journal, and what the files of the journal call of each other. */
+#ifndef RUN_JOURNAL_DB_H
+#define RUN_JOURNAL_DB_H
+#include "run/journal.h"
+#include <sqlite3.h>
+
+/* X(symbol, text) */
+#define STATEMENT_MAP(X)                                                                                               \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
+    X(COMMIT, "COMMIT")                                                                                                \
+    X(FULL, "PRAGMA synchronous=FULL")                                                                                 \
+    X(NORMAL, "PRAGMA synchronous=NORMAL")                                                                             \
+    X(SET, "INSERT OR REPLACE INTO run VALUES(?,?)")                                                                   \
+    X(GET, "SELECT value FROM run WHERE key=?")                                                                        \
+    X(ACT, "INSERT INTO act VALUES(?,?,?,?,?,?,?,?,?,?,NULL,NULL,1,NULL,?,?,?)")                                       \
+    X(AGAIN, "UPDATE act SET tries=tries+1, started=? WHERE call=?")                                                   \
+    X(FINISHED, "UPDATE act SET finished=?, outcome=? WHERE call=?")                                                   \
+    X(DELIVERED, "UPDATE act SET delivered=? WHERE call=(SELECT call FROM input WHERE n=?)")                           \
+    X(INPUT, "INSERT INTO input VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,NULL)")                                               \
+    X(TAKEN, "UPDATE input SET delivered=? WHERE n=? AND delivered IS NULL")                                           \
+    X(EVENT, "INSERT INTO event VALUES(?,?,?,?)")                                                                      \
+    X(GET_ACT, "SELECT hash,tries,looked,before,after,what,name FROM act WHERE call=?")                                \
+    X(GET_INPUT, "SELECT kind,call,now,wall,dice,code,phase,net,lost,text,sum,delivered FROM input WHERE n=?")         \
+    X(ALL_ACTS, "SELECT seq,wall,requested,what,purpose,name,args,call,tries,finished FROM act ORDER BY seq")          \
+    X(ALL_INPUTS, "SELECT seq,n FROM input ORDER BY n")                                                                \
+    X(ALL_EVENTS, "SELECT seq,wall,now,json FROM event ORDER BY seq")                                                  \
+    X(LAST_INPUT, "SELECT max(n) FROM input")                                                                          \
+    X(LAST_SEQ, "SELECT max(coalesce((SELECT max(seq) FROM act),0), coalesce((SELECT max(seq) FROM input),0),"         \
+                " coalesce((SELECT max(seq) FROM event),0))")                                                          \
+    /* The end of a record that holds nothing but failures of models, waits, and the words about them. */              \
+    X(FAILED_FROM, "SELECT n,call FROM input WHERE kind='failed' AND n>(SELECT max(n) FROM input WHERE NOT"            \
+                   " (kind IN ('failed','clock') OR (kind='answered' AND"                                              \
+                   " call IN (SELECT call FROM act WHERE purpose='analysis')))) ORDER BY n LIMIT 1")                   \
+    X(CUT_INPUTS, "DELETE FROM input WHERE n>=?")                                                                      \
+    X(CUT_ACTS, "DELETE FROM act WHERE call>?")                                                                        \
+    X(UNFINISHED, "UPDATE act SET finished=NULL, outcome=NULL, delivered=NULL WHERE call=?")                           \
+    X(CHECK, "PRAGMA quick_check(1)")
+
+typedef enum statement {
+#define X(sym, ...) DO_##sym,
+    STATEMENT_MAP(X)
+#undef X
+        STATEMENTS
+} statement;
+
+struct journal {
+    sqlite3 *db;
+    sqlite3_stmt *made[STATEMENTS];
+    char *path;        /* without ".db" */
+    int lock;          /* a descriptor whose lock says that the run is under way; -1 none */
+    int64_t seq;       /* of the newest line */
+    int64_t ninputs;   /* the newest input */
+    bool dear;         /* the act that is out has effects */
+    bool full;         /* transactions are synced now */
+    bool broken;       /* nothing is written any more */
+    char why[256];     /* ... why */
+    daruma_arena room; /* of events that wait */
+    daruma_buf events; /* now, wall, bytes, then so many bytes of text each */
+};
+
+/* Before the text of each event that waits. */
+typedef struct event_head {
+    daruma_moment at;
+    size_t n;
+} event_head;
+
+/* Notes why the journal cannot be used; from then on it is broken. Returns false. */
+bool db_fail(journal *j, const char *what);
+/* The statement, made when it is needed first; NULL and a broken journal when it cannot be. */
+sqlite3_stmt *db_make(journal *j, statement s);
+/* Fill a parameter of it, counted from 1. A text must live until the statement has run. */
+void db_int(sqlite3_stmt *s, int at, int64_t v);
+void db_str(sqlite3_stmt *s, int at, daruma_str v);
+void db_blob(sqlite3_stmt *s, int at, daruma_str v);
+/* Runs one that gives nothing, or whose first row is enough. False: the journal is broken. */
+bool db_run(journal *j, sqlite3_stmt *s);
+/* A text of the row at hand, counted from 0; lives as long as the row. */
+daruma_str db_column(sqlite3_stmt *s, int at);
+/* The one number that a statement without parameters gives. */
+int64_t db_ask(journal *j, statement which);
+/* Sets a text of the table `run`. */
+bool db_set(journal *j, const char *key, daruma_str value);
+bool db_set_int(journal *j, const char *key, int64_t v);
+/* A transaction that is synced to the disk or not; what waits is written in it. False: there is none. */
+bool db_begin(journal *j, bool full);
+/* Ends it, or takes it back when not all went well: then the journal is broken. */
+bool db_commit(journal *j, bool well);
+const char *db_kind_name(journal_kind k); /* static */
+/* What an input is known by: whoever changes a byte of it is found out. */
+uint64_t db_sum(const journal_input *in);
+#endif

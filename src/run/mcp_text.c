@@ -1,0 +1,138 @@
+/* mcp_text.c - what MCP servers say, in our words: tools as rows, content as text. */
+#include "run/mcp.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <xxhash.h>
+
+/* ---- tools ---- */
+
+static bool fits_name(char c)
+{
+    return ch_alpha(c) || ch_digit(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* SERVER.TOOL, as every provider takes it: other letters become '_', what is too long ends in a hash. */
+static daruma_str tool_name(daruma_str server, daruma_str own, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    buf_put(&b, server);
+    buf_putc(&b, '.');
+    buf_put(&b, own);
+    bool odd = false;
+    for (size_t i = server.n; i < b.n && !b.full; i++)
+        if (!fits_name(b.p[i])) {
+            b.p[i] = '_';
+            odd = true;
+        }
+    if (odd || b.n > TOOL_NAME_BYTES_MAX) {
+        b.n = b.n < TOOL_NAME_BYTES_MAX - 9 ? b.n : TOOL_NAME_BYTES_MAX - 9;
+        buf_printf(&b, "_%08x", (unsigned)XXH3_64bits(own.p, own.n));
+    }
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+/* A hint says nothing unless it is there. */
+static bool hints(daruma_str tool, const char *name)
+{
+    return json_is_true(json_get(json_get(tool, S("annotations")), str_of(name)));
+}
+
+bool mcp_read_tool(daruma_str server, daruma_str json, daruma_arena *a, agent_tool *ret, daruma_str *ret_own_name)
+{
+    daruma_str name = json_text(json_get(json, S("name")), a), schema = json_get(json, S("inputSchema"));
+    daruma_str says = json_text(json_get(json, S("description")), a);
+    if (!says.n)
+        says = json_text(json_get(json, S("title")), a);
+    if (!name.n || a->full)
+        return false;
+    bool reads = hints(json, "readOnlyHint") && !hints(json, "destructiveHint"); /* both: it contradicts itself */
+    bool again = hints(json, "idempotentHint");
+    size_t most = MCP_TOOL_SAYS_BYTES;
+    while (says.n > most && most && ((unsigned char)says.p[most] & 0xc0) == 0x80)
+        most--;
+    *ret = (agent_tool){.about = {.name = tool_name(server, name, a),
+                                  .description = arena_copy(a, str_sub(says, 0, most)),
+                                  .schema = json_is_object(schema) ? arena_copy(a, schema) : S("{\"type\":\"object\"}"),
+                                  .traits = DARUMA_TOOL_KNOWN | (reads   ? DARUMA_TOOL_READS
+                                                                 : again ? DARUMA_TOOL_WRITES
+                                                                         : DARUMA_TOOL_ACTS)},
+                        .ask = !reads};
+    *ret_own_name = arena_copy(a, name);
+    return !a->full && ret->about.name.n;
+}
+
+/* ---- content ---- */
+
+static void put_bytes(daruma_buf *out, daruma_str base64)
+{
+    buf_printf(out, ", %zu bytes, not shown]", base64.n > 2 ? (base64.n - 2) / 4 * 3 : 0);
+}
+
+static void put_resource(daruma_str r, daruma_arena *a, daruma_buf *out)
+{
+    daruma_str text = json_get(r, S("text")), blob = json_get(r, S("blob"));
+    BUF_LIT(out, "[resource ");
+    buf_put(out, json_text(json_get(r, S("uri")), a));
+    if (json_is_string(text)) {
+        BUF_LIT(out, "]\n");
+        buf_put(out, json_text(text, a));
+        return;
+    }
+    BUF_LIT(out, ", ");
+    buf_put(out, json_text(json_get(r, S("mimeType")), a));
+    put_bytes(out, blob);
+}
+
+static void put_link(daruma_str part, daruma_arena *a, daruma_buf *out)
+{
+    daruma_str says = json_text(json_get(part, S("description")), a);
+    BUF_LIT(out, "[link to ");
+    buf_put(out, json_text(json_get(part, S("uri")), a));
+    BUF_LIT(out, ": ");
+    buf_put(out, json_text(json_get(part, S("name")), a));
+    if (says.n) {
+        BUF_LIT(out, ", ");
+        buf_put(out, says);
+    }
+    buf_putc(out, ']');
+}
+
+static void put_part(daruma_str part, daruma_arena *a, daruma_buf *out)
+{
+    daruma_str type = json_text(json_get(part, S("type")), a);
+    if (str_eq(type, S("text"))) {
+        buf_put(out, json_text(json_get(part, S("text")), a));
+    } else if (str_eq(type, S("image")) || str_eq(type, S("audio"))) {
+        buf_putc(out, '[');
+        buf_put(out, type);
+        BUF_LIT(out, ", ");
+        buf_put(out, json_text(json_get(part, S("mimeType")), a));
+        put_bytes(out, json_get(part, S("data")));
+    } else if (str_eq(type, S("resource"))) {
+        put_resource(json_get(part, S("resource")), a, out);
+    } else if (str_eq(type, S("resource_link"))) {
+        put_link(part, a, out);
+    } else {
+        buf_put(out, part); /* a kind of content that is newer than we: as it is */
+    }
+}
+
+bool mcp_write_result(daruma_str result, daruma_arena *a, daruma_buf *out)
+{
+    daruma_str content = json_get(result, S("content")), structured = json_get(result, S("structuredContent")), part;
+    json_iter it = json_open(content);
+    size_t from = out->n;
+    for (bool first = true; json_is_array(content) && json_next(&it, NULL, &part); first = false) {
+        if (!first)
+            buf_putc(out, '\n');
+        put_part(part, a, out);
+    }
+    if (out->n == from && structured.n)
+        buf_put(out, structured);
+    if (out->n == from)
+        BUF_LIT(out, "(the tool gave nothing back)");
+    return !json_is_true(json_get(result, S("isError")));
+}

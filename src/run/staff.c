@@ -1,0 +1,299 @@
+#include "run/staff.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include <stdio.h>
+
+/* One of them. */
+typedef struct staff_agent {
+    const run_agent *who;
+    staff_place *places, *seconds; /* of its models */
+    agent_policy policy;
+    agent_tool *tools;
+    size_t ntools;
+} staff_agent;
+
+struct staff {
+    const run_settings *s;
+    toolset *all;
+    staff_agent *agents;
+    crew_member *members;
+};
+
+/* ---- tools ---- */
+
+/* Is it the name, or does it begin with what stands before a `*`? */
+static bool fits(daruma_str pattern, daruma_str name)
+{
+    if (pattern.n && pattern.p[pattern.n - 1] == '*')
+        return str_starts(name, str_sub(pattern, 0, pattern.n - 1));
+    return str_eq(pattern, name);
+}
+
+static bool listed(const run_names *names, daruma_str name)
+{
+    for (size_t i = 0; i < names->n; i++)
+        if (fits(names->list[i], name))
+            return true;
+    return false;
+}
+
+/* The server that a tool is of; empty: it is none of a server. */
+static daruma_str server_of(const run_settings *s, daruma_str tool)
+{
+    size_t dot = str_findch(tool, '.');
+    daruma_str name = str_sub(tool, 0, dot == STR_NONE ? 0 : dot);
+    for (size_t i = 0; i < s->nmcp && name.n; i++)
+        if (str_eq(s->mcp[i].name, name))
+            return name;
+    return (daruma_str){0};
+}
+
+static bool may_call(const run_settings *s, const run_agent *who, daruma_str tool)
+{
+    daruma_str server = server_of(s, tool);
+    if (who->tools.said && listed(&who->tools, tool))
+        return true;
+    if (server.n && who->mcp.said)
+        return listed(&who->mcp, server);
+    if (str_eq(tool, S("shell.run")))
+        return s->shell && !who->tools.said;
+    return !who->tools.said;
+}
+
+static const run_tool *said_of(const run_settings *s, daruma_str tool)
+{
+    for (size_t i = 0; i < s->ntools; i++)
+        if (fits(s->tools[i].name, tool))
+            return &s->tools[i];
+    return NULL;
+}
+
+daruma_ms staff_usual(const run_settings *s, daruma_str tool)
+{
+    const run_tool *t = said_of(s, tool);
+    return t ? t->within : 0;
+}
+
+/* A row with what the host says about it. */
+static agent_tool told(const run_settings *s, agent_tool row)
+{
+    const run_tool *t = said_of(s, row.about.name);
+    if (!t)
+        return row;
+    row.ask = t->ask < 0 ? row.ask : t->ask == 1;
+    row.retry = t->retry;
+    row.rules = t->rules;
+    row.nrules = t->nrules;
+    return row;
+}
+
+void staff_refresh(staff *s)
+{
+    size_t n;
+    const agent_tool *rows = toolset_rows(s->all, &n);
+    for (size_t i = 0; i < s->s->nagents; i++)
+        for (size_t k = 0; k < s->agents[i].ntools; k++)
+            for (size_t j = 0; j < n; j++)
+                if (str_eq(rows[j].about.name, s->agents[i].tools[k].about.name))
+                    s->agents[i].tools[k] = told(s->s, rows[j]);
+}
+
+/* Each name that was said has to be that of a tool, or of an agent. */
+static bool all_there(const staff *s, const staff_agent *g, char why[256])
+{
+    const run_names *names = &g->who->tools;
+    for (size_t i = 0; i < names->n; i++) {
+        bool there = false;
+        for (size_t k = 0; k < g->ntools; k++)
+            there |= fits(names->list[i], g->tools[k].about.name);
+        if (!there) {
+            snprintf(why, 256, "agent `%.60s`: there is no tool and no agent `%.60s`", g->who->name.p,
+                     names->list[i].p);
+            return false;
+        }
+    }
+    (void)s;
+    return true;
+}
+
+static bool hand_out(staff *s, staff_agent *g, daruma_arena *a, char why[256])
+{
+    size_t n;
+    const agent_tool *rows = toolset_rows(s->all, &n);
+    g->tools = ARENA_NEW(a, agent_tool, n + s->s->nagents);
+    if (!g->tools)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (may_call(s->s, g->who, rows[i].about.name))
+            g->tools[g->ntools++] = told(s->s, rows[i]);
+    for (size_t i = 0; i < s->s->nagents; i++) {
+        const run_agent *other = &s->s->agents[i];
+        if (g->who->tools.said && other != g->who && listed(&g->who->tools, other->name))
+            g->tools[g->ntools++] = told(s->s, crew_tool(other->name, other->says));
+    }
+    return all_there(s, g, why);
+}
+
+/* ---- places ---- */
+
+static bool is_version(daruma_str segment) /* "v1", "v1beta" */
+{
+    return segment.n > 1 && segment.p[0] == 'v' && ch_digit(segment.p[1]);
+}
+
+daruma_str staff_path(const staff_place *p, daruma_str path, daruma_arena *a)
+{
+    daruma_str last = p->prefix, rest = str_from(path, 1), first = str_cut(&rest, '/');
+    while (str_findch(last, '/') != STR_NONE)
+        str_cut(&last, '/');
+    daruma_buf b = buf_in(a);
+    buf_put(&b, p->prefix);
+    buf_put(&b, is_version(last) && is_version(first) ? str_from(path, first.n + 1) : path);
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static staff_place *places_of(const run_model *m, daruma_arena *a, char why[256])
+{
+    staff_place *places = ARENA_NEW(a, staff_place, m->n + 1);
+    for (size_t i = 0; places && i < m->n; i++) {
+        const char *wrong = NULL;
+        places[i].target = &m->targets[i];
+        if (!url_parse(m->targets[i].base, a, &places[i].to, &wrong)) {
+            snprintf(why, 256, "the base URL is no address: %s", wrong);
+            return NULL;
+        }
+        places[i].prefix = places[i].to.prefix;
+    }
+    return places;
+}
+
+static const run_model *model_of(const staff_agent *g, daruma_str model, const staff_place **ret)
+{
+    bool second = g->who->second.n && !str_eq(g->who->model.targets[0].model, model);
+    *ret = second ? g->seconds : g->places;
+    return second ? &g->who->second : &g->who->model;
+}
+
+const staff_place *staff_place_of(const crew_member *m, daruma_str model, daruma_str target)
+{
+    const staff_place *places;
+    const run_model *list = model_of(m->own, model, &places);
+    for (size_t i = 0; i < list->n; i++)
+        if (str_eq(list->targets[i].name, target))
+            return &places[i];
+    return NULL;
+}
+
+static void put_target(const run_target *t, daruma_buf *b)
+{
+    BUF_LIT(b, "{\"name\":");
+    buf_json(b, t->name);
+    BUF_LIT(b, ",\"model\":");
+    buf_json(b, t->model);
+    BUF_LIT(b, ",\"dialect\":");
+    buf_json(b, str_of(t->d->name));
+    if (t->account.n) {
+        BUF_LIT(b, ",\"account\":");
+        buf_json(b, t->account);
+        BUF_LIT(b, ",\"key\":");
+        buf_json(b, t->name);
+    }
+    if (t->window > 0)
+        buf_printf(b, ",\"window\":%lld", (long long)t->window);
+    if (t->max_output > 0)
+        buf_printf(b, ",\"max_output\":%lld", (long long)t->max_output);
+    buf_putc(b, '}');
+}
+
+void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
+{
+    const staff_place *places;
+    const run_model *list = model_of(m->own, x->model, &places);
+    BUF_LIT(b, "{\"dialect\":");
+    buf_json(b, str_of(m->as.d->name));
+    BUF_LIT(b, ",\"targets\":[");
+    for (size_t i = 0; i < list->n; i++) {
+        buf_putz(b, i ? "," : "");
+        put_target(&list->targets[i], b);
+    }
+    BUF_LIT(b, "],\"watch\":\"off\",\"on_failure\":\"error\"");
+    if (m->as.d == &dialect_gemini) {
+        BUF_LIT(b, ",\"model\":");
+        buf_json(b, x->model);
+    }
+    if (x->total > 0)
+        buf_printf(b, ",\"total_ms\":%lld", (long long)(x->total < RUN_CALL_MS ? x->total : RUN_CALL_MS));
+    BUF_LIT(b, ",\"secrets\":[");
+    bool first = true;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->targets[i].key.n < 6)
+            continue;
+        buf_putz(b, first ? "" : ",");
+        buf_json(b, list->targets[i].key);
+        first = false;
+    }
+    BUF_LIT(b, "]}");
+}
+
+/* ---- all of them ---- */
+
+static daruma_str instructions_of(const run_agent *who, const servers *up, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    buf_put(&b, who->instructions.n ? who->instructions : S(AGENT_INSTRUCTIONS));
+    servers_instruct(up, &b);
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, char why[256])
+{
+    const run_agent *who = &s->s->agents[i];
+    staff_agent *g = &s->agents[i];
+    g->who = who;
+    /* Calls are tried again by the session below: one budget, not two that multiply. */
+    g->policy = who->policy ? *who->policy : agent_policy_default;
+    if (who->retry.attempts)
+        g->policy.retry = who->retry;
+    else
+        g->policy.retry.attempts = 1;
+    if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
+        !(g->seconds = places_of(&who->second, a, why)))
+        return false;
+    s->members[i] = (crew_member){.as = {.name = who->name,
+                                         .d = who->model.targets[0].d,
+                                         .model = who->model.targets[0].model,
+                                         .second = who->second.n ? who->second.targets[0].model : (daruma_str){0},
+                                         .instructions = instructions_of(who, up, a),
+                                         .tools = g->tools,
+                                         .ntools = g->ntools,
+                                         .mode = who->mode,
+                                         .policy = &g->policy,
+                                         .recovery = who->recovery,
+                                         .limits = who->limits},
+                                  .own = g};
+    return !a->full;
+}
+
+staff *staff_open(const run_settings *settings, toolset *t, const servers *up, daruma_arena *a, char why[256])
+{
+    staff *s = ARENA_NEW(a, staff, 1);
+    snprintf(why, 256, "there is no memory for it");
+    if (!s)
+        return NULL;
+    *s = (staff){.s = settings,
+                 .all = t,
+                 .agents = ARENA_NEW(a, staff_agent, settings->nagents),
+                 .members = ARENA_NEW(a, crew_member, settings->nagents)};
+    for (size_t i = 0; i < settings->nagents; i++)
+        if (!s->members || !s->agents || !make_ready(s, i, up, a, why))
+            return NULL;
+    return s;
+}
+
+const crew_member *staff_members(const staff *s, size_t *ret_n)
+{
+    *ret_n = s->s->nagents;
+    return s->members;
+}

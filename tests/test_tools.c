@@ -1,0 +1,343 @@
+/* The table of tools and its calls: each is told once, from the loop, and never when it was cancelled. */
+#include "test.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "net/address.h"
+#include "run/agents.h"
+#include "run/files.h"
+#include "run/web.h"
+#include "sys/child.h"
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static uv_loop_t loop;
+static toolset *all;
+
+/* What was heard. */
+static struct {
+    int times, ok;
+    bool lost;
+    char result[4096];
+} heard;
+
+static void on_done(daruma_str result, int ok, bool lost, void *user)
+{
+    assert_ptr_equal(user, &heard);
+    heard.times++;
+    heard.ok = ok;
+    heard.lost = lost;
+    snprintf(heard.result, sizeof heard.result, STR_FMT, STR_ARG(result));
+}
+
+static tool_call *call(const char *name, const char *args)
+{
+    memset(&heard, 0, sizeof heard);
+    return toolset_call(all, str_of(name), str_of(args), 0, -1, on_done, &heard);
+}
+
+static void wait_for_it(void)
+{
+    for (int i = 0; i < 2000 && !heard.times; i++)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(heard.times, 1);
+}
+
+/* A source that ends at once, and one that never does unless it is stopped. */
+static void at_once(tool_call *c)
+{
+    buf_put(&c->out, c->args);
+    tool_over(c, 1, false);
+}
+
+static void never(tool_call *c)
+{
+    *(tool_call **)c->own = c;
+}
+
+static void stopped(tool_call *c)
+{
+    *(tool_call **)c->own = NULL;
+    tool_over(c, 0, true);
+}
+
+static tool_call *hanging;
+static const tool_source quick = {.start = at_once}, slow = {.start = never, .stop = stopped};
+
+static int begin(void **state)
+{
+    (void)state;
+    static const agent_tool one = {.about = {.name = LIT("echo")}}, two = {.about = {.name = LIT("hang")}};
+    uv_loop_init(&loop);
+    all = toolset_new(&loop);
+    return !all || !toolset_add(all, &one, &quick, NULL) || !toolset_add(all, &two, &slow, &hanging);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    toolset_close(all);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    return uv_loop_close(&loop);
+}
+
+static void a_call_is_told_once_and_not_from_within_its_beginning(void **state)
+{
+    (void)state;
+    assert_non_null(call("echo", "{\"a\":1}"));
+    assert_int_equal(heard.times, 0);
+    wait_for_it();
+    assert_string_equal(heard.result, "{\"a\":1}");
+    assert_int_equal(heard.ok, 1);
+    call("fly", "{}");
+    wait_for_it();
+    assert_int_equal(heard.ok, 0);
+    assert_non_null(strstr(heard.result, "COMMAND_NOT_FOUND: `fly`"));
+}
+
+static void a_call_that_is_cancelled_is_stopped_and_never_told(void **state)
+{
+    (void)state;
+    tool_call *c = call("hang", "{}");
+    assert_non_null(hanging);
+    tool_cancel(c);
+    assert_null(hanging);
+    c = call("echo", "{}");
+    tool_cancel(c); /* it is over, but not told */
+    for (int i = 0; i < 5; i++)
+        uv_run(&loop, UV_RUN_NOWAIT);
+    assert_int_equal(heard.times, 0);
+}
+
+static void a_name_stands_in_the_table_once(void **state)
+{
+    (void)state;
+    static const agent_tool again = {.about = {.name = LIT("echo")}};
+    size_t n;
+    assert_false(toolset_add(all, &again, &quick, NULL));
+    toolset_rows(all, &n);
+    assert_int_equal(n, 2);
+}
+
+/* A search through many files ends soon when nobody waits for it. */
+static void a_long_search_in_files_is_cancelled(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/daruma-tools-XXXXXX", path[100], command[100];
+    assert_non_null(mkdtemp(folder));
+    static char text[1 << 20];
+    memset(text, 'x', sizeof text - 1);
+    for (int i = 0; i < 8; i++) {
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fwrite(text, 1, sizeof text - 1, f);
+        fclose(f);
+    }
+    for (int i = 8; i < 1500; i++) {
+        char from[100];
+        snprintf(from, sizeof from, "%s/%d", folder, i % 8);
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        assert_int_equal(link(from, path), 0);
+    }
+    int root = files_root(folder);
+    assert_true(root >= 0);
+    assert_true(files_add(all, &root));
+    call("fs.read", "{\"path\":\"none\"}");
+    wait_for_it();
+    assert_int_equal(heard.ok, 0);
+    assert_non_null(strstr(heard.result, "FILE_NOT_FOUND"));
+    tool_call *c = call("fs.search", "{\"text\":\"y\"}");
+    uv_run(&loop, UV_RUN_NOWAIT);
+    uint64_t began = uv_hrtime();
+    usleep(20000); /* a thread is at work */
+    tool_cancel(c);
+    toolset_close(all);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    all = NULL;
+    assert_int_equal(heard.times, 0);
+    uint64_t took = (uv_hrtime() - began) / 1000000;
+    if (took > 500)
+        fail_msg("it took %d ms", (int)took);
+    close(root);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void urls_are_read_and_joined(void **state)
+{
+    (void)state;
+    static char mem[64 << 10];
+    static const struct {
+        const char *text, *target; /* NULL: it is refused */
+    } places[] = {
+        {"https://a.example", "/"},
+        {" http://a.example:81?x#y ", "/?x"},
+        {"https://a.example/b c/\xc3\xbc?q={1}#frag", "/b%20c/%C3%BC?q=%7B1%7D"},
+        {"https://a.example/%20", "/%20"},
+        {"ftp://a.example/", NULL},
+        {"a.example", NULL},
+        {"http://u:p@a.example/", NULL},
+        {"http://\xc3\xa4.example/", NULL},
+        {"http:///x", NULL},
+        {"http://a.example:x/", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < COUNT(places); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        web_place p = {0};
+        const char *why = web_place_read(str_of(places[i].text), &a, &p);
+        if ((why == NULL) != (places[i].target != NULL))
+            fail_msg("%s: %s", places[i].text, why ? why : "it was taken");
+        if (!why)
+            assert_str(p.target, places[i].target);
+    }
+    /* RFC 3986 5.4, as far as it is about http */
+    static const struct {
+        const char *location, *url;
+    } joins[] = {
+        {"g", "http://a/b/c/g"},
+        {"./g", "http://a/b/c/g"},
+        {"g/", "http://a/b/c/g/"},
+        {"/g", "http://a/g"},
+        {"//g", "http://g"},
+        {"?y", "http://a/b/c/d;p?y"},
+        {"g?y", "http://a/b/c/g?y"},
+        {"#s", "http://a/b/c/d;p#s"},
+        {"", "http://a/b/c/d;p"},
+        {".", "http://a/b/c/"},
+        {"./", "http://a/b/c/"},
+        {"..", "http://a/b/"},
+        {"../g", "http://a/b/g"},
+        {"../..", "http://a/"},
+        {"../../g", "http://a/g"},
+        {"../../../../g", "http://a/g"},
+        {"/./g", "http://a/g"},
+        {"/../g", "http://a/g"},
+        {"g.", "http://a/b/c/g."},
+        {"..g", "http://a/b/c/..g"},
+        {"./g/.", "http://a/b/c/g/"},
+        {"g/../h", "http://a/b/c/h"},
+        {"g?y/../x", "http://a/b/c/g?y/../x"},
+        {"https://o/x", "https://o/x"},
+    };
+    for (size_t i = 0; i < COUNT(joins); i++) {
+        daruma_arena a = arena_over(mem, sizeof mem);
+        web_place from = {0};
+        assert_null(web_place_read(S("http://a/b/c/d;p?q"), &a, &from));
+        assert_str(web_place_join(&from, str_of(joins[i].location), &a), joins[i].url);
+    }
+}
+
+static void addresses_that_are_nobodys_or_our_own_are_not_public(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool open;
+    } rows[] = {
+        {"8.8.8.8", true},
+        {"172.15.0.1", true},
+        {"172.32.0.1", true},
+        {"192.169.0.1", true},
+        {"100.63.0.1", true},
+        {"100.128.0.1", true},
+        {"11.0.0.1", true},
+        {"223.255.0.1", true},
+        {"0.0.0.0", false},
+        {"10.1.2.3", false},
+        {"100.64.0.1", false},
+        {"127.0.0.1", false},
+        {"127.255.0.1", false},
+        {"169.254.169.254", false},
+        {"172.16.0.1", false},
+        {"172.31.255.1", false},
+        {"192.168.0.1", false},
+        {"198.18.0.1", false},
+        {"224.0.0.1", false},
+        {"255.255.255.255", false},
+        {"2606:4700::1111", true},
+        {"::ffff:8.8.8.8", true},
+        {"64:ff9b::808:808", true},
+        {"::", false},
+        {"::1", false},
+        {"::ffff:127.0.0.1", false},
+        {"fe80::1", false},
+        {"fc00::1", false},
+        {"fd12::1", false},
+        {"ff02::1", false},
+        {"2001:db8::1", false},
+        {"2002:7f00:1::", false},
+        {"2001::1", false},
+        {"64:ff9b::7f00:1", false},
+        {"::127.0.0.1", false},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct sockaddr_storage s;
+        if (uv_ip4_addr(rows[i].text, 80, (struct sockaddr_in *)&s) != 0)
+            assert_int_equal(uv_ip6_addr(rows[i].text, 80, (struct sockaddr_in6 *)&s), 0);
+        if (address_is_public((struct sockaddr *)&s) != rows[i].open)
+            fail_msg("%s", rows[i].text);
+    }
+}
+
+static void no_credential_is_in_the_environment_of_a_child(void **state)
+{
+    (void)state;
+    static char mem[64 << 10];
+    daruma_arena a = arena_over(mem, sizeof mem);
+    static const char *const out[] = {"OPENAI_API_KEY", "GITHUB_TOKEN", "MY_SECRET", "AWS_ACCESS_KEY_ID",
+                                      "DB_PASSWORD",    "npm_token",    "A_KEY_B",   "DB_URL"};
+    static const char *const in[] = {"KEYBOARD", "TOKENIZER", "PATHX", "SITE_URL"};
+    for (size_t i = 0; i < COUNT(out); i++)
+        setenv(out[i], strcmp(out[i], "DB_URL") == 0 ? "postgres://u:pw@h/db" : "sk-secret", 1);
+    for (size_t i = 0; i < COUNT(in); i++)
+        setenv(in[i], "https://u@h:80/:x@y", 1);
+    static const char *const more[] = {"PATHX=mine", "GITHUB_TOKEN=given", NULL};
+    char **env = child_env(more, &a);
+    assert_non_null(env);
+    bool given = false;
+    int paths = 0;
+    size_t seen = 0;
+    for (; *env; env++) {
+        assert_null(strstr(*env, "sk-secret"));
+        assert_null(strstr(*env, ":pw@"));
+        paths += strncmp(*env, "PATHX=", 6) == 0;
+        given |= strcmp(*env, "GITHUB_TOKEN=given") == 0;
+        for (size_t i = 0; i < COUNT(in); i++)
+            seen += strncmp(*env, in[i], strlen(in[i])) == 0 && (*env)[strlen(in[i])] == '=';
+    }
+    assert_true(given);
+    assert_int_equal(paths, 1);
+    assert_int_equal(seen, COUNT(in));
+}
+
+static void the_document_has_the_options_of_agents_as_they_are_printed(void **state)
+{
+    (void)state;
+    static char out[1 << 16], text[1 << 17];
+    daruma_buf b = buf_over(out, sizeof out);
+    agents_options_print(&b);
+    assert_false(b.full);
+    FILE *f = fopen("doc/config.md", "rb");
+    assert_non_null(f);
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    if (str_find((daruma_str){text, n}, buf_str(&b)) == STR_NONE)
+        fail_msg("doc/config.md: put in what `daruma check --options` prints of agents");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_is_told_once_and_not_from_within_its_beginning),
+        cmocka_unit_test(a_call_that_is_cancelled_is_stopped_and_never_told),
+        cmocka_unit_test(a_name_stands_in_the_table_once),
+        cmocka_unit_test(a_long_search_in_files_is_cancelled),
+        cmocka_unit_test(urls_are_read_and_joined),
+        cmocka_unit_test(addresses_that_are_nobodys_or_our_own_are_not_public),
+        cmocka_unit_test(the_document_has_the_options_of_agents_as_they_are_printed),
+        cmocka_unit_test(no_credential_is_in_the_environment_of_a_child),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}
