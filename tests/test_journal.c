@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "run/crew.h"
 #include "run/files.h"
 #include "run/journal.h"
 #include "run/resume.h"
@@ -62,6 +63,7 @@ typedef struct world {
     daruma_ms now;
     uint64_t acts;      /* a hash of all that was asked for, in its order */
     uint32_t asked;     /* acts in all */
+    unsigned helped;    /* acts of an agent that works for another */
     unsigned guidances; /* times that a person said how to go on */
 } world;
 
@@ -74,20 +76,28 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 33;
 }
 
+/* One agent, or one that has another to work for it. */
 static crew *open_agent(const world *w, daruma_moment m)
 {
-    static crew_member kinds[AGENT_MODES];
-    agent_mode mode = w->seed % 4 == 0 ? AGENT_PLANNED : AGENT_REACTIVE;
-    agent_setup s = {.name = S("tester"),
-                     .d = &dialect_openai,
-                     .model = S("big"),
-                     .second = S("small"),
-                     .tools = tools,
-                     .ntools = COUNT(tools),
-                     .mode = mode,
-                     .limits = {.steps = 20, .time = 600000}};
-    kinds[mode] = (crew_member){.as = s};
-    crew *a = crew_open(&kinds[mode], 1, &rooms, S("the task"), m);
+    static crew_member members[2];
+    static agent_tool both[COUNT(tools) + 1];
+    memcpy(both, tools, sizeof tools);
+    both[COUNT(tools)] = crew_tool(S("helper"), S("helps"));
+    members[0].as = (agent_setup){.name = S("tester"),
+                                  .d = &dialect_openai,
+                                  .model = S("big"),
+                                  .second = S("small"),
+                                  .tools = both,
+                                  .ntools = COUNT(tools) + (w->seed % 3 == 0),
+                                  .mode = w->seed % 4 == 0 ? AGENT_PLANNED : AGENT_REACTIVE,
+                                  .limits = {.steps = 20, .time = 600000}};
+    members[1].as = (agent_setup){.name = S("helper"),
+                                  .d = &dialect_openai,
+                                  .model = S("small"),
+                                  .tools = tools,
+                                  .ntools = COUNT(tools),
+                                  .limits = {.steps = 4}};
+    crew *a = crew_open(members, COUNT(members), &rooms, S("the task"), m);
     assert_non_null(a);
     return a;
 }
@@ -102,6 +112,11 @@ static void put_answer(uint64_t dice, daruma_buf *b)
         BUF_LIT(b, "\"{\\\"tools\\\":[\\\"fs.read\\\",\\\"pay\\\"],\\\"steps\\\":[{\\\"key\\\":\\\"k\\\",\\\"tool\\\":"
                    "\\\"pay\\\","
                    "\\\"objective\\\":\\\"o\\\"}]}\"},\"finish_reason\":\"stop\"}]");
+    else if (dice % 12 == 4)
+        buf_printf(b,
+                   "null,\"tool_calls\":[{\"id\":\"c%u\",\"type\":\"function\",\"function\":{\"name\":\"helper\","
+                   "\"arguments\":\"{\\\"task\\\":\\\"help\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]",
+                   (unsigned)(dice >> 8 & 0xffff));
     else if (dice % 12 < 4)
         buf_printf(b,
                    "null,\"tool_calls\":[{\"id\":\"c%u\",\"type\":\"function\",\"function\":{\"name\":\"pay\","
@@ -233,6 +248,7 @@ static agent_result play(world *w, bool stops, char text[256])
             assert_int_not_equal(x.what, AGENT_DO_NOTHING);
             w->acts = mix(w->acts ^ journal_hash(&x));
             w->asked++;
+            w->helped += str_eq(crew_who(a)->as.name, S("helper"));
             assert_true(journal_asked(j, &x, NULL, at(w->now)));
             is_out = true;
             if (stops) {
@@ -267,7 +283,7 @@ static agent_result play(world *w, bool stops, char text[256])
 
 static void a_run_that_is_broken_off_everywhere_is_the_run_that_never_was(void **state)
 {
-    uint32_t asked = 0, guidances = 0;
+    uint32_t asked = 0, helped = 0, guidances = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         char text[256], text_again[256];
@@ -280,9 +296,11 @@ static void a_run_that_is_broken_off_everywhere_is_the_run_that_never_was(void *
         assert_memory_equal(&r.spent, &s.spent, sizeof r.spent);
         assert_int_equal(r.end, s.end);
         asked += w.asked;
+        helped += w.helped;
         guidances += w.guidances;
     }
     assert_true(asked > 300); /* the worlds are not empty */
+    assert_true(helped > 20);
     assert_true(guidances > 0);
 }
 

@@ -247,14 +247,16 @@ static bool read_task(const char *given, daruma_arena *a, daruma_str *ret)
     return false;
 }
 
-/* The folder that it works in, as the journal has it. False: that was told. */
-static bool place(const char **root, char absolute[PATH_MAX])
+/* A path that stays the same wherever the run is resumed from. NULL stays NULL. False: that was told. */
+static bool place(const char *what, const char **path, char absolute[PATH_MAX])
 {
-    if (!realpath(*root, absolute)) {
-        fprintf(stderr, "daruma run: the root %s cannot be opened: %s\n", *root, strerror(errno));
+    if (!*path)
+        return true;
+    if (!realpath(*path, absolute)) {
+        fprintf(stderr, "daruma run: the %s %s cannot be opened: %s\n", what, *path, strerror(errno));
         return false;
     }
-    *root = absolute;
+    *path = absolute;
     return true;
 }
 
@@ -297,7 +299,7 @@ int cli_run(int argc, char **argv)
     int at = cli_options(argc, argv, options, "run [OPTIONS] TASK\n       daruma run --resume ID [\"WORDS\"]", about);
     int64_t nwithin = 0;
     const char *found = NULL;
-    static char absolute[PATH_MAX];
+    static char absolute[PATH_MAX], file[PATH_MAX];
     daruma_arena memory;
     daruma_str words = {0}, task = {0};
     if (at < 0)
@@ -323,7 +325,8 @@ int cli_run(int argc, char **argv)
         words = str_trim(str_of(argv[at]));
     well = well && number("--steps", steps, &q.steps) && number("--tokens", tokens, &q.tokens) &&
            number("--seconds", seconds, &q.seconds) && number("--approve-within", c.within, &nwithin) &&
-           agents_ready(&q, &memory, &s, &found) && place(&root, absolute);
+           agents_ready(&q, &memory, &s, &found) && place("root", &root, absolute) &&
+           place("configuration", &q.config, file);
     q.base = found; /* as the journal has it */
     well = well && (c.resume || new_record(&c, &before, task, &s.journal, &t));
     if (!well) {

@@ -70,6 +70,18 @@ static void keep_act(story *t, const journal_line *l)
     t->questions += str_eq(l->act, S("ask"));
 }
 
+/* An answer in the dialect of the run; where a configuration says which that is, in the one that fits. */
+static bool read_answer(const story *t, daruma_str body, daruma_arena *a, turn *ret)
+{
+    const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
+    if (t->d)
+        return t->d->read_answer(body, a, ret) == DARUMA_OK;
+    for (size_t i = 0; i < COUNT(all); i++)
+        if (all[i]->read_answer(body, a, ret) == DARUMA_OK && ret->message.nparts)
+            return true;
+    return false;
+}
+
 static void tell_answer(const story *t, const journal_line *l)
 {
     daruma_arena a;
@@ -81,7 +93,7 @@ static void tell_answer(const story *t, const journal_line *l)
     put_span(l->at - t->at);
     if (!sys_arena_init(&a, 16 << 10, RUN_ANSWER_BYTES_MAX))
         return;
-    if (t->d && t->d->read_answer(l->in.text, &a, &said) == DARUMA_OK) {
+    if (read_answer(t, l->in.text, &a, &said)) {
         const convo in = {.arena = &a};
         for (size_t i = 0; i < said.message.nparts; i++) {
             const convo_part *p = &said.message.parts[i];
@@ -254,15 +266,21 @@ static void tell_head(journal *j, daruma_str id, story *t, daruma_arena *a)
     daruma_str wire = json_text(json_get(settings, S("--dialect")), a);
     char date[21] = "?";
     int64_t began = 0;
-    t->d = dialect_find(wire.n ? wire : S("openai"));
+    daruma_str file = json_text(json_get(settings, S("--config")), a);
+    t->d = file.n ? NULL : dialect_find(wire.n ? wire : S("openai"));
     if (str_int(journal_text(j, "began", a), &began))
         date_write(began, date);
     printf("Run " STR_FMT ", begun %s\nTask: ", STR_ARG(id), date);
     put_short(journal_text(j, "task", a), RUN_SHOWN_BYTES);
-    printf("\nModel: ");
-    put_short(json_text(json_get(settings, S("--model")), a), RUN_SHOWN_BYTES);
-    printf(" at ");
-    put_short(json_text(json_get(settings, S("--base-url")), a), RUN_SHOWN_BYTES);
+    if (file.n) {
+        printf("\nConfiguration: ");
+        put_short(file, RUN_SHOWN_BYTES);
+    } else {
+        printf("\nModel: ");
+        put_short(json_text(json_get(settings, S("--model")), a), RUN_SHOWN_BYTES);
+        printf(" at ");
+        put_short(json_text(json_get(settings, S("--base-url")), a), RUN_SHOWN_BYTES);
+    }
     printf("\nFolder: ");
     put_short(json_text(json_get(settings, S("--root")), a), RUN_SHOWN_BYTES);
     printf("\n\n");
