@@ -1,20 +1,20 @@
-/* replay_run.c - a host of the driver without a network: what providers answer comes from the script of a scene, time
- * passes when nothing else is left to do, and each step is written down.
+/* replay_run.c - runs the requests of a scene in virtual time: what providers answer comes from its script, and each
+ * step is written down.
  *
- *     script --> calls: head, bytes, end, failed --> session --> acts, steps, events --> log */
+ *     script --> what comes of a call --> sim/wire --> session --> acts, steps, events --> log */
 #include "cli/replay_steps.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/drive/plain.h"
 #include "engine/mend/mend.h"
+#include "sim/wire.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WALL_BEGIN = 1767225600, PLACES = 256, FIELDS = 9, CALLS = 8, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
+enum { WALL_BEGIN = 1767225600, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
 
 /* What an outcome without a status brings: nothing, or a stream and how far it comes. */
 typedef enum shape { ANSWER, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
@@ -48,45 +48,28 @@ static const outcome_word outcomes[] = {
 };
 // clang-format on
 
-/* What comes of a call that takes longer than it may. */
-static const outcome_word late = {LIT("timeout total"), NOTHING, DARUMA_NET_TOTAL_TIMEOUT, DARUMA_AT_WAIT};
-
-/* A call that is out, and what is still to come of it. */
-typedef struct run_call {
-    drive_call *c;            /* NULL: there is none */
+/* What the script says of a call. */
+typedef struct outcome {
     const outcome_word *word; /* NULL: a status */
-    int status;
-    daruma_header fields[FIELDS];
-    size_t nfields;
-    daruma_str text; /* of a stream, before whatever happens to it */
-    daruma_str body; /* as it comes; of a question: what the model says */
-    daruma_ms due;   /* when it comes */
-    bool asked;      /* it is a question of the driver's */
-} run_call;
+    daruma_str text;          /* of a stream, before whatever happens to it; the tool that is called */
+    daruma_str body;          /* as it comes */
+} outcome;
 
 typedef struct run {
     replay_scene *s;
     daruma_buf *log;
     char *why; /* of 256 bytes; empty: nothing is wrong */
-    driver v;
-    daruma_moment at;
-    session *x;
+    wire w;
     daruma_arena a;                           /* of one request */
     daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
-    uint64_t dice;
-    size_t ncalls;      /* of tools, so far */
-    daruma_arena *keep; /* lives as long as the scene */
-    daruma_str grown;   /* the request that the agent sends next; empty: there is none */
-    uint64_t clients;   /* that were not named */
-    size_t from;        /* the script's outcomes of this request begin here */
-    run_call calls[CALLS];
-    daruma_ms timer, slept; /* -1 none; waited for since the last line of the log */
-    bool key_comes, over;
-    bool stream;       /* the client asks for one */
-    daruma_buf got;    /* what the client has of the answer */
-    daruma_str newest; /* what the newest call brought */
-    daruma_str sent;   /* the body that the log has */
-    size_t nasked;     /* answers of the scene's model that are used up */
+    size_t ncalls;                            /* of tools, so far */
+    daruma_arena *keep;                       /* lives as long as the scene */
+    daruma_str grown;                         /* the request that the agent sends next; empty: there is none */
+    uint64_t clients;                         /* that were not named */
+    size_t from;                              /* the script's outcomes of this request begin here */
+    bool stream;                              /* the client asks for one */
+    daruma_str sent;                          /* the body that the log has */
+    size_t nasked;                            /* answers of the scene's model that are used up */
 } run;
 
 static bool told(run *r, int line, const char *what, daruma_str about)
@@ -115,9 +98,9 @@ static void put_short(daruma_str body, daruma_buf *log)
 /* Begins a line, behind the wait that came before it. */
 static daruma_buf *line(run *r, const char *word)
 {
-    if (r->slept)
-        buf_printf(r->log, "sleep %lld\n", (long long)r->slept);
-    r->slept = 0;
+    if (r->w.slept)
+        buf_printf(r->log, "sleep %lld\n", (long long)r->w.slept);
+    r->w.slept = 0;
     buf_putz(r->log, word);
     return r->log;
 }
@@ -221,7 +204,7 @@ static void on_step(void *user, const drive_step *step)
 static daruma_str write_answer(run *r, daruma_str text, bool stream)
 {
     const dialect *d = r->s->dialect;
-    daruma_buf out = buf_in(&r->a);
+    daruma_buf out = buf_in(r->w.a);
     write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
     (stream ? d->write_message_stream : d->write_message)(&out, &ctx, text);
     return buf_str(&out);
@@ -230,27 +213,21 @@ static daruma_str write_answer(run *r, daruma_str text, bool stream)
 /* A whole answer that calls a tool. */
 static daruma_str write_call(run *r, daruma_str tool, daruma_str args)
 {
-    daruma_buf out = buf_in(&r->a), id = buf_in(&r->a);
-    write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
+    daruma_buf id = buf_in(r->w.a);
     buf_printf(&id, "call_%zu", ++r->ncalls);
-    convo_part p = {.kind = PART_CALL, .ready = true, .edited = true, .id = buf_str(&id), .name = tool};
-    p.text = p.value = args.n ? args : S("{}");
-    turn t = {.finish = FINISH_CALLS,
-              .usage = TURN_USAGE_NONE,
-              .message = {.role = CONVO_ASSISTANT, .edited = true, .parts = &p, .nparts = 1, .cap = 1}};
-    r->s->dialect->write_answer(&t, &ctx, &out);
-    return buf_str(&out);
+    wire_tool_call call = {.id = buf_str(&id), .tool = tool, .args = args};
+    return wire_says(r->s->dialect, (daruma_str){0}, &call, 1, r->w.a);
 }
 
 /* The beginning of a stream that has said `text`. */
 static daruma_str write_begun(run *r, daruma_str text)
 {
     const dialect *d = r->s->dialect;
-    daruma_buf out = buf_in(&r->a);
-    turn_writer w = {.made = 7, .wall = WALL_BEGIN, .usage = TURN_USAGE_NONE, .text = buf_in(&r->a)};
+    daruma_buf out = buf_in(r->w.a);
+    turn_writer w = {.made = 7, .wall = WALL_BEGIN, .usage = TURN_USAGE_NONE, .text = buf_in(r->w.a)};
     turn_delta start = {.kind = DELTA_START, .index = -1, .model = S("m"), .usage = TURN_USAGE_NONE};
     turn_delta said = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
-    w.r.keep = &r->a;
+    w.r.keep = r->w.a;
     d->write_delta(&w, &start, &out);
     if (text.n)
         d->write_delta(&w, &said, &out);
@@ -259,11 +236,11 @@ static daruma_str write_begun(run *r, daruma_str text)
 
 static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
 {
-    turn_reader in = {.sequence = -1, .keep = &r->a};
+    turn_reader in = {.sequence = -1, .keep = r->w.a};
     turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
-    while (sse_next(&bytes, &e, &r->a)) {
-        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, &r->a);
+    while (sse_next(&bytes, &e, r->w.a)) {
+        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, r->w.a);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *d = &said.p[i];
             if (d->kind == DELTA_CALL)
@@ -277,8 +254,8 @@ static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
 static void read_whole(run *r, daruma_str body, daruma_buf *out)
 {
     turn t = {0};
-    convo owner = {.arena = &r->a};
-    if (r->s->dialect->read_answer(body, &r->a, &t) != DARUMA_OK)
+    convo owner = {.arena = r->w.a};
+    if (r->s->dialect->read_answer(body, r->w.a, &t) != DARUMA_OK)
         return;
     for (size_t i = 0; i < t.message.nparts; i++) {
         convo_part *p = &t.message.parts[i];
@@ -292,7 +269,7 @@ static void read_whole(run *r, daruma_str body, daruma_buf *out)
 /* What whoever reads these bytes of an answer reads: its text, and its calls as "NAME ARGUMENTS". */
 static daruma_str read_answer(run *r, daruma_str bytes)
 {
-    daruma_buf out = buf_in(&r->a);
+    daruma_buf out = buf_in(r->w.a);
     if (json_is_object(bytes))
         read_whole(r, bytes, &out);
     else
@@ -330,13 +307,13 @@ static replay_step *next_step(const run *r, const daruma_target *t)
 }
 
 /* Reads what comes of a call. Words before the body are fields, but for took=. */
-static bool read_outcome(run *r, const replay_step *step, run_call *o)
+static bool read_outcome(run *r, const replay_step *step, outcome *o, wire_answer *ret)
 {
     daruma_str rest = step->what, name, value;
     int64_t status;
     size_t used = str_scan_int(rest, &status);
     bool known = used == 3 && (rest.n == 3 || rest.p[3] == ' ');
-    o->status = known ? (int)status : 200;
+    ret->status = known ? (int)status : 200;
     for (size_t i = 0; i < COUNT(outcomes) && !known; i++)
         if (begins_with_word(rest, outcomes[i].word)) {
             o->word = &outcomes[i];
@@ -352,40 +329,66 @@ static bool read_outcome(run *r, const replay_step *step, run_call *o)
         rest = str_trim(rest);
         daruma_ms took = str_eq(name, S("took")) ? replay_duration(value) : -1;
         if (took >= 0)
-            o->due = add_sat(o->due, took);
-        else if (o->nfields < FIELDS - 1 && value.n)
-            o->fields[o->nfields++] = (daruma_header){name, value};
+            ret->took = add_sat(ret->took, took);
+        else if (ret->nfields < WIRE_FIELDS_MAX - 1 && value.n)
+            ret->fields[ret->nfields++] = (daruma_header){name, value};
         else
             return told(r, step->line, "expected header=value, took= or a body, not", name);
     }
     daruma_str text;
     if (o->word && rest.n && rest.p[0] == '"') {
         size_t end = json_skip(rest, 0, &text);
-        o->text = replay_expand(json_text(text, &r->a), 0, &r->a);
+        o->text = replay_expand(json_text(text, r->w.a), 0, r->w.a);
         rest = end == STR_NONE ? (daruma_str){0} : str_trim(str_from(rest, end));
     }
     o->body = rest;
     return true;
 }
 
-/* ---- calls ---- */
-
-static run_call *call_new(run *r, drive_call *c)
+static daruma_str bytes_of(run *r, const outcome *o)
 {
-    for (size_t i = 0; i < CALLS; i++)
-        if (!r->calls[i].c) {
-            r->calls[i] = (run_call){.c = c, .due = r->at.now};
-            return c->handle = &r->calls[i];
-        }
-    told(r, r->s->expect_line, "more calls at once than are kept apart", r->s->title);
-    return NULL;
+    daruma_buf b = buf_in(r->w.a);
+    if (!o->word || (o->word->shape == ANSWER && o->body.n))
+        return o->body;
+    if (o->word->shape == CALLS_TOOL)
+        return write_call(r, o->text, replay_expand(o->body, (uint32_t)r->ncalls + 1, r->w.a));
+    if (str_eq(o->word->word, S("broken")))
+        return S("{\"id\":\"a1\",\"cho");
+    if (o->word->shape == PINGS)
+        return r->s->dialect->heartbeat;
+    if (o->word->shape == ANSWER)
+        return write_answer(r, o->text.n || str_eq(o->word->word, S("empty")) ? o->text : S("ok"), r->stream);
+    if (o->word->shape != FAULT || o->text.n)
+        buf_put(&b, write_begun(r, o->text));
+    if (o->word->shape == FAULT)
+        buf_printf(&b, "%sdata: " STR_FMT "\n\n", r->s->dialect == &dialect_anthropic ? "event: error\n" : "",
+                   STR_ARG(o->body));
+    return buf_str(&b);
 }
+
+/* All that comes of it, as bytes. */
+static void write_outcome(run *r, const outcome *o, wire_answer *ret)
+{
+    shape how = o->word ? o->word->shape : ANSWER;
+    ret->net = o->word ? o->word->net : DARUMA_NET_NONE;
+    ret->phase = o->word ? o->word->phase : DARUMA_AT_ANSWER;
+    ret->leaves = how == LEAVES;
+    ret->hangs = how == PINGS;
+    if (how == NOTHING || how == LEAVES) {
+        ret->status = 0;
+        return;
+    }
+    ret->body = bytes_of(r, o);
+    ret->stream = r->stream && !json_is_object(ret->body) && ret->status == 200;
+}
+
+/* ---- calls ---- */
 
 /* What the model is told by the last message of a request. */
 static void log_notice(run *r, daruma_str body)
 {
     convo c;
-    if (r->s->dialect->read(body, &r->a, &c) != DARUMA_OK || !c.nmessages)
+    if (r->s->dialect->read(body, r->w.a, &c) != DARUMA_OK || !c.nmessages)
         return;
     convo_message *m = &c.messages[c.nmessages - 1];
     for (size_t i = 0; i < m->nparts; i++)
@@ -407,170 +410,38 @@ static void log_sent(run *r, daruma_str body)
     r->sent = body;
 }
 
-static drive_sent on_send(void *user, drive_call *c, const drive_request *q)
+static bool on_call(void *user, const drive_request *q, daruma_str body, wire_answer *ret)
 {
     run *r = user;
     const daruma_target *t = q->t;
     replay_step *step = next_step(r, t);
-    daruma_buf body = buf_in(&r->a);
-    run_call *o = call_new(r, c);
-    for (size_t i = 0; i < COUNT(q->body); i++)
-        buf_put(&body, q->body[i]);
+    outcome o = {0};
     buf_printf(line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
                STR_ARG(t->key));
-    log_sent(r, buf_str(&body));
+    log_sent(r, body);
     if (!step)
-        told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
-    if (!step || !o || !read_outcome(r, step, o) || (o->word && o->word->phase == DARUMA_AT_STREAM && !q->stream)) {
-        if (step)
-            told(r, step->line, "the request asks for no stream:", step->what);
-        c->handle = NULL;
-        if (o)
-            o->c = NULL;
-        return DRIVE_NO_MEMORY;
-    }
+        return told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
+    if (!read_outcome(r, step, &o, ret))
+        return false;
+    if (o.word && o.word->phase == DARUMA_AT_STREAM && !q->stream)
+        return told(r, step->line, "the request asks for no stream:", step->what);
     step->times--;
-    if (q->total >= 0 && o->due > add_sat(r->at.now, q->total)) {
-        o->due = add_sat(r->at.now, q->total);
-        o->word = &late;
-    }
-    return DRIVE_SENT;
-}
-
-static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
-                             daruma_ms total)
-{
-    run *r = user;
-    run_call *o = call_new(r, c);
-    (void)t;
-    (void)total;
-    if (!o)
-        return NULL;
-    o->asked = true;
-    o->body = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
-    bool cut = str_find(q->user, S("truncated")) != STR_NONE;
-    buf_printf(line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "",
-               str_eq(o->body, S("fail")) ? " failed" : "");
-    return r->s->dialect;
-}
-
-/* Hands the head and the bytes of an answer to the session. Names and values stand in one piece of memory. */
-static void bring(run *r, run_call *o, bool stream, daruma_str bytes)
-{
-    drive_call *c = o->c;
-    daruma_buf all = buf_in(&r->a);
-    size_t n = o->nfields + 1, room = 0;
-    o->fields[o->nfields] = (daruma_header){S("content-type"), stream ? S("text/event-stream") : S("application/json")};
-    for (size_t i = 0; i < n; i++)
-        room += o->fields[i].name.n + o->fields[i].value.n;
-    buf_room(&all, room);
-    for (size_t i = 0; i < 2 * n; i++) {
-        daruma_str *one = i % 2 ? &o->fields[i / 2].value : &o->fields[i / 2].name, was = *one;
-        one->p = all.p + all.n;
-        buf_put(&all, was);
-    }
-    drive_head head = {.status = o->status, .headers = o->fields, .nheaders = n, .length = -1};
-    r->newest = bytes;
-    c->ops->head(c, &head);
-    if (o->c == c && bytes.n)
-        c->ops->body(c, bytes);
-}
-
-/* The call is over, if the session has not ended it. */
-static void end_call(run_call *o, daruma_net net, daruma_phase phase)
-{
-    drive_call *c = o->c;
-    if (!c)
-        return;
-    o->c = NULL;
-    c->handle = NULL;
-    if (net == DARUMA_NET_NONE)
-        c->ops->end(c);
-    else
-        (c->ops->fail)(c, net, phase);
-}
-
-static daruma_str bytes_of(run *r, const run_call *o)
-{
-    daruma_buf b = buf_in(&r->a);
-    if (!o->word || (o->word->shape == ANSWER && o->body.n))
-        return o->body;
-    if (o->word->shape == CALLS_TOOL)
-        return write_call(r, o->text, replay_expand(o->body, (uint32_t)r->ncalls + 1, &r->a));
-    if (str_eq(o->word->word, S("broken")))
-        return S("{\"id\":\"a1\",\"cho");
-    if (o->word->shape == PINGS)
-        return r->s->dialect->heartbeat;
-    if (o->word->shape == ANSWER)
-        return write_answer(r, o->text.n || str_eq(o->word->word, S("empty")) ? o->text : S("ok"), r->stream);
-    if (o->word->shape != FAULT || o->text.n)
-        buf_put(&b, write_begun(r, o->text));
-    if (o->word->shape == FAULT)
-        buf_printf(&b, "%sdata: " STR_FMT "\n\n", r->s->dialect == &dialect_anthropic ? "event: error\n" : "",
-                   STR_ARG(o->body));
-    return buf_str(&b);
-}
-
-static void deliver(run *r, run_call *o)
-{
-    shape how = o->word ? o->word->shape : ANSWER;
-    if (o->asked) {
-        bool fails = str_eq(o->body, S("fail"));
-        if (!fails) {
-            o->status = 200;
-            bring(r, o, false, write_answer(r, replay_expand(o->body, 0, &r->a), false));
-        }
-        end_call(o, fails ? DARUMA_NET_RESET : DARUMA_NET_NONE, DARUMA_AT_WAIT);
-        return;
-    }
-    if (how == LEAVES) {
-        session_gone(r->x);
-        return;
-    }
-    if (how != NOTHING) {
-        daruma_str bytes = bytes_of(r, o);
-        bring(r, o, r->stream && !json_is_object(bytes) && o->status == 200, bytes);
-    }
-    if (how == PINGS)
-        o->due = INT64_MAX;
-    else
-        end_call(o, o->word ? o->word->net : DARUMA_NET_NONE, o->word ? o->word->phase : DARUMA_AT_ANSWER);
-}
-
-static void on_cancel(void *handle)
-{
-    ((run_call *)handle)->c = NULL;
-}
-
-static void on_hand_over(void *handle, drive_call *to)
-{
-    ((run_call *)handle)->c = to;
-    to->handle = handle;
-}
-
-/* ---- the rest of the host ---- */
-
-static void on_head(void *user, const drive_answer *a)
-{
-    (void)user;
-    (void)a;
-}
-
-static bool on_write(void *user, daruma_str bytes)
-{
-    buf_put(&((run *)user)->got, bytes);
+    write_outcome(r, &o, ret);
     return true;
 }
 
-static void on_over(void *user, drive_end how)
+static bool on_ask(void *user, const daruma_target *t, const daruma_question *q, wire_answer *ret)
 {
-    (void)how;
-    ((run *)user)->over = true;
-}
-
-static drive_place place_of(void *user, const daruma_target *t)
-{
-    return (drive_place){.d = ((run *)user)->s->dialect, .site = t->provider_id, .own_key = true};
+    run *r = user;
+    daruma_str said = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
+    bool cut = str_find(q->user, S("truncated")) != STR_NONE, fails = str_eq(said, S("fail"));
+    (void)t;
+    buf_printf(line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "", fails ? " failed" : "");
+    if (fails)
+        *ret = (wire_answer){.net = DARUMA_NET_RESET, .phase = DARUMA_AT_WAIT};
+    else
+        *ret = (wire_answer){.status = 200, .body = write_answer(r, replay_expand(said, 0, r->w.a), false)};
+    return true;
 }
 
 static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
@@ -585,63 +456,8 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
     return r->targets;
 }
 
-static drive_key key_of(void *user, const daruma_target *t, bool *ret_renewable)
-{
-    (void)t;
-    *ret_renewable = ((run *)user)->s->refresh;
-    return DRIVE_KEY_READY;
-}
-
-static void key_fetch(void *user, const daruma_target *t, bool anew)
-{
-    (void)t;
-    (void)anew;
-    ((run *)user)->key_comes = true;
-}
-
-static uint64_t tenant_of(void *user)
-{
-    (void)user;
-    return 1;
-}
-
-static void on_timer(void *user, daruma_ms at)
-{
-    ((run *)user)->timer = at;
-}
-
-static void on_work_left(void *user, drive_remains *remains)
-{
-    drive_remains_close(&((run *)user)->v, remains);
-}
-
-static const drive_host run_host = {.head = on_head,
-                                    .write = on_write,
-                                    .body_dropped = plain_body_dropped,
-                                    .over = on_over,
-                                    .send = on_send,
-                                    .ask = on_ask,
-                                    .cancel = on_cancel,
-                                    .pause = plain_pause,
-                                    .resume = plain_pause,
-                                    .hand_over = on_hand_over,
-                                    .limit = plain_limit,
-                                    .is_sent = plain_is_sent,
-                                    .place = place_of,
-                                    .targets = targets_of,
-                                    .key = key_of,
-                                    .key_fetch = key_fetch,
-                                    .key_forget = plain_key_noted,
-                                    .key_worked = plain_key_noted,
-                                    .key_trouble = plain_key_trouble,
-                                    .redact = plain_redact,
-                                    .tenant = tenant_of,
-                                    .holds = plain_holds,
-                                    .tell = on_tell,
-                                    .step = on_step,
-                                    .timer = on_timer,
-                                    .work = plain_work,
-                                    .work_left = on_work_left};
+static const wire_ops run_ops = {
+    .call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
 static void *run_take(size_t n)
 {
@@ -656,44 +472,6 @@ static const drive_rooms run_rooms = {.open = sys_arena_init,
                                       .give = free};
 
 /* ---- one request ---- */
-
-/* The moment of the next input. Nobody is asked anything meanwhile: it is slept until then. */
-static void pass_until(run *r, daruma_ms when, bool sleeps)
-{
-    uint64_t z = (r->dice += 0x9e3779b97f4a7c15u); /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    if (when > r->at.now) {
-        r->slept += sleeps ? when - r->at.now : 0;
-        r->at.now = when;
-    }
-    r->v.at = r->at = (daruma_moment){r->at.now, WALL_BEGIN + r->at.now / 1000, z ^ (z >> 31)};
-}
-
-/* The next thing happens. False: nothing will. */
-static bool input(run *r)
-{
-    run_call *next = NULL;
-    for (size_t i = 0; i < CALLS; i++)
-        if (r->calls[i].c && (!next || r->calls[i].due < next->due))
-            next = &r->calls[i];
-    daruma_ms timer = r->timer;
-    if (r->key_comes) {
-        r->key_comes = false;
-        pass_until(r, r->at.now, false);
-        session_key_here(r->x);
-    } else if (next && next->due < INT64_MAX && (timer < 0 || next->due <= timer)) {
-        pass_until(r, next->due, false);
-        deliver(r, next);
-    } else if (timer >= 0) {
-        r->timer = -1;
-        pass_until(r, timer, !next);
-        session_clock(r->x);
-    } else {
-        return false;
-    }
-    return true;
-}
 
 /* What a `request` line says of a request. */
 typedef struct wish {
@@ -718,12 +496,12 @@ static daruma_str body_of(run *r, daruma_str model)
 /* How it ended, and what the client reads where that is not what the newest call brought. */
 static void log_end(run *r)
 {
-    daruma_outcome o = session_outcome(r->x);
-    daruma_ms again = session_again_in(r->x);
-    daruma_str reads = read_answer(r, buf_str(&r->got)), notice = S(DIALECT_NOTICE "\n\n");
-    if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->newest)))
+    daruma_outcome o = session_outcome(r->w.x);
+    daruma_ms again = session_again_in(r->w.x);
+    daruma_str reads = read_answer(r, buf_str(&r->w.got)), notice = S(DIALECT_NOTICE "\n\n");
+    if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->w.newest)))
         buf_printf(line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
-    buf_printf(line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->x));
+    buf_printf(line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->w.x));
     if (o == DARUMA_OUTCOME_EXPLAINED && again >= 0)
         buf_printf(r->log, " again=%lld", (long long)again);
     else if (o == DARUMA_OUTCOME_EXPLAINED)
@@ -773,8 +551,8 @@ static bool work_on(run *r, daruma_str body)
     daruma_buf out = buf_in(r->keep);
     size_t calls = 0;
     r->grown = (daruma_str){0};
-    if (!r->s->ntools || !json_is_object(buf_str(&r->got)) ||
-        d->read_answer(arena_copy(r->keep, buf_str(&r->got)), r->keep, &t) != DARUMA_OK)
+    if (!r->s->ntools || !json_is_object(buf_str(&r->w.got)) ||
+        d->read_answer(arena_copy(r->keep, buf_str(&r->w.got)), r->keep, &t) != DARUMA_OK)
         return true;
     for (size_t i = 0; i < t.message.nparts; i++)
         calls += t.message.parts[i].kind == PART_CALL;
@@ -821,15 +599,8 @@ static bool run_request(run *r, const wish *w)
     if (!scan.ok)
         return told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
     r->stream = q.path_names ? s->stream : scan.stream;
-    r->got = buf_in(&r->a);
     r->sent = q.body;
-    r->timer = -1;
-    r->over = false;
-    pass_until(r, r->at.now, false);
-    session_open(r->x, &r->v, r, &q);
-    for (int i = 0; i < REPLAY_TURNS_MAX && !r->over && input(r); i++) {
-    }
-    if (!r->over)
+    if (!wire_request(&r->w, &q))
         return told(r, s->expect_line, "it does not end", s->title);
     log_end(r);
     return !r->why[0] && work_on(r, q.body);
@@ -839,10 +610,8 @@ static bool request(run *r, const wish *w)
 {
     if (!sys_arena_init(&r->a, CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX))
         return told(r, r->s->expect_line, "no memory for", r->s->title);
-    r->over = true; /* it did not begin */
     bool ok = run_request(r, w);
-    if (!r->over)
-        session_gone(r->x);
+    wire_leave(&r->w);
     sys_arena_done(&r->a);
     return ok;
 }
@@ -873,13 +642,13 @@ static bool play_line(run *r, replay_step *step)
     wish w = {.policy = r->s->policy, .deadline = r->s->deadline, .model = S("m-main")};
     if (step && begins_with_word(step->what, S("advance"))) {
         daruma_ms by = replay_duration(str_trim(str_from(step->what, 7)));
-        r->at.now = add_sat(r->at.now, by > 0 ? by : 0);
+        r->w.at.now = add_sat(r->w.at.now, by > 0 ? by : 0);
         return by >= 0 || told(r, step->line, "expected a duration:", step->what);
     }
     if (step && !read_request(r, step, &w))
         return false;
     if (step)
-        buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->at.now);
+        buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->w.at.now);
     bool named = w.client > 0;
     for (uint32_t t = 0; t < (step ? step->times : 1); t++) {
         if (!named)
@@ -933,15 +702,17 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
                    .log = log,
                    .why = why,
                    .keep = &a,
-                   .dice = (uint64_t)s->seed,
-                   .v = {.host = &run_host, .rooms = &run_rooms}};
-        r->x = arena_take(&a, session_bytes(), _Alignof(max_align_t));
-        r->v.health = daruma_health_new(&a, PLACES);
+                   .w = {.ops = &run_ops,
+                         .user = r,
+                         .d = s->dialect,
+                         .renewable = s->refresh,
+                         .dice = (uint64_t)s->seed,
+                         .v = {.rooms = &run_rooms}}};
     }
-    ok = r && r->x && r->v.health && driver_begin(&r->v);
+    ok = r && wire_begin(&r->w, &a);
     if (ok) {
         ok = play(r);
-        driver_end(&r->v);
+        wire_end(&r->w);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);
     }
