@@ -4,6 +4,8 @@
 #include "../src/cli/options.c"
 #include "../src/cli/replay.c"
 #include "../src/cli/replay_adapt.c"
+#include "../src/cli/replay_agent.c"
+#include "../src/cli/replay_agent_read.c"
 #include "../src/cli/replay_read.c"
 #include "../src/cli/replay_run.c"
 #include "../src/cli/replay_steps.c"
@@ -28,8 +30,9 @@ static void a_wrong_file_is_told_with_its_line(void **state)
     assert_string_equal(complaint("# x\n"), "");
     assert_string_equal(complaint("# x\n```tools\nread\n```\n"),
                         "case.md:3: expected one of at most 32 lines TOOL -> RESULT (or !>), not `read`");
-    assert_string_equal(complaint("# x\n\n```what\n```\n"),
-                        "case.md:3: a block is policy, request, model, tools, upstream, steps or expect, not `what`");
+    assert_string_equal(
+        complaint("# x\n\n```what\n```\n"),
+        "case.md:3: a block is policy, agent, request, model, tools, people, upstream, steps or expect, not `what`");
     assert_string_equal(complaint("```request klingon\n{}\n```\n"),
                         "case.md:1: a request block names its dialect: openai, anthropic, ..., not `klingon`");
     assert_string_equal(complaint("```policy\norphans: eat\n```\n"),

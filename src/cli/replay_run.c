@@ -2,22 +2,21 @@
  * step is written down.
  *
  *     script --> what comes of a call --> sim/wire --> session --> acts, steps, events --> log */
-#include "cli/replay_steps.h"
+#include "cli/replay_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
 #include "engine/mend/mend.h"
-#include "sim/wire.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WALL_BEGIN = 1767225600, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
+enum { WALL_BEGIN = 1767225600, RUN_SHOWN_MIN = 20, IDLE_MS = 60000, RUN_CALLS_MAX = 8 };
 
 /* What an outcome without a status brings: nothing, or a stream and how far it comes. */
-typedef enum shape { ANSWER, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
+typedef enum shape { ANSWER, SAYS, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
 
 typedef struct outcome_word {
     daruma_str word;
@@ -29,6 +28,7 @@ typedef struct outcome_word {
 // clang-format off
 static const outcome_word outcomes[] = {
     {LIT("ok"),                 ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("says"),               SAYS,    DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("calls"),              CALLS_TOOL, DARUMA_NET_NONE,            DARUMA_AT_ANSWER},
     {LIT("empty"),              ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("broken"),             ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
@@ -55,24 +55,7 @@ typedef struct outcome {
     daruma_str body;          /* as it comes */
 } outcome;
 
-typedef struct run {
-    replay_scene *s;
-    daruma_buf *log;
-    char *why; /* of 256 bytes; empty: nothing is wrong */
-    wire w;
-    daruma_arena a;                           /* of one request */
-    daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
-    size_t ncalls;                            /* of tools, so far */
-    daruma_arena *keep;                       /* lives as long as the scene */
-    daruma_str grown;                         /* the request that the agent sends next; empty: there is none */
-    uint64_t clients;                         /* that were not named */
-    size_t from;                              /* the script's outcomes of this request begin here */
-    bool stream;                              /* the client asks for one */
-    daruma_str sent;                          /* the body that the log has */
-    size_t nasked;                            /* answers of the scene's model that are used up */
-} run;
-
-static bool told(run *r, int line, const char *what, daruma_str about)
+bool run_told(run *r, int line, const char *what, daruma_str about)
 {
     if (!r->why[0])
         snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
@@ -83,7 +66,7 @@ static bool told(run *r, int line, const char *what, daruma_str about)
 /* ---- the log ---- */
 
 /* On one line; twenty and more of one character as {{24 x}}. */
-static void put_short(daruma_str body, daruma_buf *log)
+void run_put_short(daruma_str body, daruma_buf *log)
 {
     for (size_t i = 0, n; i < body.n; i += n) {
         for (n = 1; i + n < body.n && body.p[i + n] == body.p[i];)
@@ -96,7 +79,7 @@ static void put_short(daruma_str body, daruma_buf *log)
 }
 
 /* Begins a line, behind the wait that came before it. */
-static daruma_buf *line(run *r, const char *word)
+daruma_buf *run_line(run *r, const char *word)
 {
     if (r->w.slept)
         buf_printf(r->log, "sleep %lld\n", (long long)r->w.slept);
@@ -110,7 +93,7 @@ static void put_text(daruma_buf *log, const char *name, daruma_str text)
     if (!text.n)
         return;
     buf_printf(log, " %s=", name);
-    put_short(text, log);
+    run_put_short(text, log);
 }
 
 static void put_number(daruma_buf *log, const char *name, int64_t n)
@@ -122,7 +105,7 @@ static void put_number(daruma_buf *log, const char *name, int64_t n)
 static void on_tell(void *user, daruma_event *e)
 {
     run *r = user;
-    daruma_buf *log = line(r, "event ");
+    daruma_buf *log = run_line(r, "event ");
     buf_putz(log, e->name);
     if (r->s->fields) {
         if (e->failure && e->failure->type)
@@ -148,7 +131,7 @@ static void on_tell(void *user, daruma_event *e)
 
 static void log_failure(run *r, const daruma_failure *f)
 {
-    daruma_buf *log = line(r, "failure ");
+    daruma_buf *log = run_line(r, "failure ");
     buf_putz(log, daruma_kind_name(f->kind));
     put_number(log, "status", f->status ? f->status : -1);
     put_number(log, "wait", f->wait);
@@ -167,7 +150,7 @@ static void log_mended(run *r, const daruma_remedy *m, const mend_report *rep)
         {"dropped", rep->results_dropped},   {"to_text", rep->results_to_text}, {"messages", rep->messages_mended},
         {"shortened", rep->parts_shortened}, {"patches", rep->patches},
     };
-    daruma_buf *log = line(r, "mend ");
+    daruma_buf *log = run_line(r, "mend ");
     buf_putz(log, daruma_remedy_name(m->remedy));
     for (size_t i = 0; i < COUNT(counts); i++)
         put_number(log, counts[i].name, counts[i].n ? (int64_t)counts[i].n : -1);
@@ -182,18 +165,18 @@ static void on_step(void *user, const drive_step *step)
         log_failure(r, step->failure);
         break;
     case DRIVE_CHOSE:
-        buf_putz(line(r, "remedy "), daruma_remedy_name(step->remedy->remedy));
+        buf_putz(run_line(r, "remedy "), daruma_remedy_name(step->remedy->remedy));
         put_number(r->log, "delay", step->remedy->act == DARUMA_SEND ? step->remedy->wait : -1);
         BUF_LIT(r->log, "\n");
         break;
     case DRIVE_UNFIT:
-        line(r, "unfit\n");
+        run_line(r, "unfit\n");
         break;
     case DRIVE_MENDED:
         log_mended(r, step->remedy, step->report);
         break;
     case DRIVE_STOPPED:
-        buf_printf(line(r, "stop "), "%s\n", daruma_kind_name(step->kind));
+        buf_printf(run_line(r, "stop "), "%s\n", daruma_kind_name(step->kind));
         break;
     }
 }
@@ -210,13 +193,27 @@ static daruma_str write_answer(run *r, daruma_str text, bool stream)
     return buf_str(&out);
 }
 
-/* A whole answer that calls a tool. */
-static daruma_str write_call(run *r, daruma_str tool, daruma_str args)
+/* A whole answer that calls tools: TOOL ARGUMENTS [& TOOL ARGUMENTS]; `"text" TOOL ...` says something before. */
+static daruma_str write_calls(run *r, daruma_str line)
 {
-    daruma_buf id = buf_in(r->w.a);
-    buf_printf(&id, "call_%zu", ++r->ncalls);
-    wire_tool_call call = {.id = buf_str(&id), .tool = tool, .args = args};
-    return wire_says(r->s->dialect, (daruma_str){0}, &call, 1, r->w.a);
+    wire_tool_call calls[RUN_CALLS_MAX];
+    daruma_str text = {0};
+    size_t n = 0, end;
+    if (line.n && line.p[0] == '"' && (end = json_skip(line, 0, &text)) != STR_NONE) {
+        text = replay_expand(json_text(text, r->w.a), 0, r->w.a);
+        line = str_trim(str_from(line, end));
+    }
+    while (line.n && n < RUN_CALLS_MAX) {
+        daruma_buf id = buf_in(r->w.a);
+        buf_printf(&id, "call_%zu", ++r->ncalls);
+        size_t next = str_find(line, S(" & "));
+        daruma_str one = next == STR_NONE ? line : str_sub(line, 0, next);
+        line = next == STR_NONE ? (daruma_str){0} : str_trim(str_from(line, next + 3));
+        calls[n].id = buf_str(&id);
+        calls[n].tool = str_cut(&one, ' ');
+        calls[n++].args = replay_expand(str_trim(one), (uint32_t)r->ncalls, r->w.a);
+    }
+    return wire_says(r->s->dialect, text, calls, n, r->w.a);
 }
 
 /* The beginning of a stream that has said `text`. */
@@ -321,10 +318,12 @@ static bool read_outcome(run *r, const replay_step *step, outcome *o, wire_answe
             known = true;
         }
     if (!known)
-        return told(r, step->line, "what outcome is this?", step->what);
+        return run_told(r, step->line, "what outcome is this?", step->what);
     rest = str_trim(str_from(rest, used));
-    if (o->word && o->word->shape == CALLS_TOOL) /* calls TOOL ARGUMENTS */
-        o->text = str_cut(&rest, ' ');
+    if (o->word && (o->word->shape == SAYS || o->word->shape == CALLS_TOOL)) {
+        o->body = rest; /* says TEXT, and calls TOOL ARGUMENTS [& TOOL ARGUMENTS]: all of the line */
+        return true;
+    }
     while (rest.n && !memchr("{[<\"", rest.p[0], 4) && replay_word(&rest, &name, &value)) {
         rest = str_trim(rest);
         daruma_ms took = str_eq(name, S("took")) ? replay_duration(value) : -1;
@@ -333,7 +332,7 @@ static bool read_outcome(run *r, const replay_step *step, outcome *o, wire_answe
         else if (ret->nfields < WIRE_FIELDS_MAX - 1 && value.n)
             ret->fields[ret->nfields++] = (daruma_header){name, value};
         else
-            return told(r, step->line, "expected header=value, took= or a body, not", name);
+            return run_told(r, step->line, "expected header=value, took= or a body, not", name);
     }
     daruma_str text;
     if (o->word && rest.n && rest.p[0] == '"') {
@@ -351,7 +350,9 @@ static daruma_str bytes_of(run *r, const outcome *o)
     if (!o->word || (o->word->shape == ANSWER && o->body.n))
         return o->body;
     if (o->word->shape == CALLS_TOOL)
-        return write_call(r, o->text, replay_expand(o->body, (uint32_t)r->ncalls + 1, r->w.a));
+        return write_calls(r, o->body);
+    if (o->word->shape == SAYS)
+        return write_answer(r, replay_expand(o->body, 0, r->w.a), r->stream);
     if (str_eq(o->word->word, S("broken")))
         return S("{\"id\":\"a1\",\"cho");
     if (o->word->shape == PINGS)
@@ -393,7 +394,7 @@ static void log_notice(run *r, daruma_str body)
     convo_message *m = &c.messages[c.nmessages - 1];
     for (size_t i = 0; i < m->nparts; i++)
         if (m->parts[i].kind == PART_TEXT) {
-            put_short(convo_text(&c, &m->parts[i]), line(r, "notice "));
+            run_put_short(convo_text(&c, &m->parts[i]), run_line(r, "notice "));
             BUF_LIT(r->log, "\n");
         }
 }
@@ -402,7 +403,7 @@ static void log_sent(run *r, daruma_str body)
 {
     bool other = r->sent.n && !str_eq(r->sent, body);
     if (other && r->s->sent) {
-        put_short(body, line(r, "sent "));
+        run_put_short(body, run_line(r, "sent "));
         BUF_LIT(r->log, "\n");
     }
     if (other && r->s->notices)
@@ -416,15 +417,15 @@ static bool on_call(void *user, const drive_request *q, daruma_str body, wire_an
     const daruma_target *t = q->t;
     replay_step *step = next_step(r, t);
     outcome o = {0};
-    buf_printf(line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
+    buf_printf(run_line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
                STR_ARG(t->key));
     log_sent(r, body);
     if (!step)
-        return told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
+        return run_told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
     if (!read_outcome(r, step, &o, ret))
         return false;
     if (o.word && o.word->phase == DARUMA_AT_STREAM && !q->stream)
-        return told(r, step->line, "the request asks for no stream:", step->what);
+        return run_told(r, step->line, "the request asks for no stream:", step->what);
     step->times--;
     write_outcome(r, &o, ret);
     return true;
@@ -436,7 +437,8 @@ static bool on_ask(void *user, const daruma_target *t, const daruma_question *q,
     daruma_str said = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
     bool cut = str_find(q->user, S("truncated")) != STR_NONE, fails = str_eq(said, S("fail"));
     (void)t;
-    buf_printf(line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "", fails ? " failed" : "");
+    buf_printf(run_line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "",
+               fails ? " failed" : "");
     if (fails)
         *ret = (wire_answer){.net = DARUMA_NET_RESET, .phase = DARUMA_AT_WAIT};
     else
@@ -453,23 +455,33 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
         for (size_t i = 0; i < r->s->ntargets; i++)
             if (str_eq(r->s->targets[i].model, model) == (asked == 1))
                 r->targets[(*n)++] = r->s->targets[i];
+    if (r->s->nagents) { /* an agent names its model: no other is asked in its place */
+        size_t named = 0;
+        while (named < *n && str_eq(r->targets[named].model, model))
+            named++;
+        if (!named) {
+            r->targets[0] = r->s->targets[0];
+            r->targets[0].model = model;
+            daruma_target_seal(&r->targets[0]);
+        }
+        *n = named ? named : 1;
+    }
     return r->targets;
 }
 
-static const wire_ops run_ops = {
-    .call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
+const wire_ops run_wire_ops = {.call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
 static void *run_take(size_t n)
 {
     return calloc(1, n);
 }
 
-static const drive_rooms run_rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = run_take,
-                                      .give = free};
+const drive_rooms run_rooms = {.open = sys_arena_init,
+                               .close = sys_arena_done,
+                               .widen = sys_arena_widen,
+                               .bytes = sys_arena_bytes,
+                               .take = run_take,
+                               .give = free};
 
 /* ---- one request ---- */
 
@@ -500,8 +512,8 @@ static void log_end(run *r)
     daruma_ms again = session_again_in(r->w.x);
     daruma_str reads = read_answer(r, buf_str(&r->w.got)), notice = S(DIALECT_NOTICE "\n\n");
     if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->w.newest)))
-        buf_printf(line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
-    buf_printf(line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->w.x));
+        buf_printf(run_line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
+    buf_printf(run_line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->w.x));
     if (o == DARUMA_OUTCOME_EXPLAINED && again >= 0)
         buf_printf(r->log, " again=%lld", (long long)again);
     else if (o == DARUMA_OUTCOME_EXPLAINED)
@@ -512,33 +524,48 @@ static void log_end(run *r)
                    STR_ARG(str_starts(reads, notice) ? str_from(reads, notice.n) : reads));
 }
 
+const replay_step *run_tool(run *r, daruma_str tool, daruma_str args)
+{
+    replay_step *given = r->s->tools, *end = given + r->s->ntools;
+    while (given < end && (!given->times || !str_eq(given->where, tool) || (given->key.n && !str_eq(given->key, args))))
+        given++;
+    if (given == end) {
+        run_told(r, r->s->expect_line, "there is no result left for the tool", tool);
+        return NULL;
+    }
+    given->times--;
+    return given;
+}
+
+void run_log_tool(run *r, daruma_str tool, daruma_str args, daruma_str result, int ok, bool lost)
+{
+    buf_printf(run_line(r, "tool "), STR_FMT " ", STR_ARG(tool));
+    run_put_short(args, r->log);
+    buf_putz(r->log, lost ? " lost" : ok == 0 ? " !> " : ok > 0 ? " -> " : " ?> ");
+    run_put_short(result, r->log);
+    BUF_LIT(r->log, "\n");
+}
+
 /* Adds what the scene says that a tool gives. False after it was told that the scene does not say. */
 static bool put_result(run *r, convo *c, const convo_part *called)
 {
-    replay_step *given = r->s->tools, *end = given + r->s->ntools;
+    const replay_step *given = run_tool(r, called->name, called->text);
     bool users = c->quirks & WIRE_RESULTS_IN_USER;
     convo_message *last = &c->messages[c->nmessages - 1];
-    while (given < end && (!given->times || !str_eq(given->where, called->name)))
-        given++;
-    if (given == end)
-        return told(r, r->s->expect_line, "there is no result left for the tool", called->name);
-    given->times--;
+    if (!given)
+        return false;
     if (!users || last->role != CONVO_USER)
         last = convo_insert_message(c, c->nmessages, users ? CONVO_USER : CONVO_TOOL);
     convo_part *p = last ? convo_insert_part(c, last, last->nparts, PART_RESULT) : NULL;
     if (!p)
-        return told(r, r->s->expect_line, "no memory for", r->s->title);
+        return run_told(r, r->s->expect_line, "no memory for", r->s->title);
     daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
     p->id = called->id;
     p->name = called->name;
     p->text = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
     p->ready = p->edited = true;
-    p->failed = given->key.n > 0;
-    buf_printf(line(r, "tool "), STR_FMT " ", STR_ARG(called->name));
-    put_short(called->text, r->log);
-    buf_putz(r->log, p->failed ? " !> " : " -> ");
-    put_short(what, r->log);
-    BUF_LIT(r->log, "\n");
+    p->failed = given->ok == 0;
+    run_log_tool(r, called->name, called->text, what, given->ok, false);
     return true;
 }
 
@@ -597,11 +624,11 @@ static bool run_request(run *r, const wish *w)
                          .speaks = s->dialect};
     request_scan scan = s->dialect->scan(q.body, NULL);
     if (!scan.ok)
-        return told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
+        return run_told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
     r->stream = q.path_names ? s->stream : scan.stream;
     r->sent = q.body;
     if (!wire_request(&r->w, &q))
-        return told(r, s->expect_line, "it does not end", s->title);
+        return run_told(r, s->expect_line, "it does not end", s->title);
     log_end(r);
     return !r->why[0] && work_on(r, q.body);
 }
@@ -609,7 +636,7 @@ static bool run_request(run *r, const wish *w)
 static bool request(run *r, const wish *w)
 {
     if (!sys_arena_init(&r->a, CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX))
-        return told(r, r->s->expect_line, "no memory for", r->s->title);
+        return run_told(r, r->s->expect_line, "no memory for", r->s->title);
     bool ok = run_request(r, w);
     wire_leave(&r->w);
     sys_arena_done(&r->a);
@@ -631,7 +658,7 @@ static bool read_request(run *r, const replay_step *step, wish *w)
         else if (str_eq(name, S("model")))
             w->model = value;
         else
-            return told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
+            return run_told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
     }
     return true;
 }
@@ -643,7 +670,7 @@ static bool play_line(run *r, replay_step *step)
     if (step && begins_with_word(step->what, S("advance"))) {
         daruma_ms by = replay_duration(str_trim(str_from(step->what, 7)));
         r->w.at.now = add_sat(r->w.at.now, by > 0 ? by : 0);
-        return by >= 0 || told(r, step->line, "expected a duration:", step->what);
+        return by >= 0 || run_told(r, step->line, "expected a duration:", step->what);
     }
     if (step && !read_request(r, step, &w))
         return false;
@@ -673,7 +700,7 @@ static bool play(run *r)
             return false;
         for (; i < s->nsteps && !is_directive(s->steps[i].what); i++)
             if (s->steps[i].times)
-                return told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
+                return run_told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
     }
     return true;
 }
@@ -702,7 +729,7 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
                    .log = log,
                    .why = why,
                    .keep = &a,
-                   .w = {.ops = &run_ops,
+                   .w = {.ops = &run_wire_ops,
                          .user = r,
                          .d = s->dialect,
                          .renewable = s->refresh,
@@ -711,7 +738,7 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
     }
     ok = r && wire_begin(&r->w, &a);
     if (ok) {
-        ok = play(r);
+        ok = s->nagents ? run_agents(r) : play(r);
         wire_end(&r->w);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);

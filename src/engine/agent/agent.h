@@ -96,6 +96,8 @@ typedef struct agent_policy {
     bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */
+    bool failure_answers; /* what a session cannot recover reaches the agent as an answer of its model (S-F3) */
     agent_report_form report;
 } agent_policy;
 

@@ -4,7 +4,8 @@
  *     penguiflow          the wrapper around one step of its planner: compress once, else apologise or raise
  *     penguiflow-client   its LiteLLM client below that
  *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down
- *     swarm               fixed waits, prunes unfinished tool calls, answers with the error
+ *     swarm               fixed waits, prunes unfinished tool calls, answers with the error; `before`: as it was
+ *     ruby-llm            the client below that: three quick tries
  *     compact             shows failures of tools as short blocks, and hands over to a person after too many
  *     adaptive            KB Labs' ADR-0005 and its code of January 2026: asks a model for a strategy, writes it down
  *     adaptive-head       its code of April 2026: nudges, and stops at the second lap of three calls */
@@ -194,6 +195,55 @@ static const daruma_text_row swarm_advice[] = {
     {ANY,                     "Please review the error and try again."},
 };
 
+/* What the document replaces: whatever fails is tried ten times more, ten seconds apart. */
+static const daruma_rule_row swarm_before_rules[] = {
+    RULE(0,   STATUS_MAX, ANY,            NULL, SERVER_ERROR,      "StandardError", "StandardError"),
+};
+static const daruma_rung swarm_before[] = {
+    R(SERVER_ERROR,      WAIT_RETRY,     OFTEN, RESEND, GROW),
+};
+
+/* S-F22: statuses and exceptions that faraday-retry tries again. */
+static const daruma_rule_row ruby_llm_rules[] = {
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
+    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
+    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK, NULL, NETWORK,           "ConnectionFailed", "Faraday::ConnectionFailed"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+};
+static const daruma_rung ruby_llm[] = {
+    R(RATE_LIMIT,        WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(SERVER_ERROR,      WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(OVERLOADED,        WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(TIMEOUT,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(NETWORK,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+};
+
+/* ---- Osprey ------------------------------------------------------------------------------- */
+
+/* O-F25, O-F26: timeouts and connections may pass; all else of a model ends the run, rate limits among them (O-W11). */
+static const daruma_rule_row osprey_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT,          NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(504, 504,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK,          NULL, NETWORK,          "connection", "ConnectionError"),
+    RULE(0,   STATUS_MAX, DARUMA_MALFORMED_OUTPUT, NULL, MALFORMED_OUTPUT, "value", "ValueError"),
+    RULE(0,   STATUS_MAX, ANY,                     NULL, UNKNOWN,          "unknown", "Exception"),
+};
+/* ... and the later reactive mode knows rate limits. */
+static const daruma_rule_row osprey_reactive_rules[] = {
+    RULE(429, 429,        ANY,                     NULL, RATE_LIMIT,       "rate_limit", "RateLimitError"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT,          NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(504, 504,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK,          NULL, NETWORK,          "connection", "ConnectionError"),
+    RULE(0,   STATUS_MAX, DARUMA_MALFORMED_OUTPUT, NULL, MALFORMED_OUTPUT, "value", "ValueError"),
+    RULE(0,   STATUS_MAX, ANY,                     NULL, UNKNOWN,          "unknown", "Exception"),
+};
+
 /* ---- Compact Errors ------------------------------------------------------------------------- */
 
 /* E-F2, in its order: words anywhere in the text, so that "author" is a matter of credentials (E-W1). */
@@ -336,6 +386,16 @@ static const daruma_adapt_policy head_adapts = {
         }                                                                                                              \
     }
 
+#define OSPREY(name, rows)                                                                                             \
+    {                                                                                                                  \
+        .profile = name, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true,          \
+        .deaf = true, .rules = rows, .nrules = COUNT(rows), .events = silence                                          \
+    }
+#define RUBY                                                                                                           \
+    {                                                                                                                  \
+        .backoff = {.base = 100, .cap = 30000, .factor_milli = 2000 }                                                  \
+    }
+
 #define ADAPTIVE(which, rules, how)                                                                                    \
     {                                                                                                                  \
         .profile = "adaptive", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,   \
@@ -385,6 +445,42 @@ const daruma_policy seed_profiles[] = {
     },
     SWARM("doc", 4),  /* S-F4: the document says three retries, */
     SWARM("code", 3), /* the code makes three calls */
+    {
+        .profile = "swarm",
+        .variant = "before",
+        .rungs = swarm_before,
+        .nrungs = COUNT(swarm_before),
+        .max_attempts = 11,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
+        .enabled = true,
+        .deaf = true,
+        .rules = swarm_before_rules,
+        .nrules = COUNT(swarm_before_rules),
+        .events = swarm_events,
+        .nevents = COUNT(swarm_events),
+        .kinds = {[DARUMA_SERVER_ERROR] = {.backoff = {.base = 10000, .cap = 10000, .factor_milli = 1000}}},
+    },
+    {
+        .profile = "ruby-llm",
+        .rungs = ruby_llm,
+        .nrungs = COUNT(ruby_llm),
+        .max_attempts = 4,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
+        .enabled = true,
+        .deaf = true,
+        .rules = ruby_llm_rules,
+        .nrules = COUNT(ruby_llm_rules),
+        .events = silence,
+        .kinds = {[DARUMA_RATE_LIMIT] = RUBY,
+                  [DARUMA_SERVER_ERROR] = RUBY,
+                  [DARUMA_OVERLOADED] = RUBY,
+                  [DARUMA_TIMEOUT] = RUBY,
+                  [DARUMA_NETWORK] = RUBY},
+    },
+    OSPREY("osprey", osprey_rules),
+    OSPREY("osprey-reactive", osprey_reactive_rules),
     {
         .profile = "compact",
         .max_attempts = 1,
