@@ -56,7 +56,7 @@ static const char *purpose_name(agent_purpose p)
 /* What the model reads behind its own newest words. */
 static void log_seen(run *r, const agent_act *x, daruma_arena *room)
 {
-    static const char *const roles[] = {"system", "developer", "user", "assistant", "tool"};
+    static const char *const roles[] = {"system", "user", "assistant", "tool"};
     convo c;
     size_t from = 0;
     if (r->s->dialect->read(x->body, room, &c) != DARUMA_OK)
@@ -67,7 +67,8 @@ static void log_seen(run *r, const agent_act *x, daruma_arena *room)
     for (size_t i = from; i < c.nmessages; i++)
         for (size_t k = 0; k < c.messages[i].nparts; k++) {
             convo_part *p = &c.messages[i].parts[k];
-            if ((p->kind != PART_TEXT && p->kind != PART_RESULT) || (!from && c.messages[i].role == CONVO_SYSTEM))
+            if ((p->kind != PART_TEXT && p->kind != PART_RESULT) ||
+                (x->purpose != AGENT_FOR_ANALYSIS && !from && c.messages[i].role == CONVO_SYSTEM))
                 continue;
             buf_printf(run_line(r, "sees "), "%s ",
                        p->kind == PART_RESULT              ? "tool"
@@ -177,6 +178,8 @@ static bool set_up(agents *g, size_t i, agent_setup *ret)
     *p = g->stack.agent;
     if (t->has_retry)
         p->retry = t->retry;
+    if (t->moves)
+        p->moves_max = t->moves;
     if (!s->policy.enabled) { /* failures are as they come */
         p->compressions = 0;
         p->graceful = false;

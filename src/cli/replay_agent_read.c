@@ -134,8 +134,9 @@ static bool read_rule(replay_reader *r, daruma_str v, replay_agent_told *g)
     return !str_trim(rest).n || replay_wrong(r, "what is this of a rule?", rest);
 }
 
-static bool read_limit(replay_reader *r, daruma_str name, daruma_str v, agent_setup *s)
+static bool read_limit(replay_reader *r, daruma_str name, daruma_str v, replay_agent_told *g)
 {
+    agent_setup *s = &g->setup;
     agent_limits *l = &s->limits;
     int64_t n;
     daruma_ms ms = replay_duration(v);
@@ -147,6 +148,8 @@ static bool read_limit(replay_reader *r, daruma_str name, daruma_str v, agent_se
         return replay_wrong(r, "expected a number, not", v);
     if (str_eq(name, S("tokens")))
         l->tokens = n;
+    else if (str_eq(name, S("moves")))
+        g->moves = (uint32_t)n;
     else if (str_eq(name, S("max_output")))
         s->max_output = n;
     else
@@ -175,8 +178,8 @@ bool replay_agent_line(replay_reader *r, daruma_str line, replay_agent_told *g)
         g->setup.parent_swarm_id = v;
     else if (str_eq(name, S("mode")) && replay_word_index(v, "reactive planned") >= 0)
         g->setup.mode = (agent_mode)replay_word_index(v, "reactive planned");
-    else if (replay_word_index(name, "steps calls tools tokens time max_output") >= 0)
-        return read_limit(r, name, v, &g->setup);
+    else if (replay_word_index(name, "steps calls tools tokens time max_output moves") >= 0)
+        return read_limit(r, name, v, g);
     else if (str_eq(name, S("tool")))
         return read_tool(r, v, g);
     else if (str_eq(name, S("rule")))

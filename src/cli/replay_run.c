@@ -450,7 +450,7 @@ static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, 
 {
     run *r = user;
     *n = 0;
-    *watch = r->s->ntools ? (daruma_watch_mode)r->s->watch : DARUMA_WATCH_OFF;
+    *watch = r->s->ntools && !r->s->nagents ? (daruma_watch_mode)r->s->watch : DARUMA_WATCH_OFF;
     for (int asked = 1; asked >= 0; asked--) /* those of that model are first */
         for (size_t i = 0; i < r->s->ntargets; i++)
             if (str_eq(r->s->targets[i].model, model) == (asked == 1))

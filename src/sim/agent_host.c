@@ -9,21 +9,25 @@ static bool go_on(sim_agents *h, agent *a, unsigned depth);
 
 /* ---- models ---- */
 
+/* Where the sessions below recover nothing, the agent gets what came, as if there were none. */
 static void answer_agent(sim_agents *h, agent *a, const agent_act *x)
 {
     wire *w = h->w;
-    bool whole = w->end == DRIVE_END;
+    const wire_answer *last = &w->last;
+    bool raised = !h->options->policy->enabled, net = last->net != DARUMA_NET_NONE;
+    daruma_str got = raised && last->status ? last->body : buf_str(&w->got);
+    int status = raised && !net ? last->status : w->end == DRIVE_END ? w->status : 0;
     if (h->ops->answered)
         h->ops->answered(h->user, x, w);
-    if (whole && w->status == 200) {
-        agent_answered(a, x->call, buf_str(&w->got), w->at);
+    if (status == 200) {
+        agent_answered(a, x->call, got, w->at);
         return;
     }
-    daruma_evidence ev = {.phase = whole ? DARUMA_AT_HEAD : DARUMA_AT_ANSWER,
-                          .status = whole ? w->status : 0,
-                          .net = whole ? DARUMA_NET_NONE : DARUMA_NET_CUT,
-                          .body = whole ? buf_str(&w->got) : (daruma_str){0},
-                          .took = -1};
+    daruma_evidence ev = {.phase = DARUMA_AT_HEAD, .status = status, .body = got, .took = -1};
+    if (raised && net)
+        ev = (daruma_evidence){.phase = last->phase, .net = last->net, .took = -1};
+    else if (w->end != DRIVE_END)
+        ev = (daruma_evidence){.phase = DARUMA_AT_ANSWER, .net = DARUMA_NET_CUT, .took = -1};
     agent_failed(a, x->call, &ev, w->at);
 }
 

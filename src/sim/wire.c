@@ -102,6 +102,7 @@ static void deliver(wire *w, wire_call *o)
         session_gone(w->x);
         return;
     }
+    w->last = o->answer;
     if (o->answer.status)
         bring(w, o);
     if (o->answer.hangs)
@@ -309,6 +310,7 @@ bool wire_request(wire *w, const session_request *q)
     w->a = q->arena;
     w->got = buf_in(w->a);
     w->newest = (daruma_str){0};
+    w->last = (wire_answer){0};
     w->status = 0;
     w->timer = -1;
     w->over = w->key_comes = false;

@@ -60,6 +60,7 @@ typedef struct wire {
     daruma_buf got;    /* what the client has of the answer */
     int status;        /* ... its status, 0 no head came */
     daruma_str newest; /* what the newest call brought */
+    wire_answer last;  /* what came of the newest call that ended */
     drive_end end;     /* how it ended */
     /* inside */
     wire_call calls[WIRE_CALLS_MAX];

@@ -82,8 +82,12 @@ typedef struct agent_policy {
     bool repeats_safe_tools;     /* what may pass and does no harm twice is repeated without asking the model */
     agent_retry retry;           /* of models, planner and classifier */
     agent_retry tool_retry;      /* of tools without a policy of their own */
+    agent_retry classes_retry;   /* of the classifier; attempts 0: `retry` */
     uint32_t replans, reclassifications;
-    uint32_t repairs;          /* answers of one step that the model is asked to correct */
+    bool counts_plans;  /* only plans that were made count as such: what cannot be planned is planned for ever (O-W3) */
+    uint32_t moves_max; /* questions and calls of tools after which the run is broken off (O-F17); 0: no such limit */
+    daruma_severity plan_unread; /* of an answer of the planner that cannot be read, behind the repairs */
+    uint32_t repairs;            /* answers of one step that the model is asked to correct */
     uint32_t compressions;     /* times the trajectory is shortened; 0: a context that is too long is as any failure */
     bool compressions_of_step; /* counted anew with each step */
     bool compressed_as_json;   /* {"_compressed": true, "summary": ...} (P-F22), large by length as JSON (P-F17) */
@@ -96,6 +100,8 @@ typedef struct agent_policy {
     bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    bool counts_steps;    /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
+    bool asks_failed;     /* a model that failed is asked to explain that, too (O-W8) */
     bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */
     bool failure_answers; /* what a session cannot recover reaches the agent as an answer of its model (S-F3) */
     agent_report_form report;

@@ -98,6 +98,7 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
 static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
 {
     agent_failure f = router_judge_tool(a, t, step);
+    a->recovering = false; /* what was tried again did not work */
     daruma_buf seen = buf_in(&a->scratch);
     if (t && t->delegates)
         buf_put(&seen, step->result); /* the record of an agent is as it shall be read */

@@ -211,9 +211,20 @@ void agent_report_fallback(const agent_failure *f, daruma_str secondary, daruma_
 
 /* ---- in the run ---- */
 
+/* A newer call of the same step of a plan is all that is kept of it (O-W13). */
+static bool is_overwritten(const agent *a, size_t i)
+{
+    for (size_t k = i + 1; k < a->nsteps; k++)
+        if (a->steps[k].kind == AGENT_STEP_CALL && a->steps[k].attempts &&
+            a->steps[k].plan_step == a->steps[i].plan_step)
+            return true;
+    return false;
+}
+
 /* Steps as "Step 1: objective": of the plan, else the calls of tools. */
 static void gather(const agent *a, agent_report *r, daruma_arena *room)
 {
+    bool by_step = a->s.mode == AGENT_PLANNED; /* a step of the plan has its number, however often it is tried */
     size_t most = a->nsteps < AGENT_REPORT_STEPS_MAX ? a->nsteps : AGENT_REPORT_STEPS_MAX, number = 0;
     daruma_str *good = ARENA_NEW(room, daruma_str, most + 1), *bad = ARENA_NEW(room, daruma_str, most + 1);
     if (!good || !bad)
@@ -222,8 +233,11 @@ static void gather(const agent *a, agent_report *r, daruma_arena *room)
         const agent_step *s = &a->steps[i];
         if (s->kind != AGENT_STEP_CALL || !s->attempts)
             continue;
+        if (by_step && a->policy->counts_steps && is_overwritten(a, i))
+            continue;
         daruma_buf b = buf_in(room);
-        buf_printf(&b, "Step %zu: ", ++number);
+        number++;
+        buf_printf(&b, "Step %zu: ", by_step && s->plan_step ? (size_t)s->plan_step : number);
         if (s->plan_step && s->plan_step <= a->plan.n)
             buf_put(&b, flow_line(a->plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
         else
@@ -245,7 +259,9 @@ static agent_report report_of(const agent *a, daruma_arena *room)
                       .failure = a->failure,
                       .task = a->task,
                       .tool = a->failure.of_model ? (daruma_str){0} : a->failure.operation,
-                      .operations = a->spent.tools ? a->spent.tools : a->spent.calls,
+                      .operations = a->policy->counts_steps ? (int64_t)a->plan_at + 1
+                                    : a->spent.tools        ? a->spent.tools
+                                                            : a->spent.calls,
                       .retries = a->failure.of_model ? a->attempts : 0,
                       .took = a->failure_took};
     for (size_t i = a->nsteps; !a->failure.of_model && i-- > 0;)
@@ -262,7 +278,8 @@ static agent_report report_of(const agent *a, daruma_arena *room)
 /* The failure ends the run. Who failed is not asked to explain it. */
 void error_node_enter(agent *a)
 {
-    daruma_str who = a->failure.of_model ? a->s.second : a->s.second.n ? a->s.second : a->s.model;
+    bool any = !a->failure.of_model || a->policy->asks_failed;
+    daruma_str who = a->s.second.n || !any ? a->s.second : a->s.model;
     daruma_buf b = log_open(a, "error_node");
     log_str(&b, "kind", str_of(daruma_kind_name(a->failure.kind)));
     log_str(&b, "severity", str_of(daruma_severity_name(a->failure.severity)));
@@ -270,7 +287,7 @@ void error_node_enter(agent *a)
     log_str(&b, "message", a->failure.message);
     log_close(a, &b);
     a->phase = PHASE_ANALYSE;
-    if (!who.n || (a->failure.of_model && str_eq(who, a->s.model))) {
+    if (!who.n || (!any && str_eq(who, a->s.model))) {
         error_node_leave(a, (daruma_str){0}, false);
         return;
     }

@@ -68,6 +68,7 @@ struct agent {
     size_t plan_at;
     size_t plan_from; /* first step of the trajectory that belongs to the step at hand */
     uint32_t plans, classifications;
+    uint32_t made, moves; /* plans that were made; questions and calls of tools */
 
     daruma_tracker *tracker;
     uint32_t tracked; /* steps that it saw */

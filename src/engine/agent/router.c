@@ -23,6 +23,7 @@ const agent_policy agent_policy_default = {
     .tool_retry = {.attempts = 3, .delay = 1000, .factor_milli = 1500},
     .replans = 1,
     .reclassifications = 1,
+    .plan_unread = DARUMA_CRITICAL,
     .repairs = 3,
     .compressions = 2,
     .compress_over_chars = 2000,
@@ -152,6 +153,8 @@ bool router_again(agent *a, agent_step *s)
 {
     const agent_tool *t = s ? router_tool(a, s->tool) : NULL;
     agent_retry r = s ? a->policy->tool_retry : a->policy->retry;
+    if (!s && a->phase == PHASE_CLASSES && a->policy->classes_retry.attempts)
+        r = a->policy->classes_retry;
     if (t && t->retry.attempts)
         r = t->retry;
     uint32_t done = s ? s->attempts : a->attempts;
@@ -182,7 +185,8 @@ static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most
 
 static bool replan(agent *a)
 {
-    if (a->s.mode != AGENT_PLANNED || a->spent.replans >= a->policy->replans)
+    uint32_t used = !a->policy->counts_plans ? a->spent.replans : a->made ? a->made - 1 : 0;
+    if (a->s.mode != AGENT_PLANNED || used >= a->policy->replans)
         return false;
     a->spent.replans++; /* with the attempt, not with its success: it ends whatever the planner does */
     tell_route(a, "replan", a->spent.replans, a->policy->replans, "replanning_reason");

@@ -163,7 +163,8 @@ bool think_text(agent *a, daruma_str body, daruma_str *ret)
 {
     turn t = {.usage = TURN_USAGE_NONE};
     answer_view v = a->s.d->check(body, &a->scratch);
-    if (v.flaw != DARUMA_FLAW_NONE || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
+    if ((v.flaw != DARUMA_FLAW_NONE && v.flaw != DARUMA_FLAW_EMPTY) ||
+        a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
         return false;
     *ret = words_of(&t.message, &a->scratch);
     limits_usage(a, &t.usage, *ret);

@@ -36,7 +36,9 @@
     }
 
 /* What stands in the code of an osprey capability is a row of its tool: nobody classifies for it. */
-#define OSPREY_COMMON .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .repairs = 3
+#define OSPREY_COMMON                                                                                                  \
+    .raises = true, .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .counts_steps = true,        \
+    .asks_failed = true, .moves_max = 100
 
 static const struct {
     const char *profile, *variant;
@@ -45,7 +47,6 @@ static const struct {
     {"osprey",
      "doc",
      {.name = "osprey",
-      .raises = true,
       .routes = BOTH(OSPREY_DOC_ROUTES),
       OSPREY_COMMON,
       .retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500},
@@ -54,21 +55,21 @@ static const struct {
     {"osprey",
      "code",
      {.name = "osprey",
-      .raises = true,
       .routes = BOTH(OSPREY_ROUTES),
       OSPREY_COMMON,
-      .retry = {.attempts = 4, .delay = 2000, .factor_milli = 2000},     /* the orchestrator's (O-F6) */
+      .retry = {.attempts = 1000}, /* O-W2: of planner and classifier nobody counts the attempts, and nobody waits */
+      .counts_plans = true,        /* O-W3 */
       .tool_retry = {.attempts = 3, .delay = 500, .factor_milli = 1500}, /* 3 executions, 0.5 and 0.75 s (O-T13) */
       .counts_failures = true,
       .report = AGENT_REPORT_CODE}},
     {"osprey-reactive",
      NULL,
      {.name = "osprey-reactive",
-      .raises = true,
       .routes = BOTH(OSPREY_REACTIVE_ROUTES),
       OSPREY_COMMON,
-      .retry = {.attempts = 4},
+      .retry = {.attempts = 1000},
       .tool_retry = {.attempts = 3},
+      .counts_failures = true,
       .report = AGENT_REPORT_CODE}},
     {"penguiflow",
      NULL,
