@@ -446,7 +446,7 @@ static agent_setup penguiflow(const char *profile)
 static void long_results_are_summarised_and_the_step_repeated(void **state)
 {
     (void)state;
-    agent_setup s = penguiflow("penguiflow"); /* P-T4 */
+    agent_setup s = penguiflow("penguiflow"); /* P-T4; the rest of it is in tests/cases/penguiflow-agent.md */
     kit_open(&s, "Report");
     three_pages();
     kit_fails(400, TOO_LONG);
@@ -468,60 +468,6 @@ static void long_results_are_summarised_and_the_step_repeated(void **state)
     agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "done", NULL, NULL, 5), at(++kit_now));
     assert_int_equal(kit_end(DARUMA_OUTCOME_RECOVERED, AGENT_END_ANSWER).spent.compressions, 1);
     kit_close();
-
-    kit_open(&s, "Report"); /* P-T5: a second time in the same step is an apology */
-    three_pages();
-    kit_fails(400, TOO_LONG);
-    kit_says("a summary");
-    kit_says("a summary");
-    kit_fails(400, TOO_LONG);
-    agent_result r = kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    assert_has(r.text, "I'm sorry, but I encountered an issue while processing your request: Input is too long");
-    assert_has(r.recovery, "\"error_type\":\"context_length\"");
-    assert_true(kit_told("error_recovery_failed"));
-    kit_close();
-
-    kit_open(&s, "Report"); /* P-T8: nothing is large */
-    kit_fails(400, TOO_LONG);
-    kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    kit_close();
-
-    kit_open(&s, "Report"); /* P-T9: a summariser that fails */
-    three_pages();
-    kit_fails(400, TOO_LONG);
-    kit_fails(500, "");
-    kit_fails(500, "");
-    assert_has(kit_model().body, "[Summary unavailable]");
-    kit_close();
-}
-
-static void what_penguiflow_does_not_know_is_raised(void **state)
-{
-    (void)state;
-    agent_setup s = penguiflow("penguiflow");
-    kit_open(&s, "Report"); /* P-T12 */
-    kit_fails(400, "{\"error\":{\"message\":\"Invalid request format\"}}");
-    agent_result r = kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    assert_has(r.text, "sorry");
-    assert_has(r.text, "Invalid request format");
-    assert_int_equal(r.spent.calls, 1);
-    kit_close();
-    static const int statuses[] = {429, 503, 504, 401};
-    for (size_t i = 0; i < COUNT(statuses); i++) { /* P-T13 */
-        kit_open(&s, "Report");
-        kit_fails(statuses[i], "{\"error\":{\"message\":\"no\"}}");
-        r = kit_end(DARUMA_OUTCOME_FAILED, AGENT_END_FATAL);
-        assert_int_equal(r.spent.calls, 1);
-        kit_close();
-        s.policy = NULL; /* default tries again where that may help */
-        s.recovery = NULL;
-        kit_open(&s, "Report");
-        kit_fails(statuses[i], "{\"error\":{\"message\":\"no\"}}");
-        agent_act x = kit_next();
-        assert_int_equal(x.what, statuses[i] == 401 ? AGENT_DO_FINISH : AGENT_DO_WAIT);
-        kit_close();
-        s = penguiflow("penguiflow");
-    }
 }
 
 static void default_shortens_where_no_result_is_large(void **state)
@@ -635,7 +581,6 @@ int main(void)
         cmocka_unit_test(the_analysis_and_the_last_text),
         cmocka_unit_test(the_error_node_takes_anything),
         cmocka_unit_test(long_results_are_summarised_and_the_step_repeated),
-        cmocka_unit_test(what_penguiflow_does_not_know_is_raised),
         cmocka_unit_test(default_shortens_where_no_result_is_large),
         cmocka_unit_test(compact_escalates_after_three),
         cmocka_unit_test(the_adrs_circle),

@@ -47,12 +47,6 @@ static void on_event(void *user, daruma_str json)
     BUF_LIT(r->log, "\n");
 }
 
-static const char *purpose_name(agent_purpose p)
-{
-    static const char *const names[] = {"step", "classification", "plan", "summary", "strategy", "analysis"};
-    return names[p];
-}
-
 /* What the model reads behind its own newest words. */
 static void log_seen(run *r, const agent_act *x, daruma_arena *room)
 {
@@ -84,7 +78,7 @@ static void on_asks(void *user, const agent_act *x)
     agents *g = user;
     run *r = g->r;
     daruma_arena room;
-    buf_printf(run_line(r, "ask "), "%s\n", purpose_name(x->purpose));
+    buf_printf(run_line(r, "ask "), "%s\n", agent_purpose_name(x->purpose));
     r->sent = x->body;
     r->stream = false;
     if (!r->s->notices && !r->s->sent)
@@ -110,7 +104,7 @@ static bool on_tool(void *user, agent *a, const agent_act *x, sim_tool_result *r
     const replay_step *given = run_tool(r, x->tool, x->args);
     if (!given)
         return false;
-    daruma_str what = replay_expand(given->what, (uint32_t)++r->ncalls, r->keep);
+    daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
     run_log_tool(r, x->tool, x->args, what, given->ok, given->lost);
     what = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
     *ret = (sim_tool_result){.text = what, .ok = given->ok, .lost = given->lost, .took = given->took};
@@ -184,6 +178,7 @@ static bool set_up(agents *g, size_t i, agent_setup *ret)
         p->compressions = 0;
         p->graceful = false;
     }
+    p->mute |= !s->policy.mend.side_calls && g->stack.judge->mend.side_calls;
     if (s->policy.mend.max_compress_retries != g->stack.judge->mend.max_compress_retries)
         p->compressions = s->policy.mend.max_compress_retries;
     *ret = t->setup;

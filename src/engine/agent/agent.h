@@ -28,6 +28,7 @@ typedef struct agent_failure {
     bool said;               /* the severity is the tool's or the host's word, not the default of the kind */
     bool retryable;          /* the same operation may succeed later */
     bool of_model;           /* a model failed, not a tool */
+    const char *type;        /* its name by the profile's rows; NULL: the kind's */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
     daruma_str user_message; /* for people; empty: `message` */
@@ -97,11 +98,19 @@ typedef struct agent_policy {
     bool compact;                /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
     bool escalates;              /* too many failures end as `escalated`, for a person; else in the error node */
     agent_strategies strategies; /* of one in circles, or without progress; needs `watched` */
-    bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
-    bool watched;         /* agents in circles are told, and stopped when they do not listen */
-    bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
-    bool counts_steps;    /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
-    bool asks_failed;     /* a model that failed is asked to explain that, too (O-W8) */
+    bool completes_paths;      /* a path that was not found is completed from what tools printed, where that is safe */
+    bool watched;              /* agents in circles are told, and stopped when they do not listen */
+    bool counts_failures;      /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    bool actions;              /* its models answer with an action as JSON, instead of calling tools (actions.c) */
+    bool fills_args;           /* ... and arguments that are missing are asked for */
+    uint32_t arg_failures_max; /* ... and so many of one tool in a row end in an apology; 0: never */
+    bool ends_hard;  /* a limit of steps ends it without a last answer, as `no_path`; beyond that of tools calls fail */
+    bool apologises; /* behind `graceful`: a model says it, with the task in view (P-F12 as the document has it) */
+    bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */
+    bool hides_success;      /* no success is told of what was compressed, no failure where that did not help (P-W8) */
+    bool mute;               /* no model is asked for summaries */
+    bool counts_steps;       /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
+    bool asks_failed;        /* a model that failed is asked to explain that, too (O-W8) */
     bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */
     bool failure_answers; /* what a session cannot recover reaches the agent as an answer of its model (S-F3) */
     agent_report_form report;
@@ -216,6 +225,10 @@ typedef enum agent_purpose {
     AGENT_FOR_SUMMARY,  /* a long result made short */
     AGENT_FOR_STRATEGY, /* another way to go on */
     AGENT_FOR_ANALYSIS, /* what went wrong, in words */
+    AGENT_FOR_ARGS,     /* arguments that are missing */
+    AGENT_FOR_FINISH,   /* an answer where there was none to use */
+    AGENT_FOR_APOLOGY,  /* for what cannot be done */
+    AGENT_PURPOSES
 } agent_purpose;
 
 /* Strings live until the next outcome is handed in. */
@@ -230,6 +243,7 @@ typedef struct agent_act {
     daruma_ms total;         /* MODEL: so long it may take; -1: no limit */
     daruma_ms until;         /* WAIT */
 } agent_act;
+const char *agent_purpose_name(agent_purpose p); /* "step"; static */
 agent_act agent_next(agent *a);
 
 /* What came of an act. A number of no call that is out is ignored. */
@@ -251,6 +265,7 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at);
     X(NOT, "")                                                                                                         \
     X(ANSWER, "answer_complete")                                                                                       \
     X(LIMIT, "budget_exhausted")                                                                                       \
+    X(NO_PATH, "no_path")                                                                                              \
     X(LOOP, "loop_detected")                                                                                           \
     X(GRACEFUL, "graceful_failure")                                                                                    \
     X(ERROR, "error")                                                                                                  \

@@ -48,7 +48,9 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
 /* How the model reads a failure. */
 static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
 {
-    if (a->policy->compact) {
+    if (a->policy->actions) {
+        actions_put_failure(a, &a->steps[a->failing], step->result, out);
+    } else if (a->policy->compact) {
         daruma_tool_failure t = daruma_tool_judge(step, a->recovery, &a->scratch);
         t.kind = f->tool_kind ? f->tool_kind : t.kind;
         daruma_tool_failure_write(&t, DARUMA_VIEW_COMPACT, out);
@@ -66,7 +68,8 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
             return;
         buf_putc(out, '\n');
     }
-    agent_failure_write(f, out);
+    if (!a->policy->actions)
+        agent_failure_write(f, out);
 }
 
 /* The call once more, with a path that tools have printed. */
@@ -98,6 +101,7 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
 static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
 {
     agent_failure f = router_judge_tool(a, t, step);
+    a->failing = (size_t)(s - a->steps);
     a->recovering = false; /* what was tried again did not work */
     daruma_buf seen = buf_in(&a->scratch);
     if (t && t->delegates)
@@ -143,6 +147,7 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
         tool_failed(a, s, t, &step);
         return;
     }
+    args_worked(a, s->tool);
     daruma_buf seen = buf_in(&a->scratch);
     buf_put(&seen, s->note);
     buf_put(&seen, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
@@ -252,7 +257,12 @@ void calls_step(agent *a)
     }
     agent_step *s = &a->steps[a->next];
     agent_limit l = limits_reached(a, false, true);
-    if (l == AGENT_LIMIT_TOOLS) {
+    if (l == AGENT_LIMIT_TOOLS && a->policy->ends_hard) {
+        daruma_buf why = buf_in(&a->scratch);
+        buf_printf(&why, "Hop budget exhausted; no further tool can be called (limit=%u)", a->s.limits.tools);
+        a->hops_over = true;
+        calls_refuse(a, s, buf_str(&why));
+    } else if (l == AGENT_LIMIT_TOOLS) {
         traj_result(a, s, S("[Not carried out: the limit of tool calls is reached.]"), true, (daruma_str){0});
         a->last = LAST_LIMIT;
     } else if (l) {

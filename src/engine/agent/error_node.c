@@ -311,30 +311,60 @@ void error_node_leave(agent *a, daruma_str answer, bool answered)
                                                  : buf_str(&b)});
 }
 
-/* What the provider refuses for good ends as an answer that says so (P-F12), and as no success. */
-void error_graceful(agent *a)
+/* The words of ours. A seed leaves a full stop where the message has one (P-T12). */
+static daruma_str sorry(agent *a)
 {
-    daruma_buf text = buf_in(&a->keep), meta = buf_in(&a->keep);
+    daruma_buf text = buf_in(&a->keep);
     BUF_LIT(&text, "I'm sorry, but I encountered an issue while processing your request: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
-    while (text.n && text.p[text.n - 1] == '.')
+    while (!a->policy->graceful_is_answer && text.n && text.p[text.n - 1] == '.')
         text.n--;
     BUF_LIT(&text, ". Please try again or rephrase your question.");
+    return buf_str(&text);
+}
+
+void error_apologised(agent *a, daruma_str said)
+{
+    daruma_buf meta = buf_in(&a->keep);
     BUF_LIT(&meta, "{\"error_type\":");
-    buf_json(&meta, str_of(daruma_kind_name(a->failure.kind)));
+    buf_json(&meta, router_type(&a->failure));
     BUF_LIT(&meta, ",\"original_error\":");
     buf_json(&meta, flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX));
     buf_putc(&meta, '}');
-    daruma_buf b = log_open(a, "degraded_answer");
-    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
-    log_str(&b, "strategy", S("graceful_failure"));
-    log_close(a, &b);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_EXPLAINED,
-                                  .end = AGENT_END_GRACEFUL,
+    said = str_trim(said);
+    bool seed = a->policy->graceful_is_answer, long_one = a->failure.kind == DARUMA_CONTEXT_LENGTH;
+    if (!seed || !long_one) {
+        daruma_buf b = log_open(a, seed ? "error_recovery_success" : "degraded_answer");
+        log_str(&b, "error_type", router_type(&a->failure));
+        log_str(&b, "strategy", S("graceful_failure"));
+        log_close(a, &b);
+    }
+    flow_finish(a, (agent_result){.outcome = seed ? DARUMA_OUTCOME_OK : DARUMA_OUTCOME_EXPLAINED,
+                                  .end = seed ? AGENT_END_ANSWER : AGENT_END_GRACEFUL,
                                   .failure = a->failure,
                                   .reason = a->failure.message,
-                                  .text = buf_str(&text),
+                                  .text = said.n ? flow_keep(a, daruma_redact(said, &a->scratch)) : sorry(a),
                                   .recovery = meta.full ? (daruma_str){0} : buf_str(&meta)});
+}
+
+/* What the provider refuses for good ends as an answer that says so (P-F12), and as no success. */
+void error_graceful(agent *a)
+{
+    if (!a->policy->apologises || limits_reached(a, true, false)) {
+        error_apologised(a, (daruma_str){0});
+        return;
+    }
+    daruma_buf b = buf_in(&a->scratch);
+    BUF_LIT(&b, "TASK:\n");
+    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
+    BUF_LIT(&b, "\n\nOBSERVATION: the request failed: ");
+    put_plain(&b, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
+    daruma_question q = {.system =
+                             S("Apologise to the user in one or two plain sentences: their task could not be done, "
+                               "for the reason in the observation, and say what they could do instead."),
+                         .user = buf_str(&b),
+                         .max_tokens = AGENT_CLASSES_TOKENS};
+    flow_ask(a, AGENT_FOR_APOLOGY, a->s.model, &q, limits_time_left(a));
 }
 
 /* Too many failures: a person has to look. The run can go on from there (agent_resume). */

@@ -53,6 +53,11 @@ bool router_is_safe(const agent_tool *t)
 
 /* ---- judging ---- */
 
+daruma_str router_type(const agent_failure *f)
+{
+    return str_of(f->type ? f->type : daruma_kind_name(f->kind));
+}
+
 agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation)
 {
     daruma_failure plain = daruma_classify(ev, a->at, &a->scratch);
@@ -61,6 +66,7 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
                        .severity = f.severity,
                        .retryable = f.retryable,
                        .of_model = true,
+                       .type = f.type,
                        .operation = operation,
                        .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
                        .advice = f.wait,

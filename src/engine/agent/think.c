@@ -59,7 +59,7 @@ void think_ask(agent *a)
         flow_note(a, a->notice);
         a->notice = (daruma_str){0};
     }
-    if (a->last == LAST_NOT && limits_last_call(a))
+    if (a->last == LAST_NOT && !a->policy->ends_hard && limits_last_call(a))
         a->last = LAST_LIMIT;
     if (!agent_view(a, &a->scratch, &c)) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
@@ -90,8 +90,10 @@ void think_recovered(agent *a, const char *how)
 {
     a->recovering = false;
     a->spent.recoveries++;
+    if (a->policy->hides_success)
+        return;
     daruma_buf b = log_open(a, "error_recovery_success");
-    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
+    log_str(&b, "error_type", router_type(&a->failure));
     log_str(&b, "strategy", str_of(how));
     log_close(a, &b);
 }
@@ -101,7 +103,7 @@ void think_failed(agent *a, const agent_failure *f)
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
     daruma_buf b = log_open(a, "error_recovery_attempt");
-    log_str(&b, "error_type", str_of(daruma_kind_name(f->kind)));
+    log_str(&b, "error_type", router_type(f));
     log_str(&b, "error_message", a->failure.message);
     log_int(&b, "compress_attempt", a->shortened);
     log_close(a, &b);
@@ -256,6 +258,24 @@ static void answered(agent *a, daruma_str text, bool cut)
     flow_finish(a, r);
 }
 
+void think_said(agent *a, daruma_str text)
+{
+    answered(a, text, false);
+}
+
+void think_stepped(agent *a)
+{
+    a->turn++;
+    a->spent.steps++;
+    a->attempts = 0;
+    a->correction = (daruma_str){0};
+    if (a->recovering)
+        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
+    a->repairs = 0;
+    if (a->policy->compressions_of_step)
+        a->shortened = 0;
+}
+
 static size_t count_calls(const turn *t)
 {
     size_t n = 0;
@@ -315,21 +335,18 @@ void think_answered(agent *a, daruma_str body)
                                          .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
         return;
     }
+    if (a->policy->actions && !calls) {
+        actions_answered(a, text);
+        return;
+    }
     if (!calls && !str_trim(text).n) {
         ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
         return;
     }
-    a->turn++;
-    a->spent.steps++;
-    a->attempts = 0;
-    if (a->recovering)
-        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
-    if (a->policy->compressions_of_step)
-        a->shortened = 0;
+    think_stepped(a);
     if (calls && a->last) {
         flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
     } else if (calls) {
-        a->repairs = 0;
         take_calls(a, &t, text);
     } else {
         answered(a, text, t.finish == FINISH_LENGTH || t.finish == FINISH_WINDOW);

@@ -65,8 +65,21 @@ static const daruma_rule_row penguiflow_rules[] = {
     RULE(0,   STATUS_MAX, ANY,            NULL,                                   UNKNOWN,         "unknown", NULL),
 };
 
+/* The RFC has no type for timeouts: they are unknown, and raised. */
+static const daruma_rule_row penguiflow_doc_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL,                                   UNKNOWN,         "unknown", "TimeoutError"),
+    RULE(429, 429,        ANY,            NULL,                                   RATE_LIMIT,      "rate_limit", "RateLimitError"),
+    RULE(503, 503,        ANY,            NULL,                                   SERVER_ERROR,    "service_unavailable", "ServiceUnavailableError"),
+    RULE(0,   STATUS_MAX, ANY,            (WORDS{"input is too long", "context length", "max_tokens", NULL}),
+                                                                                  CONTEXT_LENGTH,  "context_length_exceeded", "BadRequestError"),
+    RULE(400, 400,        ANY,            NULL,                                   INVALID_MESSAGE, "bad_request_other", "BadRequestError"),
+    RULE(0,   STATUS_MAX, ANY,            NULL,                                   UNKNOWN,         "unknown", NULL),
+};
+
 /* Kinds without rungs are raised: the caller gets the error as it is (P-F10). */
 static const daruma_rung penguiflow_doc[] = {
+    R(RATE_LIMIT,      WAIT_RETRY, OFTEN, RESEND,             GROW), /* "existing exponential backoff" */
+    R(SERVER_ERROR,    WAIT_RETRY, OFTEN, RESEND,             GROW),
     R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK,              NOW), /* P-F16: without a model it fails, and says so */
     R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
     R(INVALID_MESSAGE, APOLOGISE, 1,     TIME | CLEAN | SIDE, NOW), /* P-F12: the document has the model apologise */
@@ -86,6 +99,17 @@ static const daruma_event_row penguiflow_events[] = {
     E(BROKE,    ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
     E(GIVEN_UP, DARUMA_CONTEXT_LENGTH,  ANY,                     ON | DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
     E(GIVEN_UP, DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
+};
+
+/* The document tells of a success when the step worked, and of a failure when it did not. */
+static const daruma_event_row penguiflow_doc_events[] = {
+    E(FAILED,    ANY,                    ANY,                     ON | DARUMA_EVENT_SHRINKS, "error_recovery_attempt", NULL, NULL),
+    E(MENDED,    ANY,                    DARUMA_REMEDY_SUMMARISE, ON | DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
+    E(BROKE,     ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
+    E(RECOVERED, ANY,                    ANY,                     ON,                        "error_recovery_success", NULL, NULL),
+    E(GIVEN_UP,  DARUMA_CONTEXT_LENGTH,  ANY,                     ON,                        "error_recovery_failed",  "context_length", NULL),
+    E(GIVEN_UP,  DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
+    E(EXHAUSTED, ANY,                    ANY,                     ON,                        "error_recovery_failed",  "exhausted", NULL),
 };
 
 #define PENGUIFLOW_TEXT                                                                                                \
@@ -361,12 +385,15 @@ static const daruma_adapt_policy head_adapts = {
         .enabled = true, .side_calls = true, .summarize_on_compress = true, .sends_any = true, .json_summaries = true, \
         .max_compress_retries = 1, .compression_threshold_chars = MEND_LARGE_CHARS                                     \
     }
-#define PENGUIFLOW(which, ladder)                                                                                      \
+#define PENGUIFLOW(which, ladder, judged, told, calls)                                                                 \
     {                                                                                                                  \
-        .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = 1,        \
+        .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = calls,    \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,      \
-        .rules = penguiflow_rules, .nrules = COUNT(penguiflow_rules), .events = penguiflow_events,                     \
-        .nevents = COUNT(penguiflow_events), .text = PENGUIFLOW_TEXT                                                   \
+        .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told), .text = PENGUIFLOW_TEXT,     \
+        .kinds = {                                                                                                     \
+            [DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000),                                                                \
+            [DARUMA_SERVER_ERROR] = DOUBLING(1000, 4000)                                                               \
+        }                                                                                                              \
     }
 #define SWARM_MENDS                                                                                                    \
     {                                                                                                                  \
@@ -411,8 +438,8 @@ static const daruma_adapt_policy head_adapts = {
     }
 
 const daruma_policy seed_profiles[] = {
-    PENGUIFLOW("doc", penguiflow_doc),
-    PENGUIFLOW("code", penguiflow_code),
+    PENGUIFLOW("doc", penguiflow_doc, penguiflow_doc_rules, penguiflow_doc_events, 3),
+    PENGUIFLOW("code", penguiflow_code, penguiflow_rules, penguiflow_events, 1),
     {
         .profile = "penguiflow-client",
         .rungs = penguiflow_client,

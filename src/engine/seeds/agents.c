@@ -30,6 +30,12 @@
         WAY(RETRIABLE, OUT, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                  \
             WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
     }
+/* ... and where the layer tries a model's failures again before it raises them. */
+#define AGAIN_ROUTES                                                                                                   \
+    {                                                                                                                  \
+        WAY(RETRIABLE, AGAIN, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                \
+            WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
+    }
 #define BOTH(routes)                                                                                                   \
     {                                                                                                                  \
         routes, routes                                                                                                 \
@@ -39,6 +45,13 @@
 #define OSPREY_COMMON                                                                                                  \
     .raises = true, .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .counts_steps = true,        \
     .asks_failed = true, .moves_max = 100
+
+/* What the RFC describes; what the code has besides is later than it. */
+#define PENGUIFLOW                                                                                                     \
+    .name = "penguiflow", .raises = true, .routes = BOTH(AGAIN_ROUTES), .tools_to_model = true, /* P-F45 */            \
+        .tool_unsaid = DARUMA_REPLANNING, .tool_retry = {.attempts = 1}, .compressions = 1,                            \
+    .compressions_of_step = true, .compressed_as_json = true, .compress_over_chars = 2000, .graceful = true,           \
+    .graceful_is_answer = true
 
 static const struct {
     const char *profile, *variant;
@@ -72,20 +85,13 @@ static const struct {
       .counts_failures = true,
       .report = AGENT_REPORT_CODE}},
     {"penguiflow",
-     NULL,
-     {.name = "penguiflow",
-      .raises = true,
-      .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true, /* no planner-level retry of tools (P-F45) */
-      .tool_unsaid = DARUMA_REPLANNING,
-      .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1},
-      .repairs = 3, /* P-F31 */
-      .compressions = 1,
-      .compressions_of_step = true,
-      .compressed_as_json = true,
-      .compress_over_chars = 2000,
-      .graceful = true}},
+     "doc",
+     {PENGUIFLOW, .retry = {.attempts = 3, .delay = 1000, .factor_milli = 2000}, .apologises = true}},
+    {"penguiflow",
+     "code",
+     {PENGUIFLOW, .retry = {.attempts = 1}, /* P-F10: raised */
+      .actions = true, .repairs = 2,        /* three questions a step (P-F31) */
+      .fills_args = true, .arg_failures_max = 3, .ends_hard = true, .hides_success = true}},
     {"swarm",
      NULL,
      {.name = "swarm",
