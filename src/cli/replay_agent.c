@@ -215,8 +215,9 @@ static void log_finish(run *r, const agent *a)
                daruma_outcome_name(e.outcome), e.spent.calls, e.spent.tools);
     if (e.limit)
         buf_printf(r->log, " limit=%s", agent_limit_name(e.limit));
-    if (e.spent.waited)
-        buf_printf(r->log, " waited=%lld", (long long)e.spent.waited);
+    buf_printf(r->log, " sent=%u", r->ncalled);
+    if (r->rested)
+        buf_printf(r->log, " slept=%lld", (long long)r->rested);
     BUF_LIT(r->log, "\n");
     if (e.text.n)
         put_page(r, "text", e.text);
@@ -251,7 +252,7 @@ static bool run_first(agents *g)
                              .on_failure = g->stack.agent.failure_answers ? DRIVE_FORM_MESSAGE : DRIVE_FORM_ERROR,
                              .first_byte = AGENT_SILENCE_MS,
                              .idle = AGENT_SILENCE_MS};
-    sim_agents h = {.ops = &agent_ops, .user = g, .w = &r->w, .rooms = &run_rooms, .options = &options};
+    sim_agents h = {.ops = &agent_ops, .user = g, .w = &r->w, .rooms = &run_rooms, .options = &options, .cancel_at = r->s->agents[0].cancel_at};
     agent *a = sim_agent_run(&h, &g->setups[0], r->s->agents[0].task);
     bool ok = a != NULL;
     if (ok)

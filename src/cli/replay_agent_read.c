@@ -144,6 +144,10 @@ static bool read_limit(replay_reader *r, daruma_str name, daruma_str v, replay_a
         l->time = ms;
         return true;
     }
+    if (str_eq(name, S("cancel")) && ms > 0) {
+        g->cancel_at = ms;
+        return true;
+    }
     if (!str_int(v, &n) || n < 0 || n > INT32_MAX)
         return replay_wrong(r, "expected a number, not", v);
     if (str_eq(name, S("tokens")))
@@ -178,7 +182,7 @@ bool replay_agent_line(replay_reader *r, daruma_str line, replay_agent_told *g)
         g->setup.parent_swarm_id = v;
     else if (str_eq(name, S("mode")) && replay_word_index(v, "reactive planned") >= 0)
         g->setup.mode = (agent_mode)replay_word_index(v, "reactive planned");
-    else if (replay_word_index(name, "steps calls tools tokens time max_output moves") >= 0)
+    else if (replay_word_index(name, "steps calls tools tokens time max_output moves cancel") >= 0)
         return read_limit(r, name, v, g);
     else if (str_eq(name, S("tool")))
         return read_tool(r, v, g);

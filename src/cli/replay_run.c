@@ -83,6 +83,7 @@ daruma_buf *run_line(run *r, const char *word)
 {
     if (r->w.slept)
         buf_printf(r->log, "sleep %lld\n", (long long)r->w.slept);
+    r->rested += r->w.slept;
     r->w.slept = 0;
     buf_putz(r->log, word);
     return r->log;
@@ -427,6 +428,7 @@ static bool on_call(void *user, const drive_request *q, daruma_str body, wire_an
     if (o.word && o.word->phase == DARUMA_AT_STREAM && !q->stream)
         return run_told(r, step->line, "the request asks for no stream:", step->what);
     step->times--;
+    r->ncalled++;
     write_outcome(r, &o, ret);
     return true;
 }

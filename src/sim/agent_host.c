@@ -78,6 +78,9 @@ static bool delegate(sim_agents *h, agent *a, const agent_act *x, unsigned depth
     if (!h->rooms->open(&room, 4096, AGENT_BYTES_MAX))
         return false;
     child.limits = agent_limits_left(a, h->w->at);
+    child.lineage = h->names;
+    child.nlineage = depth + 1;
+    h->names[depth + 1] = child.name;
     agent *c = agent_open(&child, h->rooms, task_of(x->args, &room), h->w->at);
     bool well = c && go_on(h, c, depth + 1);
     if (well) {
@@ -121,6 +124,11 @@ static bool go_on(sim_agents *h, agent *a, unsigned depth)
     for (uint32_t i = 0; i < most && !h->stopped; i++) {
         agent_act x = agent_next(a);
         bool well = true;
+        if (h->cancel_at && h->w->at.now >= h->cancel_at && x.what != AGENT_DO_EVENT && x.what != AGENT_DO_FINISH) {
+            h->cancel_at = 0;
+            agent_cancel(a, h->w->at);
+            continue;
+        }
         switch (x.what) {
         case AGENT_DO_NOTHING:
             well = false;
@@ -159,6 +167,7 @@ bool sim_agent_go_on(sim_agents *h, agent *a)
 agent *sim_agent_run(sim_agents *h, const agent_setup *s, daruma_str task)
 {
     h->stopped = false;
+    h->names[0] = s->name;
     agent *a = agent_open(s, h->rooms, task, h->w->at);
     if (a && !go_on(h, a, 0)) {
         agent_close(a);

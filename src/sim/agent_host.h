@@ -36,18 +36,21 @@ typedef struct sim_agent_ops {
     bool (*child)(void *user, daruma_str name, agent_setup *ret);
 } sim_agent_ops;
 
+enum { SIM_ACTS_MAX = 20000, SIM_DEPTH_MAX = 8 /* agents that wait for one another */ };
+
 typedef struct sim_agents {
     const sim_agent_ops *ops;
     void *user;
     wire *w; /* has begun */
     const drive_rooms *rooms;
     const drive_options *options; /* of the sessions: the layer below the agent */
+    daruma_ms cancel_at;          /* the user interrupts the run then; 0: never */
     uint64_t clients;             /* questions so far: each is a conversation of its own */
     uint32_t acts_max;            /* of one agent; 0: SIM_ACTS_MAX */
     bool stopped;                 /* an op returned false, or it does not end */
+    /* inside */
+    daruma_str names[SIM_DEPTH_MAX + 1]; /* of the agents that wait for one another */
 } sim_agents;
-
-enum { SIM_ACTS_MAX = 20000, SIM_DEPTH_MAX = 8 /* agents that wait for one another */ };
 
 /* Runs an agent until it has finished: agent_result_of(), then agent_close(). NULL: without memory, or it was stopped
  * (`h->stopped`). */

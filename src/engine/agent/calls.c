@@ -2,6 +2,7 @@
  * it failed, and whether the agent goes in circles. */
 #include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
+#include "engine/watch/toolfail.h"
 
 /* ---- what a call came to ---- */
 
@@ -53,7 +54,7 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
     } else if (a->policy->compact) {
         daruma_tool_failure t = daruma_tool_judge(step, a->recovery, &a->scratch);
         t.kind = f->tool_kind ? f->tool_kind : t.kind;
-        daruma_tool_failure_write(&t, DARUMA_VIEW_COMPACT, out);
+        toolfail_write(&t, DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, out);
         if (!f->metadata.n && !f->user_message.n)
             return;
         buf_putc(out, '\n');
@@ -120,6 +121,13 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     log_str(&b, "message", a->failure.message);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
+    if (t && t->delegates && s->attempts) {
+        b = log_open(a, "delegation_error");
+        log_str(&b, "delegate_to", s->tool);
+        log_str(&b, "error_class", json_text(json_get(step->result, S("error_class")), &a->scratch));
+        log_str(&b, "error_message", json_text(json_get(step->result, S("message")), &a->scratch));
+        log_close(a, &b);
+    }
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
@@ -204,6 +212,15 @@ static void call_tool(agent *a, agent_step *s)
 {
     const agent_tool *t = router_tool(a, s->tool);
     if (t && t->delegates && goes_round(a, s->tool)) {
+        daruma_buf e = log_open(a, "delegation_circular_dependency"), path = buf_in(&a->scratch);
+        for (size_t i = 0; i < a->s.nlineage; i++) {
+            buf_put(&path, a->s.lineage[i]);
+            BUF_LIT(&path, " -> ");
+        }
+        buf_put(&path, a->s.name);
+        log_str(&e, "target", s->tool);
+        log_str(&e, "delegation_path", buf_str(&path));
+        log_close(a, &e);
         calls_refuse(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
         return;
     }

@@ -3,6 +3,7 @@
  * to be unknown, and what does not fit is left out. */
 #include "engine/agent/inside.h"
 #include "base/date.h"
+#include "engine/watch/toolfail.h"
 
 /* What a text of others may do in a report: nothing but be read, on as many lines as `lines` says. */
 static void put_plain(daruma_buf *out, daruma_str s, size_t most, bool lines)
@@ -371,8 +372,13 @@ void error_graceful(agent *a)
 void error_escalate(agent *a, daruma_str reason)
 {
     daruma_buf history = buf_in(&a->keep), text = buf_in(&a->keep);
-    if (a->tracker)
-        daruma_tracker_context(a->tracker, &history);
+    daruma_tool_failure all[TRACKED_FAILURES_MAX];
+    size_t n = daruma_tracker_list(a->tracker, all, TRACKED_FAILURES_MAX);
+    for (size_t i = 0; i < n && i < TRACKED_FAILURES_MAX; i++) { /* all of them, the last one too (E-F6) */
+        if (history.n)
+            BUF_LIT(&history, "\n\n");
+        toolfail_write(&all[i], DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, &history);
+    }
     buf_put(&text, reason);
     BUF_LIT(&text, ". A person has to look at it. The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);

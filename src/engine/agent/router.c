@@ -93,6 +93,9 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
                        .operation = step->tool,
                        .message = f.message,
                        .advice = -1};
+    daruma_str said = t && t->delegates ? json_get(step->result, S("message")) : (daruma_str){0};
+    if (json_is_string(said)) /* the record of an agent */
+        r.message = json_text(said, &a->scratch);
     for (size_t i = 0; t && i < t->nrules; i++) {
         const agent_rule *row = &t->rules[i];
         if (!rule_fits(row, step->result))
