@@ -506,65 +506,6 @@ static void compact_escalates_after_three(void **state)
     kit_close();
 }
 
-/* ---- the ADR ---- */
-
-/* Search finds the file, read takes only its name (the ADR's example): its profile writes strategies down and goes on
- * in circles; default completes the path and needs none. */
-static int search_and_read(const char *profile, bool *ret_told)
-{
-    static agent_tool tools[2];
-    agent_setup s = kit_setup();
-    tools[0] = tools[1] = kit_tools[0];
-    tools[0].about.name = S("fs.search");
-    s.tools = tools;
-    s.policy = seed_agent(str_of(profile), (daruma_str){0});
-    s.limits = (agent_limits){.steps = 40};
-    kit_open(&s, "What is the ProgressTracker class?");
-    int calls = 0;
-    for (agent_act x = kit_next(); x.what != AGENT_DO_FINISH; x = kit_next()) {
-        bool found = x.what == AGENT_DO_MODEL && str_find(x.body, S("class ProgressTracker { }")) != STR_NONE;
-        calls += x.what == AGENT_DO_MODEL;
-        if (x.what == AGENT_DO_MODEL && x.purpose != AGENT_FOR_STEP)
-            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "no idea", NULL, NULL, ++kit_ids),
-                           at(++kit_now));
-        else if (x.what == AGENT_DO_MODEL && found)
-            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "It tracks.", NULL, NULL, ++kit_ids),
-                           at(++kit_now));
-        else if (x.what == AGENT_DO_MODEL)
-            agent_answered(
-                kit_agent, x.call,
-                kit_answer(&dialect_openai, NULL, calls % 2 ? "fs.search" : "fs.read",
-                           calls % 2 ? "{\"path\":\"ProgressTracker\"}" : "{\"path\":\"progress-tracker.ts\"}",
-                           ++kit_ids),
-                at(++kit_now));
-        else if (x.what == AGENT_DO_TOOL && str_eq(x.tool, S("fs.search")))
-            agent_tool_done(kit_agent, x.call, S("kb/src/progress-tracker.ts:50: class ProgressTracker"), 1, false,
-                            at(++kit_now));
-        else if (x.what == AGENT_DO_TOOL) {
-            bool right = str_find(x.args, S("kb/src/")) != STR_NONE;
-            agent_tool_done(kit_agent, x.call, right ? S("class ProgressTracker { }") : S("ENOENT: no such file"),
-                            right, false, at(++kit_now));
-        } else
-            fail_msg("act %d", x.what);
-    }
-    *ret_told = kit_told("recovery_strategy_generated");
-    return calls;
-}
-
-static void the_adrs_circle(void **state)
-{
-    (void)state;
-    bool told;
-    assert_true(search_and_read("adaptive", &told) > 6);
-    assert_true(told);
-    assert_int_not_equal(agent_result_of(kit_agent).outcome, DARUMA_OUTCOME_OK);
-    kit_close();
-    assert_int_equal(search_and_read("default", &told), 3);
-    assert_false(told);
-    assert_int_equal(agent_result_of(kit_agent).outcome, DARUMA_OUTCOME_RECOVERED);
-    kit_close();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,7 +524,6 @@ int main(void)
         cmocka_unit_test(long_results_are_summarised_and_the_step_repeated),
         cmocka_unit_test(default_shortens_where_no_result_is_large),
         cmocka_unit_test(compact_escalates_after_three),
-        cmocka_unit_test(the_adrs_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -218,6 +218,8 @@ static void log_finish(run *r, const agent *a)
     buf_printf(r->log, " sent=%u", r->ncalled);
     if (r->rested)
         buf_printf(r->log, " slept=%lld", (long long)r->rested);
+    if (r->s->agents[0].setup.limits.tokens)
+        buf_printf(r->log, " tokens=%lld", (long long)(e.spent.input_tokens + e.spent.output_tokens));
     BUF_LIT(r->log, "\n");
     if (e.text.n)
         put_page(r, "text", e.text);
@@ -252,7 +254,12 @@ static bool run_first(agents *g)
                              .on_failure = g->stack.agent.failure_answers ? DRIVE_FORM_MESSAGE : DRIVE_FORM_ERROR,
                              .first_byte = AGENT_SILENCE_MS,
                              .idle = AGENT_SILENCE_MS};
-    sim_agents h = {.ops = &agent_ops, .user = g, .w = &r->w, .rooms = &run_rooms, .options = &options, .cancel_at = r->s->agents[0].cancel_at};
+    sim_agents h = {.ops = &agent_ops,
+                    .user = g,
+                    .w = &r->w,
+                    .rooms = &run_rooms,
+                    .options = &options,
+                    .cancel_at = r->s->agents[0].cancel_at};
     agent *a = sim_agent_run(&h, &g->setups[0], r->s->agents[0].task);
     bool ok = a != NULL;
     if (ok)

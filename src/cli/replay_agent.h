@@ -18,9 +18,9 @@ typedef struct replay_agent_told {
     agent_rule rules[REPLAY_AGENT_RULES_MAX];
     daruma_str rule_of[REPLAY_AGENT_RULES_MAX]; /* the tool that the rule is about */
     size_t ntools, nrules;
-    uint32_t moves; /* 0: as the profile says */
-    daruma_ms cancel_at;     /* the run is interrupted then; 0: never */
-    bool has_retry; /* `retry` of the block, of models */
+    uint32_t moves;      /* 0: as the profile says */
+    daruma_ms cancel_at; /* the run is interrupted then; 0: never */
+    bool has_retry;      /* `retry` of the block, of models */
     agent_retry retry;
 } replay_agent_told;
 

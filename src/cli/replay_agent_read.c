@@ -95,7 +95,8 @@ static bool read_tool(replay_reader *r, daruma_str v, replay_agent_told *g)
             bit |= str_eq(name, traits[i].word) ? traits[i].bit : 0;
         t->ask |= str_eq(name, S("ask"));
         t->delegates |= str_eq(name, S("agent"));
-        if (!bit && !str_eq(name, S("ask")) && !str_eq(name, S("agent")))
+        t->reports |= str_eq(name, S("report"));
+        if (!bit && !str_eq(name, S("ask")) && !str_eq(name, S("agent")) && !str_eq(name, S("report")))
             return replay_wrong(r, "what trait of a tool is this?", name);
         t->about.traits |= bit;
     }
@@ -144,8 +145,8 @@ static bool read_limit(replay_reader *r, daruma_str name, daruma_str v, replay_a
         l->time = ms;
         return true;
     }
-    if (str_eq(name, S("cancel")) && ms > 0) {
-        g->cancel_at = ms;
+    if (str_eq(name, S("cancel")) && ms >= 0) {
+        g->cancel_at = ms ? ms : -1;
         return true;
     }
     if (!str_int(v, &n) || n < 0 || n > INT32_MAX)

@@ -19,8 +19,8 @@ struct run {
     size_t from;                              /* the script's outcomes of this request begin here */
     bool stream;                              /* the client asks for one */
     daruma_str sent;                          /* the body that the log has */
-    uint32_t ncalled;  /* calls that went out */
-    daruma_ms rested;  /* waited in all */
+    uint32_t ncalled;                         /* calls that went out */
+    daruma_ms rested;                         /* waited in all */
     size_t nasked;                            /* answers of the scene's model that are used up */
 };
 

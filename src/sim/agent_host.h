@@ -44,7 +44,7 @@ typedef struct sim_agents {
     wire *w; /* has begun */
     const drive_rooms *rooms;
     const drive_options *options; /* of the sessions: the layer below the agent */
-    daruma_ms cancel_at;          /* the user interrupts the run then; 0: never */
+    daruma_ms cancel_at;          /* the user interrupts the run then; 0: never, -1: at once */
     uint64_t clients;             /* questions so far: each is a conversation of its own */
     uint32_t acts_max;            /* of one agent; 0: SIM_ACTS_MAX */
     bool stopped;                 /* an op returned false, or it does not end */

@@ -61,6 +61,26 @@ typedef struct agent_route_row {
     agent_route to, spent;
 } agent_route_row;
 
+/* X(symbol, name, in plain words) */
+#define AGENT_LIMIT_MAP(X)                                                                                             \
+    X(NONE, "none", "no limit was reached")                                                                            \
+    X(STEPS, "steps", "the limit of steps is reached")                                                                 \
+    X(CALLS, "calls", "the limit of calls to models is reached")                                                       \
+    X(TOOLS, "tools", "the limit of tool calls is reached")                                                            \
+    X(TOKENS, "tokens", "the limit of tokens is reached")                                                              \
+    X(MONEY, "money", "the money set aside is spent")                                                                  \
+    X(TIME, "time", "the time set aside is over")                                                                      \
+    X(MEMORY, "memory", "there is no memory left for it")
+
+typedef enum agent_limit {
+#define X(sym, ...) AGENT_LIMIT_##sym,
+    AGENT_LIMIT_MAP(X)
+#undef X
+        AGENT_LIMITS
+} agent_limit;
+const char *agent_limit_name(agent_limit l);  /* "steps"; static */
+const char *agent_limit_words(agent_limit l); /* static */
+
 typedef enum agent_mode { AGENT_REACTIVE, AGENT_PLANNED, AGENT_MODES } agent_mode;
 /* What becomes of proposals for another way. */
 typedef enum agent_strategies {
@@ -98,12 +118,17 @@ typedef struct agent_policy {
     bool compact;                /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
     bool escalates;              /* too many failures end as `escalated`, for a person; else in the error node */
     agent_strategies strategies; /* of one in circles, or without progress; needs `watched` */
-    bool completes_paths;      /* a path that was not found is completed from what tools printed, where that is safe */
-    bool watched;              /* agents in circles are told, and stopped when they do not listen */
-    bool counts_failures;      /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
-    bool actions;              /* its models answer with an action as JSON, instead of calling tools (actions.c) */
-    bool fills_args;           /* ... and arguments that are missing are asked for */
-    uint32_t arg_failures_max; /* ... and so many of one tool in a row end in an apology; 0: never */
+    bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
+    bool watched;         /* agents in circles are told, and stopped when they do not listen */
+    bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    bool actions;         /* its models answer with an action as JSON, instead of calling tools (actions.c) */
+    bool reports;         /* a tool that `reports` ends the run, and the model is told to call it (report.c) */
+    bool loops_end;       /* a circle ends the run at once: behind a strategy that is written down, if there are any */
+    bool estimates;       /* a model estimates the progress behind each step (K-F7) */
+    uint32_t soft_permille; /* of the limit of tokens, at which the model is told; 0: never; needs `reports` */
+    const char *limit_words[AGENT_LIMITS]; /* what the answer of a run says that reached it; NULL: ours */
+    bool fills_args;                       /* ... and arguments that are missing are asked for */
+    uint32_t arg_failures_max;             /* ... and so many of one tool in a row end in an apology; 0: never */
     bool ends_hard;  /* a limit of steps ends it without a last answer, as `no_path`; beyond that of tools calls fail */
     bool apologises; /* behind `graceful`: a model says it, with the task in view (P-F12 as the document has it) */
     bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */
@@ -137,30 +162,11 @@ typedef struct agent_tool {
     void (*judge)(const struct agent_tool *t, daruma_str result, agent_failure *f);
     agent_retry retry; /* attempts 0: the policy's */
     bool ask;          /* a person is asked before a call */
+    bool reports;      /* a call of it that works ends the run, with the answer in its arguments */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
 /* ---- limits ---- */
-
-/* X(symbol, name, in plain words) */
-#define AGENT_LIMIT_MAP(X)                                                                                             \
-    X(NONE, "none", "no limit was reached")                                                                            \
-    X(STEPS, "steps", "the limit of steps is reached")                                                                 \
-    X(CALLS, "calls", "the limit of calls to models is reached")                                                       \
-    X(TOOLS, "tools", "the limit of tool calls is reached")                                                            \
-    X(TOKENS, "tokens", "the limit of tokens is reached")                                                              \
-    X(MONEY, "money", "the money set aside is spent")                                                                  \
-    X(TIME, "time", "the time set aside is over")                                                                      \
-    X(MEMORY, "memory", "there is no memory left for it")
-
-typedef enum agent_limit {
-#define X(sym, ...) AGENT_LIMIT_##sym,
-    AGENT_LIMIT_MAP(X)
-#undef X
-        AGENT_LIMITS
-} agent_limit;
-const char *agent_limit_name(agent_limit l);  /* "steps"; static */
-const char *agent_limit_words(agent_limit l); /* static */
 
 /* What a run may use; 0: no limit. */
 typedef struct agent_limits {
@@ -228,6 +234,7 @@ typedef enum agent_purpose {
     AGENT_FOR_ARGS,     /* arguments that are missing */
     AGENT_FOR_FINISH,   /* an answer where there was none to use */
     AGENT_FOR_APOLOGY,  /* for what cannot be done */
+    AGENT_FOR_ESTIMATE, /* of the way to the goal */
     AGENT_PURPOSES
 } agent_purpose;
 

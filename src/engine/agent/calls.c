@@ -6,6 +6,34 @@
 
 /* ---- what a call came to ---- */
 
+/* The run ends with what there is. */
+static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
+{
+    daruma_buf text = buf_in(&a->keep);
+    BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
+    daruma_verdict_say(v, step, &text);
+    traj_partial(a, &text);
+    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                  .end = AGENT_END_LOOP,
+                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+}
+
+/* A profile for which a circle is the end: at once, or behind a strategy that is written down. */
+static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *step)
+{
+    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
+    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
+    log_int(&b, "times", v->times);
+    log_close(a, &b);
+    if (!a->policy->strategies) {
+        calls_stop(a, v, step);
+        return;
+    }
+    daruma_verdict_say(v, step, &said);
+    a->circle = flow_keep(a, buf_str(&said));
+    a->wants_way = a->circle_ends = true;
+}
+
 /* Counts a step, and looks whether the agent goes in circles. */
 static void count_step(agent *a, agent_step *s, const daruma_step *step)
 {
@@ -14,10 +42,17 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     a->out_of_patience |= !patient && (a->policy->compact || a->policy->escalates);
     if (!a->policy->watched)
         return;
-    daruma_verdict v = daruma_stall_see(a->stall, step);
+    bool own = a->recovery->watch.detectors != NULL;
+    daruma_verdict v =
+        own ? daruma_detector_see(&a->detector, a->recovery, step, NULL) : daruma_stall_see(a->stall, step);
     bool new = daruma_progress_see(&a->progress, a->recovery, step);
     if (new)
         daruma_tries_worked(&a->tries, a->recovery, step->tool);
+    if (a->policy->loops_end) {
+        if (v.circle)
+            end_circle(a, &v, step);
+        return;
+    }
     uint32_t have = a->policy->strategies ? DARUMA_NEED_SIDE : 0;
     daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
@@ -27,13 +62,7 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     log_int(&b, "times", v.times);
     log_close(a, &b);
     if (r == DARUMA_REMEDY_STOP_PARTIAL) {
-        daruma_buf text = buf_in(&a->keep);
-        BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
-        daruma_verdict_say(&v, step, &text);
-        traj_partial(a, &text);
-        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                      .end = AGENT_END_LOOP,
-                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        calls_stop(a, &v, step);
         return;
     }
     daruma_guide_notice(&a->guide, &v, step, &said);
@@ -162,6 +191,10 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
         think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
+    if (t && t->reports && a->policy->reports) {
+        report_made(a, s);
+        return;
+    }
     count_step(a, s, &step);
 }
 
@@ -269,7 +302,7 @@ void calls_step(agent *a)
         return;
     }
     if (a->next >= a->nsteps) {
-        a->phase = a->wants_way ? PHASE_ADAPT : PHASE_THINK;
+        a->phase = a->wants_way ? PHASE_ADAPT : a->policy->estimates ? PHASE_ESTIMATE : PHASE_THINK;
         return;
     }
     agent_step *s = &a->steps[a->next];

@@ -124,9 +124,13 @@ void flow_limit(agent *a, agent_limit l)
     daruma_buf b = log_open(a, "budget_exhausted");
     log_str(&b, "which", str_of(agent_limit_name(l)));
     log_close(a, &b);
-    BUF_LIT(&text, "The task is not finished: ");
-    buf_putz(&text, agent_limit_words(l));
-    buf_putc(&text, '.');
+    if (a->policy->limit_words[l]) {
+        buf_putz(&text, a->policy->limit_words[l]);
+    } else {
+        BUF_LIT(&text, "The task is not finished: ");
+        buf_putz(&text, agent_limit_words(l));
+        buf_putc(&text, '.');
+    }
     traj_partial(a, &text);
     flow_finish(a, (agent_result){.outcome = lost ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_DEGRADED,
                                   .end = lost ? AGENT_END_NO_PATH : AGENT_END_LIMIT,
@@ -145,7 +149,7 @@ void flow_note(agent *a, daruma_str text)
 const char *agent_purpose_name(agent_purpose p)
 {
     static const char *const names[AGENT_PURPOSES] = {"step",     "classification", "plan",   "summary", "strategy",
-                                                      "analysis", "arguments",      "finish", "apology"};
+                                                      "analysis", "arguments",      "finish", "apology", "estimate"};
     return names[p];
 }
 
@@ -194,6 +198,9 @@ void flow_step(agent *a)
         case PHASE_SHORTEN:
             traj_shorten_next(a);
             break;
+        case PHASE_ESTIMATE:
+            adapt_estimate(a);
+            break;
         case PHASE_ADAPT:
             adapt_ask(a);
             break;
@@ -222,6 +229,7 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->policy = s->policy ? s->policy : &agent_policy_default;
     a->recovery = s->recovery ? s->recovery : daruma_policy_find(S("default"));
     a->result.limit = AGENT_LIMIT_NONE;
+    a->estimate = -1;
     if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) ||
         !rooms->open(&a->scratch, 16 << 10, AGENT_SCRATCH_BYTES_MAX)) {
         agent_close(a);
@@ -326,6 +334,9 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
         else
             error_apologised(a, text);
         break;
+    case AGENT_FOR_ESTIMATE:
+        adapt_estimated(a, text);
+        break;
     case AGENT_PURPOSES:
         break;
     }
@@ -345,6 +356,8 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
         adapt_answered(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_ANALYSIS) {
         error_node_leave(a, (daruma_str){0}, false);
+    } else if (purpose == AGENT_FOR_ESTIMATE) {
+        adapt_estimated(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_ARGS) {
         args_answered(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_FINISH || (purpose == AGENT_FOR_APOLOGY && a->phase == PHASE_APOLOGY)) {

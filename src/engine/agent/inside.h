@@ -9,16 +9,17 @@
 #include "base/str.h"
 
 typedef enum agent_phase {
-    PHASE_CLASSES, /* tools that can serve are chosen */
-    PHASE_PLAN,    /* a plan is made */
-    PHASE_THINK,   /* the model is asked for the next step */
-    PHASE_TOOLS,   /* the calls of its answer are carried out, one after the other */
-    PHASE_SHORTEN, /* long results are summarised */
-    PHASE_ADAPT,   /* a model is asked for another way */
-    PHASE_FILL,    /* missing arguments are asked for */
-    PHASE_FINISH,  /* a usable answer is asked for */
-    PHASE_APOLOGY, /* an apology is asked for, for what failed */
-    PHASE_ANALYSE, /* a model explains the failure that ends the run */
+    PHASE_CLASSES,  /* tools that can serve are chosen */
+    PHASE_PLAN,     /* a plan is made */
+    PHASE_THINK,    /* the model is asked for the next step */
+    PHASE_TOOLS,    /* the calls of its answer are carried out, one after the other */
+    PHASE_SHORTEN,  /* long results are summarised */
+    PHASE_ESTIMATE, /* the progress is estimated */
+    PHASE_ADAPT,    /* a model is asked for another way */
+    PHASE_FILL,     /* missing arguments are asked for */
+    PHASE_FINISH,   /* a usable answer is asked for */
+    PHASE_APOLOGY,  /* an apology is asked for, for what failed */
+    PHASE_ANALYSE,  /* a model explains the failure that ends the run */
     PHASE_OVER,
 } agent_phase;
 
@@ -97,6 +98,7 @@ struct agent {
     daruma_tracker *tracker;
     uint32_t tracked; /* steps that it saw */
     daruma_stall *stall;
+    daruma_detector detector; /* rules of the profile's own */
     daruma_guide guide;
     daruma_progress progress;
     daruma_tries tries;
@@ -117,7 +119,13 @@ struct agent {
     size_t fill;                     /* the step at hand in FILL and APOLOGY */
     const char *apology;             /* why: "autofill_rejection" */
     bool finish_repaired, hops_over; /* an answer was asked for already; a call was refused for the limit of tools */
-    bool out_of_patience;            /* a limit of failures is reached */
+    bool report_nudged, report_forced, final_told, soft_told;
+    daruma_str said;      /* what it said when it was told to report */
+    uint32_t lean;        /* steps in a row that took few tokens */
+    int64_t used_before;  /* tokens before the step at hand */
+    int16_t estimate;     /* of the progress, per mille; -1 none */
+    bool circle_ends;     /* the run ends behind the strategy at hand */
+    bool out_of_patience; /* a limit of failures is reached */
 };
 
 /* ---- flow.c ---- */
@@ -166,6 +174,13 @@ daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, siz
 void args_answered(agent *a, daruma_str text);
 void args_ask_words(agent *a); /* FINISH, APOLOGY */
 void args_words_answered(agent *a, daruma_str text);
+
+/* ---- report.c ---- */
+
+daruma_str report_name(const agent *a); /* of the tool; empty: there is none */
+void report_begin(agent *a);
+void report_made(agent *a, const agent_step *s);
+bool report_missing(agent *a, daruma_str text);
 
 /* ---- calls.c ---- */
 
@@ -231,7 +246,9 @@ bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_
 
 void adapt_ask(agent *a);
 void adapt_answered(agent *a, daruma_str text); /* empty: the model failed */
-void adapt_do(agent *a);                        /* what was proposed last */
+void adapt_estimate(agent *a);
+void adapt_estimated(agent *a, daruma_str text);
+void adapt_do(agent *a); /* what was proposed last */
 
 /* ---- plan.c ---- */
 

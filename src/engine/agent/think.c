@@ -41,6 +41,7 @@ static void begin_progress(agent *a)
         daruma_progress_notice(&a->progress, level, &said);
         a->notice = flow_keep(a, buf_str(&said));
     }
+    a->report_forced = level > 2;
     a->wants_way |= level > 1 && a->policy->strategies;
 }
 
@@ -55,11 +56,12 @@ void think_ask(agent *a)
         return;
     }
     begin_progress(a);
+    report_begin(a);
     if (a->notice.n) {
         flow_note(a, a->notice);
         a->notice = (daruma_str){0};
     }
-    if (a->last == LAST_NOT && !a->policy->ends_hard && limits_last_call(a))
+    if (a->last == LAST_NOT && !a->policy->ends_hard && !report_name(a).n && limits_last_call(a))
         a->last = LAST_LIMIT;
     if (!agent_view(a, &a->scratch, &c)) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
@@ -70,6 +72,10 @@ void think_ask(agent *a)
         say_last(&c,
                  S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
                    "say plainly what is missing."));
+    }
+    if (a->report_forced) {
+        c.set.choice = CHOICE_ONE;
+        c.set.choice_name = traj_wire_name(a, report_name(a), &a->scratch);
     }
     if (dialect_convert(&c, a->s.d, &a->scratch, &out, &lost) != DARUMA_OK) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
@@ -98,6 +104,8 @@ void think_recovered(agent *a, const char *how)
     log_close(a, &b);
 }
 
+static void answered(agent *a, daruma_str text, bool cut);
+
 void think_failed(agent *a, const agent_failure *f)
 {
     router_keep(a, f);
@@ -107,6 +115,12 @@ void think_failed(agent *a, const agent_failure *f)
     log_str(&b, "error_message", a->failure.message);
     log_int(&b, "compress_attempt", a->shortened);
     log_close(a, &b);
+    if (a->said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
+        daruma_str said = a->said;
+        a->said = (daruma_str){0};
+        answered(a, said, false);
+        return;
+    }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     daruma_scope who = daruma_kind_scope(f->kind);
     if (too_long && a->phase == PHASE_THINK && a->policy->compressions)
@@ -238,6 +252,8 @@ static agent_limit last_limit(const agent *a)
 
 static void answered(agent *a, daruma_str text, bool cut)
 {
+    if (!a->last && !cut && report_missing(a, text))
+        return;
     agent_step *s = traj_add(a, AGENT_STEP_WORDS);
     if (s)
         s->thought = flow_keep(a, text);
@@ -284,6 +300,11 @@ static size_t count_calls(const turn *t)
     return n;
 }
 
+static bool is_call_of(agent *a, const convo_part *p, daruma_str tool)
+{
+    return str_eq(real_name(a, convo_name_was(a->renames, a->nrenames, p->name)), tool);
+}
+
 static void take_calls(agent *a, const turn *t, daruma_str text)
 {
     convo c = {.arena = &a->scratch};
@@ -295,8 +316,12 @@ static void take_calls(agent *a, const turn *t, daruma_str text)
     }
     a->next = a->nsteps;
     a->phase = PHASE_TOOLS;
+    daruma_str report = report_name(a); /* beside it nothing else is done */
+    bool reports = false;
+    for (size_t i = 0; report.n && i < t->message.nparts; i++)
+        reports |= t->message.parts[i].kind == PART_CALL && is_call_of(a, &t->message.parts[i], report);
     for (size_t i = 0; i < t->message.nparts && a->phase == PHASE_TOOLS && taken < AGENT_CALLS_OF_TURN_MAX; i++) {
-        if (t->message.parts[i].kind != PART_CALL)
+        if (t->message.parts[i].kind != PART_CALL || (reports && !is_call_of(a, &t->message.parts[i], report)))
             continue;
         take_call(a, &c, t, i, taken ? (daruma_str){0} : text);
         taken++;
