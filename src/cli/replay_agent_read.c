@@ -96,7 +96,9 @@ static bool read_tool(replay_reader *r, daruma_str v, replay_agent_told *g)
         t->ask |= str_eq(name, S("ask"));
         t->delegates |= str_eq(name, S("agent"));
         t->reports |= str_eq(name, S("report"));
-        if (!bit && !str_eq(name, S("ask")) && !str_eq(name, S("agent")) && !str_eq(name, S("report")))
+        t->forbidden |= str_eq(name, S("forbidden"));
+        if (!bit && !str_eq(name, S("forbidden")) && !str_eq(name, S("ask")) && !str_eq(name, S("agent")) &&
+            !str_eq(name, S("report")))
             return replay_wrong(r, "what trait of a tool is this?", name);
         t->about.traits |= bit;
     }
@@ -194,6 +196,12 @@ bool replay_agent_line(replay_reader *r, daruma_str line, replay_agent_told *g)
         agent_tool *t = tool_of(g, tool);
         g->has_retry |= !t;
         return read_retry(r, t ? rest : v, t ? &t->retry : &g->retry);
+    } else if (str_eq(name, S("output"))) {
+        daruma_str rest = v, tool = str_cut(&rest, ' ');
+        agent_tool *t = tool_of(g, tool);
+        if (!t)
+            return replay_wrong(r, "the output is of a tool that stands above it, not of", tool);
+        t->output = take_json(&rest);
     } else
         return replay_wrong(
             r, "an agent has task, mode, model, second, instructions, limits, tool, rule and retry, not", name);

@@ -1,4 +1,5 @@
 /* run.c - `daruma run TASK`: an agent that finishes its task over the files of one folder. */
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -175,16 +176,21 @@ static bool number(const char *option, const char *text, int64_t *ret)
     return false;
 }
 
+/* NAME[:VARIANT][,NAME...]: what is found lives as long as the program. */
 static bool profile(const char *name, run_settings *s)
 {
-    if (!name)
+    static char room[64 << 10];
+    static seed_stack stack;
+    char words[128];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_buf why = buf_over(words, sizeof words);
+    if (seed_stack_read(str_of(name ? name : "default"), &a, &stack, &why)) {
+        s->agent = &stack.agent;
+        s->judge = stack.judge;
+        s->recovery = &stack.calls;
         return true;
-    daruma_str variant = str_of(name), which = str_cut(&variant, ':');
-    s->agent = seed_agent(which, variant);
-    s->recovery = daruma_policy_variant(which, variant);
-    if (s->agent)
-        return true;
-    fprintf(stderr, "daruma run: there is no profile `%s` of an agent\n", name);
+    }
+    fprintf(stderr, "daruma run: " STR_FMT "; `daruma profiles` shows what there is\n", STR_ARG(buf_str(&why)));
     return false;
 }
 
@@ -203,7 +209,8 @@ int cli_run(int argc, char **argv)
         {"--dialect", "NAME", &wire, NULL, "openai, openai-responses, anthropic or gemini; else openai"},
         {"--root", "FOLDER", &root, NULL, "the folder that it works in; else this one"},
         {"--plan", NULL, NULL, &plan, "make a plan first, and carry out its steps"},
-        {"--profile", "NAME[:VARIANT]", &named, NULL, "what is done about failures; else default"},
+        {"--profile", "NAME[,NAME]", &named, NULL,
+         "what is done about failures, as NAME[:VARIANT], the layers below it behind; else default"},
         {"--steps", "N", &steps, NULL, "answers of the model at most; else 50"},
         {"--tokens", "N", &tokens, NULL, "tokens at most, both ways; else no limit"},
         {"--seconds", "N", &seconds, NULL, "so long it may take; else 1800"},

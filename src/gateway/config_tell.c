@@ -181,6 +181,14 @@ size_t config_warnings(const config *c, daruma_buf *out)
     }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
+    if (!c->policy.nrungs) {
+        n++;
+        buf_printf(
+            out,
+            "recovery: the profile %s does nothing about calls that fail; what it does is for agents: `daruma run "
+            "--profile`\n",
+            c->policy.profile);
+    }
     if (!host_is_loopback(c->listen.host)) {
         n++;
         buf_printf(out, "listen: other machines can reach " STR_FMT "%s\n", STR_ARG(c->listen.host),

@@ -289,7 +289,7 @@ static void write_options(run *r, const agent_act *x, daruma_buf *b)
     buf_json(b, str_of(r->s->d->name));
     BUF_LIT(b, ",\"targets\":[{\"name\":\"main\",\"model\":");
     buf_json(b, x->model);
-    BUF_LIT(b, "}],\"watch\":\"off\",\"on_failure\":\"error\"");
+    buf_printf(b, "}],\"watch\":\"off\",\"on_failure\":\"%s\"", r->agent_policy.failure_answers ? "message" : "error");
     if (r->s->d == &dialect_gemini) {
         BUF_LIT(b, ",\"model\":");
         buf_json(b, x->model);
@@ -504,9 +504,9 @@ static bool begin(run *r, daruma_str task)
                                       .bytes = sys_arena_bytes,
                                       .take = take,
                                       .give = free};
-    /* Calls are tried again by the session below: one budget, not two that multiply. */
     r->agent_policy = r->s->agent ? *r->s->agent : agent_policy_default;
-    r->agent_policy.retry.attempts = 1;
+    if (!r->agent_policy.raises) /* calls are tried again by the session below: one budget, not two that multiply */
+        r->agent_policy.retry.attempts = 1;
     agent_setup s = {.name = S("run"),
                      .d = r->s->d,
                      .model = r->s->model,
@@ -515,7 +515,7 @@ static bool begin(run *r, daruma_str task)
                      .ntools = nfiles_tools,
                      .mode = r->s->mode,
                      .policy = &r->agent_policy,
-                     .recovery = r->s->recovery,
+                     .recovery = r->s->judge ? r->s->judge : r->s->recovery,
                      .limits = r->s->limits};
     r->a = agent_open(&s, &rooms, task, tick(r));
     return r->a != NULL;

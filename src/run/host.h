@@ -12,7 +12,8 @@ typedef struct run_settings {
     const char *root;         /* the folder that tools see */
     agent_mode mode;
     const agent_policy *agent;     /* what is done about failures of the agent; NULL: the default */
-    const daruma_policy *recovery; /* ... and of its calls; NULL: the default */
+    const daruma_policy *recovery; /* ... and of its calls, in the sessions below it; NULL: the default */
+    const daruma_policy *judge;    /* that the agent judges failures by; NULL: `recovery` */
     agent_limits limits;
     bool yes;                                        /* nobody is asked before files are changed */
     void (*event)(daruma_str json, void *user);      /* something happened; a JSON object */

@@ -198,7 +198,7 @@ static bool can(agent *a, const agent_action *x)
 {
     args_bad bad;
     const agent_tool *t = router_tool(a, x->node);
-    return is_final(x->node) || (t && args_look(a, t, x->args, &bad));
+    return is_final(x->node) || (t && !t->forbidden && args_look(a, t, x->args, &bad));
 }
 
 /* The first one that can be done; else the first. */
@@ -244,7 +244,7 @@ static void take(agent *a, const agent_action *x, size_t i)
             buf_put(&why, a->s.tools[k].about.name);
         }
         calls_refuse(a, s, buf_str(&why));
-    } else if (!args_look(a, t, x->args, &bad)) {
+    } else if (!t->forbidden && !args_look(a, t, x->args, &bad)) {
         args_reject(a, s, &bad);
     }
 }

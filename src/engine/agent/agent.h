@@ -49,6 +49,7 @@ typedef struct agent_retry {
 typedef enum agent_route {
     AGENT_ROUTE_AGAIN,      /* the same operation once more, after a wait */
     AGENT_ROUTE_MODEL,      /* the model is shown the failure and decides */
+    AGENT_ROUTE_SHOWN,      /* a tool's failure as MODEL; a model's own ends the run at once */
     AGENT_ROUTE_PLANNER,    /* another plan */
     AGENT_ROUTE_CLASSIFIER, /* other tools are chosen, then another plan */
     AGENT_ROUTE_ERROR,      /* the error node ends the run with a report */
@@ -162,6 +163,8 @@ typedef struct agent_tool {
     void (*judge)(const struct agent_tool *t, daruma_str result, agent_failure *f);
     agent_retry retry; /* attempts 0: the policy's */
     bool ask;          /* a person is asked before a call */
+    daruma_str output; /* the schema of what it returns; empty: anything. What does not fit is a failure */
+    bool forbidden;    /* it may not be used in this run: it is not offered, and a call of it is refused */
     bool reports;      /* a call of it that works ends the run, with the answer in its arguments */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;

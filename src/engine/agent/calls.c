@@ -180,6 +180,16 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
         step.result = S(MEND_UNKNOWN_RESULT);
     if (lost)
         step.ok = 0;
+    daruma_buf why = buf_in(&a->scratch);
+    if (!lost && s->attempts && t && t->output.n && !daruma_step_failed(&step)) {
+        daruma_buf bad = buf_in(&a->scratch);
+        if (!daruma_schema_fits(t->output, result, &bad)) {
+            BUF_LIT(&why, "the tool returned data that did not validate: ");
+            buf_put(&why, flow_line(buf_str(&bad), FAILURE_TEXT_BYTES_MAX));
+            step.result = buf_str(&why);
+            step.ok = 0;
+        }
+    }
     if (lost || daruma_step_failed(&step)) {
         tool_failed(a, s, t, &step);
         return;
@@ -255,6 +265,10 @@ static void call_tool(agent *a, agent_step *s)
         log_str(&e, "delegation_path", buf_str(&path));
         log_close(a, &e);
         calls_refuse(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
+        return;
+    }
+    if (t && t->forbidden) {
+        calls_refuse(a, s, S("Error: this tool is not permitted in this run. Use another one."));
         return;
     }
     if (t && t->ask && !s->asked) {

@@ -247,6 +247,10 @@ void router_route(agent *a, agent_step *s)
         case AGENT_ROUTE_ERROR:
             error_node_enter(a);
             return;
+        case AGENT_ROUTE_SHOWN:
+            if (to_model(a, s))
+                return;
+            /* fallthrough */
         case AGENT_ROUTE_OUT:
             flow_finish(
                 a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,

@@ -235,7 +235,8 @@ static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_
     s->id = flow_keep(a, unused_id(a, p->id, i));
     s->tool = flow_keep(a, real_name(a, check.name.n ? check.name : name));
     s->args = flow_keep(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
-    if (!fits)
+    const agent_tool *known = router_tool(a, s->tool);
+    if (!fits && !(known && known->forbidden)) /* that it is not permitted is said when its turn comes */
         calls_refuse(a, s, check.why.n ? check.why : S("The tool call could not be read."));
 }
 

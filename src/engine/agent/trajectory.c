@@ -180,7 +180,7 @@ void traj_tools(const agent *a, convo *c)
     }
     for (size_t i = 0; i < a->s.ntools; i++) {
         const daruma_tool *t = &a->s.tools[i].about;
-        if (a->s.mode == AGENT_REACTIVE || plan_offers(a, i))
+        if (!a->s.tools[i].forbidden && (a->s.mode == AGENT_REACTIVE || plan_offers(a, i)))
             c->tools[c->ntools++] = (convo_tool){
                 .name = traj_wire_name(a, t->name, c->arena), .description = t->description, .schema = t->schema};
     }
@@ -203,6 +203,8 @@ static void put_catalogue(const agent *a, convo *c)
             "Answer with one JSON object: {\"thought\": \"...\", \"next_node\": \"NAME\", \"args\": {}}. To finish: "
             "{\"next_node\": \"final_response\", \"args\": {\"raw_answer\": \"...\"}}. The nodes are:");
     for (size_t i = 0; i < a->s.ntools; i++) {
+        if (a->s.tools[i].forbidden)
+            continue;
         BUF_LIT(&b, "\n- ");
         buf_put(&b, a->s.tools[i].about.name);
         BUF_LIT(&b, ": ");

@@ -33,7 +33,7 @@
 /* ... and where the layer tries a model's failures again before it raises them. */
 #define AGAIN_ROUTES                                                                                                   \
     {                                                                                                                  \
-        WAY(RETRIABLE, AGAIN, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                \
+        WAY(RETRIABLE, AGAIN, SHOWN), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),              \
             WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
     }
 #define BOTH(routes)                                                                                                   \
