@@ -139,7 +139,7 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     else
         failure_seen(a, step, &f, &seen);
     router_keep(a, &f);
-    traj_result(a, s, step->result, true, buf_str(&seen));
+    traj_result(a, s, step->lost && !step->result.n ? S(MEND_UNKNOWN_RESULT) : step->result, true, buf_str(&seen));
     s->error = a->failure.message;
     s->tool_kind = f.tool_kind;
     a->failure_took = a->at.now - a->sent;
@@ -176,8 +176,6 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     daruma_step step = {
         .tool = s->tool, .args = s->args, .result = result, .ok = ok, .lost = lost, .traits = t ? t->about.traits : 0};
     s->lost = lost;
-    if (lost && !result.n)
-        step.result = S(MEND_UNKNOWN_RESULT);
     if (lost)
         step.ok = 0;
     daruma_buf why = buf_in(&a->scratch);

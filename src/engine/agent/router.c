@@ -89,7 +89,7 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
     agent_failure r = {.kind = DARUMA_TOOL_ERROR,
                        .tool_kind = f.kind,
                        .severity = a->policy->tool_unsaid,
-                       .retryable = f.retryable,
+                       .retryable = f.retryable || step->lost,
                        .operation = step->tool,
                        .message = f.message,
                        .advice = -1};

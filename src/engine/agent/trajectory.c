@@ -390,6 +390,17 @@ void traj_partial(const agent *a, daruma_buf *out)
             buf_put(out, flow_line(str_trim(a->steps[i].thought), PARTIAL_WORDS_BYTES_MAX));
             break;
         }
+    for (size_t i = 0; i < a->nsteps; i++) { /* what may have had its effect is said */
+        const agent_step *s = &a->steps[i];
+        if (s->kind != AGENT_STEP_CALL || !s->attempts || (s->done && !s->lost) ||
+            router_is_safe(router_tool(a, s->tool)))
+            continue;
+        BUF_LIT(out, "\n\nWhether the call of ");
+        buf_put(out, s->tool);
+        BUF_LIT(out, " with ");
+        buf_put(out, flow_line(s->args, PARTIAL_RESULT_BYTES_MAX));
+        BUF_LIT(out, " had its effect is unknown: look before it is made again.");
+    }
     for (size_t i = a->nsteps; i-- > 0 && shown < AGENT_PARTIAL_RESULTS;) {
         const agent_step *s = &a->steps[i];
         if (s->kind != AGENT_STEP_CALL || !s->done || s->failed || !str_trim(s->observation).n)
