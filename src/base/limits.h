@@ -423,6 +423,7 @@
 #define AGENT_LEAN_TOKENS              500          /* a step that takes fewer brings little (K-F24) */
 #define AGENT_LEAN_STEPS               3            /* of them in a row: the agent is told */
 #define AGENT_ESTIMATE_TOKENS          500          /* output cap of an estimate of progress (K-F7) */
+#define SEED_MESSAGE_BYTES_MAX         500          /* of a provider's words in events under a seed's names (P-F6) */
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
 /* ---- daruma run ---- */

@@ -9,8 +9,10 @@
  * plan is made and checked, each of its steps is carried out, then the task is answered). A host hands in one outcome,
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
  * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
- * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), delegation.c,
- * limits.c, policies of the seeds in engine/seeds. */
+ * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), adapt.c (another
+ * way), paths.c, delegation.c, limits.c; of profiles that want it: actions.c (answers as JSON), args.c (missing
+ * arguments), report.c (a tool that ends the run). Policies of the seeds are in engine/seeds, a host in virtual time in
+ * sim. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"

@@ -107,7 +107,7 @@ static const daruma_event_row penguiflow_doc_events[] = {
     E(MENDED,    ANY,                    DARUMA_REMEDY_SUMMARISE, ON | DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
     E(BROKE,     ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
     E(RECOVERED, ANY,                    ANY,                     ON,                        "error_recovery_success", NULL, NULL),
-    E(GIVEN_UP,  DARUMA_CONTEXT_LENGTH,  ANY,                     ON,                        "error_recovery_failed",  "context_length", NULL),
+    E(GIVEN_UP,  DARUMA_CONTEXT_LENGTH,  ANY,                     ON | DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
     E(GIVEN_UP,  DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
     E(EXHAUSTED, ANY,                    ANY,                     ON,                        "error_recovery_failed",  "exhausted", NULL),
 };
