@@ -25,6 +25,14 @@ static const agent_tool tools[] = {
      .rules = rules,
      .nrules = COUNT(rules),
      .ask = true},
+    {.about = {LIT("find"), LIT("finds"),
+               LIT("{\"type\":\"object\",\"properties\":{\"q\":{\"type\":\"string\"}},\"required\":[\"q\"]}"),
+               DARUMA_TOOL_KNOWN | DARUMA_TOOL_READS},
+     .output = LIT("{\"type\":\"object\",\"required\":[\"hits\"]}")},
+    {.about = {LIT("wipe"), LIT("wipes"), LIT("{\"type\":\"object\"}"), DARUMA_TOOL_KNOWN | DARUMA_TOOL_ACTS},
+     .forbidden = true},
+    {.about = {LIT("report"), LIT("reports"), LIT("{\"type\":\"object\"}"), DARUMA_TOOL_KNOWN | DARUMA_TOOL_NOTES},
+     .reports = true},
 };
 static const dialect *const wires[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic, &dialect_gemini};
 
@@ -85,19 +93,26 @@ static void happen(agent *a, const dialect *d, agent_act x, daruma_str line, dar
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const daruma_str profiles[] = {LIT("default"),    LIT("osprey"),  LIT("osprey-reactive"),
-                                          LIT("penguiflow"), LIT("compact"), LIT("adaptive")};
+    static const struct {
+        daruma_str profile, variant;
+    } profiles[] = {
+        {LIT("default"), LIT("")},        {LIT("osprey"), LIT("doc")},      {LIT("osprey-reactive"), LIT("")},
+        {LIT("penguiflow"), LIT("doc")},  {LIT("compact"), LIT("")},        {LIT("adaptive"), LIT("doc")},
+        {LIT("penguiflow"), LIT("code")}, {LIT("osprey"), LIT("code")},     {LIT("swarm"), LIT("")},
+        {LIT("adaptive-head"), LIT("")},  {LIT("penguiflow"), LIT("code")}, {LIT("adaptive"), LIT("code")}};
     daruma_str all = {(const char *)data, size}, head = str_cut(&all, '\n'), rest = all;
-    unsigned char how[3] = {0};
+    unsigned char how[3] = {0}, chosen;
     memcpy(how, head.p ? head.p : "", head.n < 3 ? head.n : 3);
+    chosen = how[2] % COUNT(profiles);
     agent_setup s = {.d = wires[how[0] % COUNT(wires)],
                      .mode = how[1] % 2 ? AGENT_PLANNED : AGENT_REACTIVE,
-                     .policy = seed_agent(profiles[how[2] % COUNT(profiles)], (daruma_str){0}),
+                     .policy = seed_agent(profiles[chosen].profile, profiles[chosen].variant),
+                     .recovery = daruma_policy_variant(profiles[chosen].profile, profiles[chosen].variant),
                      .model = S("m"),
                      .second = how[1] % 4 > 1 ? S("n") : (daruma_str){0},
                      .tools = tools,
                      .ntools = COUNT(tools),
-                     .limits = {.steps = 30, .calls = 80}};
+                     .limits = {.steps = 30, .calls = 80, .tokens = how[1] % 8 == 7 ? 20000 : 0}};
     agent *a = agent_open(&s, &rooms, S("the task"), moment(0));
     daruma_ms now = 0;
     bool resumed = false;

@@ -506,6 +506,7 @@ typedef enum daruma_after {
     DARUMA_NOW,    /* not at all */
     DARUMA_ADVICE, /* as the provider advised, at least; else as GROW */
     DARUMA_GROW,   /* the kind's backoff */
+    DARUMA_QUICK,  /* the quick backoff of the layer below, counted by itself */
 } daruma_after;
 
 typedef struct daruma_rung {
@@ -633,12 +634,18 @@ struct daruma_policy {
     const char *text;              /* the profile's own explanation; NULL: daruma's */
     const daruma_text_row *advice; /* what {advice} is; the first row of the kind */
     size_t nadvice;
+    daruma_backoff quick; /* of rungs that wait QUICK */
 };
 
 /* The policy of a profile by name ("default"); NULL when there is none. Static. */
 DARUMA_API const daruma_policy *daruma_policy_find(daruma_str profile);
 /* ... of the variant "doc" or "code"; empty: the first one, as above. A profile without variants is both. */
 DARUMA_API const daruma_policy *daruma_policy_variant(daruma_str profile, daruma_str variant);
+/* Profiles one above the other, "NAME[/VARIANT],...", the uppermost first (a ':' or a blank before the variant will do,
+ * and brackets around the list): what a lower layer tries again is tried there first, then the layer above goes on with
+ * it, in one ladder with one budget. One name is daruma_policy_variant(). NULL: a name is unknown, or there is no
+ * memory in `a`, where a stack of several lives. */
+DARUMA_API const daruma_policy *daruma_policy_stack(daruma_str names, daruma_arena *a);
 /* The name of the profile at `index`, in both variants once; NULL behind the last. Static. */
 DARUMA_API const char *daruma_policy_name(size_t index);
 /* The failure as the profile judges it: daruma_classify() and then this. Without rules of its own it is `f`. Pure. */

@@ -446,7 +446,7 @@ static agent_setup penguiflow(const char *profile)
 static void long_results_are_summarised_and_the_step_repeated(void **state)
 {
     (void)state;
-    agent_setup s = penguiflow("penguiflow"); /* P-T4 */
+    agent_setup s = penguiflow("penguiflow"); /* P-T4; the rest of it is in tests/cases/penguiflow-agent.md */
     kit_open(&s, "Report");
     three_pages();
     kit_fails(400, TOO_LONG);
@@ -468,60 +468,6 @@ static void long_results_are_summarised_and_the_step_repeated(void **state)
     agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "done", NULL, NULL, 5), at(++kit_now));
     assert_int_equal(kit_end(DARUMA_OUTCOME_RECOVERED, AGENT_END_ANSWER).spent.compressions, 1);
     kit_close();
-
-    kit_open(&s, "Report"); /* P-T5: a second time in the same step is an apology */
-    three_pages();
-    kit_fails(400, TOO_LONG);
-    kit_says("a summary");
-    kit_says("a summary");
-    kit_fails(400, TOO_LONG);
-    agent_result r = kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    assert_has(r.text, "I'm sorry, but I encountered an issue while processing your request: Input is too long");
-    assert_has(r.recovery, "\"error_type\":\"context_length\"");
-    assert_true(kit_told("error_recovery_failed"));
-    kit_close();
-
-    kit_open(&s, "Report"); /* P-T8: nothing is large */
-    kit_fails(400, TOO_LONG);
-    kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    kit_close();
-
-    kit_open(&s, "Report"); /* P-T9: a summariser that fails */
-    three_pages();
-    kit_fails(400, TOO_LONG);
-    kit_fails(500, "");
-    kit_fails(500, "");
-    assert_has(kit_model().body, "[Summary unavailable]");
-    kit_close();
-}
-
-static void what_penguiflow_does_not_know_is_raised(void **state)
-{
-    (void)state;
-    agent_setup s = penguiflow("penguiflow");
-    kit_open(&s, "Report"); /* P-T12 */
-    kit_fails(400, "{\"error\":{\"message\":\"Invalid request format\"}}");
-    agent_result r = kit_end(DARUMA_OUTCOME_EXPLAINED, AGENT_END_GRACEFUL);
-    assert_has(r.text, "sorry");
-    assert_has(r.text, "Invalid request format");
-    assert_int_equal(r.spent.calls, 1);
-    kit_close();
-    static const int statuses[] = {429, 503, 504, 401};
-    for (size_t i = 0; i < COUNT(statuses); i++) { /* P-T13 */
-        kit_open(&s, "Report");
-        kit_fails(statuses[i], "{\"error\":{\"message\":\"no\"}}");
-        r = kit_end(DARUMA_OUTCOME_FAILED, AGENT_END_FATAL);
-        assert_int_equal(r.spent.calls, 1);
-        kit_close();
-        s.policy = NULL; /* default tries again where that may help */
-        s.recovery = NULL;
-        kit_open(&s, "Report");
-        kit_fails(statuses[i], "{\"error\":{\"message\":\"no\"}}");
-        agent_act x = kit_next();
-        assert_int_equal(x.what, statuses[i] == 401 ? AGENT_DO_FINISH : AGENT_DO_WAIT);
-        kit_close();
-        s = penguiflow("penguiflow");
-    }
 }
 
 static void default_shortens_where_no_result_is_large(void **state)
@@ -560,65 +506,6 @@ static void compact_escalates_after_three(void **state)
     kit_close();
 }
 
-/* ---- the ADR ---- */
-
-/* Search finds the file, read takes only its name (the ADR's example): its profile writes strategies down and goes on
- * in circles; default completes the path and needs none. */
-static int search_and_read(const char *profile, bool *ret_told)
-{
-    static agent_tool tools[2];
-    agent_setup s = kit_setup();
-    tools[0] = tools[1] = kit_tools[0];
-    tools[0].about.name = S("fs.search");
-    s.tools = tools;
-    s.policy = seed_agent(str_of(profile), (daruma_str){0});
-    s.limits = (agent_limits){.steps = 40};
-    kit_open(&s, "What is the ProgressTracker class?");
-    int calls = 0;
-    for (agent_act x = kit_next(); x.what != AGENT_DO_FINISH; x = kit_next()) {
-        bool found = x.what == AGENT_DO_MODEL && str_find(x.body, S("class ProgressTracker { }")) != STR_NONE;
-        calls += x.what == AGENT_DO_MODEL;
-        if (x.what == AGENT_DO_MODEL && x.purpose != AGENT_FOR_STEP)
-            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "no idea", NULL, NULL, ++kit_ids),
-                           at(++kit_now));
-        else if (x.what == AGENT_DO_MODEL && found)
-            agent_answered(kit_agent, x.call, kit_answer(&dialect_openai, "It tracks.", NULL, NULL, ++kit_ids),
-                           at(++kit_now));
-        else if (x.what == AGENT_DO_MODEL)
-            agent_answered(
-                kit_agent, x.call,
-                kit_answer(&dialect_openai, NULL, calls % 2 ? "fs.search" : "fs.read",
-                           calls % 2 ? "{\"path\":\"ProgressTracker\"}" : "{\"path\":\"progress-tracker.ts\"}",
-                           ++kit_ids),
-                at(++kit_now));
-        else if (x.what == AGENT_DO_TOOL && str_eq(x.tool, S("fs.search")))
-            agent_tool_done(kit_agent, x.call, S("kb/src/progress-tracker.ts:50: class ProgressTracker"), 1, false,
-                            at(++kit_now));
-        else if (x.what == AGENT_DO_TOOL) {
-            bool right = str_find(x.args, S("kb/src/")) != STR_NONE;
-            agent_tool_done(kit_agent, x.call, right ? S("class ProgressTracker { }") : S("ENOENT: no such file"),
-                            right, false, at(++kit_now));
-        } else
-            fail_msg("act %d", x.what);
-    }
-    *ret_told = kit_told("recovery_strategy_generated");
-    return calls;
-}
-
-static void the_adrs_circle(void **state)
-{
-    (void)state;
-    bool told;
-    assert_true(search_and_read("adaptive", &told) > 6);
-    assert_true(told);
-    assert_int_not_equal(agent_result_of(kit_agent).outcome, DARUMA_OUTCOME_OK);
-    kit_close();
-    assert_int_equal(search_and_read("default", &told), 3);
-    assert_false(told);
-    assert_int_equal(agent_result_of(kit_agent).outcome, DARUMA_OUTCOME_RECOVERED);
-    kit_close();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,10 +522,8 @@ int main(void)
         cmocka_unit_test(the_analysis_and_the_last_text),
         cmocka_unit_test(the_error_node_takes_anything),
         cmocka_unit_test(long_results_are_summarised_and_the_step_repeated),
-        cmocka_unit_test(what_penguiflow_does_not_know_is_raised),
         cmocka_unit_test(default_shortens_where_no_result_is_large),
         cmocka_unit_test(compact_escalates_after_three),
-        cmocka_unit_test(the_adrs_circle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

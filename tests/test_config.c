@@ -151,7 +151,7 @@ static const struct {
     {"providers:\n- { name: a, dialect: anthropic, url: \"http://h/anthropic/v1/messages\" }\n", 2, 39, "it ends with what clients add to it"},
     {"listen: http://127.0.0.1:4141\n", 1, 9, "it is no URL"},
     {"listen: \"[::1]\"\n", 1, 9, "add the port"},
-    {"recovery: { profile: zebra }\n", 1, 22, "there are default, penguiflow, penguiflow-client, penguiflow-native, swarm, compact, adaptive, adaptive-head"},
+    {"recovery: { profile: zebra }\n", 1, 22, "there are default, penguiflow, penguiflow-client, penguiflow-native, swarm, ruby-llm, osprey, osprey-reactive, compact, adaptive, adaptive-head"},
     {"providers:\n- { name: a, dialect: openai, url: ftp://h }\n", 2, 36, "expected a URL like https://api.openai.com, found \"ftp://h\""},
     {"providers:\n- { name: a, dialect: openai, url: \"http://u:pw@h\" }\n", 2, 36, "holds no user or password"},
     {P "- { name: a, dialect: openai, url: http://h }\n", 3, 11, "another provider has the name \"a\""},
@@ -417,6 +417,9 @@ static void single_values_are_read(void **state)
     assert_true(read_text("recovery: { kinds: { timeout: { factor: 1.5, jitter: 0.25 } }, profile: default }", &c, &e));
     assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.factor_milli, 1500);
     assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.jitter_milli, 250);
+    assert_true(read_text("recovery: { profile: \"swarm, ruby-llm\" }", &c, &e));
+    assert_int_equal(c.policy.quick.base, 100);
+    assert_false(read_text("recovery: { profile: \"swarm, ruby\" }", &c, &e));
     assert_true(read_text("recovery: { kinds: { auth: { delay: 2s } } }", &c, &e)); /* the profile has no cap for it */
     assert_int_equal(c.policy.kinds[DARUMA_AUTH].backoff.base, 2000);
     assert_true(c.policy.kinds[DARUMA_AUTH].backoff.cap >= 2000);

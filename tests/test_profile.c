@@ -61,8 +61,56 @@ static void penguiflow_judges_in_its_order_with_its_mistakes(void **state)
         {0, DARUMA_NET_REFUSED, "", "unknown"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        daruma_failure f = judged(profile("penguiflow"), rows[i].status, rows[i].net, rows[i].body);
+        daruma_failure f =
+            judged(daruma_policy_variant(S("penguiflow"), S("code")), rows[i].status, rows[i].net, rows[i].body);
         assert_string_equal(f.type, rows[i].type);
+    }
+    /* the document has three words for a context that is too long, and no type for timeouts */
+    const daruma_policy *doc = profile("penguiflow");
+    assert_string_equal(judged(doc, 504, DARUMA_NET_NONE, "").type, "unknown");
+    assert_string_equal(judged(doc, 0, DARUMA_NET_FIRST_BYTE_TIMEOUT, "").type, "unknown");
+    assert_string_equal(judged(doc, 503, DARUMA_NET_NONE, "").type, "service_unavailable");
+    assert_string_equal(judged(doc, 500, DARUMA_NET_NONE, "").type, "unknown");
+    assert_string_equal(judged(doc, 400, DARUMA_NET_NONE, "{\"error\":{\"message\":\"token limit\"}}").type,
+                        "bad_request_other");
+}
+
+/* What a lower layer tries comes first, with its own waits and once; then the upper one goes on. */
+static void layers_make_one_ladder(void **state)
+{
+    static char bytes[64 << 10];
+    daruma_arena a = {.beg = bytes, .end = bytes + sizeof bytes};
+    (void)state;
+    const daruma_policy *p = daruma_policy_stack(S("swarm, ruby-llm"), &a);
+    assert_non_null(p);
+    assert_string_equal(p->profile, "swarm/doc,ruby-llm");
+    size_t at = 0;
+    while (p->rungs[at].kind != DARUMA_SERVER_ERROR)
+        at++;
+    assert_int_equal(p->rungs[at].after, DARUMA_QUICK);
+    assert_int_equal(p->rungs[at].times, 3);
+    assert_int_equal(p->rungs[at + 1].after, DARUMA_GROW);
+    assert_int_equal(p->quick.base, 100);
+    assert_int_equal(p->kinds[DARUMA_SERVER_ERROR].backoff.base, 15000);
+    assert_int_equal(p->kinds[DARUMA_SERVER_ERROR].max_attempts, 7);
+    assert_string_equal(judged(p, 401, DARUMA_NET_NONE, "").type, "Unauthorized");
+    /* where only the lower one waits, its backoff holds, and its judgement comes first */
+    p = daruma_policy_stack(S("[penguiflow:code, penguiflow-client]"), &a);
+    assert_non_null(p);
+    assert_int_equal(p->kinds[DARUMA_OVERLOADED].backoff.base, 1000);
+    assert_string_equal(judged(p, 503, DARUMA_NET_NONE, "").type, "service_unavailable");
+    assert_int_equal(judged(p, 503, DARUMA_NET_NONE, "").kind, DARUMA_OVERLOADED);
+    assert_int_equal(judged(p, 400, DARUMA_NET_NONE, "{\"error\":{\"message\":\"Input is too long\"}}").kind,
+                     DARUMA_CONTEXT_LENGTH);
+    /* one name is that profile itself */
+    assert_ptr_equal(daruma_policy_stack(S("swarm code"), &a), daruma_policy_variant(S("swarm"), S("code")));
+    assert_null(daruma_policy_stack(S("swarm,nobody"), &a));
+    assert_null(daruma_policy_stack(S(","), &a));
+    assert_null(daruma_policy_stack((daruma_str){0}, &a));
+    for (size_t n = 0; n < 4000; n += 64) { /* too little memory is none */
+        daruma_arena few = {.beg = bytes, .end = bytes + n};
+        p = daruma_policy_stack(S("swarm,ruby-llm"), &few);
+        assert_true(!p || p->nrungs > 0);
     }
 }
 
@@ -132,7 +180,11 @@ static const char *told(const char *name, daruma_when when, daruma_kind kind, da
                         uint8_t shrinks)
 {
     daruma_target t = {0};
-    daruma_case c = {.policy = profile(name), .targets = &t, .ntargets = 1, .shrinks = shrinks, .attempts = 2};
+    daruma_case c = {.policy = daruma_policy_stack(str_of(name), NULL),
+                     .targets = &t,
+                     .ntargets = 1,
+                     .shrinks = shrinks,
+                     .attempts = 2};
     daruma_failure f = {.kind = kind};
     daruma_remedy r = {.remedy = remedy};
     daruma_event e = DARUMA_EVENT_INIT;
@@ -151,8 +203,10 @@ static void each_seed_tells_under_its_own_names(void **state)
     assert_string_equal(TOLD("default", GIVEN_UP, TIMEOUT, EXPLAIN, 0), "error_recovery_failed");
     assert_string_equal(TOLD("penguiflow", FAILED, TIMEOUT, NONE, 0), "error_recovery_attempt");
     assert_string_equal(TOLD("penguiflow", AGAIN, CONTEXT_LENGTH, SUMMARISE, 1), "");
-    assert_string_equal(TOLD("penguiflow", RECOVERED, CONTEXT_LENGTH, SUMMARISE, 1), "");
-    assert_string_equal(TOLD("penguiflow", GIVEN_UP, CONTEXT_LENGTH, EXPLAIN, 0), ""); /* nothing was large: silence */
+    assert_string_equal(TOLD("penguiflow/code", RECOVERED, CONTEXT_LENGTH, SUMMARISE, 1), "");
+    assert_string_equal(TOLD("penguiflow", RECOVERED, CONTEXT_LENGTH, SUMMARISE, 1), "error_recovery_success");
+    assert_string_equal(TOLD("penguiflow/code", GIVEN_UP, CONTEXT_LENGTH, EXPLAIN, 0),
+                        ""); /* nothing was large: silence */
     assert_string_equal(TOLD("penguiflow", GIVEN_UP, CONTEXT_LENGTH, EXPLAIN, 1), "error_recovery_failed");
     assert_string_equal(TOLD("penguiflow", GIVEN_UP, INVALID_MESSAGE, EXPLAIN, 0), "error_recovery_success");
     assert_string_equal(TOLD("swarm", FAILED, RATE_LIMIT, NONE, 0), "");
@@ -192,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(profiles_are_found_with_their_variants),
         cmocka_unit_test(penguiflow_judges_in_its_order_with_its_mistakes),
+        cmocka_unit_test(layers_make_one_ladder),
         cmocka_unit_test(swarm_judges_by_status_and_hears_no_advice),
         cmocka_unit_test(without_rules_of_its_own_a_profile_judges_as_daruma),
         cmocka_unit_test(each_seed_speaks_in_its_own_words),

@@ -459,9 +459,9 @@ static void wrong_options_say_what_is_wrong(void **state)
 static void a_policy_is_printed_as_it_is_read(void **state)
 {
     (void)state;
-    static const char *const profiles[] = {"default",           "penguiflow", "penguiflow-client",
-                                           "penguiflow-native", "swarm",      "swarm/code",
-                                           "compact",           "adaptive",   "adaptive-head"};
+    static const char *const profiles[] = {"default",       "penguiflow", "penguiflow-client", "penguiflow-native",
+                                           "swarm",         "swarm/code", "compact",           "adaptive",
+                                           "adaptive-head", "osprey",     "swarm,ruby-llm"};
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++) {
         char json[64], why[256] = "";
         int n = snprintf(json, sizeof json, "{\"profile\":\"%s\"}", profiles[i]);

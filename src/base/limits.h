@@ -426,6 +426,13 @@
 #define AGENT_PATH_BYTES_MIN           3            /* of a path that is completed: shorter ones are words */
 #define AGENT_PATH_BYTES_MAX           1024         /* of it, as systems have it a few times over */
 #define AGENT_PATH_RESULTS             64           /* newest results that are searched for it */
+#define AGENT_ACTIONS_MAX              10           /* in one answer that is written as JSON; more are not looked at */
+#define AGENT_FILL_FIELDS_MAX          16           /* missing arguments of one call that are told and asked for */
+#define AGENT_SALVAGE_BYTES_MAX        1000         /* of what cannot be read that becomes the answer (P-F34) */
+#define AGENT_LEAN_TOKENS              500          /* a step that takes fewer brings little (K-F24) */
+#define AGENT_LEAN_STEPS               3            /* of them in a row: the agent is told */
+#define AGENT_ESTIMATE_TOKENS          500          /* output cap of an estimate of progress (K-F7) */
+#define SEED_MESSAGE_BYTES_MAX         500          /* of a provider's words in events under a seed's names (P-F6) */
 #define AGENT_WALL_MAX                 253402300800 /* unix seconds: the year 10000 */
 
 /* ---- daruma run ---- */

@@ -59,16 +59,21 @@ static bool read_server(const char *text, daruma_arena *a, mcp_setup *ret)
     return false;
 }
 
-static bool profile(const char *name, run_agent *g)
+/* NAME[:VARIANT][,NAME...]; what is found lives in `a`. False: that was told. */
+static bool profile(const char *name, daruma_arena *a, run_agent *g)
 {
+    char words[160];
+    daruma_buf why = buf_over(words, sizeof words);
+    seed_stack *stack = name ? ARENA_NEW(a, seed_stack, 1) : NULL;
     if (!name)
         return true;
-    daruma_str variant = str_of(name), which = str_cut(&variant, ':');
-    g->policy = seed_agent(which, variant);
-    g->recovery = daruma_policy_variant(which, variant);
-    if (g->policy)
+    if (stack && seed_stack_read(str_of(name), a, stack, &why)) {
+        g->policy = &stack->agent;
+        g->judge = stack->judge;
+        g->recovery = &stack->calls;
         return true;
-    fprintf(stderr, "daruma run: there is no profile `%s` of an agent\n", name);
+    }
+    fprintf(stderr, "daruma run: " STR_FMT "; `daruma profiles` shows what there is\n", STR_ARG(buf_str(&why)));
     return false;
 }
 
@@ -107,7 +112,7 @@ static bool one_agent(const agents_asked *q, daruma_arena *a, run_agent *g, cons
 }
 
 /* What it says of limits, mode and profile holds for the agent that begins. */
-static bool lay_over(const agents_asked *q, run_agent *g)
+static bool lay_over(const agents_asked *q, daruma_arena *a, run_agent *g)
 {
     if (q->steps)
         g->limits.steps = (uint32_t)(q->steps < UINT32_MAX ? q->steps : UINT32_MAX);
@@ -117,7 +122,7 @@ static bool lay_over(const agents_asked *q, run_agent *g)
         g->limits.time = mul_sat(q->seconds, 1000);
     if (q->plan)
         g->mode = AGENT_PLANNED;
-    return profile(q->profile, g);
+    return profile(q->profile, a, g);
 }
 
 /* ---- a configuration ---- */
@@ -290,7 +295,7 @@ static bool make_agent(const config *c, const agents_agent *x, daruma_arena *a, 
     g->limits.price_input = mul_sat(x->limits.price_input, 1000);
     g->limits.price_output = mul_sat(x->limits.price_output, 1000);
     return find_model(c, x->provider, x->model, a, &g->model) && find_model(c, x->provider, x->second, a, &g->second) &&
-           (!x->profile.n || profile(x->profile.p, g));
+           (!x->profile.n || profile(x->profile.p, a, g));
 }
 
 /* ---- tools and servers ---- */
@@ -396,14 +401,14 @@ static bool from_config(const agents_asked *q, daruma_arena *a, run_settings *s)
         make_server(&g.mcp[i], a, &servers[i]);
     s->mcp = servers;
     s->nmcp = servers ? g.nmcp : 0;
-    return list && lay_over(q, &list[0]);
+    return list && lay_over(q, a, &list[0]);
 }
 
 bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const char **ret_base)
 {
     run_agent probe;
     *ret_base = NULL;
-    if (!profile(q->profile, &probe))
+    if (!profile(q->profile, a, &probe))
         return false;
     if (q->config) {
         if (!from_config(q, a, s))
@@ -412,7 +417,7 @@ bool agents_ready(const agents_asked *q, daruma_arena *a, run_settings *s, const
         run_agent *one = ARENA_NEW(a, run_agent, 1);
         if (q->agent)
             fprintf(stderr, "daruma run: --agent names one of a --config\n");
-        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, one))
+        if (q->agent || !one || !one_agent(q, a, one, ret_base) || !lay_over(q, a, one))
             return false;
         s->agents = one;
         s->nagents = 1;

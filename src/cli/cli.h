@@ -18,6 +18,7 @@ int cli_demo(int argc, char **argv);
 int cli_chaos(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_policy(int argc, char **argv);
+int cli_profiles(int argc, char **argv);
 int cli_classify(int argc, char **argv);
 int cli_replay(int argc, char **argv);
 int cli_explain(int argc, char **argv);

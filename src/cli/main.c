@@ -12,6 +12,7 @@ static const cli_command commands[] = {
     {"chaos", cli_chaos, "a provider that misbehaves on purpose, for your tests"},
     {"check", cli_check, "read a configuration and say whether it is fine"},
     {"policy", cli_policy, "print what is done about each kind of failure"},
+    {"profiles", cli_profiles, "what each profile does, side by side"},
     {"classify", cli_classify, "judge error texts: what is it, does waiting help, how long"},
     {"explain", cli_explain, "an error, or a case from the event log, in plain words"},
     {"replay", cli_replay, "run scenario files through the engine"},

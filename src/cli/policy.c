@@ -4,12 +4,13 @@
 #include "cli/cli.h"
 #include "sys/sys.h"
 
-/* "swarm" and "code", or "swarm/code" as a configuration has it. NULL after saying what there is. */
-static const daruma_policy *policy_find(const char *profile, const char *variant)
+/* "swarm" and "code", or "swarm/code" as a configuration has it, or "swarm,ruby-llm". NULL after saying what there is.
+ */
+static const daruma_policy *policy_find(const char *profile, const char *variant, daruma_arena *a)
 {
     daruma_str rest = str_of(profile), name = str_cut(&rest, '/');
     daruma_str which = *variant ? str_of(variant) : rest;
-    const daruma_policy *p = daruma_policy_variant(name, which);
+    const daruma_policy *p = *variant ? daruma_policy_variant(name, which) : daruma_policy_stack(str_of(profile), a);
     if (p)
         return p;
     if (daruma_policy_variant(name, S(""))) {
@@ -35,13 +36,14 @@ int cli_policy(int argc, char **argv)
 {
     const char *profile = "default", *variant = "";
     const cli_option options[] = {
-        {"--profile", "NAME", &profile, NULL, "whose ladders; default: default"},
+        {"--profile", "NAME[,NAME]", &profile, NULL,
+         "whose ladders; several stand one above the other; default: default"},
         {"--variant", "NAME", &variant, NULL,
          "doc or code, where a system's document and its code differ; default: doc"},
         {0},
     };
     int rest =
-        cli_options(argc, argv, options, "policy [--profile NAME] [--variant NAME]",
+        cli_options(argc, argv, options, "policy [--profile NAME[,NAME]] [--variant NAME]",
                     "Prints, for each kind of failure, what is tried, from the top: how often at most, what must be\n"
                     "to hand for it, and after which delay.");
     if (rest < 0)
@@ -50,11 +52,13 @@ int cli_policy(int argc, char **argv)
         fprintf(stderr, "daruma policy: what is `%s`? A profile is named by --profile\n", argv[rest]);
         return 2;
     }
-    const daruma_policy *p = policy_find(profile, variant);
-    if (!p)
-        return 2;
     daruma_arena a;
     sys_arena_init(&a, 16384, 1 << 20);
+    const daruma_policy *p = policy_find(profile, variant, &a);
+    if (!p) {
+        sys_arena_done(&a);
+        return 2;
+    }
     daruma_buf b = buf_in(&a);
     daruma_policy_print(p, &b);
     fwrite(b.p, 1, b.n, stdout);

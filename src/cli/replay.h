@@ -2,6 +2,7 @@
 #ifndef CLI_REPLAY_H
 #define CLI_REPLAY_H
 #include "daruma_parts.h"
+#include "cli/replay_agent.h"
 #include "dialect/dialect.h"
 
 enum {
@@ -13,12 +14,15 @@ enum {
     REPLAY_TURNS_MAX = 10000,     /* inputs of one request: more is a bug of ours */
 };
 
-/* One line of an upstream or steps block. */
+/* One line of an upstream, steps, tools or people block. */
 typedef struct replay_step {
     int line;
     uint32_t times;        /* how often it is still to happen */
     daruma_str where, key; /* only calls to this "provider/model" and key; empty: any */
-    daruma_str what;       /* the outcome, or "request ..." or "advance ..." */
+    daruma_str what;       /* the outcome, or "request ..." or "advance ..."; what a tool gives, or a person says */
+    int ok;         /* of a tool: 1 it worked, 0 it failed, -1 nobody says; `key` are its arguments, empty: any */
+    bool lost;      /* ... whether it had its effect is unknown */
+    daruma_ms took; /* a tool, a person */
 } replay_step;
 
 typedef struct replay_scene {
@@ -40,8 +44,13 @@ typedef struct replay_scene {
     size_t nmodel;
     replay_step steps[REPLAY_STEPS_MAX];
     size_t nsteps;
-    replay_step tools[REPLAY_MODEL_MAX]; /* what the client's tools give: `where` is the tool, `what` the result */
+    replay_step tools[REPLAY_MODEL_MAX]; /* what tools give: `where` is the tool, `what` the result */
     size_t ntools;
+    replay_agent_told agents[REPLAY_AGENTS_MAX]; /* whole agents; the first one runs, it may delegate to the others */
+    size_t nagents;
+    replay_step people[REPLAY_MODEL_MAX]; /* what people answer, in order */
+    size_t npeople;
+    daruma_str profile;     /* as the scene names it; empty: default */
     bool agent;             /* the lines are steps of an agent */
     int watch;              /* daruma_watch_mode: what may be done about circles */
     daruma_str key;         /* failures count under it; empty: under the tool */
@@ -58,12 +67,22 @@ typedef struct replay_reader {
     daruma_str text, rest;
     int line; /* lines read */
     daruma_str title;
-    char why[256]; /* what is wrong with the file, with its line; empty: nothing */
+    char why[256];     /* what is wrong with the file, with its line; empty: nothing */
+    daruma_arena room; /* of the scene's stack of profiles */
+    _Alignas(16) char stack[16 << 10];
 } replay_reader;
 
 replay_reader replay_open(const char *file, daruma_str text);
 /* The next scene; false at the end or when the file is wrong (then `why` says so). */
 bool replay_next(replay_reader *r, replay_scene *ret);
+/* Says what is wrong with the line at hand; false. */
+bool replay_wrong(replay_reader *r, const char *what, daruma_str about);
+/* The place of `v` in a list of words with blanks between; -1: it is none of them. */
+int replay_word_index(daruma_str v, const char *words);
+/* "3x " before a line: it happens three times. */
+uint32_t replay_times(daruma_str *line);
+/* A line of a tools block. */
+bool replay_tool_line(replay_reader *r, daruma_str line, replay_scene *s);
 /* Reads "retry-after=2"-like words: cuts the next word from *rest; false at the end. */
 bool replay_word(daruma_str *rest, daruma_str *name, daruma_str *value);
 /* A duration "2s", "500ms", or plain milliseconds; -1 when it is none. */

@@ -1,11 +1,12 @@
 /* replay_read.c - reads scenario files: prose is skipped, fenced blocks are the scene. */
 #include "cli/replay.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/str.h"
 #include <stdio.h>
 
-static bool wrong(replay_reader *r, const char *what, daruma_str about)
+bool replay_wrong(replay_reader *r, const char *what, daruma_str about)
 {
     snprintf(r->why, sizeof r->why, "%s:%d: %s%s" STR_FMT "%s", r->file, r->line, what, about.n ? " `" : "",
              (int)(about.n > 80 ? 80 : about.n), about.p ? about.p : "", about.n ? "`" : "");
@@ -69,17 +70,17 @@ daruma_str replay_expand(daruma_str text, uint32_t n, daruma_arena *a)
 
 static bool read_number(replay_reader *r, daruma_str v, int64_t *ret)
 {
-    return str_int(v, ret) && *ret <= INT32_MAX ? true : wrong(r, "expected a number, not", v);
+    return str_int(v, ret) && *ret <= INT32_MAX ? true : replay_wrong(r, "expected a number, not", v);
 }
 
 static bool read_ms(replay_reader *r, daruma_str v, daruma_ms *ret)
 {
     *ret = replay_duration(v);
-    return *ret >= 0 ? true : wrong(r, "expected a duration like 2s or 500ms, not", v);
+    return *ret >= 0 ? true : replay_wrong(r, "expected a duration like 2s or 500ms, not", v);
 }
 
 /* The place of `v` in a list of words with blanks between; -1: it is none of them. */
-static int word_index(daruma_str v, const char *words)
+int replay_word_index(daruma_str v, const char *words)
 {
     daruma_str rest = str_of(words), word;
     for (int i = 0; rest.n; i++) {
@@ -95,10 +96,10 @@ static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
 {
     daruma_str rest = v, where = str_cut(&rest, ' '), name, value;
     if (s->ntargets == DARUMA_CASE_TRIED)
-        return wrong(r, "more targets than one case tries", (daruma_str){0});
+        return replay_wrong(r, "more targets than one case tries", (daruma_str){0});
     daruma_target t = {.provider = str_cut(&where, '/'), .model = where, .window = -1, .max_output = -1};
     if (!t.provider.n || !t.model.n)
-        return wrong(r, "expected provider/model [key [account]], not", v);
+        return replay_wrong(r, "expected provider/model [key [account]], not", v);
     while (replay_word(&rest, &name, &value)) {
         if (str_eq(name, S("window"))) {
             if (!read_number(r, value, &t.window))
@@ -108,7 +109,7 @@ static bool read_target(replay_reader *r, daruma_str v, replay_scene *s)
         } else if (!t.account.n) {
             t.account = name;
         } else {
-            return wrong(r, "what is this word of a target?", name);
+            return replay_wrong(r, "what is this word of a target?", name);
         }
     }
     t.key = t.key.n ? t.key : S("k1");
@@ -135,19 +136,20 @@ static bool read_kind(replay_reader *r, daruma_str v, daruma_kind_policy *k)
             if (!read_ms(r, value, &k->backoff.cap))
                 return false;
         } else {
-            return wrong(r, "a kind has max_attempts, delay and max_delay, not", name);
+            return replay_wrong(r, "a kind has max_attempts, delay and max_delay, not", name);
         }
     }
     return true;
 }
 
-/* swarm code */
+/* swarm code, or several, the uppermost first: swarm code, ruby-llm. What is new lives with the reader. */
 static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
 {
-    daruma_str rest = v, name = str_cut(&rest, ' ');
-    const daruma_policy *p = daruma_policy_variant(name, str_trim(rest));
+    r->room = arena_over(r->stack, sizeof r->stack); /* one scene at a time */
+    const daruma_policy *p = daruma_policy_stack(v, &r->room);
     if (!p)
-        return wrong(r, "there is no profile", v);
+        return replay_wrong(r, "there is no profile", v);
+    s->profile = v;
     s->policy = *p;
     for (int k = 0; k < DARUMA_KINDS; k++)
         s->policy.kinds[k].backoff.jitter_milli = 0;
@@ -156,10 +158,10 @@ static bool read_profile(replay_reader *r, daruma_str v, replay_scene *s)
 
 static bool read_jitter(replay_reader *r, daruma_str v, replay_scene *s)
 {
-    int on = word_index(v, "off on");
+    int on = replay_word_index(v, "off on");
     for (int k = 0; k < DARUMA_KINDS; k++)
         s->policy.kinds[k].backoff.jitter_milli = on > 0 ? 1000 : 0;
-    return on >= 0 ? true : wrong(r, "expected off or on, not", v);
+    return on >= 0 ? true : replay_wrong(r, "expected off or on, not", v);
 }
 
 typedef enum setting_type { SWITCH, NUMBER, COUNTED, DURATION, TEXT, WORD, OWN } setting_type;
@@ -219,10 +221,10 @@ static bool read_setting(replay_reader *r, daruma_str name, daruma_str v, replay
     while (i < COUNT(settings) && !str_eq(name, str_of(settings[i].name)))
         i++;
     if (i == COUNT(settings))
-        return wrong(r, "unknown setting", name);
+        return replay_wrong(r, "unknown setting", name);
     void *at = (char *)s + settings[i].at;
     const char *words = settings[i].words ? settings[i].words : "off on";
-    int word = word_index(v, words);
+    int word = replay_word_index(v, words);
     switch (settings[i].type) {
     case SWITCH:
     case WORD:
@@ -262,13 +264,13 @@ static bool read_policy_line(replay_reader *r, daruma_str line, replay_scene *s)
     if (!line.n || line.p[0] == '#')
         return true;
     if (str_findch(line, ':') == STR_NONE)
-        return wrong(r, "expected `name: value`, not", line);
+        return replay_wrong(r, "expected `name: value`, not", line);
     daruma_str name = str_cut(&line, ':');
     return read_setting(r, str_trim(name), str_trim(line), s);
 }
 
 /* "3x " before a line: it happens three times. */
-static uint32_t read_times(daruma_str *line)
+uint32_t replay_times(daruma_str *line)
 {
     int64_t times;
     size_t used = str_scan_int(*line, &times);
@@ -285,8 +287,8 @@ static bool read_upstream_line(replay_reader *r, daruma_str line, replay_scene *
     if (!line.n || line.p[0] == '#')
         return true;
     if (s->nsteps == REPLAY_STEPS_MAX)
-        return wrong(r, "an upstream block has at most 256 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = read_times(&line)};
+        return replay_wrong(r, "an upstream block has at most 256 lines", (daruma_str){0});
+    replay_step step = {.line = r->line, .times = replay_times(&line)};
     size_t colon = str_find(line, S(": ")), slash = str_findch(line, '/'), brace = str_findch(line, '{');
     if (colon != STR_NONE && slash < colon && (brace == STR_NONE || colon < brace)) {
         daruma_str head = str_sub(line, 0, colon);
@@ -306,30 +308,31 @@ static bool read_agent_line(replay_reader *r, daruma_str line, replay_scene *s)
     if (!line.n || line.p[0] == '#')
         return true;
     if (s->nsteps == REPLAY_STEPS_MAX)
-        return wrong(r, "a steps block has at most 256 lines", (daruma_str){0});
-    replay_step step = {.line = r->line, .times = read_times(&line)};
+        return replay_wrong(r, "a steps block has at most 256 lines", (daruma_str){0});
+    replay_step step = {.line = r->line, .times = replay_times(&line)};
     step.what = line;
     s->steps[s->nsteps++] = step;
     s->agent = true;
     return true;
 }
 
-typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST, TOOLS } block;
+typedef enum block { PROSE, POLICY, UPSTREAM, STEPS, EXPECT, MODEL, REQUEST, TOOLS, AGENT, PEOPLE } block;
 
 static bool block_named(replay_reader *r, daruma_str name, block *ret)
 {
     static const struct {
         daruma_str name;
         block block;
-    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS}, {LIT("expect"), EXPECT},
-                  {LIT("model"), MODEL},   {LIT("request"), REQUEST},   {LIT("tools"), TOOLS}};
+    } blocks[] = {{LIT("policy"), POLICY}, {LIT("upstream"), UPSTREAM}, {LIT("steps"), STEPS},
+                  {LIT("expect"), EXPECT}, {LIT("model"), MODEL},       {LIT("request"), REQUEST},
+                  {LIT("tools"), TOOLS},   {LIT("agent"), AGENT},       {LIT("people"), PEOPLE}};
     for (size_t i = 0; i < COUNT(blocks); i++)
         if (str_eq(name, blocks[i].name)) {
             *ret = blocks[i].block;
             return true;
         }
-    return wrong(r, "a block is policy, request, model, tools, upstream, steps or expect, not",
-                 name.n ? name : S("(nothing)"));
+    return replay_wrong(r, "a block is policy, agent, request, model, tools, people, upstream, steps or expect, not",
+                        name.n ? name : S("(nothing)"));
 }
 
 static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
@@ -338,26 +341,36 @@ static bool read_model_line(replay_reader *r, daruma_str line, replay_scene *s)
     if (!line.n)
         return true;
     if (s->nmodel == REPLAY_MODEL_MAX)
-        return wrong(r, "a model block has at most 32 lines", (daruma_str){0});
+        return replay_wrong(r, "a model block has at most 32 lines", (daruma_str){0});
     s->model[s->nmodel++] = line;
     return true;
 }
 
-/* [3x ]TOOL -> RESULT, or with !> where it failed */
-static bool read_tool_line(replay_reader *r, daruma_str line, replay_scene *s)
+/* [3x ]allowed|denied|interrupted|expired|resume [took=2s] [TEXT] */
+static bool read_people_line(replay_reader *r, daruma_str line, replay_scene *s)
 {
+    daruma_str name, value;
+    if (s->npeople == REPLAY_MODEL_MAX)
+        return replay_wrong(r, "a people block has at most 32 lines", (daruma_str){0});
+    replay_step step = {.line = r->line, .times = replay_times(&line)};
+    step.where = str_cut(&line, ' ');
     line = str_trim(line);
-    if (!line.n)
-        return true;
-    replay_step step = {.line = r->line, .times = read_times(&line)};
-    size_t ok = str_find(line, S(" -> ")), failed = str_find(line, S(" !> "));
-    size_t at = ok < failed ? ok : failed;
-    if (at == STR_NONE || s->ntools == REPLAY_MODEL_MAX)
-        return wrong(r, "expected one of at most 32 lines TOOL -> RESULT (or !>), not", line);
-    step.where = str_sub(line, 0, at);
-    step.key = at == failed ? S("failed") : (daruma_str){0};
-    step.what = str_trim(str_from(line, at + 4));
-    s->tools[s->ntools++] = step;
+    if (str_starts(line, S("took=")) && replay_word(&line, &name, &value))
+        step.took = replay_duration(value);
+    step.what = str_trim(line);
+    s->people[s->npeople++] = step;
+    return replay_word_index(step.where, "allowed denied interrupted expired resume") >= 0
+               ? true
+               : replay_wrong(r, "a person says allowed, denied, interrupted, expired or resume, not", step.where);
+}
+
+/* The words behind "agent": its name. The first one may have none. */
+static bool begin_agent(replay_reader *r, daruma_str name, replay_scene *s)
+{
+    if (s->nagents == REPLAY_AGENTS_MAX)
+        return replay_wrong(r, "a scene has at most 4 agents, without", name);
+    s->agents[s->nagents++] =
+        (replay_agent_told){.name = name, .task = S("Report."), .setup = {.name = name, .model = S("m-main")}};
     return true;
 }
 
@@ -368,7 +381,7 @@ static bool read_dialect(replay_reader *r, daruma_str about, replay_scene *s)
     s->stream = str_eq(str_trim(about), S("stream"));
     s->dialect = dialect_find(name);
     s->body_line = r->line + 1;
-    return s->dialect ? true : wrong(r, "a request block names its dialect: openai, anthropic, ..., not", name);
+    return s->dialect ? true : replay_wrong(r, "a request block names its dialect: openai, anthropic, ..., not", name);
 }
 
 static bool read_block(replay_reader *r, block b, replay_scene *s)
@@ -376,7 +389,7 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
     daruma_str line, from = r->rest;
     int begun = r->line;
     if (s->nsteps && (b == STEPS ? !s->agent : b == UPSTREAM && s->agent))
-        return wrong(r, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
+        return replay_wrong(r, "a scene has calls of a model or steps of an agent, not both", (daruma_str){0});
     s->expect_line = b == EXPECT ? r->line + 1 : s->expect_line;
     while (read_line(r, &line)) {
         if (str_starts(line, S("```"))) {
@@ -395,11 +408,16 @@ static bool read_block(replay_reader *r, block b, replay_scene *s)
             return false;
         if (b == MODEL && !read_model_line(r, line, s))
             return false;
-        if (b == TOOLS && !read_tool_line(r, line, s))
+        line = str_trim(line);
+        if (b == TOOLS && line.n && !replay_tool_line(r, line, s))
+            return false;
+        if (b == PEOPLE && line.n && !read_people_line(r, line, s))
+            return false;
+        if (b == AGENT && !replay_agent_line(r, line, &s->agents[s->nagents - 1]))
             return false;
     }
     r->line = begun;
-    return wrong(r, "this block is not closed", (daruma_str){0});
+    return replay_wrong(r, "this block is not closed", (daruma_str){0});
 }
 
 replay_reader replay_open(const char *file, daruma_str text)
@@ -426,7 +444,7 @@ bool replay_next(replay_reader *r, replay_scene *ret)
         begun = true;
         daruma_str about = str_trim(str_from(line, 3)), name = str_cut(&about, ' ');
         if (!block_named(r, name, &b) || (b == REQUEST && !read_dialect(r, str_trim(about), ret)) ||
-            !read_block(r, b, ret))
+            (b == AGENT && !begin_agent(r, str_trim(about), ret)) || !read_block(r, b, ret))
             return false;
         if (b == EXPECT) {
             ret->title = r->title;
@@ -435,5 +453,5 @@ bool replay_next(replay_reader *r, replay_scene *ret)
             return true;
         }
     }
-    return begun ? wrong(r, "the last scene has no expect block", (daruma_str){0}) : false;
+    return begun ? replay_wrong(r, "the last scene has no expect block", (daruma_str){0}) : false;
 }

@@ -1,23 +1,22 @@
-/* replay_run.c - a host of the driver without a network: what providers answer comes from the script of a scene, time
- * passes when nothing else is left to do, and each step is written down.
+/* replay_run.c - runs the requests of a scene in virtual time: what providers answer comes from its script, and each
+ * step is written down.
  *
- *     script --> calls: head, bytes, end, failed --> session --> acts, steps, events --> log */
-#include "cli/replay_steps.h"
+ *     script --> what comes of a call --> sim/wire --> session --> acts, steps, events --> log */
+#include "cli/replay_inside.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "engine/drive/plain.h"
 #include "engine/mend/mend.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WALL_BEGIN = 1767225600, PLACES = 256, FIELDS = 9, CALLS = 8, RUN_SHOWN_MIN = 20, IDLE_MS = 60000 };
+enum { WALL_BEGIN = 1767225600, RUN_SHOWN_MIN = 20, IDLE_MS = 60000, RUN_CALLS_MAX = 8 };
 
 /* What an outcome without a status brings: nothing, or a stream and how far it comes. */
-typedef enum shape { ANSWER, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
+typedef enum shape { ANSWER, SAYS, CALLS_TOOL, NOTHING, BEGUN, PINGS, FAULT, LEAVES } shape;
 
 typedef struct outcome_word {
     daruma_str word;
@@ -29,6 +28,7 @@ typedef struct outcome_word {
 // clang-format off
 static const outcome_word outcomes[] = {
     {LIT("ok"),                 ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
+    {LIT("says"),               SAYS,    DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("calls"),              CALLS_TOOL, DARUMA_NET_NONE,            DARUMA_AT_ANSWER},
     {LIT("empty"),              ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
     {LIT("broken"),             ANSWER,  DARUMA_NET_NONE,               DARUMA_AT_ANSWER},
@@ -48,48 +48,14 @@ static const outcome_word outcomes[] = {
 };
 // clang-format on
 
-/* What comes of a call that takes longer than it may. */
-static const outcome_word late = {LIT("timeout total"), NOTHING, DARUMA_NET_TOTAL_TIMEOUT, DARUMA_AT_WAIT};
-
-/* A call that is out, and what is still to come of it. */
-typedef struct run_call {
-    drive_call *c;            /* NULL: there is none */
+/* What the script says of a call. */
+typedef struct outcome {
     const outcome_word *word; /* NULL: a status */
-    int status;
-    daruma_header fields[FIELDS];
-    size_t nfields;
-    daruma_str text; /* of a stream, before whatever happens to it */
-    daruma_str body; /* as it comes; of a question: what the model says */
-    daruma_ms due;   /* when it comes */
-    bool asked;      /* it is a question of the driver's */
-} run_call;
+    daruma_str text;          /* of a stream, before whatever happens to it; the tool that is called */
+    daruma_str body;          /* as it comes */
+} outcome;
 
-typedef struct run {
-    replay_scene *s;
-    daruma_buf *log;
-    char *why; /* of 256 bytes; empty: nothing is wrong */
-    driver v;
-    daruma_moment at;
-    session *x;
-    daruma_arena a;                           /* of one request */
-    daruma_target targets[DARUMA_CASE_TRIED]; /* in the order of this request */
-    uint64_t dice;
-    size_t ncalls;      /* of tools, so far */
-    daruma_arena *keep; /* lives as long as the scene */
-    daruma_str grown;   /* the request that the agent sends next; empty: there is none */
-    uint64_t clients;   /* that were not named */
-    size_t from;        /* the script's outcomes of this request begin here */
-    run_call calls[CALLS];
-    daruma_ms timer, slept; /* -1 none; waited for since the last line of the log */
-    bool key_comes, over;
-    bool stream;       /* the client asks for one */
-    daruma_buf got;    /* what the client has of the answer */
-    daruma_str newest; /* what the newest call brought */
-    daruma_str sent;   /* the body that the log has */
-    size_t nasked;     /* answers of the scene's model that are used up */
-} run;
-
-static bool told(run *r, int line, const char *what, daruma_str about)
+bool run_told(run *r, int line, const char *what, daruma_str about)
 {
     if (!r->why[0])
         snprintf(r->why, 256, "%s:%d: %s `" STR_FMT "`", r->s->file, line, what, (int)(about.n > 80 ? 80 : about.n),
@@ -100,7 +66,7 @@ static bool told(run *r, int line, const char *what, daruma_str about)
 /* ---- the log ---- */
 
 /* On one line; twenty and more of one character as {{24 x}}. */
-static void put_short(daruma_str body, daruma_buf *log)
+void run_put_short(daruma_str body, daruma_buf *log)
 {
     for (size_t i = 0, n; i < body.n; i += n) {
         for (n = 1; i + n < body.n && body.p[i + n] == body.p[i];)
@@ -113,11 +79,12 @@ static void put_short(daruma_str body, daruma_buf *log)
 }
 
 /* Begins a line, behind the wait that came before it. */
-static daruma_buf *line(run *r, const char *word)
+daruma_buf *run_line(run *r, const char *word)
 {
-    if (r->slept)
-        buf_printf(r->log, "sleep %lld\n", (long long)r->slept);
-    r->slept = 0;
+    if (r->w.slept)
+        buf_printf(r->log, "sleep %lld\n", (long long)r->w.slept);
+    r->rested += r->w.slept;
+    r->w.slept = 0;
     buf_putz(r->log, word);
     return r->log;
 }
@@ -127,7 +94,7 @@ static void put_text(daruma_buf *log, const char *name, daruma_str text)
     if (!text.n)
         return;
     buf_printf(log, " %s=", name);
-    put_short(text, log);
+    run_put_short(text, log);
 }
 
 static void put_number(daruma_buf *log, const char *name, int64_t n)
@@ -139,7 +106,7 @@ static void put_number(daruma_buf *log, const char *name, int64_t n)
 static void on_tell(void *user, daruma_event *e)
 {
     run *r = user;
-    daruma_buf *log = line(r, "event ");
+    daruma_buf *log = run_line(r, "event ");
     buf_putz(log, e->name);
     if (r->s->fields) {
         if (e->failure && e->failure->type)
@@ -165,7 +132,7 @@ static void on_tell(void *user, daruma_event *e)
 
 static void log_failure(run *r, const daruma_failure *f)
 {
-    daruma_buf *log = line(r, "failure ");
+    daruma_buf *log = run_line(r, "failure ");
     buf_putz(log, daruma_kind_name(f->kind));
     put_number(log, "status", f->status ? f->status : -1);
     put_number(log, "wait", f->wait);
@@ -184,7 +151,7 @@ static void log_mended(run *r, const daruma_remedy *m, const mend_report *rep)
         {"dropped", rep->results_dropped},   {"to_text", rep->results_to_text}, {"messages", rep->messages_mended},
         {"shortened", rep->parts_shortened}, {"patches", rep->patches},
     };
-    daruma_buf *log = line(r, "mend ");
+    daruma_buf *log = run_line(r, "mend ");
     buf_putz(log, daruma_remedy_name(m->remedy));
     for (size_t i = 0; i < COUNT(counts); i++)
         put_number(log, counts[i].name, counts[i].n ? (int64_t)counts[i].n : -1);
@@ -199,18 +166,18 @@ static void on_step(void *user, const drive_step *step)
         log_failure(r, step->failure);
         break;
     case DRIVE_CHOSE:
-        buf_putz(line(r, "remedy "), daruma_remedy_name(step->remedy->remedy));
+        buf_putz(run_line(r, "remedy "), daruma_remedy_name(step->remedy->remedy));
         put_number(r->log, "delay", step->remedy->act == DARUMA_SEND ? step->remedy->wait : -1);
         BUF_LIT(r->log, "\n");
         break;
     case DRIVE_UNFIT:
-        line(r, "unfit\n");
+        run_line(r, "unfit\n");
         break;
     case DRIVE_MENDED:
         log_mended(r, step->remedy, step->report);
         break;
     case DRIVE_STOPPED:
-        buf_printf(line(r, "stop "), "%s\n", daruma_kind_name(step->kind));
+        buf_printf(run_line(r, "stop "), "%s\n", daruma_kind_name(step->kind));
         break;
     }
 }
@@ -221,36 +188,44 @@ static void on_step(void *user, const drive_step *step)
 static daruma_str write_answer(run *r, daruma_str text, bool stream)
 {
     const dialect *d = r->s->dialect;
-    daruma_buf out = buf_in(&r->a);
+    daruma_buf out = buf_in(r->w.a);
     write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
     (stream ? d->write_message_stream : d->write_message)(&out, &ctx, text);
     return buf_str(&out);
 }
 
-/* A whole answer that calls a tool. */
-static daruma_str write_call(run *r, daruma_str tool, daruma_str args)
+/* A whole answer that calls tools: TOOL ARGUMENTS [& TOOL ARGUMENTS]; `"text" TOOL ...` says something before. */
+static daruma_str write_calls(run *r, daruma_str line)
 {
-    daruma_buf out = buf_in(&r->a), id = buf_in(&r->a);
-    write_ctx ctx = {.model = S("m"), .id = 7, .wall = WALL_BEGIN};
-    buf_printf(&id, "call_%zu", ++r->ncalls);
-    convo_part p = {.kind = PART_CALL, .ready = true, .edited = true, .id = buf_str(&id), .name = tool};
-    p.text = p.value = args.n ? args : S("{}");
-    turn t = {.finish = FINISH_CALLS,
-              .usage = TURN_USAGE_NONE,
-              .message = {.role = CONVO_ASSISTANT, .edited = true, .parts = &p, .nparts = 1, .cap = 1}};
-    r->s->dialect->write_answer(&t, &ctx, &out);
-    return buf_str(&out);
+    wire_tool_call calls[RUN_CALLS_MAX];
+    daruma_str text = {0};
+    size_t n = 0, end;
+    if (line.n && line.p[0] == '"' && (end = json_skip(line, 0, &text)) != STR_NONE) {
+        text = replay_expand(json_text(text, r->w.a), 0, r->w.a);
+        line = str_trim(str_from(line, end));
+    }
+    while (line.n && n < RUN_CALLS_MAX) {
+        daruma_buf id = buf_in(r->w.a);
+        buf_printf(&id, "call_%zu", ++r->ncalls);
+        size_t next = str_find(line, S(" & "));
+        daruma_str one = next == STR_NONE ? line : str_sub(line, 0, next);
+        line = next == STR_NONE ? (daruma_str){0} : str_trim(str_from(line, next + 3));
+        calls[n].id = buf_str(&id);
+        calls[n].tool = str_cut(&one, ' ');
+        calls[n++].args = replay_expand(str_trim(one), (uint32_t)r->ncalls, r->w.a);
+    }
+    return wire_says(r->s->dialect, text, calls, n, r->w.a);
 }
 
 /* The beginning of a stream that has said `text`. */
 static daruma_str write_begun(run *r, daruma_str text)
 {
     const dialect *d = r->s->dialect;
-    daruma_buf out = buf_in(&r->a);
-    turn_writer w = {.made = 7, .wall = WALL_BEGIN, .usage = TURN_USAGE_NONE, .text = buf_in(&r->a)};
+    daruma_buf out = buf_in(r->w.a);
+    turn_writer w = {.made = 7, .wall = WALL_BEGIN, .usage = TURN_USAGE_NONE, .text = buf_in(r->w.a)};
     turn_delta start = {.kind = DELTA_START, .index = -1, .model = S("m"), .usage = TURN_USAGE_NONE};
     turn_delta said = {.kind = DELTA_TEXT, .index = -1, .text = text, .usage = TURN_USAGE_NONE};
-    w.r.keep = &r->a;
+    w.r.keep = r->w.a;
     d->write_delta(&w, &start, &out);
     if (text.n)
         d->write_delta(&w, &said, &out);
@@ -259,11 +234,11 @@ static daruma_str write_begun(run *r, daruma_str text)
 
 static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
 {
-    turn_reader in = {.sequence = -1, .keep = &r->a};
+    turn_reader in = {.sequence = -1, .keep = r->w.a};
     turn_delta few[TURN_DELTAS_FEW];
     sse_event e;
-    while (sse_next(&bytes, &e, &r->a)) {
-        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, &r->a);
+    while (sse_next(&bytes, &e, r->w.a)) {
+        turn_deltas said = r->s->dialect->read_delta(&in, &e, few, r->w.a);
         for (size_t i = 0; i < said.n; i++) {
             const turn_delta *d = &said.p[i];
             if (d->kind == DELTA_CALL)
@@ -277,8 +252,8 @@ static void read_stream(run *r, daruma_str bytes, daruma_buf *out)
 static void read_whole(run *r, daruma_str body, daruma_buf *out)
 {
     turn t = {0};
-    convo owner = {.arena = &r->a};
-    if (r->s->dialect->read_answer(body, &r->a, &t) != DARUMA_OK)
+    convo owner = {.arena = r->w.a};
+    if (r->s->dialect->read_answer(body, r->w.a, &t) != DARUMA_OK)
         return;
     for (size_t i = 0; i < t.message.nparts; i++) {
         convo_part *p = &t.message.parts[i];
@@ -292,7 +267,7 @@ static void read_whole(run *r, daruma_str body, daruma_buf *out)
 /* What whoever reads these bytes of an answer reads: its text, and its calls as "NAME ARGUMENTS". */
 static daruma_str read_answer(run *r, daruma_str bytes)
 {
-    daruma_buf out = buf_in(&r->a);
+    daruma_buf out = buf_in(r->w.a);
     if (json_is_object(bytes))
         read_whole(r, bytes, &out);
     else
@@ -330,13 +305,13 @@ static replay_step *next_step(const run *r, const daruma_target *t)
 }
 
 /* Reads what comes of a call. Words before the body are fields, but for took=. */
-static bool read_outcome(run *r, const replay_step *step, run_call *o)
+static bool read_outcome(run *r, const replay_step *step, outcome *o, wire_answer *ret)
 {
     daruma_str rest = step->what, name, value;
     int64_t status;
     size_t used = str_scan_int(rest, &status);
     bool known = used == 3 && (rest.n == 3 || rest.p[3] == ' ');
-    o->status = known ? (int)status : 200;
+    ret->status = known ? (int)status : 200;
     for (size_t i = 0; i < COUNT(outcomes) && !known; i++)
         if (begins_with_word(rest, outcomes[i].word)) {
             o->word = &outcomes[i];
@@ -344,159 +319,41 @@ static bool read_outcome(run *r, const replay_step *step, run_call *o)
             known = true;
         }
     if (!known)
-        return told(r, step->line, "what outcome is this?", step->what);
+        return run_told(r, step->line, "what outcome is this?", step->what);
     rest = str_trim(str_from(rest, used));
-    if (o->word && o->word->shape == CALLS_TOOL) /* calls TOOL ARGUMENTS */
-        o->text = str_cut(&rest, ' ');
+    if (o->word && (o->word->shape == SAYS || o->word->shape == CALLS_TOOL)) {
+        o->body = rest; /* says TEXT, and calls TOOL ARGUMENTS [& TOOL ARGUMENTS]: all of the line */
+        return true;
+    }
     while (rest.n && !memchr("{[<\"", rest.p[0], 4) && replay_word(&rest, &name, &value)) {
         rest = str_trim(rest);
         daruma_ms took = str_eq(name, S("took")) ? replay_duration(value) : -1;
         if (took >= 0)
-            o->due = add_sat(o->due, took);
-        else if (o->nfields < FIELDS - 1 && value.n)
-            o->fields[o->nfields++] = (daruma_header){name, value};
+            ret->took = add_sat(ret->took, took);
+        else if (ret->nfields < WIRE_FIELDS_MAX - 1 && value.n)
+            ret->fields[ret->nfields++] = (daruma_header){name, value};
         else
-            return told(r, step->line, "expected header=value, took= or a body, not", name);
+            return run_told(r, step->line, "expected header=value, took= or a body, not", name);
     }
     daruma_str text;
     if (o->word && rest.n && rest.p[0] == '"') {
         size_t end = json_skip(rest, 0, &text);
-        o->text = replay_expand(json_text(text, &r->a), 0, &r->a);
+        o->text = replay_expand(json_text(text, r->w.a), 0, r->w.a);
         rest = end == STR_NONE ? (daruma_str){0} : str_trim(str_from(rest, end));
     }
     o->body = rest;
     return true;
 }
 
-/* ---- calls ---- */
-
-static run_call *call_new(run *r, drive_call *c)
+static daruma_str bytes_of(run *r, const outcome *o)
 {
-    for (size_t i = 0; i < CALLS; i++)
-        if (!r->calls[i].c) {
-            r->calls[i] = (run_call){.c = c, .due = r->at.now};
-            return c->handle = &r->calls[i];
-        }
-    told(r, r->s->expect_line, "more calls at once than are kept apart", r->s->title);
-    return NULL;
-}
-
-/* What the model is told by the last message of a request. */
-static void log_notice(run *r, daruma_str body)
-{
-    convo c;
-    if (r->s->dialect->read(body, &r->a, &c) != DARUMA_OK || !c.nmessages)
-        return;
-    convo_message *m = &c.messages[c.nmessages - 1];
-    for (size_t i = 0; i < m->nparts; i++)
-        if (m->parts[i].kind == PART_TEXT) {
-            put_short(convo_text(&c, &m->parts[i]), line(r, "notice "));
-            BUF_LIT(r->log, "\n");
-        }
-}
-
-static void log_sent(run *r, daruma_str body)
-{
-    bool other = r->sent.n && !str_eq(r->sent, body);
-    if (other && r->s->sent) {
-        put_short(body, line(r, "sent "));
-        BUF_LIT(r->log, "\n");
-    }
-    if (other && r->s->notices)
-        log_notice(r, body);
-    r->sent = body;
-}
-
-static drive_sent on_send(void *user, drive_call *c, const drive_request *q)
-{
-    run *r = user;
-    const daruma_target *t = q->t;
-    replay_step *step = next_step(r, t);
-    daruma_buf body = buf_in(&r->a);
-    run_call *o = call_new(r, c);
-    for (size_t i = 0; i < COUNT(q->body); i++)
-        buf_put(&body, q->body[i]);
-    buf_printf(line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
-               STR_ARG(t->key));
-    log_sent(r, buf_str(&body));
-    if (!step)
-        told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
-    if (!step || !o || !read_outcome(r, step, o) || (o->word && o->word->phase == DARUMA_AT_STREAM && !q->stream)) {
-        if (step)
-            told(r, step->line, "the request asks for no stream:", step->what);
-        c->handle = NULL;
-        if (o)
-            o->c = NULL;
-        return DRIVE_NO_MEMORY;
-    }
-    step->times--;
-    if (q->total >= 0 && o->due > add_sat(r->at.now, q->total)) {
-        o->due = add_sat(r->at.now, q->total);
-        o->word = &late;
-    }
-    return DRIVE_SENT;
-}
-
-static const dialect *on_ask(void *user, drive_call *c, const daruma_target *t, const daruma_question *q,
-                             daruma_ms total)
-{
-    run *r = user;
-    run_call *o = call_new(r, c);
-    (void)t;
-    (void)total;
-    if (!o)
-        return NULL;
-    o->asked = true;
-    o->body = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
-    bool cut = str_find(q->user, S("truncated")) != STR_NONE;
-    buf_printf(line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "",
-               str_eq(o->body, S("fail")) ? " failed" : "");
-    return r->s->dialect;
-}
-
-/* Hands the head and the bytes of an answer to the session. Names and values stand in one piece of memory. */
-static void bring(run *r, run_call *o, bool stream, daruma_str bytes)
-{
-    drive_call *c = o->c;
-    daruma_buf all = buf_in(&r->a);
-    size_t n = o->nfields + 1, room = 0;
-    o->fields[o->nfields] = (daruma_header){S("content-type"), stream ? S("text/event-stream") : S("application/json")};
-    for (size_t i = 0; i < n; i++)
-        room += o->fields[i].name.n + o->fields[i].value.n;
-    buf_room(&all, room);
-    for (size_t i = 0; i < 2 * n; i++) {
-        daruma_str *one = i % 2 ? &o->fields[i / 2].value : &o->fields[i / 2].name, was = *one;
-        one->p = all.p + all.n;
-        buf_put(&all, was);
-    }
-    drive_head head = {.status = o->status, .headers = o->fields, .nheaders = n, .length = -1};
-    r->newest = bytes;
-    c->ops->head(c, &head);
-    if (o->c == c && bytes.n)
-        c->ops->body(c, bytes);
-}
-
-/* The call is over, if the session has not ended it. */
-static void end_call(run_call *o, daruma_net net, daruma_phase phase)
-{
-    drive_call *c = o->c;
-    if (!c)
-        return;
-    o->c = NULL;
-    c->handle = NULL;
-    if (net == DARUMA_NET_NONE)
-        c->ops->end(c);
-    else
-        (c->ops->fail)(c, net, phase);
-}
-
-static daruma_str bytes_of(run *r, const run_call *o)
-{
-    daruma_buf b = buf_in(&r->a);
+    daruma_buf b = buf_in(r->w.a);
     if (!o->word || (o->word->shape == ANSWER && o->body.n))
         return o->body;
     if (o->word->shape == CALLS_TOOL)
-        return write_call(r, o->text, replay_expand(o->body, (uint32_t)r->ncalls + 1, &r->a));
+        return write_calls(r, o->body);
+    if (o->word->shape == SAYS)
+        return write_answer(r, replay_expand(o->body, 0, r->w.a), r->stream);
     if (str_eq(o->word->word, S("broken")))
         return S("{\"id\":\"a1\",\"cho");
     if (o->word->shape == PINGS)
@@ -511,189 +368,124 @@ static daruma_str bytes_of(run *r, const run_call *o)
     return buf_str(&b);
 }
 
-static void deliver(run *r, run_call *o)
+/* All that comes of it, as bytes. */
+static void write_outcome(run *r, const outcome *o, wire_answer *ret)
 {
     shape how = o->word ? o->word->shape : ANSWER;
-    if (o->asked) {
-        bool fails = str_eq(o->body, S("fail"));
-        if (!fails) {
-            o->status = 200;
-            bring(r, o, false, write_answer(r, replay_expand(o->body, 0, &r->a), false));
+    ret->net = o->word ? o->word->net : DARUMA_NET_NONE;
+    ret->phase = o->word ? o->word->phase : DARUMA_AT_ANSWER;
+    ret->leaves = how == LEAVES;
+    ret->hangs = how == PINGS;
+    if (how == NOTHING || how == LEAVES) {
+        ret->status = 0;
+        return;
+    }
+    ret->body = bytes_of(r, o);
+    ret->stream = r->stream && !json_is_object(ret->body) && ret->status == 200;
+}
+
+/* ---- calls ---- */
+
+/* What the model is told by the last message of a request. */
+static void log_notice(run *r, daruma_str body)
+{
+    convo c;
+    if (r->s->dialect->read(body, r->w.a, &c) != DARUMA_OK || !c.nmessages)
+        return;
+    convo_message *m = &c.messages[c.nmessages - 1];
+    for (size_t i = 0; i < m->nparts; i++)
+        if (m->parts[i].kind == PART_TEXT) {
+            run_put_short(convo_text(&c, &m->parts[i]), run_line(r, "notice "));
+            BUF_LIT(r->log, "\n");
         }
-        end_call(o, fails ? DARUMA_NET_RESET : DARUMA_NET_NONE, DARUMA_AT_WAIT);
-        return;
+}
+
+static void log_sent(run *r, daruma_str body)
+{
+    bool other = r->sent.n && !str_eq(r->sent, body);
+    if (other && r->s->sent) {
+        run_put_short(body, run_line(r, "sent "));
+        BUF_LIT(r->log, "\n");
     }
-    if (how == LEAVES) {
-        session_gone(r->x);
-        return;
-    }
-    if (how != NOTHING) {
-        daruma_str bytes = bytes_of(r, o);
-        bring(r, o, r->stream && !json_is_object(bytes) && o->status == 200, bytes);
-    }
-    if (how == PINGS)
-        o->due = INT64_MAX;
-    else
-        end_call(o, o->word ? o->word->net : DARUMA_NET_NONE, o->word ? o->word->phase : DARUMA_AT_ANSWER);
+    if (other && r->s->notices)
+        log_notice(r, body);
+    r->sent = body;
 }
 
-static void on_cancel(void *handle)
+static bool on_call(void *user, const drive_request *q, daruma_str body, wire_answer *ret)
 {
-    ((run_call *)handle)->c = NULL;
-}
-
-static void on_hand_over(void *handle, drive_call *to)
-{
-    ((run_call *)handle)->c = to;
-    to->handle = handle;
-}
-
-/* ---- the rest of the host ---- */
-
-static void on_head(void *user, const drive_answer *a)
-{
-    (void)user;
-    (void)a;
-}
-
-static bool on_write(void *user, daruma_str bytes)
-{
-    buf_put(&((run *)user)->got, bytes);
+    run *r = user;
+    const daruma_target *t = q->t;
+    replay_step *step = next_step(r, t);
+    outcome o = {0};
+    buf_printf(run_line(r, "call "), STR_FMT "/" STR_FMT " key=" STR_FMT "\n", STR_ARG(t->provider), STR_ARG(t->model),
+               STR_ARG(t->key));
+    log_sent(r, body);
+    if (!step)
+        return run_told(r, r->s->expect_line, "the script has no outcome left for a call to", t->model);
+    if (!read_outcome(r, step, &o, ret))
+        return false;
+    if (o.word && o.word->phase == DARUMA_AT_STREAM && !q->stream)
+        return run_told(r, step->line, "the request asks for no stream:", step->what);
+    step->times--;
+    r->ncalled++;
+    write_outcome(r, &o, ret);
     return true;
 }
 
-static void on_over(void *user, drive_end how)
+static bool on_ask(void *user, const daruma_target *t, const daruma_question *q, wire_answer *ret)
 {
-    (void)how;
-    ((run *)user)->over = true;
-}
-
-static drive_place place_of(void *user, const daruma_target *t)
-{
-    return (drive_place){.d = ((run *)user)->s->dialect, .site = t->provider_id, .own_key = true};
+    run *r = user;
+    daruma_str said = r->nasked < r->s->nmodel ? r->s->model[r->nasked++] : S("fail");
+    bool cut = str_find(q->user, S("truncated")) != STR_NONE, fails = str_eq(said, S("fail"));
+    (void)t;
+    buf_printf(run_line(r, "ask "), STR_FMT "%s%s\n", STR_ARG(q->about), cut ? " truncated" : "",
+               fails ? " failed" : "");
+    if (fails)
+        *ret = (wire_answer){.net = DARUMA_NET_RESET, .phase = DARUMA_AT_WAIT};
+    else
+        *ret = (wire_answer){.status = 200, .body = write_answer(r, replay_expand(said, 0, r->w.a), false)};
+    return true;
 }
 
 static const daruma_target *targets_of(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
 {
     run *r = user;
     *n = 0;
-    *watch = r->s->ntools ? (daruma_watch_mode)r->s->watch : DARUMA_WATCH_OFF;
+    *watch = r->s->ntools && !r->s->nagents ? (daruma_watch_mode)r->s->watch : DARUMA_WATCH_OFF;
     for (int asked = 1; asked >= 0; asked--) /* those of that model are first */
         for (size_t i = 0; i < r->s->ntargets; i++)
             if (str_eq(r->s->targets[i].model, model) == (asked == 1))
                 r->targets[(*n)++] = r->s->targets[i];
+    if (r->s->nagents) { /* an agent names its model: no other is asked in its place */
+        size_t named = 0;
+        while (named < *n && str_eq(r->targets[named].model, model))
+            named++;
+        if (!named) {
+            r->targets[0] = r->s->targets[0];
+            r->targets[0].model = model;
+            daruma_target_seal(&r->targets[0]);
+        }
+        *n = named ? named : 1;
+    }
     return r->targets;
 }
 
-static drive_key key_of(void *user, const daruma_target *t, bool *ret_renewable)
-{
-    (void)t;
-    *ret_renewable = ((run *)user)->s->refresh;
-    return DRIVE_KEY_READY;
-}
-
-static void key_fetch(void *user, const daruma_target *t, bool anew)
-{
-    (void)t;
-    (void)anew;
-    ((run *)user)->key_comes = true;
-}
-
-static uint64_t tenant_of(void *user)
-{
-    (void)user;
-    return 1;
-}
-
-static void on_timer(void *user, daruma_ms at)
-{
-    ((run *)user)->timer = at;
-}
-
-static void on_work_left(void *user, drive_remains *remains)
-{
-    drive_remains_close(&((run *)user)->v, remains);
-}
-
-static const drive_host run_host = {.head = on_head,
-                                    .write = on_write,
-                                    .body_dropped = plain_body_dropped,
-                                    .over = on_over,
-                                    .send = on_send,
-                                    .ask = on_ask,
-                                    .cancel = on_cancel,
-                                    .pause = plain_pause,
-                                    .resume = plain_pause,
-                                    .hand_over = on_hand_over,
-                                    .limit = plain_limit,
-                                    .is_sent = plain_is_sent,
-                                    .place = place_of,
-                                    .targets = targets_of,
-                                    .key = key_of,
-                                    .key_fetch = key_fetch,
-                                    .key_forget = plain_key_noted,
-                                    .key_worked = plain_key_noted,
-                                    .key_trouble = plain_key_trouble,
-                                    .redact = plain_redact,
-                                    .tenant = tenant_of,
-                                    .holds = plain_holds,
-                                    .tell = on_tell,
-                                    .step = on_step,
-                                    .timer = on_timer,
-                                    .work = plain_work,
-                                    .work_left = on_work_left};
+const wire_ops run_wire_ops = {.call = on_call, .ask = on_ask, .targets = targets_of, .tell = on_tell, .step = on_step};
 
 static void *run_take(size_t n)
 {
     return calloc(1, n);
 }
 
-static const drive_rooms run_rooms = {.open = sys_arena_init,
-                                      .close = sys_arena_done,
-                                      .widen = sys_arena_widen,
-                                      .bytes = sys_arena_bytes,
-                                      .take = run_take,
-                                      .give = free};
+const drive_rooms run_rooms = {.open = sys_arena_init,
+                               .close = sys_arena_done,
+                               .widen = sys_arena_widen,
+                               .bytes = sys_arena_bytes,
+                               .take = run_take,
+                               .give = free};
 
 /* ---- one request ---- */
-
-/* The moment of the next input. Nobody is asked anything meanwhile: it is slept until then. */
-static void pass_until(run *r, daruma_ms when, bool sleeps)
-{
-    uint64_t z = (r->dice += 0x9e3779b97f4a7c15u); /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    if (when > r->at.now) {
-        r->slept += sleeps ? when - r->at.now : 0;
-        r->at.now = when;
-    }
-    r->v.at = r->at = (daruma_moment){r->at.now, WALL_BEGIN + r->at.now / 1000, z ^ (z >> 31)};
-}
-
-/* The next thing happens. False: nothing will. */
-static bool input(run *r)
-{
-    run_call *next = NULL;
-    for (size_t i = 0; i < CALLS; i++)
-        if (r->calls[i].c && (!next || r->calls[i].due < next->due))
-            next = &r->calls[i];
-    daruma_ms timer = r->timer;
-    if (r->key_comes) {
-        r->key_comes = false;
-        pass_until(r, r->at.now, false);
-        session_key_here(r->x);
-    } else if (next && next->due < INT64_MAX && (timer < 0 || next->due <= timer)) {
-        pass_until(r, next->due, false);
-        deliver(r, next);
-    } else if (timer >= 0) {
-        r->timer = -1;
-        pass_until(r, timer, !next);
-        session_clock(r->x);
-    } else {
-        return false;
-    }
-    return true;
-}
 
 /* What a `request` line says of a request. */
 typedef struct wish {
@@ -718,12 +510,12 @@ static daruma_str body_of(run *r, daruma_str model)
 /* How it ended, and what the client reads where that is not what the newest call brought. */
 static void log_end(run *r)
 {
-    daruma_outcome o = session_outcome(r->x);
-    daruma_ms again = session_again_in(r->x);
-    daruma_str reads = read_answer(r, buf_str(&r->got)), notice = S(DIALECT_NOTICE "\n\n");
-    if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->newest)))
-        buf_printf(line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
-    buf_printf(line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->x));
+    daruma_outcome o = session_outcome(r->w.x);
+    daruma_ms again = session_again_in(r->w.x);
+    daruma_str reads = read_answer(r, buf_str(&r->w.got)), notice = S(DIALECT_NOTICE "\n\n");
+    if (o == DARUMA_OUTCOME_RECOVERED && !str_eq(reads, read_answer(r, r->w.newest)))
+        buf_printf(run_line(r, "answer "), STR_FMT "\n", STR_ARG(reads));
+    buf_printf(run_line(r, "outcome "), "%s attempts=%u", daruma_outcome_name(o), session_attempts(r->w.x));
     if (o == DARUMA_OUTCOME_EXPLAINED && again >= 0)
         buf_printf(r->log, " again=%lld", (long long)again);
     else if (o == DARUMA_OUTCOME_EXPLAINED)
@@ -734,33 +526,48 @@ static void log_end(run *r)
                    STR_ARG(str_starts(reads, notice) ? str_from(reads, notice.n) : reads));
 }
 
+const replay_step *run_tool(run *r, daruma_str tool, daruma_str args)
+{
+    replay_step *given = r->s->tools, *end = given + r->s->ntools;
+    while (given < end && (!given->times || !str_eq(given->where, tool) || (given->key.n && !str_eq(given->key, args))))
+        given++;
+    if (given == end) {
+        run_told(r, r->s->expect_line, "there is no result left for the tool", tool);
+        return NULL;
+    }
+    given->times--;
+    return given;
+}
+
+void run_log_tool(run *r, daruma_str tool, daruma_str args, daruma_str result, int ok, bool lost)
+{
+    buf_printf(run_line(r, "tool "), STR_FMT " ", STR_ARG(tool));
+    run_put_short(args, r->log);
+    buf_putz(r->log, lost ? " lost" : ok == 0 ? " !> " : ok > 0 ? " -> " : " ?> ");
+    run_put_short(result, r->log);
+    BUF_LIT(r->log, "\n");
+}
+
 /* Adds what the scene says that a tool gives. False after it was told that the scene does not say. */
 static bool put_result(run *r, convo *c, const convo_part *called)
 {
-    replay_step *given = r->s->tools, *end = given + r->s->ntools;
+    const replay_step *given = run_tool(r, called->name, called->text);
     bool users = c->quirks & WIRE_RESULTS_IN_USER;
     convo_message *last = &c->messages[c->nmessages - 1];
-    while (given < end && (!given->times || !str_eq(given->where, called->name)))
-        given++;
-    if (given == end)
-        return told(r, r->s->expect_line, "there is no result left for the tool", called->name);
-    given->times--;
+    if (!given)
+        return false;
     if (!users || last->role != CONVO_USER)
         last = convo_insert_message(c, c->nmessages, users ? CONVO_USER : CONVO_TOOL);
     convo_part *p = last ? convo_insert_part(c, last, last->nparts, PART_RESULT) : NULL;
     if (!p)
-        return told(r, r->s->expect_line, "no memory for", r->s->title);
+        return run_told(r, r->s->expect_line, "no memory for", r->s->title);
     daruma_str what = replay_expand(given->what, (uint32_t)r->ncalls, r->keep);
     p->id = called->id;
     p->name = called->name;
     p->text = json_is_string(what) && json_valid(what) ? json_text(what, r->keep) : what;
     p->ready = p->edited = true;
-    p->failed = given->key.n > 0;
-    buf_printf(line(r, "tool "), STR_FMT " ", STR_ARG(called->name));
-    put_short(called->text, r->log);
-    buf_putz(r->log, p->failed ? " !> " : " -> ");
-    put_short(what, r->log);
-    BUF_LIT(r->log, "\n");
+    p->failed = given->ok == 0;
+    run_log_tool(r, called->name, called->text, what, given->ok, false);
     return true;
 }
 
@@ -773,8 +580,8 @@ static bool work_on(run *r, daruma_str body)
     daruma_buf out = buf_in(r->keep);
     size_t calls = 0;
     r->grown = (daruma_str){0};
-    if (!r->s->ntools || !json_is_object(buf_str(&r->got)) ||
-        d->read_answer(arena_copy(r->keep, buf_str(&r->got)), r->keep, &t) != DARUMA_OK)
+    if (!r->s->ntools || !json_is_object(buf_str(&r->w.got)) ||
+        d->read_answer(arena_copy(r->keep, buf_str(&r->w.got)), r->keep, &t) != DARUMA_OK)
         return true;
     for (size_t i = 0; i < t.message.nparts; i++)
         calls += t.message.parts[i].kind == PART_CALL;
@@ -819,18 +626,11 @@ static bool run_request(run *r, const wish *w)
                          .speaks = s->dialect};
     request_scan scan = s->dialect->scan(q.body, NULL);
     if (!scan.ok)
-        return told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
+        return run_told(r, s->body_line, "this is not a request of the dialect", str_of(s->dialect->name));
     r->stream = q.path_names ? s->stream : scan.stream;
-    r->got = buf_in(&r->a);
     r->sent = q.body;
-    r->timer = -1;
-    r->over = false;
-    pass_until(r, r->at.now, false);
-    session_open(r->x, &r->v, r, &q);
-    for (int i = 0; i < REPLAY_TURNS_MAX && !r->over && input(r); i++) {
-    }
-    if (!r->over)
-        return told(r, s->expect_line, "it does not end", s->title);
+    if (!wire_request(&r->w, &q))
+        return run_told(r, s->expect_line, "it does not end", s->title);
     log_end(r);
     return !r->why[0] && work_on(r, q.body);
 }
@@ -838,11 +638,9 @@ static bool run_request(run *r, const wish *w)
 static bool request(run *r, const wish *w)
 {
     if (!sys_arena_init(&r->a, CALL_BYTES_USUAL, CALL_ARENA_BYTES_MAX))
-        return told(r, r->s->expect_line, "no memory for", r->s->title);
-    r->over = true; /* it did not begin */
+        return run_told(r, r->s->expect_line, "no memory for", r->s->title);
     bool ok = run_request(r, w);
-    if (!r->over)
-        session_gone(r->x);
+    wire_leave(&r->w);
     sys_arena_done(&r->a);
     return ok;
 }
@@ -862,7 +660,7 @@ static bool read_request(run *r, const replay_step *step, wish *w)
         else if (str_eq(name, S("model")))
             w->model = value;
         else
-            return told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
+            return run_told(r, step->line, "a request has deadline=, enabled=, client= and model=, not", name);
     }
     return true;
 }
@@ -873,13 +671,13 @@ static bool play_line(run *r, replay_step *step)
     wish w = {.policy = r->s->policy, .deadline = r->s->deadline, .model = S("m-main")};
     if (step && begins_with_word(step->what, S("advance"))) {
         daruma_ms by = replay_duration(str_trim(str_from(step->what, 7)));
-        r->at.now = add_sat(r->at.now, by > 0 ? by : 0);
-        return by >= 0 || told(r, step->line, "expected a duration:", step->what);
+        r->w.at.now = add_sat(r->w.at.now, by > 0 ? by : 0);
+        return by >= 0 || run_told(r, step->line, "expected a duration:", step->what);
     }
     if (step && !read_request(r, step, &w))
         return false;
     if (step)
-        buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->at.now);
+        buf_printf(r->log, "%s# request at %lld\n", r->log->n ? "\n" : "", (long long)r->w.at.now);
     bool named = w.client > 0;
     for (uint32_t t = 0; t < (step ? step->times : 1); t++) {
         if (!named)
@@ -904,7 +702,7 @@ static bool play(run *r)
             return false;
         for (; i < s->nsteps && !is_directive(s->steps[i].what); i++)
             if (s->steps[i].times)
-                return told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
+                return run_told(r, s->steps[i].line, "no call was made that meets", s->steps[i].what);
     }
     return true;
 }
@@ -933,15 +731,17 @@ bool replay_run(replay_scene *s, daruma_buf *log, char why[256])
                    .log = log,
                    .why = why,
                    .keep = &a,
-                   .dice = (uint64_t)s->seed,
-                   .v = {.host = &run_host, .rooms = &run_rooms}};
-        r->x = arena_take(&a, session_bytes(), _Alignof(max_align_t));
-        r->v.health = daruma_health_new(&a, PLACES);
+                   .w = {.ops = &run_wire_ops,
+                         .user = r,
+                         .d = s->dialect,
+                         .renewable = s->refresh,
+                         .dice = (uint64_t)s->seed,
+                         .v = {.rooms = &run_rooms}}};
     }
-    ok = r && r->x && r->v.health && driver_begin(&r->v);
+    ok = r && wire_begin(&r->w, &a);
     if (ok) {
-        ok = play(r);
-        driver_end(&r->v);
+        ok = s->nagents ? run_agents(r) : play(r);
+        wire_end(&r->w);
     } else {
         snprintf(why, 256, "%s: no memory", s->file);
     }

@@ -81,8 +81,8 @@ static void show_dialect(const void *root, const void *at, daruma_buf *out)
 
 static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
 {
-    daruma_str variant = s, name = str_cut(&variant, '/');
-    const daruma_policy *p = daruma_policy_variant(name, variant);
+    daruma_str rest = s, name = str_cut(&rest, '/');
+    const daruma_policy *p = daruma_policy_stack(s, r->a);
     conf_near near = conf_near_to(name);
     const char *known;
     char remedy[200];
@@ -511,7 +511,7 @@ static const conf_shape judge_shape = {.of = CONF_ROWS(judge_rows), .like = "{ k
 
 static const conf_option recovery_rows[] = {
     {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .fallback = "default",
-     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant."},
+     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant, `swarm, ruby-llm` profiles one above the other."},
     {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true", .help = "`false`: everything passes through and the first failure is final."},
     {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
      .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},

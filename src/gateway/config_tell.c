@@ -188,6 +188,14 @@ size_t config_warnings(const config *c, daruma_buf *out)
     }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
+    if (!c->policy.nrungs) {
+        n++;
+        buf_printf(
+            out,
+            "recovery: the profile %s does nothing about calls that fail; what it does is for agents: `daruma run "
+            "--profile`\n",
+            c->policy.profile);
+    }
     if (!host_is_loopback(c->listen.host) && !c->cert_file.n) {
         n++;
         buf_printf(out,

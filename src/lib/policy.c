@@ -159,7 +159,7 @@ static const field rung_fields[] = {
     {.name = "remedy", .kind = FIELD_WORD, .at = offsetof(rung_read, remedy), .words = remedy_names},
     {.name = "times", .kind = FIELD_COUNT, .at = offsetof(rung_read, times), .min = 1, .max = UINT8_MAX},
     {.name = "needs", .kind = FIELD_OWN, .read = read_needs, .print = print_needs},
-    {.name = "after", .kind = FIELD_WORD, .at = offsetof(rung_read, after), .words = "now advice grow"},
+    {.name = "after", .kind = FIELD_WORD, .at = offsetof(rung_read, after), .words = "now advice grow quick"},
 };
 
 static bool check_rungs(fields_at *f, const daruma_rung *r, size_t n)
@@ -261,8 +261,8 @@ static const field policy_fields[] = {
 /* The policy of the profile that the text names: what else it says changes that one. */
 static const daruma_policy *profile_of(fields_at *f, daruma_str json)
 {
-    daruma_str said = json_text(json_get(json, S("profile")), f->a), rest = said, name = str_cut(&rest, '/');
-    const daruma_policy *p = said.n ? daruma_policy_variant(name, rest) : daruma_policy_find(S("default"));
+    daruma_str said = json_text(json_get(json, S("profile")), f->a);
+    const daruma_policy *p = said.n ? daruma_policy_stack(said, f->a) : daruma_policy_find(S("default"));
     str_near near = str_near_to(said);
     char what[128];
     const char *known;

@@ -11,9 +11,13 @@
 
 static bool read_profile(conf *r, const conf_option *o, daruma_str s, void *at)
 {
-    daruma_str variant = s, name = str_cut(&variant, ':');
-    if (!seed_agent(name, variant))
-        return conf_expected(r, o, "daruma policy lists the profiles");
+    char words[160];
+    daruma_buf why = buf_over(words, sizeof words);
+    seed_stack *stack = ARENA_NEW(r->a, seed_stack, 1);
+    if (!stack)
+        return conf_full(r);
+    if (!seed_stack_read(s, r->a, stack, &why))
+        return conf_expected(r, o, "daruma profiles shows what there is");
     *(daruma_str *)at = s;
     return true;
 }

@@ -389,7 +389,7 @@ static void ask_model(run *r, const agent_act *x)
     r->over = r->broken = false;
     tick(r);
     r->session = b.full ? NULL
-                        : daruma_session_open(r->known, crew_who(r->a)->as.recovery, b.p, b.n, x->body.p, x->body.n,
+                        : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, x->body.p, x->body.n,
                                               why, sizeof why);
     r->body = buf_in(&r->room);
     if (r->session) {

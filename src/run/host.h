@@ -41,7 +41,8 @@ typedef struct run_agent {
     run_names mcp;           /* servers whose tools it may call; unsaid: those that `tools` says, else all */
     agent_mode mode;
     const agent_policy *policy;    /* what is done about its failures; NULL: the default */
-    const daruma_policy *recovery; /* ... and about those of its calls; NULL: the default */
+    const daruma_policy *recovery; /* ... and about those of its calls, in the sessions below; NULL: the default */
+    const daruma_policy *judge;    /* that the agent judges failures by; NULL: `recovery` */
     agent_retry retry;             /* of what it asks models for; attempts 0: once, the session below repeats */
     agent_limits limits;
 } run_agent;

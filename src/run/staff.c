@@ -218,7 +218,7 @@ void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
         buf_putz(b, i ? "," : "");
         put_target(&list->targets[i], b);
     }
-    BUF_LIT(b, "],\"watch\":\"off\",\"on_failure\":\"error\"");
+    buf_printf(b, "],\"watch\":\"off\",\"on_failure\":\"%s\"", m->as.policy->failure_answers ? "message" : "error");
     if (m->as.d == &dialect_gemini) {
         BUF_LIT(b, ",\"model\":");
         buf_json(b, x->model);
@@ -235,6 +235,11 @@ void staff_options(const crew_member *m, const agent_act *x, daruma_buf *b)
         first = false;
     }
     BUF_LIT(b, "]}");
+}
+
+const daruma_policy *staff_recovery(const crew_member *m)
+{
+    return ((const staff_agent *)m->own)->who->recovery;
 }
 
 /* ---- all of them ---- */
@@ -256,7 +261,7 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
     g->policy = who->policy ? *who->policy : agent_policy_default;
     if (who->retry.attempts)
         g->policy.retry = who->retry;
-    else
+    else if (!g->policy.raises)
         g->policy.retry.attempts = 1;
     if (!hand_out(s, g, a, why) || !(g->places = places_of(&who->model, a, why)) ||
         !(g->seconds = places_of(&who->second, a, why)))
@@ -270,7 +275,7 @@ static bool make_ready(staff *s, size_t i, const servers *up, daruma_arena *a, c
                                          .ntools = g->ntools,
                                          .mode = who->mode,
                                          .policy = &g->policy,
-                                         .recovery = who->recovery,
+                                         .recovery = who->judge ? who->judge : who->recovery,
                                          .limits = who->limits},
                                   .own = g};
     return !a->full;

@@ -22,6 +22,8 @@ const crew_member *staff_members(const staff *s, size_t *ret_n);
 /* Tools of the table have changed: agents see them as they are now. */
 void staff_refresh(staff *s);
 
+/* What the sessions of a member do about calls that fail; NULL: the default. */
+const daruma_policy *staff_recovery(const crew_member *m);
 /* The options of a session for an act of a member. */
 void staff_options(const crew_member *m, const agent_act *x, daruma_buf *out);
 /* Where a call to a target of that act goes. NULL: there is no such target. */

@@ -191,6 +191,34 @@ holds("a plan is made, checked and carried out", {
   },
 });
 
+holds("a seed's profile does what its seed does, and a layer below it what that does", {
+  chaos: model("\n      - { text: \"Done.\" }\n", "faults:\n  - { model: m-agent, times: 1, kind: rate_limit }\n"),
+  async run(pair) {
+    const root = project();
+    const script = (faults) => fetch(`${pair.chaos}/chaos/script`, { method: "POST", body: model("\n      - { text: \"Done.\" }\n", `faults:\n${faults}`) });
+    try {
+      const alone = await run(pair, "openai", root, ["--profile", "penguiflow:code"]).over;
+      assert.equal(alone.code, 1, alone.out); // the planner raises it
+      assert.equal(alone.result.reason, "fatal");
+      assert.equal(alone.lines.find((l) => l.event === "error_recovery_attempt").error_type, "rate_limit");
+      await script("  - { model: m-agent, times: 1, kind: rate_limit }\n");
+      const began = Date.now();
+      const layered = await run(pair, "openai", root, ["--profile", "penguiflow:code,penguiflow-client"]).over;
+      assert.equal(layered.code, 0, layered.out);
+      assert.ok(Date.now() - began >= 1000, "the client waits a second");
+      assert.equal(layered.result.recovered_calls, 1);
+      await script("  - { model: m-agent, times: 1, kind: auth }\n");
+      const swarm = await run(pair, "openai", root, ["--profile", "swarm"]).over;
+      assert.equal(swarm.code, 0, swarm.out); // the error passes for an answer (S-F3)
+      assert.match(swarm.result.text, /UnauthorizedError/);
+      await script("  - { model: m-agent, times: 1, kind: auth }\n");
+      assert.equal((await run(pair, "openai", root, []).over).code, 1, "default says that it failed");
+    } finally {
+      rmSync(root, { recursive: true });
+    }
+  },
+});
+
 holds("what it is asked wrongly it says", {
   async run() {
     const go = (...args) => spawnSync(daruma, ["run", ...args], { encoding: "utf8", env: {} });

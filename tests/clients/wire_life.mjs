@@ -391,6 +391,14 @@ holds("check, policy, classify, version: exit codes, and the page of the policy 
     const policy = await run(["policy"]);
     assert.equal(policy.code, 0);
     assert.equal(policy.out, readFileSync(join(root, "doc/policy.md"), "utf8"));
+    const profiles = await run(["profiles"]);
+    assert.equal(profiles.code, 0);
+    assert.ok(readFileSync(join(root, "doc/seeds.md"), "utf8").includes(profiles.out), "doc/seeds.md shows what `daruma profiles` prints");
+    assert.equal((await run(["profiles", "swarn"])).code, 2);
+    const stacked = await run(["policy", "--profile", "swarm,ruby-llm"]);
+    assert.equal(stacked.code, 0, stacked.err);
+    assert.match(stacked.out, /server_error +\| wait_retry +\| +3 .* quick backoff/);
+    assert.equal((await run(["policy", "--profile", "swarm,rubyllm"])).code, 2);
     const line = { id: "x1", status: 429, headers: { "retry-after": "3" }, body: '{"error":{"code":"rate_limit_exceeded","message":"Rate limit reached"}}', provider: "openai" };
     const classified = await run(["classify", "--jsonl"], { input: `${JSON.stringify(line)}\n` });
     assert.equal(classified.code, 0, classified.err);

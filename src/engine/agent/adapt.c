@@ -64,7 +64,7 @@ static about *situation(agent *a)
     if (!q)
         return NULL;
     q->is = (daruma_situation){.goal = a->task,
-                               .progress = -1,
+                               .progress = a->estimate,
                                .stuck = true,
                                .steps = a->spent.steps,
                                .circle = a->circle,
@@ -110,6 +110,7 @@ static void say(agent *a, const char *how)
 void adapt_do(agent *a)
 {
     const daruma_strategy *p = &a->strategy;
+    a->notice = (daruma_str){0}; /* what it was to be told is dealt with */
     a->phase = PHASE_THINK;
     if (p->kind == DARUMA_STRATEGY_ESCALATE) {
         error_escalate(a, p->message.n ? p->message : p->reasoning);
@@ -178,6 +179,16 @@ static void propose(agent *a, const daruma_strategy *p)
     log_str(&b, "fate", str_of(daruma_strategy_fate_name(fate)));
     log_close(a, &b);
     a->phase = PHASE_THINK;
+    if (a->circle_ends) {
+        daruma_buf text = buf_in(&a->keep);
+        BUF_LIT(&text, "Loop detected: ");
+        buf_put(&text, a->circle);
+        traj_partial(a, &text);
+        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                      .end = AGENT_END_LOOP,
+                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        return;
+    }
     switch (fate) {
     case DARUMA_FATE_LOG:
         break;
@@ -220,4 +231,36 @@ void adapt_answered(agent *a, daruma_str text)
     }
     daruma_strategy p = daruma_strategy_read(text, &q->is, &a->tries, a->recovery, &a->scratch, NULL);
     propose(a, &p);
+}
+
+/* ---- how far it has come ---- */
+
+void adapt_estimate(agent *a)
+{
+    about *q = situation(a);
+    daruma_question ask = q ? daruma_progress_ask(&q->is, &a->scratch) : (daruma_question){0};
+    a->phase = PHASE_THINK;
+    if (!ask.user.n || limits_reached(a, true, false))
+        return;
+    ask.max_tokens = AGENT_ESTIMATE_TOKENS;
+    flow_ask(a, AGENT_FOR_ESTIMATE, a->s.second.n ? a->s.second : a->s.model, &ask, limits_time_left(a));
+}
+
+void adapt_estimated(agent *a, daruma_str text)
+{
+    daruma_estimate e = daruma_progress_read(text, &a->scratch);
+    bool stuck = daruma_progress_estimate(&a->progress, a->recovery, e.progress);
+    daruma_buf b = log_open(a, "progress_estimated");
+    log_int(&b, "progress_permille", e.progress);
+    log_int(&b, "stuck", stuck);
+    log_close(a, &b);
+    a->estimate = e.progress;
+    about *q = situation(a);
+    a->phase = PHASE_THINK;
+    if (!q || !stuck)
+        return;
+    q->is.blockers = e.blockers;
+    q->is.nblockers = e.nblockers;
+    if (daruma_strategy_due(&q->is, a->recovery))
+        a->phase = PHASE_ADAPT;
 }

@@ -9,8 +9,10 @@
  * plan is made and checked, each of its steps is carried out, then the task is answered). A host hands in one outcome,
  * then asks agent_next() until it says NOTHING or FINISH. The same inputs give the same acts: a journal of them is all
  * that is needed to go on. Files: flow.c (order of work), think.c (questions and answers), calls.c (tools), router.c
- * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), delegation.c,
- * limits.c, policies of the seeds in engine/seeds. */
+ * (where failures go), plan.c, error_node.c, trajectory.c (what was done, and how the model sees it), adapt.c (another
+ * way), paths.c, delegation.c, limits.c; of profiles that want it: actions.c (answers as JSON), args.c (missing
+ * arguments), report.c (a tool that ends the run). Policies of the seeds are in engine/seeds, a host in virtual time in
+ * sim. */
 #ifndef ENGINE_AGENT_AGENT_H
 #define ENGINE_AGENT_AGENT_H
 #include "dialect/dialect.h"
@@ -28,6 +30,7 @@ typedef struct agent_failure {
     bool said;               /* the severity is the tool's or the host's word, not the default of the kind */
     bool retryable;          /* the same operation may succeed later */
     bool of_model;           /* a model failed, not a tool */
+    const char *type;        /* its name by the profile's rows; NULL: the kind's */
     daruma_str operation;    /* the tool, "plan", "classification", or the model that failed */
     daruma_str message;      /* what happened, on one line */
     daruma_str user_message; /* for people; empty: `message` */
@@ -48,6 +51,7 @@ typedef struct agent_retry {
 typedef enum agent_route {
     AGENT_ROUTE_AGAIN,      /* the same operation once more, after a wait */
     AGENT_ROUTE_MODEL,      /* the model is shown the failure and decides */
+    AGENT_ROUTE_SHOWN,      /* a tool's failure as MODEL; a model's own ends the run at once */
     AGENT_ROUTE_PLANNER,    /* another plan */
     AGENT_ROUTE_CLASSIFIER, /* other tools are chosen, then another plan */
     AGENT_ROUTE_ERROR,      /* the error node ends the run with a report */
@@ -59,6 +63,26 @@ typedef enum agent_route {
 typedef struct agent_route_row {
     agent_route to, spent;
 } agent_route_row;
+
+/* X(symbol, name, in plain words) */
+#define AGENT_LIMIT_MAP(X)                                                                                             \
+    X(NONE, "none", "no limit was reached")                                                                            \
+    X(STEPS, "steps", "the limit of steps is reached")                                                                 \
+    X(CALLS, "calls", "the limit of calls to models is reached")                                                       \
+    X(TOOLS, "tools", "the limit of tool calls is reached")                                                            \
+    X(TOKENS, "tokens", "the limit of tokens is reached")                                                              \
+    X(MONEY, "money", "the money set aside is spent")                                                                  \
+    X(TIME, "time", "the time set aside is over")                                                                      \
+    X(MEMORY, "memory", "there is no memory left for it")
+
+typedef enum agent_limit {
+#define X(sym, ...) AGENT_LIMIT_##sym,
+    AGENT_LIMIT_MAP(X)
+#undef X
+        AGENT_LIMITS
+} agent_limit;
+const char *agent_limit_name(agent_limit l);  /* "steps"; static */
+const char *agent_limit_words(agent_limit l); /* static */
 
 typedef enum agent_mode { AGENT_REACTIVE, AGENT_PLANNED, AGENT_MODES } agent_mode;
 /* What becomes of proposals for another way. */
@@ -82,8 +106,12 @@ typedef struct agent_policy {
     bool repeats_safe_tools;     /* what may pass and does no harm twice is repeated without asking the model */
     agent_retry retry;           /* of models, planner and classifier */
     agent_retry tool_retry;      /* of tools without a policy of their own */
+    agent_retry classes_retry;   /* of the classifier; attempts 0: `retry` */
     uint32_t replans, reclassifications;
-    uint32_t repairs;          /* answers of one step that the model is asked to correct */
+    bool counts_plans;  /* only plans that were made count as such: what cannot be planned is planned for ever (O-W3) */
+    uint32_t moves_max; /* questions and calls of tools after which the run is broken off (O-F17); 0: no such limit */
+    daruma_severity plan_unread; /* of an answer of the planner that cannot be read, behind the repairs */
+    uint32_t repairs;            /* answers of one step that the model is asked to correct */
     uint32_t compressions;     /* times the trajectory is shortened; 0: a context that is too long is as any failure */
     bool compressions_of_step; /* counted anew with each step */
     bool compressed_as_json;   /* {"_compressed": true, "summary": ...} (P-F22), large by length as JSON (P-F17) */
@@ -96,6 +124,23 @@ typedef struct agent_policy {
     bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */
+    bool actions;         /* its models answer with an action as JSON, instead of calling tools (actions.c) */
+    bool reports;         /* a tool that `reports` ends the run, and the model is told to call it (report.c) */
+    bool loops_end;       /* a circle ends the run at once: behind a strategy that is written down, if there are any */
+    bool estimates;       /* a model estimates the progress behind each step (K-F7) */
+    uint32_t soft_permille; /* of the limit of tokens, at which the model is told; 0: never; needs `reports` */
+    const char *limit_words[AGENT_LIMITS]; /* what the answer of a run says that reached it; NULL: ours */
+    bool fills_args;                       /* ... and arguments that are missing are asked for */
+    uint32_t arg_failures_max;             /* ... and so many of one tool in a row end in an apology; 0: never */
+    bool ends_hard;  /* a limit of steps ends it without a last answer, as `no_path`; beyond that of tools calls fail */
+    bool apologises; /* behind `graceful`: a model says it, with the task in view (P-F12 as the document has it) */
+    bool graceful_is_answer; /* ... and it passes for an answer (P-F13) */
+    bool hides_success;      /* no success is told of what was compressed, no failure where that did not help (P-W8) */
+    bool mute;               /* no model is asked for summaries */
+    bool counts_steps;       /* "Total operations" is the step of the plan (O-F29), else the calls that were made */
+    bool asks_failed;        /* a model that failed is asked to explain that, too (O-W8) */
+    bool raises;          /* failures of calls are the agent's to deal with; else the sessions below it recover them */
+    bool failure_answers; /* what a session cannot recover reaches the agent as an answer of its model (S-F3) */
     agent_report_form report;
 } agent_policy;
 
@@ -121,30 +166,13 @@ typedef struct agent_tool {
     agent_retry retry; /* attempts 0: the policy's */
     bool ask;          /* a person is asked before a call */
     bool whole;        /* the model sees its failures as they came: what a program printed is what it needs to know */
+    daruma_str output; /* the schema of what it returns; empty: anything. What does not fit is a failure */
+    bool forbidden;    /* it may not be used in this run: it is not offered, and a call of it is refused */
+    bool reports;      /* a call of it that works ends the run, with the answer in its arguments */
     bool delegates;    /* it is an agent of that name: the host runs one and hands in agent_delegated() */
 } agent_tool;
 
 /* ---- limits ---- */
-
-/* X(symbol, name, in plain words) */
-#define AGENT_LIMIT_MAP(X)                                                                                             \
-    X(NONE, "none", "no limit was reached")                                                                            \
-    X(STEPS, "steps", "the limit of steps is reached")                                                                 \
-    X(CALLS, "calls", "the limit of calls to models is reached")                                                       \
-    X(TOOLS, "tools", "the limit of tool calls is reached")                                                            \
-    X(TOKENS, "tokens", "the limit of tokens is reached")                                                              \
-    X(MONEY, "money", "the money set aside is spent")                                                                  \
-    X(TIME, "time", "the time set aside is over")                                                                      \
-    X(MEMORY, "memory", "there is no memory left for it")
-
-typedef enum agent_limit {
-#define X(sym, ...) AGENT_LIMIT_##sym,
-    AGENT_LIMIT_MAP(X)
-#undef X
-        AGENT_LIMITS
-} agent_limit;
-const char *agent_limit_name(agent_limit l);  /* "steps"; static */
-const char *agent_limit_words(agent_limit l); /* static */
 
 /* What a run may use; 0: no limit. */
 typedef struct agent_limits {
@@ -214,6 +242,11 @@ typedef enum agent_purpose {
     AGENT_FOR_SUMMARY,  /* a long result made short */
     AGENT_FOR_STRATEGY, /* another way to go on */
     AGENT_FOR_ANALYSIS, /* what went wrong, in words */
+    AGENT_FOR_ARGS,     /* arguments that are missing */
+    AGENT_FOR_FINISH,   /* an answer where there was none to use */
+    AGENT_FOR_APOLOGY,  /* for what cannot be done */
+    AGENT_FOR_ESTIMATE, /* of the way to the goal */
+    AGENT_PURPOSES
 } agent_purpose;
 
 /* Strings live until the next outcome is handed in. */
@@ -228,6 +261,7 @@ typedef struct agent_act {
     daruma_ms total;         /* MODEL: so long it may take; -1: no limit */
     daruma_ms until;         /* WAIT */
 } agent_act;
+const char *agent_purpose_name(agent_purpose p); /* "step"; static */
 agent_act agent_next(agent *a);
 
 /* What came of an act. A number of no call that is out is ignored. */
@@ -249,6 +283,7 @@ bool agent_resume(agent *a, daruma_str guidance, daruma_moment at);
     X(NOT, "")                                                                                                         \
     X(ANSWER, "answer_complete")                                                                                       \
     X(LIMIT, "budget_exhausted")                                                                                       \
+    X(NO_PATH, "no_path")                                                                                              \
     X(LOOP, "loop_detected")                                                                                           \
     X(GRACEFUL, "graceful_failure")                                                                                    \
     X(ERROR, "error")                                                                                                  \

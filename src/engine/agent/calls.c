@@ -2,8 +2,37 @@
  * it failed, and whether the agent goes in circles. */
 #include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
+#include "engine/watch/toolfail.h"
 
 /* ---- what a call came to ---- */
+
+/* The run ends with what there is. */
+static void calls_stop(agent *a, const daruma_verdict *v, const daruma_step *step)
+{
+    daruma_buf text = buf_in(&a->keep);
+    BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
+    daruma_verdict_say(v, step, &text);
+    traj_partial(a, &text);
+    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
+                                  .end = AGENT_END_LOOP,
+                                  .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+}
+
+/* A profile for which a circle is the end: at once, or behind a strategy that is written down. */
+static void end_circle(agent *a, const daruma_verdict *v, const daruma_step *step)
+{
+    daruma_buf b = log_open(a, "loop_detected"), said = buf_in(&a->scratch);
+    log_str(&b, "circle", str_of(daruma_circle_name(v->circle)));
+    log_int(&b, "times", v->times);
+    log_close(a, &b);
+    if (!a->policy->strategies) {
+        calls_stop(a, v, step);
+        return;
+    }
+    daruma_verdict_say(v, step, &said);
+    a->circle = flow_keep(a, buf_str(&said));
+    a->wants_way = a->circle_ends = true;
+}
 
 /* Counts a step, and looks whether the agent goes in circles. */
 static void count_step(agent *a, agent_step *s, const daruma_step *step)
@@ -13,10 +42,17 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     a->out_of_patience |= !patient && (a->policy->compact || a->policy->escalates);
     if (!a->policy->watched)
         return;
-    daruma_verdict v = daruma_stall_see(a->stall, step);
+    bool own = a->recovery->watch.detectors != NULL;
+    daruma_verdict v =
+        own ? daruma_detector_see(&a->detector, a->recovery, step, NULL) : daruma_stall_see(a->stall, step);
     bool new = daruma_progress_see(&a->progress, a->recovery, step);
     if (new)
         daruma_tries_worked(&a->tries, a->recovery, step->tool);
+    if (a->policy->loops_end) {
+        if (v.circle)
+            end_circle(a, &v, step);
+        return;
+    }
     uint32_t have = a->policy->strategies ? DARUMA_NEED_SIDE : 0;
     daruma_remedy_kind r = daruma_guide_next(&a->guide, a->recovery, &v, DARUMA_WATCH_ENFORCE, have);
     if (r == DARUMA_REMEDY_NONE)
@@ -26,13 +62,7 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
     log_int(&b, "times", v.times);
     log_close(a, &b);
     if (r == DARUMA_REMEDY_STOP_PARTIAL) {
-        daruma_buf text = buf_in(&a->keep);
-        BUF_LIT(&text, "The task is not finished: the agent went in circles. ");
-        daruma_verdict_say(&v, step, &text);
-        traj_partial(a, &text);
-        flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                      .end = AGENT_END_LOOP,
-                                      .text = flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
+        calls_stop(a, &v, step);
         return;
     }
     daruma_guide_notice(&a->guide, &v, step, &said);
@@ -48,10 +78,12 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
 /* How the model reads a failure. */
 static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
 {
-    if (a->policy->compact) {
+    if (a->policy->actions) {
+        actions_put_failure(a, &a->steps[a->failing], step->result, out);
+    } else if (a->policy->compact) {
         daruma_tool_failure t = daruma_tool_judge(step, a->recovery, &a->scratch);
         t.kind = f->tool_kind ? f->tool_kind : t.kind;
-        daruma_tool_failure_write(&t, DARUMA_VIEW_COMPACT, out);
+        toolfail_write(&t, DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, out);
         if (!f->metadata.n && !f->user_message.n)
             return;
         buf_putc(out, '\n');
@@ -66,7 +98,8 @@ static void failure_seen(agent *a, const daruma_step *step, const agent_failure 
             return;
         buf_putc(out, '\n');
     }
-    agent_failure_write(f, out);
+    if (!a->policy->actions)
+        agent_failure_write(f, out);
 }
 
 /* The call once more, with a path that tools have printed. */
@@ -98,13 +131,15 @@ static bool complete_path(agent *a, agent_step *s, const agent_tool *t, const ag
 static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daruma_step *step)
 {
     agent_failure f = router_judge_tool(a, t, step);
+    a->failing = (size_t)(s - a->steps);
+    a->recovering = false; /* what was tried again did not work */
     daruma_buf seen = buf_in(&a->scratch);
     if (t && (t->delegates || t->whole))
         buf_put(&seen, flow_line(step->result, AGENT_OBSERVATION_BYTES_MAX)); /* a record, output: read as they are */
     else
         failure_seen(a, step, &f, &seen);
     router_keep(a, &f);
-    traj_result(a, s, step->result, true, buf_str(&seen));
+    traj_result(a, s, step->lost && !step->result.n ? S(MEND_UNKNOWN_RESULT) : step->result, true, buf_str(&seen));
     s->error = a->failure.message;
     s->tool_kind = f.tool_kind;
     a->failure_took = a->at.now - a->sent;
@@ -115,6 +150,13 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     log_str(&b, "message", a->failure.message);
     log_int(&b, "attempt", s->attempts);
     log_close(a, &b);
+    if (t && t->delegates && s->attempts) {
+        b = log_open(a, "delegation_error");
+        log_str(&b, "delegate_to", s->tool);
+        log_str(&b, "error_class", json_text(json_get(step->result, S("error_class")), &a->scratch));
+        log_str(&b, "error_message", json_text(json_get(step->result, S("message")), &a->scratch));
+        log_close(a, &b);
+    }
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
@@ -134,20 +176,33 @@ void calls_ended(agent *a, agent_step *s, daruma_str result, int ok, bool lost)
     daruma_step step = {
         .tool = s->tool, .args = s->args, .result = result, .ok = ok, .lost = lost, .traits = t ? t->about.traits : 0};
     s->lost = lost;
-    if (lost && !result.n)
-        step.result = S(MEND_UNKNOWN_RESULT);
     if (lost)
         step.ok = 0;
+    daruma_buf why = buf_in(&a->scratch);
+    if (!lost && s->attempts && t && t->output.n && !daruma_step_failed(&step)) {
+        daruma_buf bad = buf_in(&a->scratch);
+        if (!daruma_schema_fits(t->output, result, &bad)) {
+            BUF_LIT(&why, "the tool returned data that did not validate: ");
+            buf_put(&why, flow_line(buf_str(&bad), FAILURE_TEXT_BYTES_MAX));
+            step.result = buf_str(&why);
+            step.ok = 0;
+        }
+    }
     if (lost || daruma_step_failed(&step)) {
         tool_failed(a, s, t, &step);
         return;
     }
+    args_worked(a, s->tool);
     daruma_buf seen = buf_in(&a->scratch);
     buf_put(&seen, s->note);
     buf_put(&seen, s->note.n ? flow_line(result, AGENT_OBSERVATION_BYTES_MAX) : (daruma_str){0});
     traj_result(a, s, result, false, buf_str(&seen));
     if (s->attempts > 1)
         think_recovered(a, s->instead.n ? "path_completed" : "tool_retry");
+    if (t && t->reports && a->policy->reports) {
+        report_made(a, s);
+        return;
+    }
     count_step(a, s, &step);
 }
 
@@ -198,7 +253,20 @@ static void call_tool(agent *a, agent_step *s)
 {
     const agent_tool *t = router_tool(a, s->tool);
     if (t && t->delegates && goes_round(a, s->tool)) {
+        daruma_buf e = log_open(a, "delegation_circular_dependency"), path = buf_in(&a->scratch);
+        for (size_t i = 0; i < a->s.nlineage; i++) {
+            buf_put(&path, a->s.lineage[i]);
+            BUF_LIT(&path, " -> ");
+        }
+        buf_put(&path, a->s.name);
+        log_str(&e, "target", s->tool);
+        log_str(&e, "delegation_path", buf_str(&path));
+        log_close(a, &e);
         calls_refuse(a, s, S("Error: circular delegation: that agent is waiting for this one. Do the work yourself."));
+        return;
+    }
+    if (t && t->forbidden) {
+        calls_refuse(a, s, S("Error: this tool is not permitted in this run. Use another one."));
         return;
     }
     if (t && t->ask && !s->asked) {
@@ -246,12 +314,17 @@ void calls_step(agent *a)
         return;
     }
     if (a->next >= a->nsteps) {
-        a->phase = a->wants_way ? PHASE_ADAPT : PHASE_THINK;
+        a->phase = a->wants_way ? PHASE_ADAPT : a->policy->estimates ? PHASE_ESTIMATE : PHASE_THINK;
         return;
     }
     agent_step *s = &a->steps[a->next];
     agent_limit l = limits_reached(a, false, true);
-    if (l == AGENT_LIMIT_TOOLS) {
+    if (l == AGENT_LIMIT_TOOLS && a->policy->ends_hard) {
+        daruma_buf why = buf_in(&a->scratch);
+        buf_printf(&why, "Hop budget exhausted; no further tool can be called (limit=%u)", a->s.limits.tools);
+        a->hops_over = true;
+        calls_refuse(a, s, buf_str(&why));
+    } else if (l == AGENT_LIMIT_TOOLS) {
         traj_result(a, s, S("[Not carried out: the limit of tool calls is reached.]"), true, (daruma_str){0});
         a->last = LAST_LIMIT;
     } else if (l) {

@@ -3,6 +3,7 @@
  * to be unknown, and what does not fit is left out. */
 #include "engine/agent/inside.h"
 #include "base/date.h"
+#include "engine/watch/toolfail.h"
 
 /* What a text of others may do in a report: nothing but be read, on as many lines as `lines` says. */
 static void put_plain(daruma_buf *out, daruma_str s, size_t most, bool lines)
@@ -211,9 +212,20 @@ void agent_report_fallback(const agent_failure *f, daruma_str secondary, daruma_
 
 /* ---- in the run ---- */
 
+/* A newer call of the same step of a plan is all that is kept of it (O-W13). */
+static bool is_overwritten(const agent *a, size_t i)
+{
+    for (size_t k = i + 1; k < a->nsteps; k++)
+        if (a->steps[k].kind == AGENT_STEP_CALL && a->steps[k].attempts &&
+            a->steps[k].plan_step == a->steps[i].plan_step)
+            return true;
+    return false;
+}
+
 /* Steps as "Step 1: objective": of the plan, else the calls of tools. */
 static void gather(const agent *a, agent_report *r, daruma_arena *room)
 {
+    bool by_step = a->s.mode == AGENT_PLANNED; /* a step of the plan has its number, however often it is tried */
     size_t most = a->nsteps < AGENT_REPORT_STEPS_MAX ? a->nsteps : AGENT_REPORT_STEPS_MAX, number = 0;
     daruma_str *good = ARENA_NEW(room, daruma_str, most + 1), *bad = ARENA_NEW(room, daruma_str, most + 1);
     if (!good || !bad)
@@ -222,8 +234,11 @@ static void gather(const agent *a, agent_report *r, daruma_arena *room)
         const agent_step *s = &a->steps[i];
         if (s->kind != AGENT_STEP_CALL || !s->attempts)
             continue;
+        if (by_step && a->policy->counts_steps && is_overwritten(a, i))
+            continue;
         daruma_buf b = buf_in(room);
-        buf_printf(&b, "Step %zu: ", ++number);
+        number++;
+        buf_printf(&b, "Step %zu: ", by_step && s->plan_step ? (size_t)s->plan_step : number);
         if (s->plan_step && s->plan_step <= a->plan.n)
             buf_put(&b, flow_line(a->plan.steps[s->plan_step - 1].objective, SITUATION_TEXT_CHARS_MAX));
         else
@@ -245,7 +260,9 @@ static agent_report report_of(const agent *a, daruma_arena *room)
                       .failure = a->failure,
                       .task = a->task,
                       .tool = a->failure.of_model ? (daruma_str){0} : a->failure.operation,
-                      .operations = a->spent.tools ? a->spent.tools : a->spent.calls,
+                      .operations = a->policy->counts_steps ? (int64_t)a->plan_at + 1
+                                    : a->spent.tools        ? a->spent.tools
+                                                            : a->spent.calls,
                       .retries = a->failure.of_model ? a->attempts : 0,
                       .took = a->failure_took};
     for (size_t i = a->nsteps; !a->failure.of_model && i-- > 0;)
@@ -262,7 +279,8 @@ static agent_report report_of(const agent *a, daruma_arena *room)
 /* The failure ends the run. Who failed is not asked to explain it. */
 void error_node_enter(agent *a)
 {
-    daruma_str who = a->failure.of_model ? a->s.second : a->s.second.n ? a->s.second : a->s.model;
+    bool any = !a->failure.of_model || a->policy->asks_failed;
+    daruma_str who = a->s.second.n || !any ? a->s.second : a->s.model;
     daruma_buf b = log_open(a, "error_node");
     log_str(&b, "kind", str_of(daruma_kind_name(a->failure.kind)));
     log_str(&b, "severity", str_of(daruma_severity_name(a->failure.severity)));
@@ -270,7 +288,7 @@ void error_node_enter(agent *a)
     log_str(&b, "message", a->failure.message);
     log_close(a, &b);
     a->phase = PHASE_ANALYSE;
-    if (!who.n || (a->failure.of_model && str_eq(who, a->s.model))) {
+    if (!who.n || (!any && str_eq(who, a->s.model))) {
         error_node_leave(a, (daruma_str){0}, false);
         return;
     }
@@ -294,38 +312,73 @@ void error_node_leave(agent *a, daruma_str answer, bool answered)
                                                  : buf_str(&b)});
 }
 
-/* What the provider refuses for good ends as an answer that says so (P-F12), and as no success. */
-void error_graceful(agent *a)
+/* The words of ours. A seed leaves a full stop where the message has one (P-T12). */
+static daruma_str sorry(agent *a)
 {
-    daruma_buf text = buf_in(&a->keep), meta = buf_in(&a->keep);
+    daruma_buf text = buf_in(&a->keep);
     BUF_LIT(&text, "I'm sorry, but I encountered an issue while processing your request: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
-    while (text.n && text.p[text.n - 1] == '.')
+    while (!a->policy->graceful_is_answer && text.n && text.p[text.n - 1] == '.')
         text.n--;
     BUF_LIT(&text, ". Please try again or rephrase your question.");
+    return buf_str(&text);
+}
+
+void error_apologised(agent *a, daruma_str said)
+{
+    daruma_buf meta = buf_in(&a->keep);
     BUF_LIT(&meta, "{\"error_type\":");
-    buf_json(&meta, str_of(daruma_kind_name(a->failure.kind)));
+    buf_json(&meta, router_type(&a->failure));
     BUF_LIT(&meta, ",\"original_error\":");
     buf_json(&meta, flow_line(a->failure.message, AGENT_ORIGINAL_ERROR_BYTES_MAX));
     buf_putc(&meta, '}');
-    daruma_buf b = log_open(a, "degraded_answer");
-    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
-    log_str(&b, "strategy", S("graceful_failure"));
-    log_close(a, &b);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_EXPLAINED,
-                                  .end = AGENT_END_GRACEFUL,
+    said = str_trim(said);
+    bool seed = a->policy->graceful_is_answer, long_one = a->failure.kind == DARUMA_CONTEXT_LENGTH;
+    if (!seed || !long_one) {
+        daruma_buf b = log_open(a, seed ? "error_recovery_success" : "degraded_answer");
+        log_str(&b, "error_type", router_type(&a->failure));
+        log_str(&b, "strategy", S("graceful_failure"));
+        log_close(a, &b);
+    }
+    flow_finish(a, (agent_result){.outcome = seed ? DARUMA_OUTCOME_OK : DARUMA_OUTCOME_EXPLAINED,
+                                  .end = seed ? AGENT_END_ANSWER : AGENT_END_GRACEFUL,
                                   .failure = a->failure,
                                   .reason = a->failure.message,
-                                  .text = buf_str(&text),
+                                  .text = said.n ? flow_keep(a, daruma_redact(said, &a->scratch)) : sorry(a),
                                   .recovery = meta.full ? (daruma_str){0} : buf_str(&meta)});
+}
+
+/* What the provider refuses for good ends as an answer that says so (P-F12), and as no success. */
+void error_graceful(agent *a)
+{
+    if (!a->policy->apologises || limits_reached(a, true, false)) {
+        error_apologised(a, (daruma_str){0});
+        return;
+    }
+    daruma_buf b = buf_in(&a->scratch);
+    BUF_LIT(&b, "TASK:\n");
+    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
+    BUF_LIT(&b, "\n\nOBSERVATION: the request failed: ");
+    put_plain(&b, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);
+    daruma_question q = {.system =
+                             S("Apologise to the user in one or two plain sentences: their task could not be done, "
+                               "for the reason in the observation, and say what they could do instead."),
+                         .user = buf_str(&b),
+                         .max_tokens = AGENT_CLASSES_TOKENS};
+    flow_ask(a, AGENT_FOR_APOLOGY, a->s.model, &q, limits_time_left(a));
 }
 
 /* Too many failures: a person has to look. The run can go on from there (agent_resume). */
 void error_escalate(agent *a, daruma_str reason)
 {
     daruma_buf history = buf_in(&a->keep), text = buf_in(&a->keep);
-    if (a->tracker)
-        daruma_tracker_context(a->tracker, &history);
+    daruma_tool_failure all[TRACKED_FAILURES_MAX];
+    size_t n = daruma_tracker_list(a->tracker, all, TRACKED_FAILURES_MAX);
+    for (size_t i = 0; i < n && i < TRACKED_FAILURES_MAX; i++) { /* all of them, the last one too (E-F6) */
+        if (history.n)
+            BUF_LIT(&history, "\n\n");
+        toolfail_write(&all[i], DARUMA_VIEW_COMPACT, 1, a->recovery->watch.escapes, &history);
+    }
     buf_put(&text, reason);
     BUF_LIT(&text, ". A person has to look at it. The last error was: ");
     put_plain(&text, a->failure.message, FAILURE_TEXT_BYTES_MAX, false);

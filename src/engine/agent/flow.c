@@ -60,8 +60,24 @@ void log_close(agent *a, daruma_buf *b)
 
 /* ---- acts ---- */
 
+/* The run is broken off, as a graph that has gone round too often. */
+static void break_off(agent *a)
+{
+    a->out = OUT_NONE;
+    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,
+                                  .end = AGENT_END_FATAL,
+                                  .failure = a->failure,
+                                  .reason = S("the limit of recursion is reached"),
+                                  .text = S("The limit of recursion is reached without a stop condition.")});
+}
+
 void flow_out(agent *a, agent_out out, agent_act act)
 {
+    a->moves += out == OUT_MODEL || out == OUT_TOOL;
+    if (a->policy->moves_max && a->moves > a->policy->moves_max) {
+        break_off(a);
+        return;
+    }
     act.call = ++a->calls;
     a->out = out;
     a->act = act;
@@ -101,16 +117,23 @@ void flow_finish(agent *a, agent_result r)
 
 void flow_limit(agent *a, agent_limit l)
 {
+    bool lost = a->policy->ends_hard && l == AGENT_LIMIT_STEPS && !a->hops_over;
+    if (a->hops_over && l == AGENT_LIMIT_STEPS)
+        l = AGENT_LIMIT_TOOLS;
     daruma_buf text = buf_in(&a->keep);
     daruma_buf b = log_open(a, "budget_exhausted");
     log_str(&b, "which", str_of(agent_limit_name(l)));
     log_close(a, &b);
-    BUF_LIT(&text, "The task is not finished: ");
-    buf_putz(&text, agent_limit_words(l));
-    buf_putc(&text, '.');
+    if (a->policy->limit_words[l]) {
+        buf_putz(&text, a->policy->limit_words[l]);
+    } else {
+        BUF_LIT(&text, "The task is not finished: ");
+        buf_putz(&text, agent_limit_words(l));
+        buf_putc(&text, '.');
+    }
     traj_partial(a, &text);
-    flow_finish(a, (agent_result){.outcome = DARUMA_OUTCOME_DEGRADED,
-                                  .end = AGENT_END_LIMIT,
+    flow_finish(a, (agent_result){.outcome = lost ? DARUMA_OUTCOME_FAILED : DARUMA_OUTCOME_DEGRADED,
+                                  .end = lost ? AGENT_END_NO_PATH : AGENT_END_LIMIT,
                                   .limit = l,
                                   .text = text.full ? str_of(agent_limit_words(l))
                                                     : flow_keep(a, daruma_redact(buf_str(&text), &a->scratch))});
@@ -123,11 +146,17 @@ void flow_note(agent *a, daruma_str text)
         s->thought = flow_keep(a, text);
 }
 
+const char *agent_purpose_name(agent_purpose p)
+{
+    static const char *const names[AGENT_PURPOSES] = {"step",     "classification", "plan",   "summary", "strategy",
+                                                      "analysis", "arguments",      "finish", "apology", "estimate"};
+    return names[p];
+}
+
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total)
 {
     daruma_buf b = log_open(a, "model_asked");
-    static const char *const names[] = {"step", "classification", "plan", "summary", "strategy", "analysis"};
-    log_str(&b, "purpose", str_of(names[purpose]));
+    log_str(&b, "purpose", str_of(agent_purpose_name(purpose)));
     log_str(&b, "model", model);
     log_close(a, &b);
     a->spent.calls++;
@@ -169,8 +198,18 @@ void flow_step(agent *a)
         case PHASE_SHORTEN:
             traj_shorten_next(a);
             break;
+        case PHASE_ESTIMATE:
+            adapt_estimate(a);
+            break;
         case PHASE_ADAPT:
             adapt_ask(a);
+            break;
+        case PHASE_FILL:
+            args_ask(a);
+            break;
+        case PHASE_FINISH:
+        case PHASE_APOLOGY:
+            args_ask_words(a);
             break;
         case PHASE_ANALYSE:
             error_node_leave(a, (daruma_str){0}, false);
@@ -190,6 +229,7 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->policy = s->policy ? s->policy : &agent_policy_default;
     a->recovery = s->recovery ? s->recovery : daruma_policy_find(S("default"));
     a->result.limit = AGENT_LIMIT_NONE;
+    a->estimate = -1;
     if (!rooms->open(&a->keep, 16 << 10, AGENT_BYTES_MAX) ||
         !rooms->open(&a->scratch, 16 << 10, AGENT_SCRATCH_BYTES_MAX)) {
         agent_close(a);
@@ -200,6 +240,7 @@ agent *agent_open(const agent_setup *s, const drive_rooms *rooms, daruma_str tas
     a->stall = daruma_stall_new(&a->keep);
     a->usable = ARENA_NEW(&a->keep, bool, s->ntools + 1);
     a->renames = ARENA_NEW(&a->keep, convo_rename, s->ntools + 1);
+    a->arg_counts = ARENA_NEW(&a->keep, args_count, s->ntools + 1);
     a->verdicts = ARENA_NEW(&a->keep, uint64_t, AGENT_VERDICTS_MAX);
     if (a->keep.full || !a->tracker || !a->stall) {
         agent_close(a);
@@ -281,6 +322,23 @@ void agent_answered(agent *a, uint32_t call, daruma_str body, daruma_moment at)
     case AGENT_FOR_ANALYSIS:
         error_node_leave(a, text, read);
         break;
+    case AGENT_FOR_ARGS:
+        args_answered(a, text);
+        break;
+    case AGENT_FOR_FINISH:
+        args_words_answered(a, text);
+        break;
+    case AGENT_FOR_APOLOGY:
+        if (a->phase == PHASE_APOLOGY)
+            args_words_answered(a, text);
+        else
+            error_apologised(a, text);
+        break;
+    case AGENT_FOR_ESTIMATE:
+        adapt_estimated(a, text);
+        break;
+    case AGENT_PURPOSES:
+        break;
     }
     flow_step(a);
 }
@@ -298,6 +356,14 @@ void agent_failed(agent *a, uint32_t call, const daruma_evidence *ev, daruma_mom
         adapt_answered(a, (daruma_str){0});
     } else if (purpose == AGENT_FOR_ANALYSIS) {
         error_node_leave(a, (daruma_str){0}, false);
+    } else if (purpose == AGENT_FOR_ESTIMATE) {
+        adapt_estimated(a, (daruma_str){0});
+    } else if (purpose == AGENT_FOR_ARGS) {
+        args_answered(a, (daruma_str){0});
+    } else if (purpose == AGENT_FOR_FINISH || (purpose == AGENT_FOR_APOLOGY && a->phase == PHASE_APOLOGY)) {
+        args_words_answered(a, (daruma_str){0});
+    } else if (purpose == AGENT_FOR_APOLOGY) {
+        error_apologised(a, (daruma_str){0});
     } else {
         agent_failure f = router_judge_model(a, ev,
                                              purpose == AGENT_FOR_PLAN      ? S("plan")

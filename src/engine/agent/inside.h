@@ -9,15 +9,40 @@
 #include "base/str.h"
 
 typedef enum agent_phase {
-    PHASE_CLASSES, /* tools that can serve are chosen */
-    PHASE_PLAN,    /* a plan is made */
-    PHASE_THINK,   /* the model is asked for the next step */
-    PHASE_TOOLS,   /* the calls of its answer are carried out, one after the other */
-    PHASE_SHORTEN, /* long results are summarised */
-    PHASE_ADAPT,   /* a model is asked for another way */
-    PHASE_ANALYSE, /* a model explains the failure that ends the run */
+    PHASE_CLASSES,  /* tools that can serve are chosen */
+    PHASE_PLAN,     /* a plan is made */
+    PHASE_THINK,    /* the model is asked for the next step */
+    PHASE_TOOLS,    /* the calls of its answer are carried out, one after the other */
+    PHASE_SHORTEN,  /* long results are summarised */
+    PHASE_ESTIMATE, /* the progress is estimated */
+    PHASE_ADAPT,    /* a model is asked for another way */
+    PHASE_FILL,     /* missing arguments are asked for */
+    PHASE_FINISH,   /* a usable answer is asked for */
+    PHASE_APOLOGY,  /* an apology is asked for, for what failed */
+    PHASE_ANALYSE,  /* a model explains the failure that ends the run */
     PHASE_OVER,
 } agent_phase;
+
+/* An action that a model wrote as JSON. */
+typedef struct agent_action {
+    daruma_str node, thought, args;
+    bool beside; /* of a plan of several that are done together */
+} agent_action;
+
+/* What is wrong with arguments. */
+typedef struct args_bad {
+    daruma_str missing[AGENT_FILL_FIELDS_MAX];
+    size_t nmissing;
+    bool complex;           /* a missing one is no plain value */
+    daruma_str placeholder; /* the field that only pretends a value; empty: none */
+    daruma_str why;
+} args_bad;
+
+/* Of one tool. */
+typedef struct args_count {
+    uint32_t in_row, rejected; /* failing arguments since it worked; those of them that were not there */
+    bool filled;               /* they were asked for */
+} args_count;
 
 /* What is out. */
 typedef enum agent_out { OUT_NONE, OUT_MODEL, OUT_TOOL, OUT_PERSON, OUT_TIME } agent_out;
@@ -68,10 +93,12 @@ struct agent {
     size_t plan_at;
     size_t plan_from; /* first step of the trajectory that belongs to the step at hand */
     uint32_t plans, classifications;
+    uint32_t made, moves; /* plans that were made; questions and calls of tools */
 
     daruma_tracker *tracker;
     uint32_t tracked; /* steps that it saw */
     daruma_stall *stall;
+    daruma_detector detector; /* rules of the profile's own */
     daruma_guide guide;
     daruma_progress progress;
     daruma_tries tries;
@@ -82,9 +109,22 @@ struct agent {
     size_t nrenames;
     uint64_t *verdicts; /* calls that a person decided about: hash, lowest bit: allowed */
     size_t nverdicts;
-    int64_t asked_tokens; /* of the question at hand, estimated */
-    daruma_str notice;    /* for the model, behind the results of its calls; empty: none */
-    daruma_str complaint; /* what was wrong with the plan, or with what was chosen; empty: nothing */
+    int64_t asked_tokens;            /* of the question at hand, estimated */
+    daruma_str notice;               /* for the model, behind the results of its calls; empty: none */
+    daruma_str complaint;            /* what was wrong with the plan, or with what was chosen; empty: nothing */
+    daruma_str correction;           /* what was wrong with the newest action, for the next question; empty: nothing */
+    uint32_t arg_failures;           /* failing arguments since a tool worked */
+    args_count *arg_counts;          /* by tool, one more for all others */
+    size_t failing;                  /* the step whose failure is at hand */
+    size_t fill;                     /* the step at hand in FILL and APOLOGY */
+    const char *apology;             /* why: "autofill_rejection" */
+    bool finish_repaired, hops_over; /* an answer was asked for already; a call was refused for the limit of tools */
+    bool report_nudged, report_forced, final_told, soft_told;
+    daruma_str said;      /* what it said when it was told to report */
+    uint32_t lean;        /* steps in a row that took few tokens */
+    int64_t used_before;  /* tokens before the step at hand */
+    int16_t estimate;     /* of the progress, per mille; -1 none */
+    bool circle_ends;     /* the run ends behind the strategy at hand */
     bool out_of_patience; /* a limit of failures is reached */
 };
 
@@ -109,6 +149,38 @@ void think_answered(agent *a, daruma_str body);              /* the model answer
 void think_failed(agent *a, const agent_failure *f);         /* a model failed */
 void think_recovered(agent *a, const char *how);             /* something worked behind a failure */
 bool think_text(agent *a, daruma_str body, daruma_str *ret); /* of a plain answer; false: there is none */
+
+void think_stepped(agent *a);               /* the model answered with something to do */
+void think_said(agent *a, daruma_str text); /* with words, which lie in `keep` */
+
+/* ---- actions.c ---- */
+
+/* Actions in what a model wrote, those that name a node first; 0: it cannot be read. */
+size_t actions_read(daruma_str text, daruma_arena *a, agent_action *out, size_t max);
+daruma_str actions_answer(daruma_str text, daruma_arena *a);
+bool actions_placeholder(daruma_str s);
+void actions_answered(agent *a, daruma_str text);
+void actions_put_call(const agent_step *s, daruma_buf *out);
+void actions_put_failure(agent *a, const agent_step *s, daruma_str result, daruma_buf *out);
+
+/* ---- args.c ---- */
+
+bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad); /* true: they do */
+void args_reject(agent *a, agent_step *s, const args_bad *bad);
+void args_worked(agent *a, daruma_str tool);
+void args_ask(agent *a);
+/* `args` with values of the missing fields out of what a model said. */
+daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, size_t *ret_filled, daruma_arena *a);
+void args_answered(agent *a, daruma_str text);
+void args_ask_words(agent *a); /* FINISH, APOLOGY */
+void args_words_answered(agent *a, daruma_str text);
+
+/* ---- report.c ---- */
+
+daruma_str report_name(const agent *a); /* of the tool; empty: there is none */
+void report_begin(agent *a);
+void report_made(agent *a, const agent_step *s);
+bool report_missing(agent *a, daruma_str text);
 
 /* ---- calls.c ---- */
 
@@ -135,6 +207,7 @@ daruma_ms limits_time_left(const agent *a); /* -1: no limit */
 
 agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation);
 agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step *step);
+daruma_str router_type(const agent_failure *f); /* its name in events */
 const agent_tool *router_tool(const agent *a, daruma_str name);
 bool router_is_safe(const agent_tool *t); /* may be called twice */
 daruma_ms router_delay(const agent_retry *r, uint32_t done, daruma_ms advice);
@@ -161,6 +234,7 @@ daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
 void error_node_enter(agent *a);
 void error_node_leave(agent *a, daruma_str answer, bool answered);
 void error_graceful(agent *a);
+void error_apologised(agent *a, daruma_str text); /* a model was asked for the words; empty: it failed */
 void error_escalate(agent *a, daruma_str reason);
 
 /* ---- paths.c ---- */
@@ -172,7 +246,9 @@ bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_
 
 void adapt_ask(agent *a);
 void adapt_answered(agent *a, daruma_str text); /* empty: the model failed */
-void adapt_do(agent *a);                        /* what was proposed last */
+void adapt_estimate(agent *a);
+void adapt_estimated(agent *a, daruma_str text);
+void adapt_do(agent *a); /* what was proposed last */
 
 /* ---- plan.c ---- */
 

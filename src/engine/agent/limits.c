@@ -75,8 +75,8 @@ static int64_t cost(int64_t tokens, int64_t price)
 /* Counts an answer; where the provider tells no usage it is estimated from what was asked and said. */
 void limits_usage(agent *a, const turn_usage *u, daruma_str said)
 {
-    int64_t in = u->input >= 0 ? u->input : a->asked_tokens;
-    int64_t out = u->output >= 0 ? u->output : text_tokens(said);
+    int64_t in = u->input > 0 ? u->input : a->asked_tokens; /* a question of no tokens is one that nobody counted */
+    int64_t out = u->output > 0 ? u->output : text_tokens(said);
     const agent_limits *l = &a->s.limits;
     a->spent.input_tokens = add_sat(a->spent.input_tokens, in);
     a->spent.output_tokens = add_sat(a->spent.output_tokens, out);

@@ -254,6 +254,8 @@ static void classes_answered(agent *a, daruma_str text)
         for (size_t i = 0; i < a->s.ntools; i++)
             a->usable[i] |= str_eq(a->s.tools[i].about.name, name);
     }
+    if (a->recovering)
+        think_recovered(a, "retry");
     a->attempts = 0;
     a->phase = PHASE_PLAN;
 }
@@ -262,7 +264,7 @@ static void plan_invalid(agent *a, agent_plan_verdict v, daruma_str why)
 {
     daruma_severity s = v == AGENT_PLAN_STRANGER ? DARUMA_RECLASSIFICATION
                         : v == AGENT_PLAN_INPUT  ? DARUMA_REPLANNING
-                                                 : DARUMA_CRITICAL;
+                                                 : a->policy->plan_unread;
     router_keep(a, &(agent_failure){.kind = DARUMA_PLAN_INVALID,
                                     .severity = s,
                                     .said = true,
@@ -330,11 +332,13 @@ void plan_answered(agent *a, daruma_str text)
         plan_invalid(a, v, why.n ? buf_str(&why) : S("the planner made no plan that can be read"));
         return;
     }
-    if (a->spent.replans || a->spent.reclassifications) {
-        a->spent.recoveries++;
-        a->recovering = false;
-    }
+    bool anew = a->spent.replans || a->spent.reclassifications;
+    if (a->recovering || (anew && a->failure.kind == DARUMA_PLAN_INVALID))
+        think_recovered(a, a->recovering ? "retry" : a->spent.replans ? "replan" : "reclassify");
+    else if (anew)
+        a->spent.recoveries++; /* the failure of a tool: whether this plan works is still to be seen */
     keep_plan(a, &p);
+    a->made++;
     daruma_buf b = log_open(a, "plan_made");
     log_int(&b, "steps", (int64_t)a->plan.n);
     log_close(a, &b);

@@ -23,6 +23,7 @@ const agent_policy agent_policy_default = {
     .tool_retry = {.attempts = 3, .delay = 1000, .factor_milli = 1500},
     .replans = 1,
     .reclassifications = 1,
+    .plan_unread = DARUMA_CRITICAL,
     .repairs = 3,
     .compressions = 2,
     .compress_over_chars = 2000,
@@ -52,6 +53,11 @@ bool router_is_safe(const agent_tool *t)
 
 /* ---- judging ---- */
 
+daruma_str router_type(const agent_failure *f)
+{
+    return str_of(f->type ? f->type : daruma_kind_name(f->kind));
+}
+
 agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str operation)
 {
     daruma_failure plain = daruma_classify(ev, a->at, &a->scratch);
@@ -60,6 +66,7 @@ agent_failure router_judge_model(agent *a, const daruma_evidence *ev, daruma_str
                        .severity = f.severity,
                        .retryable = f.retryable,
                        .of_model = true,
+                       .type = f.type,
                        .operation = operation,
                        .message = f.message.n ? f.message : str_of(daruma_kind_words(f.kind)),
                        .advice = f.wait,
@@ -82,10 +89,13 @@ agent_failure router_judge_tool(agent *a, const agent_tool *t, const daruma_step
     agent_failure r = {.kind = DARUMA_TOOL_ERROR,
                        .tool_kind = f.kind,
                        .severity = a->policy->tool_unsaid,
-                       .retryable = f.retryable,
+                       .retryable = f.retryable || step->lost,
                        .operation = step->tool,
                        .message = f.message,
                        .advice = -1};
+    daruma_str said = t && t->delegates ? json_get(step->result, S("message")) : (daruma_str){0};
+    if (json_is_string(said)) /* the record of an agent */
+        r.message = json_text(said, &a->scratch);
     for (size_t i = 0; t && i < t->nrules; i++) {
         const agent_rule *row = &t->rules[i];
         if (!rule_fits(row, step->result))
@@ -152,6 +162,8 @@ bool router_again(agent *a, agent_step *s)
 {
     const agent_tool *t = s ? router_tool(a, s->tool) : NULL;
     agent_retry r = s ? a->policy->tool_retry : a->policy->retry;
+    if (!s && a->phase == PHASE_CLASSES && a->policy->classes_retry.attempts)
+        r = a->policy->classes_retry;
     if (t && t->retry.attempts)
         r = t->retry;
     uint32_t done = s ? s->attempts : a->attempts;
@@ -182,7 +194,8 @@ static void tell_route(agent *a, const char *name, uint32_t count, uint32_t most
 
 static bool replan(agent *a)
 {
-    if (a->s.mode != AGENT_PLANNED || a->spent.replans >= a->policy->replans)
+    uint32_t used = !a->policy->counts_plans ? a->spent.replans : a->made ? a->made - 1 : 0;
+    if (a->s.mode != AGENT_PLANNED || used >= a->policy->replans)
         return false;
     a->spent.replans++; /* with the attempt, not with its success: it ends whatever the planner does */
     tell_route(a, "replan", a->spent.replans, a->policy->replans, "replanning_reason");
@@ -234,6 +247,10 @@ void router_route(agent *a, agent_step *s)
         case AGENT_ROUTE_ERROR:
             error_node_enter(a);
             return;
+        case AGENT_ROUTE_SHOWN:
+            if (to_model(a, s))
+                return;
+            /* fallthrough */
         case AGENT_ROUTE_OUT:
             flow_finish(
                 a, (agent_result){.outcome = DARUMA_OUTCOME_FAILED,

@@ -41,6 +41,7 @@ static void begin_progress(agent *a)
         daruma_progress_notice(&a->progress, level, &said);
         a->notice = flow_keep(a, buf_str(&said));
     }
+    a->report_forced = level > 2;
     a->wants_way |= level > 1 && a->policy->strategies;
 }
 
@@ -55,11 +56,12 @@ void think_ask(agent *a)
         return;
     }
     begin_progress(a);
+    report_begin(a);
     if (a->notice.n) {
         flow_note(a, a->notice);
         a->notice = (daruma_str){0};
     }
-    if (a->last == LAST_NOT && limits_last_call(a))
+    if (a->last == LAST_NOT && !a->policy->ends_hard && !report_name(a).n && limits_last_call(a))
         a->last = LAST_LIMIT;
     if (!agent_view(a, &a->scratch, &c)) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
@@ -70,6 +72,10 @@ void think_ask(agent *a)
         say_last(&c,
                  S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
                    "say plainly what is missing."));
+    }
+    if (a->report_forced) {
+        c.set.choice = CHOICE_ONE;
+        c.set.choice_name = traj_wire_name(a, report_name(a), &a->scratch);
     }
     if (dialect_convert(&c, a->s.d, &a->scratch, &out, &lost) != DARUMA_OK) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
@@ -90,21 +96,31 @@ void think_recovered(agent *a, const char *how)
 {
     a->recovering = false;
     a->spent.recoveries++;
+    if (a->policy->hides_success)
+        return;
     daruma_buf b = log_open(a, "error_recovery_success");
-    log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
+    log_str(&b, "error_type", router_type(&a->failure));
     log_str(&b, "strategy", str_of(how));
     log_close(a, &b);
 }
+
+static void answered(agent *a, daruma_str text, bool cut);
 
 void think_failed(agent *a, const agent_failure *f)
 {
     router_keep(a, f);
     a->failure_took = a->at.now - a->sent;
     daruma_buf b = log_open(a, "error_recovery_attempt");
-    log_str(&b, "error_type", str_of(daruma_kind_name(f->kind)));
+    log_str(&b, "error_type", router_type(f));
     log_str(&b, "error_message", a->failure.message);
     log_int(&b, "compress_attempt", a->shortened);
     log_close(a, &b);
+    if (a->said.n && a->phase == PHASE_THINK) { /* asking for the report failed: what it said is the answer */
+        daruma_str said = a->said;
+        a->said = (daruma_str){0};
+        answered(a, said, false);
+        return;
+    }
     bool too_long = f->kind == DARUMA_CONTEXT_LENGTH || f->kind == DARUMA_REQUEST_TOO_LARGE;
     daruma_scope who = daruma_kind_scope(f->kind);
     if (too_long && a->phase == PHASE_THINK && a->policy->compressions)
@@ -163,7 +179,8 @@ bool think_text(agent *a, daruma_str body, daruma_str *ret)
 {
     turn t = {.usage = TURN_USAGE_NONE};
     answer_view v = a->s.d->check(body, &a->scratch);
-    if (v.flaw != DARUMA_FLAW_NONE || a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
+    if ((v.flaw != DARUMA_FLAW_NONE && v.flaw != DARUMA_FLAW_EMPTY) ||
+        a->s.d->read_answer(body, &a->scratch, &t) != DARUMA_OK)
         return false;
     *ret = words_of(&t.message, &a->scratch);
     limits_usage(a, &t.usage, *ret);
@@ -218,7 +235,8 @@ static void take_call(agent *a, const convo *c, const turn *t, size_t i, daruma_
     s->id = flow_keep(a, unused_id(a, p->id, i));
     s->tool = flow_keep(a, real_name(a, check.name.n ? check.name : name));
     s->args = flow_keep(a, check.verdict == ARGS_REPAIRED ? check.fixed : json_valid(args) ? args : S("{}"));
-    if (!fits)
+    const agent_tool *known = router_tool(a, s->tool);
+    if (!fits && !(known && known->forbidden)) /* that it is not permitted is said when its turn comes */
         calls_refuse(a, s, check.why.n ? check.why : S("The tool call could not be read."));
 }
 
@@ -235,6 +253,8 @@ static agent_limit last_limit(const agent *a)
 
 static void answered(agent *a, daruma_str text, bool cut)
 {
+    if (!a->last && !cut && report_missing(a, text))
+        return;
     agent_step *s = traj_add(a, AGENT_STEP_WORDS);
     if (s)
         s->thought = flow_keep(a, text);
@@ -255,12 +275,35 @@ static void answered(agent *a, daruma_str text, bool cut)
     flow_finish(a, r);
 }
 
+void think_said(agent *a, daruma_str text)
+{
+    answered(a, text, false);
+}
+
+void think_stepped(agent *a)
+{
+    a->turn++;
+    a->spent.steps++;
+    a->attempts = 0;
+    a->correction = (daruma_str){0};
+    if (a->recovering)
+        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
+    a->repairs = 0;
+    if (a->policy->compressions_of_step)
+        a->shortened = 0;
+}
+
 static size_t count_calls(const turn *t)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->message.nparts; i++)
         n += t->message.parts[i].kind == PART_CALL;
     return n;
+}
+
+static bool is_call_of(agent *a, const convo_part *p, daruma_str tool)
+{
+    return str_eq(real_name(a, convo_name_was(a->renames, a->nrenames, p->name)), tool);
 }
 
 static void take_calls(agent *a, const turn *t, daruma_str text)
@@ -274,8 +317,12 @@ static void take_calls(agent *a, const turn *t, daruma_str text)
     }
     a->next = a->nsteps;
     a->phase = PHASE_TOOLS;
+    daruma_str report = report_name(a); /* beside it nothing else is done */
+    bool reports = false;
+    for (size_t i = 0; report.n && i < t->message.nparts; i++)
+        reports |= t->message.parts[i].kind == PART_CALL && is_call_of(a, &t->message.parts[i], report);
     for (size_t i = 0; i < t->message.nparts && a->phase == PHASE_TOOLS && taken < AGENT_CALLS_OF_TURN_MAX; i++) {
-        if (t->message.parts[i].kind != PART_CALL)
+        if (t->message.parts[i].kind != PART_CALL || (reports && !is_call_of(a, &t->message.parts[i], report)))
             continue;
         take_call(a, &c, t, i, taken ? (daruma_str){0} : text);
         taken++;
@@ -314,21 +361,18 @@ void think_answered(agent *a, daruma_str body)
                                          .message = str_of(daruma_kind_words(DARUMA_CONTENT_FILTER))});
         return;
     }
+    if (a->policy->actions && !calls) {
+        actions_answered(a, text);
+        return;
+    }
     if (!calls && !str_trim(text).n) {
         ask_again(a, S("Your last answer was empty. Answer, or call a tool."));
         return;
     }
-    a->turn++;
-    a->spent.steps++;
-    a->attempts = 0;
-    if (a->recovering)
-        think_recovered(a, a->shortened ? "compress" : a->repairs ? "repair" : "retry");
-    if (a->policy->compressions_of_step)
-        a->shortened = 0;
+    think_stepped(a);
     if (calls && a->last) {
         flow_limit(a, a->last == LAST_LOOP ? AGENT_LIMIT_STEPS : last_limit(a));
     } else if (calls) {
-        a->repairs = 0;
         take_calls(a, &t, text);
     } else {
         answered(a, text, t.finish == FINISH_LENGTH || t.finish == FINISH_WINDOW);

@@ -118,6 +118,31 @@ static void put_named(const agent *a, convo *c, convo_message *m, part_kind kind
         m->parts[m->nparts - 1].name = traj_wire_name(a, s->tool, c->arena);
 }
 
+/* ... of a model that writes actions: each an object of its own, the results as words of the user. */
+static void put_actions(const agent *a, convo *c, convo_message *m, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        daruma_buf b = buf_in(c->arena);
+        actions_put_call(&a->steps[i], &b);
+        put_part(c, m, PART_TEXT, buf_str(&b), NULL);
+    }
+    for (size_t i = from; i < to; i++) {
+        const agent_step *s = &a->steps[i];
+        daruma_buf b = buf_in(c->arena);
+        if (s->failed) {
+            buf_put(&b, s->llm_observation);
+        } else {
+            BUF_LIT(&b, "{\"observation\":");
+            if (json_valid(s->llm_observation))
+                buf_put(&b, s->llm_observation);
+            else
+                buf_json(&b, s->done ? s->llm_observation : S(MEND_UNKNOWN_RESULT));
+            buf_putc(&b, '}');
+        }
+        put_text(c, CONVO_USER, buf_str(&b));
+    }
+}
+
 /* The calls of one answer and their results: steps[from] up to the returned index. */
 static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_failure *known, size_t nknown)
 {
@@ -125,6 +150,10 @@ static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_
     convo_message *m = convo_add_message(c, CONVO_ASSISTANT, (daruma_str){0});
     while (to < a->nsteps && a->steps[to].kind == AGENT_STEP_CALL && a->steps[to].turn == a->steps[from].turn)
         to++;
+    if (a->policy->actions) {
+        put_actions(a, c, m, from, to);
+        return to;
+    }
     if (a->steps[from].thought.n)
         put_part(c, m, PART_TEXT, a->steps[from].thought, NULL);
     for (size_t i = from; i < to; i++)
@@ -151,10 +180,39 @@ void traj_tools(const agent *a, convo *c)
     }
     for (size_t i = 0; i < a->s.ntools; i++) {
         const daruma_tool *t = &a->s.tools[i].about;
-        if (a->s.mode == AGENT_REACTIVE || plan_offers(a, i))
+        if (!a->s.tools[i].forbidden && (a->s.mode == AGENT_REACTIVE || plan_offers(a, i)))
             c->tools[c->ntools++] = (convo_tool){
                 .name = traj_wire_name(a, t->name, c->arena), .description = t->description, .schema = t->schema};
     }
+}
+
+static daruma_str joined(convo *c, daruma_str one, daruma_str two)
+{
+    daruma_buf b = buf_in(c->arena);
+    buf_put(&b, one);
+    BUF_LIT(&b, "\n\n");
+    buf_put(&b, two);
+    return buf_str(&b);
+}
+
+/* Tools are told in words, for a model that answers with actions. */
+static void put_catalogue(const agent *a, convo *c)
+{
+    daruma_buf b = buf_in(c->arena);
+    BUF_LIT(&b,
+            "Answer with one JSON object: {\"thought\": \"...\", \"next_node\": \"NAME\", \"args\": {}}. To finish: "
+            "{\"next_node\": \"final_response\", \"args\": {\"raw_answer\": \"...\"}}. The nodes are:");
+    for (size_t i = 0; i < a->s.ntools; i++) {
+        if (a->s.tools[i].forbidden)
+            continue;
+        BUF_LIT(&b, "\n- ");
+        buf_put(&b, a->s.tools[i].about.name);
+        BUF_LIT(&b, ": ");
+        buf_put(&b, a->s.tools[i].about.description);
+        BUF_LIT(&b, " ");
+        buf_put(&b, a->s.tools[i].about.schema);
+    }
+    c->messages[0].parts[0].text = joined(c, c->messages[0].parts[0].text, buf_str(&b));
 }
 
 bool agent_view(const agent *a, daruma_arena *room, convo *ret)
@@ -173,8 +231,13 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
     daruma_buf task = buf_in(room);
     if (a->s.mode == AGENT_PLANNED)
         plan_context(a, &task);
+    if (a->correction.n)
+        put_text(&c, CONVO_SYSTEM, a->correction); /* before the first message that is none of ours (P-F31) */
     put_text(&c, CONVO_USER, task.n ? buf_str(&task) : a->task);
-    traj_tools(a, &c);
+    if (a->policy->actions)
+        put_catalogue(a, &c);
+    else
+        traj_tools(a, &c);
     for (size_t i = 0; i < a->nsteps;) {
         const agent_step *s = &a->steps[i];
         if (!belongs(a, s)) {
@@ -252,6 +315,12 @@ void traj_shorten_next(agent *a)
     }
     a->phase = PHASE_THINK;
     if (!a->compressed) {
+        if (!a->policy->hides_success) {
+            daruma_buf failed = log_open(a, "error_recovery_failed");
+            log_str(&failed, "error_type", router_type(&a->failure));
+            log_str(&failed, "reason", S("compression_ineffective"));
+            log_close(a, &failed);
+        }
         error_graceful(a); /* nothing is large: the same would fail again */
         return;
     }
@@ -270,8 +339,17 @@ void traj_shorten(agent *a)
 {
     if (a->shortened >= a->policy->compressions) {
         daruma_buf b = log_open(a, "error_recovery_failed");
-        log_str(&b, "error_type", str_of(daruma_kind_name(a->failure.kind)));
+        log_str(&b, "error_type", router_type(&a->failure));
         log_str(&b, "reason", S("max_compress_retries_exceeded"));
+        log_close(a, &b);
+        error_graceful(a);
+        return;
+    }
+    if (a->policy->mute) {
+        daruma_buf b = log_open(a, "error_recovery_failed");
+        log_str(&b, "error_type", router_type(&a->failure));
+        log_str(&b, "reason", S("compression_failed"));
+        log_str(&b, "compression_error", S("No LLM client available for compression"));
         log_close(a, &b);
         error_graceful(a);
         return;
@@ -309,6 +387,17 @@ void traj_partial(const agent *a, daruma_buf *out)
             buf_put(out, flow_line(str_trim(a->steps[i].thought), PARTIAL_WORDS_BYTES_MAX));
             break;
         }
+    for (size_t i = 0; i < a->nsteps; i++) { /* what may have had its effect is said */
+        const agent_step *s = &a->steps[i];
+        if (s->kind != AGENT_STEP_CALL || !s->attempts || (s->done && !s->lost) ||
+            router_is_safe(router_tool(a, s->tool)))
+            continue;
+        BUF_LIT(out, "\n\nWhether the call of ");
+        buf_put(out, s->tool);
+        BUF_LIT(out, " with ");
+        buf_put(out, flow_line(s->args, PARTIAL_RESULT_BYTES_MAX));
+        BUF_LIT(out, " had its effect is unknown: look before it is made again.");
+    }
     for (size_t i = a->nsteps; i-- > 0 && shown < AGENT_PARTIAL_RESULTS;) {
         const agent_step *s = &a->steps[i];
         if (s->kind != AGENT_STEP_CALL || !s->done || s->failed || !str_trim(s->observation).n)

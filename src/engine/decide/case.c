@@ -184,6 +184,8 @@ static daruma_ms delay(const daruma_case *c, const daruma_rung *g, const daruma_
         return 0; /* they rest until then, no longer */
     bool elsewhere = g->remedy == DARUMA_REMEDY_RESUME && to != c->target && !c->calls[to];
     daruma_ms grown = g->after == DARUMA_NOW || elsewhere ? 0 : backoff_of(c, f, b, at);
+    if (g->after == DARUMA_QUICK)
+        grown = daruma_backoff_delay(&c->policy->quick, c->used[g - c->policy->rungs] + 1u, at.dice);
     if (c->hung_up && to == c->target)
         return *own = after_silence(at.dice);
     daruma_ms floor = choice_look(c, to, at.now).alone_in;

@@ -509,7 +509,7 @@ static void print_watching(const daruma_watch_policy *w, daruma_buf *out)
 
 void daruma_policy_print(const daruma_policy *p, daruma_buf *out)
 {
-    static const char *const after[] = {"at once", "as advised, else backoff", "backoff"};
+    static const char *const after[] = {"at once", "as advised, else backoff", "backoff", "quick backoff"};
     buf_printf(out, "# What daruma does: profile `%s`%s%s\n\n", p->profile, p->variant ? ", variant " : "",
                p->variant ? p->variant : "");
     BUF_LIT(out, "When something fails, the rungs of its kind are tried from the top; the first whose needs are met\n"

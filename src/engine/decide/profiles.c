@@ -4,7 +4,8 @@
  *     penguiflow          the wrapper around one step of its planner: compress once, else apologise or raise
  *     penguiflow-client   its LiteLLM client below that
  *     penguiflow-native   its own client: asks again for what is malformed, steps the response format down
- *     swarm               fixed waits, prunes unfinished tool calls, answers with the error
+ *     swarm               fixed waits, prunes unfinished tool calls, answers with the error; `before`: as it was
+ *     ruby-llm            the client below that: three quick tries
  *     compact             shows failures of tools as short blocks, and hands over to a person after too many
  *     adaptive            KB Labs' ADR-0005 and its code of January 2026: asks a model for a strategy, writes it down
  *     adaptive-head       its code of April 2026: nudges, and stops at the second lap of three calls */
@@ -64,8 +65,21 @@ static const daruma_rule_row penguiflow_rules[] = {
     RULE(0,   STATUS_MAX, ANY,            NULL,                                   UNKNOWN,         "unknown", NULL),
 };
 
+/* The RFC has no type for timeouts: they are unknown, and raised. */
+static const daruma_rule_row penguiflow_doc_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL,                                   UNKNOWN,         "unknown", "TimeoutError"),
+    RULE(429, 429,        ANY,            NULL,                                   RATE_LIMIT,      "rate_limit", "RateLimitError"),
+    RULE(503, 503,        ANY,            NULL,                                   SERVER_ERROR,    "service_unavailable", "ServiceUnavailableError"),
+    RULE(0,   STATUS_MAX, ANY,            (WORDS{"input is too long", "context length", "max_tokens", NULL}),
+                                                                                  CONTEXT_LENGTH,  "context_length_exceeded", "BadRequestError"),
+    RULE(400, 400,        ANY,            NULL,                                   INVALID_MESSAGE, "bad_request_other", "BadRequestError"),
+    RULE(0,   STATUS_MAX, ANY,            NULL,                                   UNKNOWN,         "unknown", NULL),
+};
+
 /* Kinds without rungs are raised: the caller gets the error as it is (P-F10). */
 static const daruma_rung penguiflow_doc[] = {
+    R(RATE_LIMIT,      WAIT_RETRY, OFTEN, RESEND,             GROW), /* "existing exponential backoff" */
+    R(SERVER_ERROR,    WAIT_RETRY, OFTEN, RESEND,             GROW),
     R(CONTEXT_LENGTH,  SUMMARISE, OFTEN, SHRINK,              NOW), /* P-F16: without a model it fails, and says so */
     R(CONTEXT_LENGTH,  EXPLAIN,   1,     0,                   NOW),
     R(INVALID_MESSAGE, APOLOGISE, 1,     TIME | CLEAN | SIDE, NOW), /* P-F12: the document has the model apologise */
@@ -85,6 +99,17 @@ static const daruma_event_row penguiflow_events[] = {
     E(BROKE,    ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
     E(GIVEN_UP, DARUMA_CONTEXT_LENGTH,  ANY,                     ON | DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
     E(GIVEN_UP, DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
+};
+
+/* The document tells of a success when the step worked, and of a failure when it did not. */
+static const daruma_event_row penguiflow_doc_events[] = {
+    E(FAILED,    ANY,                    ANY,                     ON | DARUMA_EVENT_SHRINKS, "error_recovery_attempt", NULL, NULL),
+    E(MENDED,    ANY,                    DARUMA_REMEDY_SUMMARISE, ON | DARUMA_EVENT_SHRINKS, "trajectory_compressed",  "context_length", NULL),
+    E(BROKE,     ANY,                    ANY,                     ON,                        "error_recovery_failed",  "compression_failed", NULL),
+    E(RECOVERED, ANY,                    ANY,                     ON,                        "error_recovery_success", NULL, NULL),
+    E(GIVEN_UP,  DARUMA_CONTEXT_LENGTH,  ANY,                     ON | DARUMA_EVENT_SPENT,   "error_recovery_failed",  "max_compress_retries_exceeded", NULL),
+    E(GIVEN_UP,  DARUMA_INVALID_MESSAGE, ANY,                     ON,                        "error_recovery_success", NULL, "graceful_failure"),
+    E(EXHAUSTED, ANY,                    ANY,                     ON,                        "error_recovery_failed",  "exhausted", NULL),
 };
 
 #define PENGUIFLOW_TEXT                                                                                                \
@@ -192,6 +217,55 @@ static const daruma_text_row swarm_advice[] = {
     {DARUMA_INVALID_MESSAGE,  "The request format may be invalid."},
     {DARUMA_ORPHAN_TOOL_CALL, "The request format may be invalid."},
     {ANY,                     "Please review the error and try again."},
+};
+
+/* What the document replaces: whatever fails is tried ten times more, ten seconds apart. */
+static const daruma_rule_row swarm_before_rules[] = {
+    RULE(0,   STATUS_MAX, ANY,            NULL, SERVER_ERROR,      "StandardError", "StandardError"),
+};
+static const daruma_rung swarm_before[] = {
+    R(SERVER_ERROR,      WAIT_RETRY,     OFTEN, RESEND, GROW),
+};
+
+/* S-F22: statuses and exceptions that faraday-retry tries again. */
+static const daruma_rule_row ruby_llm_rules[] = {
+    RULE(429, 429,        ANY,            NULL, RATE_LIMIT,        "RateLimit", "RateLimitError"),
+    RULE(500, 500,        ANY,            NULL, SERVER_ERROR,      "ServerError", "ServerError"),
+    RULE(502, 504,        ANY,            NULL, SERVER_ERROR,      "ServiceUnavailable", "ServiceUnavailableError"),
+    RULE(529, 529,        ANY,            NULL, OVERLOADED,        "Overloaded", "OverloadedError"),
+    RULE(400, STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT, NULL, TIMEOUT,           "Timeout", "Faraday::TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK, NULL, NETWORK,           "ConnectionFailed", "Faraday::ConnectionFailed"),
+    RULE(0,   STATUS_MAX, ANY,            NULL, UNKNOWN,           "Error", "Error"),
+};
+static const daruma_rung ruby_llm[] = {
+    R(RATE_LIMIT,        WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(SERVER_ERROR,      WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(OVERLOADED,        WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(TIMEOUT,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+    R(NETWORK,           WAIT_RETRY,     OFTEN, RESEND, GROW),
+};
+
+/* ---- Osprey ------------------------------------------------------------------------------- */
+
+/* O-F25, O-F26: timeouts and connections may pass; all else of a model ends the run, rate limits among them (O-W11). */
+static const daruma_rule_row osprey_rules[] = {
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT,          NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(504, 504,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK,          NULL, NETWORK,          "connection", "ConnectionError"),
+    RULE(0,   STATUS_MAX, DARUMA_MALFORMED_OUTPUT, NULL, MALFORMED_OUTPUT, "value", "ValueError"),
+    RULE(0,   STATUS_MAX, ANY,                     NULL, UNKNOWN,          "unknown", "Exception"),
+};
+/* ... and the later reactive mode knows rate limits. */
+static const daruma_rule_row osprey_reactive_rules[] = {
+    RULE(429, 429,        ANY,                     NULL, RATE_LIMIT,       "rate_limit", "RateLimitError"),
+    RULE(0,   STATUS_MAX, DARUMA_TIMEOUT,          NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(408, 408,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(504, 504,        ANY,                     NULL, TIMEOUT,          "timeout", "TimeoutError"),
+    RULE(0,   STATUS_MAX, DARUMA_NETWORK,          NULL, NETWORK,          "connection", "ConnectionError"),
+    RULE(0,   STATUS_MAX, DARUMA_MALFORMED_OUTPUT, NULL, MALFORMED_OUTPUT, "value", "ValueError"),
+    RULE(0,   STATUS_MAX, ANY,                     NULL, UNKNOWN,          "unknown", "Exception"),
 };
 
 /* ---- Compact Errors ------------------------------------------------------------------------- */
@@ -311,12 +385,15 @@ static const daruma_adapt_policy head_adapts = {
         .enabled = true, .side_calls = true, .summarize_on_compress = true, .sends_any = true, .json_summaries = true, \
         .max_compress_retries = 1, .compression_threshold_chars = MEND_LARGE_CHARS                                     \
     }
-#define PENGUIFLOW(which, ladder)                                                                                      \
+#define PENGUIFLOW(which, ladder, judged, told, calls)                                                                 \
     {                                                                                                                  \
-        .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = 1,        \
+        .profile = "penguiflow", .variant = which, .rungs = ladder, .nrungs = COUNT(ladder), .max_attempts = calls,    \
         .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true, .mend = PENGUIFLOW_MENDS, .deaf = true,      \
-        .rules = penguiflow_rules, .nrules = COUNT(penguiflow_rules), .events = penguiflow_events,                     \
-        .nevents = COUNT(penguiflow_events), .text = PENGUIFLOW_TEXT                                                   \
+        .rules = judged, .nrules = COUNT(judged), .events = told, .nevents = COUNT(told), .text = PENGUIFLOW_TEXT,     \
+        .kinds = {                                                                                                     \
+            [DARUMA_RATE_LIMIT] = DOUBLING(1000, 4000),                                                                \
+            [DARUMA_SERVER_ERROR] = DOUBLING(1000, 4000)                                                               \
+        }                                                                                                              \
     }
 #define SWARM_MENDS                                                                                                    \
     {                                                                                                                  \
@@ -336,6 +413,16 @@ static const daruma_adapt_policy head_adapts = {
         }                                                                                                              \
     }
 
+#define OSPREY(name, rows)                                                                                             \
+    {                                                                                                                  \
+        .profile = name, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1, .enabled = true,          \
+        .deaf = true, .rules = rows, .nrules = COUNT(rows), .events = silence                                          \
+    }
+#define RUBY                                                                                                           \
+    {                                                                                                                  \
+        .backoff = {.base = 100, .cap = 30000, .factor_milli = 2000 }                                                  \
+    }
+
 #define ADAPTIVE(which, rules, how)                                                                                    \
     {                                                                                                                  \
         .profile = "adaptive", .variant = which, .max_attempts = 1, .max_wait = RETRY_ADVICE_MS_MAX, .patience = -1,   \
@@ -351,8 +438,8 @@ static const daruma_adapt_policy head_adapts = {
     }
 
 const daruma_policy seed_profiles[] = {
-    PENGUIFLOW("doc", penguiflow_doc),
-    PENGUIFLOW("code", penguiflow_code),
+    PENGUIFLOW("doc", penguiflow_doc, penguiflow_doc_rules, penguiflow_doc_events, 3),
+    PENGUIFLOW("code", penguiflow_code, penguiflow_rules, penguiflow_events, 1),
     {
         .profile = "penguiflow-client",
         .rungs = penguiflow_client,
@@ -385,6 +472,42 @@ const daruma_policy seed_profiles[] = {
     },
     SWARM("doc", 4),  /* S-F4: the document says three retries, */
     SWARM("code", 3), /* the code makes three calls */
+    {
+        .profile = "swarm",
+        .variant = "before",
+        .rungs = swarm_before,
+        .nrungs = COUNT(swarm_before),
+        .max_attempts = 11,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
+        .enabled = true,
+        .deaf = true,
+        .rules = swarm_before_rules,
+        .nrules = COUNT(swarm_before_rules),
+        .events = swarm_events,
+        .nevents = COUNT(swarm_events),
+        .kinds = {[DARUMA_SERVER_ERROR] = {.backoff = {.base = 10000, .cap = 10000, .factor_milli = 1000}}},
+    },
+    {
+        .profile = "ruby-llm",
+        .rungs = ruby_llm,
+        .nrungs = COUNT(ruby_llm),
+        .max_attempts = 4,
+        .max_wait = RETRY_ADVICE_MS_MAX,
+        .patience = -1,
+        .enabled = true,
+        .deaf = true,
+        .rules = ruby_llm_rules,
+        .nrules = COUNT(ruby_llm_rules),
+        .events = silence,
+        .kinds = {[DARUMA_RATE_LIMIT] = RUBY,
+                  [DARUMA_SERVER_ERROR] = RUBY,
+                  [DARUMA_OVERLOADED] = RUBY,
+                  [DARUMA_TIMEOUT] = RUBY,
+                  [DARUMA_NETWORK] = RUBY},
+    },
+    OSPREY("osprey", osprey_rules),
+    OSPREY("osprey-reactive", osprey_reactive_rules),
     {
         .profile = "compact",
         .max_attempts = 1,

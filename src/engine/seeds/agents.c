@@ -30,13 +30,28 @@
         WAY(RETRIABLE, OUT, OUT), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),                  \
             WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
     }
+/* ... and where the layer tries a model's failures again before it raises them. */
+#define AGAIN_ROUTES                                                                                                   \
+    {                                                                                                                  \
+        WAY(RETRIABLE, AGAIN, SHOWN), WAY(REPLANNING, MODEL, ERROR), WAY(RECLASSIFICATION, MODEL, ERROR),              \
+            WAY(CRITICAL, OUT, OUT), WAY(FATAL, OUT, OUT)                                                              \
+    }
 #define BOTH(routes)                                                                                                   \
     {                                                                                                                  \
         routes, routes                                                                                                 \
     }
 
 /* What stands in the code of an osprey capability is a row of its tool: nobody classifies for it. */
-#define OSPREY_COMMON .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .repairs = 3
+#define OSPREY_COMMON                                                                                                  \
+    .raises = true, .tool_unsaid = DARUMA_CRITICAL, .replans = 1, .reclassifications = 1, .counts_steps = true,        \
+    .asks_failed = true, .moves_max = 100
+
+/* What the RFC describes; what the code has besides is later than it. */
+#define PENGUIFLOW                                                                                                     \
+    .name = "penguiflow", .raises = true, .routes = BOTH(AGAIN_ROUTES), .tools_to_model = true, /* P-F45 */            \
+        .tool_unsaid = DARUMA_REPLANNING, .tool_retry = {.attempts = 1}, .compressions = 1,                            \
+    .compressions_of_step = true, .compressed_as_json = true, .compress_over_chars = 2000, .graceful = true,           \
+    .graceful_is_answer = true
 
 static const struct {
     const char *profile, *variant;
@@ -55,7 +70,8 @@ static const struct {
      {.name = "osprey",
       .routes = BOTH(OSPREY_ROUTES),
       OSPREY_COMMON,
-      .retry = {.attempts = 4, .delay = 2000, .factor_milli = 2000},     /* the orchestrator's (O-F6) */
+      .retry = {.attempts = 1000}, /* O-W2: of planner and classifier nobody counts the attempts, and nobody waits */
+      .counts_plans = true,        /* O-W3 */
       .tool_retry = {.attempts = 3, .delay = 500, .factor_milli = 1500}, /* 3 executions, 0.5 and 0.75 s (O-T13) */
       .counts_failures = true,
       .report = AGENT_REPORT_CODE}},
@@ -64,36 +80,60 @@ static const struct {
      {.name = "osprey-reactive",
       .routes = BOTH(OSPREY_REACTIVE_ROUTES),
       OSPREY_COMMON,
-      .retry = {.attempts = 4},
+      .retry = {.attempts = 1000},
       .tool_retry = {.attempts = 3},
+      .counts_failures = true,
       .report = AGENT_REPORT_CODE}},
     {"penguiflow",
+     "doc",
+     {PENGUIFLOW, .retry = {.attempts = 3, .delay = 1000, .factor_milli = 2000}, .apologises = true}},
+    {"penguiflow",
+     "code",
+     {PENGUIFLOW, .retry = {.attempts = 1}, /* P-F10: raised */
+      .actions = true, .repairs = 2,        /* three questions a step (P-F31) */
+      .fills_args = true, .arg_failures_max = 3, .ends_hard = true, .hides_success = true}},
+    {"swarm",
      NULL,
-     {.name = "penguiflow",
+     {.name = "swarm",
+      .failure_answers = true,
       .routes = BOTH(PLAIN_ROUTES),
-      .tools_to_model = true, /* no planner-level retry of tools (P-F45) */
+      .tools_to_model = true, /* S-F17 */
       .tool_unsaid = DARUMA_REPLANNING,
       .retry = {.attempts = 1},
-      .tool_retry = {.attempts = 1},
-      .repairs = 3, /* P-F31 */
-      .compressions = 1,
-      .compressions_of_step = true,
-      .compressed_as_json = true,
-      .compress_over_chars = 2000,
-      .graceful = true}},
+      .tool_retry = {.attempts = 1}}},
     {"adaptive",
      NULL,
      {.name = "adaptive",
+      .raises = true,
       .routes = BOTH(PLAIN_ROUTES),
       .tools_to_model = true,
       .tool_unsaid = DARUMA_REPLANNING,
       .retry = {.attempts = 1},
       .tool_retry = {.attempts = 1},
       .watched = true,
+      .loops_end = true, /* K-F7: whatever was proposed */
+      .estimates = true,
       .strategies = AGENT_STRATEGIES_LOG}}, /* observability first: written down, not done */
+    {"adaptive-head",
+     NULL,
+     {.name = "adaptive-head",
+      .raises = true, /* K-W7: whatever a model throws ends the run */
+      .routes = BOTH(PLAIN_ROUTES),
+      .tools_to_model = true,
+      .tool_unsaid = DARUMA_REPLANNING,
+      .retry = {.attempts = 1},
+      .tool_retry = {.attempts = 1},
+      .watched = true,
+      .loops_end = true,
+      .reports = true,
+      .ends_hard = true,
+      .soft_permille = 700,
+      .limit_words = {[AGENT_LIMIT_STEPS] = "Maximum iterations reached without a report.",
+                      [AGENT_LIMIT_TOKENS] = "Token hard limit reached."}}},
     {"compact",
      NULL,
      {.name = "compact",
+      .raises = true,
       .routes = BOTH(PLAIN_ROUTES),
       .tools_to_model = true,
       .tool_unsaid = DARUMA_REPLANNING,

@@ -6,4 +6,17 @@
 /* The policy of a profile in an agent; `variant` is "doc" or "code", empty: the document's. "default" is
  * agent_policy_default; NULL: no profile of that name has anything to say about agents. Static. */
 const agent_policy *seed_agent(daruma_str profile, daruma_str variant);
+
+enum { SEED_LAYERS_MAX = 4 /* profiles in a stack: more layers are known of no seed */ };
+
+/* What an agent under one profile, or several one above the other, does. */
+typedef struct seed_stack {
+    agent_policy agent;
+    const daruma_policy *judge; /* that failures are judged by: agent_setup.recovery */
+    daruma_policy calls;        /* what the sessions below the agent do */
+} seed_stack;
+
+/* Reads "NAME[:VARIANT],...", the uppermost first; brackets around it are allowed. What is new lives in `a`. False: it
+ * cannot be, and `why` says why. */
+bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why);
 #endif

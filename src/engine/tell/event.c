@@ -49,6 +49,11 @@ static void write_failure(const daruma_failure *f, daruma_buf *out)
 {
     put_word(out, "kind", daruma_kind_name(f->kind));
     put_word(out, "error_type", f->type ? f->type : "");
+    put_word(out, "error_class", f->label ? f->label : "");
+    if (f->type) { /* as the seed's own events have it (P-F6, S-F6) */
+        put_text(out, "error_message", str_sub(f->message, 0, SEED_MESSAGE_BYTES_MAX));
+        put_number(out, "status_code", f->status > 0 ? f->status : -1);
+    }
     put_word(out, "tool_kind", daruma_tool_kind_name(f->tool_kind));
     put_word(out, "severity", daruma_severity_name(f->severity));
     name(out, "retryable");

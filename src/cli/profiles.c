@@ -1,0 +1,332 @@
+/* profiles.c - `daruma profiles`: what each of them does, side by side, out of the same tables that decide. */
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "engine/seeds/seeds.h"
+#include "sys/sys.h"
+#include <string.h>
+
+enum { COLUMNS_MAX = 24 };
+
+/* A profile, or one variant of it. */
+typedef struct column {
+    char name[40];
+    const daruma_policy *calls; /* NULL: none */
+    const agent_policy *agent;  /* NULL: none of its own */
+} column;
+
+static size_t add_column(column *c, size_t n, const char *name, const char *variant)
+{
+    if (n == COLUMNS_MAX)
+        return n;
+    snprintf(c[n].name, sizeof c[n].name, "%s%s%s", name, *variant ? ":" : "", variant);
+    c[n].calls = daruma_policy_variant(str_of(name), str_of(variant));
+    c[n].agent = seed_agent(str_of(name), str_of(variant));
+    return n + 1;
+}
+
+/* All there are: two columns where the document and the code of a seed differ. */
+static size_t all_columns(column *c)
+{
+    size_t n = 0;
+    const char *name;
+    for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
+        daruma_str s = str_of(name);
+        bool same = daruma_policy_variant(s, S("doc")) == daruma_policy_variant(s, S("code")) &&
+                    seed_agent(s, S("doc")) == seed_agent(s, S("code"));
+        if (same) {
+            n = add_column(c, n, name, "");
+        } else {
+            n = add_column(c, n, name, "doc");
+            n = add_column(c, n, name, "code");
+        }
+    }
+    return n;
+}
+
+static size_t named_columns(column *c, int argc, char **argv)
+{
+    size_t n = 0;
+    for (int i = 0; i < argc; i++) {
+        char name[40];
+        char *colon;
+        snprintf(name, sizeof name, "%s", argv[i]);
+        colon = strchr(name, ':');
+        if (colon)
+            *colon = 0;
+        n = add_column(c, n, name, colon ? colon + 1 : "");
+        if (!c[n - 1].calls && !c[n - 1].agent) {
+            fprintf(stderr, "daruma profiles: there is no profile `%s`; without names all are shown\n", argv[i]);
+            return 0;
+        }
+    }
+    return n;
+}
+
+static void put_head(const char *first, const column *c, size_t n, daruma_buf *out)
+{
+    buf_printf(out, "| %s |", first);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, " %s |", c[i].name);
+    BUF_LIT(out, "\n|---|");
+    for (size_t i = 0; i < n; i++)
+        BUF_LIT(out, "---|");
+    BUF_LIT(out, "\n");
+}
+
+/* "500ms", "1.5s" */
+static void put_ms(daruma_ms ms, daruma_buf *out)
+{
+    if (ms % 1000)
+        buf_printf(out, "%lldms", (long long)ms);
+    else
+        buf_printf(out, "%llds", (long long)ms / 1000);
+}
+
+/* ---- calls of models ---- */
+
+/* The remedies of a kind, in their order, each once; how often and after how long it is tried again. */
+static void put_ladder(const daruma_policy *p, daruma_kind k, daruma_buf *out)
+{
+    uint32_t seen = 0, calls = p->kinds[k].max_attempts ? p->kinds[k].max_attempts : p->max_attempts;
+    const char *between = "";
+    for (size_t i = 0; i < p->nrungs; i++) {
+        const daruma_rung *r = &p->rungs[i];
+        if (r->kind != k || (seen & 1u << r->remedy))
+            continue;
+        seen |= 1u << r->remedy;
+        buf_printf(out, "%s%s", between, daruma_remedy_name(r->remedy));
+        between = ", ";
+        if (r->remedy != DARUMA_REMEDY_WAIT_RETRY && r->remedy != DARUMA_REMEDY_RETRY)
+            continue;
+        const daruma_backoff *b = &p->kinds[k].backoff;
+        buf_printf(out, " (%u calls", calls);
+        if (r->after != DARUMA_NOW && b->base) {
+            BUF_LIT(out, ", ");
+            put_ms(b->base, out);
+            if (b->factor_milli > 1000)
+                buf_printf(out, " x%u", b->factor_milli / 1000);
+        }
+        BUF_LIT(out, ")");
+    }
+    if (!*between)
+        BUF_LIT(out, "-");
+}
+
+static void put_calls(const column *c, size_t n, daruma_buf *out)
+{
+    static const daruma_kind kinds[] = {DARUMA_RATE_LIMIT,
+                                        DARUMA_OVERLOADED,
+                                        DARUMA_SERVER_ERROR,
+                                        DARUMA_TIMEOUT,
+                                        DARUMA_NETWORK,
+                                        DARUMA_AUTH,
+                                        DARUMA_QUOTA,
+                                        DARUMA_PERMISSION,
+                                        DARUMA_CONTEXT_LENGTH,
+                                        DARUMA_INVALID_MESSAGE,
+                                        DARUMA_INVALID_TOOL_SCHEMA,
+                                        DARUMA_ORPHAN_TOOL_CALL,
+                                        DARUMA_MALFORMED_OUTPUT};
+    BUF_LIT(out, "When a call of a model fails; `-`: the failure is raised as it is.\n\n");
+    put_head("failure", c, n, out);
+    for (size_t k = 0; k < COUNT(kinds); k++) {
+        buf_printf(out, "| %s |", daruma_kind_name(kinds[k]));
+        for (size_t i = 0; i < n; i++) {
+            buf_putc(out, ' ');
+            if (c[i].calls)
+                put_ladder(c[i].calls, kinds[k], out);
+            BUF_LIT(out, " |");
+        }
+        BUF_LIT(out, "\n");
+    }
+}
+
+/* ---- agents ---- */
+
+static void put_flag(bool on, daruma_buf *out)
+{
+    buf_putz(out, on ? "yes" : "-");
+}
+
+static void put_retry(const agent_retry *r, bool sessions, daruma_buf *out)
+{
+    if (sessions)
+        BUF_LIT(out, "by the sessions");
+    else if (r->attempts <= 1)
+        BUF_LIT(out, "-");
+    else if (r->attempts >= 1000)
+        BUF_LIT(out, "without end");
+    else
+        buf_printf(out, "%u times", r->attempts);
+    if (!sessions && r->attempts > 1 && r->delay) {
+        BUF_LIT(out, ", ");
+        put_ms(r->delay, out);
+        buf_printf(out, " x%u.%u", r->factor_milli / 1000, r->factor_milli % 1000 / 100);
+    }
+}
+
+static void put_ways(const agent_policy *p, agent_mode mode, daruma_severity s, daruma_buf *out)
+{
+    static const char *const ways[] = {"again", "model", "model or out", "planner", "classifier", "report", "out"};
+    const agent_route_row *r = &p->routes[mode][s];
+    buf_putz(out, ways[r->to]);
+    if (r->to != r->spent)
+        buf_printf(out, ", then %s", ways[r->spent]);
+}
+
+typedef enum row_kind {
+    ROW_CALLS,
+    ROW_TOOLS,
+    ROW_UNSAID,
+    ROW_RETRIABLE,
+    ROW_REPLANNING,
+    ROW_RECLASSIFY,
+    ROW_CRITICAL,
+    ROW_FATAL,
+    ROW_PLANS,
+    ROW_LONG,
+    ROW_REFUSED,
+    ROW_SHOWN,
+    ROW_ESCALATES,
+    ROW_CIRCLES,
+    ROW_STRATEGIES,
+    ROW_PATHS,
+    ROW_ACTIONS,
+    ROW_FILLS,
+    ROW_REPORTS
+} row_kind;
+
+static const char *const row_names[] = {
+    "calls that fail are tried",
+    "tools that fail are tried",
+    "a tool's failure that nobody judged",
+    "retriable",
+    "replanning",
+    "reclassification",
+    "critical",
+    "fatal",
+    "plans, choices of tools",
+    "a context that is too long",
+    "what the provider refuses",
+    "failures are shown as",
+    "too many failures",
+    "circles",
+    "strategies",
+    "paths are completed",
+    "models answer with",
+    "missing arguments",
+    "a report tool ends it",
+};
+
+static void put_cell(const agent_policy *p, row_kind row, daruma_buf *out)
+{
+    static const char *const strategies[] = {"-", "written down", "asked about", "done when sure"};
+    static const char *const circles[] = {"-", "told, then stopped", "the end"};
+    switch (row) {
+    case ROW_CALLS:
+        put_retry(&p->retry, !p->raises, out);
+        break;
+    case ROW_TOOLS:
+        put_retry(&p->tool_retry, false, out);
+        if (p->repeats_safe_tools)
+            BUF_LIT(out, ", if safe");
+        break;
+    case ROW_UNSAID:
+        buf_putz(out, p->tools_to_model ? "the model reads it" : daruma_severity_name(p->tool_unsaid));
+        break;
+    case ROW_RETRIABLE:
+    case ROW_REPLANNING:
+    case ROW_RECLASSIFY:
+    case ROW_CRITICAL:
+    case ROW_FATAL:
+        put_ways(p, AGENT_PLANNED, (daruma_severity)(DARUMA_RETRIABLE + (row - ROW_RETRIABLE)), out);
+        break;
+    case ROW_PLANS:
+        buf_printf(out, "%u more, %u more", p->replans, p->reclassifications);
+        break;
+    case ROW_LONG:
+        if (p->compressions)
+            buf_printf(out, "shortened %u times a %s", p->compressions, p->compressions_of_step ? "step" : "run");
+        else
+            BUF_LIT(out, "-");
+        break;
+    case ROW_REFUSED:
+        buf_putz(out, p->failure_answers      ? "passes for an answer"
+                      : !p->graceful          ? "raised"
+                      : p->apologises         ? "a model apologises"
+                      : p->graceful_is_answer ? "an apology that passes for an answer"
+                                              : "an apology, and said to be one");
+        break;
+    case ROW_SHOWN:
+        buf_putz(out, p->actions ? "JSON" : p->compact ? "compact blocks" : "ERROR in ...");
+        break;
+    case ROW_ESCALATES:
+        buf_putz(out, p->escalates ? "a person is called" : "-");
+        break;
+    case ROW_CIRCLES:
+        buf_putz(out, circles[p->watched ? 1 + p->loops_end : 0]);
+        break;
+    case ROW_STRATEGIES:
+        buf_putz(out, strategies[p->strategies]);
+        break;
+    case ROW_PATHS:
+        put_flag(p->completes_paths, out);
+        break;
+    case ROW_ACTIONS:
+        buf_putz(out, p->actions ? "actions as JSON" : "calls");
+        break;
+    case ROW_FILLS:
+        buf_putz(out, p->fills_args ? "asked for" : "the model reads it");
+        break;
+    case ROW_REPORTS:
+        put_flag(p->reports, out);
+        break;
+    }
+}
+
+static void put_agents(const column *all, size_t nall, daruma_buf *out)
+{
+    column c[COLUMNS_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < nall; i++)
+        if (all[i].agent)
+            c[n++] = all[i];
+    if (!n)
+        return;
+    BUF_LIT(out, "\nIn an agent (`daruma run --profile`). Other profiles are layers below one of these.\n\n");
+    put_head("what", c, n, out);
+    for (size_t k = 0; k < COUNT(row_names); k++) {
+        buf_printf(out, "| %s |", row_names[k]);
+        for (size_t i = 0; i < n; i++) {
+            buf_putc(out, ' ');
+            put_cell(c[i].agent, (row_kind)k, out);
+            BUF_LIT(out, " |");
+        }
+        BUF_LIT(out, "\n");
+    }
+}
+
+int cli_profiles(int argc, char **argv)
+{
+    column c[COLUMNS_MAX];
+    const cli_option options[] = {{0}};
+    int at = cli_options(
+        argc, argv, options, "profiles [NAME[:VARIANT]...]",
+        "Shows what profiles do, side by side: when a call of a model fails, and in an agent. `daruma policy`\n"
+        "shows all of one.");
+    if (at < 0)
+        return at == -2 ? 0 : 2;
+    size_t n = at < argc ? named_columns(c, argc - at, argv + at) : all_columns(c);
+    daruma_arena a;
+    if (!n || !sys_arena_init(&a, 16384, 1 << 20))
+        return 2;
+    daruma_buf b = buf_in(&a);
+    put_calls(c, n, &b);
+    put_agents(c, n, &b);
+    fwrite(b.p, 1, b.n, stdout);
+    fflush(stdout);
+    sys_arena_done(&a);
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* args.c - arguments that do not do: fields that are missing are asked for, one small question a tool; what fails again
+ * and again ends in an apology (P-F38 to P-F42). Only what lacks or only pretends a value counts, not a wrong type
+ * (P-W12). */
+#include "engine/agent/inside.h"
+#include "engine/mend/mend.h"
+
+/* ---- looking ---- */
+
+static bool is_simple(daruma_str schema, daruma_str field, daruma_arena *a)
+{
+    static const daruma_str types[] = {LIT("string"), LIT("integer"), LIT("number"), LIT("boolean")};
+    daruma_str type = json_text(json_get(json_get(json_get(schema, S("properties")), field), S("type")), a);
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (str_eq(type, types[i]))
+            return true;
+    return false;
+}
+
+bool args_look(agent *a, const agent_tool *t, daruma_str args, args_bad *bad)
+{
+    daruma_str schema = t->about.schema, key, value;
+    json_iter need = json_open(json_get(schema, S("required")));
+    daruma_buf why = buf_in(&a->scratch);
+    *bad = (args_bad){0};
+    while (json_next(&need, NULL, &value) && bad->nmissing < AGENT_FILL_FIELDS_MAX) {
+        daruma_str field = json_text(value, &a->scratch);
+        if (json_get(args, field).n)
+            continue;
+        bad->complex |= !is_simple(schema, field, &a->scratch);
+        bad->missing[bad->nmissing++] = field;
+    }
+    json_iter it = json_open(args);
+    while (json_is_object(args) && json_next(&it, &key, &value))
+        if (json_is_string(value) && str_eq(json_text(value, &a->scratch), S("<auto>")))
+            bad->placeholder = key;
+    if (bad->nmissing || bad->placeholder.n) {
+        BUF_LIT(&why, "the arguments of the tool did not validate:");
+        for (size_t i = 0; i < bad->nmissing; i++) {
+            buf_putz(&why, i ? ", " : " missing ");
+            buf_put(&why, bad->missing[i]);
+        }
+        if (bad->placeholder.n) {
+            BUF_LIT(&why, " a placeholder stands in ");
+            buf_put(&why, bad->placeholder);
+        }
+        bad->why = buf_str(&why);
+        return false;
+    }
+    convo c = {.arena = &a->scratch};
+    traj_tools(a, &c);
+    args_check check = mend_args(&c, traj_wire_name(a, t->about.name, &a->scratch), args, false, &a->scratch);
+    bad->why = check.why;
+    return check.verdict == ARGS_GOOD || check.verdict == ARGS_REPAIRED;
+}
+
+static args_count *count_of(agent *a, daruma_str tool)
+{
+    for (size_t i = 0; i < a->s.ntools; i++)
+        if (str_eq(a->s.tools[i].about.name, tool))
+            return &a->arg_counts[i];
+    return &a->arg_counts[a->s.ntools];
+}
+
+void args_worked(agent *a, daruma_str tool)
+{
+    a->arg_failures = 0;
+    *count_of(a, tool) = (args_count){.filled = count_of(a, tool)->filled};
+}
+
+/* ---- what becomes of a call ---- */
+
+static void put_fields(agent *a, daruma_buf *b, const char *name, const args_bad *bad)
+{
+    daruma_buf list = buf_in(&a->scratch);
+    for (size_t i = 0; i < bad->nmissing; i++) {
+        buf_putz(&list, i ? "," : "");
+        buf_put(&list, bad->missing[i]);
+    }
+    log_str(b, name, buf_str(&list));
+}
+
+static void tell(agent *a, const agent_step *s, const char *name, const args_bad *bad, const args_count *n)
+{
+    daruma_buf b = log_open(a, name);
+    log_str(&b, "tool", s->tool);
+    log_str(&b, "error_summary", bad->why);
+    put_fields(a, &b, "autofilled_fields", bad);
+    log_str(&b, "placeholders", bad->placeholder);
+    log_int(&b, "consecutive_arg_failures", a->arg_failures);
+    log_int(&b, "of_tool", n->in_row);
+    log_close(a, &b);
+}
+
+/* Behind the fill, or without one: the model reads it, or it was once too often. */
+static void refuse(agent *a, agent_step *s, const args_bad *bad)
+{
+    args_count *n = count_of(a, s->tool);
+    uint32_t most = a->policy->arg_failures_max;
+    n->rejected += bad->nmissing > 0;
+    if (n->rejected >= 2 || (most && n->in_row >= most)) {
+        a->apology = n->rejected >= 2 ? "autofill_rejection" : "consecutive_arg_failures";
+        a->fill = (size_t)(s - a->steps);
+        a->phase = PHASE_APOLOGY;
+        traj_result(a, s, bad->why, true, (daruma_str){0});
+        router_keep(a, &(agent_failure){.kind = DARUMA_TOOL_ARGUMENTS,
+                                        .operation = s->tool,
+                                        .message = bad->why,
+                                        .advice = -1,
+                                        .severity = DARUMA_REPLANNING});
+        return;
+    }
+    calls_refuse(a, s, bad->why);
+}
+
+void args_reject(agent *a, agent_step *s, const args_bad *bad)
+{
+    args_count *n = count_of(a, s->tool);
+    if (!bad->nmissing && !bad->placeholder.n) {
+        calls_refuse(a, s, bad->why);
+        return;
+    }
+    bool fills = a->policy->fills_args && !a->policy->mute && bad->nmissing && !bad->complex && !bad->placeholder.n &&
+                 !n->filled;
+    if (!fills) {
+        a->arg_failures++;
+        n->in_row++;
+    }
+    tell(a, s, "planner_args_suspect", bad, n);
+    if (!fills)
+        tell(a, s, "planner_args_invalid", bad, n);
+    if (fills) {
+        n->filled = true;
+        a->fill = (size_t)(s - a->steps);
+        a->phase = PHASE_FILL;
+        return;
+    }
+    refuse(a, s, bad);
+}
+
+/* ---- filling ---- */
+
+void args_ask(agent *a)
+{
+    agent_step *s = &a->steps[a->fill];
+    const agent_tool *t = router_tool(a, s->tool);
+    args_bad bad;
+    daruma_buf b = buf_in(&a->scratch), e = log_open(a, "arg_fill_attempt");
+    args_look(a, t, s->args, &bad);
+    put_fields(a, &e, "missing_fields", &bad);
+    log_int(&e, "field_count", (int64_t)bad.nmissing);
+    log_close(a, &e);
+    BUF_LIT(&b, "TASK:\n");
+    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
+    BUF_LIT(&b, "\n\nTOOL: ");
+    buf_put(&b, s->tool);
+    BUF_LIT(&b, "\nIts arguments so far: ");
+    buf_put(&b, s->args);
+    BUF_LIT(&b, "\nMissing fields:");
+    for (size_t i = 0; i < bad.nmissing; i++) {
+        BUF_LIT(&b, "\n- ");
+        buf_put(&b, bad.missing[i]);
+        BUF_LIT(&b, ": ");
+        buf_put(&b, json_get(json_get(t->about.schema, S("properties")), bad.missing[i]));
+    }
+    daruma_question q = {.system = S("Give values for the missing fields. Answer with JSON only: one object with just "
+                                     "these fields."),
+                         .user = buf_str(&b),
+                         .max_tokens = AGENT_CLASSES_TOKENS};
+    flow_ask(a, AGENT_FOR_ARGS, a->s.model, &q, limits_time_left(a));
+}
+
+/* The value of a field: in JSON, in its "args", or between tags; empty: none that can be used. */
+static daruma_str value_of(daruma_str text, daruma_str field, daruma_arena *a)
+{
+    size_t open = str_findch(text, '{');
+    daruma_str object = {0}, v = {0};
+    if (open != STR_NONE) {
+        daruma_str fixed = json_repair(str_from(text, open), a, NULL);
+        object = json_is_object(fixed) ? fixed : object;
+        v = json_get(object, field);
+        v = v.n ? v : json_get(json_get(object, S("args")), field);
+    }
+    if (!v.n) {
+        daruma_buf tag = buf_in(a), out = buf_in(a);
+        buf_printf(&tag, "<" STR_FMT ">", STR_ARG(field));
+        size_t at = str_find(text, buf_str(&tag));
+        daruma_str rest = at == STR_NONE ? (daruma_str){0} : str_from(text, at + tag.n);
+        size_t end = str_find(rest, S("</"));
+        if (end == STR_NONE)
+            return v;
+        buf_json(&out, str_trim(str_sub(rest, 0, end)));
+        v = buf_str(&out);
+    }
+    return json_is_string(v) && actions_placeholder(json_text(v, a)) ? (daruma_str){0} : v;
+}
+
+daruma_str args_merge(daruma_str args, daruma_str text, const args_bad *bad, size_t *ret_filled, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    size_t end = args.n;
+    *ret_filled = 0;
+    while (end && args.p[end - 1] != '}')
+        end--;
+    buf_put(&b, str_sub(args, 0, end ? end - 1 : 0));
+    bool empty = str_eq(str_trim(buf_str(&b)), S("{"));
+    for (size_t i = 0; i < bad->nmissing; i++) {
+        daruma_str v = value_of(text, bad->missing[i], a);
+        if (!v.n)
+            continue;
+        buf_putz(&b, empty ? "" : ",");
+        buf_json(&b, bad->missing[i]);
+        buf_putc(&b, ':');
+        buf_put(&b, v);
+        empty = false;
+        ++*ret_filled;
+    }
+    buf_putc(&b, '}');
+    return b.full ? (daruma_str){0} : buf_str(&b);
+}
+
+void args_answered(agent *a, daruma_str text)
+{
+    agent_step *s = &a->steps[a->fill];
+    args_bad bad, still;
+    size_t filled = 0;
+    args_look(a, router_tool(a, s->tool), s->args, &bad);
+    daruma_str args = args_merge(s->args, text, &bad, &filled, &a->scratch);
+    a->phase = PHASE_TOOLS;
+    bool fits = filled && args_look(a, router_tool(a, s->tool), args, &still);
+    daruma_buf b = log_open(a, fits ? "arg_fill_success" : "arg_fill_failure");
+    if (!fits) {
+        log_str(&b, "error", S("parse_failed"));
+        log_int(&b, "raw_response_len", (int64_t)text.n);
+    }
+    put_fields(a, &b, fits ? "filled_fields" : "missing_fields", &bad);
+    log_close(a, &b);
+    if (fits) {
+        s->args = flow_keep(a, args);
+        return;
+    }
+    a->arg_failures++;
+    count_of(a, s->tool)->in_row++;
+    tell(a, s, "planner_args_invalid", &bad, count_of(a, s->tool));
+    refuse(a, s, &bad);
+}
+
+/* ---- ending ---- */
+
+/* A usable answer is asked for, or an apology in words that are not technical. */
+void args_ask_words(agent *a)
+{
+    bool sorry = a->phase == PHASE_APOLOGY;
+    daruma_buf b = buf_in(&a->scratch), e = log_open(a, sorry ? "graceful_failure_attempt" : "finish_repair_attempt");
+    if (sorry) {
+        log_str(&e, "tool", a->steps[a->fill].tool);
+        log_str(&e, "failure_reason", str_of(a->apology));
+    }
+    log_close(a, &e);
+    BUF_LIT(&b, "TASK:\n");
+    buf_put(&b, flow_line(a->task, AGENT_OUTPUT_BYTES_MAX));
+    traj_partial(a, &b);
+    daruma_question q = {.system = sorry
+                                       ? S("The task cannot be finished. Apologise to the user in plain words, without "
+                                           "technical terms, and say what they could do.")
+                                       : S("Give the final answer to the task as plain text."),
+                         .user = buf_str(&b),
+                         .max_tokens = AGENT_CLASSES_TOKENS};
+    flow_ask(a, sorry ? AGENT_FOR_APOLOGY : AGENT_FOR_FINISH, a->s.model, &q, limits_time_left(a));
+}
+
+static void put_reason(agent *a, daruma_buf *meta, bool apologised)
+{
+    const agent_step *s = &a->steps[a->fill];
+    args_bad bad;
+    const agent_tool *t = router_tool(a, s->tool);
+    buf_putz(meta, apologised ? "{\"graceful_failure\":true" : "{\"requires_followup\":true");
+    BUF_LIT(meta, ",\"failure_reason\":");
+    buf_json(meta, str_of(a->apology));
+    BUF_LIT(meta, ",\"tool\":");
+    buf_json(meta, s->tool);
+    if (!apologised && t && !args_look(a, t, s->args, &bad)) {
+        BUF_LIT(meta, ",\"last_error\":");
+        buf_json(meta, bad.why);
+        BUF_LIT(meta, ",\"missing_fields\":[");
+        for (size_t i = 0; i < bad.nmissing; i++) {
+            buf_putz(meta, i ? "," : "");
+            buf_json(meta, bad.missing[i]);
+        }
+        buf_putc(meta, ']');
+    }
+    buf_putc(meta, '}');
+}
+
+void args_words_answered(agent *a, daruma_str text)
+{
+    bool sorry = a->phase == PHASE_APOLOGY;
+    daruma_str said = flow_keep(a, actions_answer(text, &a->scratch));
+    daruma_buf b = log_open(a, sorry && said.n ? "graceful_failure_success"
+                               : sorry         ? "graceful_failure_failure"
+                               : said.n        ? "finish_repair_success"
+                                               : "finish_repair_failure");
+    log_int(&b, said.n ? "answer_len" : "raw_len", (int64_t)(said.n ? said.n : text.n));
+    log_close(a, &b);
+    a->finish_repaired = true;
+    a->phase = PHASE_THINK;
+    if (!sorry) {
+        think_said(a, said.n ? said : S("No answer produced."));
+        return;
+    }
+    daruma_buf meta = buf_in(&a->keep);
+    put_reason(a, &meta, said.n > 0);
+    flow_finish(a, (agent_result){.outcome = said.n ? DARUMA_OUTCOME_EXPLAINED : DARUMA_OUTCOME_FAILED,
+                                  .end = said.n ? AGENT_END_ANSWER : AGENT_END_NO_PATH,
+                                  .failure = a->failure,
+                                  .reason = a->failure.message,
+                                  .text = said.n ? said : a->failure.message,
+                                  .recovery = meta.full ? (daruma_str){0} : buf_str(&meta)});
+}

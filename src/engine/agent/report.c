@@ -1,0 +1,90 @@
+/* report.c - agents that end by calling a tool of their own, the report, and are told when they should (K-F18 to
+ * K-F24): by a nudge when they speak instead, before the last step, when nothing new comes, and as their tokens run
+ * out. */
+#include "engine/agent/inside.h"
+
+static const agent_tool *report_tool(const agent *a)
+{
+    for (size_t i = 0; a->policy->reports && i < a->s.ntools; i++)
+        if (a->s.tools[i].reports)
+            return &a->s.tools[i];
+    return NULL;
+}
+
+daruma_str report_name(const agent *a)
+{
+    const agent_tool *t = report_tool(a);
+    return t ? t->about.name : (daruma_str){0};
+}
+
+/* The answer in the arguments of a report; all of them when it names none. */
+static daruma_str answer_of(agent *a, daruma_str args)
+{
+    daruma_str said = actions_answer(args, &a->scratch);
+    return flow_keep(a, said.n ? said : args);
+}
+
+void report_made(agent *a, const agent_step *s)
+{
+    flow_finish(a, (agent_result){.outcome = a->spent.recoveries ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK,
+                                  .end = AGENT_END_ANSWER,
+                                  .text = answer_of(a, s->args)});
+}
+
+/* It spoke and called nothing. True: it is asked once more, for the report. */
+bool report_missing(agent *a, daruma_str text)
+{
+    if (!report_tool(a) || a->report_nudged)
+        return false;
+    daruma_buf b = log_open(a, "report_nudge"), said = buf_in(&a->scratch);
+    log_close(a, &b);
+    a->report_nudged = true;
+    a->said = flow_keep(a, text);
+    BUF_LIT(&said, "To end you must call the report tool, ");
+    buf_put(&said, traj_wire_name(a, report_name(a), &a->scratch));
+    BUF_LIT(&said, ", with your answer.");
+    a->correction = flow_keep(a, buf_str(&said));
+    return true;
+}
+
+/* Words for the model's next question, unless others stand there already: the newer ones are lost (K-W8). */
+static void nudge(agent *a, const char *event, daruma_str text)
+{
+    daruma_buf b = log_open(a, event);
+    log_close(a, &b);
+    if (!a->notice.n)
+        a->notice = flow_keep(a, text);
+}
+
+static void watch_tokens(agent *a)
+{
+    int64_t limit = a->s.limits.tokens, used = add_sat(a->spent.input_tokens, a->spent.output_tokens);
+    uint32_t soft = a->policy->soft_permille;
+    if (limit > 0 && soft && !a->soft_told && mul_sat(used, 1000) >= mul_sat(limit, soft)) {
+        daruma_buf text = buf_in(&a->scratch);
+        a->soft_told = true;
+        buf_printf(&text, "TOKEN BUDGET: %lld%% consumed. Come to an end.", (long long)(mul_sat(used, 100) / limit));
+        nudge(a, "soft_warning", buf_str(&text));
+    }
+    bool lean = a->spent.steps > 0 && used - a->used_before < AGENT_LEAN_TOKENS;
+    a->lean = lean ? a->lean + 1 : 0;
+    a->used_before = used;
+    if (limit > 0 && soft && a->lean == AGENT_LEAN_STEPS)
+        nudge(a, "diminishing_returns",
+              S("The last steps brought little. Report what you have, or change the approach."));
+}
+
+/* A step begins. */
+void report_begin(agent *a)
+{
+    if (!report_tool(a) || a->attempts)
+        return;
+    a->report_forced = false;
+    if (limits_last_call(a) && !a->final_told) {
+        daruma_buf b = log_open(a, "last_iteration_nudge");
+        log_close(a, &b);
+        a->final_told = a->report_forced = true;
+        a->correction = S("FINAL ITERATION: call the report tool now, with what you have.");
+    }
+    watch_tokens(a);
+}

@@ -1,0 +1,71 @@
+/* stack.c - profiles one above the other: what the agent does itself is the first one's, and what becomes of its calls
+ * is that of the layers below it. */
+#include "engine/seeds/seeds.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+static bool wrong(daruma_buf *why, const char *what, daruma_str name)
+{
+    buf_putz(why, what);
+    BUF_LIT(why, " `");
+    buf_put(why, name);
+    BUF_LIT(why, "`");
+    return false;
+}
+
+/* Cuts "NAME[:VARIANT]" off, as it may stand in a list with brackets. */
+static daruma_str next_name(daruma_str *rest, daruma_str *variant)
+{
+    daruma_str one = str_trim(str_cut(rest, ','));
+    if (str_starts(one, S("[")))
+        one = str_from(one, 1);
+    if (str_ends(one, S("]")))
+        one.n--;
+    one = str_trim(one);
+    *variant = (daruma_str){0};
+    for (size_t i = 0; i < one.n; i++)
+        if (one.p[i] == '/' || one.p[i] == ':' || one.p[i] == ' ') {
+            *variant = str_trim(str_from(one, i + 1));
+            return str_sub(one, 0, i);
+        }
+    return one;
+}
+
+static bool has_calls(daruma_str name, daruma_str variant)
+{
+    return daruma_policy_variant(name, variant) != NULL;
+}
+
+bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why)
+{
+    const agent_policy *first = NULL;
+    const daruma_policy *judge = NULL, *calls = NULL;
+    daruma_str below = {0}; /* what the sessions do: all layers, but for one that does it in the agent */
+    for (daruma_str rest = names, variant; rest.n;) {
+        daruma_str at = rest, name = next_name(&rest, &variant);
+        const agent_policy *own = seed_agent(name, variant);
+        if (!own && !has_calls(name, variant))
+            return wrong(why, "there is no profile", name);
+        if (own && !first) {
+            first = own;
+            judge = daruma_policy_variant(name, variant);
+            below = own->raises ? rest : at;
+        } else if (!below.n) {
+            below = at;
+        }
+    }
+    ret->agent = first ? *first : agent_policy_default;
+    if (str_trim(below).n) {
+        calls = daruma_policy_stack(below, a);
+        if (!calls)
+            return wrong(why, "these profiles cannot stand one above the other:", below);
+    }
+    ret->judge = judge ? judge : calls ? calls : daruma_policy_find(S("default"));
+    ret->calls = calls ? *calls : *ret->judge;
+    if (!calls)
+        ret->calls.enabled = false;
+    if (!ret->agent.raises)
+        ret->agent.retry.attempts = 1; /* one budget, not two that multiply */
+    return true;
+}
