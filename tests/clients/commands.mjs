@@ -11,7 +11,7 @@ import { daruma } from "./pair.mjs";
 import { holds as wired, wire } from "./wire.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const env = { ...process.env, KEY_1: "sk-one", KEY_2: "sk-two" };
+const env = { ...process.env, KEY_1: "sk-one", KEY_2: "sk-two", OPENAI_API_KEY: "abc-two", ANTHROPIC_API_KEY: "abc-three", GITHUB_TOKEN: "abc-four" };
 const run = (args, input = "", more = {}) => {
   const r = spawnSync(daruma, args, { input, encoding: "utf8", env, timeout: 15000, ...more });
   return { code: r.status, out: r.stdout, err: r.stderr };
