@@ -181,11 +181,9 @@ static size_t warn_model(const config *c, const config_model *m, daruma_buf *out
 
 size_t config_warnings(const config *c, daruma_buf *out)
 {
-    size_t n = 0, keys = 0;
-    for (size_t i = 0; i < c->nproviders; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->nproviders; i++)
         n += warn_provider(&c->providers[i], out);
-        keys += c->providers[i].nkeys;
-    }
     for (size_t i = 0; i < c->nmodels; i++)
         n += warn_model(c, &c->models[i], out);
     if (!c->policy.nrungs) {

@@ -57,8 +57,10 @@ static meter_row *added(meter *m, daruma_str provider, daruma_str model)
         free(r);
         return NULL;
     }
-    memcpy(names, provider.p, provider.n);
-    memcpy(names + provider.n, model.p, model.n);
+    if (provider.n)
+        memcpy(names, provider.p, provider.n);
+    if (model.n)
+        memcpy(names + provider.n, model.p, model.n);
     r->provider = (daruma_str){names, provider.n};
     r->model = (daruma_str){names + provider.n, model.n};
     return m->rows[m->n++] = r;
