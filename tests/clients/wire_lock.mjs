@@ -1,6 +1,6 @@
 // Who may come in: tokens of clients, their models and their rate, the admin token. What is refused reaches no provider.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import https from "node:https";
@@ -10,6 +10,9 @@ import { join } from "node:path";
 import { ask, dialects, pathOf, question } from "./net.mjs";
 import { daruma, sleep } from "./pair.mjs";
 import { each, good, holds, send } from "./wire.mjs";
+
+// Beside the loop: other scenarios of this process go on meanwhile, and wait for nobody.
+const run = (program, args) => new Promise((ok) => execFile(program, args, { encoding: "utf8", timeout: 20000 }, (e, stdout, stderr) => ok({ status: e ? e.code : 0, stdout, stderr })));
 
 // No part of these may get out: they look like the other secrets.
 const one = "sk-leak-client-one-0123456789", two = "sk-leak-client-two-0123456789", boss = "sk-leak-admin-0123456789";
@@ -146,36 +149,37 @@ holds("lock: /ready says 503 while no configured target is well", {
 holds("lock: nobody listens beyond the loopback unlocked, and a token is neither short, double nor shown", {
   async run(pair) {
     const file = join(pair.dir, "locked.yaml"), secret = join(pair.dir, "token");
-    const check = (c, ...args) => {
+    const check = async (c, ...args) => {
       writeFileSync(file, JSON.stringify(c));
-      const r = spawnSync(daruma, ["check", ...args, file], { encoding: "utf8" });
+      const r = await run(daruma, ["check", ...args, file]);
       assert.doesNotMatch(r.stdout + r.stderr, /sk-leak/);
       return r;
     };
     const providers = [{ name: "p", dialect: "openai", url: "http://127.0.0.1:9/v1", keys: ["k"] }], listen = "0.0.0.0:0";
-    assert.match(check({ listen, providers }).stderr, /other machines can reach 0\.0\.0\.0.*clients: \[\{ name: me, file/s);
-    assert.match(check({ listen, providers, clients: [] }).stderr, /other machines/);
-    const open = spawnSync(daruma, ["serve", "--listen", listen], { encoding: "utf8", timeout: 10000 });
+    assert.match((await check({ listen, providers })).stderr, /other machines can reach 0\.0\.0\.0.*clients: \[\{ name: me, file/s);
+    assert.match((await check({ listen, providers, clients: [] })).stderr, /other machines/);
+    const open = await run(daruma, ["serve", "--listen", listen]);
     assert.deepEqual([open.status, /other machines/.test(open.stderr)], [2, true], open.stderr);
-    const fine = check({ listen, providers, clients: me });
+    const fine = await check({ listen, providers, clients: me });
     assert.deepEqual([fine.status, /speaks no TLS/.test(fine.stdout + fine.stderr)], [0, true], fine.stderr);
-    assert.match(check({ providers, clients: [{ name: "a", token: "sk-leak-short" }] }).stderr, /13 characters and could be guessed/);
-    assert.match(check({ providers, clients: [{ name: "a", token: one }, { name: "b", token: one }] }).stderr, /same token as "a"/);
-    assert.match(check({ providers, clients: [{ name: "a" }] }).stderr, /`token` is missing/);
-    assert.match(check({ providers, clients: [{ name: "a", token: one, file: secret }] }).stderr, /keep one/);
-    assert.match(check({ providers, clients: [{ name: "a", file: secret }] }).stderr, /clients\[0\]\.file.*No such file/s);
+    assert.match((await check({ providers, clients: [{ name: "a", token: "sk-leak-short" }] })).stderr, /13 characters and could be guessed/);
+    assert.match((await check({ providers, clients: [{ name: "a", token: one }, { name: "b", token: one }] })).stderr, /same token as "a"/);
+    assert.match((await check({ providers, clients: [{ name: "a" }] })).stderr, /`token` is missing/);
+    assert.match((await check({ providers, clients: [{ name: "a", token: one, file: secret }] })).stderr, /keep one/);
+    assert.match((await check({ providers, clients: [{ name: "a", file: secret }] })).stderr, /clients\[0\]\.file.*No such file/s);
     writeFileSync(secret, `${two}\nmore\n`);
-    assert.equal(check({ providers, clients: [{ name: "a", file: secret }], admin: { file: secret } }).status, 0);
-    assert.ok(execFileSync(daruma, ["check", "--options"], { encoding: "utf8" }).includes("clients[].token"));
+    assert.equal((await check({ providers, clients: [{ name: "a", file: secret }], admin: { file: secret } })).status, 0);
+    assert.ok((await run(daruma, ["check", "--options"])).stdout.includes("clients[].token"));
   },
 });
 
 /* ---- TLS ---- */
 
 // A certificate that signs itself, for localhost and 127.0.0.1.
-const certify = (dir, name) => {
+const certify = async (dir, name) => {
   const at = (end) => join(dir, `${name}.${end}`);
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", at("key"), "-out", at("pem")], { stdio: "ignore" });
+  const r = await run("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", `/CN=${name}`, "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", at("key"), "-out", at("pem")]);
+  assert.equal(r.status, 0, r.stderr);
   return { cert_file: at("pem"), key_file: at("key"), ca: readFileSync(at("pem")) };
 };
 const secret = (pair, ca, path, { method = "GET", headers = {}, body, agent = false, slow, onRequest } = {}) =>
@@ -215,7 +219,7 @@ holds("lock: clients are spoken to in TLS, whole, large, slow, in pieces and man
   limit: 120000,
   config: (c) => (c.timeouts.first_byte = "30s"),
   async run(pair) {
-    const one = certify(pair.dir, "one"), d = dialects.openai, { ca } = one;
+    const one = await certify(pair.dir, "one"), d = dialects.openai, { ca } = one;
     await secured(pair, one, async () => {
     const sum = (b) => createHash("sha256").update(b).digest("hex");
     const say = (body, more) => secret(pair, ca, d.path, { method: "POST", headers: { "content-type": "application/json", authorization: "Bearer x" }, body, ...more });
@@ -247,7 +251,7 @@ holds("lock: clients are spoken to in TLS, whole, large, slow, in pieces and man
 holds("lock: a port that speaks TLS says so in plain words, refuses what is broken, and shows a new certificate after a reload", {
   limit: 60000,
   async run(pair) {
-    const one = certify(pair.dir, "first"), two = certify(pair.dir, "second");
+    const one = await certify(pair.dir, "first"), two = await certify(pair.dir, "second");
     await secured(pair, one, async () => {
     assert.equal((await secret(pair, one.ca, "/health")).from, "first");
     const plain = await ask(pair, "/health");
@@ -272,10 +276,10 @@ holds("lock: a port that speaks TLS says so in plain words, refuses what is brok
     pair.gateway().kill("SIGHUP");
     assert.ok(await settled(() => /no key of|key_file/.test(pair.gateway().said)), pair.gateway().said);
     assert.equal((await secret(pair, two.ca, "/health")).from, "second"); // what was in force stays
-    const check = (t) => { const f = join(pair.dir, "tls.yaml"); writeFileSync(f, JSON.stringify({ tls: t })); return spawnSync(daruma, ["check", f], { encoding: "utf8" }); };
-    assert.match(check({ cert_file: one.cert_file }).stderr, /belong together; add `key_file`/);
-    assert.match(check({ cert_file: one.cert_file, key_file: certify(pair.dir, "third").key_file }).stderr, /it is not the key|no key of/);
-    assert.match(check({ cert_file: join(pair.dir, "none"), key_file: one.key_file }).stderr, /tls\.cert_file.*no certificate/);
+    const check = (t) => { const f = join(pair.dir, "tls.yaml"); writeFileSync(f, JSON.stringify({ tls: t })); return run(daruma, ["check", f]); };
+    assert.match((await check({ cert_file: one.cert_file })).stderr, /belong together; add `key_file`/);
+    assert.match((await check({ cert_file: one.cert_file, key_file: (await certify(pair.dir, "third")).key_file })).stderr, /it is not the key|no key of/);
+    assert.match((await check({ cert_file: join(pair.dir, "none"), key_file: one.key_file })).stderr, /tls\.cert_file.*no certificate/);
     });
   },
 });
