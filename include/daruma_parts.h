@@ -133,6 +133,7 @@ typedef struct daruma_evidence {
     daruma_str body;     /* raw: JSON, SSE, HTML or text; may be cut */
     daruma_str request;  /* what was sent, as JSON: its words in `body` are no evidence. Empty when unknown */
     daruma_str model;    /* the model that was asked for, where `request` does not hold it */
+    daruma_str beside;   /* what was sent beside it, "name: value" a line: header fields, the query; no credentials */
     const daruma_header *headers;
     size_t nheaders;
     size_t forwarded; /* answer bytes the client already has */

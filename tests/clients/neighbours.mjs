@@ -102,7 +102,15 @@ clothes.push(
   ["a string within strings, in quotation marks", (words) => called({ a: JSON.stringify({ b: JSON.stringify({ c: `"${words}"` }) }) }), (words) => `Bad request: "${words}"`],
   ["a string within strings, shown as it was escaped", (words) => called({ a: JSON.stringify({ b: words }) }), (words) => JSON.stringify({ error: { message: `Cannot read ${JSON.stringify(JSON.stringify({ b: words }))}` } })],
 );
-for (const [what, more, shown] of clothes)
+// What stands beside the body, and an error that sends back what it was sent.
+const sentBack = (words) => ({ metadata: { code: name(words), status: name(words), retry_after: words.startsWith("zebras") ? 1 : 86400 } });
+clothes.push(
+  ["a header field", () => chat(), (words) => `A field is bad: ${words}`, (words) => ({ "x-tag": words })],
+  ["a header field, read as JSON", () => chat(), (words) => JSON.stringify({ error: { message: "The field is not valid", body: { code: name(words) } } }), (words) => ({ code: name(words) })],
+  ["a text with pictures, escaped", (words) => chat({ user: `so ${words.replaceAll(" ", " \u{1f600} ")} it says` }), (words) => `{"error":{"message":"Bad user: so ${words.replaceAll(" ", " \\ud83d\\ude00 ")} it says"}}`],
+  ["members that the error sends back", (words) => chat(sentBack(words)), (words) => JSON.stringify({ error: { message: "The request is not valid", body: sentBack(words) } })],
+);
+for (const [what, more, shown, headers] of clothes)
   for (const status of [400, 500])
     for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded", "insufficient quota"])
       holds(`neighbours: "${words}" in ${what}, quoted with ${status}, is judged as other words are`, {
@@ -115,7 +123,7 @@ for (const [what, more, shown] of clothes)
           for (const said of ["zebras walk to melons", words]) {
             await pair.again((c) => (c.recovery.max_attempts = 3));
             pair.own.seen = [];
-            await question(pair, d, { model: d.own, more: more((now = said)) });
+            await question(pair, d, { model: d.own, more: more((now = said)), headers: headers?.(said) });
             const { places } = await pair.status();
             heard.push({ calls: pair.own.seen.length, rests: places.filter((p) => p.cool_in_ms > 0).length, breakers: places.map((p) => p.breaker).sort(), kind: pair.events().find((e) => e.kind)?.kind });
           }

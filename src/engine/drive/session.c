@@ -490,6 +490,8 @@ void session_mended(session *x, bool fit)
 
 void session_asked(const session *x, daruma_evidence *ev)
 {
+    if (x->v->host->beside)
+        ev->beside = x->v->host->beside(x->user, x->arena);
     if (!x->d || x->opaque || !x->body.n)
         return;
     ev->request = x->asked;
