@@ -521,7 +521,9 @@ void session_failed(session *x, const daruma_evidence *ev)
     session_asked(x, &seen);
     x->failure = daruma_classify(&seen, at, x->arena);
     x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
+    bool all = str_eq(x->failure.own, x->failure.message);
     x->failure.message = session_tool_words(x, x->failure.message);
+    x->failure.own = all ? x->failure.message : session_tool_words(x, x->failure.own);
     x->failure.subject = session_tool_words(x, x->failure.subject);
     session_mend_reconsider(x, &x->failure);
     session_step(x, &(drive_step){.what = DRIVE_JUDGED, .failure = &x->failure});

@@ -584,7 +584,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, ech
     f.hearsay |= f.wait >= 0 && !asks_to_wait(f.status) && f.wait != hints_wait(ev, &s, NULL, 0, at);
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
-    f.message = daruma_redact(message, a);
+    f.own = f.message = daruma_redact(message, a);
     f.subject = f.subject.n >= SECRET_BYTES_MIN ? daruma_redact(f.subject, a) : arena_copy(a, f.subject);
     return f;
 }
@@ -601,6 +601,7 @@ static daruma_failure judge_rest(const daruma_evidence *ev, daruma_str rest, con
                                  daruma_moment at, daruma_arena *a)
 {
     daruma_failure f = judge_body(ev, rest, e, at, a);
+    f.own = f.message.n ? f.message : S("");
     f.subject = whole->subject;
     f.message = whole->message;
     return f;
@@ -620,11 +621,16 @@ daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daru
     /* A conversation may hold the whole of an error that it meets once more. That is believed when it harms nobody
      * else. */
     bool believed = own.all && is_its_own(whole.kind);
-    if ((own.body.p != ev->body.p || (e && e->any)) && !believed)
+    if (believed)
+        f.own = S("");
+    else if (own.body.p != ev->body.p || (e && e->any))
         f = judge_rest(ev, own.body, &whole, e, at, a);
     /* A request's own name may be what it is refused for, but it says nothing of others. */
+    daruma_str words = f.own;
     if (own.nameless.p != own.body.p && !is_its_own(f.kind))
         f = judge_rest(ev, own.nameless, &whole, e, at, a);
+    f.own = words;
+    f.hearsay |= believed;
     return f;
 }
 
