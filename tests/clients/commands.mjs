@@ -418,7 +418,7 @@ wired("explain finds a case by the digits that a line on the terminal shows", {
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
 // names no provider) is read behind the providers of the page's first example.
-const pages = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(root, "doc")).filter((f) => f.endsWith(".md")).map((f) => `doc/${f}`)];
+const pages = ["README.md", "CONTRIBUTING.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map((m) => ({ page, line: text.slice(0, m.index).split("\n").length + 1, text: m[1] }));

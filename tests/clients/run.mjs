@@ -17,6 +17,7 @@ if (soak > 0) process.env.EFFECTS = process.argv.splice(soak, 1)[0].slice("--eff
 const { scenarios } = await import("./scenarios.mjs");
 const { wire } = await import("./wire.mjs");
 for (const part of ["streams", "pass", "door", "lock", "metrics", "life", "chain", "harm"]) await import(`./wire_${part}.mjs`);
+await import("./frameworks.mjs");
 await import("./gemini.mjs");
 await import("./heal.mjs");
 await import("./heal_edges.mjs");
@@ -109,6 +110,7 @@ async function work(n) {
 }
 
 console.log(`1..${chosen.length}`);
+for (const s of chosen) await s.prepare?.(); // what would hold up the others
 try {
   await Promise.all(Array.from({ length: Math.min(PAIRS, chosen.length) }, (_, n) => work(n)));
   queue.push(...late);
