@@ -284,6 +284,22 @@ int config_provider_of(const config *c, const dialect *d)
     return d == &dialect_openai_responses ? config_provider_of(c, &dialect_openai) : -1;
 }
 
+static bool is_form(daruma_str name)
+{
+    return str_findch(name, '*') != STR_NONE;
+}
+
+const config_model *config_model_of(const config *c, daruma_str asked)
+{
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (str_eq(c->models[i].name, asked))
+            return &c->models[i];
+    for (size_t i = 0; i < c->nmodels; i++)
+        if (is_form(c->models[i].name) && str_glob(c->models[i].name, asked))
+            return &c->models[i];
+    return NULL;
+}
+
 bool config_has_key(const config_provider *p)
 {
     bool has = p->nkeys > 0;

@@ -26,13 +26,13 @@ typedef struct config_provider {
 } config_provider;
 
 typedef struct config_target {
-    int provider; /* index */
-    daruma_str model;
+    int provider;               /* index */
+    daruma_str model;           /* `*` in it stands for the name that the client asked for */
     int64_t window, max_output; /* tokens, -1: the model's */
 } config_target;
 
 typedef struct config_model {
-    daruma_str name; /* as clients ask for it */
+    daruma_str name; /* as clients ask for it; with `*` a form of names */
     config_target *targets;
     size_t ntargets;
     int64_t window, max_output; /* tokens, -1 unknown: learned */
@@ -81,6 +81,8 @@ typedef struct config {
     size_t nproviders;
     config_model *models;
     size_t nmodels;
+    config_target *others; /* targets of models that nobody named; none: the first provider of the dialect */
+    size_t nothers;
     config_client *clients; /* none: whoever reaches the listener, which is on the loopback then */
     size_t nclients;
     config_token admin; /* shown for /daruma/status and /daruma/events; empty: on the loopback nothing is asked for */
@@ -134,6 +136,8 @@ bool config_read(daruma_str text, conf_env env, void *user, daruma_arena *a, con
 daruma_str config_upstream_path(const config_provider *p, daruma_str path, daruma_arena *a);
 /* True for "v1", "v4", "v1beta": how APIs name their versions in a path. */
 bool config_is_version(daruma_str segment);
+/* The entry of `models` for a name: its own, else the first whose form it has. NULL: there is none. */
+const config_model *config_model_of(const config *c, daruma_str asked);
 /* The provider for a request whose model no `models` entry names: the first that speaks `d`; providers of "openai" are
  * asked for "openai-responses" when no provider of its own is there. Index, -1 none. */
 int config_provider_of(const config *c, const dialect *d);

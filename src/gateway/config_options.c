@@ -204,6 +204,10 @@ static void target_fits(conf *r, void *base, void *item, size_t index)
 {
     config_model *m = base;
     config_target *t = item;
+    if (str_findch(t->model, '*') != STR_NONE && str_findch(m->name, '*') == STR_NONE)
+        conf_wrong(
+            r,
+            "`*` stands for the name that is asked for, and this model has one name\nwrite the provider's name for it");
     for (size_t i = 0; i < index; i++)
         if (m->targets[i].provider == t->provider && str_eq(m->targets[i].model, t->model)) {
             conf_wrong(r, "this target stands here twice\nremove one");
@@ -424,11 +428,14 @@ static const conf_option targets_rows[] = {
 };
 static const conf_shape targets_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
     .min = 1, .max = DARUMA_CASE_TRIED, .fits = target_fits};
+static const conf_shape others_shape = {.of = CONF_ROWS(targets_rows), .element = &targets_element, .size = sizeof(config_target),
+    .min = 1, .max = DARUMA_CASE_TRIED};
 
 static const conf_option models_rows[] = {
-    {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200, .help = "The name clients ask for."},
+    {"name", CONF_TEXT, NEEDED, AT(config_model, name), .min = 1, .max = 200,
+     .help = "The name clients ask for. `*` in it stands for anything: `gpt-*` is for all names of that form that have no entry of their own, the first entry that fits."},
     {"targets", CONF_LIST, NEEDED, ITEMS(config_model, targets), .shape = &targets_shape,
-     .help = "Where to go, preferred first. Targets of another dialect than the client's get the conversation translated: doc/dialects.md."},
+     .help = "Where to go, preferred first. Where the name has a `*`, a `*` in a target's model is the name that was asked for: `main/*`. Targets of another dialect than the client's get the conversation translated: doc/dialects.md."},
     {"window", CONF_INTEGER, AT(config_model, window), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
      .help = "Tokens that fit into the context window: what a conversation is shortened to, and which target is wider. Learned from what a model refuses when it is not said."},
     {"max_output", CONF_INTEGER, AT(config_model, max_output), .min = 1, .max = WINDOW_TOKENS_MAX, .fallback = "learned", .word = "learned", .word_is = -1,
@@ -586,6 +593,8 @@ static const conf_option config_rows[] = {
     {"providers", CONF_LIST, ITEMS(config, providers), .shape = &providers_shape, .says = "`anthropic`, `openai` and `gemini`, with the clients' own keys",
      .help = "Who answers. A model that no `models` entry names goes, under the name the client gave, to the first provider that speaks the request's dialect."},
     {"models", CONF_LIST, ITEMS(config, models), .shape = &models_shape, .help = "Models with more than one place to go."},
+    {"default", CONF_LIST, ITEMS(config, others), .shape = &others_shape, .says = "the same name at the first provider that speaks the request's dialect",
+     .help = "Where models go that nobody named. `*` in a target's model is the name that was asked for."},
     {"watch", CONF_ENUM, AT(config, watch), .fallback = "guide", .words = "off observe guide enforce",
      .help = "Agents that go in circles, seen by the histories they send: `off`, nobody looks; `observe`, events tell of it; `guide`, the model is told what it keeps doing, at the end of the request; `enforce`, repeated calls are refused, and in the end the run is stopped with what is known. doc/loops.md"},
     {"strategies", CONF_ENUM, AT(config, strategies), .fallback = "log", .words = "log ask auto",

@@ -232,19 +232,19 @@ static int provider_of_path(const setup *s, const http_head *h)
 
 static daruma_watch_mode watch_of(const config *c, daruma_str model)
 {
-    for (size_t i = 0; i < c->nmodels; i++)
-        if (c->models[i].watch && str_eq(c->models[i].name, model))
-            return (daruma_watch_mode)(c->models[i].watch - 1);
-    return c->watch;
+    const config_model *m = config_model_of(c, model);
+    return m && m->watch ? (daruma_watch_mode)(m->watch - 1) : c->watch;
 }
 
 static const daruma_target *on_targets(void *user, daruma_str model, size_t *n, daruma_watch_mode *watch)
 {
     const exchange *x = user;
     *n = 0;
-    *watch = watch_of(&x->s->cfg, model);
-    if (x->d)
-        return setup_targets(x->s, x->d, model, x->credential, x->c->arena, n);
+    *watch = wishes_off(&x->c->head) ? DARUMA_WATCH_OFF : watch_of(&x->s->cfg, model);
+    if (x->d) {
+        const daruma_target *t = setup_targets(x->s, x->d, model, x->credential, x->c->arena, n);
+        return wishes_targets(&x->c->head, t, n, x->c->arena);
+    }
     int provider = provider_of_path(x->s, &x->c->head);
     return provider < 0 ? NULL : setup_provider_targets(x->s, provider, (daruma_str){0}, x->credential, x->c->arena, n);
 }
@@ -405,9 +405,14 @@ void exchange_begin(gateway *g, call *c)
         .speaks = head_dialect(&c->head),
         .refused = ours ? came_back(&loop) : NULL,
         .no_target =
-            S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
-              "model.")};
+            http_header(&c->head, S("x-daruma-targets")).n
+                ? S("None of the targets in the header x-daruma-targets is one of this model's in daruma's "
+                    "configuration.")
+                : S("No provider in daruma's configuration speaks the dialect of this path, or none is meant for this "
+                    "model.")};
     read_fields(&c->head, &q);
+    if (x->d)
+        wishes_read(&c->head, &q, c->arena);
     if (x->d == &dialect_gemini && !q.opaque)
         read_path(c, &q);
     session_open(x->session, gateway_drive(g), x, &q);

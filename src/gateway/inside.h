@@ -75,6 +75,7 @@ typedef struct route {
     daruma_target *targets; /* those with keys of our own */
     size_t ntargets;
     bool clients; /* some of its providers have none: they get the client's */
+    bool form;    /* its name has a `*`: whom a request goes to is known when it asks */
 } route;
 
 struct setup {
@@ -97,12 +98,22 @@ struct setup {
 setup *setup_new(gateway *g, const config *running, bool *waits, daruma_buf *why);
 setup *setup_hold(setup *s);
 void setup_drop(setup *s);
-/* Targets of a request: those of the model if one is configured, else all keys of the first provider of
- * its dialect. `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
+/* Targets of a request: those of the model if one is configured, else those of `default`, else all keys of the first
+ * provider of its dialect, else those of the first provider with a key: the conversation is translated then.
+ * `credential`: hash of what the client sent. NULL: nobody speaks that dialect. */
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
                                    daruma_arena *a, size_t *n);
 const daruma_target *setup_provider_targets(const setup *s, int provider, daruma_str model, uint64_t credential,
                                             daruma_arena *a, size_t *n);
+
+/* ---- wishes.c: what a client asks of daruma itself, in x-daruma-* fields ---- */
+
+/* Lays them over what is configured for `q`; what cannot be read makes it a refusal. Lives in `a`. */
+void wishes_read(const http_head *h, session_request *q, daruma_arena *a);
+/* Is the request to pass through as it is? */
+bool wishes_off(const http_head *h);
+/* Of the targets of a request those that its client names, in that order; all without the field. */
+const daruma_target *wishes_targets(const http_head *h, const daruma_target *t, size_t *n, daruma_arena *a);
 
 /* ---- events.c: the event log ---- */
 

@@ -86,6 +86,7 @@ static bool build_routes(setup *s)
         route *r = &s->routes[s->nroutes++];
         size_t total = 0;
         r->model = model->name;
+        r->form = str_findch(model->name, '*') != STR_NONE;
         for (size_t i = 0; i < model->ntargets; i++) {
             size_t nkeys = s->cfg.providers[model->targets[i].provider].nkeys;
             total += nkeys;
@@ -216,10 +217,23 @@ const daruma_target *setup_provider_targets(const setup *s, int provider, daruma
     return t;
 }
 
-/* A configured model some of whose providers have no keys of their own. The client's key is meant for the first of them
- * that speaks its dialect; those at another place are left out. */
-static const daruma_target *targets_with_clients(const setup *s, const config_model *m, const dialect *d,
-                                                 uint64_t credential, daruma_arena *a, size_t *n)
+/* `form` with the name that was asked for in the place of its `*`. */
+static daruma_str named(daruma_str form, daruma_str asked, daruma_arena *a)
+{
+    size_t star = str_findch(form, '*');
+    daruma_buf b = buf_in(a);
+    if (star == STR_NONE)
+        return form;
+    buf_put(&b, str_sub(form, 0, star));
+    buf_put(&b, asked);
+    buf_put(&b, str_from(form, star + 1));
+    return buf_str(&b);
+}
+
+/* Targets that are not known before a request asks: of a form of names, or of providers that have no keys of their own.
+ * The client's key is meant for the first of them that speaks its dialect; those at another place are left out. */
+static const daruma_target *targets_now(const setup *s, const config_model *m, daruma_str asked, const dialect *d,
+                                        uint64_t credential, daruma_arena *a, size_t *n)
 {
     size_t total = 0, one;
     for (size_t i = 0; i < m->ntargets; i++)
@@ -229,8 +243,8 @@ static const daruma_target *targets_with_clients(const setup *s, const config_mo
     for (size_t i = 0; t && i < m->ntargets; i++) {
         if (config_out_of_reach(&s->cfg, m, d, i))
             continue;
-        const daruma_target *way =
-            setup_provider_targets(s, m->targets[i].provider, m->targets[i].model, credential, a, &one);
+        const daruma_target *way = setup_provider_targets(s, m->targets[i].provider,
+                                                          named(m->targets[i].model, asked, a), credential, a, &one);
         for (size_t k = 0; way && k < one; k++) {
             t[*n] = way[k];
             size_up(&t[(*n)++], m, i);
@@ -242,16 +256,24 @@ static const daruma_target *targets_with_clients(const setup *s, const config_mo
 const daruma_target *setup_targets(const setup *s, const dialect *d, daruma_str model, uint64_t credential,
                                    daruma_arena *a, size_t *n)
 {
+    const config *c = &s->cfg;
+    const config_model *m = config_model_of(c, model);
     *n = 0;
-    for (size_t i = 0; i < s->nroutes; i++) {
-        const config_model *m = &s->cfg.models[i];
-        if (!str_eq(s->routes[i].model, model) || !m->ntargets)
-            continue;
-        if (s->routes[i].clients)
-            return targets_with_clients(s, m, d, credential, a, n);
-        *n = s->routes[i].ntargets;
-        return s->routes[i].targets;
+    if (m) {
+        const route *r = &s->routes[m - c->models];
+        if (r->form || r->clients)
+            return targets_now(s, m, model, d, credential, a, n);
+        *n = r->ntargets;
+        return r->targets;
     }
-    int provider = config_provider_of(&s->cfg, d);
+    if (c->nothers) {
+        config_model others = {
+            .name = S("*"), .targets = c->others, .ntargets = c->nothers, .window = -1, .max_output = -1};
+        return targets_now(s, &others, model, d, credential, a, n);
+    }
+    int provider = config_provider_of(c, d);
+    for (size_t i = 0; provider < 0 && i < c->nproviders; i++)
+        if (config_has_key(&c->providers[i]))
+            provider = (int)i;
     return provider < 0 ? NULL : setup_provider_targets(s, provider, model, credential, a, n);
 }
