@@ -108,6 +108,15 @@ void config_outside(conf *r, config *c, bool listens)
     conf_go(r, "events.file");
     if (error)
         conf_wrong(r, "%.200s: %s", path, strerror(error));
+    snprintf(path, sizeof path, STR_FMT, STR_ARG(c->state));
+    conf_go(r, "state");
+    struct stat at;
+    if (c->state.n && stat(path, &at) != 0)
+        conf_wrong(r, "%.200s: %s\nmake it: mkdir -p -m 700 %.200s", path, strerror(errno), path);
+    else if (c->state.n && !S_ISDIR(at.st_mode))
+        conf_wrong(r, "%.200s is no folder", path);
+    else if (c->state.n && access(path, W_OK | X_OK) != 0)
+        conf_wrong(r, "%.200s: %s", path, strerror(errno));
     snprintf(path, sizeof path, STR_FMT, STR_ARG(c->ca_file));
     tls_context *trust = c->ca_file.n ? tls_context_new(path, why) : NULL;
     conf_go(r, "tls.ca_file");

@@ -606,6 +606,8 @@ static const conf_option config_rows[] = {
     {"timeouts", CONF_GROUP, .shape = &timeouts_shape, .help = "How long a call to a provider may take. `none` switches a clock off."},
     {"recovery", CONF_GROUP, .shape = &recovery_shape, .help = "What is done when a call fails."},
     {"events", CONF_GROUP, .shape = &events_shape, .help = "Where recoveries are told. They are also at `GET /daruma/events`."},
+    {"state", CONF_TEXT, AT(config, state), .min = 1, .max = 4096, .says = "none: it ends with the process",
+     .help = "A folder where what is known is kept over a restart: who is limited and until when, what models take, windows, compressions, keys of conversations. It holds texts of conversations and no key. Holds from the next start on."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What is accepted from clients."},
     {"proxy", CONF_GROUP, .shape = &proxy_shape, .help = "How providers are reached from behind a proxy. `\"\"` is none, whatever the environment says."},
     {"tls", CONF_GROUP, .shape = &tls_shape, .help = "Providers' certificates and names are always verified; to clients daruma speaks TLS with `cert_file` and `key_file`."},

@@ -281,9 +281,18 @@ static daruma_str on_beside(void *user, daruma_arena *a)
     return buf_str(&b);
 }
 
+static void on_step(void *user, const drive_step *s)
+{
+    (void)s;
+    state_touched(((exchange *)user)->g->state);
+}
+
 static void on_done(void *user, const drive_result *r)
 {
-    meter_count(((exchange *)user)->g->meter, r);
+    gateway *g = ((exchange *)user)->g;
+    meter_count(g->meter, r);
+    if (r->outcome != DARUMA_OUTCOME_OK)
+        state_touched(g->state);
 }
 
 const drive_host exchange_host = {
@@ -310,6 +319,7 @@ const drive_host exchange_host = {
     .tenant = on_tenant,
     .beside = on_beside,
     .tell = on_tell,
+    .step = on_step,
     .done = on_done,
     .holds = on_holds,
     .timer = on_timer,

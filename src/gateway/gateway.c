@@ -77,6 +77,10 @@ static bool start(gateway *g, daruma_buf *why)
     if (!(g->now = setup_new(g, NULL, &waits, why)) || !open_events(g, &g->now->cfg, why))
         return false;
     const config *cfg = &g->now->cfg;
+    if (cfg->state.n && !(g->state = state_open(g, cfg->state))) {
+        BUF_LIT(why, "there is no memory");
+        return false;
+    }
     snprintf(host, sizeof host, STR_FMT, STR_ARG(cfg->listen.host));
     server_limits limits = {.body_bytes = cfg->body_bytes_max,
                             .all_bytes = cfg->all_bytes_max,
@@ -92,6 +96,7 @@ static bool start(gateway *g, daruma_buf *why)
 
 static void gateway_free(gateway *g)
 {
+    state_close(g->state);
     exchange_free_idle(g);
     setup_drop(g->now);
     events_free(g->events);

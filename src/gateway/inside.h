@@ -130,6 +130,14 @@ void events_subscribe(event_log *l, call *c);
 void events_unsubscribe(event_log *l, call *c);
 void events_end(event_log *l); /* ends every subscriber's answer */
 
+/* ---- state.c: what is known, kept in a file ---- */
+
+typedef struct state state;
+/* Reads what was known and keeps it up to date in `folder` from here on. NULL without memory. */
+state *state_open(gateway *g, daruma_str folder);
+void state_touched(state *s); /* something became known; NULL: nobody keeps it */
+void state_close(state *s);   /* writes what is known and lets go; before the driver ends */
+
 /* ---- gateway.c ---- */
 
 struct gateway {
@@ -141,6 +149,7 @@ struct gateway {
     driver drive;
     void *health_memory;
     event_log *events;
+    state *state;                    /* NULL: what is known ends with the process */
     refused_count refused[REFUSALS]; /* at the door, by reason */
     daruma_ms started;
     exchange *idle; /* used exchanges, kept for the next */

@@ -1,0 +1,107 @@
+// What is known outlives the process: a restart, and a kill, cost no second failure; a folder that fails costs nobody anything.
+import assert from "node:assert/strict";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { dialects, question, until } from "./net.mjs";
+import { sleep } from "./pair.mjs";
+import { holds } from "./wire.mjs";
+import { json, wires } from "./wires.mjs";
+
+const d = dialects.openai;
+const folder = (pair) => join(pair.dir, "state"), file = (pair) => join(folder(pair), "state.jsonl");
+const kept = (pair) => (c) => (c.state = folder(pair));
+const keyOf = (q) => q.headers.authorization;
+
+async function begin(pair) {
+  rmSync(folder(pair), { recursive: true, force: true });
+  mkdirSync(folder(pair));
+  await pair.again(kept(pair));
+}
+
+// The first key is out of credit, and a parameter is never taken.
+const empty = (pair) => {
+  let first = null;
+  pair.own.answer = (q, res) => {
+    first ??= keyOf(q);
+    if (keyOf(q) === first) return json(res, 429, { error: { message: "You exceeded your current quota, please check your plan and billing details.", type: "insufficient_quota", code: "insufficient_quota" } });
+    if ("logit_bias" in JSON.parse(q.body)) return json(res, 400, { error: { message: "Unsupported parameter: 'logit_bias' is not supported with this model.", type: "invalid_request_error", param: "logit_bias", code: "unsupported_parameter" } });
+    wires.openai.answer(res, "seven eight");
+  };
+};
+const ask = (pair, text) => question(pair, d, { model: d.own, text, more: { logit_bias: { 1: 1 } } });
+
+for (const how of ["SIGTERM", "SIGKILL"])
+  holds(`state: behind ${how} nobody is asked again who had refused`, {
+    async run(pair) {
+      await begin(pair);
+      empty(pair);
+      assert.equal((await ask(pair, "one")).said, "seven eight");
+      assert.equal(pair.own.seen.length, 3);
+      await sleep(how === "SIGKILL" ? 500 : 0);
+      const gone = new Promise((yes) => pair.gateway().once("exit", yes));
+      pair.gateway().kill(how);
+      await gone;
+      await pair.again(kept(pair));
+      pair.own.seen = [];
+      const r = await ask(pair, "two");
+      assert.deepEqual([r.said, pair.own.seen.length], ["seven eight", 1], r.text);
+      assert.equal(statSync(file(pair)).mode & 0o777, 0o600);
+      assert.doesNotMatch(readFileSync(file(pair), "utf8"), /sk-(one|two)/);
+    },
+  });
+
+holds("state: a file that is none of daruma's is kept aside, told once, and nothing of it is believed", {
+  async run(pair) {
+    await begin(pair);
+    for (const text of ["{\"nonsense\":1}\n", "", "\0\0\0\0", readFileSync("/proc/self/exe").subarray(0, 70000)]) {
+      const gone = new Promise((yes) => pair.gateway().once("exit", yes));
+      pair.gateway().kill("SIGKILL");
+      await gone;
+      writeFileSync(file(pair), text);
+      await pair.again(kept(pair));
+      pair.own.answer = (q, res) => wires.openai.answer(res, "seven eight");
+      assert.equal((await question(pair, d, { model: d.own })).said, "seven eight");
+      assert.equal(pair.events().filter((e) => e.event === "state_unread").length, 1);
+      assert.ok(existsSync(`${file(pair)}.unread`));
+    }
+  },
+});
+
+holds("state: a folder that goes delays nobody, is told once, and is written again when it is back", {
+  async run(pair) {
+    await begin(pair);
+    empty(pair);
+    rmSync(folder(pair), { recursive: true });
+    for (const text of ["one", "two", "three"]) {
+      const began = Date.now();
+      assert.equal((await ask(pair, text)).said, "seven eight");
+      assert.ok(Date.now() - began < 2000);
+      await sleep(150);
+    }
+    await until("state_unwritten is told", () => pair.events().some((e) => e.event === "state_unwritten"));
+    assert.equal(pair.events().filter((e) => e.event === "state_unwritten").length, 1);
+    mkdirSync(folder(pair));
+    await until("the file is there", () => existsSync(file(pair)), 8000);
+    await until("state_written is told", () => pair.events().some((e) => e.event === "state_written"));
+  },
+});
+
+holds("state: a folder that is not there, or no folder, is refused at the start with what to do", {
+  async run(pair) {
+    await begin(pair);
+    const { spawn } = await import("node:child_process");
+    const check = async (state) => {
+      const at = join(pair.dir, "check.yaml");
+      writeFileSync(at, JSON.stringify({ providers: [{ name: "m", dialect: "openai", url: "http://127.0.0.1:9/v1", keys: ["k"] }], state }));
+      const child = spawn(process.env.DARUMA, ["check", at]);
+      let err = "";
+      child.stderr.on("data", (c) => (err += c));
+      const code = await new Promise((yes) => child.on("close", yes));
+      return [code, err];
+    };
+    const gone = await check(join(pair.dir, "nowhere"));
+    assert.equal(gone[0], 2);
+    assert.match(gone[1], /state: .*No such file.*mkdir -p/s);
+    assert.match((await check(join(pair.dir, "check.yaml")))[1], /is no folder/);
+  },
+});
