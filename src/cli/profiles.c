@@ -26,21 +26,22 @@ static size_t add_column(column *c, size_t n, const char *name, const char *vari
     return n + 1;
 }
 
+bool cli_profile_splits(daruma_str name)
+{
+    return daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
+           seed_agent(name, S("doc")) != seed_agent(name, S("code"));
+}
+
 /* All there are: two columns where the document and the code of a seed differ. */
 static size_t all_columns(column *c)
 {
     size_t n = 0;
     const char *name;
     for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        daruma_str s = str_of(name);
-        bool same = daruma_policy_variant(s, S("doc")) == daruma_policy_variant(s, S("code")) &&
-                    seed_agent(s, S("doc")) == seed_agent(s, S("code"));
-        if (same) {
-            n = add_column(c, n, name, "");
-        } else {
-            n = add_column(c, n, name, "doc");
+        bool splits = cli_profile_splits(str_of(name));
+        n = add_column(c, n, name, splits ? "doc" : "");
+        if (splits)
             n = add_column(c, n, name, "code");
-        }
     }
     return n;
 }

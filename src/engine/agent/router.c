@@ -20,7 +20,7 @@ const agent_policy agent_policy_default = {
     .tool_unsaid = DARUMA_REPLANNING,
     .repeats_safe_tools = true,
     .retry = {.attempts = 3, .delay = 1000, .factor_milli = 2000},
-    .tool_retry = {.attempts = 3, .delay = 1000, .factor_milli = 1500},
+    .tool_retry = {.attempts = 5, .delay = 1000, .factor_milli = 2000}, /* 15 s: a wait is cheaper than a question */
     .replans = 1,
     .reclassifications = 1,
     .plan_unread = DARUMA_CRITICAL,
@@ -31,6 +31,7 @@ const agent_policy agent_policy_default = {
     .graceful = true,
     .compact = true,
     .escalates = true,
+    .guards_effects = true,
     .completes_paths = true,
     .watched = true,
     .strategies = AGENT_STRATEGIES_AUTO,

@@ -5,6 +5,18 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+static const char *const usual[] = {
+    "penguiflow:doc,penguiflow-client",
+    "penguiflow:code,penguiflow-native",
+    "swarm:before,ruby-llm",
+    "swarm,ruby-llm",
+};
+
+const char *seed_stack_usual(size_t index)
+{
+    return index < COUNT(usual) ? usual[index] : NULL;
+}
+
 static bool wrong(daruma_buf *why, const char *what, daruma_str name)
 {
     buf_putz(why, what);
