@@ -56,7 +56,7 @@ typedef struct trial_goal {
     uint32_t laps;       /* repetitions of what worked */
     uint32_t effects;    /* ORDER: how often it was placed */
     uint32_t summarised; /* times that it was in a summary */
-    uint32_t weighed;    /* failures after which the model thought of giving up */
+    uint32_t failed;     /* failures that the model was shown */
     bool delivered;      /* its token came out of a tool */
     bool looked;         /* ORDER: it was looked for since it was last tried */
     bool left;           /* the model gave it up, or left the circle */
@@ -77,6 +77,8 @@ typedef struct trial {
     agent_purpose purpose; /* of the question that is out */
     trial_outcome out;
     bool open, useful; /* an answer of the model with calls is being carried out; it brought something */
+    trial_goal *last;  /* that the newest answer was for */
+    uint64_t body;     /* hash of the question that it answered */
     uint32_t asked;    /* questions on the side, for their dice */
 } trial;
 

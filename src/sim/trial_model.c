@@ -3,6 +3,7 @@
  * probably it mends one depends on whether the request holds what it needs for that. */
 #include "sim/trial_inside.h"
 #include <stdio.h>
+#include <xxhash.h>
 
 /* In thousandths; doc/seeds.md lists them. */
 enum {
@@ -287,16 +288,15 @@ static daruma_str calls(trial *t, convo *c, daruma_str body, const move *m, size
     return wire_says(t->w.d, (daruma_str){0}, list, n, a);
 }
 
-/* The goal failed so often that the model leaves it out. Each failure is weighed once. */
-static bool leaves(trial *t, trial_goal *g)
+/* Was it shown that its last answer for the goal brought nothing? Then it may leave the goal out, more probably each
+ * time. The same question once more shows nothing. */
+static bool leaves(trial *t, trial_goal *g, daruma_str body)
 {
-    uint32_t failures = g->thought - 1;
-    if (g->thought < 2 || g->weighed >= failures || g->ill == ILL_CIRCLE)
+    if (t->last != g || t->useful || t->body == XXH3_64bits(body.p, body.n))
         return false;
-    g->weighed = failures;
-    uint32_t row = failures - 1 < COUNT(gives_up) ? failures - 1 : COUNT(gives_up) - 1;
-    g->left = trial_chance(t, g, 'g', failures, gives_up[row]);
-    return g->left;
+    uint32_t row = g->failed < COUNT(gives_up) ? g->failed : COUNT(gives_up) - 1;
+    g->failed++;
+    return trial_chance(t, g, 'g', g->failed, gives_up[row]);
 }
 
 /* It does the next goal, or another one when it leaves it. */
@@ -311,7 +311,7 @@ daruma_str trial_step(trial *t, convo *c, daruma_str body, trial_goal *g, daruma
             bool told = f.note || (!known(g, f.all) && !known(&t->goals[0], f.all));
             g->left = trial_chance(t, g, 'k', g->laps, told ? LEAVES_TOLD : LEAVES_UNTOLD);
         } else {
-            leaves(t, g);
+            g->left = leaves(t, g, body);
         }
         if (!g->left)
             break;
@@ -322,6 +322,8 @@ daruma_str trial_step(trial *t, convo *c, daruma_str body, trial_goal *g, daruma
     size_t n = 1;
     t->open = g != NULL;
     t->useful = false;
+    t->last = g;
+    t->body = XXH3_64bits(body.p, body.n);
     if (g)
         m[0] = call_for(t, g, c, body, f.all, a);
     if (!g || !m[0].tool) {
