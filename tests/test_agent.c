@@ -106,7 +106,7 @@ static void what_a_tool_says_may_pass_is_repeated_where_that_is_safe(void **stat
     kit_gives("fs.read", "Error: connection timed out", 0);
     kit_waits(1000);
     kit_gives("fs.read", "Error: connection timed out", 0);
-    kit_waits(1500);
+    kit_waits(2000);
     kit_gives("fs.read", "fine", 1);
     kit_says("done");
     agent_result r = kit_end(DARUMA_OUTCOME_RECOVERED, AGENT_END_ANSWER);

@@ -194,6 +194,8 @@ typedef enum row_kind {
     ROW_CIRCLES,
     ROW_STRATEGIES,
     ROW_PATHS,
+    ROW_EFFECTS,
+    ROW_MODE,
     ROW_ACTIONS,
     ROW_FILLS,
     ROW_REPORTS
@@ -216,6 +218,8 @@ static const char *const row_names[] = {
     "circles",
     "strategies",
     "paths are completed",
+    "an effect that may be there already",
+    "its seed works",
     "models answer with",
     "missing arguments",
     "a report tool ends it",
@@ -274,6 +278,12 @@ static void put_cell(const agent_policy *p, row_kind row, daruma_buf *out)
         break;
     case ROW_PATHS:
         put_flag(p->completes_paths, out);
+        break;
+    case ROW_EFFECTS:
+        buf_putz(out, p->guards_effects ? "held back until somebody looked" : "made again");
+        break;
+    case ROW_MODE:
+        buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
         break;
     case ROW_ACTIONS:
         buf_putz(out, p->actions ? "actions as JSON" : "calls");

@@ -24,7 +24,8 @@ static const char about[] =
     "the\n"
     "file cannot know is made up: how long answers take, and what fails when. See doc/outages.md.\n"
     "\n"
-    "With --agents whole agents are run instead: each trial is a small world in which something fails, and one simulated\n"
+    "With --agents whole agents are run instead: each trial is a small world in which something fails, and one "
+    "simulated\n"
     "model, under every profile. See doc/seeds.md.\n"
     "\n"
     "Exit code: 0 fine; 1 what must always hold did not (each with the command that replays it), or a bound that you\n"
@@ -69,7 +70,8 @@ static void catch_signals(void)
 /* ---- what is asked for ----------------------------------------------------------------- */
 
 typedef struct asked {
-    const char *worlds, *seed, *policy, *config, *profile, *class, *world, *model, *max_lost, *max_calls, *trials, *trial;
+    const char *worlds, *seed, *policy, *config, *profile, *class, *world, *model, *max_lost, *max_calls, *trials,
+        *trial;
     bool json, classes, agents;
 } asked;
 
@@ -349,7 +351,8 @@ static int run_agents(const asked *o)
         return 2;
     for (size_t i = 0; i < COUNT(others); i++)
         if (others[i][0]) {
-            fputs("daruma simulate: --agents goes with --trials, --trial, --seed, --profile, --class and --json\n", stderr);
+            fputs("daruma simulate: --agents goes with --trials, --trial, --seed, --profile, --class and --json\n",
+                  stderr);
             return 2;
         }
     simulate_agents_asked q = {(uint64_t)trials, (uint64_t)seed, trial, o->profile, o->class, o->json};

@@ -144,10 +144,12 @@ static void print(const table *t, const simulate_agents_asked *q)
 {
     printf("%llu trials, seed %llu\n\n", (unsigned long long)t->rows[0].all.runs, (unsigned long long)q->seed);
     print_all(t);
-    printf("\nFor one trial. done: the answer is whole, and each order was placed. calls: to models, those that failed "
-           "included.\nwasted: of these, calls that failed or brought nothing; all, when the task was not done. waited: "
-           "nobody was asked\nanything. doubled: effects that happened twice, in all trials. false: trials that say they "
-           "went well, and did not.\n\nBy class of faults: done, and calls that were wasted.\n\n");
+    printf(
+        "\nFor one trial. done: the answer is whole, and each order was placed once. calls: to models, those that "
+        "failed "
+        "included.\nwasted: of these, calls that failed or brought nothing; all, when the task was not done. waited: "
+        "nobody was asked\nanything. doubled: effects that happened twice, in all trials. false: trials that say they "
+        "went well, and did not.\n\nBy class of faults: done, and calls that were wasted.\n\n");
     print_classes(t);
 }
 

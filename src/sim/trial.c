@@ -53,9 +53,8 @@ static bool on_call(void *user, const drive_request *q, daruma_str body, wire_an
         said = trial_step(t, &c, body, g, a);
     else
         said = wire_says(q->d, trial_side(t, t->purpose, body, a), NULL, 0, a);
-    *ret = (wire_answer){.took = dice_spread(2000, trial_roll(t, g, 'm', g ? g->thought : t->asked++)),
-                         .status = 200,
-                         .body = said};
+    *ret = (wire_answer){
+        .took = dice_spread(2000, trial_roll(t, g, 'm', g ? g->thought : t->asked++)), .status = 200, .body = said};
     t->out.tokens += text_tokens(body) + text_tokens(said);
     trial_say(t, "call: %s, %lld tokens", agent_purpose_name(t->purpose), (long long)text_tokens(body));
     return true;
@@ -118,13 +117,13 @@ static void on_event(void *user, daruma_str json)
 
 static const sim_agent_ops ops = {.tool = trial_tool, .person = on_person, .event = on_event, .asks = on_asks};
 
-/* Is it the model's own answer, with all that was to be found, and was each order placed? */
+/* Is it the model's own answer, with all that was to be found, and was each order placed, once? */
 static bool is_done(const trial *t, daruma_str text)
 {
     bool whole = str_starts(text, S("Result:"));
     for (size_t i = 1; i < t->n; i++) {
         whole &= str_find(text, str_of(t->goals[i].token)) != STR_NONE;
-        whole &= t->goals[i].kind != GOAL_ORDER || t->goals[i].effects > 0;
+        whole &= t->goals[i].kind != GOAL_ORDER || t->goals[i].effects == 1; /* "each once" */
     }
     return whole;
 }

@@ -1,7 +1,7 @@
 /* trial.h - whole agents against faults, side by side: one small world with one fault, or several, and one simulated
  * model, under any profile, in virtual time (agent_host.h). What the world and the model do depends on the seed, on
- * the goal at hand and on how often it was tried, never on the profile: the model sees requests, and knows nothing else.
- * All that is assumed of both stands in doc/seeds.md.
+ * the goal at hand and on how often it was tried, never on the profile: the model sees requests, and knows nothing
+ * else. All that is assumed of both stands in doc/seeds.md.
  *
  *     seed, number --> trial: goals, faults     request --> model: next call     call --> tools: result, effect */
 #ifndef SIM_TRIAL_H
@@ -36,7 +36,7 @@ bool trial_class_find(daruma_str name, trial_class *ret);
 
 /* What came of one run. */
 typedef struct trial_outcome {
-    bool done;        /* the answer is the model's own and whole, and each order was placed */
+    bool done;        /* the answer is the model's own and whole, and each order was placed, once */
     bool claimed;     /* the run says that it went well, although it is not done */
     uint32_t calls;   /* to models, those that failed included */
     uint32_t wasted;  /* of these: failed, or brought nothing; all, when it is not done */
@@ -44,7 +44,7 @@ typedef struct trial_outcome {
     int64_t tokens;   /* of calls that were answered, input and output */
     daruma_ms waited; /* nobody was asked anything */
     daruma_ms took;
-    const char *end;  /* why it ended; static */
+    const char *end; /* why it ended; static */
 } trial_outcome;
 
 typedef struct trial_sum {

@@ -78,6 +78,7 @@ typedef struct trial {
     trial_outcome out;
     bool open, useful; /* an answer of the model with calls is being carried out; it brought something */
     trial_goal *last;  /* that the newest answer was for */
+    bool slipped;      /* ... and was broken */
     uint64_t body;     /* hash of the question that it answered */
     uint32_t asked;    /* questions on the side, for their dice */
 } trial;

@@ -7,15 +7,15 @@
 
 /* In thousandths; doc/seeds.md lists them. */
 enum {
-    MENDS_TOLD = 900,      /* mends a call when it was told what is wrong with it ... */
-    MENDS_UNTOLD = 500,    /* ... and when not */
-    TAKES_PATH = 950,      /* takes a path that it is shown */
-    LOOKS_UP_PATH = 500,   /* looks into the list again, without being told */
-    LEAVES_TOLD = 850,     /* leaves a circle when it is told */
-    LEAVES_UNTOLD = 50,    /* ... of itself, each time */
-    CHECKS_TOLD = 950,     /* looks before it repeats an order whose outcome is said to be unknown */
-    CHECKS_UNTOLD = 300,   /* ... when it only reads that the call failed */
-    KEEPS_FACT = 950,      /* a summary keeps a fact */
+    MENDS_TOLD = 900,    /* mends a call when it was told what is wrong with it ... */
+    MENDS_UNTOLD = 500,  /* ... and when not */
+    TAKES_PATH = 950,    /* takes a path that it is shown */
+    LOOKS_UP_PATH = 500, /* looks into the list again, without being told */
+    LEAVES_TOLD = 850,   /* leaves a circle when it is told */
+    LEAVES_UNTOLD = 50,  /* ... of itself, each time */
+    CHECKS_TOLD = 950,   /* looks before it repeats an order whose outcome is said to be unknown */
+    CHECKS_UNTOLD = 300, /* ... when it only reads that the call failed */
+    KEEPS_FACT = 950,    /* a summary keeps a fact */
 };
 static const uint32_t gives_up[] = {50, 150, 300, 500}; /* behind the first, second, ... failure of one goal */
 
@@ -163,7 +163,7 @@ static move order_of(trial *t, trial_goal *g, convo *c, daruma_str body, daruma_
     buf_printf(&b, "{\"item\":\"%s\",\"pieces\":%lld}", g->name, (long long)g->number);
     move place = {"order", buf_str(&b)}, look = {"find_order", args_of(a, "item", g->name)};
     bool none = str_find(said, S("There is no order for")) != STR_NONE;
-    bool doubtful = shows(said, "effect is unknown");
+    bool doubtful = shows(said, "effect is unknown") || shows(said, "may have had its effect");
     if (!ordered(c, g) || none)
         return place;
     if (trial_chance(t, g, 'c', g->thought, doubtful ? CHECKS_TOLD : CHECKS_UNTOLD))
@@ -182,7 +182,8 @@ static move call_for(trial *t, trial_goal *g, convo *c, daruma_str body, daruma_
         return (move){"read", path_of(t, g, body, said, a)};
     case GOAL_TICKET:
         buf_printf(&b, "{\"id\":%lld%s}", (long long)g->number,
-                   shows(said, "archive") && trial_chance(t, g, 'a', g->thought, MENDS_TOLD) ? ",\"archive\":true" : "");
+                   shows(said, "archive") && trial_chance(t, g, 'a', g->thought, MENDS_TOLD) ? ",\"archive\":true"
+                                                                                             : "");
         return (move){"ticket", buf_str(&b)};
     case GOAL_ORDER:
         break;
@@ -289,10 +290,10 @@ static daruma_str calls(trial *t, convo *c, daruma_str body, const move *m, size
 }
 
 /* Was it shown that its last answer for the goal brought nothing? Then it may leave the goal out, more probably each
- * time. The same question once more shows nothing. */
+ * time. The same question once more shows nothing, and a slip of its own form it just corrects. */
 static bool leaves(trial *t, trial_goal *g, daruma_str body)
 {
-    if (t->last != g || t->useful || t->body == XXH3_64bits(body.p, body.n))
+    if (t->last != g || t->useful || t->slipped || t->body == XXH3_64bits(body.p, body.n))
         return false;
     uint32_t row = g->failed < COUNT(gives_up) ? g->failed : COUNT(gives_up) - 1;
     g->failed++;
@@ -333,7 +334,8 @@ daruma_str trial_step(trial *t, convo *c, daruma_str body, trial_goal *g, daruma
     }
     if (round)
         m[0] = lap(g, c, body, m[0], a);
-    if (breaks(t, g, f, &how) && how < BROKEN_EMPTY)
+    t->slipped = breaks(t, g, f, &how);
+    if (how < BROKEN_EMPTY)
         m[0] = break_call(g, m[0], a);
     trial_say(t, "the model: %s " STR_FMT, how >= BROKEN_EMPTY && how < BROKEN_WAYS ? "nothing" : m[0].tool,
               STR_ARG(m[0].args));
@@ -369,8 +371,9 @@ static void put_plan(trial *t, daruma_str body, daruma_buf *b)
         trial_goal *g = &t->goals[i];
         if (known(g, body) && i)
             continue;
-        buf_printf(b, "{\"key\":\"k%zu\",\"tool\":\"%s\",\"objective\":\"goal-%zu: %s\",\"inputs\":{%s},\"expected\":"
-                      "\"its value\"},",
+        buf_printf(b,
+                   "{\"key\":\"k%zu\",\"tool\":\"%s\",\"objective\":\"goal-%zu: %s\",\"inputs\":{%s},\"expected\":"
+                   "\"its value\"},",
                    i, tools[g->kind], i, g->name, i && g->kind == GOAL_READ ? "\"list\":\"k0\"" : "");
     }
     BUF_LIT(b, "{\"key\":\"answer\",\"tool\":\"respond\",\"objective\":\"Answer. Known already:");
@@ -395,15 +398,18 @@ static void put_strategy(trial *t, daruma_str body, daruma_buf *b)
 {
     const trial_goal *g = first_open(t, body);
     if (g && g->kind == GOAL_READ && str_find(body, str_of(g->path)) != STR_NONE)
-        buf_printf(b, "{\"strategy\":\"parameter-adjustment\",\"reasoning\":\"the list has the path\",\"action\":{"
-                      "\"toolName\":\"read\",\"parameters\":{\"path\":\"%s\"}},\"confidence\":0.9}",
+        buf_printf(b,
+                   "{\"strategy\":\"parameter-adjustment\",\"reasoning\":\"the list has the path\",\"action\":{"
+                   "\"toolName\":\"read\",\"parameters\":{\"path\":\"%s\"}},\"confidence\":0.9}",
                    g->path);
     else if (g && g->kind == GOAL_TICKET)
-        buf_printf(b, "{\"strategy\":\"alternative-tool\",\"reasoning\":\"the next goal\",\"action\":{\"toolName\":"
-                      "\"ticket\",\"parameters\":{\"id\":%lld}},\"confidence\":0.8}",
+        buf_printf(b,
+                   "{\"strategy\":\"alternative-tool\",\"reasoning\":\"the next goal\",\"action\":{\"toolName\":"
+                   "\"ticket\",\"parameters\":{\"id\":%lld}},\"confidence\":0.8}",
                    (long long)g->number);
     else
-        BUF_LIT(b, "{\"strategy\":\"retry\",\"reasoning\":\"go on with the next goal\",\"action\":{},\"confidence\":0.4}");
+        BUF_LIT(b,
+                "{\"strategy\":\"retry\",\"reasoning\":\"go on with the next goal\",\"action\":{},\"confidence\":0.4}");
 }
 
 daruma_str trial_side(trial *t, agent_purpose p, daruma_str body, daruma_arena *a)

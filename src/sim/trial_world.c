@@ -86,7 +86,7 @@ static trial_goal *add_goal(trial *t, trial_kind kind, dice *d)
     *g = (trial_goal){.kind = kind, .since = -1, .bytes = FILE_BYTES};
     daruma_buf path = buf_over(g->path, sizeof g->path - 1);
     snprintf(g->token, sizeof g->token, "%s-%08llx",
-             kind == GOAL_SEARCH ? "LIST"
+             kind == GOAL_SEARCH  ? "LIST"
              : kind == GOAL_ORDER ? "ORDER"
                                   : "VALUE",
              (unsigned long long)(dice_roll(d) & 0xffffffff));
@@ -134,10 +134,8 @@ static bool suits(const trial_goal *g, trial_ill ill)
 
 static void make_ill(trial *t, dice *d, trial_ill ill)
 {
-    static const daruma_ms most[] = {[ILL_RATE] = RATE_MS_MAX,
-                                     [ILL_OUTAGE] = OUTAGE_MS_MAX,
-                                     [ILL_DOWN] = DOWN_MS_MAX,
-                                     [ILL_SERVER] = SERVER_MS_MAX};
+    static const daruma_ms most[] = {
+        [ILL_RATE] = RATE_MS_MAX, [ILL_OUTAGE] = OUTAGE_MS_MAX, [ILL_DOWN] = DOWN_MS_MAX, [ILL_SERVER] = SERVER_MS_MAX};
     size_t from = dice_roll(d) % t->n;
     for (size_t i = 0; i < t->n; i++) {
         trial_goal *g = &t->goals[(from + i) % t->n];
@@ -153,10 +151,9 @@ static void make_ill(trial *t, dice *d, trial_ill ill)
 /* What is wrong in a class. */
 static void make_class(trial *t, dice *d, trial_class c)
 {
-    static const trial_ill of[TRIAL_CLASSES] = {[TRIAL_RATE] = ILL_RATE,     [TRIAL_OUTAGE] = ILL_OUTAGE,
-                                                [TRIAL_JSON] = ILL_JSON,     [TRIAL_EFFECT] = ILL_LOST,
-                                                [TRIAL_CIRCLE] = ILL_CIRCLE, [TRIAL_PATH] = ILL_PATH,
-                                                [TRIAL_SERVER] = ILL_SERVER};
+    static const trial_ill of[TRIAL_CLASSES] = {
+        [TRIAL_RATE] = ILL_RATE,     [TRIAL_OUTAGE] = ILL_OUTAGE, [TRIAL_JSON] = ILL_JSON,    [TRIAL_EFFECT] = ILL_LOST,
+        [TRIAL_CIRCLE] = ILL_CIRCLE, [TRIAL_PATH] = ILL_PATH,     [TRIAL_SERVER] = ILL_SERVER};
     switch (c) {
     case TRIAL_OVERFLOW:
         t->window = WINDOW_NARROW;
@@ -504,8 +501,9 @@ bool trial_provider(trial *t, trial_goal *g, daruma_str body, daruma_arena *a, w
     }
     if (text_tokens(body) > t->window) {
         daruma_buf b = buf_in(a);
-        buf_printf(&b, "This model's maximum context length is %lld tokens. However, your messages resulted in %lld "
-                       "tokens. Please reduce the length of the messages.",
+        buf_printf(&b,
+                   "This model's maximum context length is %lld tokens. However, your messages resulted in %lld "
+                   "tokens. Please reduce the length of the messages.",
                    (long long)t->window, (long long)text_tokens(body));
         return refuse(a, ret, 400, "invalid_request_error", "context_length_exceeded", buf_str(&b));
     }

@@ -122,7 +122,7 @@ typedef struct agent_policy {
     bool compact;                /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
     bool escalates;              /* too many failures end as `escalated`, for a person; else in the error node */
     agent_strategies strategies; /* of one in circles, or without progress; needs `watched` */
-    bool guards_effects;  /* what may have had its effect is not done again before anybody looked */
+    bool guards_effects;         /* what may have had its effect is not done again before anybody looked */
     bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */

@@ -101,8 +101,11 @@ static void put_advice(agent *a, const agent_step *s, const agent_failure *f, bo
         buf_put(out, near);
         BUF_LIT(out, "`: take it if that is the one.");
     }
-    if (acted)
-        BUF_LIT(out, "\nWhether this call had its effect is unknown. Look before you make it again.");
+    if (acted) {
+        bool said = str_find(buf_str(out), S("effect is unknown")) != STR_NONE;
+        buf_putz(out, said ? "\nLook before you make this call again."
+                           : "\nWhether this call had its effect is unknown. Look before you make it again.");
+    }
 }
 
 /* How the model reads a failure. */
@@ -193,8 +196,8 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
-        if (s->attempts && a->policy->repeats_safe_tools && f.retryable &&
-            (router_is_safe(t) || was_refused(step)) && router_again(a, s))
+        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && (router_is_safe(t) || was_refused(step)) &&
+            router_again(a, s))
             return;
         count_step(a, s, step);
         return;
@@ -322,8 +325,8 @@ static void call_tool(agent *a, agent_step *s)
     }
     if (acts_blindly(a, s, t)) {
         calls_refuse(a, s,
-                     S("Error: not carried out: the same call was made before, and whether it had its effect is "
-                       "unknown. Look with another tool first, then decide."));
+                     S("Error: held back: this call was made before and may have had its effect. Look whether it had, "
+                       "with another tool, and decide then."));
         return;
     }
     if (t && t->ask && !s->asked) {

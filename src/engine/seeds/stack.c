@@ -73,7 +73,7 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
         if (!calls)
             return wrong(why, "these profiles cannot stand one above the other:", below);
     }
-    ret->judge = judge ? judge : calls ? calls : daruma_policy_find(S("default"));
+    ret->judge = judge ? judge : daruma_policy_find(S("default")); /* layers alone stand below the agent of default */
     ret->calls = calls ? *calls : *ret->judge;
     if (!calls)
         ret->calls.enabled = false;
