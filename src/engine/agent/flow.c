@@ -256,6 +256,7 @@ void agent_close(agent *a)
     if (!a)
         return;
     const drive_rooms *rooms = a->rooms;
+    question_close(a);
     rooms->close(&a->scratch);
     rooms->close(&a->keep);
     rooms->give(a);
