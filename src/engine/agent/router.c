@@ -158,6 +158,9 @@ static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t
     log_close(a, &b);
 }
 
+/* Of a call whose answer was lost: one that ends its server each time is not to spend all its restarts. */
+enum { LOST_TRIES = 3 };
+
 /* The same operation once more. False: its attempts are used up, or the time does not suffice. */
 bool router_again(agent *a, agent_step *s)
 {
@@ -165,6 +168,8 @@ bool router_again(agent *a, agent_step *s)
     agent_retry r = s ? a->policy->tool_retry : a->policy->retry;
     if (!s && a->phase == PHASE_CLASSES && a->policy->classes_retry.attempts)
         r = a->policy->classes_retry;
+    if (s && s->lost && r.attempts > LOST_TRIES)
+        r.attempts = LOST_TRIES;
     if (t && t->retry.attempts)
         r = t->retry;
     uint32_t done = s ? s->attempts : a->attempts;
