@@ -1,5 +1,6 @@
 /* The agent as a machine: what it asks for next, and what becomes of each outcome. */
 #include "agent_kit.h"
+#include "engine/agent/inside.h"
 
 #define WAY(kind, tool, parameters, confidence)                                                                        \
     "{\"strategy\":\"" kind "\",\"reasoning\":\"because\",\"action\":{\"toolName\":\"" tool                            \
@@ -106,7 +107,7 @@ static void what_a_tool_says_may_pass_is_repeated_where_that_is_safe(void **stat
     kit_gives("fs.read", "Error: connection timed out", 0);
     kit_waits(1000);
     kit_gives("fs.read", "Error: connection timed out", 0);
-    kit_waits(1500);
+    kit_waits(2000);
     kit_gives("fs.read", "fine", 1);
     kit_says("done");
     agent_result r = kit_end(DARUMA_OUTCOME_RECOVERED, AGENT_END_ANSWER);
@@ -676,6 +677,49 @@ static void a_person_is_asked_once(void **state)
     kit_close();
 }
 
+/* What is appended to the last question is what would be written anew, byte for byte, in each dialect: after successes,
+ * failures, and failures that are resolved later. */
+static void a_question_that_grew_is_the_one_written_anew(void **state)
+{
+    static const dialect *const all[] = {&dialect_openai, &dialect_openai_responses, &dialect_anthropic,
+                                         &dialect_gemini};
+    (void)state;
+    for (size_t k = 0; k < COUNT(all); k++) {
+        agent_setup s = kit_setup();
+        size_t grew = 0;
+        s.d = all[k];
+        s.limits.steps = 60;
+        kit_open(&s, "Read \"all\" of it");
+        for (int i = 0; i < 40; i++) {
+            agent_act x = kit_next();
+            if (x.what == AGENT_DO_TOOL) {
+                bool fails = i % 7 == 3;
+                char words[64];
+                snprintf(words, sizeof words, "some \"text\"\nof it, %d", i);
+                daruma_str result = str_of(words);
+                agent_tool_done(kit_agent, x.call, fails ? S("Error: invalid path") : result, fails ? 0 : 1, false,
+                                at(++kit_now));
+                continue;
+            }
+            assert_int_equal(x.what, AGENT_DO_MODEL);
+            if (x.purpose == AGENT_FOR_STEP) {
+                daruma_buf anew = buf_in(&kit_room);
+                assert_true(question_anew(kit_agent, &anew));
+                assert_int_equal(anew.n, x.body.n);
+                assert_memory_equal(anew.p, x.body.p, anew.n);
+                assert_true(json_valid(x.body));
+                grew += x.body.p == kit_agent->written.p;
+            }
+            char args[64];
+            snprintf(args, sizeof args, "{\"path\":\"file-%d\"}", i % 9 == 4 ? i - 1 : i);
+            agent_answered(kit_agent, x.call, kit_answer(s.d, i % 5 ? NULL : "now the next one", "fs.read", args, i),
+                           at(++kit_now));
+        }
+        assert_true(grew > 5);
+        kit_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -694,6 +738,7 @@ int main(void)
         cmocka_unit_test(limits_end_with_what_there_is),
         cmocka_unit_test(a_circle_is_told_and_then_stopped),
         cmocka_unit_test(a_person_is_asked_once),
+        cmocka_unit_test(a_question_that_grew_is_the_one_written_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

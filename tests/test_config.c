@@ -417,6 +417,18 @@ static void single_values_are_read(void **state)
     assert_true(read_text("recovery: { kinds: { timeout: { factor: 1.5, jitter: 0.25 } }, profile: default }", &c, &e));
     assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.factor_milli, 1500);
     assert_int_equal(c.policy.kinds[DARUMA_TIMEOUT].backoff.jitter_milli, 250);
+    uint32_t rungs = 0;
+    const char *const spellings[] = {"recovery: { profile: [swarm, ruby-llm] }",
+                                     "recovery:\n  profile:\n    - swarm\n    - ruby-llm\n",
+                                     "recovery: { profile: \"swarm, ruby-llm\" }"};
+    for (size_t i = 0; i < COUNT(spellings); i++) {
+        assert_true(read_text(spellings[i], &c, &e));
+        if (i)
+            assert_int_equal(c.policy.nrungs, rungs);
+        rungs = (uint32_t)c.policy.nrungs;
+    }
+    assert_false(read_text("recovery: { profile: [] }", &c, &e));
+    assert_false(read_text("recovery: { profile: [swarm, [ruby-llm]] }", &c, &e));
     assert_true(read_text("recovery: { profile: \"swarm, ruby-llm\" }", &c, &e));
     assert_int_equal(c.policy.quick.base, 100);
     assert_false(read_text("recovery: { profile: \"swarm, ruby\" }", &c, &e));

@@ -60,6 +60,9 @@ extern void (*cli_tables_to)(const cli_option *options);
 /* True when nothing stands at argv[at] any more; else that was told (exit 2). */
 bool cli_no_more(int argc, char **argv, int at);
 
+/* True if the profile's document and its code differ: it has the variants "doc" and "code". */
+bool cli_profile_splits(daruma_str name);
+
 /* The dialect of that name, or NULL after an error was told (exit 2). `option` is what it was asked with. */
 const struct dialect *cli_dialect(const char *command, const char *option, const char *name);
 /* The newest session file of Claude Code or Codex on this machine; static. NULL, and told, when there is none. */

@@ -26,21 +26,22 @@ static size_t add_column(column *c, size_t n, const char *name, const char *vari
     return n + 1;
 }
 
+bool cli_profile_splits(daruma_str name)
+{
+    return daruma_policy_variant(name, S("doc")) != daruma_policy_variant(name, S("code")) ||
+           seed_agent(name, S("doc")) != seed_agent(name, S("code"));
+}
+
 /* All there are: two columns where the document and the code of a seed differ. */
 static size_t all_columns(column *c)
 {
     size_t n = 0;
     const char *name;
     for (size_t i = 0; (name = daruma_policy_name(i)); i++) {
-        daruma_str s = str_of(name);
-        bool same = daruma_policy_variant(s, S("doc")) == daruma_policy_variant(s, S("code")) &&
-                    seed_agent(s, S("doc")) == seed_agent(s, S("code"));
-        if (same) {
-            n = add_column(c, n, name, "");
-        } else {
-            n = add_column(c, n, name, "doc");
+        bool splits = cli_profile_splits(str_of(name));
+        n = add_column(c, n, name, splits ? "doc" : "");
+        if (splits)
             n = add_column(c, n, name, "code");
-        }
     }
     return n;
 }
@@ -193,6 +194,8 @@ typedef enum row_kind {
     ROW_CIRCLES,
     ROW_STRATEGIES,
     ROW_PATHS,
+    ROW_EFFECTS,
+    ROW_MODE,
     ROW_ACTIONS,
     ROW_FILLS,
     ROW_REPORTS
@@ -215,6 +218,8 @@ static const char *const row_names[] = {
     "circles",
     "strategies",
     "paths are completed",
+    "an effect that may be there already",
+    "its seed works",
     "models answer with",
     "missing arguments",
     "a report tool ends it",
@@ -273,6 +278,12 @@ static void put_cell(const agent_policy *p, row_kind row, daruma_buf *out)
         break;
     case ROW_PATHS:
         put_flag(p->completes_paths, out);
+        break;
+    case ROW_EFFECTS:
+        buf_putz(out, p->guards_effects ? "held back until somebody looked" : "made again");
+        break;
+    case ROW_MODE:
+        buf_putz(out, p->mode == AGENT_PLANNED ? "by a plan" : "step by step");
         break;
     case ROW_ACTIONS:
         buf_putz(out, p->actions ? "actions as JSON" : "calls");

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/agents.h"
+#include "cli/progress.h"
 #include "cli/runs.h"
 #include "engine/seeds/seeds.h"
 #include "run/host.h"
@@ -38,6 +39,7 @@ typedef struct teller {
     int code;
     daruma_str id;
     bool kept; /* there is a journal: the run can be resumed */
+    progress line;
 } teller;
 
 static int code_of(const agent_result *r)
@@ -108,9 +110,11 @@ static void tell_words(daruma_str json)
 
 static void on_event(daruma_str json, void *user)
 {
-    const teller *t = user;
+    teller *t = user;
     if (!t->json) {
+        progress_clear(&t->line);
         tell_words(json);
+        progress_event(&t->line, json);
         return;
     }
     printf(STR_FMT "\n", STR_ARG(json));
@@ -121,7 +125,7 @@ static void on_event(daruma_str json, void *user)
 static void on_question(daruma_str text, void *user)
 {
     char plain[FAILURE_TEXT_BYTES_MAX * 2];
-    (void)user;
+    progress_clear(&((teller *)user)->line);
     cli_put(stderr, cli_plain(text, plain, sizeof plain));
     fprintf(stderr, " [y/N] ");
 }
@@ -150,6 +154,7 @@ static void on_done(const agent_result *r, uint32_t recovered, void *user)
 {
     teller *t = user;
     t->code = code_of(r);
+    progress_clear(&t->line);
     if (t->json) {
         print_json(r, recovered);
         say_resume(t, r);
@@ -265,7 +270,7 @@ int cli_run(int argc, char **argv)
     const char *root = ".", *steps = NULL, *tokens = NULL, *seconds = NULL;
     const char *servers[CLI_AGAIN_MAX + 1] = {0};
     agents_asked q = {.wire = "openai", .second = "", .servers = servers};
-    teller t = {.code = 1};
+    teller t = {.code = 1, .line = progress_new()};
     record c = {0};
     char why[256];
     run_settings s = {.event = on_event, .person = {.show = on_question}, .done = on_done, .user = &t};

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WORLDS = 10000, PROGRESS_MS = 500, WORLDS_A_LOOK = 64, PROFILES_MAX = 16, ROOM_BYTES = 128 << 20 };
+enum { WORLDS = 10000, TRIALS = 360, PROGRESS_MS = 500, WORLDS_A_LOOK = 64, PROFILES_MAX = 16, ROOM_BYTES = 128 << 20 };
 
 static const char about[] =
     "Runs random small worlds with outages in virtual time, on the same decisions that the gateway takes (cases, "
@@ -24,6 +24,10 @@ static const char about[] =
     "the\n"
     "file cannot know is made up: how long answers take, and what fails when. See doc/outages.md.\n"
     "\n"
+    "With --agents whole agents are run instead: each trial is a small world in which something fails, and one "
+    "simulated\n"
+    "model, under every profile. See doc/seeds.md.\n"
+    "\n"
     "Exit code: 0 fine; 1 what must always hold did not (each with the command that replays it), or a bound that you\n"
     "gave was missed, or a file could not be read; 2 asked wrongly.\n"
     "\n"
@@ -31,6 +35,8 @@ static const char about[] =
     "  daruma simulate --config daruma.yaml             what would my configuration survive?\n"
     "  daruma simulate --class only-down --worlds 1000  one class of worlds; --classes lists them\n"
     "  daruma simulate --class busy --world 31          that world, event by event\n"
+    "  daruma simulate --agents                         every profile against the same faults, side by side\n"
+    "  daruma simulate --agents --trial 7 --profile swarm  one of them, step by step\n"
     "  daruma simulate --max-lost 0.5 --max-calls 1.5   for CI: fail when more is lost, or asked";
 
 /* ---- Ctrl-C, and a bug in the engine --------------------------------------------------- */
@@ -64,8 +70,9 @@ static void catch_signals(void)
 /* ---- what is asked for ----------------------------------------------------------------- */
 
 typedef struct asked {
-    const char *worlds, *seed, *policy, *config, *profile, *class, *world, *model, *max_lost, *max_calls;
-    bool json, classes;
+    const char *worlds, *seed, *policy, *config, *profile, *class, *world, *model, *max_lost, *max_calls, *trials,
+        *trial;
+    bool json, classes, agents;
 } asked;
 
 typedef struct plan {
@@ -335,10 +342,29 @@ static int run(plan *p, const asked *o)
     return str_eq(str_of(o->profile), S("all")) ? run_profiles(p, o->json) : run_one(p, o->json, &sum);
 }
 
+static int run_agents(const asked *o)
+{
+    int64_t trials = TRIALS, seed = 1, trial = -1;
+    const char *others[] = {o->worlds, o->config, o->policy, o->world, o->model, o->max_lost, o->max_calls};
+    if (!number("--trials", o->trials, 1, &trials) || !number("--seed", o->seed, 0, &seed) ||
+        !number("--trial", o->trial, 0, &trial))
+        return 2;
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (others[i][0]) {
+            fputs("daruma simulate: --agents goes with --trials, --trial, --seed, --profile, --class and --json\n",
+                  stderr);
+            return 2;
+        }
+    simulate_agents_asked q = {(uint64_t)trials, (uint64_t)seed, trial, o->profile, o->class, o->json};
+    if (o->classes)
+        simulate_agents_classes();
+    return o->classes ? 0 : simulate_agents(&q);
+}
+
 int cli_simulate(int argc, char **argv)
 {
     static plan p;
-    asked o = {"", "", "", "", "", "", "", "", "", "", false, false};
+    asked o = {"", "", "", "", "", "", "", "", "", "", "", "", false, false, false};
     const cli_option options[] = {
         {"--worlds", "N", &o.worlds, NULL, "how many; default: 10000"},
         {"--seed", "N", &o.seed, NULL, "of the worlds; default: 1"},
@@ -351,6 +377,9 @@ int cli_simulate(int argc, char **argv)
         {"--world", "K", &o.world, NULL, "world number K, event by event"},
         {"--max-lost", "PERCENT", &o.max_lost, NULL, "exit 1 when more of what could be answered is lost"},
         {"--max-calls", "RATIO", &o.max_calls, NULL, "exit 1 when more calls are made for one that is needed"},
+        {"--agents", NULL, NULL, &o.agents, "whole agents against faults, under every profile"},
+        {"--trials", "N", &o.trials, NULL, "with --agents: how many; default: 360"},
+        {"--trial", "K", &o.trial, NULL, "with --agents: trial number K, step by step"},
         {"--json", NULL, NULL, &o.json, "a JSON object instead of the table"},
         {0},
     };
@@ -359,6 +388,12 @@ int cli_simulate(int argc, char **argv)
         return rest == -2 ? 0 : 2;
     if (!cli_no_more(argc, argv, rest))
         return 2;
+    if (o.agents)
+        return run_agents(&o);
+    if (o.trials[0] || o.trial[0]) {
+        fputs("daruma simulate: --trials and --trial go with --agents\n", stderr);
+        return 2;
+    }
     if (o.classes) {
         simulate_classes();
         return 0;

@@ -20,4 +20,17 @@ void simulate_json(const regret *sum, const simulate_asked *asked);
 sim_rule simulate_replay(sim_host *h, sim_world *w, const daruma_policy *p, uint64_t k);
 /* Every class with what it is. */
 void simulate_classes(void);
+
+/* What `daruma simulate --agents` was asked for. */
+typedef struct simulate_agents_asked {
+    uint64_t trials, seed;
+    int64_t trial;       /* only that one, step by step; -1: all */
+    const char *profile; /* a stack of profiles; empty: all there are */
+    const char *class;   /* only trials of that class; empty: all */
+    bool json;
+} simulate_agents_asked;
+/* Returns the exit code. */
+int simulate_agents(const simulate_agents_asked *q);
+/* Every class of faults with what it is. */
+void simulate_agents_classes(void);
 #endif

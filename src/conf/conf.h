@@ -48,6 +48,7 @@ enum conf_flag {
     CONF_SECRET = 1 << 1,    /* never shown, not even in a mistake */
     CONF_LINES = 1 << 2,     /* may have several lines */
     CONF_OR_SINGLE = 1 << 3, /* a list that may also be its one element */
+    CONF_OR_LIST = 1 << 4,   /* a value that may also be a list of several: it is read with commas between them */
 };
 
 struct conf_option {

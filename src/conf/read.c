@@ -430,12 +430,29 @@ static void read_named(conf *r, const conf_option *o, const conf_node *node, voi
 
 /* ---- one option ------------------------------------------------------------------------------- */
 
+/* "a, b" of a list [a, b] of single values; empty: it is none. */
+static daruma_str joined(const conf *r, const conf_node *node)
+{
+    daruma_buf b = buf_in(r->a);
+    if (node->type != YAML_SEQUENCE_NODE)
+        return (daruma_str){0};
+    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++) {
+        const conf_node *one = tree_node(r, *i);
+        if (!conf_is_single(one) || conf_is_null(one))
+            return (daruma_str){0};
+        buf_putz(&b, b.n ? ", " : "");
+        buf_put(&b, conf_text_of(one));
+    }
+    return buf_str(&b);
+}
+
 static void read_single(conf *r, const conf_option *o, const conf_node *node, void *base)
 {
     size_t before = r->told;
     daruma_str text;
-    r->raw = conf_text_of(node);
-    if (!conf_is_single(node) || conf_is_null(node))
+    daruma_str list = o->flags & CONF_OR_LIST ? joined(r, node) : (daruma_str){0};
+    r->raw = list.n ? list : conf_text_of(node);
+    if (!list.n && (!conf_is_single(node) || conf_is_null(node)))
         conf_expected(r, o, conf_is_single(node) ? "give a value or remove the line" : NULL);
     else if (value_expand(r, r->raw, &text))
         conf_value(r, o, text, base);

@@ -517,8 +517,8 @@ static const conf_shape judge_shape = {.of = CONF_ROWS(judge_rows), .like = "{ k
     .size = sizeof(config_judgement), .max = CONFIG_NAMES_MAX, .fits = judgement_fits};
 
 static const conf_option recovery_rows[] = {
-    {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .fallback = "default",
-     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant, `swarm, ruby-llm` profiles one above the other."},
+    {"profile", VALUE(read_profile, show_profile, "the name of a profile"), AT(config, policy), .flags = CONF_OR_LIST, .fallback = "default",
+     .help = "The set of ladders; `daruma policy --profile NAME` prints it. The rows below change its numbers. `swarm/code` names a variant, `swarm, ruby-llm` or `[swarm, ruby-llm]` profiles one above the other."},
     {"enabled", CONF_BOOL, AT(config, policy.enabled), .fallback = "true", .help = "`false`: everything passes through and the first failure is final."},
     {"on_failure", CONF_ENUM, AT(config, on_failure), .fallback = "auto", .words = "auto error message",
      .help = "What the client gets when nothing helps: the provider's own `error`; a readable assistant `message`; `auto` is `message` where an agent can read it and the error means nothing to its client."},

@@ -140,7 +140,7 @@ static const conf_option agents_rows[] = {
      .help = "What it may call: `fs.read`, `fs.*`, `files.read_file`, `shell.run`, and the names of agents that work for it."},
     {"mcp", CONF_LIST, ITEMS(agents_agent, mcp), .said = offsetof(agents_agent, mcp_said), .shape = &tools_names, .says = "all, where `tools` says nothing", .help = "Servers whose tools it may call, all of them."},
     {"mode", CONF_ENUM, AT(agents_agent, mode), .fallback = "reactive", .words = "reactive planned", .help = "`planned`: tools are chosen and a plan is made first, and its steps are carried out one by one."},
-    {"profile", VALUE(read_profile, show_text, "a profile of an agent, like default, osprey:doc or compact"), AT(agents_agent, profile), .min = 1, .max = 64, .says = "`default`, with `recovery` for its calls",
+    {"profile", VALUE(read_profile, show_text, "a profile of an agent, like default, osprey:doc or compact"), AT(agents_agent, profile), .flags = CONF_OR_LIST, .min = 1, .max = 64, .says = "`default`, with `recovery` for its calls",
      .help = "What is done about its failures and those of its calls."},
     {"limits", CONF_GROUP, .shape = &limits_shape, .help = "What it may use. Who works for another shares what is left of that one's."},
     {"retry", CONF_GROUP, .shape = &retry_shape, .help = "How often its model is asked again when a recovered call failed all the same."},

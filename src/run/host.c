@@ -1,20 +1,12 @@
-/* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. A question to a
- * model is a session of the library (daruma.h), whose calls go out over net/upstream: failures of the provider are
- * recovered there, and the agent sees what is left. One thing is out at a time. */
-#include "run/host.h"
-#include "run/approve.h"
+/* host.c - the loop of `daruma run`: what agents ask for is done, what came of it is handed in. Questions to
+ * models are in host_session.c. One thing is out at a time. */
+#include "run/host_inside.h"
 #include "run/files.h"
-#include "run/journal.h"
-#include "run/resume.h"
-#include "run/servers.h"
-#include "run/shell.h"
-#include "run/staff.h"
 #include "run/web.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/str.h"
-#include "net/upstream.h"
 #include "sys/sys.h"
 #include <errno.h>
 #include <signal.h>
@@ -23,53 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A call of the session that is out. */
-typedef struct call {
-    struct call *next;
-    struct run *r;
-    int64_t number;
-    fetch *f;
-    daruma_arena room; /* of the request */
-} call;
-
-typedef struct run {
-    const run_settings *s;
-    uv_loop_t loop;
-    uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
-    uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
-    upstream *up;
-    upstream *web; /* of http.get: where it leads is not ours to say */
-    shell shell;
-    daruma_arena memory;     /* of the run */
-    daruma_memory *known;    /* to the library */
-    daruma_session *session; /* NULL: no model is asked */
-    call *calls;
-    uint32_t asked;     /* the agent's number of that question */
-    uint32_t recovered; /* questions that were answered behind a failure */
-    int status;         /* of its answer */
-    daruma_arena room;
-    daruma_buf body;
-    bool over;   /* the session is ... */
-    bool broken; /* ... and its answer is not whole */
-    staff *staff;
-    crew *a;
-    daruma_str asked_model; /* of the question that is out; in `room` */
-    daruma_ms until;        /* the agent waits so long, -1 it does not */
-    toolset *tools;
-    servers *servers; /* NULL: there are none */
-    tool_call *tool;  /* that is out; NULL: none */
-    uint32_t called;  /* the agent's number of that call */
-    int root;
-    journal *journal; /* NULL: none is kept, or not any more */
-    daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
-    approve *person;
-    resumed past;      /* what was recalled */
-    uint32_t question; /* the agent's number of the act that a person is asked about */
-    bool finished;
-    bool was_over; /* its journal ends with its end: that is told again */
-} run;
-
-static daruma_moment tick(run *r)
+daruma_moment host_tick(run *r)
 {
     daruma_moment at = sys_moment();
     at.now = add_sat(at.now, r->shift);
@@ -82,7 +28,7 @@ static void on_soon(uv_timer_t *t);
 static void lose_journal(run *r);
 static void go_on(run *r);
 
-static void rearm(run *r)
+void host_rearm(run *r)
 {
     if (!journal_flush(r->journal))
         lose_journal(r);
@@ -95,16 +41,16 @@ static void rearm(run *r)
 }
 
 /* What is to be done outside of the callback at hand. */
-static void later(run *r)
+void host_later(run *r)
 {
     uv_timer_start(&r->soon, on_soon, 0, 0);
 }
 
 /* ---- the record ---- */
 
-static void say(run *r, daruma_str json)
+void host_say(run *r, daruma_str json)
 {
-    journal_event(r->journal, json, tick(r));
+    journal_event(r->journal, json, host_tick(r));
     r->s->event(json, r->s->user);
 }
 
@@ -115,7 +61,7 @@ static void on_server(daruma_str json, void *user)
     if (r->staff)
         staff_refresh(r->staff);
     if (r->a && !r->finished)
-        say(r, json);
+        host_say(r, json);
     else
         r->s->event(json, r->s->user);
 }
@@ -138,13 +84,13 @@ static void lose_journal(run *r)
     r->journal = NULL;
     r->s->event(buf_str(&b), r->s->user);
     if (!aside)
-        crew_cancel(r->a, tick(r));
+        crew_cancel(r->a, host_tick(r));
 }
 
 /* Records an outcome, then tells the agent. */
 static void hand_in(run *r, journal_input in)
 {
-    in.at = tick(r);
+    in.at = host_tick(r);
     if (!journal_told(r->journal, &in))
         lose_journal(r);
     journal_tell(r->a, &in);
@@ -166,239 +112,12 @@ static journal_look look_at(run *r, const agent_act *x)
 static bool record(run *r, const agent_act *x)
 {
     journal_look look = look_at(r, x);
-    if (!journal_asked(r->journal, x, &look, tick(r)))
+    if (!journal_asked(r->journal, x, &look, host_tick(r)))
         lose_journal(r);
     return crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING;
 }
 
-/* ---- calls of a session ---- */
-
-static void call_gone(call *c)
-{
-    for (call **p = &c->r->calls; *p; p = &(*p)->next)
-        if (*p == c) {
-            *p = c->next;
-            break;
-        }
-    sys_arena_done(&c->room);
-    free(c);
-}
-
-static call *call_of(run *r, int64_t number)
-{
-    for (call *c = r->calls; c; c = c->next)
-        if (c->number == number)
-            return c;
-    return NULL;
-}
-
-static void pump_session(run *r);
-
-static void on_head(fetch *f, const http_head *h, void *user)
-{
-    call *c = user;
-    daruma_buf b = buf_in(&c->room);
-    (void)f;
-    for (size_t i = 0; i < h->nheaders; i++) {
-        buf_put(&b, h->headers[i].name);
-        BUF_LIT(&b, ": ");
-        buf_put(&b, h->headers[i].value);
-        BUF_LIT(&b, "\r\n");
-    }
-    tick(c->r);
-    daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
-    pump_session(c->r);
-}
-
-static void on_body(fetch *f, daruma_str bytes, void *user)
-{
-    call *c = user;
-    (void)f;
-    tick(c->r);
-    daruma_call_bytes(c->r->session, c->number, bytes.p, bytes.n);
-    pump_session(c->r);
-}
-
-static void on_end(fetch *f, void *user)
-{
-    call *c = user;
-    run *r = c->r;
-    int64_t number = c->number;
-    (void)f;
-    call_gone(c);
-    tick(r);
-    daruma_call_end(r->session, number);
-    pump_session(r);
-}
-
-static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
-{
-    call *c = user;
-    run *r = c->r;
-    int64_t number = c->number;
-    (void)f, (void)phase, (void)why;
-    call_gone(c);
-    tick(r);
-    daruma_call_failed(r->session, number, daruma_net_name(net));
-    pump_session(r);
-}
-
-static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
-
-static daruma_str copied(daruma_arena *a, const char *p, size_t n)
-{
-    return arena_copy(a, (daruma_str){p, n});
-}
-
-/* "name: value\r\n" each, those of the place, and the key. */
-static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
-{
-    size_t n = 0;
-    while (text.n && n + t->nheaders + 1 < max) {
-        daruma_str line = str_cut(&text, '\n'), name = str_cut(&line, ':');
-        if (str_trim(name).n)
-            out[n++] = (daruma_header){str_trim(name), str_trim(line)};
-    }
-    for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
-        out[n++] = t->headers[i];
-    if (t->key.n) {
-        daruma_buf b = buf_in(a);
-        buf_putz(&b, t->d->key_prefix);
-        buf_put(&b, t->key);
-        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
-    }
-    return n;
-}
-
-static void send_call(run *r)
-{
-    daruma_session *s = r->session;
-    call *c = calloc(1, sizeof *c);
-    int64_t number = daruma_session_call(s);
-    daruma_header *fields = NULL; /* read until the answer begins */
-    size_t n;
-    if (!c || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX)) {
-        free(c);
-        daruma_call_failed(s, number, "local");
-        return;
-    }
-    fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
-    const char *p = daruma_session_target(s, &n);
-    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
-    p = daruma_session_path(s, &n);
-    daruma_str path = copied(&c->room, p, n);
-    p = daruma_session_fields(s, &n);
-    daruma_str text = copied(&c->room, p, n);
-    p = daruma_session_bytes(s, &n);
-    daruma_str body = copied(&c->room, p, n);
-    daruma_ms total = daruma_session_total_ms(s);
-    bool ready = place && fields && path.n;
-    fetch_request q = {.to = ready ? &place->to : NULL,
-                       .method = S("POST"),
-                       .target = ready ? staff_path(place, path, &c->room) : path,
-                       .headers = fields,
-                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
-                       .body = {body},
-                       .has_body = true,
-                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
-    c->r = r;
-    c->number = number;
-    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
-    if (!c->f) {
-        sys_arena_done(&c->room);
-        free(c);
-        daruma_call_failed(s, number, "local");
-        return;
-    }
-    c->next = r->calls;
-    r->calls = c;
-}
-
-static void end_calls(run *r)
-{
-    while (r->calls) {
-        fetch_cancel(r->calls->f);
-        call_gone(r->calls);
-    }
-}
-
-/* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
-static void pump_session(run *r)
-{
-    size_t n;
-    while (r->session && !r->over) {
-        daruma_do what = daruma_session_next(r->session);
-        call *c = call_of(r, daruma_session_call(r->session));
-        const char *p;
-        switch (what) {
-        case DARUMA_DO_NOTHING:
-            rearm(r);
-            return;
-        case DARUMA_DO_SEND:
-            send_call(r);
-            break;
-        case DARUMA_DO_CANCEL:
-            if (c) {
-                fetch_cancel(c->f);
-                call_gone(c);
-            }
-            break;
-        case DARUMA_DO_PAUSE:
-            if (c)
-                fetch_pause(c->f);
-            break;
-        case DARUMA_DO_RESUME:
-            if (c)
-                fetch_resume(c->f);
-            break;
-        case DARUMA_DO_LIMIT:
-            if (c)
-                fetch_total(c->f, daruma_session_total_ms(r->session));
-            break;
-        case DARUMA_DO_HEAD:
-            r->status = daruma_session_status(r->session);
-            break;
-        case DARUMA_DO_BYTES:
-            p = daruma_session_bytes(r->session, &n);
-            buf_put(&r->body, (daruma_str){p, n});
-            break;
-        case DARUMA_DO_EVENT:
-            p = daruma_session_bytes(r->session, &n);
-            say(r, (daruma_str){p, n});
-            break;
-        case DARUMA_DO_END:
-        case DARUMA_DO_BREAK:
-            r->over = true;
-            r->broken = what == DARUMA_DO_BREAK || r->body.full;
-            later(r);
-            return;
-        }
-    }
-}
-
 /* ---- what the agent asks for ---- */
-
-static void ask_model(run *r, const agent_act *x)
-{
-    char why[256];
-    daruma_buf b = buf_in(&r->room);
-    r->asked_model = arena_copy(&r->room, x->model);
-    staff_options(crew_who(r->a), x, &b);
-    r->asked = x->call;
-    r->status = 0;
-    r->over = r->broken = false;
-    tick(r);
-    r->session = b.full ? NULL
-                        : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, x->body.p, x->body.n,
-                                              why, sizeof why);
-    r->body = buf_in(&r->room);
-    if (r->session) {
-        pump_session(r);
-        return;
-    }
-    r->over = r->broken = true;
-    later(r);
-}
 
 static void tool_ended(run *r, uint32_t number, daruma_str result, int ok, bool lost)
 {
@@ -430,7 +149,7 @@ static void on_person(agent_reply reply, daruma_str text, void *user)
         return;
     if (reply == AGENT_INTERRUPTED) { /* the question stays open: it is put again when the run is resumed */
         journal_not_answered(r->journal, r->question);
-        crew_person(r->a, r->question, reply, text, tick(r));
+        crew_person(r->a, r->question, reply, text, host_tick(r));
     } else {
         hand_in(r, (journal_input){.kind = JOURNAL_PERSON, .call = r->question, .text = text, .code = reply});
     }
@@ -447,7 +166,7 @@ static void record_end(run *r, const agent_result *result)
         return;
     daruma_buf b = buf_in(&room);
     run_result_json(result, r->recovered, &b);
-    if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), tick(r)))
+    if (!journal_ended(r->journal, state, b.full ? (daruma_str){0} : buf_str(&b), host_tick(r)))
         lose_journal(r);
     sys_arena_done(&room);
 }
@@ -456,7 +175,7 @@ static void end_run(run *r)
 {
     agent_result result = crew_result_of(r->a);
     r->finished = true;
-    end_calls(r);
+    host_end_calls(r);
     if (r->tool)
         tool_cancel(r->tool);
     r->tool = NULL;
@@ -480,7 +199,7 @@ static bool carry_out(run *r, const agent_act *x)
 {
     switch (x->what) {
     case AGENT_DO_MODEL:
-        ask_model(r, x);
+        host_ask(r, x);
         return false;
     case AGENT_DO_TOOL:
         return !call_tool(r, x);
@@ -506,10 +225,10 @@ static void go_on(run *r)
         agent_act x = crew_next(r->a);
         switch (x.what) {
         case AGENT_DO_NOTHING:
-            rearm(r);
+            host_rearm(r);
             return;
         case AGENT_DO_EVENT:
-            say(r, x.text);
+            host_say(r, x.text);
             break;
         case AGENT_DO_FINISH:
             end_run(r);
@@ -520,7 +239,7 @@ static void go_on(run *r)
         case AGENT_DO_WAIT:
             if (!record(r, &x) || carry_out(r, &x))
                 break;
-            rearm(r);
+            host_rearm(r);
             return;
         }
     }
@@ -530,7 +249,7 @@ static void go_on(run *r)
 static void answer_agent(run *r)
 {
     journal_input in = {.kind = JOURNAL_ANSWERED, .call = r->asked, .text = buf_str(&r->body)};
-    end_calls(r);
+    host_end_calls(r);
     if (r->session) {
         in.code = strcmp(daruma_session_outcome(r->session), "recovered") == 0;
         r->recovered += (uint32_t)in.code;
@@ -563,7 +282,7 @@ static void on_soon(uv_timer_t *t)
 static void on_clock(uv_timer_t *t)
 {
     run *r = t->data;
-    daruma_moment at = tick(r);
+    daruma_moment at = host_tick(r);
     bool waited = r->until >= 0 && at.now >= r->until;
     crew_clock(r->a, at);
     /* Only a moment that changed something is of the record. Nothing went out yet. */
@@ -571,12 +290,12 @@ static void on_clock(uv_timer_t *t)
         lose_journal(r);
     if (r->session && !r->over) {
         daruma_session_clock(r->session);
-        pump_session(r);
+        host_pump(r);
     }
     if (waited || crew_moves(r->a))
         go_on(r);
     else if (!r->finished)
-        rearm(r);
+        host_rearm(r);
 }
 
 /* The first one ends the run and stops what is under way; the second ends the program, as always. */
@@ -586,7 +305,7 @@ static void on_signal(uv_signal_t *s, int number)
     (void)number;
     for (size_t i = 0; i < COUNT(r->interrupts); i++)
         uv_signal_stop(&r->interrupts[i]);
-    crew_cancel(r->a, tick(r));
+    crew_cancel(r->a, host_tick(r));
     go_on(r);
 }
 
@@ -671,7 +390,7 @@ static void say_begun(run *r, const char *event, const char *fate)
         buf_json(&b, str_of(fate));
     }
     buf_putc(&b, '}');
-    say(r, buf_str(&b));
+    host_say(r, buf_str(&b));
 }
 
 /* The act that was out when the journal ended: a question is put again, and a call that does no harm twice; of any
@@ -685,10 +404,10 @@ static void go_on_again(run *r)
     resume_fate fate = calls ? resume_tool(p, &now) : RESUME_AGAIN;
     say_begun(r, "run_resumed", calls ? resume_fate_words(fate) : NULL);
     if (fate == RESUME_AGAIN) {
-        if (!journal_asked_again(r->journal, p->act.call, tick(r)))
+        if (!journal_asked_again(r->journal, p->act.call, host_tick(r)))
             lose_journal(r);
         if (crew_result_of(r->a).outcome == DARUMA_OUTCOME_PENDING && !carry_out(r, &p->act)) {
-            rearm(r);
+            host_rearm(r);
             return;
         }
     } else if (fate == RESUME_DONE && sys_arena_init(&room, 16 << 10, RUN_TOOL_BYTES_MAX)) {
@@ -741,7 +460,7 @@ static bool recall(run *r, char why[256])
 
 static bool begin(run *r, daruma_str task, char why[256])
 {
-    daruma_moment at = tick(r);
+    daruma_moment at = host_tick(r);
     if (r->s->resume)
         return resume_moment(r->journal, &at, why) && open_agent(r, task, at) && recall(r, why);
     if (!journal_told(r->journal, &(journal_input){.kind = JOURNAL_OPENED, .at = at})) {

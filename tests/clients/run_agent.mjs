@@ -239,3 +239,31 @@ holds("what it is asked wrongly it says", {
     assert.equal(go("--help").status, 0);
   },
 });
+
+holds("a terminal has a line that says how far it is, a pipe has none", {
+  chaos: model(answers()),
+  async run(pair) {
+    const piped = project(), shown = project(), env = { ...process.env, OPENAI_API_KEY: "sk-line" };
+    const args = (root) => ["run", "--model", "m-agent", "--base-url", `${pair.chaos}/v1`, "--root", root, "--no-journal", "--yes", "the task"];
+    const all = (child) =>
+      new Promise((ok) => {
+        let text = "";
+        for (const s of [child.stdout, child.stderr]) s.on("data", (b) => (text += b));
+        child.on("close", (code) => ok({ code, text }));
+      });
+    try {
+      const plain = await all(spawn(daruma, args(piped), { env, stdio: ["ignore", "pipe", "pipe"] }));
+      assert.equal(plain.code, 0, plain.text);
+      assert.doesNotMatch(plain.text, /\r|\x1b/);
+      await fetch(`${pair.chaos}/chaos/reset`, { method: "POST" });
+      const words = [daruma, ...args(shown)].map((w) => `'${w}'`).join(" ");
+      const tty = await all(spawn("script", ["-qec", words, "/dev/null"], { env, stdio: ["ignore", "pipe", "pipe"] }));
+      assert.equal(tty.code, 0, tty.text);
+      assert.match(tty.text, /\r\x1b\[Kstep 3, fs\.read, [1-9]\d* tokens, \d+ recovered/);
+      assert.match(tty.text, /\r\x1b\[K[^\r\x1b]*step13 took one away/); // it was taken away before the answer
+    } finally {
+      rmSync(piped, { recursive: true });
+      rmSync(shown, { recursive: true });
+    }
+  },
+});

@@ -100,6 +100,7 @@ typedef enum agent_report_form { AGENT_REPORT_CODE, AGENT_REPORT_DOC } agent_rep
 /* What an agent does about failures, as data: `default` and each seed are one of these. */
 typedef struct agent_policy {
     const char *name;
+    agent_mode mode; /* in which its seed works */
     agent_route_row routes[AGENT_MODES][AGENT_SEVERITIES];
     bool tools_to_model;         /* a tool's failure whose severity nobody said: the model sees it first */
     daruma_severity tool_unsaid; /* else: its severity */
@@ -121,6 +122,7 @@ typedef struct agent_policy {
     bool compact;                /* the model sees failures as <error> blocks, resolved ones hidden; else as told */
     bool escalates;              /* too many failures end as `escalated`, for a person; else in the error node */
     agent_strategies strategies; /* of one in circles, or without progress; needs `watched` */
+    bool guards_effects;         /* what may have had its effect is not done again before anybody looked */
     bool completes_paths; /* a path that was not found is completed from what tools printed, where that is safe */
     bool watched;         /* agents in circles are told, and stopped when they do not listen */
     bool counts_failures; /* "Retry attempts" of a report counts the failures, the first included (O-F7) */

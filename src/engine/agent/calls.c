@@ -75,6 +75,39 @@ static void count_step(agent *a, agent_step *s, const daruma_step *step)
         a->last = LAST_LOOP;
 }
 
+/* The connection was not even made: the call had no effect. */
+static bool was_refused(const daruma_step *step)
+{
+    return str_ifind(step->result, S("econnrefused")) != STR_NONE ||
+           str_ifind(step->result, S("connection refused")) != STR_NONE;
+}
+
+/* May a call that failed have had an effect all the same? What was cut off or timed out behind the tool may have. */
+static bool may_have_acted(const agent_step *s, const agent_tool *t, const daruma_step *step, const agent_failure *f)
+{
+    bool broke_off = f->tool_kind == DARUMA_TOOL_TIMEOUT_KIND || f->tool_kind == DARUMA_TOOL_NETWORK_KIND;
+    if (!s->attempts || router_is_safe(t) || (t && (t->delegates || t->whole)))
+        return false;
+    return step->lost || (broke_off && !was_refused(step));
+}
+
+/* Words for the model behind a failure: which path may be meant, and that the outcome is unknown. */
+static void put_advice(agent *a, const agent_step *s, const agent_failure *f, bool acted, daruma_buf *out)
+{
+    bool gone = a->policy->completes_paths && f->tool_kind == DARUMA_TOOL_NOT_FOUND_KIND;
+    daruma_str near = gone ? paths_near(a, s) : (daruma_str){0};
+    if (near.n) {
+        BUF_LIT(out, "\nA tool printed the path `");
+        buf_put(out, near);
+        BUF_LIT(out, "`: take it if that is the one.");
+    }
+    if (acted) {
+        bool said = str_find(buf_str(out), S("effect is unknown")) != STR_NONE;
+        buf_putz(out, said ? "\nLook before you make this call again."
+                           : "\nWhether this call had its effect is unknown. Look before you make it again.");
+    }
+}
+
 /* How the model reads a failure. */
 static void failure_seen(agent *a, const daruma_step *step, const agent_failure *f, daruma_buf *out)
 {
@@ -138,6 +171,9 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
         buf_put(&seen, flow_line(step->result, AGENT_OBSERVATION_BYTES_MAX)); /* a record, output: read as they are */
     else
         failure_seen(a, step, &f, &seen);
+    bool acted = a->policy->guards_effects && may_have_acted(s, t, step, &f);
+    put_advice(a, s, &f, acted, &seen);
+    s->lost |= acted;
     router_keep(a, &f);
     traj_result(a, s, step->lost && !step->result.n ? S(MEND_UNKNOWN_RESULT) : step->result, true, buf_str(&seen));
     s->error = a->failure.message;
@@ -160,7 +196,8 @@ static void tool_failed(agent *a, agent_step *s, const agent_tool *t, const daru
     if (complete_path(a, s, t, &f))
         return;
     if (!s->attempts || (!f.said && a->policy->tools_to_model)) { /* a call that was refused is the model's to mend */
-        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && router_is_safe(t) && router_again(a, s))
+        if (s->attempts && a->policy->repeats_safe_tools && f.retryable && (router_is_safe(t) || was_refused(step)) &&
+            router_again(a, s))
             return;
         count_step(a, s, step);
         return;
@@ -241,6 +278,23 @@ static void ask_person(agent *a, const agent_step *s, const agent_tool *t)
              (agent_act){.what = AGENT_DO_ASK, .text = buf_str(&b), .tool = s->tool, .args = s->args, .about = t});
 }
 
+/* Is it a call whose effect there may be already, and nothing was looked at since? */
+static bool acts_blindly(const agent *a, const agent_step *s, const agent_tool *t)
+{
+    uint64_t call = daruma_call_hash(s->tool, s->args);
+    if (!a->policy->guards_effects || router_is_safe(t))
+        return false;
+    for (const agent_step *e = s; e-- > a->steps;) {
+        if (e->kind != AGENT_STEP_CALL || !e->done)
+            continue;
+        if (!e->failed && !str_eq(e->tool, s->tool))
+            return false; /* something else was looked at */
+        if (e->lost && daruma_call_hash(e->tool, e->args) == call)
+            return true;
+    }
+    return false;
+}
+
 static bool goes_round(const agent *a, daruma_str name)
 {
     bool found = a->s.nlineage >= AGENT_LINEAGE_MAX || str_eq(a->s.name, name);
@@ -267,6 +321,12 @@ static void call_tool(agent *a, agent_step *s)
     }
     if (t && t->forbidden) {
         calls_refuse(a, s, S("Error: this tool is not permitted in this run. Use another one."));
+        return;
+    }
+    if (acts_blindly(a, s, t)) {
+        calls_refuse(a, s,
+                     S("Error: held back: this call was made before and may have had its effect. Look whether it had, "
+                       "with another tool, and decide then."));
         return;
     }
     if (t && t->ask && !s->asked) {

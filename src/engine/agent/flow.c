@@ -158,6 +158,7 @@ void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_st
     daruma_buf b = log_open(a, "model_asked");
     log_str(&b, "purpose", str_of(agent_purpose_name(purpose)));
     log_str(&b, "model", model);
+    log_int(&b, "tokens", a->spent.input_tokens + a->spent.output_tokens);
     log_close(a, &b);
     a->spent.calls++;
     a->asked_tokens = text_tokens(body);
@@ -256,6 +257,7 @@ void agent_close(agent *a)
     if (!a)
         return;
     const drive_rooms *rooms = a->rooms;
+    question_close(a);
     rooms->close(&a->scratch);
     rooms->close(&a->keep);
     rooms->give(a);

@@ -50,11 +50,22 @@ typedef enum agent_out { OUT_NONE, OUT_MODEL, OUT_TOOL, OUT_PERSON, OUT_TIME } a
 /* Why the next call of the model is one without tools. */
 typedef enum agent_last { LAST_NOT, LAST_LIMIT, LAST_LOOP } agent_last;
 
+/* The newest question for a step as it was written. While nothing changes before its end, the next one is this and
+ * what is new: a run of a thousand steps does not write its first step a thousand times. */
+typedef struct agent_written {
+    char *p; /* of the rooms; NULL: there is none */
+    size_t n, cap;
+    size_t end;    /* where its messages end: the next one comes here */
+    size_t nsteps; /* that are in it */
+    uint64_t mark; /* of those, and of the tools */
+} agent_written;
+
 struct agent {
     agent_setup s;
     const agent_policy *policy;
     const daruma_policy *recovery;
     const drive_rooms *rooms;
+    agent_written written;
     daruma_arena keep, scratch; /* for the run; until the next outcome */
     daruma_str task;
     agent_phase phase;
@@ -142,6 +153,15 @@ daruma_str flow_line(daruma_str s, size_t most); /* its first `most` bytes, betw
 
 void flow_ask_model(agent *a, agent_purpose purpose, daruma_str model, daruma_str body, daruma_ms total);
 
+/* ---- question.c ---- */
+
+/* The question for the next step, as a request: of `written` and what is new, or written anew. Lives until the next
+ * one. False without memory. */
+bool question_write(agent *a, daruma_str *ret);
+/* The same, always anew, in the scratch arena. */
+bool question_anew(agent *a, daruma_buf *out);
+void question_close(agent *a);
+
 /* ---- think.c ---- */
 
 void think_ask(agent *a);                                    /* for the next step */
@@ -223,8 +243,11 @@ agent_step *traj_add(agent *a, agent_step_kind kind); /* NULL without memory */
 void traj_result(agent *a, agent_step *s, daruma_str result, bool failed, daruma_str seen);
 void traj_shorten(agent *a); /* begins to, or says that it does not help */
 void traj_shorten_next(agent *a);
-void traj_shortened(agent *a, daruma_str summary);  /* empty: the summariser failed */
-void traj_partial(const agent *a, daruma_buf *out); /* what there is, for people */
+void traj_shortened(agent *a, daruma_str summary);    /* empty: the summariser failed */
+void traj_partial(const agent *a, daruma_buf *out);   /* what there is, for people */
+void traj_put(const agent *a, convo *c, size_t from); /* steps from there on; c->full without memory */
+/* Of all that the model sees of the first steps, and of the tools: it changes when any of it does. */
+uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room);
 int64_t traj_chars(const agent *a);
 void traj_tools(const agent *a, convo *c); /* c->full without memory */
 daruma_str traj_wire_name(const agent *a, daruma_str name, daruma_arena *room);
@@ -241,6 +264,9 @@ void error_escalate(agent *a, daruma_str reason);
 
 /* A path among the arguments that ends exactly one path that tools printed: the arguments with that one. */
 bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_str *ret_from, daruma_str *ret_to);
+
+/* The one path that tools printed with the name of the file that a call did not find; empty: none, or several. */
+daruma_str paths_near(agent *a, const agent_step *s);
 
 /* ---- adapt.c ---- */
 

@@ -90,3 +90,23 @@ bool paths_complete(agent *a, const agent_step *s, daruma_str *ret_args, daruma_
     }
     return false;
 }
+
+daruma_str paths_near(agent *a, const agent_step *s)
+{
+    json_iter it = json_open(s->args);
+    daruma_str key, value;
+    if (!json_is_object(s->args))
+        return (daruma_str){0};
+    for (size_t n = 0; n < AGENT_METADATA_ITEMS_MAX && json_next(&it, &key, &value); n++) {
+        daruma_str path = json_text(value, &a->scratch), name = path;
+        bool is_path = path.n >= AGENT_PATH_BYTES_MIN && path.n < AGENT_PATH_BYTES_MAX;
+        for (size_t i = 0; i < path.n && is_path; i++)
+            is_path = in_path(path.p[i]);
+        while (is_path && str_findch(name, '/') != STR_NONE)
+            str_cut(&name, '/');
+        daruma_str to = is_path && name.n >= AGENT_PATH_BYTES_MIN ? candidate(a, name) : (daruma_str){0};
+        if (to.n && !str_eq(to, path))
+            return to;
+    }
+    return (daruma_str){0};
+}

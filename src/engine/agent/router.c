@@ -20,7 +20,7 @@ const agent_policy agent_policy_default = {
     .tool_unsaid = DARUMA_REPLANNING,
     .repeats_safe_tools = true,
     .retry = {.attempts = 3, .delay = 1000, .factor_milli = 2000},
-    .tool_retry = {.attempts = 3, .delay = 1000, .factor_milli = 1500},
+    .tool_retry = {.attempts = 5, .delay = 1000, .factor_milli = 2000}, /* 15 s: a wait is cheaper than a question */
     .replans = 1,
     .reclassifications = 1,
     .plan_unread = DARUMA_CRITICAL,
@@ -31,6 +31,7 @@ const agent_policy agent_policy_default = {
     .graceful = true,
     .compact = true,
     .escalates = true,
+    .guards_effects = true,
     .completes_paths = true,
     .watched = true,
     .strategies = AGENT_STRATEGIES_AUTO,
@@ -157,6 +158,9 @@ static void tell_retry(agent *a, const agent_failure *f, uint32_t done, uint32_t
     log_close(a, &b);
 }
 
+/* Of a call whose answer was lost: one that ends its server each time is not to spend all its restarts. */
+enum { LOST_TRIES = 3 };
+
 /* The same operation once more. False: its attempts are used up, or the time does not suffice. */
 bool router_again(agent *a, agent_step *s)
 {
@@ -164,6 +168,8 @@ bool router_again(agent *a, agent_step *s)
     agent_retry r = s ? a->policy->tool_retry : a->policy->retry;
     if (!s && a->phase == PHASE_CLASSES && a->policy->classes_retry.attempts)
         r = a->policy->classes_retry;
+    if (s && s->lost && r.attempts > LOST_TRIES)
+        r.attempts = LOST_TRIES;
     if (t && t->retry.attempts)
         r = t->retry;
     uint32_t done = s ? s->attempts : a->attempts;

@@ -4,28 +4,6 @@
 
 /* ---- the question ---- */
 
-/* Names of tools that the wire does not take are others there: they are known again by this list. */
-static void keep_renames(agent *a, const convo *c)
-{
-    for (size_t i = 0; i < c->nrenames; i++) {
-        bool known = false;
-        for (size_t k = 0; k < a->nrenames; k++)
-            known |= str_eq(a->renames[k].is, c->renames[i].is);
-        if (!known && a->nrenames < a->s.ntools)
-            a->renames[a->nrenames++] = (convo_rename){flow_keep(a, c->renames[i].was), flow_keep(a, c->renames[i].is)};
-    }
-}
-
-static void say_last(convo *c, daruma_str text)
-{
-    convo_message *m = convo_add_message(c, CONVO_USER, (daruma_str){0});
-    convo_part *p = m ? convo_add_part(c, m, PART_TEXT, (daruma_str){0}) : NULL;
-    if (!p)
-        return;
-    p->ready = true;
-    p->text = text;
-}
-
 /* A step begins: without anything new for long, the model is told, and another way is looked for. */
 static void begin_progress(agent *a)
 {
@@ -48,9 +26,7 @@ static void begin_progress(agent *a)
 void think_ask(agent *a)
 {
     agent_limit l = limits_reached(a, true, false);
-    convo c, out;
-    dialect_losses lost = {0};
-    daruma_buf b = buf_in(&a->scratch);
+    daruma_str body;
     if (l) {
         flow_limit(a, l);
         return;
@@ -63,32 +39,12 @@ void think_ask(agent *a)
     }
     if (a->last == LAST_NOT && !a->policy->ends_hard && !report_name(a).n && limits_last_call(a))
         a->last = LAST_LIMIT;
-    if (!agent_view(a, &a->scratch, &c)) {
-        flow_limit(a, AGENT_LIMIT_MEMORY);
-        return;
-    }
-    if (a->last) {
-        c.set.choice = c.ntools ? CHOICE_NONE : CHOICE_UNSAID;
-        say_last(&c,
-                 S("This is the last step: no tool can be called any more. Answer now with what you have found, and "
-                   "say plainly what is missing."));
-    }
-    if (a->report_forced) {
-        c.set.choice = CHOICE_ONE;
-        c.set.choice_name = traj_wire_name(a, report_name(a), &a->scratch);
-    }
-    if (dialect_convert(&c, a->s.d, &a->scratch, &out, &lost) != DARUMA_OK) {
-        flow_limit(a, AGENT_LIMIT_MEMORY);
-        return;
-    }
-    keep_renames(a, &out);
-    a->s.d->write(&out, &b);
-    if (b.full || a->scratch.full) {
+    if (!question_write(a, &body)) {
         flow_limit(a, AGENT_LIMIT_MEMORY);
         return;
     }
     a->attempts++;
-    flow_ask_model(a, AGENT_FOR_STEP, a->s.model, buf_str(&b), limits_time_left(a));
+    flow_ask_model(a, AGENT_FOR_STEP, a->s.model, body, limits_time_left(a));
 }
 
 /* Something worked behind a failure. */

@@ -3,6 +3,7 @@
  * call without its result, or a result without its call, cannot be in it. */
 #include "engine/agent/inside.h"
 #include "engine/mend/mend.h"
+#include <xxhash.h>
 
 const agent_step *agent_steps(const agent *a, size_t *ret_n)
 {
@@ -143,8 +144,30 @@ static void put_actions(const agent *a, convo *c, convo_message *m, size_t from,
     }
 }
 
+/* The failures that the tracker knows. */
+typedef struct tracked {
+    daruma_tool_failure list[TRACKED_FAILURES_MAX];
+    size_t n;
+} tracked;
+
+static void take_tracked(const agent *a, tracked *t)
+{
+    t->n = a->tracker ? daruma_tracker_list(a->tracker, t->list, TRACKED_FAILURES_MAX) : 0;
+    t->n = t->n < TRACKED_FAILURES_MAX ? t->n : TRACKED_FAILURES_MAX;
+}
+
+/* What the model reads as the result of a call. */
+static daruma_str result_seen(const agent *a, const agent_step *s, const tracked *t, daruma_arena *room)
+{
+    if (!s->done)
+        return s->attempts ? S(MEND_UNKNOWN_RESULT) : S("[The call was not carried out.]");
+    if (s->failed && s->tracked && a->policy->compact)
+        return failure_seen(s, t->list, t->n, a->recovery->watch.shown_max, room);
+    return s->llm_observation;
+}
+
 /* The calls of one answer and their results: steps[from] up to the returned index. */
-static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_failure *known, size_t nknown)
+static size_t put_turn(const agent *a, convo *c, size_t from, const tracked *t)
 {
     size_t to = from;
     convo_message *m = convo_add_message(c, CONVO_ASSISTANT, (daruma_str){0});
@@ -160,11 +183,7 @@ static size_t put_turn(const agent *a, convo *c, size_t from, const daruma_tool_
         put_named(a, c, m, PART_CALL, a->steps[i].args, &a->steps[i]);
     for (size_t i = from; i < to; i++) {
         const agent_step *s = &a->steps[i];
-        daruma_str text = s->llm_observation;
-        if (!s->done)
-            text = s->attempts ? S(MEND_UNKNOWN_RESULT) : S("[The call was not carried out.]");
-        else if (s->failed && s->tracked && a->policy->compact)
-            text = failure_seen(s, known, nknown, a->recovery->watch.shown_max, c->arena);
+        daruma_str text = result_seen(a, s, t, c->arena);
         put_named(a, c, convo_add_message(c, CONVO_TOOL, (daruma_str){0}), PART_RESULT, text, s);
     }
     return to;
@@ -215,11 +234,58 @@ static void put_catalogue(const agent *a, convo *c)
     c->messages[0].parts[0].text = joined(c, c->messages[0].parts[0].text, buf_str(&b));
 }
 
+void traj_put(const agent *a, convo *c, size_t from)
+{
+    tracked t;
+    take_tracked(a, &t);
+    for (size_t i = from; i < a->nsteps;) {
+        const agent_step *s = &a->steps[i];
+        if (!belongs(a, s)) {
+            i++;
+        } else if (s->kind == AGENT_STEP_CALL) {
+            i = put_turn(a, c, i, &t);
+        } else {
+            put_text(c, s->kind == AGENT_STEP_WORDS ? CONVO_ASSISTANT : CONVO_USER, s->thought);
+            i++;
+        }
+    }
+}
+
+static uint64_t mixed(uint64_t h, uint64_t v)
+{
+    return (h ^ v) * 0x9e3779b97f4a7c15u + (h >> 29);
+}
+
+/* Texts are kept as they are: the same place is the same text. */
+static uint64_t mixed_text(uint64_t h, daruma_str s)
+{
+    return mixed(mixed(h, (uint64_t)(uintptr_t)s.p), s.n);
+}
+
+uint64_t traj_mark(const agent *a, size_t nsteps, daruma_arena *room)
+{
+    tracked t;
+    uint64_t h = nsteps;
+    take_tracked(a, &t);
+    for (size_t i = 0; i < a->s.ntools; i++) {
+        const agent_tool *tool = &a->s.tools[i];
+        h = mixed_text(mixed_text(mixed_text(h, tool->about.name), tool->about.description), tool->about.schema);
+        h = mixed(h, tool->forbidden);
+    }
+    for (size_t i = 0; i < nsteps; i++) {
+        const agent_step *s = &a->steps[i];
+        daruma_str seen = s->kind == AGENT_STEP_CALL ? result_seen(a, s, &t, room) : (daruma_str){0};
+        h = mixed_text(mixed_text(h, s->thought), s->args);
+        if (s->failed) /* a summary of failures is written anew each time */
+            h = mixed(h, XXH3_64bits(seen.n ? seen.p : "", seen.n));
+        else
+            h = mixed_text(h, seen);
+    }
+    return h;
+}
+
 bool agent_view(const agent *a, daruma_arena *room, convo *ret)
 {
-    daruma_tool_failure known[TRACKED_FAILURES_MAX];
-    size_t nknown = a->tracker ? daruma_tracker_list(a->tracker, known, TRACKED_FAILURES_MAX) : 0;
-    nknown = nknown < TRACKED_FAILURES_MAX ? nknown : TRACKED_FAILURES_MAX;
     convo c = {.arena = room,
                .set = {.model = a->s.model,
                        .stream = 0,
@@ -238,17 +304,7 @@ bool agent_view(const agent *a, daruma_arena *room, convo *ret)
         put_catalogue(a, &c);
     else
         traj_tools(a, &c);
-    for (size_t i = 0; i < a->nsteps;) {
-        const agent_step *s = &a->steps[i];
-        if (!belongs(a, s)) {
-            i++;
-        } else if (s->kind == AGENT_STEP_CALL) {
-            i = put_turn(a, &c, i, known, nknown);
-        } else {
-            put_text(&c, s->kind == AGENT_STEP_WORDS ? CONVO_ASSISTANT : CONVO_USER, s->thought);
-            i++;
-        }
-    }
+    traj_put(a, &c, 0);
     *ret = c;
     return !c.full && !room->full && !task.full;
 }

@@ -60,6 +60,7 @@ static const struct {
     {"osprey",
      "doc",
      {.name = "osprey",
+      .mode = AGENT_PLANNED,
       .routes = BOTH(OSPREY_DOC_ROUTES),
       OSPREY_COMMON,
       .retry = {.attempts = 4, .delay = 1000, .factor_milli = 1500},
@@ -68,6 +69,7 @@ static const struct {
     {"osprey",
      "code",
      {.name = "osprey",
+      .mode = AGENT_PLANNED,
       .routes = BOTH(OSPREY_ROUTES),
       OSPREY_COMMON,
       .retry = {.attempts = 1000}, /* O-W2: of planner and classifier nobody counts the attempts, and nobody waits */

@@ -19,4 +19,6 @@ typedef struct seed_stack {
 /* Reads "NAME[:VARIANT],...", the uppermost first; brackets around it are allowed. What is new lives in `a`. False: it
  * cannot be, and `why` says why. */
 bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_buf *why);
+/* The layers in which seeds run whole: a profile and what lies below it in its own program. NULL behind the last. */
+const char *seed_stack_usual(size_t index);
 #endif

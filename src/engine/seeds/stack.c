@@ -5,6 +5,18 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+static const char *const usual[] = {
+    "penguiflow:doc,penguiflow-client",
+    "penguiflow:code,penguiflow-native",
+    "swarm:before,ruby-llm",
+    "swarm,ruby-llm",
+};
+
+const char *seed_stack_usual(size_t index)
+{
+    return index < COUNT(usual) ? usual[index] : NULL;
+}
+
 static bool wrong(daruma_buf *why, const char *what, daruma_str name)
 {
     buf_putz(why, what);
@@ -61,7 +73,7 @@ bool seed_stack_read(daruma_str names, daruma_arena *a, seed_stack *ret, daruma_
         if (!calls)
             return wrong(why, "these profiles cannot stand one above the other:", below);
     }
-    ret->judge = judge ? judge : calls ? calls : daruma_policy_find(S("default"));
+    ret->judge = judge ? judge : daruma_policy_find(S("default")); /* layers alone stand below the agent of default */
     ret->calls = calls ? *calls : *ret->judge;
     if (!calls)
         ret->calls.enabled = false;

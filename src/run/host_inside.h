@@ -1,0 +1,73 @@
+/* host_inside.h - a run, and what the files of its host call of each other. */
+#ifndef RUN_HOST_INSIDE_H
+#define RUN_HOST_INSIDE_H
+#include "run/host.h"
+#include "run/approve.h"
+#include "run/journal.h"
+#include "run/resume.h"
+#include "run/servers.h"
+#include "run/shell.h"
+#include "run/staff.h"
+#include "net/upstream.h"
+#include <uv.h>
+
+/* A call of the session that is out. */
+typedef struct host_call {
+    struct host_call *next;
+    struct run *r;
+    int64_t number;
+    fetch *f;
+    daruma_arena room; /* of the request */
+} host_call;
+
+typedef struct run {
+    const run_settings *s;
+    uv_loop_t loop;
+    uv_timer_t clock, soon;    /* the next time that is waited for; what must not be done within a callback */
+    uv_signal_t interrupts[3]; /* Ctrl-C, and the ways in which systems and terminals end a program */
+    upstream *up;
+    upstream *web; /* of http.get: where it leads is not ours to say */
+    shell shell;
+    daruma_arena memory;     /* of the run */
+    daruma_memory *known;    /* to the library */
+    daruma_session *session; /* NULL: no model is asked */
+    host_call *calls;
+    uint32_t asked;     /* the agent's number of that question */
+    uint32_t recovered; /* questions that were answered behind a failure */
+    int status;         /* of its answer */
+    daruma_arena room;
+    daruma_buf body;
+    bool over;   /* the session is ... */
+    bool broken; /* ... and its answer is not whole */
+    staff *staff;
+    crew *a;
+    daruma_str asked_model; /* of the question that is out; in `room` */
+    daruma_ms until;        /* the agent waits so long, -1 it does not */
+    toolset *tools;
+    servers *servers; /* NULL: there are none */
+    tool_call *tool;  /* that is out; NULL: none */
+    uint32_t called;  /* the agent's number of that call */
+    int root;
+    journal *journal; /* NULL: none is kept, or not any more */
+    daruma_ms shift;  /* from the system's clock to the run's, which stands still while nobody runs it */
+    approve *person;
+    resumed past;      /* what was recalled */
+    uint32_t question; /* the agent's number of the act that a person is asked about */
+    bool finished;
+    bool was_over; /* its journal ends with its end: that is told again */
+} run;
+
+/* ---- host.c ---- */
+
+daruma_moment host_tick(run *r);
+void host_say(run *r, daruma_str json); /* an event, to the journal and to whoever looks on */
+void host_later(run *r);                /* what is to be done outside of the callback at hand */
+void host_rearm(run *r);
+
+/* ---- host_session.c ---- */
+
+/* Asks the model that an act names: a session of the library, whose calls go out. r->over when it has ended. */
+void host_ask(run *r, const agent_act *x);
+void host_pump(run *r); /* does what the session says */
+void host_end_calls(run *r);
+#endif

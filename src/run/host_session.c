@@ -1,0 +1,234 @@
+/* host_session.c - a question to a model in `daruma run`: a session of the library (daruma.h), and its calls, which go
+ * out over net/upstream. Failures of the provider are recovered there; the host sees what is left. */
+#include "run/host_inside.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/str.h"
+#include "sys/sys.h"
+#include <stdlib.h>
+
+/* ---- calls of a session ---- */
+
+static void call_gone(host_call *c)
+{
+    for (host_call **p = &c->r->calls; *p; p = &(*p)->next)
+        if (*p == c) {
+            *p = c->next;
+            break;
+        }
+    sys_arena_done(&c->room);
+    free(c);
+}
+
+static host_call *call_of(run *r, int64_t number)
+{
+    for (host_call *c = r->calls; c; c = c->next)
+        if (c->number == number)
+            return c;
+    return NULL;
+}
+
+static void on_head(fetch *f, const http_head *h, void *user)
+{
+    host_call *c = user;
+    daruma_buf b = buf_in(&c->room);
+    (void)f;
+    for (size_t i = 0; i < h->nheaders; i++) {
+        buf_put(&b, h->headers[i].name);
+        BUF_LIT(&b, ": ");
+        buf_put(&b, h->headers[i].value);
+        BUF_LIT(&b, "\r\n");
+    }
+    host_tick(c->r);
+    daruma_call_head(c->r->session, c->number, h->status, b.p, b.n);
+    host_pump(c->r);
+}
+
+static void on_body(fetch *f, daruma_str bytes, void *user)
+{
+    host_call *c = user;
+    (void)f;
+    host_tick(c->r);
+    daruma_call_bytes(c->r->session, c->number, bytes.p, bytes.n);
+    host_pump(c->r);
+}
+
+static void on_end(fetch *f, void *user)
+{
+    host_call *c = user;
+    run *r = c->r;
+    int64_t number = c->number;
+    (void)f;
+    call_gone(c);
+    host_tick(r);
+    daruma_call_end(r->session, number);
+    host_pump(r);
+}
+
+static void on_fail(fetch *f, daruma_net net, daruma_phase phase, const char *why, void *user)
+{
+    host_call *c = user;
+    run *r = c->r;
+    int64_t number = c->number;
+    (void)f, (void)phase, (void)why;
+    call_gone(c);
+    host_tick(r);
+    daruma_call_failed(r->session, number, daruma_net_name(net));
+    host_pump(r);
+}
+
+static const fetch_ops ops = {.head = on_head, .body = on_body, .end = on_end, .fail = on_fail};
+
+static daruma_str copied(daruma_arena *a, const char *p, size_t n)
+{
+    return arena_copy(a, (daruma_str){p, n});
+}
+
+/* "name: value\r\n" each, those of the place, and the key. */
+static size_t fields_of_call(const run_target *t, daruma_str text, daruma_header *out, size_t max, daruma_arena *a)
+{
+    size_t n = 0;
+    while (text.n && n + t->nheaders + 1 < max) {
+        daruma_str line = str_cut(&text, '\n'), name = str_cut(&line, ':');
+        if (str_trim(name).n)
+            out[n++] = (daruma_header){str_trim(name), str_trim(line)};
+    }
+    for (size_t i = 0; i < t->nheaders && n + 1 < max; i++)
+        out[n++] = t->headers[i];
+    if (t->key.n) {
+        daruma_buf b = buf_in(a);
+        buf_putz(&b, t->d->key_prefix);
+        buf_put(&b, t->key);
+        out[n++] = (daruma_header){str_of(t->d->key_header), buf_str(&b)};
+    }
+    return n;
+}
+
+static void send_call(run *r)
+{
+    daruma_session *s = r->session;
+    host_call *c = calloc(1, sizeof *c);
+    int64_t number = daruma_session_call(s);
+    daruma_header *fields = NULL; /* read until the answer begins */
+    size_t n;
+    if (!c || !sys_arena_init(&c->room, 16 << 10, CALL_ARENA_BYTES_MAX)) {
+        free(c);
+        daruma_call_failed(s, number, "local");
+        return;
+    }
+    fields = ARENA_NEW(&c->room, daruma_header, RUN_FIELDS_MAX);
+    const char *p = daruma_session_target(s, &n);
+    const staff_place *place = staff_place_of(crew_who(r->a), r->asked_model, (daruma_str){p, n});
+    p = daruma_session_path(s, &n);
+    daruma_str path = copied(&c->room, p, n);
+    p = daruma_session_fields(s, &n);
+    daruma_str text = copied(&c->room, p, n);
+    p = daruma_session_bytes(s, &n);
+    daruma_str body = copied(&c->room, p, n);
+    daruma_ms total = daruma_session_total_ms(s);
+    bool ready = place && fields && path.n;
+    fetch_request q = {.to = ready ? &place->to : NULL,
+                       .method = S("POST"),
+                       .target = ready ? staff_path(place, path, &c->room) : path,
+                       .headers = fields,
+                       .nheaders = ready ? fields_of_call(place->target, text, fields, RUN_FIELDS_MAX, &c->room) : 0,
+                       .body = {body},
+                       .has_body = true,
+                       .clocks = {RUN_CONNECT_MS, RUN_ANSWER_MS, RUN_IDLE_MS, total > 0 ? total : 0}};
+    c->r = r;
+    c->number = number;
+    c->f = c->room.full || !ready ? NULL : fetch_start(r->up, &q, &ops, c);
+    if (!c->f) {
+        sys_arena_done(&c->room);
+        free(c);
+        daruma_call_failed(s, number, "local");
+        return;
+    }
+    c->next = r->calls;
+    r->calls = c;
+}
+
+void host_end_calls(run *r)
+{
+    while (r->calls) {
+        fetch_cancel(r->calls->f);
+        call_gone(r->calls);
+    }
+}
+
+/* Does what the session says. Its end is dealt with later: it may be told from within one of its own calls. */
+void host_pump(run *r)
+{
+    size_t n;
+    while (r->session && !r->over) {
+        daruma_do what = daruma_session_next(r->session);
+        host_call *c = call_of(r, daruma_session_call(r->session));
+        const char *p;
+        switch (what) {
+        case DARUMA_DO_NOTHING:
+            host_rearm(r);
+            return;
+        case DARUMA_DO_SEND:
+            send_call(r);
+            break;
+        case DARUMA_DO_CANCEL:
+            if (c) {
+                fetch_cancel(c->f);
+                call_gone(c);
+            }
+            break;
+        case DARUMA_DO_PAUSE:
+            if (c)
+                fetch_pause(c->f);
+            break;
+        case DARUMA_DO_RESUME:
+            if (c)
+                fetch_resume(c->f);
+            break;
+        case DARUMA_DO_LIMIT:
+            if (c)
+                fetch_total(c->f, daruma_session_total_ms(r->session));
+            break;
+        case DARUMA_DO_HEAD:
+            r->status = daruma_session_status(r->session);
+            break;
+        case DARUMA_DO_BYTES:
+            p = daruma_session_bytes(r->session, &n);
+            buf_put(&r->body, (daruma_str){p, n});
+            break;
+        case DARUMA_DO_EVENT:
+            p = daruma_session_bytes(r->session, &n);
+            host_say(r, (daruma_str){p, n});
+            break;
+        case DARUMA_DO_END:
+        case DARUMA_DO_BREAK:
+            r->over = true;
+            r->broken = what == DARUMA_DO_BREAK || r->body.full;
+            host_later(r);
+            return;
+        }
+    }
+}
+
+void host_ask(run *r, const agent_act *x)
+{
+    char why[256];
+    daruma_buf b = buf_in(&r->room);
+    r->asked_model = arena_copy(&r->room, x->model);
+    staff_options(crew_who(r->a), x, &b);
+    r->asked = x->call;
+    r->status = 0;
+    r->over = r->broken = false;
+    host_tick(r);
+    r->session = b.full ? NULL
+                        : daruma_session_open(r->known, staff_recovery(crew_who(r->a)), b.p, b.n, x->body.p, x->body.n,
+                                              why, sizeof why);
+    r->body = buf_in(&r->room);
+    if (r->session) {
+        host_pump(r);
+        return;
+    }
+    r->over = r->broken = true;
+    host_later(r);
+}
