@@ -11,8 +11,7 @@
 #define QUOTE_MARKS_BYTES          256          /* marks that stand further from words are not around them */
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
-#define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
-#define FAILURE_TEXT_BYTES_MAX     500 /* of a message in an event or an explanation */
+#define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
 
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */
