@@ -3,6 +3,7 @@
 #include "test.h"
 #include "shapes.h"
 #include "engine/mend/mend.h"
+#include "engine/tell/redact.h"
 #include "dialect/dialect.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -177,6 +178,78 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
     assert_true(many < few * 2);
 }
 
+/* ---- texts that are redacted ---- */
+
+/* Steps of redacting a text of so many bytes: `a` and `b` in turn, or first one and then the other. */
+static int64_t steps_of_redaction(const char *a, const char *b, bool in_turn, size_t bytes, char *room)
+{
+    daruma_arena arena = arena_over(room, room_bytes);
+    daruma_buf text = buf_in(&arena);
+    while (in_turn && text.n < bytes) {
+        buf_putz(&text, a);
+        buf_putz(&text, b);
+    }
+    while (text.n < bytes / 2)
+        buf_putz(&text, a);
+    while (text.n < bytes)
+        buf_putz(&text, b);
+    daruma_str all = buf_str(&text);
+    int64_t from = steps;
+    daruma_redact(all, &arena);
+    return steps - from;
+}
+
+/* Providers, tools and models write what is redacted, and each of these is where something may begin, go on or end. */
+static void a_text_is_redacted_in_steps_that_grow_with_it(void **state)
+{
+    static const char *const pieces[] = {
+        "sk-", "eyJ", "token=", "cookie: ", "password", "bearer ",  "a-", "a*", "***", "..",          "./",       "://",
+        "@a.", "\\",  "\"",     "'",        "    ",     "key\": '", "A",  "x",  "\n",  "-----BEGIN ", "-----END "};
+    enum { BYTES = 8 << 10, SPARE_STEPS = 2000 };
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    size_t bad = 0;
+    for (size_t i = 0; i < COUNT(pieces); i++)
+        for (size_t j = 0; j < COUNT(pieces); j++)
+            for (int in_turn = 0; in_turn < 2; in_turn++) {
+                int64_t one = steps_of_redaction(pieces[i], pieces[j], in_turn, BYTES, room),
+                        two = steps_of_redaction(pieces[i], pieces[j], in_turn, 2 * BYTES, room);
+                if (two * 1000 <= one * MOST_MILLI + SPARE_STEPS * 1000)
+                    continue;
+                bad++;
+                print_error("%s and %s%s: %lld steps, and of twice as much %lld\n", pieces[i], pieces[j],
+                            in_turn ? " in turn" : "", (long long)one, (long long)two);
+            }
+    munmap(room, room_bytes);
+    assert_int_equal(bad, 0);
+}
+
+/* A known secret, and a text that almost says it in base64 everywhere. */
+static void a_known_key_is_taken_out_in_steps_that_grow_with_the_text(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t took[2];
+    for (size_t i = 0; i < 2; i++) {
+        daruma_arena a = arena_over(room, room_bytes);
+        daruma_buf text = buf_in(&a), secret = buf_in(&a);
+        for (size_t n = 0; n < (size_t)32 << (10 + i); n += 4)
+            BUF_LIT(&text, "QUFB"); /* "AAA" */
+        for (int n = 0; n < 1000; n++)
+            BUF_LIT(&secret, "AAA");
+        BUF_LIT(&secret, "1");
+        redaction r = {.text = buf_str(&text), .arena = &a};
+        int64_t from = steps;
+        redact_known(&r, buf_str(&secret));
+        took[i] = steps - from;
+        assert_true(r.text.n < 1000);
+    }
+    munmap(room, room_bytes);
+    assert_true(took[1] * 1000 < took[0] * MOST_MILLI);
+}
+
 /* ---- keys that somebody chose ---- */
 
 enum { CHOSEN = 1500, CHOSEN_ROWS = 2048 /* of the map that holds so many */ };
@@ -219,6 +292,8 @@ int main(void)
         cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
+        cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
+        cmocka_unit_test(a_known_key_is_taken_out_in_steps_that_grow_with_the_text),
         cmocka_unit_test(nothing_grows_with_the_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
