@@ -1,7 +1,8 @@
 /* Nothing that is done with a request grows with the square of its size: the steps of each row of bench_growth are
- * counted, at sizes that double. A step is a block of code that is run, or 32 bytes that the C library goes through. */
+ * counted (bench/steps.h), at sizes that double. */
 #include "test.h"
 #include "shapes.h"
+#include "steps.h"
 #include "engine/mend/mend.h"
 #include "engine/tell/redact.h"
 #include "dialect/dialect.h"
@@ -19,41 +20,10 @@ enum {
     DOUBLINGS_MIN = 2,
     DOUBLINGS_MAX = 6,       /* where a look back of so many messages has its bound it grows faster up to there */
     MOST_MILLI = 2300,       /* of steps, and of memory, per doubling */
-    BYTES_A_STEP = 32,       /* of what the C library does */
     SPARE_BYTES = 256 << 10, /* tables of fixed size and the like */
 };
 
 static const size_t room_bytes = (size_t)4 << 30; /* of addresses */
-static int64_t steps;
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    steps++;
-}
-
-/* What the linker puts in the place of the C library's. */
-#define WRAP(type, name, params, args, n)                                                                              \
-    type __real_##name params;                                                                                         \
-    type __wrap_##name params;                                                                                         \
-    type __wrap_##name params                                                                                          \
-    {                                                                                                                  \
-        type r = __real_##name args;                                                                                   \
-        steps += (int64_t)((n) / BYTES_A_STEP);                                                                        \
-        return r;                                                                                                      \
-    }
-WRAP(void *, memchr, (const void *s, int c, size_t n), (s, c, n), r ? (size_t)((const char *)r - (const char *)s) : n)
-WRAP(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n), r ? 0 : n) /* what differs does so early */
-WRAP(void *, memcpy, (void *to, const void *from, size_t n), (to, from, n), n)
-WRAP(void *, memmove, (void *to, const void *from, size_t n), (to, from, n), n)
-WRAP(void *, memset, (void *to, int c, size_t n), (to, c, n), n)
-WRAP(void *, memmem, (const void *s, size_t n, const void *p, size_t m), (s, n, p, m),
-     r ? (size_t)((const char *)r - (const char *)s) : n)
-
-static int64_t steps_now(void)
-{
-    return steps;
-}
 
 typedef struct tally {
     char *room;
@@ -112,9 +82,9 @@ static int64_t steps_of_message(size_t n, char *room)
     for (size_t i = 1; i < n; i++)
         BUF_LIT(&b, ",{\"type\":\"text\",\"text\":\"hi\"}");
     BUF_LIT(&b, "]}");
-    int64_t from = steps;
+    int64_t from = steps_now();
     dialect_message_hash(buf_str(&b), NULL);
-    return steps - from;
+    return steps_now() - from;
 }
 
 /* The loop asks this of each of the newest messages, whatever stands in them. */
@@ -144,9 +114,9 @@ static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered
             buf_putz(&message, word);
     daruma_failure f = {.kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message)};
     assert_int_equal(dialect_openai.read(body, a, &c), DARUMA_OK);
-    int64_t from = steps;
+    int64_t from = steps_now();
     assert_false(mend_parameter(&c, &f, &l, &rep));
-    return steps - from;
+    return steps_now() - from;
 }
 
 /* A refusal may quote what the client wrote, and each name in it is looked for in the request. */
@@ -194,9 +164,9 @@ static int64_t steps_of_redaction(const char *a, const char *b, bool in_turn, si
     while (text.n < bytes)
         buf_putz(&text, b);
     daruma_str all = buf_str(&text);
-    int64_t from = steps;
+    int64_t from = steps_now();
     daruma_redact(all, &arena);
-    return steps - from;
+    return steps_now() - from;
 }
 
 /* Providers, tools and models write what is redacted, and each of these is where something may begin, go on or end. */
@@ -241,9 +211,9 @@ static void a_known_key_is_taken_out_in_steps_that_grow_with_the_text(void **sta
             BUF_LIT(&secret, "AAA");
         BUF_LIT(&secret, "1");
         redaction r = {.text = buf_str(&text), .arena = &a};
-        int64_t from = steps;
+        int64_t from = steps_now();
         redact_known(&r, buf_str(&secret));
-        took[i] = steps - from;
+        took[i] = steps_now() - from;
         assert_true(r.text.n < 1000);
     }
     munmap(room, room_bytes);
@@ -267,13 +237,13 @@ static int64_t steps_of_map(bool chosen, char *room)
         if (!chosen || XXH3_64bits(key.p, key.n) % CHOSEN_ROWS == 7)
             keys[n++] = arena_copy(&a, key);
     }
-    int64_t from = steps;
+    int64_t from = steps_now();
     for (size_t i = 0; i < CHOSEN; i++)
         assert_true(map_add(&m, &a, keys[i]));
     assert_int_equal(m.cap, CHOSEN_ROWS);
     for (size_t i = 0; i < CHOSEN; i++)
         assert_non_null(map_get(&m, keys[i]));
-    return steps - from;
+    return steps_now() - from;
 }
 
 static void keys_that_somebody_chose_do_not_stand_together(void **state)
