@@ -167,14 +167,15 @@ holds("an error that repeats 51 KB of the request without a space holds nobody u
   limit: 120000,
   config: alone("openai"),
   async run(pair) {
-    const quoted = `zq${".".repeat(100)}`.repeat(500), hostile = "You exceeded your current quota, please check your plan and billing details.";
-    pair.own.answer = (q, res) => (q.body.includes(hostile) ? wires.openai.refuse(res, `no: ${quoted} ${hostile}`) : wires.openai.answer(res, "seven eight"));
+    const hostile = "You exceeded your current quota, please check your plan and billing details.", quoted = `${hostile} no: ${`zq${".".repeat(100)}`.repeat(500)}`;
+    const rests = async () => (await pair.status()).places.filter((p) => p.cool_in_ms > 0).length;
     const ask = (content) => send(pair, dialects.openai, JSON.stringify({ model: "m", stop: Array(20).fill("zq"), messages: [{ role: "user", content }] }));
-    const bad = await ask(`${quoted} ${hostile}`), calls = pair.own.seen.length;
-    assert.deepEqual([bad.status, calls], [400, 1], bad.text.slice(0, 300));
-    for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
+    pair.own.answer = (q, res) => wires.openai.refuse(res, quoted);
+    const bad = await ask(quoted);
+    assert.deepEqual([bad.status, pair.own.seen.length, await rests()], [400, 1, 0], bad.text.slice(0, 300));
     await quick(pair, "a quote");
-    assert.equal((await ask("hi")).status, 200);
+    await ask(quoted.slice(hostile.length)); // who says it unasked is believed
+    assert.ok((await rests()) > 0, "words of its own are taken for a quote");
   },
 });
 
