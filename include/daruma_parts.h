@@ -133,6 +133,7 @@ typedef struct daruma_evidence {
     daruma_str body;     /* raw: JSON, SSE, HTML or text; may be cut */
     daruma_str request;  /* what was sent, as JSON: its words in `body` are no evidence. Empty when unknown */
     daruma_str model;    /* the model that was asked for, where `request` does not hold it */
+    daruma_str beside;   /* what was sent beside it, "name: value" a line: header fields, the query; no credentials */
     const daruma_header *headers;
     size_t nheaders;
     size_t forwarded; /* answer bytes the client already has */
@@ -236,6 +237,7 @@ typedef struct daruma_failure {
     daruma_str subject; /* the parameter, message, model or tool it is about; may be empty */
     daruma_str code;    /* the provider's own code or type; may be empty */
     daruma_str message; /* the provider's message on one line, unwrapped, secrets removed */
+    daruma_str own;     /* of it the provider's own words, without those of the request; no bytes and no address: all */
     const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
     const char *label;  /* and for texts; NULL: it has none. Static */
 } daruma_failure;

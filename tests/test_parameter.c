@@ -279,7 +279,11 @@ static void a_lesson_that_hurts_is_forgotten(void **state)
          "max_completion_tokens is too large: 100000.",
          NULL,
          false},
-        {{.op = PATCH_SET, .path = "temperature", .value = "0..1"}, "Invalid 'temperature': must be 1.", NULL, false},
+        {{.op = PATCH_SET, .path = "temperature", .value = "0..1"}, "Invalid 'temperature': must be 1.", NULL, true},
+        {{.op = PATCH_SET, .path = "max_tokens", .value = "..400"},
+         "This model's maximum context length is 900 tokens, of which max_tokens takes 400; your messages have 600.",
+         NULL,
+         false},
         {{.op = PATCH_DROP, .path = "tools", .value = "[]"}, "tools: at least one is needed", NULL, false},
         {{.op = PATCH_DROP, .path = "tools.*.schema.pattern", .value = "lower"}, "'pattern' is missing", NULL, false},
     };

@@ -180,6 +180,137 @@ static void a_word_that_is_repeated_is_not_looked_at_for_ever(void **state)
     free(asked);
 }
 
+/* ---- what is sent in other ways ---- */
+
+static daruma_failure judged_beside(int status, const char *request, const char *beside, const char *body)
+{
+    static char room[1 << 20];
+    daruma_arena a = arena_over(room, sizeof room);
+    daruma_evidence ev = {.phase = DARUMA_AT_ANSWER,
+                          .status = status,
+                          .body = str_of(body),
+                          .request = str_of(request),
+                          .beside = str_of(beside)};
+    return daruma_classify(&ev, at(0), &a);
+}
+
+static bool harms_others(const daruma_failure *f)
+{
+    daruma_scope who = daruma_kind_scope(f->kind);
+    return who == DARUMA_SICK_KEY || who == DARUMA_SICK_ACCOUNT || who == DARUMA_SICK_MODEL || f->wait > 60000;
+}
+
+/* A picture is one character raw and two escapes; some providers drop it. */
+static void a_picture_among_the_words_hides_no_quote(void **state)
+{
+    (void)state;
+    static const char *const forms[] = {"\xf0\x9f\x98\x80", "\\ud83d\\ude00",          "\\\\ud83d\\\\ude00", "?", "",
+                                        "\xef\xbf\xbd",     "\xe2\x9c\x85\xef\xb8\x8f"};
+    char request[512], body[512];
+    for (size_t i = 0; i < COUNT(forms); i++)
+        for (size_t k = 0; k < COUNT(forms); k++) {
+            snprintf(request, sizeof request,
+                     "{\"messages\":[{\"role\":\"user\",\"content\":\"so you exceeded %s your current %s quota please, "
+                     "now\"}]}",
+                     forms[i], forms[i]);
+            snprintf(body, sizeof body,
+                     "{\"error\":{\"message\":\"Bad text: you exceeded %s your current %s quota please\"}}", forms[k],
+                     forms[k]);
+            daruma_failure f = judged_beside(429, request, "", body);
+            if (f.kind == DARUMA_QUOTA)
+                fail_msg("%s %s is %s", request, body, daruma_kind_name(f.kind));
+        }
+}
+
+/* An error that sends back what it was sent, as members. */
+static void members_that_the_request_has_say_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *echo;
+        daruma_kind kind; /* what it would be without the request */
+    } rows[] = {
+        {"\"code\":\"insufficient_quota\"", DARUMA_QUOTA},
+        {"\"type\":\"insufficient_quota\"", DARUMA_QUOTA},
+        {"\"reason\":\"insufficient\\u005fquota\"", DARUMA_QUOTA},
+        {"\"status\":\"invalid_api_key\"", DARUMA_AUTH},
+        {"\"code\":\"rate_limit_exceeded\",\"retry_after\":86400", DARUMA_RATE_LIMIT},
+    };
+    static const char *const forms[] = {
+        "{\"error\":{\"message\":\"The request is not valid\",\"body\":{\"model\":\"m\",\"metadata\":{%s}}}}",
+        "{\"error\":{\"message\":\"The request is not valid\"},\"data\":{\"metadata\": { %s } }}",
+        "{\"detail\":{\"body\":{%s},\"msg\":\"The request is not valid\"}}",
+        "{'error': {'message': 'The request is not valid', \"body\": {%s}}}",
+    };
+    char request[512], body[512];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        for (size_t k = 0; k < COUNT(forms); k++) {
+            snprintf(request, sizeof request, "{\"model\":\"m\",\"metadata\":{%s},\"messages\":[]}", rows[i].echo);
+            snprintf(body, sizeof body, forms[k], rows[i].echo);
+            daruma_failure bare = judged_beside(400, "", "", body), f = judged_beside(400, request, "", body);
+            if (harms_others(&f) || f.kind == rows[i].kind)
+                fail_msg("%s: %s is %s, waits %lld", request, body, daruma_kind_name(f.kind), (long long)f.wait);
+            if (k == 0)
+                assert_int_equal(bare.kind, rows[i].kind);
+        }
+    /* what it says itself is heard beside it */
+    daruma_failure f = judged_beside(404, "{\"model\":\"m\",\"metadata\":{\"code\":\"insufficient_quota\"}}", "",
+                                     "{\"error\":{\"message\":\"No such model\",\"code\":\"model_not_found\","
+                                     "\"body\":{\"code\":\"insufficient_quota\"}}}");
+    assert_int_equal(f.kind, DARUMA_MODEL_NOT_FOUND);
+}
+
+static void words_of_fields_and_of_the_query_are_quotes(void **state)
+{
+    (void)state;
+    static const char *const beside[] = {
+        "openai-beta: You exceeded your current quota, please check your plan",
+        "user-agent: x/1\nx-tag: you+exceeded+your+current+quota",
+        "tag: You%20exceeded%20your%20current%20quota%2C%20please",
+        "x-you-exceeded-your-current-quota-please: 1",
+        "x-tag: WW91IGV4Y2VlZGVkIHlvdXIgY3VycmVudCBxdW90YSwgcGxlYXNlIGNoZWNrIHlvdXIgcGxhbg==",
+    };
+    static const char *const bodies[] = {
+        "{\"error\":{\"message\":\"A field is bad: You exceeded your current quota, please\"}}",
+        "{\"error\":{\"message\":\"You exceeded your current quota, please check your plan\"}}",
+    };
+    for (size_t k = 0; k < COUNT(bodies); k++) {
+        daruma_failure bare = judged_beside(429, "{}", "", bodies[k]);
+        assert_int_equal(bare.kind, DARUMA_QUOTA);
+        for (size_t i = 0; i < COUNT(beside); i++) {
+            daruma_failure f = judged_beside(429, "{}", beside[i], bodies[k]);
+            if (f.kind == DARUMA_QUOTA)
+                fail_msg("%s: %s", beside[i], bodies[k]);
+        }
+    }
+}
+
+/* What stands behind the part of a request that is looked at may be quoted, too. */
+static void what_is_not_looked_at_may_be_quoted(void **state)
+{
+    (void)state;
+    static char room[1 << 20];
+    static const char tail[] = "\",\"tag\":\"you exceeded your current quota\",\"code\":\"insufficient_quota\"}";
+    size_t bytes = QUOTE_REQUEST_BYTES_MAX + (64u << 10);
+    char *asked = malloc(bytes);
+    assert_non_null(asked);
+    memset(asked, 'a', bytes);
+    memcpy(asked, "{\"text\":\"", 9);
+    memcpy(asked + bytes - strlen(tail), tail, strlen(tail));
+    static const char *const bodies[] = {
+        "{\"error\":{\"message\":\"Bad tag: 'you exceeded your current quota'\"}}",
+        "{\"error\":{\"message\":\"Bad\",\"body\":{\"code\":\"insufficient_quota\"}}}",
+    };
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        daruma_arena a = arena_over(room, sizeof room);
+        daruma_evidence ev = {
+            .phase = DARUMA_AT_ANSWER, .status = 429, .body = str_of(bodies[i]), .request = (daruma_str){asked, bytes}};
+        daruma_failure f = daruma_classify(&ev, at(0), &a);
+        assert_int_not_equal(f.kind, DARUMA_QUOTA);
+    }
+    free(asked);
+}
+
 /* ---- what providers really say, quoted from requests made at random ---- */
 
 static uint64_t dice = 1;
@@ -416,6 +547,10 @@ int main(void)
         cmocka_unit_test(names_that_no_api_has_are_quotes_as_well),
         cmocka_unit_test(without_the_request_what_stands_in_quotes_is_none_of_the_providers_words),
         cmocka_unit_test(a_word_that_is_repeated_is_not_looked_at_for_ever),
+        cmocka_unit_test(a_picture_among_the_words_hides_no_quote),
+        cmocka_unit_test(members_that_the_request_has_say_nothing),
+        cmocka_unit_test(words_of_fields_and_of_the_query_are_quotes),
+        cmocka_unit_test(what_is_not_looked_at_may_be_quoted),
         cmocka_unit_test(no_row_is_found_in_what_is_quoted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

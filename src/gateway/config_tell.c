@@ -62,7 +62,7 @@ static void put_provider(const config_provider *p, daruma_buf *out)
     if (p->nkeys)
         put_many(out, p->nkeys, "key", "keys");
     else
-        BUF_LIT(out, "the clients' own keys");
+        buf_putz(out, config_has_key(p) ? "a key in its headers" : "the clients' own keys");
     for (size_t i = 0; i < p->nkeys; i++) {
         buf_putz(out, i ? ", " : " (");
         buf_put(out, p->keys[i].name);

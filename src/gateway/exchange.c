@@ -274,6 +274,13 @@ static bool is_sent(void *handle)
     return fetch_is_sent(handle);
 }
 
+static daruma_str on_beside(void *user, daruma_arena *a)
+{
+    daruma_buf b = buf_in(a);
+    head_beside(&((exchange *)user)->c->head, &b);
+    return buf_str(&b);
+}
+
 static void on_done(void *user, const drive_result *r)
 {
     meter_count(((exchange *)user)->g->meter, r);
@@ -301,6 +308,7 @@ const drive_host exchange_host = {
     .key_trouble = on_key_trouble,
     .redact = exchange_redact,
     .tenant = on_tenant,
+    .beside = on_beside,
     .tell = on_tell,
     .done = on_done,
     .holds = on_holds,

@@ -72,6 +72,28 @@ void head_credentials(const http_head *h, daruma_buf *out)
     buf_put(out, head_query_key(h));
 }
 
+void head_beside(const http_head *h, daruma_buf *out)
+{
+    for (size_t i = 0; i < h->nheaders; i++) {
+        const daruma_header *f = &h->headers[i];
+        if (head_is_credential(f->name) || str_ieq(f->name, S("cookie")))
+            continue;
+        buf_put(out, f->name);
+        BUF_LIT(out, ": ");
+        buf_put(out, f->value);
+        buf_putc(out, '\n');
+    }
+    for (daruma_str rest = h->query; rest.n;) {
+        daruma_str value = str_cut(&rest, '&'), name = str_cut(&value, '=');
+        if (str_eq(name, S("key")))
+            continue;
+        buf_put(out, name);
+        BUF_LIT(out, ": ");
+        buf_put(out, value);
+        buf_putc(out, '\n');
+    }
+}
+
 /* Fields that the configuration gives a provider stand in the place of the client's. */
 static bool is_configured(const config_provider *p, daruma_str name)
 {

@@ -215,6 +215,8 @@ daruma_header *head_for_question(exchange *x, const config_provider *p, const di
 /* Fields for the client: those of the answer plus x-daruma-*. */
 daruma_header *head_for_client(exchange *x, const drive_answer *answer, size_t *n);
 void head_credentials(const http_head *h, daruma_buf *out); /* the values themselves, for keyed hashes only */
+/* What the client says in fields and in the query, "name: value" a line, without credentials. */
+void head_beside(const http_head *h, daruma_buf *out);
 /* The key in the query, where Google's clients may put it; else empty. */
 daruma_str head_query_key(const http_head *h);
 bool head_is_credential(daruma_str name); /* of a field where clients put credentials */

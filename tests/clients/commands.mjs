@@ -155,6 +155,22 @@ holds("colours are for terminals that want them", async () => {
   assert.doesNotMatch(tty({ TERM: "xterm", NO_COLOR: "1" }), /\x1b\[1m/);
 });
 
+holds("demo shows each failure twice: a bare client gets none of the answers, daruma all but one", async () => {
+  const child = spawn(daruma, ["demo", "--once", "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "", err = "";
+  child.stdout.on("data", (d) => (out += d));
+  child.stderr.on("data", (d) => (err += d));
+  const code = await new Promise((yes) => child.on("close", yes));
+  assert.equal(code, 0, err);
+  const bare = out.match(/^ {2}a bare client .*$/gm), through = out.match(/^ {2}through daruma .*$/gm);
+  assert.deepEqual([bare.length, through.length], [9, 9], out);
+  assert.ok(bare.every((l) => !l.endsWith("rise eight")), out);
+  assert.equal(through.filter((l) => l.startsWith("  through daruma 200 ") && l.endsWith(": fall seven times, rise eight")).length, 8, out);
+  assert.match(through[8], /^ {2}through daruma 500 .*failed.*second provider/);
+  assert.match(out, /^A bare client got an answer to 0 of 9 requests; through daruma 8 were answered\.$/m);
+  for (const remedy of ["switch_key", "wait_retry", "switch_model", "mend_parameter", "resume", "repair_history"]) assert.match(err, new RegExp(`-> ${remedy}`));
+});
+
 /* ---- check ---- */
 
 const check = (text) => run(["check", "-"], text);
@@ -418,7 +434,7 @@ wired("explain finds a case by the digits that a line on the terminal shows", {
 
 // Their examples of configurations and scripts, with the page and the line they stand in. What is a part only (it
 // names no provider) is read behind the providers of the page's first example.
-const pages = ["README.md", "CONTRIBUTING.md", ...readdirSync(join(root, "doc")).filter((f) => f.endsWith(".md")).map((f) => `doc/${f}`)];
+const pages = ["README.md", "CONTRIBUTING.md", ...["doc", "doc/clients"].flatMap((d) => readdirSync(join(root, d)).filter((f) => f.endsWith(".md")).map((f) => `${d}/${f}`))];
 const examples = pages.flatMap((page) => {
   const text = readFileSync(join(root, page), "utf8");
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].map((m) => ({ page, line: text.slice(0, m.index).split("\n").length + 1, text: m[1] }));

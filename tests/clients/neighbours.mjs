@@ -102,7 +102,15 @@ clothes.push(
   ["a string within strings, in quotation marks", (words) => called({ a: JSON.stringify({ b: JSON.stringify({ c: `"${words}"` }) }) }), (words) => `Bad request: "${words}"`],
   ["a string within strings, shown as it was escaped", (words) => called({ a: JSON.stringify({ b: words }) }), (words) => JSON.stringify({ error: { message: `Cannot read ${JSON.stringify(JSON.stringify({ b: words }))}` } })],
 );
-for (const [what, more, shown] of clothes)
+// What stands beside the body, and an error that sends back what it was sent.
+const sentBack = (words) => ({ metadata: { code: name(words), status: name(words), retry_after: words.startsWith("zebras") ? 1 : 86400 } });
+clothes.push(
+  ["a header field", () => chat(), (words) => `A field is bad: ${words}`, (words) => ({ "x-tag": words })],
+  ["a header field, read as JSON", () => chat(), (words) => JSON.stringify({ error: { message: "The field is not valid", body: { code: name(words) } } }), (words) => ({ code: name(words) })],
+  ["a text with pictures, escaped", (words) => chat({ user: `so ${words.replaceAll(" ", " \u{1f600} ")} it says` }), (words) => `{"error":{"message":"Bad user: so ${words.replaceAll(" ", " \\ud83d\\ude00 ")} it says"}}`],
+  ["members that the error sends back", (words) => chat(sentBack(words)), (words) => JSON.stringify({ error: { message: "The request is not valid", body: sentBack(words) } })],
+);
+for (const [what, more, shown, headers] of clothes)
   for (const status of [400, 500])
     for (const words of ["please try again in 86400s", "Incorrect API key provided", "The server is overloaded", "insufficient quota"])
       holds(`neighbours: "${words}" in ${what}, quoted with ${status}, is judged as other words are`, {
@@ -115,7 +123,7 @@ for (const [what, more, shown] of clothes)
           for (const said of ["zebras walk to melons", words]) {
             await pair.again((c) => (c.recovery.max_attempts = 3));
             pair.own.seen = [];
-            await question(pair, d, { model: d.own, more: more((now = said)) });
+            await question(pair, d, { model: d.own, more: more((now = said)), headers: headers?.(said) });
             const { places } = await pair.status();
             heard.push({ calls: pair.own.seen.length, rests: places.filter((p) => p.cool_in_ms > 0).length, breakers: places.map((p) => p.breaker).sort(), kind: pair.events().find((e) => e.kind)?.kind });
           }
@@ -298,6 +306,7 @@ for (const [what, param, bad, good, message, code] of companions)
 
 // Each is refused for what stands in this request: a mode, another number, words of its own. What the next one says of the
 // same parameter goes out as it is.
+const tool = (more) => ({ type: "function", function: { name: "look", parameters: { type: "object", properties: { of: { type: "string", ...more } } } } });
 const long = `You exceeded your current quota, please check your plan and billing details.`;
 for (const [what, d, first, next, message, code] of [
   ["a stream", "openai", { logprobs: true, stream: true }, { logprobs: true }, "Unsupported parameter: 'logprobs' is not supported with streaming.", "unsupported_parameter"],
@@ -305,6 +314,9 @@ for (const [what, d, first, next, message, code] of [
   ["thinking", "anthropic", { top_p: 0.5, thinking: { type: "enabled", budget_tokens: 1024 }, max_tokens: 4000 }, { top_p: 0.5 }, "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.", null],
   ["another number", "anthropic", { thinking: { type: "enabled", budget_tokens: 9000 }, max_tokens: 4000 }, { thinking: { type: "enabled", budget_tokens: 9000 }, max_tokens: 20000 }, "`max_tokens` must be greater than `thinking.budget_tokens`.", null],
   ["what it is used with", "openai", { parallel_tool_calls: true, service_tier: "auto" }, { parallel_tool_calls: true }, "Unsupported parameter: 'parallel_tool_calls' cannot be used with service_tier.", "unsupported_parameter"],
+  ["tools beside it", "openai", { reasoning_effort: "high", tools: [tool({})] }, { reasoning_effort: "high" }, "Function tools with reasoning_effort are not supported for m-own in /v1/chat/completions. Please use /v1/responses instead.", null],
+  ["its own value, which is a code", "openai", { service_tier: "extra_forbidden" }, { service_tier: "flex" }, "service_tier: extra_forbidden is not one of auto and flex", null],
+  ["an expression of its own", "openai", { tools: [tool({ pattern: "(" })] }, { tools: [tool({ pattern: "^a$" })] }, "Invalid schema for function 'look': In context=('properties', 'of'), 'pattern' is not a valid regex: '('.", "invalid_function_parameters"],
   ["its own words", "openai", { temperature: "temperature is not supported with this model" }, { temperature: 0 }, "Unsupported value 'temperature is not supported with this model' of temperature.", "unsupported_value"],
 ])
   holds(`neighbours ${d}: a parameter that is refused because of ${what} goes out for others`, {
@@ -331,5 +343,40 @@ holds("neighbours openai: words behind 2,048 others of a quote are no evidence, 
     await question(pair, d, { model: d.own });
     assert.ok(pair.own.seen.length <= before + 2 && keys() === 1, "another key was tried");
     for (const p of (await pair.status()).places) assert.deepEqual([p.cool_in_ms, p.breaker], [0, "closed"], JSON.stringify(p));
+  },
+});
+
+holds("neighbours openai: a value that was learned goes when it is refused as well", {
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai, least = 500;
+    let most = 100;
+    pair.own.answer = (q, res) => {
+      const n = JSON.parse(q.body).max_tokens;
+      const wrong = n > most ? `max_tokens is too large: ${n}. This model supports at most ${most} completion tokens.` : most > least && n < least ? `Invalid 'max_tokens': integer below minimum value. Expected a value of at least ${least}, but got ${n} instead.` : null;
+      return wrong ? json(res, 400, { error: { message: wrong, type: "invalid_request_error", param: "max_tokens", code: "invalid_value" } }) : w.answer(res, "seven eight");
+    };
+    const ask = async (text) => {
+      const r = await question(pair, d, { model: d.own, more: { max_tokens: 800 }, text });
+      return [r.status, JSON.parse(pair.own.seen.at(-1).body).max_tokens];
+    };
+    assert.deepEqual(await ask("one"), [200, 100]);
+    assert.deepEqual(await ask("two"), [200, 100]); // known by now
+    assert.equal(pair.own.seen.length, 3);
+    most = 4000;
+    await ask("three"); // refused for the 100 that daruma made of it
+    assert.deepEqual(await ask("four"), [200, 800], "the old lesson is still in force");
+  },
+});
+
+holds("neighbours openai: a window that a request quotes is not learned", {
+  async run(pair) {
+    const d = dialects.openai, w = wires.openai, said = "This model's maximum context length is 1500 tokens. However, your messages resulted in 9000 tokens.";
+    pair.own.answer = (q, res) => (q.body.includes("9000 tokens") ? json(res, 400, { error: { message: said, type: "invalid_request_error" } }) : w.answer(res, "seven eight"));
+    await question(pair, d, { model: d.own, text: `What does this mean? ${said} ${"It is long. ".repeat(600)}` });
+    pair.own.seen = [];
+    const text = "More of it, and more. ".repeat(800);
+    const r = await question(pair, d, { model: d.own, text });
+    assert.deepEqual([r.status, r.outcome, pair.own.seen.length], [200, "ok", 1], r.text);
+    assert.ok(pair.own.seen[0].body.includes(text), "it was shortened");
   },
 });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { ask, count, dialects, pathOf, question, raw, until } from "./net.mjs";
 import { sleep } from "./pair.mjs";
+import { wires } from "./wires.mjs";
 import { each, fault, good, holds, once, oneKey, send, unmended } from "./wire.mjs";
 
 // The test's own provider alone: what is nobody's dialect goes to the first one.
@@ -437,3 +438,28 @@ for (const [what, refusal] of Object.entries({ "401": "auth", "429": "rate_limit
       },
     }),
   );
+
+holds("addresses of clouds (doc/clouds.md) get the path and the key that they want", {
+  async run(pair) {
+    const { answer } = wires.openai, base = pair.base.replace(/:\d+$/, "");
+    const at = (path) => `${base}:${pair.own.port}${path}`;
+    await pair.again((c) => {
+      c.providers.unshift(
+        { name: "azure", dialect: "openai", url: at("/openai/v1"), headers: { "api-key": "sk-azure" } },
+        { name: "vertex", dialect: "openai", url: at("/v1/projects/p/locations/global/endpoints/openapi"), keys: [{ command: "echo sk-vertex" }] },
+        { name: "bedrock", dialect: "openai", url: at("/openai/v1"), keys: ["sk-bedrock"] },
+      );
+      c.models = [["azure", "my-deployment"], ["vertex", "google/gemini-pro"], ["bedrock", "openai.gpt-oss-120b-1:0"]].map(([p, m]) => ({ name: `m-${p}`, targets: [`${p}/${m}`] }));
+    });
+    pair.own.answer = (q, res) => answer(res, "seven eight");
+    for (const p of ["azure", "vertex", "bedrock"]) assert.equal((await question(pair, dialects.openai, { model: `m-${p}` })).said, "seven eight", p);
+    assert.deepEqual(
+      pair.own.seen.map((q) => [q.url, q.headers.authorization, q.headers["api-key"], JSON.parse(q.body).model]),
+      [
+        ["/openai/v1/chat/completions", undefined, "sk-azure", "my-deployment"],
+        ["/v1/projects/p/locations/global/endpoints/openapi/chat/completions", "Bearer sk-vertex", undefined, "google/gemini-pro"],
+        ["/openai/v1/chat/completions", "Bearer sk-bedrock", undefined, "openai.gpt-oss-120b-1:0"],
+      ],
+    );
+  },
+});

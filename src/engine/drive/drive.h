@@ -196,6 +196,9 @@ typedef struct drive_host {
     /* Takes the credentials that a call to `t` (NULL: nobody) was made with, and all of the host's, out of a text. */
     daruma_str (*redact)(void *user, const daruma_target *t, daruma_str secret, daruma_str text);
     uint64_t (*tenant)(void *user); /* whose request it is; never 0 */
+    /* What the client said beside its body, "name: value" a line: its fields and its query, without credentials. A
+     * provider may quote that as well. May be NULL. */
+    daruma_str (*beside)(void *user, daruma_arena *a);
     /* all else */
     void (*holds)(void *user, int64_t bytes); /* so many bytes more (less: below 0) are held of what was written anew */
     void (*tell)(void *user, daruma_event *e);       /* the driver filled it in */

@@ -490,6 +490,8 @@ void session_mended(session *x, bool fit)
 
 void session_asked(const session *x, daruma_evidence *ev)
 {
+    if (x->v->host->beside)
+        ev->beside = x->v->host->beside(x->user, x->arena);
     if (!x->d || x->opaque || !x->body.n)
         return;
     ev->request = x->asked;
@@ -519,7 +521,9 @@ void session_failed(session *x, const daruma_evidence *ev)
     session_asked(x, &seen);
     x->failure = daruma_classify(&seen, at, x->arena);
     x->failure = daruma_judge(x->kase.policy, &seen, &x->failure);
+    bool all = str_eq(x->failure.own, x->failure.message);
     x->failure.message = session_tool_words(x, x->failure.message);
+    x->failure.own = all ? x->failure.message : session_tool_words(x, x->failure.own);
     x->failure.subject = session_tool_words(x, x->failure.subject);
     session_mend_reconsider(x, &x->failure);
     session_step(x, &(drive_step){.what = DRIVE_JUDGED, .failure = &x->failure});

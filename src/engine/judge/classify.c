@@ -531,9 +531,9 @@ static bool waits(daruma_kind k)
 }
 
 /* Judges what `body` says. Of words in quotes only names are heard. */
-static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, daruma_moment at, daruma_arena *a)
+static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, echo *e, daruma_moment at, daruma_arena *a)
 {
-    said s = unwrap(body, a);
+    said s = unwrap(body, e, a);
     daruma_failure f = {.status = ev->status, .net = ev->net, .wait = -1, .limit = -1, .used = -1, .requested = -1};
     seen v = {.provider = ev->provider, .status = s.status && ev->status < 600 ? s.status : ev->status};
     char number[4];
@@ -584,7 +584,7 @@ static daruma_failure judge_body(const daruma_evidence *ev, daruma_str body, dar
     f.hearsay |= f.wait >= 0 && !asks_to_wait(f.status) && f.wait != hints_wait(ev, &s, NULL, 0, at);
     f.subject = subject_of(&s, message);
     f.code = daruma_redact(s.code, a); /* a copy: what is judged may go before the failure does */
-    f.message = daruma_redact(message, a);
+    f.own = f.message = daruma_redact(message, a);
     f.subject = f.subject.n >= SECRET_BYTES_MIN ? daruma_redact(f.subject, a) : arena_copy(a, f.subject);
     return f;
 }
@@ -597,10 +597,11 @@ static bool is_its_own(daruma_kind k)
 }
 
 /* What it is about is what its whole text names. */
-static daruma_failure judge_rest(const daruma_evidence *ev, daruma_str rest, const daruma_failure *whole,
+static daruma_failure judge_rest(const daruma_evidence *ev, daruma_str rest, const daruma_failure *whole, echo *e,
                                  daruma_moment at, daruma_arena *a)
 {
-    daruma_failure f = judge_body(ev, rest, at, a);
+    daruma_failure f = judge_body(ev, rest, e, at, a);
+    f.own = f.message.n ? f.message : S("");
     f.subject = whole->subject;
     f.message = whole->message;
     return f;
@@ -609,17 +610,27 @@ static daruma_failure judge_rest(const daruma_evidence *ev, daruma_str rest, con
 daruma_failure daruma_classify(const daruma_evidence *ev, daruma_moment at, daruma_arena *a)
 {
     unquoted own = {.body = ev->body, .nameless = ev->body};
-    if (ev->body.n && (ev->request.n || ev->model.n))
-        own = quote_strip(ev->body, ev->request, ev->model, a);
-    daruma_failure whole = judge_body(ev, ev->body, at, a), f = whole;
+    quotable sent = {.request = ev->request, .model = ev->model, .beside = ev->beside};
+    bool quotes = ev->body.n && (ev->request.n || ev->model.n || ev->beside.n);
+    echo *e = quotes ? ARENA_NEW(a, echo, 1) : NULL;
+    if (e)
+        *e = (echo){0};
+    daruma_failure whole = judge_body(ev, ev->body, e, at, a), f = whole;
+    if (e)
+        own = quote_strip(ev->body, &sent, e, a);
     /* A conversation may hold the whole of an error that it meets once more. That is believed when it harms nobody
      * else. */
     bool believed = own.all && is_its_own(whole.kind);
-    if (own.body.p != ev->body.p && !believed)
-        f = judge_rest(ev, own.body, &whole, at, a);
+    if (believed)
+        f.own = S("");
+    else if (own.body.p != ev->body.p || (e && e->any))
+        f = judge_rest(ev, own.body, &whole, e, at, a);
     /* A request's own name may be what it is refused for, but it says nothing of others. */
+    daruma_str words = f.own;
     if (own.nameless.p != own.body.p && !is_its_own(f.kind))
-        f = judge_rest(ev, own.nameless, &whole, at, a);
+        f = judge_rest(ev, own.nameless, &whole, e, at, a);
+    f.own = words;
+    f.hearsay |= believed;
     return f;
 }
 

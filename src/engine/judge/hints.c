@@ -412,7 +412,7 @@ daruma_ms daruma_advice(const daruma_evidence *ev, daruma_moment at)
 {
     char mem[16 << 10];
     daruma_arena a = arena_over(mem, sizeof mem);
-    said s = unwrap(ev->body, &a);
+    said s = unwrap(ev->body, NULL, &a);
     daruma_str texts[SAID_TEXTS];
     size_t n = 0;
     for (size_t i = 0; i < s.ntexts; i++) {

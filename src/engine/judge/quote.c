@@ -10,6 +10,7 @@
 #include "engine/judge/quote.h"
 #include "engine/read/sentence.h"
 #include "engine/judge/reader.h"
+#include "engine/judge/strings.h"
 #include "base/arena.h"
 #include "base/limits.h"
 #include "base/str.h"
@@ -73,6 +74,40 @@ static size_t entity_bytes(daruma_str s, size_t i)
     return n > 1 && i + n < s.n && s.p[i + n] == ';' ? n + 1 : 0;
 }
 
+/* Dashes, curly quotes, arrows, pictures and what changes their look; and what stands where a character was lost. */
+static bool is_sign(uint32_t u)
+{
+    return (u >= 0x2000 && u < 0x2e80) || (u >= 0xd800 && u < 0xe000) || (u >= 0xfe00 && u < 0xfe10) || u == 0xfffd ||
+           (u >= 0x1f000 && u < 0x1fb00) || (u >= 0xe0000 && u < 0xe0200);
+}
+
+/* The four digits of \uXXXX at `i`; UINT32_MAX: they are none. */
+static uint32_t hex4(daruma_str s, size_t i)
+{
+    uint32_t u = 0;
+    for (size_t k = 0; k < 4; k++) {
+        int h = i + k < s.n ? ch_hex(s.p[i + k]) : -1;
+        if (h < 0)
+            return UINT32_MAX;
+        u = u << 4 | (uint32_t)h;
+    }
+    return u;
+}
+
+/* The character whose first half of an escape (UTF-16) is `high` and whose other half stands at `*i`, which moves
+ * behind it; `high` when none does. */
+static uint32_t other_half(daruma_str s, size_t *i, uint32_t high)
+{
+    size_t k = *i;
+    while (k < s.n && s.p[k] == '\\')
+        k++;
+    uint32_t low = k > *i && k < s.n && s.p[k] == 'u' ? hex4(s, k + 1) : 0;
+    if (low < 0xdc00 || low >= 0xe000)
+        return high;
+    *i = k + 5;
+    return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
 /* The character at `*i`, which moves behind it: lower case; 0 for what stands between words. Escapes of any depth are
  * read, as one deep; those of pages and addresses as well. */
 static uint32_t take_char(daruma_str s, size_t *i)
@@ -95,22 +130,18 @@ static uint32_t take_char(daruma_str s, size_t *i)
             ++*i;
             return 0;
         }
-        uint32_t u = 0;
-        for (size_t k = 1; e == 'u' && k <= 4; k++) {
-            int h = *i + k < s.n ? ch_hex(s.p[*i + k]) : -1;
-            if (h < 0)
-                return 0;
-            u = u << 4 | (uint32_t)h;
-        }
-        *i += e == 'u' ? 5 : 0;
-        if (u >= 0xd800 && u <= 0xdfff) /* half of a character, which the other half must not lose */
+        uint32_t u = e == 'u' ? hex4(s, *i + 1) : 0;
+        if (e != 'u' || u == UINT32_MAX)
             return 0;
-        return u < 0x80 ? letter(u) : u;
+        *i += 5;
+        if (u >= 0xd800 && u < 0xdc00) /* half of a character: the other half follows */
+            u = other_half(s, i, u);
+        return u < 0x80 ? letter(u) : is_sign(u) ? 0 : u;
     }
     uint32_t u = c & (c >= 0xf0 ? 0x07 : c >= 0xe0 ? 0x0f : 0x1f);
     while (*i < s.n && ((unsigned char)s.p[*i] & 0xc0) == 0x80)
         u = u << 6 | ((unsigned char)s.p[(*i)++] & 0x3f);
-    return u >= 0x2000 && u < 0x2e80 ? 0 : u; /* dashes, curly quotes, arrows */
+    return is_sign(u) ? 0 : u;
 }
 
 /* Scripts without spaces: each character is a word. */
@@ -161,43 +192,6 @@ static void add_words(quote *q, daruma_str body, size_t from, size_t n)
     }
     if (q->n < QUOTE_WORDS_MAX) /* no run goes on from one string to the next */
         q->words[q->n++] = (word){0};
-}
-
-/* ---- strings of JSON ------------------------------------------------------------ */
-
-typedef struct json_string {
-    size_t from, n; /* without its quotes */
-    daruma_str key; /* the member it is the value of, or the member before it in a list */
-    bool is_key;
-} json_string;
-
-/* The next string from `*i` on; of JSON that is cut the last one ends with it. */
-static bool next_string(daruma_str s, size_t *i, json_string *ret)
-{
-    const char *p = *i < s.n ? memchr(s.p + *i, '"', s.n - *i) : NULL;
-    if (!p)
-        return false;
-    size_t from = (size_t)(p - s.p) + 1, end = from;
-    for (;;) {
-        const char *q = memchr(s.p + end, '"', s.n - end);
-        size_t slashes = 0;
-        end = q ? (size_t)(q - s.p) : s.n;
-        while (end - slashes > from && s.p[end - slashes - 1] == '\\')
-            slashes++;
-        if (!q || slashes % 2 == 0)
-            break;
-        end++;
-    }
-    ret->from = from;
-    ret->n = end - from;
-    *i = end < s.n ? end + 1 : s.n;
-    size_t after = *i;
-    while (after < s.n && ch_space(s.p[after]))
-        after++;
-    ret->is_key = after < s.n && s.p[after] == ':';
-    if (ret->is_key)
-        ret->key = str_sub(s, from, ret->n);
-    return true;
 }
 
 /* ---- runs ----------------------------------------------------------------------- */
@@ -526,14 +520,14 @@ static bool is_words(daruma_str text, daruma_str key)
 
 static void read_body(quote *q, daruma_str body)
 {
-    json_string s = {0};
+    judge_text s = {0};
     size_t i = 0;
     daruma_str t = str_trim(body);
     if (!t.n || (t.p[0] != '{' && t.p[0] != '[')) {
         add_words(q, body, 0, body.n);
         return;
     }
-    while (next_string(body, &i, &s))
+    while (judge_string(body, &i, &s))
         if (!s.is_key && is_words(str_sub(body, s.from, s.n), s.key))
             add_words(q, body, s.from, s.n);
 }
@@ -576,29 +570,54 @@ static bool is_all_quoted(const quote *q)
     return true;
 }
 
-unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daruma_arena *a)
+/* The request goes by. Returns false when not all of it could be looked at. */
+static bool meet_request(quote *q, daruma_str request, echo *e)
+{
+    judge_text s = {0};
+    size_t i = 0;
+    for (size_t strings = 0; (q->n || e->n) && judge_string(request, &i, &s); strings++) {
+        if (i + strings * QUOTE_STRING_COST > QUOTE_REQUEST_BYTES_MAX || q->looks > QUOTE_LOOKS_MAX)
+            return false;
+        echo_meet(e, request, &s, i);
+        daruma_str text = str_sub(request, s.from, s.n);
+        if (q->n)
+            meet_string(q, text, s.key, s.is_key);
+        if (q->n && !s.is_key)
+            meet_encoded(q, text);
+    }
+    return q->looks <= QUOTE_LOOKS_MAX;
+}
+
+static void meet_beside(quote *q, daruma_str lines, echo *e)
+{
+    while (lines.n && q->looks <= QUOTE_LOOKS_MAX) {
+        daruma_str value = str_cut(&lines, '\n'), name = str_cut(&value, ':');
+        value = str_trim(value);
+        meet_string(q, name, name, true);
+        meet_string(q, value, name, false);
+        meet_encoded(q, value);
+        echo_meet_value(e, name, value);
+    }
+}
+
+unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_arena *a)
 {
     unquoted r = {.body = body, .nameless = body};
     quote *q = arena_take(a, sizeof *q, _Alignof(quote));
     word *words = arena_take(a, (QUOTE_WORDS_MAX + QUOTE_RESTS_MAX) * sizeof *words, _Alignof(word));
-    json_string s = {0};
-    size_t i = 0;
     if (!q || !words)
         return r;
     *q = (quote){.body = body, .words = words, .said = 1, .wire = UINT32_MAX / 2};
     read_body(q, body);
-    request = str_sub(request, 0, QUOTE_REQUEST_BYTES_MAX);
-    for (size_t strings = 0; q->n && q->looks <= QUOTE_LOOKS_MAX && next_string(request, &i, &s); strings++) {
-        if (i + strings * QUOTE_STRING_COST > QUOTE_REQUEST_BYTES_MAX)
-            break;
-        meet_string(q, str_sub(request, s.from, s.n), s.key, s.is_key);
-        if (!s.is_key)
-            meet_encoded(q, str_sub(request, s.from, s.n));
-    }
-    meet_string(q, model, (daruma_str){0}, false);
-    /* One word again and again, in both: what it quotes nobody can say in time. Then it says nothing. */
-    for (uint32_t k = 0; q->looks > QUOTE_LOOKS_MAX && k < q->n; k++)
+    bool whole = meet_request(q, sent->request, e);
+    meet_string(q, sent->model, (daruma_str){0}, false);
+    meet_beside(q, sent->beside, e);
+    /* A request that is too long, or one word again and again, in both: what is quoted nobody can say in time. Then it
+     * says nothing. */
+    whole &= q->looks <= QUOTE_LOOKS_MAX;
+    for (uint32_t k = 0; !whole && k < q->n; k++)
         q->any |= words[k].quoted = words[k].to > 0;
+    echo_end(e, whole);
     if (q->any)
         r.body = without(q, false, a);
     r.nameless = q->any_name ? without(q, true, a) : r.body;

@@ -2,7 +2,7 @@
  * them. */
 #ifndef JUDGE_QUOTE_H
 #define JUDGE_QUOTE_H
-#include "daruma_parts.h"
+#include "engine/judge/echo.h"
 
 /* An error without what it quotes from the request. */
 typedef struct unquoted {
@@ -12,11 +12,18 @@ typedef struct unquoted {
     bool all;            /* no word is left of what it says in words */
 } unquoted;
 
-/* Takes out of `body` the words that it quotes from `request` (JSON) and `model`: every run of QUOTE_RUN_WORDS that
- * stands in one text of them, or goes on from one to the next, and every string that it has whole; what is sent as
- * base64 is read as what it says. Codes, types and parameters of the body are left as they are, and so is the form of
- * JSON. One pass over the request. */
-unquoted quote_strip(daruma_str body, daruma_str request, daruma_str model, daruma_arena *a);
+/* What was sent, whose words an error may quote. */
+typedef struct quotable {
+    daruma_str request; /* JSON */
+    daruma_str model;
+    daruma_str beside; /* header fields and the query, "name: value" a line each */
+} quotable;
+
+/* Takes out of `body` the words that it quotes from what was sent: every run of QUOTE_RUN_WORDS that stands in one text
+ * of it, or goes on from one to the next, and every string that it has whole; what is sent as base64 is read as what it
+ * says. The form of JSON stays as it is; codes, types and numbers are left, and looked for in `e`, which knows those of
+ * `body`. Where not all of the request can be looked at in time, the error says nothing. One pass over the request. */
+unquoted quote_strip(daruma_str body, const quotable *sent, echo *e, daruma_arena *a);
 /* `line` without what stands in quotes and is longer than a name, unless nothing is said around it. */
 daruma_str quote_spans_strip(daruma_str line, daruma_arena *a);
 #endif

@@ -27,10 +27,11 @@ enum role {
 typedef struct reader {
     said *s;
     daruma_arena *a;
-    int best;        /* level of texts[0] */
-    int code_rank;   /* of s->code: twice its level, one more when it is no type */
-    int strings;     /* that hold what is read: JSON in JSON */
-    unsigned values; /* looked at so far: bounds the whole work */
+    int best;          /* level of texts[0] */
+    int code_rank;     /* of s->code: twice its level, one more when it is no type */
+    int strings;       /* that hold what is read: JSON in JSON */
+    unsigned values;   /* looked at so far: bounds the whole work */
+    struct echo *echo; /* members that the request has as well say nothing */
 } reader;
 
 #define UNWRAP_VALUES_MAX 512 /* members of one error body; real ones have under 60 */

@@ -5,7 +5,7 @@
  *
  * Valid JSON is walked as JSON. What only resembles it (Python dicts, unescaped quotes, a cut
  * body) is scanned for `"key": value` pairs; both feed the same table of key names. */
-#include "engine/judge/reader.h"
+#include "engine/judge/echo.h"
 #include "engine/read/line.h"
 #include "engine/read/sentence.h"
 #include "base/arena.h"
@@ -225,6 +225,8 @@ static bool is_foreign(daruma_str text)
 void reader_member(reader *r, enum role role, daruma_str text, int level)
 {
     int64_t n;
+    if (r->echo && echo_note(r->echo, role, text))
+        return;
     switch (role) {
     case IS_MESSAGE:
     case IS_NEST:
@@ -648,10 +650,10 @@ static void read_any(reader *r, daruma_str t, int level)
     }
 }
 
-said unwrap(daruma_str body, daruma_arena *a)
+said unwrap(daruma_str body, echo *e, daruma_arena *a)
 {
     said s = {.wait = -1, .reset_wall = -1, .limit = -1, .used = -1, .requested = -1};
-    reader r = {.s = &s, .a = a, .best = -9, .code_rank = -9};
+    reader r = {.s = &s, .a = a, .best = -9, .code_rank = -9, .echo = e};
     body = str_sub(body, 0, CLASSIFY_BODY_BYTES_MAX);
     if (body.n >= 3 && memcmp(body.p, "\xef\xbb\xbf", 3) == 0)
         body = str_from(body, 3);

@@ -248,7 +248,7 @@ mend_report mend_arguments(convo *c);
 /* Does `l`, made of what `f` refused of the request `c`, hold for every request to that model? What was left out does
  * only where the model never takes it: a wrong value, type, number or companion is a matter of that request. What was
  * set does not where the refusal is about a mode (a stream, thinking) or about what stands beside it. */
-bool mend_lesson_lasts(const convo *c, const mend_lesson *l, const daruma_failure *f);
+bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f);
 /* Is a response format that `f` refuses refused for every request? Not where its schema is wrong. */
 bool mend_format_lasts(const daruma_failure *f);
 /* `f` refuses something else than what `l` mended in `c`: that was taken. */

@@ -441,12 +441,15 @@ static bool is_of_mode(const daruma_failure *f, daruma_str path)
     return false;
 }
 
-/* Does it repeat the client's own value, a text of several words? Then these may be what says that it is never taken.
- * `path` has a NUL behind it. */
-static bool repeats_value(const convo *c, daruma_str path, daruma_str message)
+/* Does the word stand in `m`, alone? */
+static bool names(daruma_str m, daruma_str word)
 {
-    daruma_str value = json_text(json_path(str_trim(c->body), path.p), c->arena);
-    return value.n && memchr(value.p, ' ', value.n) && str_find(message, value) != STR_NONE;
+    for (size_t from = 0, at; word.n && (at = str_ifind(str_from(m, from), word)) != STR_NONE; from += at + word.n) {
+        size_t begin = from + at, end = begin + word.n;
+        if ((!begin || !name_char(m.p[begin - 1])) && (end == m.n || !name_char(m.p[end])))
+            return true;
+    }
+    return false;
 }
 
 static bool is_never_taken(const daruma_failure *f)
@@ -455,14 +458,63 @@ static bool is_never_taken(const daruma_failure *f)
     return is_refused(f) && !is_conditional(f) && !says_any(f, wrong, COUNT(wrong));
 }
 
-bool mend_lesson_lasts(const convo *c, const mend_lesson *l, const daruma_failure *f)
+/* ... or only beside another member of this request, which it names? "Function tools with reasoning_effort are not
+ * supported." */
+static bool names_another(const convo *c, daruma_str path, daruma_str message)
 {
-    daruma_str path = str_of(l->path);
-    if (l->op == PATCH_RENAME || (l->op == PATCH_DROP && l->value[0]))
+    static const char *const words[] = {"model", "messages", "input", "contents", "user", "n"}; /* of any sentence */
+    daruma_str key, v;
+    json_iter it = json_open(str_trim(c->body));
+    it.quick = true;
+    while (json_next(&it, &key, &v)) {
+        bool word = str_find(path, key) != STR_NONE;
+        for (size_t i = 0; !word && i < COUNT(words); i++)
+            word = str_eq(key, str_of(words[i]));
+        if (!word && names(message, key))
+            return true;
+    }
+    return false;
+}
+
+/* Do the provider's own words alone say the same? Those of the request are only of this request. */
+static bool is_own(convo *c, const mend_lesson *l, const daruma_failure *own)
+{
+    mend_lesson same;
+    place p;
+    daruma_str keyword = lesson_keyword(l);
+    if (keyword.n)
+        return name_same(schema_complaint(own), keyword);
+    if (lesson_of(c, own, &same))
+        return same.op == l->op && strcmp(same.path, l->path) == 0 && strcmp(same.value, l->value) == 0;
+    return l->op == PATCH_DROP && parameter_find(c, own, &p) && str_eq(place_path(&p), str_of(l->path));
+}
+
+/* Is a schema refused for what its keyword says, not for having it? */
+static bool is_of_value(const daruma_failure *f)
+{
+    static const char *const words[] = {"regex",   "regular expression", "not a valid", "invalid value", "malformed",
+                                        "compile", "unterminated"};
+    return says_any(f, words, COUNT(words));
+}
+
+bool mend_lesson_lasts(convo *c, const mend_lesson *l, const daruma_failure *f)
+{
+    daruma_str path = str_of(l->path), keyword = lesson_keyword(l);
+    daruma_failure own = *f;
+    if (l->op == PATCH_DROP && str_eq(str_of(l->value), S(LESSON_EMPTY)))
         return true;
-    if (l->once || is_conditional(f) || is_of_mode(f, path))
+    if (f->own.p && !str_eq(f->own, f->message)) {
+        own.message = f->own;
+        if (!is_own(c, l, &own))
+            return false;
+    }
+    if (keyword.n)
+        return !is_of_value(f);
+    if (l->op == PATCH_RENAME)
+        return true;
+    if (l->once || is_conditional(f) || is_of_mode(f, path) || names_another(c, path, f->message))
         return false;
-    return l->op == PATCH_SET || (is_never_taken(f) && !repeats_value(c, path, f->message));
+    return l->op == PATCH_SET || is_never_taken(&own);
 }
 
 bool mend_format_lasts(const daruma_failure *f)
@@ -472,27 +524,19 @@ bool mend_format_lasts(const daruma_failure *f)
     return !of_schema && !is_conditional(f) && (f->kind != DARUMA_INVALID_TOOL_SCHEMA || is_refused(f));
 }
 
-/* Does the word stand in what `f` says, alone? */
-static bool named(const daruma_failure *f, daruma_str word)
+/* Is `f` about a member of this name? */
+static bool is_about(const daruma_failure *f, daruma_str name)
 {
-    daruma_str m = f->message;
-    if (!word.n)
-        return false;
-    if (f->subject.n && name_same(path_last(f->subject), word))
-        return true;
-    for (size_t from = 0, at; (at = str_ifind(str_from(m, from), word)) != STR_NONE; from += at + word.n) {
-        size_t begin = from + at, end = begin + word.n;
-        if ((!begin || !name_char(m.p[begin - 1])) && (end == m.n || !name_char(m.p[end])))
-            return true;
-    }
-    return false;
+    return name.n && ((f->subject.n && name_same(path_last(f->subject), name)) || names(f->message, name));
 }
 
 bool mend_lesson_hurts(const mend_lesson *l, const daruma_failure *f)
 {
     daruma_str name = path_last(str_of(l->op == PATCH_RENAME ? l->value : l->path));
-    if (lesson_keyword(l).n || l->op == PATCH_SET || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !named(f, name))
+    if (lesson_keyword(l).n || str_eq(str_of(l->value), S(LESSON_EMPTY)) || !is_about(f, name))
         return false;
+    if (l->op == PATCH_SET) /* what it set is refused as well; a history that is too long names the output's cap, too */
+        return f->kind == DARUMA_INVALID_PARAMETER;
     return l->op == PATCH_DROP || is_never_taken(f);
 }
 

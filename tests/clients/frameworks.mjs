@@ -1,0 +1,88 @@
+// Frameworks people build agents with, set up as doc/clients/ says, their own retries off: what arrives was recovered.
+import assert from "node:assert/strict";
+import { scenarios } from "./scenarios.mjs";
+import { sdks } from "./sdks.mjs";
+
+// Loaded once, before any scenario: that takes a second, and the loop is everybody's.
+let loaded;
+const libraries = () => (loaded ??= load());
+async function load() {
+  const names = ["@ai-sdk/anthropic", "@ai-sdk/openai", "@langchain/anthropic", "@langchain/openai", "ai", "@openai/agents"];
+  const l = Object.assign({}, ...(await Promise.all(names.map((n) => import(n)))));
+  globalThis.AI_SDK_LOG_WARNINGS = false;
+  l.setTracingDisabled(true);
+  return { ...l, OpenAI: (await import("openai")).default };
+}
+
+const WORDS = "fall seven times rise eight", SAY = `say ${WORDS}`;
+const { openai, anthropic } = sdks;
+
+async function all(parts) {
+  let text = "";
+  for await (const p of parts) text += p;
+  return text;
+}
+
+const langchain = {
+  openai: (l, url) => new l.ChatOpenAI({ model: openai.models.main, apiKey: "sk-client", maxRetries: 0, configuration: { baseURL: `${url}/v1` } }),
+  anthropic: (l, url) => new l.ChatAnthropic({ model: anthropic.models.main, apiKey: "sk-client", maxRetries: 0, anthropicApiUrl: url }),
+};
+const vercel = {
+  responses: (l, url) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` })(openai.models.main),
+  chat: (l, url) => l.createOpenAI({ apiKey: "sk-client", baseURL: `${url}/v1` }).chat(openai.models.main),
+  anthropic: (l, url) => l.createAnthropic({ apiKey: "sk-client", baseURL: `${url}/v1` })(anthropic.models.main),
+};
+const runner = (l, url, useResponses) =>
+  new l.Runner({ modelProvider: new l.OpenAIProvider({ openAIClient: new l.OpenAI({ apiKey: "sk-client", baseURL: `${url}/v1`, maxRetries: 0 }), useResponses }), tracingDisabled: true });
+const look = {
+  name: "look",
+  description: "looks at a place",
+  strict: false,
+  parameters: { type: "object", properties: { place: { type: "string" } }, required: [], additionalProperties: true },
+  execute: ({ place }) => `seen ${place}`,
+};
+const agent = (l, more) => new l.Agent({ name: "a", model: openai.models.main, instructions: "be brief", ...more });
+
+const clients = {
+  "langchain openai, whole": async (l, url) => (await langchain.openai(l, url).invoke(SAY)).content,
+  "langchain openai, stream": async (l, url) => all((async function* () { for await (const c of await langchain.openai(l, url).stream(SAY)) yield c.content; })()),
+  "langchain anthropic, stream": async (l, url) => all((async function* () { for await (const c of await langchain.anthropic(l, url).stream(SAY)) yield c.text; })()),
+  "ai sdk responses, whole": async (l, url) => (await l.generateText({ model: vercel.responses(l, url), prompt: SAY, maxRetries: 0 })).text,
+  "ai sdk responses, stream": async (l, url) => all(l.streamText({ model: vercel.responses(l, url), prompt: SAY, maxRetries: 0 }).textStream),
+  "ai sdk chat, stream": async (l, url) => all(l.streamText({ model: vercel.chat(l, url), prompt: SAY, maxRetries: 0 }).textStream),
+  "ai sdk anthropic, stream": async (l, url) => all(l.streamText({ model: vercel.anthropic(l, url), prompt: SAY, maxRetries: 0 }).textStream),
+  "openai agents, responses": async (l, url) => (await runner(l, url, true).run(agent(l), SAY)).finalOutput,
+  "openai agents, chat, stream": async (l, url) => {
+    const r = await runner(l, url, false).run(agent(l), SAY, { stream: true });
+    await r.completed;
+    return r.finalOutput;
+  },
+};
+const faults = [
+  ["two rate limits", "- { times: 2, kind: rate_limit }"],
+  ["a connection that breaks in the answer", "- { times: 1, cut: { after_bytes: 400 } }"],
+  ["an answer that ends early in good order", "- { times: 1, kind: eof, after_bytes: 400 }"],
+];
+
+for (const [name, ask] of Object.entries(clients))
+  for (const [what, fault] of faults)
+    scenarios.push({
+      name: `frameworks: ${name}: ${what}`,
+      prepare: libraries,
+      chaos: `faults:\n  ${fault}\n`,
+      async run(pair) {
+        assert.equal((await ask(await libraries(), pair.base)).trim(), WORDS);
+        assert.ok((await pair.report()).calls > 1, "nothing had to be recovered");
+      },
+    });
+
+scenarios.push({
+  name: "frameworks: openai agents: a tool is called with arguments that came broken",
+  prepare: libraries,
+  chaos: "faults:\n  - { times: 1, kind: bad_arguments, form: trailing_comma }\n",
+  async run(pair) {
+    const l = await libraries();
+    const r = await runner(l, pair.base, false).run(agent(l, { tools: [l.tool(look)] }), "call look");
+    assert.match(r.finalOutput, /seen/);
+  },
+});
