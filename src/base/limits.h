@@ -125,8 +125,8 @@
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
 #define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
 #define LOOP_WRITTEN_TIMES         2    /* ... and this times its bytes, where it is written for another dialect */
-#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of the tools of a request: calls of its answer are not checked beyond */
-#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the tools of a request, against which calls are held on the loop */
+#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
+#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the same, against which answers are held on the loop */
 #define CALLS_LOOP_BYTES_MAX       (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
 #define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
 #define SCHEMA_SMALL_BYTES         256 /* of a tool: as often as it is called it is no more than six times the answer */
