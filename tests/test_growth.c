@@ -1,8 +1,10 @@
 /* Nothing that is done with a request grows with the square of its size: the steps of each row of bench_growth are
- * counted, at sizes that double. A step is a block of code that is run, or 32 bytes that the C library goes through. */
+ * counted (bench/steps.h), at sizes that double. */
 #include "test.h"
 #include "shapes.h"
+#include "steps.h"
 #include "engine/mend/mend.h"
+#include "engine/tell/redact.h"
 #include "dialect/dialect.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -18,41 +20,10 @@ enum {
     DOUBLINGS_MIN = 2,
     DOUBLINGS_MAX = 6,       /* where a look back of so many messages has its bound it grows faster up to there */
     MOST_MILLI = 2300,       /* of steps, and of memory, per doubling */
-    BYTES_A_STEP = 32,       /* of what the C library does */
     SPARE_BYTES = 256 << 10, /* tables of fixed size and the like */
 };
 
 static const size_t room_bytes = (size_t)4 << 30; /* of addresses */
-static int64_t steps;
-
-void __sanitizer_cov_trace_pc(void);
-void __sanitizer_cov_trace_pc(void)
-{
-    steps++;
-}
-
-/* What the linker puts in the place of the C library's. */
-#define WRAP(type, name, params, args, n)                                                                              \
-    type __real_##name params;                                                                                         \
-    type __wrap_##name params;                                                                                         \
-    type __wrap_##name params                                                                                          \
-    {                                                                                                                  \
-        type r = __real_##name args;                                                                                   \
-        steps += (int64_t)((n) / BYTES_A_STEP);                                                                        \
-        return r;                                                                                                      \
-    }
-WRAP(void *, memchr, (const void *s, int c, size_t n), (s, c, n), r ? (size_t)((const char *)r - (const char *)s) : n)
-WRAP(int, memcmp, (const void *a, const void *b, size_t n), (a, b, n), r ? 0 : n) /* what differs does so early */
-WRAP(void *, memcpy, (void *to, const void *from, size_t n), (to, from, n), n)
-WRAP(void *, memmove, (void *to, const void *from, size_t n), (to, from, n), n)
-WRAP(void *, memset, (void *to, int c, size_t n), (to, c, n), n)
-WRAP(void *, memmem, (const void *s, size_t n, const void *p, size_t m), (s, n, p, m),
-     r ? (size_t)((const char *)r - (const char *)s) : n)
-
-static int64_t steps_now(void)
-{
-    return steps;
-}
 
 typedef struct tally {
     char *room;
@@ -111,9 +82,9 @@ static int64_t steps_of_message(size_t n, char *room)
     for (size_t i = 1; i < n; i++)
         BUF_LIT(&b, ",{\"type\":\"text\",\"text\":\"hi\"}");
     BUF_LIT(&b, "]}");
-    int64_t from = steps;
+    int64_t from = steps_now();
     dialect_message_hash(buf_str(&b), NULL);
-    return steps - from;
+    return steps_now() - from;
 }
 
 /* The loop asks this of each of the newest messages, whatever stands in them. */
@@ -143,9 +114,9 @@ static int64_t steps_of_refusal(daruma_str body, const char *word, bool numbered
             buf_putz(&message, word);
     daruma_failure f = {.kind = DARUMA_INVALID_PARAMETER, .status = 400, .message = buf_str(&message)};
     assert_int_equal(dialect_openai.read(body, a, &c), DARUMA_OK);
-    int64_t from = steps;
+    int64_t from = steps_now();
     assert_false(mend_parameter(&c, &f, &l, &rep));
-    return steps - from;
+    return steps_now() - from;
 }
 
 /* A refusal may quote what the client wrote, and each name in it is looked for in the request. */
@@ -177,6 +148,78 @@ static void a_refusal_of_many_names_is_looked_up_in_bounded_steps(void **state)
     assert_true(many < few * 2);
 }
 
+/* ---- texts that are redacted ---- */
+
+/* Steps of redacting a text of so many bytes: `a` and `b` in turn, or first one and then the other. */
+static int64_t steps_of_redaction(const char *a, const char *b, bool in_turn, size_t bytes, char *room)
+{
+    daruma_arena arena = arena_over(room, room_bytes);
+    daruma_buf text = buf_in(&arena);
+    while (in_turn && text.n < bytes) {
+        buf_putz(&text, a);
+        buf_putz(&text, b);
+    }
+    while (text.n < bytes / 2)
+        buf_putz(&text, a);
+    while (text.n < bytes)
+        buf_putz(&text, b);
+    daruma_str all = buf_str(&text);
+    int64_t from = steps_now();
+    daruma_redact(all, &arena);
+    return steps_now() - from;
+}
+
+/* Providers, tools and models write what is redacted, and each of these is where something may begin, go on or end. */
+static void a_text_is_redacted_in_steps_that_grow_with_it(void **state)
+{
+    static const char *const pieces[] = {
+        "sk-", "eyJ", "token=", "cookie: ", "password", "bearer ",  "a-", "a*", "***", "..",          "./",       "://",
+        "@a.", "\\",  "\"",     "'",        "    ",     "key\": '", "A",  "x",  "\n",  "-----BEGIN ", "-----END "};
+    enum { BYTES = 8 << 10, SPARE_STEPS = 2000 };
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    size_t bad = 0;
+    for (size_t i = 0; i < COUNT(pieces); i++)
+        for (size_t j = 0; j < COUNT(pieces); j++)
+            for (int in_turn = 0; in_turn < 2; in_turn++) {
+                int64_t one = steps_of_redaction(pieces[i], pieces[j], in_turn, BYTES, room),
+                        two = steps_of_redaction(pieces[i], pieces[j], in_turn, 2 * BYTES, room);
+                if (two * 1000 <= one * MOST_MILLI + SPARE_STEPS * 1000)
+                    continue;
+                bad++;
+                print_error("%s and %s%s: %lld steps, and of twice as much %lld\n", pieces[i], pieces[j],
+                            in_turn ? " in turn" : "", (long long)one, (long long)two);
+            }
+    munmap(room, room_bytes);
+    assert_int_equal(bad, 0);
+}
+
+/* A known secret, and a text that almost says it in base64 everywhere. */
+static void a_known_key_is_taken_out_in_steps_that_grow_with_the_text(void **state)
+{
+    (void)state;
+    char *room = mmap(NULL, room_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(room != MAP_FAILED);
+    int64_t took[2];
+    for (size_t i = 0; i < 2; i++) {
+        daruma_arena a = arena_over(room, room_bytes);
+        daruma_buf text = buf_in(&a), secret = buf_in(&a);
+        for (size_t n = 0; n < (size_t)32 << (10 + i); n += 4)
+            BUF_LIT(&text, "QUFB"); /* "AAA" */
+        for (int n = 0; n < 1000; n++)
+            BUF_LIT(&secret, "AAA");
+        BUF_LIT(&secret, "1");
+        redaction r = {.text = buf_str(&text), .arena = &a};
+        int64_t from = steps_now();
+        redact_known(&r, buf_str(&secret));
+        took[i] = steps_now() - from;
+        assert_true(r.text.n < 1000);
+    }
+    munmap(room, room_bytes);
+    assert_true(took[1] * 1000 < took[0] * MOST_MILLI);
+}
+
 /* ---- keys that somebody chose ---- */
 
 enum { CHOSEN = 1500, CHOSEN_ROWS = 2048 /* of the map that holds so many */ };
@@ -194,13 +237,13 @@ static int64_t steps_of_map(bool chosen, char *room)
         if (!chosen || XXH3_64bits(key.p, key.n) % CHOSEN_ROWS == 7)
             keys[n++] = arena_copy(&a, key);
     }
-    int64_t from = steps;
+    int64_t from = steps_now();
     for (size_t i = 0; i < CHOSEN; i++)
         assert_true(map_add(&m, &a, keys[i]));
     assert_int_equal(m.cap, CHOSEN_ROWS);
     for (size_t i = 0; i < CHOSEN; i++)
         assert_non_null(map_get(&m, keys[i]));
-    return steps - from;
+    return steps_now() - from;
 }
 
 static void keys_that_somebody_chose_do_not_stand_together(void **state)
@@ -219,6 +262,8 @@ int main(void)
         cmocka_unit_test(keys_that_somebody_chose_do_not_stand_together),
         cmocka_unit_test(a_message_is_known_again_in_bounded_steps),
         cmocka_unit_test(a_refusal_of_many_names_is_looked_up_in_bounded_steps),
+        cmocka_unit_test(a_text_is_redacted_in_steps_that_grow_with_it),
+        cmocka_unit_test(a_known_key_is_taken_out_in_steps_that_grow_with_the_text),
         cmocka_unit_test(nothing_grows_with_the_square),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

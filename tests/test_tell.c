@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "engine/tell/redact.h"
 
 static char memory[1 << 20];
 
@@ -292,6 +293,106 @@ static void an_explanation_shows_no_secret(void **state)
     assert_true(str_find(said_, S("Incorrect API key")) != STR_NONE);
 }
 
+/* ---- known keys ---- */
+
+static uint32_t draw(uint32_t *seed, uint32_t below)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return (*seed >> 8) % below;
+}
+
+/* `bytes` in base64 (0), in that of URLs (1) or in digits (2, 3). */
+static daruma_str encoded(daruma_str bytes, int how, daruma_arena *a)
+{
+    static const char *const signs[] = {"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                                        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+                                        "0123456789abcdef", "0123456789ABCDEF"};
+    daruma_buf out = buf_in(a);
+    int size = how < 2 ? 6 : 4, have = 0;
+    uint32_t bits = 0;
+    for (size_t i = 0; i < bytes.n; i++) {
+        bits = (bits << 8 | (unsigned char)bytes.p[i]) & 0xffff;
+        for (have += 8; have >= size; have -= size)
+            buf_putc(&out, signs[how][bits >> (have - size) & ((1u << size) - 1)]);
+    }
+    if (have)
+        buf_putc(&out, signs[how][bits << (size - have) & 63]);
+    return buf_str(&out);
+}
+
+/* The same with a line end here and there. */
+static daruma_str lined(daruma_str text, const char *end, size_t width, daruma_arena *a)
+{
+    daruma_buf out = buf_in(a);
+    for (size_t i = 0; i < text.n; i++) {
+        if (i && i % width == 0)
+            buf_putz(&out, end);
+        buf_putc(&out, text.p[i]);
+    }
+    return buf_str(&out);
+}
+
+static void a_known_key_is_taken_out_of_base64_and_digits_wherever_it_stands(void **state)
+{
+    static const char *const ends[] = {"", "\n", "\r\n", " ", "\\n", "\\r\\n", "\\\\n"};
+    enum { TRIES = 20000, ROUND_BYTES = 300 };
+    uint32_t seed = 7;
+    (void)state;
+    for (int n = 0; n < TRIES; n++) {
+        daruma_arena a = arena_over(memory, sizeof memory);
+        char bytes[ROUND_BYTES];
+        size_t before = draw(&seed, 20), key = 6 + draw(&seed, n % 2 ? 20 : 200), all = before + key + draw(&seed, 20);
+        for (size_t i = 0; i < all; i++)
+            bytes[i] = (char)(' ' + 1 + draw(&seed, 94));
+        bytes[before] = '7'; /* no word */
+        int how = (int)draw(&seed, 4), size = how < 2 ? 6 : 4;
+        daruma_str code = encoded((daruma_str){bytes, all}, how, &a);
+        daruma_str shown = lined(code, ends[draw(&seed, COUNT(ends))], 1 + draw(&seed, 80), &a);
+        daruma_buf text = buf_in(&a);
+        BUF_LIT(&text, "No: ");
+        buf_put(&text, shown);
+        BUF_LIT(&text, " was sent");
+        redaction r = {.text = buf_str(&text), .arena = &a};
+        redact_known(&r, (daruma_str){bytes + before, key});
+        assert_true(str_find(r.text, S("[redacted]")) != STR_NONE);
+        assert_true(str_starts(r.text, S("No: ")) && str_ends(r.text, S(" was sent")));
+        /* what stood before and behind it stays, as far as it shares no sign with it */
+        size_t first = before * 8 / (size_t)size, last = ((before + key) * 8 + (size_t)size - 1) / (size_t)size;
+        daruma_buf rest = buf_in(&a), left = buf_in(&a);
+        buf_put(&rest, str_sub(code, 0, first));
+        BUF_LIT(&rest, "[redacted]");
+        buf_put(&rest, str_from(code, last < code.n ? last : code.n));
+        daruma_str inside = str_sub(r.text, 4, r.text.n - 4 - 9);
+        for (size_t i = 0; i < inside.n; i++) { /* without the line ends */
+            size_t run = i;
+            while (run < inside.n && inside.p[run] == '\\')
+                run++;
+            if (run > i)
+                i = run; /* and the letter behind it */
+            else if (!ch_space(inside.p[i]))
+                buf_putc(&left, inside.p[i]);
+        }
+        assert_true(str_eq(buf_str(&left), buf_str(&rest)));
+    }
+}
+
+static void what_is_no_known_key_stays(void **state)
+{
+    daruma_arena a = arena_over(memory, sizeof memory);
+    redaction r = {.text = S("aGVsbG8gd29ybGQsIHRoaXMgaXMgbm8ga2V5 68656c6c6f20776f726c64 \\n %zz &#x;"), .arena = &a};
+    const char *was = r.text.p;
+    (void)state;
+    redact_known(&r, S("sk-another-key-4711"));
+    redact_known(&r, S("hello")); /* too short to be one */
+    assert_ptr_equal(r.text.p, was);
+    r.as_it_is = true;
+    redact_known(&r, S("hello world, this is no key"));
+    assert_ptr_equal(r.text.p, was);
+    r.as_it_is = false;
+    redact_known(&r, S("hello world, this is no key"));
+    assert_true(str_starts(r.text, S("[redacted] 68656c6c6f20776f726c64")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +409,8 @@ int main(void)
         cmocka_unit_test(an_explanation_says_who_said_it),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
         cmocka_unit_test(an_explanation_shows_no_secret),
+        cmocka_unit_test(a_known_key_is_taken_out_of_base64_and_digits_wherever_it_stands),
+        cmocka_unit_test(what_is_no_known_key_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

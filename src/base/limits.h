@@ -11,8 +11,7 @@
 #define QUOTE_MARKS_BYTES          256          /* marks that stand further from words are not around them */
 #define QUOTE_LOOKS_MAX            3000000      /* at words of an error that a request may cost: 10 to 30 ms of it */
 #define CLASSIFY_MESSAGE_BYTES_MAX 4096         /* of one message; longer ones echo the prompt */
-#define KEY_RUN_BYTES_MAX          8192 /* of one credential; signed tokens have some KiB. Keeps the search for them linear */
-#define FAILURE_TEXT_BYTES_MAX     500 /* of a message in an event or an explanation */
+#define FAILURE_TEXT_BYTES_MAX     500          /* of a message in an event or an explanation */
 
 #define HTTP_HEAD_BYTES_MAX        (64u << 10) /* request or answer head; Node allows 16 KiB, agents send large betas */
 #define HTTP_HEADERS_MAX           128         /* fields in one head */
@@ -126,8 +125,8 @@
 #define LOOP_READ_BYTES_MAX        (8u << 20) /* ... in so much memory: 8,000 messages, and 20 ms */
 #define LOOP_MESSAGES_MAX          8192 /* of a request that is read on the loop: more do not fit in that memory */
 #define LOOP_WRITTEN_TIMES         2    /* ... and this times its bytes, where it is written for another dialect */
-#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of the tools of a request: calls of its answer are not checked beyond */
-#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the tools of a request, against which calls are held on the loop */
+#define TOOLS_READ_BYTES_MAX       (16u << 20) /* of a request's tools, and of its format: no answer is checked beyond */
+#define TOOLS_LOOP_BYTES_MAX       (64u << 10) /* of the same, against which answers are held on the loop */
 #define CALLS_LOOP_BYTES_MAX       (256u << 10) /* of schemas that the calls of one answer are held against there: 30 ms */
 #define CALLS_CHECKED_BYTES_MAX    (8u << 20) /* ... and beside the loop; what calls more is not checked */
 #define SCHEMA_SMALL_BYTES         256 /* of a tool: as often as it is called it is no more than six times the answer */

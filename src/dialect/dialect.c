@@ -94,17 +94,26 @@ daruma_str dialect_choice_path(const dialect *d, daruma_str body)
     return older ? d->older_choice_path : d->choice_path;
 }
 
-/* A request of any dialect that holds nothing else: what asks for a format is called differently in each. */
+/* A request that holds nothing else: what asks for a format is called differently in each dialect. */
 daruma_status dialect_read_format(const dialect *d, daruma_str format, daruma_arena *a, convo *ret)
 {
-    static const char *const names[] = {"response_format", "text", "output_config", "output_format",
-                                        "generationConfig"};
+    static const struct {
+        const dialect *d;
+        daruma_str name;
+    } names[] = {
+        {&dialect_openai, LIT("response_format")},  {&dialect_openai_responses, LIT("text")},
+        {&dialect_anthropic, LIT("output_config")}, {&dialect_anthropic, LIT("output_format")},
+        {&dialect_gemini, LIT("generationConfig")},
+    };
     daruma_buf b = buf_in(a);
     BUF_LIT(&b, "{\"messages\":[],\"input\":[],\"contents\":[]");
-    for (size_t i = 0; i < COUNT(names); i++) {
-        buf_printf(&b, ",\"%s\":", names[i]);
-        buf_put(&b, format);
-    }
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (names[i].d == d) {
+            BUF_LIT(&b, ",\"");
+            buf_put(&b, names[i].name);
+            BUF_LIT(&b, "\":");
+            buf_put(&b, format);
+        }
     buf_putc(&b, '}');
     return b.full ? DARUMA_EFULL : d->read(buf_str(&b), a, ret);
 }

@@ -13,7 +13,10 @@ static const scan_key keys[] = {
     {LIT("tools"),              SCAN_TOOLS},
     {LIT("generationConfig"),   SCAN_CONFIG},
     {LIT("generation_config"),  SCAN_CONFIG},
-    {LIT("cachedContent"),      SCAN_STATE}, /* belongs to the project that made it */
+    /* Belongs to the project that made it, so no other account is asked. It is read, and a request that names it changes
+     * nothing: one whose answer was lost is asked again. What makes it is POST .../cachedContents, which is not.
+     * https://ai.google.dev/api/caching */
+    {LIT("cachedContent"),      SCAN_STATE},
     {LIT("cached_content"),     SCAN_STATE},
 };
 

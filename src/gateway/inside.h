@@ -257,6 +257,8 @@ bool guard_refuses(gateway *g, call *c);
 bool path_refused_form(gateway *g, call *c);
 /* Refuses a path that no API has and that `passthrough` does not open, with 404. False: it goes to a provider. */
 bool path_refused_unknown(gateway *g, call *c);
+/* May that segment stand before the first word of an API's path? A version, or a prefix that gateways use. */
+bool path_is_lead(daruma_str segment);
 
 /* ---- lock.c: who may come in ---- */
 
@@ -268,7 +270,7 @@ bool lock_refuses(gateway *g, call *c);
 bool lock_refuses_admin(gateway *g, call *c);
 /* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
 bool lock_is_token(const config *c, daruma_str value);
-bool lock_prepare(setup *s); /* false: there is no memory */
+bool lock_prepare(setup *s); /* what clients had left of their rates goes on; false: there is no memory */
 
 /* ---- refuse.c ---- */
 

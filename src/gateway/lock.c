@@ -85,16 +85,83 @@ static size_t models_in(const config_client *k, daruma_str body, daruma_arena *a
     return it.bad ? 0 : n;
 }
 
-/* Lists of models, or one of them. */
+/* `raw` as who reads the path has it. *bad: it may be read in two ways, or there is no memory. */
+static daruma_str name_read(daruma_str raw, daruma_arena *a, bool *bad)
+{
+    char *name = raw.n ? arena_take(a, raw.n, 1) : NULL;
+    size_t n = 0;
+    *bad |= raw.n && !name;
+    for (size_t i = 0; i < raw.n && name; i++) {
+        bool escape = raw.p[i] == '%' && raw.n - i > 2 && ch_hex(raw.p[i + 1]) >= 0 && ch_hex(raw.p[i + 2]) >= 0;
+        name[n] = escape ? (char)(ch_hex(raw.p[i + 1]) << 4 | ch_hex(raw.p[i + 2])) : raw.p[i];
+        *bad |= name[n] == '%'; /* an escape of an escape, or a broken one */
+        n++;
+        i += escape ? 2 : 0;
+    }
+    return name ? (daruma_str){name, n} : (daruma_str){0};
+}
+
+/* May the client ask for that model? "gpt-x:countTokens" is a call of gpt-x, "llama3:8b" a model. */
+static bool may_call(const config_client *k, daruma_str name)
+{
+    size_t colon = name.n;
+    while (colon && name.p[colon - 1] != ':')
+        colon--;
+    return may_ask(k, name) || (colon && may_ask(k, str_sub(name, 0, colon - 1)));
+}
+
+/* May the client ask for every model that the path names? Providers take the model from there, and do not look at the
+ * body then: "/openai/deployments/m/embeddings", "/v1beta/models/m:countTokens". A name may have two words ("org/m"),
+ * and Vertex AI's endpoint "openapi" takes the model from the body. A batch names its models in a file or within its
+ * requests. *ret: one that it may not ask for. */
+static bool path_models_allow(const config_client *k, daruma_str path, daruma_arena *a, daruma_str *ret)
+{
+    static const daruma_str folders[] = {LIT("models"), LIT("deployments"), LIT("engines"), LIT("tunedModels"),
+                                         LIT("endpoints")};
+    for (daruma_str rest = path; rest.n;) {
+        bool bad = false, named = false;
+        daruma_str folder = name_read(str_cut(&rest, '/'), a, &bad), ahead = rest, one = str_cut(&ahead, '/');
+        size_t more = ahead.n ? 1 + str_cut(&ahead, '/').n : 0;
+        if (str_ieq(folder, S("batches"))) /* "messages/batches" as well */
+            return false;
+        for (size_t i = 0; i < COUNT(folders); i++)
+            named |= one.n && str_ieq(folder, folders[i]);
+        if (!named)
+            continue;
+        *ret = name_read(one, a, &bad);
+        daruma_str two = name_read(str_sub(rest, 0, one.n + more), a, &bad);
+        if (bad || !(str_eq(*ret, S("openapi")) || may_call(k, *ret) || may_call(k, two)))
+            return false;
+    }
+    *ret = (daruma_str){0};
+    return !a->full;
+}
+
+/* The same for the query: "?model=m". */
+static bool query_models_allow(const config_client *k, daruma_str query, daruma_arena *a, daruma_str *ret)
+{
+    while (query.n) {
+        bool bad = false;
+        daruma_str value = str_cut(&query, '&'), name = str_cut(&value, '=');
+        if (!str_ieq(name_read(name, a, &bad), S("model")))
+            continue;
+        *ret = name_read(value, a, &bad);
+        if (bad || !may_ask(k, *ret))
+            return false;
+    }
+    return !a->full;
+}
+
+/* Lists the models, or shows one of them: "/v1/models", "/models/m", "/v1/models/org/m". */
 static bool lists_models(const http_head *h)
 {
-    daruma_str rest = h->path, segment = {0}, before = {0};
-    while (rest.n) {
-        before = segment;
-        segment = str_cut(&rest, '/');
-    }
+    daruma_str rest = str_from(h->path, 1), segment = str_cut(&rest, '/');
     bool asks = str_eq(h->method, S("GET")) || str_eq(h->method, S("HEAD"));
-    return asks && (str_eq(segment, S("models")) || str_eq(before, S("models")));
+    while (path_is_lead(segment) && rest.n)
+        segment = str_cut(&rest, '/');
+    str_cut(&rest, '/');
+    str_cut(&rest, '/'); /* of a name of two words */
+    return asks && str_eq(segment, S("models")) && !rest.n;
 }
 
 /* False: the client may not ask for that. *named: the model, where it names one. */
@@ -102,8 +169,12 @@ static bool models_allow(const config_client *k, call *c, daruma_str *named)
 {
     bool stream, bad;
     daruma_str coded = http_header(&c->head, S("content-encoding"));
-    if (!k->nmodels || lists_models(&c->head))
+    if (!k->nmodels)
         return true;
+    if (!path_models_allow(k, c->head.path, c->arena, named) || !query_models_allow(k, c->head.query, c->arena, named))
+        return false;
+    if (!str_eq(c->head.method, S("POST"))) /* nobody reads a body then */
+        return lists_models(&c->head);
     if (dialect_path_model(c->head.path, named, &stream))
         return may_ask(k, *named);
     if (coded.n && !str_ieq(coded, S("identity")))
@@ -131,12 +202,21 @@ static daruma_ms rate_wait(client_rate *r, uint32_t rate, daruma_ms now)
     return 0;
 }
 
+/* What a client of that name had left. */
+static client_rate rate_of(const setup *s, daruma_str name)
+{
+    for (size_t i = 0; s && i < s->cfg.nclients; i++)
+        if (str_eq(s->cfg.clients[i].name, name))
+            return s->rates[i];
+    return (client_rate){0};
+}
+
 bool lock_prepare(setup *s)
 {
     size_t n = s->cfg.nclients ? s->cfg.nclients : 1;
     s->rates = ARENA_NEW(&s->arena, client_rate, n);
-    for (size_t i = 0; i < n && s->rates; i++)
-        s->rates[i] = (client_rate){0};
+    for (size_t i = 0; i < s->cfg.nclients && s->rates; i++)
+        s->rates[i] = rate_of(s->g->now, s->cfg.clients[i].name);
     return s->rates != NULL;
 }
 

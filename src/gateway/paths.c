@@ -93,12 +93,17 @@ static bool is_opened(const config *c, daruma_str path)
     return false;
 }
 
+bool path_is_lead(daruma_str segment)
+{
+    return config_is_version(segment) || is_in(leads, COUNT(leads), segment);
+}
+
 /* True if an API has this path: "/v1/files/f-1/content", "/models", "/v1beta/models/m:countTokens". */
 static bool is_known(daruma_str path)
 {
     enum { LEADS_MAX = 3 }; /* /upload/v1beta/openai */
     daruma_str rest = str_from(path, 1), word = str_cut(&rest, '/');
-    for (int i = 0; i < LEADS_MAX && (config_is_version(word) || is_in(leads, COUNT(leads), word)); i++)
+    for (int i = 0; i < LEADS_MAX && path_is_lead(word); i++)
         word = str_cut(&rest, '/');
     word = str_cut(&word, ':');   /* "files:register" */
     if (str_eq(path, S("/live"))) /* a probe of this machine, and no call of OpenAI's Live API */

@@ -6,7 +6,11 @@
 #include "engine/tell/redact.h"
 #include "gateway/inside.h"
 
-enum { SECRETS_MAX = 64 }; /* of a client, each looked for in the whole text; ours all are */
+enum {
+    SECRETS_MAX = 64,     /* of a client, each looked for in the whole text; ours all are */
+    ENCODED_MAX = 8,      /* ... and of these what they are in base64 and in digits */
+    BASIC_BYTES_MAX = 512 /* of a name and a password */
+};
 
 /* Does this line hold a secret, as far as its name and form tell? */
 static bool gives_away(daruma_str name, const char *between, daruma_str value)
@@ -29,8 +33,10 @@ typedef struct hiding {
 
 static void hide_theirs(hiding *h, daruma_str secret)
 {
+    h->r.as_it_is = h->theirs >= ENCODED_MAX;
     if (h->theirs++ < SECRETS_MAX)
         redact_known(&h->r, secret);
+    h->r.as_it_is = false;
 }
 
 /* "Bearer ..." */
@@ -38,6 +44,40 @@ static daruma_str secret_of(daruma_str value)
 {
     size_t space = str_findch(value, ' ');
     return space == STR_NONE ? value : str_trim(str_from(value, space));
+}
+
+/* What `coded` says, which is base64, in `room`; empty: it is none, or too long. */
+static daruma_str decoded(daruma_str coded, char room[BASIC_BYTES_MAX])
+{
+    uint32_t bits = 0;
+    size_t n = 0, signs = 0;
+    for (size_t i = 0; i < coded.n && coded.p[i] != '='; i++, signs++) {
+        char c = coded.p[i];
+        int six = c >= 'A' && c <= 'Z'   ? c - 'A'
+                  : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                  : ch_digit(c)          ? c - '0' + 52
+                  : c == '+' || c == '-' ? 62
+                  : c == '/' || c == '_' ? 63
+                                         : -1;
+        if (six < 0 || n == BASIC_BYTES_MAX)
+            return (daruma_str){0};
+        bits = bits << 6 | (uint32_t)six;
+        if (signs % 4)
+            room[n++] = (char)(bits >> (6 - 2 * (signs % 4)) & 0xff);
+    }
+    return (daruma_str){room, n};
+}
+
+/* "Basic ..." is a name and a password, which a provider may say as well. */
+static void hide_basic(hiding *h, daruma_str value)
+{
+    char room[BASIC_BYTES_MAX];
+    if (!str_istarts(value, S("basic ")))
+        return;
+    daruma_str both = decoded(secret_of(value), room);
+    size_t colon = str_findch(both, ':');
+    if (colon != STR_NONE)
+        redact_known(&h->r, str_from(both, colon + 1));
 }
 
 /* Of a call: its key, and the fields that the provider's configuration adds, whatever they are called (who
@@ -48,8 +88,10 @@ static void hide_own(hiding *h, const exchange *x, const daruma_target *t, darum
     if (!t)
         return;
     const config_provider *p = exchange_provider(x, t);
-    for (size_t i = 0; i < p->nheaders; i++)
+    for (size_t i = 0; i < p->nheaders; i++) {
         redact_known(&h->r, secret_of(p->headers[i].value));
+        hide_basic(h, p->headers[i].value);
+    }
 }
 
 /* All keys that we have: a provider that is a gateway itself may name one that an earlier call was made with. */
@@ -67,8 +109,11 @@ static void hide_clients(hiding *h, const http_head *head)
 {
     for (size_t i = 0; i < head->nheaders; i++) {
         daruma_header one = head->headers[i];
-        if (head_is_credential(one.name) || gives_away(one.name, ": ", one.value))
+        if (head_is_credential(one.name) || gives_away(one.name, ": ", one.value)) {
             hide_theirs(h, secret_of(one.value));
+            if (h->theirs <= ENCODED_MAX)
+                hide_basic(h, one.value);
+        }
     }
     daruma_str rest = head->query;
     while (rest.n && h->theirs < SECRETS_MAX) {

@@ -110,7 +110,10 @@ const harmless = {
   anthropic: {
     "web search": anthropic({ tools: [{ type: "web_search_20250305", name: "web_search" }] }, { type: "server_tool_use", name: "web_search" }, { type: "web_search_tool_result", content: [] }),
   },
-  gemini: { "google search": gemini([{ googleSearch: {} }], { text: "well, " }) },
+  gemini: {
+    "google search": gemini([{ googleSearch: {} }], { text: "well, " }),
+    "content that is cached there": { ...gemini(undefined, { text: "well, " }), more: { cachedContent: "cachedContents/c1" } },
+  },
   openai: {},
 };
 
@@ -211,7 +214,7 @@ for (const name of Object.keys(harmful)) {
       config: quick,
       async run(pair) {
         const d = dialects[name];
-        for (let cut = 0; cut < 2; cut++) {
+        for (let cut = -1; cut < 2; cut++) {
           const done = breaks(pair, seeking, cut, "the socket dies");
           const r = await question(pair, d, { model: d.own, stream: true, more: seeking.more });
           assert.ok(done.calls > 1 && d.ended(r.events) && !d.failed(r.events), `event ${cut}, ${done.calls} calls\n${r.text}`);
@@ -219,6 +222,25 @@ for (const name of Object.keys(harmful)) {
       },
     });
 }
+
+// A request that names cached content reads it. Making it is another request: each one costs storage for as long as it lives.
+holds("effects gemini: cached content is made once, changed once and deleted once", {
+  config: (c) => (quick(c), (c.providers = c.providers.filter((p) => p.name === "own-gemini")), (c.models = [])),
+  async run(pair) {
+    const d = dialects.gemini, cache = { model: "models/g-own", contents: [{ role: "user", parts: [{ text: "long" }] }] };
+    for (const [method, path] of [["POST", "/v1beta/cachedContents"], ["PATCH", "/v1beta/cachedContents/c1"], ["DELETE", "/v1beta/cachedContents/c1"]])
+      for (const dies of [
+        (res, socket) => socket.destroy(),
+        (res, socket) => (res.writeHead(200, { "content-type": "application/json", "content-length": 500 }), res.write("{"), setTimeout(() => socket.destroy(), 5)),
+        (res) => res.writeHead(504, { "content-type": "text/html" }).end("<html>Gateway Timeout</html>"),
+      ]) {
+        let calls = 0;
+        pair.own.answer = (q, res, socket) => (calls++, dies(res, socket));
+        const r = await ask(pair, path, { method, headers: { ...d.headers, "content-type": "application/json" }, body: JSON.stringify(cache) });
+        assert.equal(calls, 1, `${method} ${path}: ${r.text}`);
+      }
+  },
+});
 
 holds("effects responses: what runs in the background is never posted twice", {
   async run(pair) {

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { ask, dialects, pathOf } from "./net.mjs";
+import { ask, dialects, pathOf, question } from "./net.mjs";
 import { daruma } from "./pair.mjs";
-import { target, wires } from "./wires.mjs";
+import { sse, target, wires } from "./wires.mjs";
 
 // What is promised is 50 ms; on an idle machine it takes 10 to 40. Beside other programs the same work takes up to twice the CPU
 // time (caches, and threads that share a core), and a virtual machine adds what its host does. What goes wrong in such code goes
@@ -107,23 +107,120 @@ for (const [what, n, bytes, circles] of [
     },
   });
 
-// What a provider says, or a model calls, that once cost work with the square of its length, or without a bound.
-const deep = Array.from({ length: 12 }).reduce((args) => `{"a":${args}}`, "1");
-const recursive = { type: "object", properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] } }, required: ["b"] };
-for (const [what, more, answer] of [
-  ["an error of 240 KiB of backslashes", {}, (q, res) => wires.openai.refuse(res, `no: ${"\\".repeat(240 << 10)} x`)],
-  ["an error that repeats 51 KB without a space", { stop: Array(20).fill("zq") }, (q, res) => wires.openai.refuse(res, `no: ${`zq${".".repeat(100)}`.repeat(500)}`)],
-  ["100 calls of a tool whose schema refers to itself", { tools: wires.openai.tools(recursive) }, (q, res) => wires.openai.answer(res, "", Array.from({ length: 100 }, (_, i) => [`c${i}`, "look", deep]))],
+// What a provider says, or a model calls, that once cost work with the square of its length, or without a bound: it holds nobody
+// up, and it was read all the same.
+const quick = (pair, what) =>
+  turn(pair).then((ms) => {
+    if (process.env.TURNS_TOLD) console.log(`# ${what}: ${ms} ms`);
+    assert.ok(ms <= TURN_MS_MAX, `${ms} ms`);
+  });
+const alone = (name) => (c) => (patient(c), (c.recovery.max_attempts = 1), c.models.push({ name: "m", targets: [target[name]] }));
+
+// `message` without its credentials is what the client is told, to the last byte.
+const key = "sk-proj-4711abcDEF0815ghiJKL";
+const many = (word, bytes) => word.repeat(Math.floor(bytes / word.length));
+for (const [what, message, clean] of [
+  ["backslashes", `no: ${many("\\", 120 << 10)} sk-one x`, `no: ${many("\\", 120 << 10)} [redacted] x`],
+  ["beginnings of keys", `no: ${many("sk-", 240 << 10)} ${key} x`, `no: ${many("sk-", 240 << 10)} [redacted] x`],
+  ["beginnings of keys before dots", `no: ${many(`${many("xai-", 8000)}${many("./", 8000)} `, 240 << 10)} ${key} x`, `no: ${many(`${many("xai-", 8000)}${many("./", 8000)} `, 240 << 10)} [redacted] x`],
+  ["names of secrets", `no: ${many("token=", 240 << 10)} ${key} x`, `no: ${many("token=", 240 << 10)} [redacted] x`],
+  ["names of secrets in quotes", `no: ${many("token:' ", 240 << 10)}' ${key} x`, `no: ${many("token:' ", 240 << 10)}' [redacted] x`],
+  ["words of one letter", `no: ${many("s-", 240 << 10)} ${key} x`, `no: ${many("s-", 240 << 10)} [redacted] x`],
+  ["single stars", `no: ${many("a*", 240 << 10)} ${key} x`, `no: ${many("a*", 240 << 10)} [redacted] x`],
+  ["signs of addresses", `no: ${many("a://", 120 << 10)}${many("@a.", 120 << 10)} ${key} x`, `no: ${many("a://", 120 << 10)}${many("@a.", 120 << 10)} [redacted] x`],
 ])
-  holds(`${what} holds nobody up`, {
+  holds(`an error of ${message.length >> 10} KiB of ${what} holds nobody up, and is told without the key in it`, {
     limit: 120000,
-    config: (c) => (patient(c), (c.recovery.max_attempts = 1), c.models.push({ name: "m", targets: [target.openai] })),
+    config: alone("openai"),
     async run(pair) {
-      pair.own.answer = answer;
-      const r = await send(pair, dialects.openai, JSON.stringify({ model: "m", ...more, messages: [{ role: "user", content: `zq${".".repeat(100)}`.repeat(500) }] }));
-      assert.ok(r.status >= 200, r.text);
-      const ms = await turn(pair);
-      if (process.env.TURNS_TOLD) console.log(`# ${what}: ${ms} ms`);
-      assert.ok(ms <= TURN_MS_MAX, `${ms} ms`);
+      pair.own.answer = (q, res) => wires.openai.refuse(res, message);
+      const r = await send(pair, dialects.openai, JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
+      assert.equal(r.status, 400, r.text.slice(0, 300));
+      const said = JSON.parse(r.text).error.message, at = [...said].findIndex((c, i) => c !== clean[i]);
+      assert.ok(said === clean, `${said.length} bytes for ${clean.length}, from byte ${at} on: ${said.slice(at - 20, at + 60)} in place of ${clean.slice(at - 20, at + 60)}`);
+      await quick(pair, what);
     },
   });
+
+// Each of our keys is looked for in every form that shows it.
+const keys60 = Array.from({ length: 60 }, (_, i) => `Own.Key.${i}.${"x7Yz".repeat(8)}`);
+for (const [what, filler] of [
+  ["base64", Buffer.from("what somebody sent there ".repeat(20)).toString("base64").replaceAll("=", "")],
+  ["pieces of keys in base64", Buffer.from(keys60[7].slice(0, 30)).toString("base64")],
+  ["digits", Buffer.from("what somebody sent there ".repeat(20)).toString("hex")],
+])
+  holds(`an error of 240 KiB of ${what} beside 60 keys holds nobody up, and is told without the key in it`, {
+    limit: 120000,
+    config: (c) => (alone("openai")(c), (c.providers.find((p) => p.name === "own").keys = keys60)),
+    async run(pair) {
+      const all = `${many(filler, 240 << 10)} ${Buffer.from(`a:${keys60[41]}:b`).toString("base64")} x`;
+      pair.own.answer = (q, res) => wires.openai.refuse(res, all);
+      const r = await send(pair, dialects.openai, JSON.stringify({ model: "m", messages: [{ role: "user", content: "hi" }] }));
+      assert.equal(r.status, 400, r.text.slice(0, 300));
+      const said = JSON.parse(r.text).error.message;
+      assert.match(said.slice(-40), /^[\w+/ ]*YT\[redacted\]OmI= x$/, said.slice(-100));
+      await quick(pair, `${what} and keys`);
+    },
+  });
+
+holds("an error that repeats 51 KB of the request without a space holds nobody up, and is known as a quote", {
+  limit: 120000,
+  config: alone("openai"),
+  async run(pair) {
+    const hostile = "You exceeded your current quota, please check your plan and billing details.", quoted = `${hostile} no: ${`zq${".".repeat(100)}`.repeat(500)}`;
+    const rests = async () => (await pair.status()).places.filter((p) => p.cool_in_ms > 0).length;
+    const ask = (content) => send(pair, dialects.openai, JSON.stringify({ model: "m", stop: Array(20).fill("zq"), messages: [{ role: "user", content }] }));
+    pair.own.answer = (q, res) => wires.openai.refuse(res, quoted);
+    const bad = await ask(quoted);
+    assert.deepEqual([bad.status, pair.own.seen.length, await rests()], [400, 1, 0], bad.text.slice(0, 300));
+    await quick(pair, "a quote");
+    await ask(quoted.slice(hostile.length)); // who says it unasked is believed
+    assert.ok((await rests()) > 0, "words of its own are taken for a quote");
+  },
+});
+
+// A schema that refers to itself doubles the work with each level of what is held against it. The steps of that are bounded; what
+// was not looked at goes out as it came, and that is told. A call that lacks what is required is known as wrong at once.
+const deep = (levels) => Array.from({ length: levels }).reduce((args) => `{"a":${args}}`, "1");
+const recursive = { type: "object", properties: { a: { anyOf: [{ $ref: "#" }, { $ref: "#" }] }, b: { type: "integer" } } };
+for (const [what, more, all, as] of [
+  ["100 calls, the first of them broken,", {}, ['{"b":1,}', ...Array(99).fill(deep(20))], ['{"b":1}', ...Array(99).fill(deep(20))]],
+  ["one call", {}, [deep(20)], [deep(20)]],
+  ["100 calls that lack what is required", { required: ["b"] }, Array(100).fill(deep(12)), []],
+])
+  for (const stream of [false, true])
+    holds(`${what} of a tool whose schema refers to itself${stream ? ", in pieces," : ""} hold nobody up, and ${as.length ? "what is not checked goes out as it came, and is told" : "are refused"}`, {
+      limit: 120000,
+      config: alone("openai"),
+      async run(pair) {
+        const w = wires.openai, list = all.map((a, i) => [`c${i}`, "look", a]);
+        pair.own.answer = (q, res) => (stream ? sse(res, w.opening(), list.map(([id, n, a], i) => w.called(i, id, n, a)).join("")).end(w.closingCalls()) : w.answer(res, "", list));
+        const r = await question(pair, dialects.openai, { model: "m", stream, more: { tools: w.tools({ ...recursive, ...more }) } }), told = pair.events();
+        assert.equal(r.status, 200, r.text.slice(0, 300));
+        assert.deepEqual(w.calls(r).map((c) => c.join(" ")).join("\n"), as.map((a, i) => `c${i} look ${a}`).join("\n"));
+        const given = told.filter((e) => e.event === "mending_given_up" && /answer/.test(e.reason)).length;
+        if (as.length) assert.equal(given, 1, "what was not checked is not told");
+        else assert.match(r.text, /daruma/, "nobody is told");
+        if (as.length) assert.equal(told.filter((e) => e.event === "output_repair" && /arguments/.test(e.reason)).length, as.length > 1 ? 1 : 0);
+        await quick(pair, what);
+      },
+    });
+
+// A format of 2.3 MB is read beside the loop, each time that an answer is held against it.
+const wide = { type: "object", properties: Object.fromEntries(Array.from({ length: 76000 }, (_, i) => [`p${i}`, { type: "integer" }])), required: ["p1"], additionalProperties: false };
+for (const name of Object.keys(wires))
+  for (const stream of [false, true])
+    holds(`${name}: an answer${stream ? " in pieces" : ""} that is asked for by a schema of ${JSON.stringify(wide).length >> 10} KiB holds nobody up, and is made to fit`, {
+      limit: 120000,
+      config: alone(name),
+      async run(pair) {
+        const d = dialects[name], w = wires[name];
+        pair.own.answer = (q, res) => (stream ? sse(res, w.opening(), w.piece('```json\n{"p1": "7",'), w.piece(' "p2": 8}\n```')).end(w.closing()) : w.answer(res, '```json\n{"p1": "7", "p2": 8}\n```'));
+        const r = await question(pair, d, { model: "m", stream, more: w.format(wide) });
+        assert.equal(r.status, 200, r.text.slice(0, 300));
+        assert.deepEqual(JSON.parse(r.said), { p1: 7, p2: 8 }, r.text.slice(0, 300));
+        assert.equal(pair.events().filter((e) => e.event === "output_repair").length, 1);
+        assert.ok((await pair.status()).calls.beside_the_loop > 0, "it was done on the loop");
+        await quick(pair, "a format");
+      },
+    });

@@ -101,6 +101,68 @@ holds("lock: a client gets its own models, and nothing by a model that is named 
   },
 });
 
+// What an attacker would try with a token that is good for some models alone: 200 paths that lead to others, or to no model.
+const folders = ["models", "deployments", "engines", "tunedModels", "endpoints"];
+const tricks = (() => {
+  const list = [];
+  const add = (method, path) => list.push([method, path, '{"model":"gpt-x","input":"x"}']);
+  for (const before of ["/v1/files", "/v1/batches", "/v1/assistants", "/v1/vector_stores", "/v1/threads", "/v1/containers", "/v1/organization", "/v1beta/cachedContents", "/v1beta/corpora", "/api/v1/sessions", "/openai/v1/evals"])
+    for (const end of ["/models", "/models/", "/models/x", "/models/gpt-x", "/f-1/models", "/f-1/models/gpt-x", "/models/gpt-x/content"]) add("GET", before + end);
+  for (const end of ["/v1/models/m-own", "/models/m-own", "/v1/models/m-own/", "/v1/models/org/m", "/v1/models/m-own/gpt-x", "/v1/models/gpt-x/a/b", "/v1/models/m%2Down", "/v1/models/%6d-own", "/v1/models/%256d-own", "/v1/models/gpt-x%25", "/v1/Models/gpt-x", "/v1/modelsx", "/v1beta/models/m-own", "/v1beta/tunedModels", "/v1beta/tunedModels/t", "/v1/models/gpt-x/models/m-own", "/v1/files", "/v1/files/f-1/content", "/v1/responses/r-1", "/v1/realtime?model=gpt-x"]) add("GET", end), add("HEAD", end);
+  // The path says which model answers, and the body another one.
+  for (const f of folders)
+    for (const name of ["m-own", "m-own:countTokens", "m-own:embedContent", "%6d-own:predict", "m-own%3ApredictLongRunning", "%256d-own:predict"])
+      for (const lead of ["/v1beta", "/openai"]) add("POST", `${lead}/${f}/${name}${lead === "/openai" ? "/embeddings" : ""}`);
+  for (const end of ["/openai/deployments/m-own/chat/completions?api-version=1", "/openai/Deployments/m-own/chat/completions", "/openai/%64eployments/m-own/chat/completions", "/v1/engines/m-own/completions", "/v1/models/m-own/chat/completions", "/v1beta/models/m-own/models/gpt-x:generateContent", "/v1beta/models/gpt-x/models/m-own:generateContent", "/v1beta/models/m-own:generateContent", "/v1beta/models/m-own:streamGenerateContent?alt=sse", "/v1/projects/p/locations/l/publishers/google/models/m-own:generateContent", "/v1/projects/p/locations/l/publishers/google/models/m-own:predict", "/v1/projects/p/locations/l/endpoints/7:predict", "/v1/chat/completions?model=m-own", "/v1/chat/completions?Model=m-own", "/v1/chat/completions?x=1&mod%65l=m-own", "/v1/chat/completions?model=gpt-x%25", "/v1/chat/completions?model", "/v1/audio/speech?model=%6d-own", "/v1/batches", "/v1/messages/batches", "/v1/batches/b/cancel", "/v1/b%61tches"]) add("POST", end);
+  for (const method of ["DELETE", "PUT", "PATCH", "POST"]) for (const end of ["/v1/models/m-own", "/v1/models/gpt-x/../m-own", "/v1/models/gpt-x/%2e%2e/m-own", "/v1/models;gpt-x/m-own"]) add(method, end);
+  return list;
+})();
+const unlisted = ["", "/v1", "/api", "/openai", "/admin", "/internal", "/v2/x", "/v1beta/x"].flatMap((lead) => ["metrics", "healthz", "favicon.ico", ".env", ".git/config", "wp-login.php", "server-status", "debug/pprof", "console", "actuator", "tags", "generate", "show", "pull", "delete", "modelsx", "xmodels", "chat.completions", "response", "message", "key/generate", "user/info", "config", "admin", "graphql", "swagger.json"].map((end) => `${lead}/${end}`)).filter((p) => p !== "/metrics").slice(0, 200);
+
+holds("lock: a client that has its own models gets no other one by 200 tricks with the path, and nobody gets anything by 200 paths of no API", {
+  admin: boss,
+  limit: 60000,
+  config: (c) => (locked([{ name: "me", token: one, models: ["gpt-*"] }, { name: "other", token: two }])(c), c.providers.unshift(...c.providers.splice(c.providers.findIndex((p) => p.name === "own"), 1))),
+  async run(pair) {
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    const say = (token, [method, path, body]) => ask(pair, path, { method, body, headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...(body && { "content-length": body.length }) } });
+    assert.ok(tricks.length >= 200 && unlisted.length === 200, `${tricks.length} and ${unlisted.length}`);
+    for (const t of tricks) {
+      const r = await say(one, t), got = pair.own.seen.splice(0).length;
+      assert.ok([400, 403, 404].includes(r.status) && !got, `${t.join(" ")}: ${r.status}, ${got} calls`);
+    }
+    for (const path of unlisted)
+      for (const [token, method] of [[one, "GET"], [two, "GET"], [two, "POST"]]) {
+        const r = await say(token, [method, path, method === "POST" ? '{"model":"gpt-x"}' : undefined]), got = pair.own.seen.splice(0).length;
+        assert.ok([403, 404].includes(r.status) && !got, `${method} ${path}: ${r.status}, ${got} calls`);
+      }
+    assert.equal(await calls(pair), 0);
+    console.log(`# lock: ${tricks.length} tricks with the path and ${unlisted.length} paths of no API, and none reached a provider`);
+    // What it may do it still can.
+    for (const fine of [["GET", "/v1/models"], ["GET", "/models"], ["HEAD", "/v1/models/"], ["GET", "/v1/models/gpt-x"], ["GET", "/openai/v1/models/gpt-x"], ["POST", "/openai/deployments/gpt-x/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/projects/p/locations/l/endpoints/openapi/embeddings", '{"model":"gpt-x"}'], ["POST", "/v1/embeddings?model=gpt-x", '{"model":"gpt-x"}']]) {
+      const r = await say(one, fine);
+      assert.deepEqual([r.status, pair.own.seen.splice(0).length], [200, 1], fine.join(" "));
+    }
+  },
+});
+
+holds("lock: a reload fills no rate: a client that asked as often as it may still waits, by its name, whatever its token is then", {
+  limit: 60000,
+  admin: boss,
+  config: locked([{ name: "me", token: one, rate: 5 }]),
+  async run(pair) {
+    const d = dialects.openai, as = async (t) => (await question(pair, d, { model: d.own, headers: { authorization: `Bearer ${t}` } })).status;
+    pair.own.answer = (q, res) => send(res, 200, good.openai);
+    for (let i = 0; i < 5; i++) assert.equal(await as(one), 200);
+    assert.equal(await as(one), 429);
+    await reload(pair, locked([{ name: "before", token: "sk-leak-client-before-0123456789" }, { name: "me", token: two, rate: 5 }]));
+    assert.equal(await as(two), 429, "the reload filled its rate");
+    assert.equal(await as(one), 401);
+    await reload(pair, locked([{ name: "another", token: two, rate: 5 }]));
+    assert.equal(await as(two), 200);
+  },
+});
+
 holds("lock: a client that asks too often gets 429 and a time, and others go on", {
   limit: 60000,
   admin: boss,

@@ -349,6 +349,42 @@ each((name, d) =>
   }),
 );
 
+// A provider, or a proxy before it, may show what it was sent in another coat: the header of a call as base64, a dump of it in
+// digits, a body in lines. What is found of a key again must not be decoded from what the client and the event log get.
+each((name, d) =>
+  holds(`${name}: a provider that repeats a key in base64 or in digits tells it to nobody`, {
+    async run(pair) {
+      const key = "Own.Key/of+seven=Years_4711-for-nobody~", word = "open-sesame-0815", basic = Buffer.from(`robot:${word}`).toString("base64");
+      const config = (c) => (unmended(c), once(c), ownFirst(c), c.providers.forEach((p) => ((p.keys = [key]), (p.headers = { "x-gate-auth": `Basic ${basic}` }))));
+      const b64 = (t) => Buffer.from(t).toString("base64"), url = (t) => Buffer.from(t).toString("base64url"), hex = (t) => Buffer.from(t).toString("hex");
+      const lined = (t, n = 76, end = "\n") => t.replace(new RegExp(`.{${n}}`, "g"), `$&${end}`);
+      const dump = `POST /v1 HTTP/1.1\r\nhost: p\r\nauthorization: Bearer ${key}\r\nx-gate-auth: Basic ${basic}\r\n\r\n{"a":1}`;
+      const coats = [b64(key), b64(`${key}:`), ...["a", "ab", "abc", "user:"].map((before) => b64(`${before}${key}${before}`)), url(`x${key}`), hex(key), hex(key).toUpperCase(), hex(dump), b64(dump), lined(b64(dump)), lined(b64(`zz${dump}`), 60, "\r\n"), lined(hex(dump), 32, " "), encodeURIComponent(b64(`y${key}`)), b64(`z${key}`).replaceAll("/", "\\/"), b64(key).replaceAll("+", "\\u002b"), word, b64(word), basic];
+      // What any reader may make of it: every piece that could be base64 or digits, from each of its first signs on.
+      const reads = (text) => {
+        const flat = text.replace(/\\\\?[nrt]|\s/g, "").replace(/\\u002b/g, "+").replaceAll("\\", "").replace(/%2[bB]/g, "+").replace(/%2[fF]/g, "/").replace(/%3[dD]/g, "=").replaceAll("-", "+").replaceAll("_", "/");
+        const pieces = [...flat.matchAll(/[A-Za-z0-9+/]{8,}/g)].map((m) => m[0]);
+        return [text, ...pieces.flatMap((p) => [...[0, 1, 2, 3].map((n) => Buffer.from(p.slice(n), "base64").toString("latin1")), ...[0, 1].map((n) => Buffer.from((p.slice(n).match(/^[0-9a-fA-F]+/) ?? [""])[0], "hex").toString("latin1"))])].join("\n");
+      };
+      const parts = (secret) => Array.from({ length: Math.floor(secret.length / 8) }, (_, i) => secret.slice(8 * i, 8 * i + 8));
+      await pair.again(config);
+      for (const [i, coat] of coats.entries()) {
+        assert.ok(parts(key).some((p) => reads(coat).includes(p)) || parts(word).some((p) => reads(coat).includes(p)), `the test does not see it in ${coat}`);
+        for (const [how, answer] of Object.entries({
+          "as an error": (q, res) => res.writeHead(i % 2 ? 401 : 500, { "content-type": "application/json" }).end(JSON.stringify({ type: "error", error: { message: `No: ${coat} was sent; ordinary words stay`, type: "invalid_request_error", status: "INVALID_ARGUMENT" } })),
+          "in a page": (q, res) => send(res, 502, `<html><body><p>No: ${coat} was sent; ordinary words stay</p></body></html>`, { "content-type": "text/html" }),
+        })) {
+          pair.own.answer = answer;
+          const r = await question(pair, d, { model: d.own }), heard = r.text + JSON.stringify(r.raw) + pair.eventsText();
+          for (const p of [...parts(key), ...parts(word)]) assert.ok(!reads(heard).includes(p), `${how}: ${p} of ${coat} in ${r.text}`);
+          assert.match(r.text, /No: .*\[redacted\].* was sent; ordinary words stay/s, `${how}: ${coat}`);
+        }
+        if (i % 6 === 5) await pair.again(config); // keys that were refused rest
+      }
+    },
+  }),
+);
+
 holds("a client that leaves while a key command runs takes nobody along", {
   async run(pair) {
     const d = dialects.openai;

@@ -46,10 +46,8 @@ bool answer_refused(session *x, const turn *t, daruma_arena *a)
 
 bool answer_test_done(session *x, const answer_test *k, const turn *t)
 {
-    if (k->given_up && session_mend_of(x)) {
-        x->h->past.too_much = true;
-        session_mend_tell_limits(x);
-    }
+    if (k->given_up)
+        session_mend_unchecked(x);
     daruma_str what = arena_copy(x->arena, k->mended);
     if (k->unfit)
         session_mend_unfit(x);

@@ -2,9 +2,13 @@
  * fit or call a tool that does not exist, and words around JSON, are mended in place where only one reading is
  * possible; else the model has to be asked again. */
 #include "engine/drive/answer_test.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "engine/mend/mend.h"
+
+enum { FORMAT_ROOM_TIMES = 24 }; /* memory at once for a format of so many bytes; what is not used is never touched */
 
 /* One call that was mended, for people. */
 static void say_mended(daruma_buf *what, daruma_str tool, const args_check *c)
@@ -58,6 +62,7 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
         cost += more;
         args_check c = mend_args(k->tools, p->name, args, mend_args_cut(t, i), a);
         cost += (size_t)c.steps * SCHEMA_STEP_COST;
+        k->given_up |= c.unsure;
         if (c.verdict == ARGS_GOOD && str_eq(c.name, p->name))
             continue;
         if (c.verdict == ARGS_GOOD || c.verdict == ARGS_REPAIRED) {
@@ -81,12 +86,13 @@ static void test_calls(answer_test *k, turn *t, daruma_arena *a)
     k->mended = k->bad ? S("") : buf_str(&what);
 }
 
-/* The same for words that were asked for as JSON. */
-static void test_format(answer_test *k, turn *t, daruma_arena *a)
+/* The same for words that were asked for as JSON. Works in `a`, and what stays is in `keep`. */
+static void test_format(answer_test *k, turn *t, daruma_arena *keep, daruma_arena *a)
 {
     daruma_str schema = k->format->set.format_schema;
     convo_part *words = NULL;
     daruma_buf all = buf_in(a);
+    args_check c = {0};
     size_t n = 0;
     if (t->refused || (t->finish != FINISH_STOP && t->finish != FINISH_NONE))
         return; /* it is no answer, or not all of one */
@@ -94,19 +100,23 @@ static void test_format(answer_test *k, turn *t, daruma_arena *a)
         convo_part *p = &t->message.parts[i];
         if (p->dropped || p->kind == PART_THINKING)
             continue;
-        if (p->kind != PART_TEXT || mend_said(schema, p->text, a).verdict == ARGS_GOOD)
+        if (p->kind != PART_TEXT)
+            return;
+        c = mend_said(schema, p->text, a);
+        k->given_up |= c.unsure;
+        if (c.verdict == ARGS_GOOD)
             return;
         buf_put(&all, p->text);
         words = p;
         n++;
     }
-    if (!n || all.full)
-        return;
-    args_check c = mend_said(schema, n == 1 ? words->text : buf_str(&all), a);
-    if (c.verdict == ARGS_GOOD)
-        return;
+    if (n > 1 && !all.full)
+        c = mend_said(schema, buf_str(&all), a);
+    k->given_up |= c.unsure || a->full;
+    if (!n || a->full || c.verdict == ARGS_GOOD)
+        return; /* without memory nothing can be said of it */
     if (c.verdict == ARGS_REPAIRED && n == 1 && !words->sealed) {
-        words->text = c.fixed;
+        words->text = arena_copy(keep, c.fixed);
         words->ready = words->edited = t->message.edited = true;
         k->made_json =
             c.dropped ? S("the answer was asked for as JSON and was made so, without what its schema does not know")
@@ -117,7 +127,25 @@ static void test_format(answer_test *k, turn *t, daruma_arena *a)
         return;
     k->unfit = c.verdict == ARGS_UNFIT;
     k->bad = true;
-    k->why = c.why;
+    k->why = arena_copy(keep, c.why);
+}
+
+/* The same with a format that was not read yet, in memory of its own: an index of what it names takes several times its
+ * bytes. */
+static void test_large_format(answer_test *k, turn *t, daruma_arena *keep)
+{
+    daruma_arena room = {0};
+    size_t first = k->unread_format.n * FORMAT_ROOM_TIMES;
+    if (first > MEND_ARENA_BYTES_MAX / 2)
+        first = MEND_ARENA_BYTES_MAX / 2;
+    if (k->rooms->open(&room, first, MEND_ARENA_BYTES_MAX) &&
+        answer_format_read(k->d, k->unread_format, &room, &k->own_format)) {
+        k->format = &k->own_format;
+        test_format(k, t, keep, &room);
+        k->format = NULL;
+    }
+    k->given_up |= room.full;
+    k->rooms->close(&room);
 }
 
 bool answer_tools_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret)
@@ -131,12 +159,20 @@ bool answer_tools_read(const dialect *d, daruma_str raw, daruma_arena *a, convo 
     return ret->ntools > 0;
 }
 
+bool answer_format_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret)
+{
+    return dialect_read_format(d, raw, a, ret) == DARUMA_OK &&
+           (ret->set.format == FORMAT_SCHEMA || ret->set.format == FORMAT_JSON);
+}
+
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a)
 {
-    if (k->d && answer_tools_read(k->d, k->unread, a, &k->own))
+    if (k->unread.n && answer_tools_read(k->d, k->unread, a, &k->own))
         k->tools = &k->own;
     if (k->tools)
         test_calls(k, t, a);
     if (k->format && !k->bad)
-        test_format(k, t, a);
+        test_format(k, t, a, a);
+    if (k->unread_format.n && !k->bad)
+        test_large_format(k, t, a);
 }

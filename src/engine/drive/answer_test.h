@@ -2,20 +2,23 @@
 #ifndef ENGINE_DRIVE_ANSWER_TEST_H
 #define ENGINE_DRIVE_ANSWER_TEST_H
 #include "dialect/dialect.h"
+#include "engine/drive/room.h"
 #include "model/convo.h"
 #include "model/turn.h"
 
 typedef struct answer_test {
-    const convo *tools;  /* NULL: its calls are not looked at ... */
-    const dialect *d;    /* ... unless there are tools that have to be read first, in this dialect; NULL none ... */
-    daruma_str unread;   /* ... these */
-    const convo *format; /* NULL: it was not asked for as JSON */
-    convo own;           /* what was read of them */
-    size_t most;         /* bytes of schemas that calls are held against */
-    bool was_unfit;      /* an answer was asked for again already because it did not fit its schema */
+    const convo *tools;       /* NULL: its calls are not looked at ... */
+    const convo *format;      /* NULL: it was not asked for as JSON ... */
+    const dialect *d;         /* ... unless they have to be read first, in this dialect ... */
+    daruma_str unread;        /* ... these tools; empty: none ... */
+    daruma_str unread_format; /* ... and this format; empty: none ... */
+    const drive_rooms *rooms; /* ... in a room of these */
+    convo own, own_format;    /* what was read of them */
+    size_t most;              /* bytes of schemas that calls are held against */
+    bool was_unfit;           /* an answer was asked for again already because it did not fit its schema */
     /* found */
     bool bad;             /* it has to be asked for again */
-    bool given_up;        /* not all calls were looked at: that would have been too much */
+    bool given_up;        /* not all of it was looked at: that would have been too much */
     bool unfit;           /* because it does not fit its schema */
     daruma_str why;       /* bad: what is wrong, in words for the model */
     daruma_str mended;    /* what was mended in its calls, in words for people; empty: nothing */
@@ -24,6 +27,9 @@ typedef struct answer_test {
 
 /* Reads the tools of a request as calls are held against them. False: there is none, or calls cannot be. Any thread. */
 bool answer_tools_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret);
+/* Reads the format that an answer is asked for in. False: it is not asked for as JSON, or cannot be read. Any thread.
+ */
+bool answer_format_read(const dialect *d, daruma_str raw, daruma_arena *a, convo *ret);
 /* Tests the answer and mends it in place; the texts of its parts are ready, the arguments of its calls JSON text. What
  * is new lives in `a`. Any thread. */
 void answer_test_do(answer_test *k, turn *t, daruma_arena *a);

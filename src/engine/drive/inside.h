@@ -402,8 +402,11 @@ void session_mend_rest(
 const convo *session_mend_tools(session *x);
 /* What calls of its answer are held against; large tools are read with the test. */
 void session_mend_test_calls(session *x, answer_test *ret);
-/* The response format that the client asks for; NULL: none, or it cannot be read. */
-const convo *session_mend_format(session *x);
+/* What its answer is held against as JSON: the response format that the client asks for, where it asks for one that can
+ * be read; a large one is read with the test. */
+void session_mend_test_format(session *x, answer_test *ret);
+/* Not all of an answer is held against the tools or the format of its request: told once. */
+void session_mend_unchecked(session *x);
 /* An answer that is JSON does not fit its schema. True the first time: it is worth asking again. A model that does not
  * get it right then may be at its best, and what it says is no worse than it was. */
 bool session_mend_unfit(session *x);

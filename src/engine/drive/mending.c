@@ -59,6 +59,19 @@ void session_mend_tell_limits(session *x)
     session_event(x, &e);
 }
 
+void session_mend_unchecked(session *x)
+{
+    session_mending *h = session_mend_of(x);
+    if (!h || h->told_unchecked)
+        return;
+    h->told_unchecked = true;
+    daruma_event e = DARUMA_EVENT_INIT;
+    e.name = "mending_given_up";
+    e.reason = S("holding all of the answer against the schemas of its request takes too long: what was not looked at "
+                 "goes out as it came");
+    session_event(x, &e);
+}
+
 void session_mend_rest(session *x)
 {
     if (x->h)
@@ -95,26 +108,36 @@ void session_mend_test_calls(session *x, answer_test *ret)
     if (!h || raw.n < TOOLS_LOOP_BYTES_MAX)
         return;
     if (raw.n > TOOLS_READ_BYTES_MAX) {
-        h->past.too_much = true;
-        session_mend_tell_limits(x);
+        session_mend_unchecked(x);
         return;
     }
     ret->d = x->d;
     ret->unread = raw;
 }
 
-const convo *session_mend_format(session *x)
+void session_mend_test_format(session *x, answer_test *ret)
 {
     session_mending *h = session_mend_of(x);
     daruma_str raw = x->scan.format_raw;
-    if (!h || !raw.n || raw.n > LOOP_BYTES_MAX)
-        return NULL;
+    if (!h || !raw.n)
+        return;
+    if (raw.n > TOOLS_READ_BYTES_MAX) {
+        session_mend_unchecked(x);
+        return;
+    }
+    if (raw.n >= TOOLS_LOOP_BYTES_MAX) {
+        ret->d = x->d;
+        ret->unread_format = raw;
+        ret->rooms = x->v->rooms;
+        return;
+    }
     if (!h->wanted_read) {
         h->wanted_read = true;
-        if (dialect_read_format(x->d, raw, x->arena, &h->wanted) != DARUMA_OK)
+        if (!answer_format_read(x->d, raw, x->arena, &h->wanted))
             h->wanted.set.format = FORMAT_UNSAID;
     }
-    return h->wanted.set.format == FORMAT_SCHEMA || h->wanted.set.format == FORMAT_JSON ? &h->wanted : NULL;
+    if (h->wanted.set.format != FORMAT_UNSAID)
+        ret->format = &h->wanted;
 }
 
 bool session_mend_unfit(session *x)

@@ -12,9 +12,10 @@ enum {
 }; /* parameters and keywords of schemas mended in one request */
 
 struct session_mending {
-    history past; /* the conversation, and what is done to it */
-    bool told;    /* that mending was given up */
-    convo tools;  /* only the tools of the request */
+    history past;        /* the conversation, and what is done to it */
+    bool told;           /* that mending was given up */
+    bool told_unchecked; /* that the answer was not checked */
+    convo tools;         /* only the tools of the request */
     bool tools_read;
     convo wanted; /* only the response format that the client asks for */
     bool wanted_read;

@@ -539,7 +539,9 @@ static ending *begin_ending(session *x)
     e->words = (convo_part){.kind = PART_TEXT, .ready = true, .text = buf_str(&t->fresh)};
     e->said = (turn){
         .finish = t->finish, .usage = t->usage, .message = {.role = CONVO_ASSISTANT, .parts = &e->words, .nparts = 1}};
-    e->test = (answer_test){.format = e->text ? session_mend_format(x) : NULL, .was_unfit = session_mend_was_unfit(x)};
+    e->test = (answer_test){.was_unfit = session_mend_was_unfit(x)};
+    if (e->text)
+        session_mend_test_format(x, &e->test);
     if (e->calls)
         session_mend_test_calls(x, &e->test);
     return e;
@@ -574,7 +576,7 @@ talk_over talk_end(session *x)
         fail_calls(x);
         return TALK_FAILED;
     }
-    size_t bytes = rest_bytes(t) + (e->test.unread.n ? JOB_BYTES_MIN : 0);
+    size_t bytes = rest_bytes(t) + (e->test.unread.n || e->test.unread_format.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
         e->test.most = CALLS_CHECKED_BYTES_MAX;

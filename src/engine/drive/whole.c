@@ -59,11 +59,13 @@ static void do_whole(void *data)
     if (!w->view.calls || w->view.effects) {
         w->calls = false;
         w->test.tools = NULL;
-        w->test.d = NULL;
+        w->test.unread = (daruma_str){0};
     }
-    if (w->view.effects)
+    if (w->view.effects) {
         w->test.format = NULL;
-    if (w->flaw != DARUMA_FLAW_NONE || (same && !w->calls && !w->test.format))
+        w->test.unread_format = (daruma_str){0};
+    }
+    if (w->flaw != DARUMA_FLAW_NONE || (same && !w->calls && !w->test.format && !w->test.unread_format.n))
         return;
     w->read = w->from->read_answer(w->body, &w->room, &w->t) == DARUMA_OK;
     if (!w->read) {
@@ -161,11 +163,12 @@ void whole_ended(session *x)
     w->nrenames = m ? m->nrenames : 0;
     w->ctx = (write_ctx){.model = x->scan.model, .id = x->kase.id, .wall = session_now(x).wall};
     w->calls = answer_checks_calls(x);
-    w->test = (answer_test){.format = answer_checks_format(x) ? session_mend_format(x) : NULL,
-                            .was_unfit = session_mend_was_unfit(x)};
+    w->test = (answer_test){.was_unfit = session_mend_was_unfit(x)};
+    if (answer_checks_format(x))
+        session_mend_test_format(x, &w->test);
     if (w->calls)
         session_mend_test_calls(x, &w->test);
-    size_t bytes = w->body.n + (w->test.unread.n ? JOB_BYTES_MIN : 0);
+    size_t bytes = w->body.n + (w->test.unread.n || w->test.unread_format.n ? JOB_BYTES_MIN : 0);
     if (bytes >= JOB_BYTES_MIN) {
         hedge_cancel(x); /* this attempt is the answer */
         w->test.most = CALLS_CHECKED_BYTES_MAX;

@@ -242,6 +242,16 @@ static args_check costing(args_check c, uint32_t steps)
     return c;
 }
 
+/* Does the value fit? What it cost goes to `c`, and whether it fits as far as it was looked at alone. */
+static bool fits_as_far(args_check *c, daruma_str root, daruma_str value, daruma_buf *why, daruma_arena *a)
+{
+    uint32_t taken = 0;
+    bool fits = schema_fits_in(root, root, value, why, &taken, a);
+    c->steps += taken;
+    c->unsure |= fits && taken >= SCHEMA_STEPS_MAX;
+    return fits;
+}
+
 /* `mended`: the text was no JSON; `quotes`: see repaired(). */
 static args_check check_value(const convo_tool *t, args_check good, daruma_str value, bool mended, bool quotes,
                               daruma_arena *a)
@@ -249,12 +259,14 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
     char room[ARGS_WHY_BYTES_MAX];
     daruma_str schema = t->schema, root = {0};
     bool ends = false;
-    if (!schema.n || !json_whole(schema, &root) || (!mended && schema_fits_after(&good.steps, root, root, value, a))) {
+    if (!schema.n || !json_whole(schema, &root) || (!mended && fits_as_far(&good, root, value, NULL, a))) {
         if (json_is_object(value) || !schema.n)
             return good;
     }
-    if (good.steps >= SCHEMA_STEPS_MAX && json_is_object(value))
+    if (good.steps >= SCHEMA_STEPS_MAX && json_is_object(value)) {
+        good.unsure = true;
         return good; /* it takes too long to say what is wrong: it goes out as it came */
+    }
     daruma_str object = value, text = json_text(value, a), whole = {0};
     if (json_is_string(value) && json_whole(text, &whole) && json_is_object(whole))
         object = whole; /* encoded twice */
@@ -267,7 +279,7 @@ static args_check check_value(const convo_tool *t, args_check good, daruma_str v
         return costing(args_wrong(ARGS_BROKEN, good.name, why_wrong(t, S("- they are not valid JSON"), S("{}"), a)),
                        good.steps);
     daruma_buf why = buf_over(room, sizeof room);
-    if (better.n && json_is_object(better) && schema_fits_in(root, root, better, &why, &good.steps, a)) {
+    if (better.n && json_is_object(better) && fits_as_far(&good, root, better, &why, a)) {
         good.verdict = ARGS_REPAIRED;
         good.fixed = better;
         return good;
@@ -356,7 +368,7 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     bool told = json_whole(schema, &root), whole = json_whole(text, &value), quotes = false, ends = false;
     if (told && schema_takes(schema_follow(root, root), "string"))
         return good; /* bare words may be meant */
-    if (whole && (!told || schema_fits_in(root, root, value, NULL, NULL, a)))
+    if (whole && (!told || fits_as_far(&good, root, value, NULL, a)))
         return good;
     if (!whole)
         value = repaired(root, text, a, &quotes, &ends);
@@ -370,8 +382,8 @@ args_check mend_said(daruma_str schema, daruma_str text, daruma_arena *a)
     daruma_buf why = buf_over(room, sizeof room);
     if (dropped && quotes)
         return args_wrong(ARGS_BROKEN, (daruma_str){0}, why_not_said(root, S("- this is not valid JSON"), S("{}"), a));
-    if (better.n && (!told || schema_fits_in(root, root, better, &why, NULL, a)))
-        return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped};
+    if (better.n && (!told || fits_as_far(&good, root, better, &why, a)))
+        return (args_check){.verdict = ARGS_REPAIRED, .fixed = better, .dropped = dropped, .unsure = good.unsure};
     return args_wrong(ARGS_UNFIT, (daruma_str){0}, why_not_said(root, buf_str(&why), value, a));
 }
 

@@ -322,6 +322,7 @@ typedef struct args_check {
     daruma_str name;  /* the tool's name when it only had to be written otherwise (case, - or _): else as it came */
     daruma_str why;   /* for the model: what is wrong, where, what was expected */
     uint32_t steps;   /* subschemas that were looked at, about: what the check cost */
+    bool unsure;      /* that was too much: what was not looked at counts as good */
 } args_check;
 /* Checks the arguments `args` (JSON text as the model wrote it) of a call to `name` against the tools of the request.
  * `cut`: the answer was cut by its length, nothing may be repaired. Repairs lose nothing ("3" to 3 where a number is

@@ -1,6 +1,8 @@
 /* redact.c - text without secrets. One pass: a secret is known by how it begins, by the name
  * before it, or by its form; what it takes away it replaces by "[redacted]". Rather one word
- * too many than a key in a log; but prose, model names and request ids stay readable. */
+ * too many than a key in a log; but prose, model names and request ids stay readable.
+ * What lies ahead of many places (where a run of key bytes ends) is looked for once, so that
+ * the time grows with the text, whatever stands in it. */
 #include "engine/tell/redact.h"
 #include "base/arena.h"
 #include "base/limits.h"
@@ -87,61 +89,156 @@ static bool key_char(char c)
     return is_part(c, KEY_LETTER | KEY_LINE | KEY_DASH);
 }
 
-static size_t key_run(daruma_str t, size_t at) /* with dots, masks and base64 */
+/* ---- what lies ahead ---- */
+
+/* The next place, at or after one, of ... */
+typedef enum ahead {
+    AHEAD_RUN_END,      /* a byte that no key has, with dots, masks and base64 */
+    AHEAD_WORD_END,     /* a byte that no key without them has */
+    AHEAD_MASK_END,     /* the same, but for '*' */
+    AHEAD_KEPT,         /* a byte that a key without them has ... */
+    AHEAD_KEPT_NEXT,    /* ... and the one behind it */
+    AHEAD_FORM,         /* a digit, an upper-case letter or '*': words have none */
+    AHEAD_STAR,         /* '*' */
+    AHEAD_STARS,        /* three of them */
+    AHEAD_DOTS,         /* three dots */
+    AHEAD_QUOTES_END,   /* a byte that is no quote and no backslash */
+    AHEAD_SPACES_END,   /* a byte that is no space */
+    AHEAD_VALUE_END,    /* white space or a sign that ends a value */
+    AHEAD_LINE_END,     /* what ends a line */
+    AHEAD_DOUBLE_QUOTE, /* '"', or '\' before one */
+    AHEAD_SINGLE_QUOTE, /* the other quote, or '\' */
+    AHEAD_USER_END,     /* what ends the user part of a URL */
+    AHEADS
+} ahead;
+
+/* A text that is looked through, and what was found: for each place of [from, at] the next one is `at`. */
+typedef struct sight {
+    daruma_str t;
+    struct {
+        size_t from, at;
+        bool known;
+    } seen[AHEADS];
+    size_t run_end, run_kept; /* of a run that ends there a key has what stands before; dots and slashes follow */
+} sight;
+
+static bool is_thrice(daruma_str t, size_t i, char c)
 {
-    size_t end = at;
-    while (end < t.n && end - at < KEY_RUN_BYTES_MAX && is_part(t.p[end], KEY_LETTER | KEY_LINE | KEY_DASH | KEY_TAIL))
-        end++;
-    while (end > at && (t.p[end - 1] == '.' || t.p[end - 1] == '/'))
-        end--;
-    return end;
+    return t.p[i] == c && t.n - i >= 3 && t.p[i + 1] == c && t.p[i + 2] == c;
 }
 
-static bool has_secret_form(daruma_str s)
+static bool is_ahead(daruma_str t, size_t i, ahead what)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (ch_digit(s.p[i]) || (s.p[i] >= 'A' && s.p[i] <= 'Z') || s.p[i] == '*')
-            return true;
-    return false;
+    char c = t.p[i];
+    switch (what) {
+    case AHEAD_RUN_END:
+        return !is_part(c, KEY_LETTER | KEY_LINE | KEY_DASH | KEY_TAIL);
+    case AHEAD_WORD_END:
+        return !key_char(c);
+    case AHEAD_MASK_END:
+        return !key_char(c) && c != '*';
+    case AHEAD_KEPT:
+    case AHEAD_KEPT_NEXT:
+        return key_char(c);
+    case AHEAD_FORM:
+        return ch_digit(c) || (c >= 'A' && c <= 'Z') || c == '*';
+    case AHEAD_STAR:
+        return c == '*';
+    case AHEAD_STARS:
+        return is_thrice(t, i, '*');
+    case AHEAD_DOTS:
+        return is_thrice(t, i, '.');
+    case AHEAD_QUOTES_END:
+        return c != '"' && c != '\'' && c != '\\';
+    case AHEAD_SPACES_END:
+        return c != ' ';
+    case AHEAD_VALUE_END:
+        return ch_space(c) || memchr("&,;\"')}]>", c, 9);
+    case AHEAD_LINE_END:
+        return c == '\n' || c == '\r';
+    case AHEAD_DOUBLE_QUOTE:
+        return c == '"' || c == '\\';
+    case AHEAD_SINGLE_QUOTE:
+        return c == '\'' || c == '\\';
+    case AHEAD_USER_END:
+        return ch_space(c) || memchr("/\"'<>?#@", c, 8);
+    case AHEADS:
+        break;
+    }
+    return true;
+}
+
+/* The next such place at or after `at`; the end of the text when there is none. */
+static size_t look_ahead(sight *s, size_t at, ahead what)
+{
+    size_t i = at, from = s->seen[what].from, to = s->seen[what].at;
+    bool known = s->seen[what].known;
+    if (known && at >= from && at <= to)
+        return to;
+    while (i < s->t.n && !is_ahead(s->t, i, what)) {
+        if (known && i == from) {
+            i = to;
+            break;
+        }
+        i++;
+    }
+    s->seen[what].known = true;
+    s->seen[what].from = at;
+    s->seen[what].at = i;
+    return i;
+}
+
+/* Behind a key that goes on at `at`, with dots, masks and base64. */
+static size_t key_run(sight *s, size_t at)
+{
+    size_t end = look_ahead(s, at, AHEAD_RUN_END), kept = end;
+    if (s->run_end != end) {
+        while (kept > 0 && (s->t.p[kept - 1] == '.' || s->t.p[kept - 1] == '/'))
+            kept--;
+        s->run_end = end;
+        s->run_kept = kept;
+    }
+    return s->run_kept > at ? s->run_kept : at;
+}
+
+static bool has_secret_form(sight *s, size_t at, size_t end)
+{
+    return look_ahead(s, at, AHEAD_FORM) < end;
 }
 
 /* Behind a key that begins at `at`, or `at`. */
-static size_t known_key(daruma_str t, size_t at)
+static size_t known_key(sight *s, size_t at)
 {
+    daruma_str t = s->t;
     for (size_t i = 0; i < COUNT(keys); i++) {
         if (t.p[at] != keys[i].begin.p[0] || !str_starts(str_from(t, at), keys[i].begin))
             continue;
-        size_t from = at + keys[i].begin.n, end = key_run(t, from);
-        daruma_str rest = str_sub(t, from, end - from);
-        bool masked = str_findch(rest, '*') != STR_NONE || str_find(rest, S("...")) != STR_NONE;
-        if ((rest.n >= keys[i].more && (!keys[i].digit || has_secret_form(rest))) || (masked && rest.n >= 3))
+        size_t from = at + keys[i].begin.n, end = key_run(s, from), n = end - from;
+        bool masked = n >= 3 && (look_ahead(s, from, AHEAD_STAR) < end || look_ahead(s, from, AHEAD_DOTS) + 3 <= end);
+        if ((n >= keys[i].more && (!keys[i].digit || has_secret_form(s, from, end))) || masked)
             return end;
     }
     return at;
 }
 
 /* Behind a masked key that has no known beginning ("abcd****wxyz"), or `at`. */
-static size_t masked_key(daruma_str t, size_t at)
+static size_t masked_key(sight *s, size_t at)
 {
-    size_t end = at, stars = 0, run = 0, kept = 0;
-    for (; end < t.n && end - at < KEY_RUN_BYTES_MAX && (key_char(t.p[end]) || t.p[end] == '*'); end++) {
-        run = t.p[end] == '*' ? run + 1 : 0;
-        stars = run > stars ? run : stars;
-        kept += t.p[end] != '*';
-    }
-    return stars >= 3 && kept >= 2 ? end : at;
+    size_t end = look_ahead(s, at, AHEAD_MASK_END), one = look_ahead(s, at, AHEAD_KEPT);
+    bool masked = look_ahead(s, at, AHEAD_STARS) + 3 <= end;
+    return masked && one < end && look_ahead(s, one + 1, AHEAD_KEPT_NEXT) < end ? end : at;
 }
 
 /* Behind the secret that the scheme at `at` ("Bearer ", "Basic ") announces; *keep is how much of it stays. */
-static size_t scheme(daruma_str t, size_t at, size_t *keep)
+static size_t scheme(sight *s, size_t at, size_t *keep)
 {
     static const daruma_str schemes[] = {LIT("bearer "), LIT("basic ")};
-    daruma_str rest = str_from(t, at);
+    daruma_str rest = str_from(s->t, at);
     for (size_t i = 0; i < 2; i++) {
         if (!str_istarts(rest, schemes[i]))
             continue;
-        size_t from = at + schemes[i].n, end = key_run(t, from);
-        if (end - from >= 8 && has_secret_form(str_sub(t, from, end - from))) {
+        size_t from = at + schemes[i].n, end = key_run(s, from);
+        if (end - from >= 8 && has_secret_form(s, from, end)) {
             *keep = schemes[i].n;
             return end;
         }
@@ -150,17 +247,11 @@ static size_t scheme(daruma_str t, size_t at, size_t *keep)
 }
 
 /* Where the value of a secret name ends: at its quote, or at white space and separators. */
-static size_t value_end(daruma_str t, size_t at, char quote, bool to_line_end)
+static size_t value_end(sight *s, size_t at, char quote, bool to_line_end)
 {
-    size_t end = at;
-    while (end < t.n) {
-        char c = t.p[end];
-        if (quote ? c == quote || c == '\\'
-                  : c == '\n' || c == '\r' || (!to_line_end && (ch_space(c) || memchr("&,;\"')}]>", c, 9))))
-            break;
-        end++;
-    }
-    return end;
+    if (quote)
+        return look_ahead(s, at, quote == '"' ? AHEAD_DOUBLE_QUOTE : AHEAD_SINGLE_QUOTE);
+    return look_ahead(s, at, to_line_end ? AHEAD_LINE_END : AHEAD_VALUE_END);
 }
 
 /* The row of `names` that the name ends with ("OPENAI_API_KEY" with "api_key"), or -1. */
@@ -179,14 +270,12 @@ static int secret_name(daruma_str name)
 
 /* "name: value", "name=value", "name": "value", the name being t[at..name_end); behind the value,
  * *keep up to it. */
-static size_t named(daruma_str t, size_t at, size_t name_end, size_t *keep)
+static size_t named(sight *s, size_t at, size_t name_end, size_t *keep)
 {
-    size_t p = name_end;
-    while (p < t.n && (t.p[p] == '"' || t.p[p] == '\'' || t.p[p] == '\\'))
-        p++;
+    daruma_str t = s->t;
+    size_t p = look_ahead(s, name_end, AHEAD_QUOTES_END);
     bool quoted_name = p > name_end;
-    while (p < t.n && t.p[p] == ' ')
-        p++;
+    p = look_ahead(s, p, AHEAD_SPACES_END);
     if (p >= t.n || (t.p[p] != '=' && t.p[p] != ':'))
         return at;
     int row = secret_name(str_sub(t, at, name_end - at));
@@ -201,12 +290,12 @@ static size_t named(daruma_str t, size_t at, size_t name_end, size_t *keep)
     if (p < t.n && (t.p[p] == '"' || t.p[p] == '\''))
         quote = t.p[p++];
     bool whole_line = header && (str_ends(names[row], S("cookie")) || str_ends(names[row], S("authorization")));
-    size_t end = value_end(t, p, quote, whole_line);
+    size_t end = value_end(s, p, quote, whole_line);
     daruma_str v = str_sub(t, p, end - p);
     bool is_word = row >= FIRST_WORD || header;
     if (v.n == 0 || str_starts(str_from(t, p), S("[redacted]")) || str_eq(v, S("null")) || str_eq(v, S("None")))
         return at;
-    if (is_word && !whole_line && (v.n < 8 || !has_secret_form(v))) /* "Invalid api key: please check" */
+    if (is_word && !whole_line && (v.n < 8 || !has_secret_form(s, p, end))) /* "Invalid api key: please check" */
         return at;
     *keep = p - at;
     return end;
@@ -229,12 +318,10 @@ static size_t mail(daruma_str t, size_t at, size_t least, size_t *from)
 }
 
 /* The user part of "scheme://user:pass@host"; behind it, or `at` when there is none. */
-static size_t userinfo(daruma_str t, size_t at)
+static size_t userinfo(sight *s, size_t at)
 {
-    size_t end = at;
-    while (end < t.n && !ch_space(t.p[end]) && !memchr("/\"'<>?#@", t.p[end], 8))
-        end++;
-    return end < t.n && t.p[end] == '@' ? end : at;
+    size_t end = look_ahead(s, at, AHEAD_USER_END);
+    return end < s->t.n && s->t.p[end] == '@' ? end : at;
 }
 
 static size_t pem(daruma_str t, size_t at)
@@ -285,30 +372,29 @@ static bool may_begin(char first, char second)
     return seconds[first - 'a'] & bit;
 }
 
-/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`.
- * `end` is behind the letters, digits and '_' of the word. */
-static size_t secret_word(daruma_str t, size_t at, size_t end, size_t *keep)
+/* A secret that begins with the word at `at`: behind it, with *keep bytes of it to stay; or `at`. */
+static size_t secret_word(sight *s, size_t at, size_t *keep)
 {
-    size_t to;
-    while (end < t.n && end - at < KEY_RUN_BYTES_MAX && key_char(t.p[end]))
-        end++;
+    daruma_str t = s->t;
+    size_t to, end = look_ahead(s, at, AHEAD_WORD_END);
     char next = end < t.n ? t.p[end] : 0;
     *keep = 0;
     if (at + 1 < t.n && may_begin(t.p[at], t.p[at + 1])) {
         bool too_short = end - at < KEY_BYTES_MIN && !is_part(next, KEY_TAIL);
-        if (!too_short && (to = known_key(t, at)) > at)
+        if (!too_short && (to = known_key(s, at)) > at)
             return to;
-        if ((t.p[at] == 'b' || t.p[at] == 'B') && (to = scheme(t, at, keep)) > at)
+        if ((t.p[at] == 'b' || t.p[at] == 'B') && (to = scheme(s, at, keep)) > at)
             return to;
     }
     if (!is_part(next, KEY_NAMES) || (next == ' ' && end + 1 < t.n && is_part(t.p[end + 1], KEY_LETTER)))
         return at; /* nearly every word: another follows */
-    return named(t, at, end, keep);
+    return named(s, at, end, keep);
 }
 
 /* A secret that a sign at `at` gives away: behind it and *from its beginning; or `at`. */
-static size_t secret_sign(daruma_str t, size_t at, size_t least, size_t *from)
+static size_t secret_sign(sight *s, size_t at, size_t least, size_t *from)
 {
+    daruma_str t = s->t;
     size_t to;
     switch (t.p[at]) {
     case '@':
@@ -316,11 +402,11 @@ static size_t secret_sign(daruma_str t, size_t at, size_t least, size_t *from)
     case '*': /* what is left of a key stands before the mask */
         for (*from = at; *from > least && key_char(t.p[*from - 1]);)
             --*from;
-        to = masked_key(t, *from);
+        to = masked_key(s, *from);
         return to > *from ? to : at;
     case ':':
         *from = at + 3;
-        to = str_starts(str_from(t, at), S("://")) ? userinfo(t, *from) : at;
+        to = str_starts(str_from(t, at), S("://")) ? userinfo(s, *from) : at;
         return to > *from ? to : at;
     case '-':
         *from = at;
@@ -332,19 +418,20 @@ static size_t secret_sign(daruma_str t, size_t at, size_t least, size_t *from)
 
 /* Finds the next secret at or after `at`; false when there is none. Word for word: most are
  * settled by their first two bytes and what follows them. */
-static bool next_secret(daruma_str t, size_t at, bool mails, size_t *from, size_t *to)
+static bool next_secret(sight *s, size_t at, bool mails, size_t *from, size_t *to)
 {
+    daruma_str t = s->t;
     for (size_t least = at, keep; at < t.n;) {
         size_t end = at;
         if (!is_part(t.p[at], KEY_LETTER)) {
-            if (is_part(t.p[at], KEY_SIGN) && (mails || t.p[at] != '@') && (*to = secret_sign(t, at, least, from)) > at)
+            if (is_part(t.p[at], KEY_SIGN) && (mails || t.p[at] != '@') && (*to = secret_sign(s, at, least, from)) > at)
                 return true;
             at++;
             continue;
         }
         while (end < t.n && is_part(t.p[end], KEY_LETTER | KEY_LINE))
             end++;
-        if ((*to = secret_word(t, at, end, &keep)) > at) {
+        if ((*to = secret_word(s, at, &keep)) > at) {
             *from = at + keep;
             return true;
         }
@@ -357,8 +444,9 @@ static bool next_secret(daruma_str t, size_t at, bool mails, size_t *from, size_
 static daruma_str redact(daruma_str text, bool mails, daruma_arena *a)
 {
     size_t from, to, at = 0;
+    sight s = {.t = text};
     daruma_buf out = buf_in(a);
-    while (next_secret(text, at, mails, &from, &to)) {
+    while (next_secret(&s, at, mails, &from, &to)) {
         buf_put(&out, str_sub(text, at, from - at));
         BUF_LIT(&out, "[redacted]");
         at = to;
