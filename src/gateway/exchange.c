@@ -205,9 +205,33 @@ static uint64_t on_tenant(void *user)
     return exchange_tenant(user);
 }
 
+static daruma_str first_field(const http_head *h, const daruma_str *names, size_t n)
+{
+    daruma_str v = {0};
+    for (size_t i = 0; i < n && !v.n; i++)
+        v = http_header(h, names[i]);
+    return v;
+}
+
+/* What the client sent that joins the event to its own logs. */
+static void join(const exchange *x, daruma_event *e)
+{
+    static const daruma_str ids[] = {LIT("x-request-id"), LIT("x-client-request-id"), LIT("x-correlation-id"),
+                                     LIT("request-id")};
+    static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
+                                          LIT("x-claude-code-session-id")};
+    const http_head *h = &x->c->head;
+    e->request_id = first_field(h, ids, COUNT(ids));
+    e->traceparent = http_header(h, S("traceparent"));
+    if (!e->session.n)
+        e->session = first_field(h, sessions, COUNT(sessions));
+}
+
 static void on_tell(void *user, daruma_event *e)
 {
     const exchange *x = user;
+    if (events_are_read(x->g->events))
+        join(x, e);
     events_emit(x->g->events, e);
 }
 

@@ -349,3 +349,32 @@ void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *o
     else
         put_step(out, f);
 }
+
+void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out)
+{
+    if (n < 2)
+        return;
+    BUF_LIT(out, " What failed where:");
+    for (size_t i = 0; i < n && i < TRIED_SAID_MAX; i++) {
+        const daruma_tried *one = &t[i];
+        buf_putz(out, i ? "; " : " ");
+        put_clean(out, one->target->provider, NAME_BYTES_MAX);
+        if (one->target->model.n) {
+            BUF_LIT(out, "/");
+            put_clean(out, one->target->model, NAME_BYTES_MAX);
+        }
+        BUF_LIT(out, " ");
+        buf_putz(out, daruma_kind_name(one->kind));
+        if (one->status > 0)
+            buf_printf(out, " (HTTP %d)", one->status);
+        else if (one->net != DARUMA_NET_NONE)
+            buf_printf(out, " (%s)", daruma_net_words(one->net));
+        if (one->wait > 0) {
+            BUF_LIT(out, ", wait ");
+            buf_duration(out, one->wait);
+        }
+    }
+    if (n > TRIED_SAID_MAX)
+        buf_printf(out, "; and %zu more", n - TRIED_SAID_MAX);
+    BUF_LIT(out, ".");
+}
