@@ -923,6 +923,8 @@ typedef struct daruma_event {
     daruma_str mode, fate;                /* how strategies are taken, and what became of this one */
 
     /* For joining it with what others wrote. Texts of clients and providers are cut and made harmless on writing: */
+    daruma_str client;                   /* the name that the configuration gives it */
+    daruma_str asked;                    /* the model, as the client asked for it */
     daruma_str request_id;               /* the client's own */
     daruma_str provider_request_id;      /* the provider's, of the call that failed or answered last */
     daruma_str session;                  /* what the client calls its session; empty: `conversation` is told */

@@ -111,6 +111,7 @@ static void on_head(void *user, const drive_answer *answer)
     exchange *x = user;
     size_t n;
     daruma_header *h = head_for_client(x, answer, &n);
+    x->status = answer->status;
     call_head(x->c, answer->status, h, n, answer->length);
 }
 
@@ -221,6 +222,9 @@ static void join(const exchange *x, daruma_event *e)
     static const daruma_str sessions[] = {LIT("x-session-id"), LIT("session_id"), LIT("session-id"),
                                           LIT("x-claude-code-session-id")};
     const http_head *h = &x->c->head;
+    e->client = lock_client(&x->s->cfg, h);
+    if (e->input_tokens >= 0 || e->output_tokens >= 0)
+        e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
     e->request_id = first_field(h, ids, COUNT(ids));
     e->traceparent = http_header(h, S("traceparent"));
     if (!e->session.n)
@@ -300,7 +304,21 @@ static bool is_sent(void *handle)
 
 static void on_done(void *user, const drive_result *r)
 {
-    meter_count(((exchange *)user)->g->meter, r);
+    const exchange *x = user;
+    int64_t cost = config_cost(&x->s->cfg, r->target, r->input_tokens, r->output_tokens);
+    meter_count(x->g->meter, r);
+    meter_pay(x->g->meter, r->outcome == DARUMA_OUTCOME_RECOVERED ? METER_SAVED : METER_PAID, r->input_tokens,
+              r->output_tokens, cost);
+    usage_put(x, r, cost);
+}
+
+/* Tokens of an answer that failed are paid for all the same. */
+static void on_step(void *user, const drive_step *s)
+{
+    const exchange *x = user;
+    if (s->what == DRIVE_JUDGED && (s->input_tokens >= 0 || s->output_tokens >= 0))
+        meter_pay(x->g->meter, METER_WASTED, s->input_tokens, s->output_tokens,
+                  config_cost(&x->s->cfg, s->target, s->input_tokens, s->output_tokens));
 }
 
 const drive_host exchange_host = {
@@ -326,6 +344,7 @@ const drive_host exchange_host = {
     .redact = exchange_redact,
     .tenant = on_tenant,
     .tell = on_tell,
+    .step = on_step,
     .done = on_done,
     .holds = on_holds,
     .timer = on_timer,

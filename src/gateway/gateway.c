@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "gateway/inside.h"
+#include "gateway/log_file.h"
 #include "sys/sys.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {
     char cause[512];
     bool aloud = g->options.loud || (cfg->events_stderr && !g->options.quiet);
-    if (events_open(g->events, cfg->events_file, aloud, cause))
+    if (events_open(g->events, cfg->events_file, aloud, cause) && log_file_open(g->usage, cfg->usage_file, cause))
         return true;
     buf_putz(why, cause);
     return false;
@@ -63,13 +64,14 @@ static bool start(gateway *g, daruma_buf *why)
     size_t bytes = daruma_health_bytes(HEALTH_PLACES);
     g->health_memory = malloc(bytes);
     g->events = events_new();
+    g->usage = usage_new();
     a = arena_over(g->health_memory, g->health_memory ? bytes : 0);
     g->turns = turns_new(g->loop);
     g->meter = meter_new();
     g->drive.host = &exchange_host;
     g->drive.rooms = &exchange_rooms;
     g->drive.health = daruma_health_new(&a, HEALTH_PLACES);
-    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->turns || !g->meter) {
+    if (!g->drive.health || !driver_begin(&g->drive) || !g->events || !g->usage || !g->turns || !g->meter) {
         BUF_LIT(why, "there is no memory");
         return false;
     }
@@ -95,6 +97,7 @@ static void gateway_free(gateway *g)
     exchange_free_idle(g);
     setup_drop(g->now);
     events_free(g->events);
+    usage_free(g->usage);
     turns_free(g->turns);
     meter_free(g->meter);
     jobs_free(g->jobs);

@@ -144,6 +144,7 @@ struct gateway {
     jobs *jobs;        /* work under way, and what waits for it */
     turns *turns;
     meter *meter;
+    struct log_file *usage; /* a line for each request that is over */
     bool draining;
     void (*drained)(void *user);
     void *drained_user;
@@ -162,6 +163,7 @@ struct exchange {
     const dialect *d; /* of the path; NULL: nobody's */
     uv_timer_t timer;
     bool timer_on;
+    int status;          /* that went to the client, 0 none yet */
     uint64_t credential; /* hash of what the client showed */
     uint64_t tenant;     /* the same keyed, 0 not asked for yet */
     job *job;            /* work for it is under way beside the loop */
@@ -247,6 +249,8 @@ bool lock_refuses(gateway *g, call *c);
 bool lock_refuses_admin(gateway *g, call *c);
 /* Is it a token of one of our clients, with or without "Bearer"? Such a one goes to no provider. */
 bool lock_is_token(const config *c, daruma_str value);
+/* The name of the client whose token the request shows; empty: nobody's. */
+daruma_str lock_client(const config *c, const http_head *h);
 bool lock_prepare(setup *s); /* false: there is no memory */
 
 /* ---- refuse.c ---- */
@@ -261,6 +265,13 @@ void refusals_status(const gateway *g, daruma_buf *out); /* a member of a JSON o
 
 /* Answers 426 to a WebSocket handshake; false: it is none. */
 bool upgrade_refuses(call *c);
+
+/* ---- usage.c: who used how much ---- */
+
+struct log_file *usage_new(void); /* NULL without memory */
+void usage_free(struct log_file *f);
+/* A line for a request that is over. `cost`: as config_cost() says. */
+void usage_put(const exchange *x, const drive_result *r, int64_t cost);
 
 /* ---- metrics.c ---- */
 

@@ -22,6 +22,7 @@ void session_event(session *x, daruma_event *e)
         e->target = &x->targets[x->kase.target];
     if (!e->provider_request_id.n)
         e->provider_request_id = x->theirs;
+    e->asked = x->scan.model;
     daruma_str name = x->named;
     e->session = str_trim(str_cut(&name, ';'));
     if (x->scan.conversation && x->targets)

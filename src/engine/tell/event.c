@@ -129,6 +129,8 @@ static void write_trace(daruma_str t, daruma_buf *out)
 /* What joins the line to others' logs. */
 static void write_ids(const daruma_event *e, daruma_buf *out)
 {
+    put_clean(out, "client", e->client, JOIN_ID_MAX);
+    put_clean(out, "asked", e->asked, JOIN_ID_MAX * 2);
     put_clean(out, "request_id", e->request_id, JOIN_ID_MAX);
     put_clean(out, "provider_request_id", e->provider_request_id, JOIN_ID_MAX);
     if (e->session.n) {
