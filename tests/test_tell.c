@@ -279,6 +279,8 @@ static void every_kind_is_explained_in_one_plain_paragraph(void **state)
             for (size_t j = 0; j < said_.n; j++)
                 assert_null(memchr("{}<>\n", said_.p[j], 5));
             assert_true(str_find(said_, S("..")) == STR_NONE);
+            if (k == DARUMA_INVALID_PARAMETER) /* none is named */
+                continue;
             daruma_str words = str_from(str_of(daruma_kind_words((daruma_kind)k)), 1);
             assert_true(str_find(said_, words) != STR_NONE);
         }
@@ -357,6 +359,32 @@ static void an_explanation_is_honest_when_nothing_was_sent(void **state)
     assert_true(str_find(words, S("resting after earlier failures; it asks there again in about 4 min.")) != STR_NONE);
 }
 
+static void daruma_does_not_put_its_own_words_into_a_providers_mouth(void **state)
+{
+    (void)state;
+    daruma_case c = {.target = -1};
+    daruma_failure f = failure(DARUMA_MODEL_NOT_FOUND, "No provider here speaks the dialect of this path.");
+    f.own = true;
+    assert_str(explained(&f, &c),
+               "The call failed: the model does not exist here. No provider here speaks the dialect of "
+               "this path. daruma sent nothing. Add a provider for it to the configuration, or ask for "
+               "another model.");
+}
+
+static void who_names_nothing_is_not_said_to_have_named_a_parameter(void **state)
+{
+    (void)state;
+    daruma_failure f = failure(DARUMA_INVALID_PARAMETER, "what is this request about?");
+    f.status = 400;
+    assert_str(explained(&f, NULL),
+               "The call failed: the request is not accepted (HTTP 400). The provider says: \"what is "
+               "this request about?\". Look what the provider's documentation says of such a request: "
+               "it did not say what is wrong with it.");
+    f.subject = S("temperature");
+    assert_true(str_find(explained(&f, NULL),
+                         S("a parameter is not accepted by the model (HTTP 400, about temperature)")) != STR_NONE);
+}
+
 static void an_explanation_shows_no_secret(void **state)
 {
     (void)state;
@@ -385,6 +413,8 @@ int main(void)
         cmocka_unit_test(an_explanation_of_what_passes_through_names_its_provider_alone),
         cmocka_unit_test(an_explanation_says_who_said_it),
         cmocka_unit_test(an_explanation_is_honest_when_nothing_was_sent),
+        cmocka_unit_test(daruma_does_not_put_its_own_words_into_a_providers_mouth),
+        cmocka_unit_test(who_names_nothing_is_not_said_to_have_named_a_parameter),
         cmocka_unit_test(an_explanation_shows_no_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

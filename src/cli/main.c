@@ -68,7 +68,7 @@ static int run(int argc, char **argv)
         help(stdout);
         return 0;
     }
-    if (str_eq(name, S("--version")) || str_eq(name, S("-V")))
+    if (str_eq(name, S("--version")) || str_eq(name, S("-V")) || str_eq(name, S("-v")))
         name = S("version");
     for (size_t i = 0; i < COUNT(commands); i++)
         if (str_eq(name, str_of(commands[i].name)))

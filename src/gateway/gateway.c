@@ -45,7 +45,7 @@ static void on_drained(call *c, void *user)
         exchange_drained(c->user);
 }
 
-static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained};
+static const server_ops ops = {.request = on_request, .gone = on_gone, .drained = on_drained, .refusal = call_words};
 
 static bool open_events(gateway *g, const config *cfg, daruma_buf *why)
 {
@@ -206,10 +206,13 @@ bool gateway_asked(const gateway *g)
 void gateway_summary(const gateway *g, daruma_buf *out)
 {
     const drive_counts *n = &g->drive.counts;
-    buf_printf(out, "daruma: %llu request%s, %llu call%s to providers.", (unsigned long long)n->requests,
-               n->requests == 1 ? "" : "s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
-    if (n->recovered) {
-        buf_printf(out, " Recovered %llu (", (unsigned long long)n->recovered);
+    uint64_t recovered = n->recovered + n->passed_recovered;
+    buf_printf(out, "daruma: %llu request%s", (unsigned long long)n->requests, n->requests == 1 ? "" : "s");
+    if (n->passed)
+        buf_printf(out, " and %llu passed on", (unsigned long long)n->passed);
+    buf_printf(out, ", %llu call%s to providers.", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+    if (recovered) {
+        buf_printf(out, " Recovered %llu (", (unsigned long long)recovered);
         put_kinds(out, n->saved);
         BUF_LIT(out, ")");
         if (n->waited_ms) {
@@ -224,7 +227,7 @@ void gateway_summary(const gateway *g, daruma_buf *out)
         buf_printf(out, " Not recovered: %llu (%llu explained, %llu broken off, %llu failed).",
                    (unsigned long long)lost, (unsigned long long)n->explained, (unsigned long long)n->degraded,
                    (unsigned long long)n->failed);
-    if (!n->recovered && !lost)
+    if (!recovered && !lost)
         BUF_LIT(out, " Nothing had to be recovered.");
     BUF_LIT(out, "\n");
 }

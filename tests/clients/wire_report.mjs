@@ -193,3 +193,59 @@ holds("doctor: each thing has a line with its remedy, keys are never shown, and 
     assert.equal((await run(["doctor", file, "more"])).code, 2);
   },
 });
+
+/* ---- words ---- */
+
+holds("words: a body that is too large is refused in the client's dialect, with its size and the option", {
+  config: (c) => (c.limits = { body: "2KiB" }),
+  async run(pair) {
+    for (const [name, d] of Object.entries(dialects))
+      for (const framing of ["content-length", "chunked"]) {
+        const r = await question(pair, d, { text: "x".repeat(4000), headers: framing === "chunked" ? { "transfer-encoding": "chunked" } : {} }).catch((e) => e);
+        assert.equal(r.status, 413, `${name} ${framing}: ${r.text ?? r}`);
+        const e = d.error(r.json);
+        assert.match(e.message, framing === "chunked" ? /is too large: daruma takes 2048 \(`limits\.body`/ : /has \d{4} bytes, and daruma takes 2048 \(`limits\.body` in its configuration\)/);
+        assert.equal(r.json.type, name === "anthropic" ? "error" : undefined, r.text);
+        assert.equal(e.status, name === "gemini" ? "INVALID_ARGUMENT" : undefined, r.text);
+      }
+  },
+});
+
+holds("words: nobody puts daruma's own words into a provider's mouth, and nothing rests where nobody was asked", {
+  config: (c) => ((c.providers = c.providers.filter((p) => p.dialect === "openai")), (c.models = []), once(c)),
+  async run(pair) {
+    const r = await question(pair, dialects.gemini, { model: "none" });
+    assert.equal(r.status, 404);
+    assert.match(r.json.error.daruma.explanation, /No provider in daruma's configuration speaks the dialect of this path/);
+    assert.doesNotMatch(r.text, /The provider says|resting/);
+  },
+});
+
+holds("words: what passes through and is refused does not say that it went well, and recoveries of it are in the last line", {
+  async run(pair) {
+    pair.own.answer = (q, res) => (q.url.endsWith("/nope") ? send(res, 404, { error: { message: "no such model" } }) : q.n === 2 ? send(res, 429, limited) : send(res, 200, { object: "list", data: [] }));
+    await pair.again((c) => ((c.providers = [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one"] }]), (c.models = [])));
+    const refused = await ask(pair, "/v1/models/nope"), well = await ask(pair, "/v1/models");
+    assert.deepEqual([refused.status, refused.headers["x-daruma-outcome"]], [404, "failed"]);
+    assert.deepEqual([well.status, well.headers["x-daruma-outcome"]], [200, "recovered"]);
+    assert.equal((await pair.status()).requests.passed_on, 2);
+    const port = await freePort(), file = join(pair.dir, "last.yaml");
+    writeFileSync(file, readFileSync(join(pair.dir, "daruma.yaml"), "utf8").replace(/"listen": "[^"]*"/, `"listen": "127.0.0.1:${port}"`));
+    const child = spawn(daruma, ["serve", "--config", file], { stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    child.stderr.on("data", (b) => (said += b));
+    await until("it answers", () => ask({ ...pair, port }, "/daruma/health").then(() => true, () => false));
+    pair.own.seen.length = 1;
+    await ask({ ...pair, port }, "/v1/models");
+    child.kill("SIGTERM");
+    await new Promise((ok) => child.on("close", ok));
+    assert.match(said, /daruma: 0 requests and 1 passed on, 2 calls to providers\. Recovered 1 \(1 rate_limit\)/);
+  },
+});
+
+holds("words: -v says the version", {
+  async run() {
+    const r = await run(["-v"]);
+    assert.deepEqual([r.code, r.out], [0, (await run(["version"])).out]);
+  },
+});

@@ -195,6 +195,12 @@ static inline bool session_passes(const session *x)
     return !x->d || x->opaque;
 }
 
+/* What passes through was refused by the provider: nobody judges it, but it did not go well. */
+static inline bool session_said_no(const session *x)
+{
+    return session_passes(x) && x->status >= 400;
+}
+
 /* Tells the host of a step, where it listens. */
 static inline void session_step(session *x, const drive_step *s)
 {

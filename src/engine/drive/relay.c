@@ -35,6 +35,8 @@ daruma_header *relay_fields(const drive_head *h, daruma_arena *a, size_t *ret_n)
 
 daruma_outcome relay_outcome(const session *x)
 {
+    if (session_said_no(x))
+        return DARUMA_OUTCOME_FAILED;
     return x->kase.remedies || x->failure.kind ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK;
 }
 

@@ -231,6 +231,7 @@ void session_end(session *x, daruma_outcome o, drive_end how)
     n->waited_ms += (uint64_t)x->kase.waited;
     if (!x->d) {
         n->passed++;
+        n->passed_recovered += o == DARUMA_OUTCOME_RECOVERED;
     } else {
         n->requests++;
         uint64_t *by[] = {[DARUMA_OUTCOME_OK] = &n->ok,
@@ -293,7 +294,11 @@ void session_done(session *x, int64_t input_tokens, int64_t output_tokens, drive
     }
     x->view.input_tokens = input_tokens;
     x->view.output_tokens = output_tokens;
-    session_end(x, recovered ? DARUMA_OUTCOME_RECOVERED : DARUMA_OUTCOME_OK, how);
+    session_end(x,
+                session_said_no(x) ? DARUMA_OUTCOME_FAILED
+                : recovered        ? DARUMA_OUTCOME_RECOVERED
+                                   : DARUMA_OUTCOME_OK,
+                how);
 }
 
 /* Keeps what the final answer may need: the provider's own words, in memory of the call. */
