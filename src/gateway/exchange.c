@@ -215,7 +215,7 @@ static daruma_str first_field(const http_head *h, const daruma_str *names, size_
 }
 
 /* What the client sent that joins the event to its own logs. */
-static void join(const exchange *x, daruma_event *e)
+static void join(exchange *x, daruma_event *e)
 {
     static const daruma_str ids[] = {LIT("x-request-id"), LIT("x-client-request-id"), LIT("x-correlation-id"),
                                      LIT("request-id")};
@@ -225,15 +225,16 @@ static void join(const exchange *x, daruma_event *e)
     e->client = lock_client(&x->s->cfg, h);
     if (e->input_tokens >= 0 || e->output_tokens >= 0)
         e->cost = config_cost(&x->s->cfg, e->target, e->input_tokens, e->output_tokens);
-    e->request_id = first_field(h, ids, COUNT(ids));
+    e->request_id = exchange_redact(x, NULL, (daruma_str){0}, first_field(h, ids, COUNT(ids)));
     e->traceparent = http_header(h, S("traceparent"));
     if (!e->session.n)
         e->session = first_field(h, sessions, COUNT(sessions));
+    e->session = exchange_redact(x, NULL, (daruma_str){0}, e->session);
 }
 
 static void on_tell(void *user, daruma_event *e)
 {
-    const exchange *x = user;
+    exchange *x = user;
     if (events_are_read(x->g->events))
         join(x, e);
     events_emit(x->g->events, e);

@@ -37,7 +37,16 @@ bool log_file_open(log_file *f, daruma_str path, char why[512])
             return false;
         }
     }
+    char *rest = NULL;
+    size_t nrest = 0;
+    bool same = copy && f->path && !f->regular && strcmp(copy, f->path) == 0;
+    if (same) { /* the pipe has the beginning of a line */
+        rest = f->rest, nrest = f->nrest;
+        f->rest = NULL;
+    }
     log_file_close(f);
+    f->rest = rest;
+    f->nrest = nrest;
     f->fd = fd;
     f->path = copy;
     f->regular = fd >= 0 && fstat(fd, &at) == 0 && S_ISREG(at.st_mode);

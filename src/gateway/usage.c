@@ -52,9 +52,9 @@ void usage_put(const exchange *x, const drive_result *r, int64_t cost)
 {
     char line[EVENT_LINE_MAX], ts[21];
     daruma_buf b = buf_over(line, sizeof line);
-    daruma_moment at = gateway_now(x->g);
     if (x->g->usage->fd < 0)
         return;
+    daruma_moment at = gateway_now(x->g);
     date_write(at.wall, ts);
     buf_printf(&b, "{\"ts\":\"%s\",\"case\":\"", ts);
     buf_hex64(&b, r->case_id);

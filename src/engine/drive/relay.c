@@ -156,7 +156,7 @@ static void on_head(drive_call *c, const drive_head *h)
     x->status = h->status;
     x->headers = relay_fields(h, &x->scratch, &x->nheaders);
     if (x->failure.kind || x->recovering) /* events will tell of this call */
-        x->theirs = arena_copy(x->arena, session_their_id(x->headers, x->nheaders));
+        x->theirs = arena_copy(x->arena, session_redact_sent(x, session_their_id(x->headers, x->nheaders)));
     if (!is_failure(x, h->status) && x->streaming)
         daruma_case_headed(&x->kase, session_now(x));
     if (is_failure(x, h->status)) {

@@ -76,7 +76,8 @@ static void rival_failed(rival *r, daruma_evidence *ev)
     e.target = &x->targets[r->target];
     e.attempt = x->kase.attempts;
     e.took = ev->took;
-    e.provider_request_id = session_their_id(ev->headers, ev->nheaders);
+    e.provider_request_id =
+        session_redact_sent_of(x, r->target, r->call.secret, session_their_id(ev->headers, ev->nheaders));
     session_tried(x, r->target, &f);
     session_tell(x, DARUMA_WHEN_FAILED, &e);
     daruma_case_hedge_ended(&x->kase, &f, at);
