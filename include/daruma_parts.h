@@ -886,7 +886,7 @@ typedef struct daruma_tried {
 } daruma_tried;
 
 /* Writes what failed at each of `n` targets as one sentence with a space in front: provider and model, kind or trouble
- * of the wire, status, advised wait. No keys and no names of keys. Nothing when `n` is below 2. */
+ * of the wire, status, advised wait; nothing of keys, which are counted. Nothing when there is one thing to say. */
 DARUMA_API void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out);
 
 /* One step of a case, as an event. Only fields that apply are set; numbers are -1 and

@@ -137,8 +137,9 @@ static void what_failed_at_each_target_is_a_short_list_without_keys(void **state
     daruma_target t[12];
     daruma_tried tried[12];
     daruma_event e = DARUMA_EVENT_INIT;
+    static const char *const models[] = {"m", "m", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"};
     for (size_t i = 0; i < 12; i++) {
-        t[i] = target("main", "m", "the-key");
+        t[i] = target("main", models[i], "the-key");
         tried[i] = (daruma_tried){.target = &t[i], .kind = DARUMA_RATE_LIMIT, .status = 429, .wait = 1000};
     }
     tried[1] = (daruma_tried){.target = &t[1], .kind = DARUMA_NETWORK, .net = DARUMA_NET_DNS, .wait = -1};
@@ -155,6 +156,14 @@ static void what_failed_at_each_target_is_a_short_list_without_keys(void **state
     daruma_tried_say(tried, 2, &b);
     assert_str(buf_str(&b), " What failed where: main/m rate_limit (HTTP 429), wait 1 s; main/m network (the host name "
                             "could not be resolved).");
+    b.n = 0;
+    tried[1] = tried[0];
+    daruma_tried_say(tried, 2, &b);
+    assert_int_equal(b.n, 0); /* two keys, one thing to say */
+    daruma_tried_say(tried, 3, &b);
+    assert_str(buf_str(&b), " What failed where: main/m rate_limit (HTTP 429) with each of 2 keys, wait 1 s; main/c "
+                            "rate_limit (HTTP 429), wait 1 s.");
+    tried[1] = (daruma_tried){.target = &t[1], .kind = DARUMA_NETWORK, .net = DARUMA_NET_DNS, .wait = -1};
     daruma_tried_say(tried, 12, &b);
     assert_true(str_ends(buf_str(&b), S("; and 4 more.")));
     assert_true(str_find(buf_str(&b), S("the-key")) == STR_NONE);

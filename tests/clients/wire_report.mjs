@@ -222,6 +222,7 @@ holds("words: nobody puts daruma's own words into a provider's mouth, and nothin
 });
 
 holds("words: what passes through and is refused does not say that it went well, and recoveries of it are in the last line", {
+  limit: 60000,
   async run(pair) {
     pair.own.answer = (q, res) => (q.url.endsWith("/nope") ? send(res, 404, { error: { message: "no such model" } }) : q.n === 2 ? send(res, 429, limited) : send(res, 200, { object: "list", data: [] }));
     await pair.again((c) => ((c.providers = [{ name: "own", dialect: "openai", url: `http://127.0.0.1:${pair.own.port}/v1`, keys: ["sk-one"] }]), (c.models = [])));

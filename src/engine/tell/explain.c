@@ -378,31 +378,59 @@ void daruma_explain(const daruma_failure *f, const daruma_case *c, daruma_buf *o
         put_step(out, f);
 }
 
+/* Did the same happen at another key of the same target? */
+static bool tried_alike(const daruma_tried *a, const daruma_tried *b)
+{
+    return a->kind == b->kind && a->status == b->status && a->net == b->net &&
+           str_eq(a->target->provider, b->target->provider) && str_eq(a->target->model, b->target->model);
+}
+
+static void put_tried_one(daruma_buf *out, const daruma_tried *t, int keys)
+{
+    put_clean(out, t->target->provider, NAME_BYTES_MAX);
+    if (t->target->model.n) {
+        BUF_LIT(out, "/");
+        put_clean(out, t->target->model, NAME_BYTES_MAX);
+    }
+    BUF_LIT(out, " ");
+    buf_putz(out, daruma_kind_name(t->kind));
+    if (t->status > 0)
+        buf_printf(out, " (HTTP %d)", t->status);
+    else if (t->net != DARUMA_NET_NONE)
+        buf_printf(out, " (%s)", daruma_net_words(t->net));
+    if (keys > 1)
+        buf_printf(out, " with each of %d keys", keys);
+    if (t->wait > 0) {
+        BUF_LIT(out, ", wait ");
+        buf_duration(out, t->wait);
+    }
+}
+
 void daruma_tried_say(const daruma_tried *t, size_t n, daruma_buf *out)
 {
-    if (n < 2)
-        return;
-    BUF_LIT(out, " What failed where:");
-    for (size_t i = 0; i < n && i < TRIED_SAID_MAX; i++) {
-        const daruma_tried *one = &t[i];
-        buf_putz(out, i ? "; " : " ");
-        put_clean(out, one->target->provider, NAME_BYTES_MAX);
-        if (one->target->model.n) {
-            BUF_LIT(out, "/");
-            put_clean(out, one->target->model, NAME_BYTES_MAX);
+    size_t groups = 0;
+    for (size_t pass = 0; pass < 2; pass++) { /* counts them, then says them */
+        size_t told = 0;
+        for (size_t i = 0; i < n; i++) {
+            int keys = 0;
+            bool before = false;
+            for (size_t k = 0; k < n; k++) {
+                keys += tried_alike(&t[i], &t[k]);
+                before |= k < i && tried_alike(&t[i], &t[k]);
+            }
+            if (before)
+                continue;
+            if (pass && told < TRIED_SAID_MAX) {
+                buf_putz(out, told ? "; " : " What failed where: ");
+                put_tried_one(out, &t[i], keys);
+            }
+            told++;
         }
-        BUF_LIT(out, " ");
-        buf_putz(out, daruma_kind_name(one->kind));
-        if (one->status > 0)
-            buf_printf(out, " (HTTP %d)", one->status);
-        else if (one->net != DARUMA_NET_NONE)
-            buf_printf(out, " (%s)", daruma_net_words(one->net));
-        if (one->wait > 0) {
-            BUF_LIT(out, ", wait ");
-            buf_duration(out, one->wait);
-        }
+        groups = told;
+        if (groups < 2) /* the explanation is about it */
+            return;
     }
-    if (n > TRIED_SAID_MAX)
-        buf_printf(out, "; and %zu more", n - TRIED_SAID_MAX);
+    if (groups > TRIED_SAID_MAX)
+        buf_printf(out, "; and %zu more", groups - TRIED_SAID_MAX);
     BUF_LIT(out, ".");
 }
