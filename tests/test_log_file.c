@@ -77,7 +77,7 @@ static void a_pipe_that_nobody_empties_loses_whole_lines_and_says_how_many(void 
     size_t put_well = 0;
     for (int i = 0; i < 60; i++) /* longer than what a pipe takes at once: the last one is taken in part */
         put_well += put(&f, i, i ? 5000 : 3900);
-    assert_true(put_well > 5 && f.lost == 60 - put_well);
+    assert_true(put_well > 0 && f.lost == 60 - put_well);
     assert_true(f.nrest > 0 && f.failing);
     int fd = open(path, O_RDONLY | O_NONBLOCK);
     daruma_str before = all(fd);

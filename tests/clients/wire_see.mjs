@@ -150,13 +150,12 @@ holds("see: a FIFO without a reader stops nothing, and whoever reads it later re
     await around(pair, `mkfifo ${file} && exec "$0" serve --config "$1"`, (c) => (c.events = { file, stderr: false }), async (g) => {
       for (let i = 0; i < 90; i++) assert.equal((await fail(g, i)).status, 400);
       const s = JSON.parse((await ask(g, "/daruma/status")).text).events;
-      assert.ok(s.lost > 5 && s.written > 10, JSON.stringify(s));
+      assert.ok(s.lost > 5 && s.written > 0, JSON.stringify(s));
       assert.equal(g.said().match(/nobody reads it fast enough; lines are lost until it can/g)?.length, 1, g.said());
       const reader = spawn("cat", [file], { stdio: ["ignore", "pipe", "ignore"] });
       let text = "";
       reader.stdout.on("data", (b) => (text += b));
-      await until("it has read", () => text.length > 20000);
-      await sleep(200);
+      for (let had = -1; text.length !== had || !had; await sleep(300)) had = text.length; // a pipe may hold 64 KiB, or a page where there are many
       await fail(g, 1);
       await until("it is written again", () => /"events_lost"/.test(text) && /error_recovery_failed[^\n]*\n$/.test(text));
       reader.kill();
