@@ -238,7 +238,7 @@ typedef struct daruma_failure {
     daruma_str message; /* the provider's message on one line, unwrapped, secrets removed */
     const char *type;   /* the profile's own name for it, for events; NULL: it has none. Static */
     const char *label;  /* and for texts; NULL: it has none. Static */
-    bool own;           /* `message` is daruma's own or its host's: no provider said it */
+    bool ours;          /* `message` is daruma's own or its host's: no provider said it */
 } daruma_failure;
 
 /* Judges `ev`. Never fails: what it cannot tell is DARUMA_UNKNOWN with a low `sure`.

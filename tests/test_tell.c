@@ -373,7 +373,7 @@ static void daruma_does_not_put_its_own_words_into_a_providers_mouth(void **stat
     (void)state;
     daruma_case c = {.target = -1};
     daruma_failure f = failure(DARUMA_MODEL_NOT_FOUND, "No provider here speaks the dialect of this path.");
-    f.own = true;
+    f.ours = true;
     assert_str(explained(&f, &c),
                "The call failed: the model does not exist here. No provider here speaks the dialect of "
                "this path. daruma sent nothing. Add a provider for it to the configuration, or ask for "

@@ -403,7 +403,7 @@ static const daruma_failure *came_back(daruma_failure *f)
         .kind = DARUMA_NETWORK,
         .severity = daruma_kind_severity(DARUMA_NETWORK),
         .code = S("loop_detected"),
-        .own = true,
+        .ours = true,
         .status = 508,
         .wait = -1,
         .limit = -1,

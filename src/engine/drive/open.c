@@ -224,7 +224,7 @@ static void choose_targets(session *x, const session_request *q, const uint32_t 
                             .requested = -1,
                             .severity = daruma_kind_severity(DARUMA_MODEL_NOT_FOUND),
                             .message = q->no_target,
-                            .own = true};
+                            .ours = true};
         refuse(x, &f);
         return;
     }

@@ -128,7 +128,7 @@ static const char *who_says(const daruma_failure *f)
 {
     if (f->kind == DARUMA_TOOL_ERROR || f->kind == DARUMA_TOOL_UNKNOWN || f->kind == DARUMA_TOOL_ARGUMENTS)
         return " It says: \"";
-    return f->own || own_step(f) ? " " : " The provider says: \"";
+    return f->ours || own_step(f) ? " " : " The provider says: \"";
 }
 
 static void put_quote(daruma_buf *out, const daruma_failure *f)
@@ -140,7 +140,7 @@ static void put_quote(daruma_buf *out, const daruma_failure *f)
         return;
     buf_putz(out, who_says(f));
     put_clean(out, message, QUOTE_BYTES_MAX);
-    buf_putz(out, f->own || own_step(f) ? "." : "\".");
+    buf_putz(out, f->ours || own_step(f) ? "." : "\".");
 }
 
 /* ---- what was tried ----------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static daruma_ms rests(const daruma_case *c)
 
 static void put_tried(daruma_buf *out, const daruma_failure *f, const daruma_case *c)
 {
-    if (c->attempts == 0 && (f->own || (c->health && !any_rests(c)))) {
+    if (c->attempts == 0 && (f->ours || (c->health && !any_rests(c)))) {
         BUF_LIT(out, " daruma sent nothing.");
         return;
     }
@@ -263,7 +263,7 @@ static void put_step(daruma_buf *out, const daruma_failure *f)
             " Look what the provider's documentation says of such a request: it did not say what is wrong with it.");
         return;
     }
-    if (f->own && f->kind == DARUMA_MODEL_NOT_FOUND) {
+    if (f->ours && f->kind == DARUMA_MODEL_NOT_FOUND) {
         BUF_LIT(out, " Add a provider for it to the configuration, or ask for another model.");
         return;
     }
